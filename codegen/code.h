@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a backend returns: machine code as bytes, position-independent, before it is memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cubejit/host_isa.h"
+
+namespace cubejit {
+
+enum class CodeFormat : std::uint8_t { kRaw };  ///< bytes to be placed at a 64-byte boundary; entry at offset 0
+
+struct Code {
+  CodeFormat format = CodeFormat::kRaw;
+  std::string name;  ///< symbol
+  HostIsa isa;
+  std::vector<std::byte> bytes;      ///< instructions, then the constants they address relative to rip
+  std::int64_t instructionBytes = 0; ///< where the constants begin
+  std::vector<std::pair<std::int32_t, std::int32_t>> lines;  ///< (code offset, VectorProgram instruction), ascending
+};
+
+}  // namespace cubejit

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the one arithmetic tile instruction means: `contract` keeps a tile of accumulators in vector registers
+// while it walks a run-time list of segments (kernel taps, or runs of pixels). Dense, strided, dilated, grouped and
+// depthwise gradients are all contracts with different offsets.
+// Leaves to tile/program.h where a contract is called from and to units/contract how it becomes vector instructions.
+//
+// Meaning (every acc is one vector of `lanes` f32; all offsets are bytes):
+//
+//   for rep in 0 .. args.repeat:
+//     acc[i] = args.accumulate ? load(C + cOffset[i]) : 0                       for every accumulator i
+//     for section s, for each of the list's counts[s] segments {aOffset, bOffset, outer}:
+//       a = A + aOffset;  b = B + bOffset
+//       repeat `outer` times:
+//         for step in sections[s].steps, in order:
+//           bv[j] = load(b + step.b[j].offset)                                  for every j  (B operands are vectors)
+//           for each av in step.a, in order:
+//             value = av.kind: broadcast the f32 at a+offset | load the vector at a+offset |
+//                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
+//             for each use {acc, b} of av, in order:  acc[use.acc] = fma(value, bv[use.b], acc[use.acc])
+//         a += section.aOuterStep;  b += section.bOuterStep
+//     store(C + cOffset[i], acc[i])                                             for every accumulator i
+//     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat
+//
+// The list in memory (int64s): counts[0 .. sections), then the segments of section 0, of section 1, ...; 3 int64 each.
+// The order of sums is fixed by this text, so every backend gives the same bits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cubejit {
+
+/// Half-open range of lanes [lo, hi). Lanes outside are neither read nor written, and do not take part in the FMA.
+struct LaneRange {
+  std::int16_t lo = 0, hi = 0;  ///< hi == 0 means all lanes
+  bool all() const { return hi == 0; }
+  friend bool operator==(const LaneRange& x, const LaneRange& y) = default;
+};
+
+struct VectorLoad {
+  std::int32_t offset = 0;  ///< from b
+  LaneRange lanes;          ///< lanes that exist in memory; the others read as zero and are not touched
+  friend bool operator==(const VectorLoad& x, const VectorLoad& y) = default;
+};
+
+enum class AKind : std::uint8_t { kBroadcast, kVector, kPermute, kPermute2 };
+
+struct Use {
+  std::int16_t acc = 0;  ///< accumulator index
+  std::int16_t b = 0;    ///< index into the step's b list
+  friend bool operator==(const Use& x, const Use& y) = default;
+};
+
+struct AOperand {
+  AKind kind = AKind::kBroadcast;
+  std::int32_t offset = 0;   ///< from a
+  std::int32_t offset2 = 0;  ///< kPermute2: the second source vector
+  LaneRange lanes;           ///< kVector/kPermute: lanes that exist in memory at `offset` (others read as zero)
+  LaneRange lanes2;          ///< kPermute2: the same for `offset2`
+  std::int16_t table = -1;   ///< kPermute, kPermute2: index into Contract::tables
+  LaneRange useLanes;        ///< lanes of the accumulators that take part in this operand's FMAs (others unchanged)
+  std::vector<Use> uses;     ///< at least one
+  friend bool operator==(const AOperand& x, const AOperand& y) = default;
+};
+
+struct Step {
+  std::vector<VectorLoad> b;
+  std::vector<AOperand> a;
+  friend bool operator==(const Step& x, const Step& y) = default;
+};
+
+struct Section {
+  std::vector<Step> steps;
+  std::int64_t aOuterStep = 0, bOuterStep = 0;
+  friend bool operator==(const Section& x, const Section& y) = default;
+};
+
+struct Accumulator {
+  std::int32_t cOffset = 0;  ///< from C
+  LaneRange lanes;           ///< lanes that exist at cOffset
+  friend bool operator==(const Accumulator& x, const Accumulator& y) = default;
+};
+
+/// One distinct contract: everything the generated code is specialised on.
+struct Contract {
+  int lanes = 16;                               ///< f32 lanes of a vector
+  std::vector<Accumulator> accumulators;
+  std::vector<Section> sections;
+  std::vector<std::vector<std::int32_t>> tables;  ///< permutations: `lanes` entries each; entry in [0, lanes) picks from the
+                                                  ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
+  bool streamingStore = false;                  ///< store past the caches; needs full lanes and vector-aligned addresses
+  std::string label;                            ///< spells what it is, for names and dumps
+  friend bool operator==(const Contract& x, const Contract& y) {
+    return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
+           x.streamingStore == y.streamingStore;
+  }
+};
+
+/// One segment of a run-time list.
+struct Segment {
+  std::int64_t aOffset = 0, bOffset = 0, outer = 0;
+  friend bool operator==(const Segment& x, const Segment& y) = default;
+};
+
+}  // namespace cubejit

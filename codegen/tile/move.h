@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the data-movement tile instructions mean: `move` copies or transposes one matrix of f32, `fill` zeroes one,
+// `sum` adds matrices. Packing, unpacking, layout conversion and the ordered reduction are made of these.
+// Leaves to units/move how they become vector instructions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cubejit {
+
+enum class MoveKind : std::uint8_t {
+  kCopy,       ///< dst[r][c] = src[r][c]
+  kTranspose,  ///< dst[c][r] = src[r][c]; dst rows are dstPitch apart
+  kZero,       ///< dst[r][c] = 0
+  kAccumulate  ///< dst[r][c] = dst[r][c] + src[r][c]
+};
+
+/// One distinct move. Columns of the source are contiguous; so are columns of the destination matrix.
+/// For kTranspose the destination matrix has `cols` rows of `rows` contiguous elements, `padRows` more written as zero.
+///
+///   for rep in 0 .. args.repeat: the matrix below; then A += args.aRepeat, C += args.cRepeat      (A = src, C = dst)
+struct Move {
+  MoveKind kind = MoveKind::kCopy;
+  int lanes = 16;
+  std::int64_t rows = 0, cols = 0;          ///< of the source matrix
+  std::int64_t srcPitch = 0, dstPitch = 0;  ///< bytes between rows of the source, of the destination
+  std::int64_t padCols = 0;                 ///< kCopy: this many zero elements written after each destination row.
+                                            ///< kTranspose: the same, after each destination row of `rows` elements
+  bool streamingStore = false;
+  std::string label;
+  friend bool operator==(const Move& x, const Move& y) {
+    return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
+           x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore;
+  }
+};
+
+}  // namespace cubejit

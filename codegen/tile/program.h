@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the form of a TileProgram: what the machine's units do, in which order, on which addresses. It is a value:
+// buffers, distinct kernels (contracts and moves), segment lists, and phases of loop nests that call the kernels.
+// Leaves to lower_* how a plan becomes one, to units/ how a kernel becomes vector instructions, to runtime/launch how it runs.
+//
+// Execution:
+//   for each phase, in order (a barrier between phases):
+//     the phase's tasks are the combinations of its parallel axes' steps; tasks may run in any order, on any thread;
+//     a task runs the phase's body. Loops run their axis' steps in order; calls call a kernel.
+//   Address of stream s at a call = base of its buffer + stream.offset + sum over enclosing axes (parallel ones included) of
+//   the current step's delta[s].  Private buffers are one per thread: their contents do not outlive a task.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codegen/tile/contract.h"
+#include "codegen/tile/move.h"
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+enum class BufferRole : std::uint8_t {
+  kDy, kX, kW, kDx, kDw, kDb,  ///< the caller's tensors
+  kShared,                     ///< workspace, one for the run
+  kPrivate,                    ///< workspace, one per thread
+  kConstant                    ///< read-only f32 values held by the program (`Buffer::values`)
+};
+
+struct Buffer {
+  std::string name;
+  BufferRole role = BufferRole::kShared;
+  std::int64_t bytes = 0;       ///< extent; for tensors the whole tensor
+  std::vector<float> values;    ///< kConstant only
+  friend bool operator==(const Buffer& x, const Buffer& y) = default;
+};
+
+/// A logical pointer that calls use and axes move.
+struct Stream {
+  std::string name;
+  int buffer = -1;
+  std::int64_t offset = 0;  ///< bytes
+  friend bool operator==(const Stream& x, const Stream& y) = default;
+};
+
+/// One iteration of an axis.
+struct AxisStep {
+  std::vector<std::int64_t> delta;  ///< bytes, one per stream of the phase (missing entries = 0)
+  int cls = 0;                      ///< which variant calls below pick on this axis
+  // A step may stand for `repeat` equal iterations that differ only by repeatDelta: the kernel itself loops over them.
+  // Only allowed on the innermost axis of a nest whose body is calls only. `repeatDelta` has one entry per stream.
+  std::int64_t repeat = 1;
+  std::vector<std::int64_t> repeatDelta;
+  friend bool operator==(const AxisStep& x, const AxisStep& y) = default;
+};
+
+struct Axis {
+  std::string name;
+  int classes = 1;  ///< all steps' cls are in [0, classes)
+  std::vector<AxisStep> steps;
+  friend bool operator==(const Axis& x, const Axis& y) = default;
+};
+
+/// What a call does for one combination of classes.
+struct Variant {
+  int kernel = -1;       ///< index into TileProgram::kernels; -1 = nothing to do
+  int list = -1;         ///< index into TileProgram::lists (contracts)
+  bool accumulate = false;
+  friend bool operator==(const Variant& x, const Variant& y) = default;
+};
+
+/// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
+/// steps, first axis most significant]. Moves use a (source) and c (destination).
+struct Call {
+  std::string name;
+  int a = -1, b = -1, c = -1;
+  std::vector<int> classAxes;     ///< indices into Phase::axes, each enclosing this call
+  std::vector<Variant> variants;  ///< product of the classAxes' classes entries; 1 if there are none
+  friend bool operator==(const Call& x, const Call& y) = default;
+};
+
+/// A node of a nest: a loop over an axis, or a call.
+struct Node {
+  int axis = -1;  ///< >= 0: loop over Phase::axes[axis] with `body`; -1: the call
+  std::vector<Node> body;
+  Call call;
+  friend bool operator==(const Node& x, const Node& y) = default;
+};
+
+struct Phase {
+  std::string name;
+  std::vector<Stream> streams;
+  std::vector<Axis> axes;
+  std::vector<int> parallelAxes;  ///< outermost first; the task index enumerates their steps, last axis fastest
+  std::vector<Node> body;
+  double workCycles = 0;          ///< estimate for the whole phase, one core; the runtime runs small phases on one thread
+  friend bool operator==(const Phase& x, const Phase& y) = default;
+};
+
+using Kernel = std::variant<Contract, Move>;
+
+/// Segment list of one variant: per section of its contract, its segments.
+using SegmentList = std::vector<std::vector<Segment>>;
+
+struct TileProgram {
+  std::string name;  ///< e.g. dx_f32_n4c64k64_1x56x56_k3s1p1
+  std::vector<Buffer> buffers;
+  std::vector<Kernel> kernels;
+  std::vector<SegmentList> lists;
+  std::vector<Phase> phases;
+  friend bool operator==(const TileProgram& x, const TileProgram& y) = default;
+};
+
+/// Tasks of a phase: the product of its parallel axes' steps (1 if it has none, 0 if one of them is empty).
+inline std::int64_t taskCount(const Phase& phase) {
+  std::int64_t n = 1;
+  for (int a : phase.parallelAxes) n *= static_cast<std::int64_t>(phase.axes[static_cast<std::size_t>(a)].steps.size());
+  return n;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what can be asked for: one gradient of one convolution. Says nothing about how it is computed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "cubejit/dtype.h"
+#include "cubejit/layout.h"
+
+namespace cubejit {
+
+/// Which gradient. dx is the data gradient, dw the weight gradient, db the bias gradient.
+enum class Gradient : std::uint8_t { kDx, kDw, kDb };
+constexpr const char* toString(Gradient g) {
+  return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : "db";
+}
+
+/// Depth, height, width: extents, strides, dilations or paddings. 1D and 2D problems set d (and h) to 1 (paddings to 0).
+struct Dhw {
+  std::int64_t d = 1, h = 1, w = 1;
+  std::int64_t operator[](int axis) const { return axis == 0 ? d : axis == 1 ? h : w; }
+  std::int64_t& operator[](int axis) { return axis == 0 ? d : axis == 1 ? h : w; }
+  std::int64_t volume() const { return d * h * w; }
+  friend bool operator==(const Dhw& a, const Dhw& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
+  friend bool operator!=(const Dhw& a, const Dhw& b) { return !(a == b); }
+};
+
+/// One gradient of one convolution. Extents are those of the forward pass, in elements.
+///
+/// Ordinary:    y[n][o][p] = b[o] + sum x[n][i][p*stride + k*dilation - padBefore] * w[o][i][k],  w is [cout][cin/groups][k]
+///              out = floor((in + padBefore + padAfter - dilation*(kernel-1) - 1) / stride) + 1
+/// Transposed:  y[n][o][q*stride + k*dilation - padBefore] += x[n][i][q] * w[i][o][k],             w is [cin][cout/groups][k]
+///              out = (in-1)*stride - padBefore - padAfter + dilation*(kernel-1) + outputPadding + 1, 0 <= outputPadding < max(stride, dilation)
+///              (outputPadding is not stored: it is what `out` implies.)
+struct Problem {
+  std::string name;  ///< free text, not part of equality
+  int rank = 3;      ///< spatial axes the caller sees: 1, 2 or 3
+  std::int64_t batch = 1, groups = 1, cin = 1, cout = 1;
+  Dhw in, kernel, out;
+  Dhw stride, dilation;  ///< dilation 1 = none
+  Dhw padBefore{0, 0, 0}, padAfter{0, 0, 0};
+  bool transposed = false;
+  DType dtype = DType::kF32;
+  Layout layout = Layout::kNdhwc;  ///< of x, dx, dy alike
+};
+
+/// A set of gradients asked for in one call.
+struct GradientMask {
+  bool dx = false, dw = false, db = false;
+  bool has(Gradient g) const { return g == Gradient::kDx ? dx : g == Gradient::kDw ? dw : db; }
+  bool any() const { return dx || dw || db; }
+  friend bool operator==(const GradientMask& a, const GradientMask& b) {
+    return a.dx == b.dx && a.dw == b.dw && a.db == b.db;
+  }
+};
+
+/// Calls v(fieldName, field&) for every field that distinguishes one problem from another (all but `name`).
+/// Hash, equality, JSON, printing and the random generator are written against it.
+template <class P, class Visitor>
+void describeProblem(P& p, Visitor&& v) {
+  v("rank", p.rank);
+  v("batch", p.batch);
+  v("groups", p.groups);
+  v("cin", p.cin);
+  v("cout", p.cout);
+  v("in", p.in);
+  v("kernel", p.kernel);
+  v("out", p.out);
+  v("stride", p.stride);
+  v("dilation", p.dilation);
+  v("pad_before", p.padBefore);
+  v("pad_after", p.padAfter);
+  v("transposed", p.transposed);
+  v("dtype", p.dtype);
+  v("layout", p.layout);
+}
+
+inline bool operator==(const Problem& a, const Problem& b) {
+  return a.rank == b.rank && a.batch == b.batch && a.groups == b.groups && a.cin == b.cin && a.cout == b.cout &&
+         a.in == b.in && a.kernel == b.kernel && a.out == b.out && a.stride == b.stride && a.dilation == b.dilation &&
+         a.padBefore == b.padBefore && a.padAfter == b.padAfter && a.transposed == b.transposed &&
+         a.dtype == b.dtype && a.layout == b.layout;
+}
+inline bool operator!=(const Problem& a, const Problem& b) { return !(a == b); }
+
+/// Element counts of the tensors. Precondition: the problem passed checkProblem (so nothing overflows).
+inline std::int64_t xElements(const Problem& p) { return p.batch * p.cin * p.in.volume(); }
+inline std::int64_t yElements(const Problem& p) { return p.batch * p.cout * p.out.volume(); }
+inline std::int64_t wElements(const Problem& p) {
+  return p.groups == 0 ? 0 : p.cin * p.cout / p.groups * p.kernel.volume();
+}
+inline std::int64_t bElements(const Problem& p) { return p.cout; }
+
+}  // namespace cubejit
