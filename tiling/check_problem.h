@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which problems are legal. All arithmetic is checked 64-bit.
+#pragma once
+
+#include "cubejit/problem.h"
+#include "cubejit/result.h"
+
+namespace cubejit {
+
+/// Ok, or kInvalidProblem naming every violated rule with its values and a fix, one per line.
+Status checkProblem(const Problem& problem);
+
+}  // namespace cubejit

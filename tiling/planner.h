@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the door to planning: enumerate complete plans, refuse the illegal ones with reasons, cost the rest, pick.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cubejit/machine.h"
+#include "cubejit/plan.h"
+#include "cubejit/result.h"
+
+namespace cubejit {
+
+/// What the cost model expects of a plan on one core, in core cycles, and where they go.
+struct PlanCost {
+  double totalCycles = 0;    ///< of the slowest core: what plans are compared by
+  double computeCycles = 0;  ///< FMAs, tails and idle lanes included
+  double memoryCycles = 0;   ///< the slowest cache level or DRAM
+  double moveCycles = 0;     ///< packing, unpacking, transposes
+  double callCycles = 0;     ///< calls and segment overheads
+  std::string bound;         ///< "compute", "l2", "l3", "dram", "move"
+};
+
+struct Candidate {
+  TilingPlan plan;
+  PlanCost cost;
+  std::vector<std::string> refusedBy;  ///< rules broken; empty = legal
+};
+
+struct PlanChoice {
+  TilingPlan plan;
+  PlanCost cost;
+  std::vector<Candidate> considered;  ///< only filled when asked to explain; best first, refused last
+};
+
+/// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure; takes well under 5 ms.
+Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain);
+
+/// Every rule the plan breaks for this problem and machine, one per entry with values and a fix; empty = legal.
+std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+}  // namespace cubejit
