@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides indices and sharing inside a TileProgram under construction.
+#include "codegen/lower/builder.h"
+
+#include <algorithm>
+
+namespace cubejit {
+namespace {
+
+std::vector<std::int64_t> dense(const std::vector<std::pair<int, std::int64_t>>& deltas, std::size_t streams) {
+  std::vector<std::int64_t> out(streams, 0);
+  for (const auto& [stream, bytes] : deltas) out[static_cast<std::size_t>(stream)] += bytes;
+  return out;
+}
+
+const std::string& labelOf(const Kernel& kernel) {
+  return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
+}
+
+// Runs of steps with equal class and constant distance become one step with repeat.
+void foldAxis(Axis& axis) {
+  std::vector<AxisStep> folded;
+  std::size_t i = 0;
+  while (i < axis.steps.size()) {
+    std::size_t end = i + 1;
+    std::vector<std::int64_t> distance;
+    while (end < axis.steps.size() && axis.steps[end].cls == axis.steps[i].cls) {
+      std::vector<std::int64_t> step(axis.steps[i].delta.size());
+      for (std::size_t s = 0; s < step.size(); ++s) step[s] = axis.steps[end].delta[s] - axis.steps[end - 1].delta[s];
+      if (distance.empty()) distance = step;
+      if (step != distance) break;
+      ++end;
+    }
+    AxisStep first = axis.steps[i];
+    first.repeat = static_cast<std::int64_t>(end - i);
+    first.repeatDelta = distance.empty() ? std::vector<std::int64_t>(first.delta.size(), 0) : distance;
+    folded.push_back(std::move(first));
+    i = end;
+  }
+  axis.steps = std::move(folded);
+}
+
+void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
+  for (const Node& node : nodes) {
+    if (node.axis < 0) continue;
+    const bool callsOnly =
+        std::all_of(node.body.begin(), node.body.end(), [](const Node& n) { return n.axis < 0; }) && node.body.size() == 1;
+    if (callsOnly) {
+      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);
+    } else {
+      foldNodes(phase, node.body);
+    }
+  }
+}
+
+}  // namespace
+
+int ProgramBuilder::addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
+  program_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
+  return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+int ProgramBuilder::addKernel(Kernel kernel) {
+  std::vector<int>& same = kernelsByLabel_[labelOf(kernel)];
+  for (int index : same) {
+    if (program_.kernels[static_cast<std::size_t>(index)] == kernel) return index;
+  }
+  same.push_back(static_cast<int>(program_.kernels.size()));
+  program_.kernels.push_back(std::move(kernel));
+  return same.back();
+}
+
+int ProgramBuilder::addList(SegmentList list) {
+  std::string key;
+  for (const auto& section : list) {
+    const std::size_t count = section.size();
+    key.append(reinterpret_cast<const char*>(&count), sizeof(count));
+    key.append(reinterpret_cast<const char*>(section.data()), count * sizeof(Segment));
+  }
+  const auto [it, fresh] = listIndex_.emplace(std::move(key), static_cast<int>(program_.lists.size()));
+  if (fresh) program_.lists.push_back(std::move(list));
+  return it->second;
+}
+
+void ProgramBuilder::beginPhase(std::string name) {
+  program_.phases.emplace_back();
+  phase().name = std::move(name);
+}
+
+int ProgramBuilder::addStream(std::string name, int buffer, std::int64_t offset) {
+  phase().streams.push_back(Stream{std::move(name), buffer, offset});
+  return static_cast<int>(phase().streams.size()) - 1;
+}
+
+int ProgramBuilder::addAxis(std::string name, int classes) {
+  phase().axes.push_back(Axis{std::move(name), classes, {}});
+  return static_cast<int>(phase().axes.size()) - 1;
+}
+
+void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) {
+  addStep(axis, std::vector<std::pair<int, std::int64_t>>(deltas), cls);
+}
+
+void ProgramBuilder::addStep(int axis, const std::vector<std::pair<int, std::int64_t>>& deltas, int cls) {
+  AxisStep step;
+  step.delta = dense(deltas, phase().streams.size());
+  step.cls = cls;
+  step.repeatDelta.assign(phase().streams.size(), 0);
+  phase().axes[static_cast<std::size_t>(axis)].steps.push_back(std::move(step));
+}
+
+int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas step) {
+  const int axis = addAxis(std::move(name));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<std::pair<int, std::int64_t>> deltas(step);
+    for (auto& entry : deltas) entry.second *= i;
+    addStep(axis, deltas);
+  }
+  return axis;
+}
+
+std::int64_t ProgramBuilder::axisSteps(int axis) const {
+  return static_cast<std::int64_t>(program_.phases.back().axes[static_cast<std::size_t>(axis)].steps.size());
+}
+
+TileProgram ProgramBuilder::finish() {
+  for (Phase& phase : program_.phases) foldRepeats(phase);
+  return std::move(program_);
+}
+
+Node loopNode(int axis, std::vector<Node> body) {
+  Node node;
+  node.axis = axis;
+  node.body = std::move(body);
+  return node;
+}
+
+Node callNode(Call call) {
+  Node node;
+  node.call = std::move(call);
+  return node;
+}
+
+std::vector<Node> nest(const std::vector<int>& axes, std::vector<Node> body) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    std::vector<Node> outer;
+    outer.push_back(loopNode(*axis, std::move(body)));
+    body = std::move(outer);
+  }
+  return body;
+}
+
+void foldRepeats(Phase& phase) { foldNodes(phase, phase.body); }
+
+}  // namespace cubejit

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how lowerings assemble a TileProgram: equal kernels and lists are stored once, axes and streams get their indices.
+// Leaves what to assemble to the lowerings.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "codegen/tile/program.h"
+
+namespace cubejit {
+
+/// (stream index, bytes) pairs of one axis step.
+using Deltas = std::initializer_list<std::pair<int, std::int64_t>>;
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(std::string name) { program_.name = std::move(name); }
+
+  int addBuffer(std::string name, BufferRole role, std::int64_t bytes);
+  int addKernel(Kernel kernel);       ///< index of an equal kernel if there is one
+  int addList(SegmentList list);      ///< the same for lists
+  void beginPhase(std::string name);
+  int addStream(std::string name, int buffer, std::int64_t offset = 0);
+  int addAxis(std::string name, int classes = 1);
+  void addStep(int axis, Deltas deltas, int cls = 0);
+  void addStep(int axis, const std::vector<std::pair<int, std::int64_t>>& deltas, int cls = 0);
+  /// `count` equal steps, `step` bytes apart.
+  int addUniformAxis(std::string name, std::int64_t count, Deltas step);
+  std::int64_t axisSteps(int axis) const;
+  Phase& phase() { return program_.phases.back(); }
+  TileProgram finish();
+
+ private:
+  TileProgram program_;
+  std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
+  std::unordered_map<std::string, int> listIndex_;
+};
+
+/// A loop over `axis` around `body`.
+Node loopNode(int axis, std::vector<Node> body);
+Node callNode(Call call);
+/// `body` inside loops over `axes`, outermost first.
+std::vector<Node> nest(const std::vector<int>& axes, std::vector<Node> body);
+
+/// Folds runs of equal, evenly spaced steps of the innermost axes into one step with `repeat`, so that the kernel loops.
+void foldRepeats(Phase& phase);
+
+}  // namespace cubejit
