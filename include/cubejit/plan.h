@@ -56,6 +56,7 @@ struct TilingPlan {
   bool panelA = false;  ///< operand dY (dX) or the row operand (dW) is transposed into a channels-last / pixel panel
   bool panelB = false;  ///< dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]
   bool panelC = false;  ///< results are built in a panel and moved out
+  bool packWeights = true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
   std::int64_t panelD = 1, panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
   bool streamingStore = false;
 };
@@ -88,6 +89,7 @@ void describePlan(P& p, Visitor&& v) {
   v("panel_a", p.panelA);
   v("panel_b", p.panelB);
   v("panel_c", p.panelC);
+  v("pack_weights", p.packWeights);
   v("panel_d", p.panelD);
   v("panel_h", p.panelH);
   v("streaming_store", p.streamingStore);

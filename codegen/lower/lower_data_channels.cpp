@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the tile program of a data gradient whose lanes are result channels: a box of result pixels times a few vectors of
+// channels stays in registers while the reduction runs over taps and operand channels.
+//   dx[n][i][c] = sum over taps k, channels o:  dy[n][(i + pad - k*dil)/stride][o] * w[o][c][k]
+// Leaves which taps reach which pixels to slab_axis, and the choice of box, panels and order to the plan.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "codegen/lower/data_gradient.h"
+
+namespace cubejit {
+namespace {
+
+// A box of rows inside the tile: half-open ranges on d, h, w.
+struct Subset {
+  std::int64_t dLo, dHi, hLo, hHi, wLo, wHi;
+  friend bool operator==(const Subset& x, const Subset& y) = default;
+};
+
+struct Lens {
+  std::int64_t n, d, h, w;
+  friend bool operator==(const Lens& x, const Lens& y) = default;
+};
+
+// Byte distances between neighbouring rows of the tile on each axis, in A and in C.
+struct RowPitch {
+  std::int64_t n, d, h, w;
+};
+
+class Lowering {
+ public:
+  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+      : problem_(problem), plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)),
+        g_(makeDataGradient(problem, plan.panelA || plan.panelC)) {
+    block_ = {plan.baseD, plan.baseH, plan.baseW};
+    if (g_.view.lineOnH) block_ = {1, plan.baseW, 1};
+    const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};
+    for (std::size_t axis = 0; axis < 3; ++axis) axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
+    vectors_ = plan.baseVectors;
+    width_ = vectors_ * lanes_;
+    nBlocks_ = (g_.result.channels + width_ - 1) / width_;
+    reduced_ = g_.operand.channels;
+  }
+
+  TileProgram run() {
+    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
+    weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
+    resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
+    if (g_.hasGaps && !plan_.panelC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
+    if (plan_.packWeights) packWeights();
+    contractPhase();
+    return b_.finish();
+  }
+
+ private:
+  std::int64_t widthOf(std::int64_t block) const { return std::min(width_, g_.result.channels - block * width_); }
+
+  // w[..] -> packed [group][n block][tap][k][width]
+  void packWeights() {
+    packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * nBlocks_ * g_.taps * reduced_ * width_ * 4);
+    b_.beginPhase("pack_weights");
+    const int src = b_.addStream("w", weightBuffer_), dst = b_.addStream("packed", packedBuffer_);
+    const std::int64_t blockBytes = g_.taps * reduced_ * width_ * 4;
+    const int groups = b_.addUniformAxis("g", g_.view.groups, {{src, g_.wGroup}, {dst, nBlocks_ * blockBytes}});
+    const int blocks = b_.addAxis("n", 2);
+    for (std::int64_t i = 0; i < nBlocks_; ++i) {
+      b_.addStep(blocks, {{src, i * width_ * g_.wResult}, {dst, i * blockBytes}}, widthOf(i) < width_ ? 1 : 0);
+    }
+    const bool rowsAtOnce = g_.taps == 1 && g_.wResult == 4;  // lanes already contiguous: copy rows of k
+    const std::int64_t chunk = divisorAtMost(reduced_, 32);
+    const int outer = b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * g_.wReduced}, {dst, chunk * width_ * 4}});
+    const int inner = rowsAtOnce ? -1 : b_.addUniformAxis("k", chunk, {{src, g_.wReduced}, {dst, width_ * 4}});
+    Call call{"pack", src, -1, dst, {blocks}, {Variant{}, Variant{}}};
+    for (int cls = 0; cls < 2; ++cls) {
+      const std::int64_t width = cls == 0 ? width_ : g_.result.channels % width_;
+      if (width == 0 || (cls == 0 && nBlocks_ == 1 && widthOf(0) < width_)) continue;
+      Move move{MoveKind::kTranspose, lanes_, width, g_.taps, g_.wResult, reduced_ * width_ * 4, width_ - width, false, "pack_w"};
+      if (rowsAtOnce) move = Move{MoveKind::kCopy, lanes_, chunk, width, g_.wReduced, width_ * 4, width_ - width, false, "pack_w"};
+      call.variants[static_cast<std::size_t>(cls)].kernel = b_.addKernel(move);
+    }
+    b_.phase().parallelAxes = {groups, blocks, outer};
+    std::vector<Node> body;
+    body.push_back(callNode(std::move(call)));
+    b_.phase().body = inner < 0 ? std::move(body) : nest({inner}, std::move(body));
+    b_.phase().workCycles = static_cast<double>(g_.weightBytes) / 64.0 * 6.0;
+  }
+
+  void contractPhase() {
+    b_.beginPhase("contract");
+    makePanels();
+    std::vector<int> outerStreams;
+    const int a = plan_.panelA ? b_.addStream("a", panelABuffer_) : b_.addStream("a", operandBuffer_);
+    const int w = plan_.packWeights ? b_.addStream("b", packedBuffer_) : b_.addStream("b", weightBuffer_);
+    const int c = plan_.panelC ? b_.addStream("c", panelCBuffer_) : b_.addStream("c", resultBuffer_);
+    const int source = plan_.panelA ? b_.addStream("dy", operandBuffer_) : -1;
+    const int panel = plan_.panelA ? b_.addStream("panel", panelABuffer_) : -1;
+    const int sink = plan_.panelC ? b_.addStream("dx", resultBuffer_) : -1;
+
+    // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
+    const int groups = b_.addAxis("g");
+    const std::int64_t blockBytes = g_.taps * reduced_ * width_ * 4;
+    const std::int64_t weightsPerGroup = plan_.packWeights ? nBlocks_ * blockBytes : g_.wGroup;
+    for (std::int64_t i = 0; i < g_.view.groups; ++i) {
+      std::vector<std::pair<int, std::int64_t>> d{{w, i * weightsPerGroup}};
+      if (!plan_.panelA) d.emplace_back(a, i * g_.operand.groupStride());
+      if (!plan_.panelC) d.emplace_back(c, i * g_.result.groupStride());
+      if (source >= 0) d.emplace_back(source, i * g_.operand.groupStride());
+      if (sink >= 0) d.emplace_back(sink, i * g_.result.groupStride());
+      b_.addStep(groups, d);
+    }
+    const int images = imageAxis(a, c, source, sink);
+    std::array<int, 2> slabAxis{};
+    std::array<int, 3> localAxis{};
+    for (std::size_t axis = 0; axis < 2; ++axis) slabAxis[axis] = addSlabAxis(axis, a, c, source, panel, sink);
+    for (std::size_t axis = 0; axis < 3; ++axis) localAxis[axis] = addLocalAxis(axis, a, c);
+    const int blocks = b_.addAxis("channels", 2);
+    for (std::int64_t i = 0; i < nBlocks_; ++i) {
+      b_.addStep(blocks, {{w, i * (plan_.packWeights ? blockBytes : width_ * 4)}, {c, i * width_ * 4}}, widthOf(i) < width_ ? 1 : 0);
+    }
+
+    Call call{"contract", a, w, c, {images, slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], localAxis[2], blocks}, {}};
+    fillVariants(call);
+    std::vector<Node> calls;
+    calls.push_back(callNode(std::move(call)));
+
+    const bool paneled = plan_.panelA || plan_.panelC;
+    Phase& phase = b_.phase();
+    std::vector<Node> body;
+    if (plan_.order == IterateOrder::kChannelsOuter && !paneled) {
+      phase.parallelAxes = {groups, blocks, images, slabAxis[0], slabAxis[1]};
+      body = nest({localAxis[0], localAxis[1], localAxis[2]}, std::move(calls));
+    } else if (plan_.order == IterateOrder::kChannelsOuter) {
+      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
+      body = nest({blocks, localAxis[0], localAxis[1], localAxis[2]}, std::move(calls));
+    } else {
+      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
+      body = nest({localAxis[0], localAxis[1], blocks, localAxis[2]}, std::move(calls));
+    }
+    if (plan_.panelC && g_.hasGaps) {
+      Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
+      phase.body.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
+    }
+    if (plan_.panelA) addPanelMove(true, source, panel, slabAxis);
+    for (Node& node : body) phase.body.push_back(std::move(node));
+    if (plan_.panelC) addPanelMove(false, sink, c, slabAxis);
+    const double macs = static_cast<double>(g_.view.batch) * static_cast<double>(g_.view.groups) *
+                        static_cast<double>(g_.view.small.extent.volume() * g_.taps * g_.view.small.channels) *
+                        static_cast<double>(g_.view.big.channels);
+    phase.workCycles = macs / lanes_ + 50.0 * static_cast<double>(taskCount(phase));
+  }
+
+  void makePanels() {
+    if (plan_.panelA) {
+      aPitch_.w = panelPitch(reduced_ * 4);
+      aPitch_.h = aPitch_.w * axisOperandWidth();
+      aPitch_.d = aPitch_.h * axes_[1].panelOperandRows;
+      panelABuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, aPitch_.d * axes_[0].panelOperandRows);
+    } else {
+      aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
+    }
+    if (plan_.panelC) {
+      cPitch_.w = panelPitch(nBlocks_ * width_ * 4);
+      cPitch_.h = cPitch_.w * g_.result.extent.w;
+      cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
+      panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;
+      panelCBuffer_ = b_.addBuffer("panel_dx", BufferRole::kPrivate, panelCBytes_);
+    } else {
+      cPitch_ = RowPitch{g_.result.nStride, g_.result.dStride, g_.result.hStride, g_.result.wStride};
+    }
+  }
+
+  // Panels hold whole rows of W.
+  std::int64_t axisOperandWidth() const { return g_.operand.extent.w; }
+
+  int imageAxis(int a, int c, int source, int sink) {
+    const std::int64_t step = plan_.panelA || plan_.panelC ? 1 : plan_.baseBatch;
+    const int axis = b_.addAxis("n", 2);
+    for (std::int64_t n = 0; n < g_.view.batch; n += step) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      if (!plan_.panelA) d.emplace_back(a, n * g_.operand.nStride);
+      if (!plan_.panelC) d.emplace_back(c, n * g_.result.nStride);
+      if (source >= 0) d.emplace_back(source, n * g_.operand.nStride);
+      if (sink >= 0) d.emplace_back(sink, n * g_.result.nStride);
+      b_.addStep(axis, d, n + step <= g_.view.batch ? 0 : 1);
+    }
+    imageLength_ = {step, g_.view.batch % step};
+    return axis;
+  }
+
+  int addSlabAxis(std::size_t which, int a, int c, int source, int panel, int sink) {
+    const SlabAxis& sa = axes_[which];
+    const int axis = b_.addAxis(which == 0 ? "slab_d" : "slab_h", std::max(1, sa.slabClasses));
+    const std::int64_t aTensor = g_.operand.strideOf(static_cast<int>(which)), cTensor = g_.result.strideOf(static_cast<int>(which));
+    const std::int64_t aPanel = which == 0 ? aPitch_.d : aPitch_.h;
+    for (const Slab& slab : sa.slabs) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      // In a panel, row 0 stands for operandOrigin; offsets of taps are relative to operandBase.
+      if (plan_.panelA) d.emplace_back(a, (slab.operandBase - slab.operandOrigin) * aPanel);
+      else d.emplace_back(a, slab.operandBase * aTensor);
+      if (!plan_.panelC) d.emplace_back(c, slab.resultStart * cTensor);
+      if (source >= 0) d.emplace_back(source, slab.operandStart * aTensor);
+      if (panel >= 0) d.emplace_back(panel, (slab.operandStart - slab.operandOrigin) * aPanel);
+      if (sink >= 0) d.emplace_back(sink, slab.resultStart * cTensor);
+      b_.addStep(axis, d, slab.cls);
+    }
+    return axis;
+  }
+
+  int addLocalAxis(std::size_t which, int a, int c) {
+    static constexpr const char* kNames[] = {"d", "h", "w"};
+    const SlabAxis& sa = axes_[which];
+    const int axis = b_.addAxis(kNames[which], static_cast<int>(std::max<std::size_t>(1, localClasses(which))));
+    const std::int64_t aStep = which == 0 ? aPitch_.d : which == 1 ? aPitch_.h : aPitch_.w;
+    const std::int64_t cStep = which == 0 ? cPitch_.d : which == 1 ? cPitch_.h : cPitch_.w;
+    for (std::size_t i = 0; i < sa.locals.size(); ++i) {
+      // W is one slab: its blocks are classified directly, so that equal neighbours can be folded into one call.
+      const int cls = which == 2 ? wClass(i) : static_cast<int>(i);
+      if (cls < 0) continue;
+      std::int64_t aStart = sa.locals[i].operandOffset;
+      b_.addStep(axis, {{a, aStart * aStep}, {c, sa.locals[i].resultOffset * cStep}}, cls);
+    }
+    return axis;
+  }
+
+  std::size_t localClasses(std::size_t which) const { return which == 2 ? axes_[2].classes.size() : axes_[which].locals.size(); }
+  int wClass(std::size_t local) const { return axes_[2].slabClasses == 0 ? -1 : axes_[2].blockClass[0][local]; }
+
+  const BlockClass* blockOf(std::size_t which, int slabClass, std::size_t local) const {
+    const SlabAxis& sa = axes_[which];
+    if (slabClass >= sa.slabClasses) return nullptr;
+    const int cls = sa.blockClass[static_cast<std::size_t>(slabClass)][local];
+    return cls < 0 ? nullptr : &sa.classes[static_cast<std::size_t>(cls)];
+  }
+
+  void fillVariants(Call& call) {
+    const auto at = [&](std::size_t which) { return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses)); };
+    // First pass: the sections each kernel shape needs; second: lists against them.
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int image = 0; image < 2; ++image) {
+        for (std::size_t sd = 0; sd < at(0); ++sd) {
+          for (std::size_t sh = 0; sh < at(1); ++sh) {
+            for (std::size_t ld = 0; ld < std::max<std::size_t>(1, axes_[0].locals.size()); ++ld) {
+              for (std::size_t lh = 0; lh < std::max<std::size_t>(1, axes_[1].locals.size()); ++lh) {
+                for (std::size_t lw = 0; lw < std::max<std::size_t>(1, axes_[2].classes.size()); ++lw) {
+                  for (int tail = 0; tail < 2; ++tail) {
+                    Variant variant;
+                    if (pass == 1 && wanted(image, tail)) variant = makeVariant(image, sd, sh, ld, lh, lw, tail);
+                    if (pass == 0 && wanted(image, tail)) noteSections(image, sd, sh, ld, lh, lw);
+                    if (pass == 1) call.variants.push_back(variant);
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  bool wanted(int image, int tail) const {
+    if (imageLength_[static_cast<std::size_t>(image)] == 0) return false;
+    if (tail == 1) return g_.result.channels % width_ != 0;
+    return g_.result.channels >= width_;
+  }
+
+  struct Blocks {
+    const BlockClass *d = nullptr, *h = nullptr, *w = nullptr;
+    Lens lens{};
+    bool valid() const { return d != nullptr && h != nullptr && w != nullptr; }
+  };
+
+  Blocks blocksAt(int image, std::size_t sd, std::size_t sh, std::size_t ld, std::size_t lh, std::size_t lw) const {
+    Blocks k;
+    if (axes_[0].locals.empty() || axes_[1].locals.empty() || axes_[2].classes.empty()) return k;
+    k.d = blockOf(0, static_cast<int>(sd), ld);
+    k.h = blockOf(1, static_cast<int>(sh), lh);
+    k.w = &axes_[2].classes[lw];
+    if (k.valid()) k.lens = Lens{imageLength_[static_cast<std::size_t>(image)], k.d->length, k.h->length, k.w->length};
+    return k;
+  }
+
+  std::vector<Subset>& subsetsOf(const Lens& lens) {
+    for (auto& [known, subsets] : subsets_) {
+      if (known == lens) return subsets;
+    }
+    subsets_.emplace_back(lens, std::vector<Subset>{});
+    return subsets_.back().second;
+  }
+
+  void noteSections(int image, std::size_t sd, std::size_t sh, std::size_t ld, std::size_t lh, std::size_t lw) {
+    const Blocks k = blocksAt(image, sd, sh, ld, lh, lw);
+    if (!k.valid()) return;
+    std::vector<Subset>& subsets = subsetsOf(k.lens);
+    for (const BlockTap& td : k.d->taps) {
+      for (const BlockTap& th : k.h->taps) {
+        for (const BlockTap& tw : k.w->taps) {
+          const Subset s{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi};
+          if (std::find(subsets.begin(), subsets.end(), s) == subsets.end()) subsets.push_back(s);
+        }
+      }
+    }
+  }
+
+  Variant makeVariant(int image, std::size_t sd, std::size_t sh, std::size_t ld, std::size_t lh, std::size_t lw, int tail) {
+    const Blocks k = blocksAt(image, sd, sh, ld, lh, lw);
+    Variant v;
+    if (!k.valid()) return v;
+    const std::vector<Subset>& subsets = subsetsOf(k.lens);
+    const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
+    v.kernel = kernelFor(k.lens, subsets, width);
+    const bool remainder = reduced_ % plan_.unroll != 0;
+    SegmentList list(subsets.size() * (remainder ? 2 : 1));
+    const std::int64_t main = reduced_ / plan_.unroll;
+    for (const BlockTap& td : k.d->taps) {
+      for (const BlockTap& th : k.h->taps) {
+        for (const BlockTap& tw : k.w->taps) {
+          const Subset s{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi};
+          const auto section = static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), s) - subsets.begin());
+          const std::int64_t aOffset = td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w;
+          const std::int64_t bOffset = tapIndex(g_, td.k, th.k, tw.k) * (plan_.packWeights ? reduced_ * width_ * 4 : 4);
+          if (main > 0) list[section].push_back(Segment{aOffset, bOffset, main});
+          if (remainder) {
+            const std::int64_t done = main * plan_.unroll;
+            list[subsets.size() + section].push_back(Segment{aOffset + done * aChannel(), bOffset + done * bChannel(), 1});
+          }
+        }
+      }
+    }
+    v.list = b_.addList(std::move(list));
+    return v;
+  }
+
+  std::int64_t aChannel() const { return plan_.panelA ? 4 : g_.operand.cStride; }
+  std::int64_t bChannel() const { return plan_.packWeights ? width_ * 4 : g_.wReduced; }
+
+  int kernelFor(const Lens& lens, const std::vector<Subset>& subsets, std::int64_t width) {
+    for (const auto& [key, kernel] : kernels_) {
+      if (key.first == lens && key.second == width) return kernel;
+    }
+    const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
+    Contract contract;
+    contract.lanes = lanes_;
+    contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" + std::to_string(vectors) +
+                     (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
+    const auto tailLanes = [&](std::int64_t v) {
+      const std::int64_t left = width - v * lanes_;
+      return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
+    };
+    const auto row = [&](std::int64_t n, std::int64_t d, std::int64_t h, std::int64_t w) {
+      return ((n * lens.d + d) * lens.h + h) * lens.w + w;
+    };
+    for (std::int64_t n = 0; n < lens.n; ++n) {
+      for (std::int64_t d = 0; d < lens.d; ++d) {
+        for (std::int64_t h = 0; h < lens.h; ++h) {
+          for (std::int64_t w = 0; w < lens.w; ++w) {
+            const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d + h * axes_[1].resultStep * cPitch_.h +
+                                      w * axes_[2].resultStep * cPitch_.w;
+            for (std::int64_t v = 0; v < vectors; ++v) {
+              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + v * lanes_ * 4), plan_.panelC ? LaneRange{} : tailLanes(v)});
+            }
+          }
+        }
+      }
+    }
+    const auto section = [&](const Subset& s, std::int64_t steps) {
+      Section out;
+      out.aOuterStep = steps * aChannel();
+      out.bOuterStep = steps * bChannel();
+      for (std::int64_t k = 0; k < steps; ++k) {
+        Step step;
+        for (std::int64_t v = 0; v < vectors; ++v) {
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * bChannel() + v * lanes_ * 4), plan_.packWeights ? LaneRange{} : tailLanes(v)});
+        }
+        for (std::int64_t n = 0; n < lens.n; ++n) {
+          for (std::int64_t d = s.dLo; d < s.dHi; ++d) {
+            for (std::int64_t h = s.hLo; h < s.hHi; ++h) {
+              for (std::int64_t w = s.wLo; w < s.wHi; ++w) {
+                AOperand operand;
+                operand.offset = static_cast<std::int32_t>(k * aChannel() + n * aPitch_.n + d * axes_[0].operandStep * aPitch_.d +
+                                                           h * axes_[1].operandStep * aPitch_.h + w * axes_[2].operandStep * aPitch_.w);
+                for (std::int64_t v = 0; v < vectors; ++v) {
+                  operand.uses.push_back(Use{static_cast<std::int16_t>(row(n, d, h, w) * vectors + v), static_cast<std::int16_t>(v)});
+                }
+                step.a.push_back(std::move(operand));
+              }
+            }
+          }
+        }
+        out.steps.push_back(std::move(step));
+      }
+      return out;
+    };
+    for (const Subset& s : subsets) contract.sections.push_back(section(s, plan_.unroll));
+    if (reduced_ % plan_.unroll != 0) {
+      for (const Subset& s : subsets) contract.sections.push_back(section(s, reduced_ % plan_.unroll));
+    }
+    contract.streamingStore = plan_.streamingStore && !plan_.panelC && width % lanes_ == 0;
+    kernels_.emplace_back(std::make_pair(lens, width), b_.addKernel(std::move(contract)));
+    return kernels_.back().second;
+  }
+
+  // Moves dy rows into the panel (in) or panel rows out to dx, plane by plane; a plane's rows are one matrix.
+  void addPanelMove(bool in, int tensor, int panel, const std::array<int, 2>& slabAxis) {
+    const TensorView& t = in ? g_.operand : g_.result;
+    const RowPitch& pitch = in ? aPitch_ : cPitch_;
+    const std::int64_t planes = in ? axes_[0].panelOperandRows : axes_[0].panelResultRows;
+    const int plane = b_.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
+    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch.d}}, static_cast<int>(i));
+    Call call{in ? "load_panel" : "store_panel", in ? tensor : panel, -1, in ? panel : tensor, {slabAxis[0], slabAxis[1], plane}, {}};
+    for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {
+      for (int sh = 0; sh < std::max(1, axes_[1].slabClasses); ++sh) {
+        for (std::int64_t i = 0; i < planes; ++i) {
+          Variant v;
+          if (sd < axes_[0].slabClasses && sh < axes_[1].slabClasses) {
+            const auto d = static_cast<std::size_t>(sd), h = static_cast<std::size_t>(sh);
+            const std::int64_t planesHere = in ? axes_[0].operandCountOf[d] : axes_[0].resultCountOf[d];
+            const std::int64_t pixels = (in ? axes_[1].operandCountOf[h] : axes_[1].resultCountOf[h]) * t.extent.w;
+            if (i < planesHere && pixels > 0) v.kernel = b_.addKernel(panelMove(in, t, pitch.w, pixels));
+          }
+          call.variants.push_back(v);
+        }
+      }
+    }
+    b_.phase().body.push_back(loopNode(plane, {callNode(std::move(call))}));
+  }
+
+  Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels) const {
+    Move move{MoveKind::kTranspose, lanes_, 0, 0, 0, 0, 0, false, in ? "load_panel" : "store_panel"};
+    if (t.channelsLast) {
+      move.kind = MoveKind::kCopy;
+      move.rows = pixels;
+      move.cols = t.channels;
+      move.srcPitch = in ? t.wStride : pitch;
+      move.dstPitch = in ? pitch : t.wStride;
+    } else {
+      move.rows = in ? t.channels : pixels;
+      move.cols = in ? pixels : t.channels;
+      move.srcPitch = in ? t.cStride : pitch;
+      move.dstPitch = in ? pitch : t.cStride;
+    }
+    return move;
+  }
+
+  const Problem& problem_;
+  const TilingPlan& plan_;
+  const int lanes_;
+  ProgramBuilder b_;
+  const DataGradient g_;
+  std::array<std::int64_t, 3> block_{};
+  std::array<SlabAxis, 3> axes_;
+  std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
+  std::array<std::int64_t, 2> imageLength_{};
+  RowPitch aPitch_{}, cPitch_{};
+  std::int64_t panelCBytes_ = 0;
+  int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1, panelCBuffer_ = -1;
+  std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;
+  std::vector<std::pair<std::pair<Lens, std::int64_t>, int>> kernels_;
+};
+
+}  // namespace
+
+Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  return Lowering(problem, plan, machine).run();
+}
+
+}  // namespace cubejit

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides, for one spatial axis of a data gradient, which kernel taps reach which result positions: the axis is cut into
+// residue classes (phases) of the stride and each phase into blocks; padding only shortens the tap list of a block.
+// No zero is ever inserted or multiplied. Leaves the combination of axes to lower_data.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace cubejit {
+
+/// A tap as seen by one block: result row u of the block (lo <= u < hi) reads operand position operandStep*(j0+u) + offset.
+struct BlockTap {
+  std::int64_t k = 0;       ///< kernel index on this axis
+  std::int64_t offset = 0;  ///< operand position relative to operandStep * j0
+  std::int64_t lo = 0, hi = 0;
+  friend bool operator==(const BlockTap& x, const BlockTap& y) {
+    return x.k == y.k && x.offset == y.offset && x.lo == y.lo && x.hi == y.hi;
+  }
+};
+
+/// The relation of one axis. gather: results are positions i of the big tensor (ordinary dX); else positions o of the small one.
+struct AxisRelation {
+  bool gather = true;
+  std::int64_t results = 1, operands = 1;  ///< extents
+  std::int64_t kernel = 1, stride = 1, dilation = 1, pad = 0;
+};
+
+/// A phase of the axis: result positions start, start + step, ... that share their taps' residue. Forward relations have one.
+struct AxisPhase {
+  std::int64_t start = 0, count = 0;
+  std::vector<BlockTap> taps;  ///< lo, hi in the phase's own index j
+};
+namespace axis_phases_detail {
+inline std::int64_t floorDiv(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0); }
+inline std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return -floorDiv(-a, b); }
+
+// The j in [0, count) with 0 <= step*j + offset < operands.
+inline BlockTap validRange(std::int64_t k, std::int64_t offset, std::int64_t step, std::int64_t count, std::int64_t operands) {
+  const std::int64_t lo = std::max<std::int64_t>(0, ceilDiv(-offset, step));
+  const std::int64_t hi = std::min(count, floorDiv(operands - 1 - offset, step) + 1);
+  return BlockTap{k, offset, lo, std::max(lo, hi)};
+}
+
+}  // namespace axis_phases_detail
+
+/// Only phases that some tap reaches; the results of the others are zero.
+inline std::vector<AxisPhase> axisPhases(const AxisRelation& rel) {
+  using namespace axis_phases_detail;
+  std::vector<AxisPhase> phases;
+  if (!rel.gather) {
+    AxisPhase phase{0, rel.results, {}};
+    for (std::int64_t k = 0; k < rel.kernel; ++k) {
+      const BlockTap tap = validRange(k, k * rel.dilation - rel.pad, rel.stride, phase.count, rel.operands);
+      if (tap.lo < tap.hi) phase.taps.push_back(tap);
+    }
+    phases.push_back(std::move(phase));
+    return phases;
+  }
+  for (std::int64_t k = 0; k < rel.kernel; ++k) {
+    const std::int64_t shift = k * rel.dilation - rel.pad;  // i = o*stride + shift
+    const std::int64_t r = shift - floorDiv(shift, rel.stride) * rel.stride;
+    if (r >= rel.results) continue;
+    const std::int64_t count = ceilDiv(rel.results - r, rel.stride);
+    const BlockTap tap = validRange(k, (r - shift) / rel.stride, 1, count, rel.operands);
+    if (tap.lo >= tap.hi) continue;
+    auto at = std::lower_bound(phases.begin(), phases.end(), r, [](const AxisPhase& p, std::int64_t v) { return p.start < v; });
+    if (at == phases.end() || at->start != r) at = phases.insert(at, AxisPhase{r, count, {}});
+    at->taps.push_back(tap);
+  }
+  return phases;
+}
+
+/// True if some result position belongs to no phase, so that results must be zeroed first.
+inline bool leavesGaps(const AxisRelation& rel, const std::vector<AxisPhase>& phases) {
+  const std::int64_t needed = rel.gather ? std::min(rel.stride, rel.results) : std::min<std::int64_t>(1, rel.results);
+  return static_cast<std::int64_t>(phases.size()) < needed;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides one view that ordinary and transposed convolutions share, so that each gradient is planned and lowered once.
+// Every convolution relates a `small` tensor (positions o) to a `big` one (positions i) by  i = o*stride + k*dilation - pad.
+// Ordinary: big = x, small = y. Transposed: big = y, small = x. Weights are [small channel][big channel / groups][taps] in both.
+// Pointwise problems (1x1, stride 1, no padding) are presented as one line of pixels.
+#pragma once
+
+#include <cstdint>
+
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+/// An activation tensor: extents and byte strides.
+struct TensorView {
+  std::int64_t channels = 1;  ///< per group
+  Dhw extent;
+  std::int64_t nStride = 0, cStride = 0, dStride = 0, hStride = 0, wStride = 0;
+  bool channelsLast = false;  ///< cStride is one element
+  std::int64_t bytes = 0;
+  std::int64_t strideOf(int axis) const { return axis == 0 ? dStride : axis == 1 ? hStride : wStride; }
+  std::int64_t groupStride() const { return channels * cStride; }
+};
+
+struct ConvView {
+  std::int64_t batch = 1, groups = 1;
+  TensorView big, small;
+  Dhw kernel, stride, dilation, pad;  ///< pad before
+  bool bigIsX = true;
+  bool line = false;     ///< only one axis has extent, kernel or padding: W, or H if lineOnH
+  bool lineOnH = false;  ///< the line lies on H (W = 1), so that it can be cut into slabs of rows
+  std::int64_t taps() const { return kernel.volume(); }
+};
+
+namespace conv_view_detail {
+
+inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int64_t groups, const Dhw& extent,
+                             std::int64_t cTotal, Layout layout, std::int64_t elementBytes) {
+  TensorView t;
+  t.channels = channels / groups;
+  t.extent = extent;
+  t.channelsLast = layout == Layout::kNdhwc;
+  const std::int64_t inner = t.channelsLast ? cTotal * elementBytes : elementBytes;
+  t.cStride = t.channelsLast ? elementBytes : extent.volume() * elementBytes;
+  t.wStride = inner;
+  t.hStride = extent.w * inner;
+  t.dStride = extent.h * t.hStride;
+  t.nStride = cTotal * extent.volume() * elementBytes;
+  t.bytes = batch * t.nStride;
+  return t;
+}
+
+inline bool isPointwise(const Problem& p) {
+  const Dhw one{1, 1, 1}, zero{0, 0, 0};
+  return p.kernel == one && p.stride == one && p.padBefore == zero && p.padAfter == zero && p.in == p.out;
+}
+
+inline bool isLine(const Problem& p) {
+  return p.in.d == 1 && p.in.h == 1 && p.out.d == 1 && p.out.h == 1 && p.kernel.d == 1 && p.kernel.h == 1 &&
+         p.padBefore.d == 0 && p.padBefore.h == 0;
+}
+
+inline void moveLineToH(Dhw& v, std::int64_t neutral) {
+  v.h = v.w;
+  v.w = neutral;
+}
+
+}  // namespace conv_view_detail
+
+/// The view of a legal problem. `lineOnH` asks for a line (if the problem is one) to lie on H.
+inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
+  namespace detail = conv_view_detail;
+  ConvView v;
+  v.batch = p.batch;
+  v.groups = p.groups;
+  v.kernel = p.kernel;
+  v.stride = p.stride;
+  v.dilation = p.dilation;
+  v.pad = p.padBefore;
+  v.bigIsX = !p.transposed;
+  Dhw in = p.in, out = p.out;
+  v.line = detail::isLine(p);
+  if (detail::isPointwise(p)) {
+    const bool imagesTouch = p.layout == Layout::kNdhwc;
+    in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
+    if (imagesTouch) v.batch = p.batch > 0 ? 1 : 0;
+    v.line = true;
+  }
+  if (lineOnH && v.line) {
+    for (Dhw* extent : {&in, &out, &v.kernel, &v.stride, &v.dilation}) detail::moveLineToH(*extent, 1);
+    detail::moveLineToH(v.pad, 0);
+    v.lineOnH = true;
+  }
+  const std::int64_t bytes = byteSize(p.dtype);
+  const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, p.cin, p.layout, bytes);
+  const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, p.cout, p.layout, bytes);
+  v.big = v.bigIsX ? x : y;
+  v.small = v.bigIsX ? y : x;
+  return v;
+}
+
+}  // namespace cubejit
