@@ -33,10 +33,10 @@ class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
       : problem_(problem), plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)),
-        g_(makeDataGradient(problem, plan.panelA || plan.panelC)) {
+        g_(makeDataGradient(problem, true)) {
     block_ = {plan.baseD, plan.baseH, plan.baseW};
     if (g_.view.lineOnH) block_ = {1, plan.baseW, 1};
-    const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};
+    const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};  // W is never cut
     for (std::size_t axis = 0; axis < 3; ++axis) axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
     vectors_ = plan.baseVectors;
     width_ = vectors_ * lanes_;
@@ -128,15 +128,17 @@ class Lowering {
     const bool paneled = plan_.panelA || plan_.panelC;
     Phase& phase = b_.phase();
     std::vector<Node> body;
+    // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
+    const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2], middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
     if (plan_.order == IterateOrder::kChannelsOuter && !paneled) {
       phase.parallelAxes = {groups, blocks, images, slabAxis[0], slabAxis[1]};
-      body = nest({localAxis[0], localAxis[1], localAxis[2]}, std::move(calls));
+      body = nest({localAxis[0], middle, innermost}, std::move(calls));
     } else if (plan_.order == IterateOrder::kChannelsOuter) {
       phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
-      body = nest({blocks, localAxis[0], localAxis[1], localAxis[2]}, std::move(calls));
+      body = nest({blocks, localAxis[0], middle, innermost}, std::move(calls));
     } else {
       phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
-      body = nest({localAxis[0], localAxis[1], blocks, localAxis[2]}, std::move(calls));
+      body = nest({localAxis[0], middle, blocks, innermost}, std::move(calls));
     }
     if (plan_.panelC && g_.hasGaps) {
       Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
@@ -211,74 +213,60 @@ class Lowering {
   int addLocalAxis(std::size_t which, int a, int c) {
     static constexpr const char* kNames[] = {"d", "h", "w"};
     const SlabAxis& sa = axes_[which];
-    const int axis = b_.addAxis(kNames[which], static_cast<int>(std::max<std::size_t>(1, localClasses(which))));
+    const int axis = b_.addAxis(kNames[which], std::max(1, sa.localClasses));
     const std::int64_t aStep = which == 0 ? aPitch_.d : which == 1 ? aPitch_.h : aPitch_.w;
     const std::int64_t cStep = which == 0 ? cPitch_.d : which == 1 ? cPitch_.h : cPitch_.w;
-    for (std::size_t i = 0; i < sa.locals.size(); ++i) {
-      // W is one slab: its blocks are classified directly, so that equal neighbours can be folded into one call.
-      const int cls = which == 2 ? wClass(i) : static_cast<int>(i);
-      if (cls < 0) continue;
-      std::int64_t aStart = sa.locals[i].operandOffset;
-      b_.addStep(axis, {{a, aStart * aStep}, {c, sa.locals[i].resultOffset * cStep}}, cls);
+    for (const SlabLocal& local : sa.locals) {
+      b_.addStep(axis, {{a, local.operandOffset * aStep}, {c, local.resultOffset * cStep}}, local.cls);
     }
     return axis;
   }
 
-  std::size_t localClasses(std::size_t which) const { return which == 2 ? axes_[2].classes.size() : axes_[which].locals.size(); }
-  int wClass(std::size_t local) const { return axes_[2].slabClasses == 0 ? -1 : axes_[2].blockClass[0][local]; }
-
-  const BlockClass* blockOf(std::size_t which, int slabClass, std::size_t local) const {
+  const BlockClass* blockOf(std::size_t which, std::size_t slabClass, std::size_t localClass) const {
     const SlabAxis& sa = axes_[which];
-    if (slabClass >= sa.slabClasses) return nullptr;
-    const int cls = sa.blockClass[static_cast<std::size_t>(slabClass)][local];
+    if (slabClass >= sa.blockClass.size() || localClass >= sa.blockClass[slabClass].size()) return nullptr;
+    const int cls = sa.blockClass[slabClass][localClass];
     return cls < 0 ? nullptr : &sa.classes[static_cast<std::size_t>(cls)];
   }
 
   void fillVariants(Call& call) {
-    const auto at = [&](std::size_t which) { return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses)); };
-    // First pass: the sections each kernel shape needs; second: lists against them.
-    for (int pass = 0; pass < 2; ++pass) {
-      for (int image = 0; image < 2; ++image) {
-        for (std::size_t sd = 0; sd < at(0); ++sd) {
-          for (std::size_t sh = 0; sh < at(1); ++sh) {
-            for (std::size_t ld = 0; ld < std::max<std::size_t>(1, axes_[0].locals.size()); ++ld) {
-              for (std::size_t lh = 0; lh < std::max<std::size_t>(1, axes_[1].locals.size()); ++lh) {
-                for (std::size_t lw = 0; lw < std::max<std::size_t>(1, axes_[2].classes.size()); ++lw) {
-                  for (int tail = 0; tail < 2; ++tail) {
-                    Variant variant;
-                    if (pass == 1 && wanted(image, tail)) variant = makeVariant(image, sd, sh, ld, lh, lw, tail);
-                    if (pass == 0 && wanted(image, tail)) noteSections(image, sd, sh, ld, lh, lw);
-                    if (pass == 1) call.variants.push_back(variant);
-                  }
-                }
+    const auto slabs = [&](std::size_t which) { return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses)); };
+    const auto locals = [&](std::size_t which) { return static_cast<std::size_t>(std::max(1, axes_[which].localClasses)); };
+    std::vector<Position> positions;
+    for (int image = 0; image < 2; ++image) {
+      for (std::size_t sd = 0; sd < slabs(0); ++sd) {
+        for (std::size_t sh = 0; sh < slabs(1); ++sh) {
+          for (std::size_t ld = 0; ld < locals(0); ++ld) {
+            for (std::size_t lh = 0; lh < locals(1); ++lh) {
+              for (std::size_t lw = 0; lw < locals(2); ++lw) {
+                positions.push_back(Position{image, blockOf(0, sd, ld), blockOf(1, sh, lh), blockOf(2, 0, lw)});
               }
             }
           }
         }
       }
     }
+    // The sections each kernel shape needs must be known before the first list refers to them.
+    for (const Position& p : positions) noteSections(p);
+    for (const Position& p : positions) {
+      for (int tail = 0; tail < 2; ++tail) call.variants.push_back(wanted(p, tail) ? makeVariant(p, tail) : Variant{});
+    }
   }
 
-  bool wanted(int image, int tail) const {
-    if (imageLength_[static_cast<std::size_t>(image)] == 0) return false;
-    if (tail == 1) return g_.result.channels % width_ != 0;
-    return g_.result.channels >= width_;
-  }
-
-  struct Blocks {
+  // Where on the axes a call stands: the blocks of d, h, w (null: no such block) and whether the images are the tail.
+  struct Position {
+    int image = 0;
     const BlockClass *d = nullptr, *h = nullptr, *w = nullptr;
-    Lens lens{};
-    bool valid() const { return d != nullptr && h != nullptr && w != nullptr; }
   };
 
-  Blocks blocksAt(int image, std::size_t sd, std::size_t sh, std::size_t ld, std::size_t lh, std::size_t lw) const {
-    Blocks k;
-    if (axes_[0].locals.empty() || axes_[1].locals.empty() || axes_[2].classes.empty()) return k;
-    k.d = blockOf(0, static_cast<int>(sd), ld);
-    k.h = blockOf(1, static_cast<int>(sh), lh);
-    k.w = &axes_[2].classes[lw];
-    if (k.valid()) k.lens = Lens{imageLength_[static_cast<std::size_t>(image)], k.d->length, k.h->length, k.w->length};
-    return k;
+  bool exists(const Position& p) const {
+    return p.d != nullptr && p.h != nullptr && p.w != nullptr && imageLength_[static_cast<std::size_t>(p.image)] > 0;
+  }
+  bool wanted(const Position& p, int tail) const {
+    return exists(p) && (tail == 1 ? g_.result.channels % width_ != 0 : g_.result.channels >= width_);
+  }
+  Lens lensOf(const Position& p) const {
+    return Lens{imageLength_[static_cast<std::size_t>(p.image)], p.d->length, p.h->length, p.w->length};
   }
 
   std::vector<Subset>& subsetsOf(const Lens& lens) {
@@ -289,13 +277,12 @@ class Lowering {
     return subsets_.back().second;
   }
 
-  void noteSections(int image, std::size_t sd, std::size_t sh, std::size_t ld, std::size_t lh, std::size_t lw) {
-    const Blocks k = blocksAt(image, sd, sh, ld, lh, lw);
-    if (!k.valid()) return;
-    std::vector<Subset>& subsets = subsetsOf(k.lens);
-    for (const BlockTap& td : k.d->taps) {
-      for (const BlockTap& th : k.h->taps) {
-        for (const BlockTap& tw : k.w->taps) {
+  void noteSections(const Position& p) {
+    if (!exists(p)) return;
+    std::vector<Subset>& subsets = subsetsOf(lensOf(p));
+    for (const BlockTap& td : p.d->taps) {
+      for (const BlockTap& th : p.h->taps) {
+        for (const BlockTap& tw : p.w->taps) {
           const Subset s{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi};
           if (std::find(subsets.begin(), subsets.end(), s) == subsets.end()) subsets.push_back(s);
         }
@@ -303,19 +290,18 @@ class Lowering {
     }
   }
 
-  Variant makeVariant(int image, std::size_t sd, std::size_t sh, std::size_t ld, std::size_t lh, std::size_t lw, int tail) {
-    const Blocks k = blocksAt(image, sd, sh, ld, lh, lw);
+  Variant makeVariant(const Position& p, int tail) {
     Variant v;
-    if (!k.valid()) return v;
-    const std::vector<Subset>& subsets = subsetsOf(k.lens);
+    const Lens lens = lensOf(p);
+    const std::vector<Subset>& subsets = subsetsOf(lens);
     const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
-    v.kernel = kernelFor(k.lens, subsets, width);
+    v.kernel = kernelFor(lens, subsets, width);
     const bool remainder = reduced_ % plan_.unroll != 0;
     SegmentList list(subsets.size() * (remainder ? 2 : 1));
     const std::int64_t main = reduced_ / plan_.unroll;
-    for (const BlockTap& td : k.d->taps) {
-      for (const BlockTap& th : k.h->taps) {
-        for (const BlockTap& tw : k.w->taps) {
+    for (const BlockTap& td : p.d->taps) {
+      for (const BlockTap& th : p.h->taps) {
+        for (const BlockTap& tw : p.w->taps) {
           const Subset s{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi};
           const auto section = static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), s) - subsets.begin());
           const std::int64_t aOffset = td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w;

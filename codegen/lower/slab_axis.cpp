@@ -33,6 +33,21 @@ int classOfBlock(const AxisPhase& phase, std::int64_t j0, std::int64_t blockLeng
   return indexOf(classes, cls);
 }
 
+// Merges locals whose blocks are equal in every slab class: blockClass[slab][local] becomes blockClass[slab][local class].
+void classifyLocals(SlabAxis& axis) {
+  std::vector<std::vector<int>> columns;
+  for (std::size_t i = 0; i < axis.locals.size(); ++i) {
+    std::vector<int> column;
+    for (const std::vector<int>& row : axis.blockClass) column.push_back(row[i]);
+    axis.locals[i].cls = indexOf(columns, column);
+  }
+  axis.localClasses = static_cast<int>(columns.size());
+  for (std::size_t row = 0; row < axis.blockClass.size(); ++row) {
+    axis.blockClass[row].resize(columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) axis.blockClass[row][i] = columns[i][row];
+  }
+}
+
 }  // namespace
 
 SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::int64_t slabLength) {
@@ -53,7 +68,7 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
   const std::int64_t localBlocks = (std::min(length, std::max<std::int64_t>(longest, 1)) + blockLength - 1) / blockLength;
   for (const AxisPhase& phase : phases) {
     for (std::int64_t b = 0; b < localBlocks; ++b) {
-      out.locals.push_back(SlabLocal{phase.start + out.resultStep * b * blockLength, out.operandStep * b * blockLength});
+      out.locals.push_back(SlabLocal{phase.start + out.resultStep * b * blockLength, out.operandStep * b * blockLength, 0});
     }
   }
   std::vector<ClassKey> keys;
@@ -85,6 +100,7 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
     out.slabs.push_back(slab);
   }
   out.slabClasses = static_cast<int>(keys.size());
+  classifyLocals(out);
   return out;
 }
 

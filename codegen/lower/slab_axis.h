@@ -32,6 +32,7 @@ struct Slab {
 struct SlabLocal {
   std::int64_t resultOffset = 0;   ///< from Slab::resultStart
   std::int64_t operandOffset = 0;  ///< from Slab::operandBase
+  int cls = 0;                     ///< locals of one class have equal blocks in every slab
 };
 
 struct SlabAxis {
@@ -40,7 +41,8 @@ struct SlabAxis {
   std::vector<Slab> slabs;
   std::vector<SlabLocal> locals;
   int slabClasses = 0;
-  std::vector<std::vector<int>> blockClass;  ///< [slab class][local] -> index into classes, -1 if the slab has no such block
+  int localClasses = 0;
+  std::vector<std::vector<int>> blockClass;  ///< [slab class][local class] -> index into classes, -1 if there is no such block
   std::vector<std::int64_t> operandCountOf;  ///< [slab class]
   std::vector<std::int64_t> resultCountOf;   ///< [slab class]
   std::int64_t panelOperandRows = 1;         ///< most operand positions a slab spans
