@@ -47,6 +47,7 @@ void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
     const bool callsOnly =
         std::all_of(node.body.begin(), node.body.end(), [](const Node& n) { return n.axis < 0; }) && node.body.size() == 1;
     if (callsOnly) {
+      if (phase.axes[static_cast<std::size_t>(node.axis)].windowAxis >= 0) continue;
       foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);
     } else {
       foldNodes(phase, node.body);
@@ -118,6 +119,18 @@ int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas 
     addStep(axis, deltas);
   }
   return axis;
+}
+
+int ProgramBuilder::addDeal(std::string name, int axis, std::int64_t parts) {
+  const std::int64_t count = axisSteps(axis);
+  const int deal = addAxis(std::move(name), static_cast<int>(parts));
+  Axis& dealt = phase().axes[static_cast<std::size_t>(axis)];
+  dealt.windowAxis = deal;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    dealt.windows.push_back(Window{static_cast<int>(count * i / parts), static_cast<int>(count * (i + 1) / parts)});
+  }
+  for (std::int64_t i = 0; i < parts; ++i) addStep(deal, Deltas{}, static_cast<int>(i));
+  return deal;
 }
 
 std::int64_t ProgramBuilder::axisSteps(int axis) const {

@@ -31,6 +31,8 @@ class ProgramBuilder {
   void addStep(int axis, const std::vector<std::pair<int, std::int64_t>>& deltas, int cls = 0);
   /// `count` equal steps, `step` bytes apart.
   int addUniformAxis(std::string name, std::int64_t count, Deltas step);
+  /// A new axis that deals the steps of `axis` out in `parts` contiguous windows of nearly equal size; part i has class i.
+  int addDeal(std::string name, int axis, std::int64_t parts);
   std::int64_t axisSteps(int axis) const;
   Phase& phase() { return program_.phases.back(); }
   TileProgram finish();

@@ -51,16 +51,26 @@ struct AxisStep {
   std::vector<std::int64_t> delta;  ///< bytes, one per stream of the phase (missing entries = 0)
   int cls = 0;                      ///< which variant calls below pick on this axis
   // A step may stand for `repeat` equal iterations that differ only by repeatDelta: the kernel itself loops over them.
-  // Only allowed on the innermost axis of a nest whose body is calls only. `repeatDelta` has one entry per stream.
+  // Only allowed on the innermost axis of a nest whose body is one call, and not on windowed axes. `repeatDelta` has one entry per stream.
   std::int64_t repeat = 1;
   std::vector<std::int64_t> repeatDelta;
   friend bool operator==(const AxisStep& x, const AxisStep& y) = default;
+};
+
+/// Half-open range of an axis' steps.
+struct Window {
+  int begin = 0, end = 0;
+  friend bool operator==(const Window& x, const Window& y) = default;
 };
 
 struct Axis {
   std::string name;
   int classes = 1;  ///< all steps' cls are in [0, classes)
   std::vector<AxisStep> steps;
+  // With windowAxis >= 0 (an axis that encloses every loop over this one) a loop runs only the steps in
+  // windows[cls of windowAxis' current step]. That is how a parallel axis deals out the steps of an inner one.
+  int windowAxis = -1;
+  std::vector<Window> windows;
   friend bool operator==(const Axis& x, const Axis& y) = default;
 };
 
