@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the tile program of a dense or grouped weight gradient: a tile of (channels x taps) rows by a few vectors of channels
+// stays in registers while the reduction runs over pixels.
+//   dw[s][b][k] = sum over images and pixels o:  small[n][o][s] * big[n][o*stride + k*dil - pad][b]
+// kChannels: lanes are channels of the big tensor, rows are channels of the small one (broadcast), taps side by side.
+// kSwapped:  lanes are channels of the small tensor, rows are (taps x channels of the big one).
+// Leaves pixel ranges to pixel_chunks and the way out of the accumulators to weights_unpack.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "codegen/lower/data_gradient.h"
+#include "codegen/lower/pixel_chunks.h"
+#include "codegen/lower/weights_unpack.h"
+
+namespace cubejit {
+namespace {
+
+// A section of the contract: `steps` neighbouring columns for taps [tapLo, tapHi); the outer loop runs along rows or along W.
+struct Pattern {
+  std::int64_t tapLo, tapHi, steps;
+  bool alongRows;
+  friend bool operator==(const Pattern& x, const Pattern& y) = default;
+};
+
+struct PatternUse {
+  Pattern pattern;
+  std::int64_t start = 0;  ///< first column, relative to the chunk
+  std::int64_t outer = 1;  ///< iterations along W (if not alongRows)
+};
+
+// Byte distances between neighbouring positions of an operand as the kernel sees it (tensor or panel).
+struct Pitches {
+  std::int64_t n = 0, d = 0, h = 0, w = 0, c = 0;
+};
+
+class Lowering {
+ public:
+  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)), v_(makeConvView(problem)),
+        swapped_(plan.lanes == LaneRole::kSwapped) {
+    lane_ = swapped_ ? &v_.small : &v_.big;
+    row_ = swapped_ ? &v_.big : &v_.small;
+    width_ = plan.baseVectors * lanes_;
+    laneBlocks_ = (lane_->channels + width_ - 1) / width_;
+    rowBlocks_ = (row_->channels + plan.baseRows - 1) / plan.baseRows;
+    for (std::int64_t k = 0; k < v_.kernel.w; k += plan.baseTapsW) tapBlocks_.push_back({k, std::min(k + plan.baseTapsW, v_.kernel.w)});
+    const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
+    const ChunkSizes sizes = v_.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
+                                     : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v_.small.extent.w};
+    chunks_ = makeChunks(v_, sizes, splits);
+    bigStaged_ = swapped_ ? plan.panelA : plan.panelB;
+    smallStaged_ = swapped_ ? plan.panelB : plan.panelA;
+    out_.groups = v_.groups;
+    out_.laneBlocks = laneBlocks_;
+    out_.rows = row_->channels;
+    out_.taps = v_.taps();
+    out_.width = width_;
+    out_.lanes = lanes_;
+    out_.laneChannels = lane_->channels;
+    out_.swapped = swapped_;
+    out_.splits = std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
+    direct_ = !swapped_ && v_.taps() == 1 && out_.splits == 1;
+  }
+
+  TileProgram run() {
+    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
+    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
+    bigBuffer_ = v_.bigIsX ? x : dy;
+    smallBuffer_ = v_.bigIsX ? dy : x;
+    const std::int64_t dwBytes = v_.groups * v_.small.channels * v_.big.channels * v_.taps() * 4;
+    out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, dwBytes);
+    if (chunks_.chunks.empty()) {
+      addZeroPhase(b_, out_.dwBuffer, dwBytes, lanes_);
+      return b_.finish();
+    }
+    if (!direct_) out_.scratchBuffer = b_.addBuffer("dw_acc", BufferRole::kShared, out_.splits * scratchBytes(out_));
+    contractPhase();
+    if (!direct_) addWeightsUnpack(b_, out_);
+    return b_.finish();
+  }
+
+ private:
+  void contractPhase() {
+    b_.beginPhase("contract");
+    makePanels();
+    const int bigStream = b_.addStream("big", bigStaged_ ? bigPanel_ : bigBuffer_, bigStaged_ ? 0 : tensorOrigin());
+    const int smallStream = b_.addStream("small", smallStaged_ ? smallPanel_ : smallBuffer_);
+    const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
+    const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
+    const int bigSource = bigStaged_ ? b_.addStream("big_in", bigBuffer_) : -1;
+    const int bigSink = bigStaged_ ? b_.addStream("big_panel", bigPanel_) : -1;
+    const int smallSource = smallStaged_ ? b_.addStream("small_in", smallBuffer_) : -1;
+
+    const int groups = b_.addAxis("g");
+    for (std::int64_t g = 0; g < v_.groups; ++g) {
+      std::vector<std::pair<int, std::int64_t>> d{{c, g * (direct_ ? out_.rows * out_.laneChannels * 4 : groupScratchBytes(out_))}};
+      d.emplace_back(bigSource >= 0 ? bigSource : bigStream, g * v_.big.groupStride());
+      d.emplace_back(smallSource >= 0 ? smallSource : smallStream, g * v_.small.groupStride());
+      b_.addStep(groups, d);
+    }
+    const int chunkAxis = b_.addAxis("chunk", chunks_.classes);
+    for (const PixelChunk& chunk : chunks_.chunks) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      const Range* own[] = {&chunk.d, &chunk.h, &chunk.w};
+      std::int64_t big = chunk.n.lo * v_.big.nStride, small = chunk.n.lo * v_.small.nStride, source = big, sink = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        const BigRange range = bigRange(*own[axis], v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis], v_.big.extent[axis]);
+        big += own[axis]->lo * v_.stride[axis] * v_.big.strideOf(axis);
+        small += own[axis]->lo * v_.small.strideOf(axis);
+        source += range.clipped.lo * v_.big.strideOf(axis);
+        const std::int64_t pitch = axis == 0 ? big_.d : axis == 1 ? big_.h : big_.w;
+        if (axis < 2 || v_.line) sink += (range.clipped.lo - range.origin) * pitch;
+      }
+      if (bigStaged_) {
+        d.emplace_back(bigSource, source);
+        d.emplace_back(bigSink, sink);
+      } else {
+        d.emplace_back(bigStream, big);
+      }
+      d.emplace_back(smallStaged_ ? smallSource : smallStream, small);
+      b_.addStep(chunkAxis, d, chunk.cls);
+    }
+    const int splitAxis = b_.addDeal("split", chunkAxis, out_.splits);
+    for (std::int64_t s = 0; s < out_.splits; ++s) {
+      b_.phase().axes[static_cast<std::size_t>(splitAxis)].steps[static_cast<std::size_t>(s)].delta[static_cast<std::size_t>(c)] = s * scratchBytes(out_);
+    }
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
+    const int rows = b_.addAxis("rows", 2);
+    for (std::int64_t i = 0; i < rowBlocks_; ++i) {
+      b_.addStep(rows, {{a, i * plan_.baseRows * (swapped_ ? big_.c : small_.c)}, {c, i * plan_.baseRows * rowBytes}},
+                 (i + 1) * plan_.baseRows <= out_.rows ? 0 : 1);
+    }
+    const int lanes = b_.addAxis("lanes", 2);
+    for (std::int64_t i = 0; i < laneBlocks_; ++i) {
+      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * (direct_ ? width_ * 4 : out_.rows * rowBytes)}}, (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
+    }
+    const int rowDeal = b_.addDeal("row_part", rows, std::min(plan_.cores.channelsM, rowBlocks_));
+    const int laneDeal = b_.addDeal("lane_part", lanes, std::min(plan_.cores.channelsN, laneBlocks_));
+    const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
+    const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
+    const int kw = b_.addAxis("kw", static_cast<int>(tapBlocks_.size()));
+    for (std::size_t i = 0; i < tapBlocks_.size(); ++i) b_.addStep(kw, {{c, tapBlocks_[i].lo * width_ * 4}}, static_cast<int>(i));
+
+    Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
+    fillVariants(call);
+    std::vector<Node> inner;
+    inner.push_back(callNode(std::move(call)));
+    inner = plan_.order == IterateOrder::kChannelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner)) : nest({lanes, kd, kh, kw, rows}, std::move(inner));
+    std::vector<Node> chunkBody;
+    if (bigStaged_) chunkBody.push_back(panelLoad(chunkAxis, bigSource, bigSink, true));
+    if (smallStaged_) chunkBody.push_back(panelLoad(chunkAxis, smallSource, smallStream, false));
+    for (Node& node : inner) chunkBody.push_back(std::move(node));
+    Phase& phase = b_.phase();
+    phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
+    phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
+    phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.groups) * static_cast<double>(v_.small.extent.volume() * out_.taps) *
+                       static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
+  }
+
+  int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
+    const int axis = b_.addAxis(name, static_cast<int>(count));
+    for (std::int64_t k = 0; k < count; ++k) b_.addStep(axis, {{c, k * tapsEach * width_ * 4}}, static_cast<int>(k));
+    return axis;
+  }
+
+  // Where position (0, 0, 0) of the unpadded view lies: the stream of an unstaged big tensor starts at -pad.
+  std::int64_t tensorOrigin() const {
+    return -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
+  }
+
+  void makePanels() {
+    big_ = Pitches{v_.big.nStride, v_.big.dStride, v_.big.hStride, v_.big.wStride, v_.big.cStride};
+    small_ = Pitches{v_.small.nStride, v_.small.dStride, v_.small.hStride, v_.small.wStride, v_.small.cStride};
+    std::int64_t images = 1, depths = 1, rows = 1, columns = 1;
+    for (const PixelChunk& c : chunks_.chunks) {
+      images = std::max(images, c.n.length());
+      depths = std::max(depths, c.d.length());
+      rows = std::max(rows, c.h.length());
+      columns = std::max(columns, c.w.length());
+    }
+    const auto span = [&](int axis, std::int64_t length) { return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1; };
+    bigPlanes_ = span(0, depths);
+    smallPlanes_ = depths;
+    images_ = images;
+    if (bigStaged_) {
+      big_.c = 4;
+      big_.w = panelPitch(v_.big.channels * 4);
+      big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
+      big_.d = v_.line ? big_.w * span(2, columns) : big_.h * span(1, rows);
+      big_.n = big_.d * bigPlanes_;
+      bigPanel_ = b_.addBuffer("panel_big", BufferRole::kPrivate, big_.n * images);
+    }
+    if (smallStaged_) {
+      small_.c = 4;
+      small_.w = panelPitch(v_.small.channels * 4);
+      small_.h = small_.w * columns;
+      small_.d = small_.h * rows;
+      small_.n = small_.d * depths;
+      smallPanel_ = b_.addBuffer("panel_small", BufferRole::kPrivate, small_.n * images);
+    }
+  }
+
+  // Moves the chunk's part of a tensor into its panel: per image and plane one matrix (rows of W are contiguous in both).
+  Node panelLoad(int chunkAxis, int source, int sink, bool big) {
+    const TensorView& t = big ? v_.big : v_.small;
+    const Pitches& p = big ? big_ : small_;
+    const std::int64_t planes = big ? bigPlanes_ : smallPlanes_;
+    const int image = b_.addAxis(big ? "n_big" : "n_small", static_cast<int>(images_));
+    for (std::int64_t i = 0; i < images_; ++i) b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
+    const int plane = b_.addAxis(big ? "d_big" : "d_small", static_cast<int>(planes));
+    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
+    Call call{big ? "load_big" : "load_small", source, -1, sink, {chunkAxis, image, plane}, {}};
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      const PixelChunk& c = chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
+      const auto extent = [&](int axis, const Range& own) {
+        return big ? bigRange(own, v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis], v_.big.extent[axis]).clipped.length() : own.length();
+      };
+      const std::int64_t pixels = extent(1, c.h) * (v_.line ? extent(2, c.w) : big ? t.extent.w : c.w.length());
+      for (std::int64_t i = 0; i < images_; ++i) {
+        for (std::int64_t j = 0; j < planes; ++j) {
+          Variant variant;
+          if (i < c.n.length() && j < extent(0, c.d) && pixels > 0) variant.kernel = b_.addKernel(panelMove(t, p.w, pixels));
+          call.variants.push_back(variant);
+        }
+      }
+    }
+    return loopNode(image, {loopNode(plane, {callNode(std::move(call))})});
+  }
+
+  Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels) const {
+    if (t.channelsLast) return Move{MoveKind::kCopy, lanes_, pixels, t.channels, t.wStride, pitch, 0, false, "load_panel"};
+    return Move{MoveKind::kTranspose, lanes_, t.channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
+  }
+
+  // The patterns that cover the chunk's columns for one tap block.
+  std::vector<PatternUse> patternsOf(const PixelChunk& chunk, const Range& taps) const {
+    std::vector<PatternUse> uses;
+    const std::int64_t accs = plan_.baseRows * plan_.baseVectors * taps.length();
+    const std::int64_t unrolled = std::clamp<std::int64_t>(800 / std::max<std::int64_t>(1, accs), 4, 32);
+    for (const ColumnRun& run : columnRuns(v_, chunk, taps.lo, taps.length())) {
+      if (!v_.line && run.length <= unrolled) {
+        uses.push_back({Pattern{run.tapLo, run.tapHi, run.length, true}, run.start, 1});
+        continue;
+      }
+      const std::int64_t steps = bestUnroll(run.length);
+      uses.push_back({Pattern{run.tapLo, run.tapHi, steps, false}, run.start, run.length / steps});
+      const std::int64_t rest = run.length % steps;
+      if (rest > 0) uses.push_back({Pattern{run.tapLo, run.tapHi, rest, !v_.line}, run.start + run.length - rest, 1});
+    }
+    return uses;
+  }
+
+  // Columns per loop iteration: few enough, and leaving as few over as possible.
+  std::int64_t bestUnroll(std::int64_t length) const {
+    std::int64_t best = std::min(length, plan_.unroll);
+    for (std::int64_t u = best; u >= std::max<std::int64_t>(1, plan_.unroll / 2); --u) {
+      if (length % u < length % best) best = u;
+    }
+    return std::max<std::int64_t>(1, best);
+  }
+
+  void fillVariants(Call& call) {
+    patterns_.resize(tapBlocks_.size());
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
+        for (const PatternUse& use : patternsOf(chunkOf(cls), tapBlocks_[t])) {
+          if (std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) == patterns_[t].end()) patterns_[t].push_back(use.pattern);
+        }
+      }
+    }
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
+        for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {
+          for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
+            const int list = listFor(chunkOf(cls), kd, kh, t);
+            for (int laneTail = 0; laneTail < 2; ++laneTail) {
+              for (int rowTail = 0; rowTail < 2; ++rowTail) {
+                Variant variant;
+                const std::int64_t width = laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
+                const std::int64_t rows = rowTail ? out_.rows % plan_.baseRows : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
+                const bool first = chunkOf(cls).first;
+                if (width > 0 && rows > 0 && (first || list >= 0)) {
+                  variant.kernel = kernelFor(t, rows, width);
+                  variant.list = list >= 0 ? list : b_.addList(SegmentList(patterns_[t].size()));
+                  variant.accumulate = !first;
+                }
+                call.variants.push_back(variant);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  const PixelChunk& chunkOf(int cls) const { return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])]; }
+
+  // Segments of one (chunk, kd, kh, tap block); -1 if no pixel takes part.
+  int listFor(const PixelChunk& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
+    const Range depths = validPixels(chunk.d, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
+    const Range rows = validPixels(chunk.h, kh, v_.stride.h, v_.dilation.h, v_.pad.h, v_.big.extent.h);
+    const std::vector<PatternUse> uses = patternsOf(chunk, tapBlocks_[t]);
+    if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
+    SegmentList list(patterns_[t].size());
+    for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
+      for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
+        for (const PatternUse& use : uses) {
+          auto& section = list[static_cast<std::size_t>(std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) - patterns_[t].begin())];
+          const std::int64_t end = use.pattern.alongRows ? rows.lo + 1 : rows.hi;
+          for (std::int64_t h = rows.lo; h < end; ++h) {
+            const std::int64_t small = n * small_.n + d * small_.d + h * small_.h + use.start * small_.w;
+            std::int64_t column = use.start * v_.stride.w + tapBlocks_[t].lo * v_.dilation.w;
+            if (bigStaged_ && !v_.line) column -= v_.pad.w;  // the panel holds whole rows
+            const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d + (h * v_.stride.h + kh * v_.dilation.h) * big_.h + column * big_.w;
+            const std::int64_t outer = use.pattern.alongRows ? rows.length() : use.outer;
+            section.push_back(swapped_ ? Segment{big, small, outer} : Segment{small, big, outer});
+          }
+        }
+      }
+    }
+    return b_.addList(std::move(list));
+  }
+
+  int kernelFor(std::size_t t, std::int64_t rows, std::int64_t width) {
+    const std::int64_t taps = tapBlocks_[t].length();
+    for (const KernelKey& k : kernels_) {
+      if (k.taps == taps && k.rows == rows && k.width == width && patterns_[k.block] == patterns_[t]) return k.kernel;
+    }
+    Contract contract;
+    contract.lanes = lanes_;
+    const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
+    contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
+    const auto lanesOf = [&](std::int64_t vec) {
+      const std::int64_t left = width - vec * lanes_;
+      return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
+    };
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        for (std::int64_t vec = 0; vec < vectors; ++vec) {
+          contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * 4), direct_ ? lanesOf(vec) : LaneRange{}});
+        }
+      }
+    }
+    for (const Pattern& pattern : patterns_[t]) contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
+    kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
+    return kernels_.back().kernel;
+  }
+
+  template <class LanesOf>
+  Section sectionFor(const Pattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors, LanesOf lanesOf) const {
+    Section section;
+    const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * small_.w;
+    const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * v_.stride.w * big_.w;
+    section.aOuterStep = swapped_ ? big : small;
+    section.bOuterStep = swapped_ ? small : big;
+    for (std::int64_t x = 0; x < pattern.steps; ++x) {
+      Step step;
+      const auto bigAt = [&](std::int64_t tap) { return (x * v_.stride.w + tap * v_.dilation.w) * big_.w; };
+      const auto acc = [&](std::int64_t r, std::int64_t tap, std::int64_t vec) { return static_cast<std::int16_t>((r * taps + tap) * vectors + vec); };
+      if (swapped_) {
+        for (std::int64_t vec = 0; vec < vectors; ++vec) step.b.push_back(VectorLoad{static_cast<std::int32_t>(x * small_.w + vec * lanes_ * 4), lanesOf(vec)});
+        for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
+          for (std::int64_t r = 0; r < rows; ++r) {
+            AOperand operand;
+            operand.offset = static_cast<std::int32_t>(bigAt(tap) + r * big_.c);
+            for (std::int64_t vec = 0; vec < vectors; ++vec) operand.uses.push_back(Use{acc(r, tap, vec), static_cast<std::int16_t>(vec)});
+            step.a.push_back(std::move(operand));
+          }
+        }
+      } else {
+        for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
+          for (std::int64_t vec = 0; vec < vectors; ++vec) step.b.push_back(VectorLoad{static_cast<std::int32_t>(bigAt(tap) + vec * lanes_ * 4), lanesOf(vec)});
+        }
+        for (std::int64_t r = 0; r < rows; ++r) {
+          AOperand operand;
+          operand.offset = static_cast<std::int32_t>(x * small_.w + r * small_.c);
+          for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
+            for (std::int64_t vec = 0; vec < vectors; ++vec) operand.uses.push_back(Use{acc(r, tap, vec), static_cast<std::int16_t>((tap - pattern.tapLo) * vectors + vec)});
+          }
+          step.a.push_back(std::move(operand));
+        }
+      }
+      section.steps.push_back(std::move(step));
+    }
+    return section;
+  }
+
+  struct KernelKey {
+    std::size_t block;
+    std::int64_t taps, rows, width;
+    int kernel;
+  };
+
+  const TilingPlan& plan_;
+  const int lanes_;
+  ProgramBuilder b_;
+  const ConvView v_;
+  const bool swapped_;
+  const TensorView *lane_ = nullptr, *row_ = nullptr;
+  std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
+  std::vector<Range> tapBlocks_;
+  ChunkList chunks_;
+  bool bigStaged_ = false, smallStaged_ = false, direct_ = false;
+  WeightsScratch out_;
+  int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
+  Pitches big_, small_;
+  std::int64_t bigPlanes_ = 1, smallPlanes_ = 1, images_ = 1;
+  std::vector<std::vector<Pattern>> patterns_;
+  std::vector<KernelKey> kernels_;
+};
+
+}  // namespace
+
+Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  return Lowering(problem, plan, machine).run();
+}
+
+}  // namespace cubejit

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the scratch that weight-gradient accumulators live in, and the phases that combine reduction splits (in order) and
+// bring the result into the caller's O,I/g,taps order.
+#pragma once
+
+#include <cstdint>
+
+#include "codegen/lower/builder.h"
+
+namespace cubejit {
+
+/// Scratch order: [split][group][lane block][row channel][tap][width] of f32.
+struct WeightsScratch {
+  std::int64_t groups = 1, laneBlocks = 1, rows = 1, taps = 1, width = 16, splits = 1;
+  std::int64_t laneChannels = 1;  ///< real lanes a group
+  int lanes = 16;                 ///< of a vector
+  bool swapped = false;           ///< lanes are the small tensor's channels (dw's slowest index), rows the big one's
+  int scratchBuffer = -1, dwBuffer = -1;
+};
+
+inline std::int64_t groupScratchBytes(const WeightsScratch& s) { return s.laneBlocks * s.rows * s.taps * s.width * 4; }
+inline std::int64_t scratchBytes(const WeightsScratch& s) { return s.groups * groupScratchBytes(s); }
+
+/// Adds the combine phase (if there is more than one split) and the unpack phase.
+void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s);
+
+}  // namespace cubejit
