@@ -95,7 +95,10 @@ int ProgramBuilder::addStream(std::string name, int buffer, std::int64_t offset)
 }
 
 int ProgramBuilder::addAxis(std::string name, int classes) {
-  phase().axes.push_back(Axis{std::move(name), classes, {}});
+  Axis axis;
+  axis.name = std::move(name);
+  axis.classes = classes;
+  phase().axes.push_back(std::move(axis));
   return static_cast<int>(phase().axes.size()) - 1;
 }
 
