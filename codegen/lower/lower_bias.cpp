@@ -62,7 +62,8 @@ class Lowering {
   void channelLanes() {
     const std::int64_t pixels = v_.batch * y_.extent.volume();
     const std::int64_t width = plan_.baseVectors * lanes_;
-    const std::int64_t parts = std::clamp<std::int64_t>(plan_.cores.reduction, 1, pixels);
+    const std::int64_t length = (pixels + plan_.cores.reduction - 1) / std::max<std::int64_t>(1, plan_.cores.reduction);
+    const std::int64_t parts = (pixels + length - 1) / length;  // none of them empty
     const std::int64_t padded = (channels_ + width - 1) / width * width;
     const int partial = parts == 1 ? dbBuffer_ : b_.addBuffer("db_parts", BufferRole::kShared, parts * padded * 4);
     sumRows("sum", dyBuffer_, y_.wStride, pixels, parts, partial, padded, parts > 1);

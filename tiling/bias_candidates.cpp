@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how many pixel ranges a bias gradient is summed in.
+#include "tiling/bias_candidates.h"
+
+#include "tiling/host_shape.h"
+
+namespace cubejit {
+
+std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& m) {
+  std::vector<TilingPlan> out;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDb;
+  plan.baseVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
+  for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
+    plan.cores.reduction = parts;
+    out.push_back(plan);
+  }
+  return out;
+}
+
+PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  PlanCost cost;
+  const double bytes = static_cast<double>(yElements(problem)) * 4, lanes = m.isa.lanes();
+  const double parts = static_cast<double>(plan.cores.reduction);
+  const double blocks = static_cast<double>(divUp(problem.cout, plan.baseVectors * m.isa.lanes()));
+  cost.memoryCycles = bytes / bytesPerCycle(m, bytes, true);
+  cost.computeCycles = bytes / (lanes * 4);
+  cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;
+  const double tasks = parts * blocks;
+  cost.totalCycles = std::max(cost.memoryCycles, cost.computeCycles) / m.cores * imbalance(tasks, m.cores) + cost.callCycles;
+  cost.bound = "memory";
+  return cost;
+}
+
+}  // namespace cubejit

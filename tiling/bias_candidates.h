@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the plans of a bias gradient and their cost: it is one pass over dy, bound by memory.
+#pragma once
+
+#include <vector>
+
+#include "tiling/planner.h"
+
+namespace cubejit {
+
+std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& machine);
+PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+}  // namespace cubejit

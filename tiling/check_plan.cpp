@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which plans are legal for a problem and machine; every rule broken is named with its values and a fix.
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cubejit/conv_view.h"
+#include "tiling/host_shape.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+class Rules {
+ public:
+  void require(bool holds, const std::string& message) {
+    if (!holds) broken_.push_back(message);
+  }
+  void positive(const char* field, std::int64_t value) {
+    require(value >= 1, std::string(field) + " = " + std::to_string(value) + " must be at least 1");
+  }
+  std::vector<std::string> take() { return std::move(broken_); }
+
+ private:
+  std::vector<std::string> broken_;
+};
+
+std::string pair(const char* what, std::int64_t needed, std::int64_t available, const char* fix) {
+  return std::string(what) + ": needs " + std::to_string(needed) + ", there are " + std::to_string(available) + "; " + fix;
+}
+
+// Offsets inside a tile are 32-bit displacements in code.
+void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
+  rules.require(bytes >= 0 && bytes <= std::numeric_limits<std::int32_t>::max() / 2,
+                std::string(what) + " spans " + std::to_string(bytes) + " bytes, more than a displacement reaches; make the base block smaller");
+}
+
+void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
+  const ConvView v = makeConvView(p);
+  const bool gather = v.bigIsX;
+  const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
+  const std::int64_t box = plan.baseBatch * plan.baseD * plan.baseH * plan.baseW;
+  if (plan.lanes == LaneRole::kChannels) {
+    const std::int64_t needed = box * plan.baseVectors + plan.baseVectors + 1;
+    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
+                  pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false), "shrink the base block"));
+    const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
+    if (!plan.panelC) {
+      requireReach(rules, "a base block of the result",
+                   (plan.baseBatch - 1) * result.nStride + (plan.baseD - 1) * step.d * result.dStride + (plan.baseH - 1) * step.h * result.hStride + plan.baseW * step.w * result.wStride);
+    }
+    if (!plan.panelA) {
+      requireReach(rules, "a base block of the operand",
+                   (plan.baseBatch - 1) * operand.nStride + (plan.baseD - 1) * read.d * operand.dStride + (plan.baseH - 1) * read.h * operand.hStride + plan.baseW * read.w * operand.wStride);
+    }
+    rules.require(plan.packWeights || (v.taps() == 1 && gather), "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
+    rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
+    rules.require(operand.channelsLast || plan.panelA, "panel_a must be true: dy is not channels-last");
+    rules.require(plan.baseBatch == 1 || (!plan.panelA && !plan.panelC), "base_batch must be 1 when panels are used");
+    rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0, "panel_h must be a multiple of the base block's rows");
+    rules.require(plan.panelD % plan.baseD == 0, "panel_d must be a multiple of base_d");
+  }
+}
+
+void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
+  const ConvView v = makeConvView(p);
+  const bool swapped = plan.lanes == LaneRole::kSwapped;
+  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  if (plan.lanes != LaneRole::kGroupCells) {
+    const std::int64_t operands = swapped ? plan.baseVectors : plan.baseVectors * plan.baseTapsW;
+    const std::int64_t needed = plan.baseRows * plan.baseTapsW * plan.baseVectors + operands + 1;
+    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
+                  pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false), "shrink the base block"));
+    rules.require(lane.channelsLast || plan.panelB, "panel_b must be true: the lane operand is not channels-last");
+    const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
+    requireReach(rules, "a base block of dw", plan.baseRows * std::max(scratchRow, lane.channels * 4));
+    if (!plan.panelA && !row.channelsLast) requireReach(rules, "rows of a base block", plan.baseRows * row.cStride);
+    const std::int64_t columns = 34;
+    requireReach(rules, "columns of a step", columns * v.stride.w * v.big.wStride + plan.baseTapsW * v.dilation.w * v.big.wStride);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  Rules rules;
+  describePlan(plan, [&](const char* name, const auto& field) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
+      if (std::string(name).rfind("single_shape", 0) != 0) rules.positive(name, field);
+    }
+  });
+  std::vector<std::string> broken = rules.take();
+  if (!broken.empty()) return broken;
+  if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
+  if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
+  if (plan.gradient == Gradient::kDb) {
+    rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors"));
+  }
+  return rules.take();
+}
+
+}  // namespace cubejit

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the candidate plans of a data gradient with channel lanes: register boxes, slabs, order.
+#include "tiling/data_candidates.h"
+
+#include <array>
+
+#include "cubejit/axis_phases.h"
+#include "cubejit/conv_view.h"
+#include "tiling/host_shape.h"
+
+namespace cubejit {
+namespace {
+
+struct Ground {
+  ConvView view;
+  TensorView result, operand;
+  std::array<std::int64_t, 3> phaseLength{1, 1, 1};  ///< longest residue class of the result on d, h, w
+};
+
+Ground groundOf(const Problem& p) {
+  Ground g;
+  g.view = makeConvView(p);
+  const bool gather = g.view.bigIsX;
+  g.result = gather ? g.view.big : g.view.small;
+  g.operand = gather ? g.view.small : g.view.big;
+  for (int a = 0; a < 3; ++a) {
+    const std::int64_t stride = gather ? g.view.stride[a] : 1;
+    g.phaseLength[static_cast<std::size_t>(a)] = std::max<std::int64_t>(1, divUp(g.result.extent[a], stride));
+  }
+  return g;
+}
+
+// Reduction steps per loop iteration: a divisor of the channels if there is a good one.
+std::int64_t chooseUnroll(std::int64_t channels, std::int64_t accumulators) {
+  const std::int64_t most = accumulators > 16 ? 8 : 12;
+  if (channels <= most) return std::max<std::int64_t>(1, channels);
+  for (std::int64_t u = most; u >= 4; --u) {
+    if (channels % u == 0) return u;
+  }
+  return 4;
+}
+
+// Boxes of at most `rows` pixels, W first: what does not fit is cut equally, what fits leaves room for H, D, images.
+void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<TilingPlan>& out) {
+  const auto [pd, ph, pw] = g.phaseLength;
+  for (std::int64_t pieces = divUp(pw, rows); pieces <= divUp(pw, rows) + 1; ++pieces) {
+    plan.baseW = divUp(pw, pieces);
+    plan.baseH = pieces == 1 ? equalPiece(ph, std::max<std::int64_t>(1, rows / plan.baseW)) : 1;
+    const std::int64_t plane = plan.baseW * plan.baseH;
+    plan.baseD = pieces == 1 && plan.baseH == ph ? equalPiece(pd, std::max<std::int64_t>(1, rows / plane)) : 1;
+    const bool whole = pieces == 1 && plan.baseH == ph && plan.baseD == pd;
+    plan.baseBatch = whole && !plan.panelA && !plan.panelC ? equalPiece(std::max<std::int64_t>(1, g.view.batch), std::max<std::int64_t>(1, rows / (plane * plan.baseD))) : 1;
+    out.push_back(plan);
+    if (pw <= pieces) break;
+  }
+}
+
+// Rows (or pixels of a line) a task works on; with panels, what a panel holds.
+void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::vector<TilingPlan>& out) {
+  const bool panels = base.panelA || base.panelC;
+  const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
+  const std::int64_t block = g.view.line ? base.baseW : base.baseH;
+  const std::int64_t gather = g.view.bigIsX ? 1 : 0;
+  const std::int64_t strideAlong = g.view.line ? g.view.stride.w : g.view.stride.h;
+  const std::int64_t resultStep = gather != 0 ? strideAlong : 1, operandStep = gather != 0 ? 1 : strideAlong;
+  TilingPlan plan = base;
+  plan.panelD = base.baseD;
+  const double rowOperand = static_cast<double>((g.view.line ? 1 : g.operand.extent.w) * g.operand.channels * 4);
+  const double rowResult = static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4);
+  std::int64_t last = 0;
+  for (const std::int64_t target : {1, 2, 4, 8, 16, 64, 256}) {
+    std::int64_t rows = std::min(target * block, divUp(along, block) * block);
+    if (panels) {
+      const double bytes = static_cast<double>(rows) * (static_cast<double>(operandStep) * rowOperand + static_cast<double>(resultStep) * rowResult);
+      if (bytes > 0.6 * static_cast<double>(m.buffers.l1Bytes) && rows > block) continue;
+    }
+    if (rows == last) continue;
+    last = rows;
+    plan.panelH = rows;
+    out.push_back(plan);
+  }
+}
+
+}  // namespace
+
+std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
+  const Ground g = groundOf(problem);
+  const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
+  const bool tail = channels % lanes != 0;
+  std::vector<TilingPlan> boxes, out;
+  const std::int64_t most = std::min<std::int64_t>(4, divUp(channels, lanes));
+  for (std::int64_t vectors = most; vectors >= 1; --vectors) {
+    TilingPlan plan;
+    plan.gradient = Gradient::kDx;
+    plan.lanes = LaneRole::kChannels;
+    plan.baseVectors = vectors;
+    const std::int64_t rows = (usableRegisters(m, tail) - vectors - 1) / vectors;
+    if (rows < 1) continue;
+    plan.unroll = chooseUnroll(g.operand.channels, rows * vectors);
+    plan.panelA = plan.panelC = !g.operand.channelsLast;
+    addBoxes(g, plan, rows, boxes);
+    if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
+    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch.
+    if (g.operand.channelsLast && g.operand.wStride % 2048 == 0) {
+      plan.panelA = true;
+      addBoxes(g, plan, rows, boxes);
+    }
+  }
+  for (const TilingPlan& box : boxes) addSlabs(g, m, box, out);
+  std::vector<TilingPlan> both;
+  for (TilingPlan& plan : out) {
+    for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
+      plan.order = order;
+      both.push_back(plan);
+    }
+  }
+  // Few pixels do not pay for packing weights that can be read in place.
+  if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.channelsLast) {
+    const std::size_t count = both.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      both.push_back(both[i]);
+      both.back().packWeights = false;
+    }
+  }
+  return both;
+}
+
+}  // namespace cubejit

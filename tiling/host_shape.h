@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the small arithmetic that candidates and costs on the host share: equal cuts, register budgets, cache residency.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cubejit/machine.h"
+
+namespace cubejit {
+
+constexpr std::int64_t divUp(std::int64_t a, std::int64_t b) { return b <= 0 ? 0 : (a + b - 1) / b; }
+
+/// Length of the pieces when `extent` is cut into as few pieces of at most `limit` as possible, made nearly equal.
+constexpr std::int64_t equalPiece(std::int64_t extent, std::int64_t limit) {
+  if (extent <= 0 || limit <= 0) return 1;
+  return divUp(extent, divUp(extent, limit));
+}
+
+/// Vector registers left for accumulators. Without opmasks some registers hold masks.
+inline std::int64_t usableRegisters(const Machine& m, bool masks) {
+  return m.isa.vectorRegs - (m.isa.maskRegs > 0 ? 0 : (masks ? 3 : 1));
+}
+
+/// Bytes per cycle one core gets from the level that holds `bytes` of data it works on.
+inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
+  if (bytes <= 0.75 * static_cast<double>(m.buffers.l1Bytes)) return m.rates.l2BytesPerCycle;
+  const double l3 = 0.75 * static_cast<double>(m.buffers.l2Bytes);
+  if (bytes <= (shared ? l3 : l3 / m.cores)) return m.rates.l3BytesPerCycle;
+  return m.rates.dramBytesPerCycle;
+}
+
+/// Cycles to move one vector of data through registers (measured on Zen4: copies are store-bound, 16x16 transposes shuffle-bound).
+constexpr double kCopyCyclesPerVector = 3.0;
+constexpr double kTransposeCyclesPerVector = 7.0;
+/// Entering a kernel from the nest walk, and one segment of its list.
+constexpr double kCallCycles = 70.0;
+constexpr double kSegmentCycles = 9.0;
+
+/// How much longer the slowest core works than the average one, if `tasks` equal tasks are dealt out.
+inline double imbalance(double tasks, int cores) {
+  if (tasks <= 0) return 1.0;
+  const double rounds = static_cast<double>(divUp(static_cast<std::int64_t>(tasks), cores));
+  return rounds * cores / tasks;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which plan wins: every candidate is checked, costed and ranked; nothing is repaired.
+#include "tiling/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cubejit/conv_view.h"
+#include "tiling/bias_candidates.h"
+#include "tiling/data_candidates.h"
+#include "tiling/host_shape.h"
+#include "tiling/weights_candidates.h"
+
+namespace cubejit {
+namespace {
+
+std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
+  if (gradient == Gradient::kDb) return biasCandidates(problem, machine);
+  if (gradient == Gradient::kDx) return dataChannelCandidates(problem, machine);
+  return weightCandidates(problem, machine);
+}
+
+PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
+  if (plan.gradient == Gradient::kDx) return dataChannelCost(problem, plan, machine);
+  return weightCost(problem, plan, machine);
+}
+
+// The GEMM view of what a task works on, for people.
+Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
+  const ConvView v = makeConvView(problem);
+  if (plan.gradient == Gradient::kDx) {
+    const bool gather = v.bigIsX;
+    const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
+    return Mkn{plan.panelD * plan.panelH * (v.line ? 1 : result.extent.w), operand.channels * v.taps(), result.channels};
+  }
+  return Mkn{v.small.channels, v.batch * v.small.extent.volume(), v.big.channels * v.taps()};
+}
+
+}  // namespace
+
+Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+  PlanChoice choice;
+  std::vector<Candidate> legal, refused;
+  for (TilingPlan& plan : candidatesOf(problem, gradient, machine)) {
+    plan.singleShape = singleShapeOf(problem, plan);
+    Candidate candidate{plan, {}, checkPlan(problem, plan, machine)};
+    if (candidate.refusedBy.empty()) {
+      candidate.cost = costOf(problem, plan, machine);
+      legal.push_back(std::move(candidate));
+    } else if (explain) {
+      refused.push_back(std::move(candidate));
+    }
+  }
+  if (legal.empty()) {
+    return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
+                 std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name};
+  }
+  std::stable_sort(legal.begin(), legal.end(), [](const Candidate& a, const Candidate& b) { return a.cost.totalCycles < b.cost.totalCycles; });
+  choice.plan = legal.front().plan;
+  choice.cost = legal.front().cost;
+  if (explain) {
+    choice.considered = std::move(legal);
+    choice.considered.insert(choice.considered.end(), std::make_move_iterator(refused.begin()), std::make_move_iterator(refused.end()));
+  }
+  return choice;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the candidate plans of a weight gradient: which tensor's channels are lanes, the tile, chunks of pixels, splits.
+#include "tiling/weights_candidates.h"
+
+#include <array>
+
+#include "cubejit/conv_view.h"
+#include "tiling/host_shape.h"
+
+namespace cubejit {
+namespace {
+
+struct Tile {
+  std::int64_t rows, taps, vectors;
+};
+
+// Tiles (rows x taps x vectors) that fit the registers, equalised so that tails are small.
+std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped) {
+  std::vector<Tile> tiles;
+  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  const std::int64_t lanes = m.isa.lanes();
+  const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - 1;
+  for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(4, divUp(lane.channels, lanes)); ++vectors) {
+    std::int64_t lastTaps = 0;
+    for (std::int64_t pieces = 1; pieces <= v.kernel.w; ++pieces) {
+      const std::int64_t taps = divUp(v.kernel.w, pieces);
+      if (taps == lastTaps) continue;
+      lastTaps = taps;
+      const std::int64_t operands = swapped ? vectors : vectors * taps;
+      const std::int64_t most = (regs - operands) / (vectors * taps);
+      if (most < 1) continue;
+      std::int64_t lastRows = 0;
+      for (const std::int64_t limit : {most, most - 1, most / 2}) {
+        if (limit < 1) continue;
+        const std::int64_t rows = equalPiece(row.channels, limit);
+        if (rows == lastRows) continue;
+        lastRows = rows;
+        if (rows * taps * vectors >= 4 || row.channels * taps < 4) tiles.push_back(Tile{rows, taps, vectors});
+      }
+      if (taps <= 2) break;
+    }
+  }
+  return tiles;
+}
+
+// Chunks: as many pixels as fit a share of L2, in whole rows, planes or images.
+void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
+  const Dhw& e = v.small.extent;
+  const double pixelBytes = 4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
+  const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / pixelBytes));
+  plan.baseBatch = plan.panelD = plan.panelH = 1;
+  if (v.line) {
+    plan.panelH = std::min(e.w, std::max<std::int64_t>(16, equalPiece(e.w, pixels) / 8 * 8));
+    if (pixels >= e.w) plan.panelH = e.w;
+    if (plan.panelH >= e.w) plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
+    return;
+  }
+  plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
+  if (plan.panelH < e.h) return;
+  plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
+  if (plan.panelD < e.d) return;
+  plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
+}
+
+}  // namespace
+
+std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
+  const ConvView v = makeConvView(problem);
+  std::vector<TilingPlan> out;
+  for (const bool swapped : {false, true}) {
+    const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+    for (const Tile& tile : tilesOf(v, m, swapped)) {
+      TilingPlan plan;
+      plan.gradient = Gradient::kDw;
+      plan.lanes = swapped ? LaneRole::kSwapped : LaneRole::kChannels;
+      plan.baseRows = tile.rows;
+      plan.baseTapsW = tile.taps;
+      plan.baseVectors = tile.vectors;
+      plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
+      plan.panelB = !lane.channelsLast;
+      const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()), rowBlocks = divUp(row.channels, tile.rows);
+      for (const bool stageRows : {false, true}) {
+        if (stageRows && row.channelsLast && row.wStride % 4096 != 0) continue;
+        plan.panelA = stageRows;
+        for (const double share : {0.1, 0.3, 0.6}) {
+          setChunk(v, plan, share * static_cast<double>(m.buffers.l1Bytes));
+          for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
+            plan.order = order;
+            // Either whole tiles are dealt out (each task sums all pixels), or pixel ranges are summed apart.
+            for (const std::int64_t parts : std::array<std::int64_t, 3>{1, m.cores, 4L * m.cores}) {
+              plan.cores = CoreSplit{};
+              plan.cores.groups = v.groups;
+              plan.cores.channelsM = std::min(rowBlocks, parts);
+              plan.cores.channelsN = std::min(laneBlocks, divUp(parts, plan.cores.channelsM));
+              out.push_back(plan);
+              if (parts == 1 && m.cores > 1) {
+                plan.cores.reduction = m.cores;
+                out.push_back(plan);
+                plan.cores.reduction = 4L * m.cores;
+                out.push_back(plan);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a weight-gradient plan costs: FMA slots with idle lanes, rows and taps; loads; visits of tiles; panels; splits.
+#include <cmath>
+
+#include "cubejit/conv_view.h"
+#include "tiling/host_shape.h"
+#include "tiling/weights_candidates.h"
+
+namespace cubejit {
+namespace {
+
+// (output, tap) pairs that fall inside, on one axis.
+double insidePairs(const ConvView& v, int axis) {
+  double pairs = 0;
+  const std::int64_t stride = v.stride[axis];
+  for (std::int64_t k = 0; k < v.kernel[axis]; ++k) {
+    const std::int64_t shift = k * v.dilation[axis] - v.pad[axis];
+    const std::int64_t lo = shift >= 0 ? 0 : divUp(-shift, stride);
+    const std::int64_t last = v.big.extent[axis] - 1 - shift;
+    const std::int64_t hi = last < 0 ? 0 : std::min(v.small.extent[axis], last / stride + 1);
+    pairs += static_cast<double>(std::max<std::int64_t>(0, hi - lo));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  const ConvView v = makeConvView(problem);
+  const bool swapped = plan.lanes == LaneRole::kSwapped;
+  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  const double lanes = m.isa.lanes(), cores = m.cores, groups = static_cast<double>(v.groups), images = static_cast<double>(v.batch);
+  const double vectors = static_cast<double>(plan.baseVectors), taps = static_cast<double>(plan.baseTapsW), rows = static_cast<double>(plan.baseRows);
+  const double laneVectors = std::ceil(static_cast<double>(lane.channels) / lanes);
+  const double laneBlocks = std::ceil(laneVectors / vectors), rowBlocks = std::ceil(static_cast<double>(row.channels) / rows);
+  const double tapBlocks = std::ceil(static_cast<double>(v.kernel.w) / taps);
+  const double meanTaps = static_cast<double>(v.kernel.w) / tapBlocks, meanVectors = laneVectors / laneBlocks;
+  const double meanRows = static_cast<double>(row.channels) / rowBlocks;
+  const double pairsDh = insidePairs(v, 0) * insidePairs(v, 1), pairsW = insidePairs(v, 2);
+  const double columns = static_cast<double>(v.small.extent.w);
+
+  PlanCost cost;
+  // One pixel of one tile: FMAs against loads; edge columns use fewer taps but take their own step.
+  const double accs = meanRows * meanTaps * meanVectors;
+  const double vectorLoads = swapped ? meanVectors : meanTaps * meanVectors * (lane.wStride % 64 == 0 ? 1.0 : 1.3);
+  const double broadcasts = swapped ? meanRows * meanTaps * (plan.baseVectors == 1 ? 1.0 : 1.0) : meanRows;
+  const double step = std::max({accs / m.rates.fmaPerCycle, vectorLoads + 0.5 * broadcasts, 4.0});
+  const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
+  const double pixelSteps = images * groups * pairsDh * columns;
+  const double tiles = laneBlocks * rowBlocks * tapBlocks;
+  const double issue = lanes < 16 ? 2.0 : 1.0;
+  cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
+
+  const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
+  const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
+  const double chunkPixels = chunkRows * chunkColumns * static_cast<double>(plan.panelD * plan.baseBatch);
+  const double chunks = std::max(1.0, std::ceil(images * static_cast<double>(v.small.extent.volume()) / chunkPixels));
+  const double outerTaps = static_cast<double>(v.kernel.d * v.kernel.h);
+  const double calls = chunks * groups * tiles * outerTaps;
+  const double edgeRuns = v.kernel.w > 1 ? 1.0 + 2.0 * std::min(2.0, static_cast<double>(v.pad.w) / std::max(1.0, static_cast<double>(v.stride.w))) : 1.0;
+  const bool unrolledRows = !v.line && columns * accs <= 900 && columns <= 34;
+  const double segments = static_cast<double>(plan.panelD * plan.baseBatch) * (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
+  cost.callCycles = calls * (kCallCycles + 3.0 * accs + segments * 2.0 * kSegmentCycles);
+
+  // A visit streams its lane vectors and a line per row block and pixel.
+  const double laneBytes = swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
+  const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
+  const double chunkBytes = chunkPixels * 4 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * v.stride.volume()));
+  const double stream = pixelSteps * tiles * (laneBytes + rowBytes);
+  const double scratch = groups * laneBlocks * vectors * lanes * static_cast<double>(row.channels) * static_cast<double>(v.taps()) * 4;
+  double memory = stream / bytesPerCycle(m, chunkBytes, false);
+  if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, scratch / cores + chunkBytes, true);
+  memory += static_cast<double>(v.big.bytes + v.small.bytes) / bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
+  // Rows read from a plain tensor are planes apart: a power-of-two distance makes them collide in L1.
+  if (!row.channelsLast && !plan.panelA && row.cStride % 4096 == 0 && meanRows > 6) memory *= 2;
+  cost.memoryCycles = memory;
+
+  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN), splits = static_cast<double>(plan.cores.reduction);
+  double moves = 0;
+  const auto staged = [&](const TensorView& t, bool big) {
+    double reach = 1;
+    if (big) {
+      reach *= 1 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
+      if (!v.line) reach *= 1 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH * v.stride.h);
+      else reach *= 1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
+    }
+    return static_cast<double>(t.bytes) / 64.0 * reach * (t.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
+  };
+  if (plan.panelA) moves += staged(row, !swapped ? false : true) * parts;
+  if (plan.panelB) moves += staged(lane, swapped ? false : true) * parts;
+  const bool direct = !swapped && v.taps() == 1 && splits == 1;
+  if (!direct) moves += scratch / 64.0 * (kTransposeCyclesPerVector + 3.0 * (splits - 1));
+  cost.moveCycles = moves;
+
+  const double tasks = groups * std::min(splits, chunks) * parts;
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) + 0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  double spread = imbalance(tasks, m.cores);
+  if (plan.cores.channelsM > 1) spread *= imbalance(rowBlocks, static_cast<int>(plan.cores.channelsM));
+  if (plan.cores.channelsN > 1) spread *= imbalance(laneBlocks, static_cast<int>(plan.cores.channelsN));
+  cost.totalCycles = busy / cores * spread + tasks * 100.0 / cores;
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : cost.moveCycles > cost.computeCycles ? "move" : "compute";
+  return cost;
+}
+
+}  // namespace cubejit
