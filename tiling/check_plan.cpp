@@ -42,6 +42,18 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.baseBatch * plan.baseD * plan.baseH * plan.baseW;
+  if (plan.lanes == LaneRole::kPixels) {
+    const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
+    const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;
+    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
+                  pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false), "shrink the base block"));
+    rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
+    rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
+    rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
+    rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1), "panel_c must be true: results are channels-last or interleaved");
+    if (!plan.panelB) requireReach(rules, "steps of the reduction", (plan.unroll + 1) * operand.cStride);
+    if (!plan.panelC) requireReach(rules, "rows of a base block", plan.baseRows * result.cStride);
+  }
   if (plan.lanes == LaneRole::kChannels) {
     const std::int64_t needed = box * plan.baseVectors + plan.baseVectors + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),

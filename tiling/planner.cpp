@@ -10,6 +10,7 @@
 #include "tiling/bias_candidates.h"
 #include "tiling/data_candidates.h"
 #include "tiling/host_shape.h"
+#include "tiling/pixel_candidates.h"
 #include "tiling/weights_candidates.h"
 
 namespace cubejit {
@@ -17,13 +18,19 @@ namespace {
 
 std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb) return biasCandidates(problem, machine);
-  if (gradient == Gradient::kDx) return dataChannelCandidates(problem, machine);
+  if (gradient == Gradient::kDx) {
+    std::vector<TilingPlan> plans = dataChannelCandidates(problem, machine);
+    for (TilingPlan& plan : dataPixelCandidates(problem, machine)) plans.push_back(plan);
+    return plans;
+  }
   return weightCandidates(problem, machine);
 }
 
 PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
-  if (plan.gradient == Gradient::kDx) return dataChannelCost(problem, plan, machine);
+  if (plan.gradient == Gradient::kDx) {
+    return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine) : dataChannelCost(problem, plan, machine);
+  }
   return weightCost(problem, plan, machine);
 }
 

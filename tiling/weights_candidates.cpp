@@ -41,6 +41,7 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped) {
       if (taps <= 2) break;
     }
   }
+  if (tiles.empty()) tiles.push_back(Tile{1, 1, 1});
   return tiles;
 }
 

@@ -55,9 +55,9 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
   out.resultStep = rel.gather ? rel.stride : 1;
   out.operandStep = rel.gather ? 1 : rel.stride;
   const std::vector<AxisPhase> phases = axisPhases(rel);
-  std::int64_t longest = 0, minOffset = std::numeric_limits<std::int64_t>::max(), maxOffset = std::numeric_limits<std::int64_t>::min();
+  // Slabs cover every result, also those of residue classes no tap reaches.
+  std::int64_t longest = axis_phases_detail::ceilDiv(rel.results, out.resultStep), minOffset = std::numeric_limits<std::int64_t>::max(), maxOffset = std::numeric_limits<std::int64_t>::min();
   for (const AxisPhase& phase : phases) {
-    longest = std::max(longest, phase.count);
     for (const BlockTap& tap : phase.taps) {
       minOffset = std::min(minOffset, tap.offset);
       maxOffset = std::max(maxOffset, tap.offset);
