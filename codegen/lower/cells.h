@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how small groups share a vector: a cell is one group's channels side by side, a block is as many whole cells as fit.
+// Lane l of a block is channel l % laneChannels of cell l / laneChannels in the `lane` tensor; the other (`cell`) tensor's channel
+// j of every cell is brought to those lanes by a permutation. Leaves which tensor is which to the lowerings.
+#pragma once
+
+#include <cstdint>
+
+#include "codegen/lower/builder.h"
+
+namespace cubejit {
+
+struct CellLanes {
+  int lanes = 16;                ///< of a vector
+  std::int64_t groups = 1;
+  std::int64_t laneChannels = 1; ///< channels per group of the tensor whose channels are lanes
+  std::int64_t cellChannels = 1; ///< channels per group of the permuted tensor
+  std::int64_t perBlock = 0;     ///< cells in a block; 0 = a cell does not fit
+  std::int64_t blocks = 0;
+
+  /// Cells in blocks of class 0 (full) or 1 (the last, shorter one); 0 if there is no such block.
+  std::int64_t cellsOf(int cls) const { return cls == 1 ? groups % perBlock : groups >= perBlock ? perBlock : 0; }
+  int classOf(std::int64_t block) const { return (block + 1) * perBlock <= groups ? 0 : 1; }
+  bool depthwise() const { return laneChannels == 1 && cellChannels == 1; }
+  LaneRange usedLanes(std::int64_t cells) const;
+  /// Packed weights of a block, in bytes, are [tap][cell channel][lanes].
+  std::int64_t tapBytes() const { return cellChannels * lanes * 4; }
+};
+
+CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels);
+
+/// The operand "channel j of every cell, on all of the cell's lanes" at `offset`, without uses; adds its table to the contract.
+AOperand cellOperand(const CellLanes& lanes, std::int64_t cells, std::int64_t j, std::int64_t offset, Contract& contract);
+
+/// Where weight (group, cell channel j, lane channel, tap) lies in O,I/g,taps order: bytes between neighbours; taps are contiguous.
+struct CellWeights {
+  std::int64_t groupPitch = 0, cellPitch = 0, lanePitch = 0, taps = 1;
+};
+
+/// Adds the phase weights -> [block][tap][cell channel][lanes] (idle lanes zero), and the one that goes back.
+void addCellPack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int weightBuffer, int packedBuffer);
+void addCellUnpack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int packedBuffer, int weightBuffer);
+
+}  // namespace cubejit
