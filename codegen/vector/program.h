@@ -21,8 +21,8 @@ enum class VOp : std::uint8_t {
 #undef CUBEJIT_VOP
 };
 
-/// Scalar registers usable by a program: s0 .. s12 (64 bit, addresses and counts).
-inline constexpr int kScalarRegs = 13;
+/// Scalar registers usable by a program: s0 .. s11 (64 bit, addresses and counts).
+inline constexpr int kScalarRegs = 12;
 
 /// [s<base> + disp]; bytes.
 struct Mem {
@@ -37,7 +37,7 @@ struct VInstr {
   std::int8_t dst = -1;                       ///< register number, of the kind the op says
   std::int8_t src1 = -1, src2 = -1, src3 = -1;
   std::int8_t mask = -1;                      ///< opmask register, -1 = all lanes
-  Mem mem;
+  Mem mem{};
   std::int64_t imm = 0;
   friend bool operator==(const VInstr& x, const VInstr& y) = default;
 };

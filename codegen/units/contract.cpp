@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a contract becomes vector ops: accumulators first, then B vectors, then temporaries for the A side.
+// Broadcasts with several uses go through a temporary (a load port is cheaper than re-reading); with one use, or when no
+// register is left, they are operands of the FMA itself. Leaves ISA gaps to vector/legalize.
+#include "codegen/units/contract.h"
+
+#include <algorithm>
+
+#include "codegen/units/assembler.h"
+
+namespace cubejit {
+namespace {
+
+enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, kSegments, kFlag };
+
+class Lowering {
+ public:
+  Lowering(const Contract& contract, const HostIsa& isa) : c_(contract), isa_(isa), asm_(contract.label, isa) {}
+
+  Result<VectorProgram> run() {
+    assignRegisters();
+    if (temporaries_.empty() && needsTemporary_) return tooMany();
+    if (firstFree_ > registers()) return tooMany();
+    prologue();
+    asm_.loop(kRepeat);
+    loadAccumulators();
+    asm_.arg(kCounts, ArgSlot::kList);
+    asm_.addImm(kSegment, kCounts, static_cast<std::int64_t>(c_.sections.size()) * 8);
+    for (std::size_t s = 0; s < c_.sections.size(); ++s) section(s);
+    storeAccumulators();
+    asm_.arg(kFlag, ArgSlot::kARepeat);
+    asm_.add(kA, kA, kFlag);
+    asm_.arg(kFlag, ArgSlot::kBRepeat);
+    asm_.add(kB, kB, kFlag);
+    asm_.arg(kFlag, ArgSlot::kCRepeat);
+    asm_.add(kC, kC, kFlag);
+    asm_.endLoop();
+    return asm_.take();
+  }
+
+ private:
+  void assignRegisters() {
+    accs_ = static_cast<int>(c_.accumulators.size());
+    int widest = 0;
+    for (const Section& section : c_.sections) {
+      for (const Step& step : section.steps) {
+        widest = std::max(widest, static_cast<int>(step.b.size()));
+        for (const AOperand& a : step.a) {
+          needsTemporary_ = needsTemporary_ || !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all()));
+          permutes_ = permutes_ || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
+        }
+      }
+    }
+    const int room = registers() - accs_;
+    int reserve = (needsTemporary_ ? 1 : 0) + (permutes_ ? 2 : 0);
+    if (room - reserve < widest) {  // some B vectors will be read where they are used
+      needsTemporary_ = true;
+      reserve = permutes_ ? 4 : 2;
+    }
+    bRegisters_ = std::clamp(room - reserve, 0, widest);
+    firstFree_ = accs_ + bRegisters_;
+    if (permutes_ && registers() - firstFree_ - 3 >= static_cast<int>(c_.tables.size())) {
+      firstTable_ = firstFree_;
+      firstFree_ += static_cast<int>(c_.tables.size());
+    }
+    for (int r = firstFree_; r < registers(); ++r) temporaries_.push_back(r);
+  }
+
+  // AVX2 masks and embedded broadcasts are rewritten with scratch registers: leave some.
+  int registers() const {
+    if (isa_.maskRegs > 0) return isa_.vectorRegs;
+    return isa_.vectorRegs - (masks() ? 3 : 1);
+  }
+
+  bool masks() const {
+    const auto masked = [](const LaneRange& r) { return !r.all(); };
+    if (std::any_of(c_.accumulators.begin(), c_.accumulators.end(), [&](const Accumulator& a) { return masked(a.lanes); })) return true;
+    for (const Section& section : c_.sections) {
+      for (const Step& step : section.steps) {
+        if (std::any_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) { return masked(b.lanes); })) return true;
+        if (std::any_of(step.a.begin(), step.a.end(), [&](const AOperand& a) { return masked(a.lanes) || masked(a.useLanes); })) return true;
+      }
+    }
+    return false;
+  }
+
+  Error tooMany() const {
+    return Error{ErrorCode::kLimitExceeded, Stage::kVector,
+                 c_.label + " needs " + std::to_string(accs_) + " accumulators, operands and temporaries; the ISA has " + std::to_string(isa_.vectorRegs) + " vector registers"};
+  }
+
+  void prologue() {
+    std::vector<LaneRange> ranges;
+    for (const Section& section : c_.sections) {
+      for (const Step& step : section.steps) {
+        for (const VectorLoad& b : step.b) ranges.push_back(b.lanes);
+        for (const AOperand& a : step.a) ranges.insert(ranges.end(), {a.lanes, a.lanes2, a.useLanes});
+      }
+    }
+    for (const Accumulator& acc : c_.accumulators) ranges.push_back(acc.lanes);
+    asm_.comment("arguments");
+    asm_.arg(kA, ArgSlot::kA);
+    asm_.arg(kB, ArgSlot::kB);
+    asm_.arg(kC, ArgSlot::kC);
+    asm_.arg(kRepeat, ArgSlot::kRepeat);
+    asm_.reserveMasks(ranges);
+    for (const auto& table : c_.tables) tables_.push_back(asm_.addConstant(table));
+    for (std::size_t t = 0; firstTable_ >= 0 && t < tables_.size(); ++t) asm_.constant(firstTable_ + static_cast<int>(t), tables_[t]);
+  }
+
+  void loadAccumulators() {
+    asm_.comment("accumulators: zero, or what is in C");
+    for (int i = 0; i < accs_; ++i) asm_.zero(i);
+    asm_.arg(kFlag, ArgSlot::kAccumulate);
+    asm_.loop(kFlag);
+    for (int i = 0; i < accs_; ++i) {
+      const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
+      asm_.load(i, kC, acc.cOffset, acc.lanes);
+    }
+    asm_.endLoop();
+  }
+
+  void storeAccumulators() {
+    asm_.comment("results");
+    for (int i = 0; i < accs_; ++i) {
+      const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
+      if (c_.streamingStore && acc.lanes.all()) asm_.storeStream(i, kC, acc.cOffset);
+      else asm_.store(i, kC, acc.cOffset, acc.lanes);
+    }
+  }
+
+  void section(std::size_t index) {
+    const Section& section = c_.sections[index];
+    asm_.comment("section " + std::to_string(index) + ": " + std::to_string(section.steps.size()) + " steps an iteration");
+    asm_.loadScalar(kSegments, kCounts, static_cast<std::int64_t>(index) * 8);
+    asm_.loop(kSegments);
+    asm_.addLoad(kAt, kA, kSegment, 0);
+    asm_.addLoad(kBt, kB, kSegment, 8);
+    asm_.loadScalar(kOuter, kSegment, 16);
+    asm_.addImm(kSegment, kSegment, 24);
+    asm_.loop(kOuter);
+    for (const Step& step : section.steps) emitStep(step);
+    asm_.addImm(kAt, kAt, section.aOuterStep);
+    asm_.addImm(kBt, kBt, section.bOuterStep);
+    asm_.endLoop();
+    asm_.endLoop();
+  }
+
+  int bRegister(int b) const { return b < bRegisters_ ? accs_ + b : -1; }
+
+  void emitStep(const Step& step) {
+    for (std::size_t b = 0; b < step.b.size(); ++b) {
+      if (bRegister(static_cast<int>(b)) >= 0) asm_.load(bRegister(static_cast<int>(b)), kBt, step.b[b].offset, step.b[b].lanes);
+    }
+    for (const AOperand& a : step.a) emitOperand(step, a);
+  }
+
+  int nextTemporary() {
+    const int r = temporaries_[next_ % temporaries_.size()];
+    ++next_;
+    return r;
+  }
+
+  void emitOperand(const Step& step, const AOperand& a) {
+    const bool bInRegisters = std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return bRegister(u.b) >= 0; });
+    if (a.kind == AKind::kBroadcast && bInRegisters && (a.uses.size() == 1 || temporaries_.empty())) {
+      for (const Use& use : a.uses) asm_.fmaBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
+      return;
+    }
+    if (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() && bInRegisters) {
+      asm_.fmaLoad(a.uses[0].acc, bRegister(a.uses[0].b), kAt, a.offset);
+      return;
+    }
+    const int value = nextTemporary();
+    switch (a.kind) {
+      case AKind::kBroadcast: asm_.broadcast(value, kAt, a.offset); break;
+      case AKind::kVector: asm_.load(value, kAt, a.offset, a.lanes); break;
+      case AKind::kPermute: {
+        asm_.load(value, kAt, a.offset, a.lanes);
+        asm_.permute(value, tableRegister(a.table), value);
+        break;
+      }
+      case AKind::kPermute2: {
+        const int high = nextTemporary();
+        asm_.load(value, kAt, a.offset, a.lanes);
+        asm_.load(high, kAt, a.offset2, a.lanes2);
+        asm_.permute2(value, tableRegister(a.table), value, high);
+        break;
+      }
+    }
+    for (const Use& use : a.uses) {
+      const VectorLoad& b = step.b[static_cast<std::size_t>(use.b)];
+      if (bRegister(use.b) >= 0) asm_.fma(use.acc, value, bRegister(use.b), a.useLanes);
+      else if (b.lanes.all() && a.useLanes.all()) asm_.fmaLoad(use.acc, value, kBt, b.offset);
+      else {
+        const int loaded = nextTemporary();
+        asm_.load(loaded, kBt, b.offset, b.lanes);
+        asm_.fma(use.acc, value, loaded, a.useLanes);
+      }
+    }
+  }
+
+  int tableRegister(int table) {
+    if (firstTable_ >= 0) return firstTable_ + table;
+    const int r = nextTemporary();
+    asm_.constant(r, tables_[static_cast<std::size_t>(table)]);
+    return r;
+  }
+
+  const Contract& c_;
+  const HostIsa isa_;
+  VectorAssembler asm_;
+  int accs_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
+  bool needsTemporary_ = false, permutes_ = false;
+  std::vector<int> temporaries_, tables_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+Result<VectorProgram> vectorizeContract(const Contract& contract, const HostIsa& isa) { return Lowering(contract, isa).run(); }
+
+}  // namespace cubejit

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how each vector op is spelled in x86-64 through xbyak, and turns xbyak's exceptions into errors.
+// Leaves what to spell to the VectorProgram (legalised for its ISA) and where the bytes run to the runtime.
+#define XBYAK64
+#include <xbyak/xbyak.h>
+
+#include <cstring>
+#include <utility>
+
+#include "codegen/abi.h"
+#include "codegen/backend.h"
+
+namespace cubejit {
+namespace {
+
+using Xbyak::Reg64;
+using Xbyak::Zmm;
+
+// Bytes of code a kernel may take; a plan that needs more unrolled too far.
+constexpr std::size_t kCodeLimit = std::size_t{1} << 20;
+
+class Emitter final : public Xbyak::CodeGenerator {
+ public:
+  explicit Emitter(const VectorProgram& program)
+      : CodeGenerator(65536, Xbyak::AutoGrow), program_(program), wide_(program.isa.level == IsaLevel::kAvx512) {}
+
+  Code run() {
+    Code code;
+    code.name = program_.name;
+    code.isa = program_.isa;
+    prologue();
+    for (std::size_t i = 0; i < program_.code.size(); ++i) {
+      code.lines.emplace_back(static_cast<std::int32_t>(getSize()), static_cast<std::int32_t>(i));
+      emit(program_.code[i], i);
+    }
+    epilogue();
+    code.instructionBytes = static_cast<std::int64_t>(getSize());
+    constants();
+    ready();
+    const auto* begin = reinterpret_cast<const std::byte*>(getCode());
+    code.bytes.assign(begin, begin + getSize());
+    return code;
+  }
+
+ private:
+  static constexpr int kCalleeSaved[] = {3, 12, 13, 14, 15};  // rbx, r12 .. r15
+
+  static Reg64 scalar(int s) {
+    static constexpr int kMap[] = {1, 2, 6, 8, 9, 10, 11, 3, 12, 13, 14, 15};
+    return Reg64(kMap[s]);
+  }
+
+  bool uses(int gpr) const {
+    for (const VInstr& i : program_.code) {
+      for (const int s : {static_cast<int>(i.op == VOp::kArg || i.op == VOp::kSet || i.op == VOp::kCopy || i.op == VOp::kAddImm ||
+                                                   i.op == VOp::kAdd || i.op == VOp::kLoadScalar || i.op == VOp::kAddLoad || i.op == VOp::kLoop
+                                               ? i.dst
+                                               : -1),
+                          static_cast<int>(i.mem.base)}) {
+        if (s >= 0 && scalar(s).getIdx() == gpr) return true;
+      }
+    }
+    return false;
+  }
+
+  void prologue() {
+    endbr64();
+    push(rbp);
+    mov(rbp, rsp);
+    for (const int r : kCalleeSaved) {
+      if (uses(r)) push(Reg64(r));
+    }
+  }
+
+  void epilogue() {
+    for (int i = 4; i >= 0; --i) {
+      if (uses(kCalleeSaved[i])) pop(Reg64(kCalleeSaved[i]));
+    }
+    pop(rbp);
+    vzeroupper();
+    ret();
+  }
+
+  void constants() {
+    if (program_.constants.empty()) return;
+    while (getSize() % 64 != 0) db(0xCC);
+    for (std::size_t i = 0; i < program_.constants.size(); ++i) {
+      L(constantLabels_[i]);
+      for (const std::int32_t word : program_.constants[i]) dd(static_cast<std::uint32_t>(word));
+    }
+  }
+
+  // A vector register of the program's width, with its opmask.
+  Xbyak::Xmm vec(int index, int mask = -1, bool zeroing = false) const {
+    Xbyak::Xmm v = wide_ ? static_cast<Xbyak::Xmm>(Zmm(index)) : static_cast<Xbyak::Xmm>(Xbyak::Ymm(index));
+    if (mask > 0) {
+      v.setOpmaskIdx(mask);
+      if (zeroing) v.setZero();
+    }
+    return v;
+  }
+
+  Xbyak::Address at(const Mem& mem) { return ptr[scalar(mem.base) + mem.disp]; }
+  Xbyak::Address broadcastAt(const Mem& mem) { return ptr_b[scalar(mem.base) + mem.disp]; }
+
+  void emit(const VInstr& i, std::size_t index);
+
+  struct Loop {
+    Xbyak::Label head, end;
+    int counter;
+  };
+
+  const VectorProgram& program_;
+  const bool wide_;
+  std::vector<Loop> loops_;
+  std::vector<Xbyak::Label> constantLabels_ = std::vector<Xbyak::Label>(program_.constants.size());
+
+  bool innermost(std::size_t loop) const {
+    for (std::size_t i = loop + 1; i < program_.code.size(); ++i) {
+      if (program_.code[i].op == VOp::kLoop) return false;
+      if (program_.code[i].op == VOp::kEndLoop) return true;
+    }
+    return true;
+  }
+};
+
+void Emitter::emit(const VInstr& i, std::size_t index) {
+  switch (i.op) {
+    case VOp::kArg: mov(scalar(i.dst), ptr[rdi + static_cast<int>(i.imm) * 8]); break;
+    case VOp::kSet: mov(scalar(i.dst), static_cast<std::uint64_t>(i.imm)); break;
+    case VOp::kCopy: mov(scalar(i.dst), scalar(i.src1)); break;
+    case VOp::kAddImm:
+      if (i.imm != static_cast<std::int32_t>(i.imm)) {
+        mov(rax, static_cast<std::uint64_t>(i.imm));
+        if (i.dst != i.src1) mov(scalar(i.dst), scalar(i.src1));
+        add(scalar(i.dst), rax);
+      } else if (i.dst == i.src1) {
+        add(scalar(i.dst), static_cast<std::uint32_t>(i.imm));
+      } else {
+        lea(scalar(i.dst), ptr[scalar(i.src1) + static_cast<int>(i.imm)]);
+      }
+      break;
+    case VOp::kAdd:
+      if (i.dst == i.src1) add(scalar(i.dst), scalar(i.src2));
+      else lea(scalar(i.dst), ptr[scalar(i.src1) + scalar(i.src2)]);
+      break;
+    case VOp::kLoadScalar: mov(scalar(i.dst), at(i.mem)); break;
+    case VOp::kAddLoad:
+      if (i.dst != i.src1) mov(scalar(i.dst), scalar(i.src1));
+      add(scalar(i.dst), at(i.mem));
+      break;
+    case VOp::kLoop: {
+      loops_.push_back(Loop{{}, {}, i.dst});
+      test(scalar(i.dst), scalar(i.dst));
+      jle(loops_.back().end, T_NEAR);
+      if (innermost(index)) align(32);
+      L(loops_.back().head);
+      break;
+    }
+    case VOp::kEndLoop: {
+      Loop loop = std::move(loops_.back());
+      loops_.pop_back();
+      sub(scalar(loop.counter), 1);
+      jnz(loop.head, T_NEAR);
+      L(loop.end);
+      break;
+    }
+    case VOp::kZero:
+      if (wide_) vpxord(vec(i.dst), vec(i.dst), vec(i.dst));
+      else vxorps(vec(i.dst), vec(i.dst), vec(i.dst));
+      break;
+    case VOp::kConst: vmovups(vec(i.dst), ptr[rip + constantLabels_[static_cast<std::size_t>(i.imm)]]); break;
+    case VOp::kLoad: vmovups(vec(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kStore:
+      if (i.mask > 0) vmovups(at(i.mem) | Xbyak::Opmask(i.mask), vec(i.src1));
+      else vmovups(at(i.mem), vec(i.src1));
+      break;
+    case VOp::kStoreStream: vmovntps(at(i.mem), vec(i.src1)); break;
+    case VOp::kBroadcast:
+      // vbroadcastss would occupy an FP pipe on Zen4; the integer form only needs a load port.
+      if (wide_) vpbroadcastd(vec(i.dst), at(i.mem));
+      else vbroadcastss(Xbyak::Ymm(i.dst), at(i.mem));
+      break;
+    case VOp::kPrefetch:
+      if (i.imm == 1) prefetcht0(at(i.mem));
+      else prefetcht1(at(i.mem));
+      break;
+    case VOp::kMaskRange: {
+      const std::uint64_t lo = static_cast<std::uint64_t>(i.imm) & 255, hi = static_cast<std::uint64_t>(i.imm) >> 8;
+      mov(eax, static_cast<std::uint32_t>(((std::uint64_t{1} << hi) - 1) & ~((std::uint64_t{1} << lo) - 1)));
+      kmovw(Xbyak::Opmask(i.dst), eax);
+      break;
+    }
+    case VOp::kMove: vmovaps(vec(i.dst, i.mask), vec(i.src1)); break;
+    case VOp::kFma: vfmadd231ps(vec(i.dst, i.mask), vec(i.src1), vec(i.src2)); break;
+    case VOp::kFmaLoad: vfmadd231ps(vec(i.dst), vec(i.src1), at(i.mem)); break;
+    case VOp::kFmaBroadcast: vfmadd231ps(vec(i.dst, i.mask), vec(i.src1), broadcastAt(i.mem)); break;
+    case VOp::kAddF: vaddps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kMul: vmulps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kPermute:
+      if (wide_) vpermps(Zmm(i.dst), Zmm(i.src1), Zmm(i.src2));
+      else vpermps(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2));
+      break;
+    case VOp::kPermute2:
+      // vpermi2ps overwrites its index register, which is the destination.
+      if (i.dst != i.src1) vmovaps(vec(i.dst), vec(i.src1));
+      vpermi2ps(vec(i.dst), vec(i.src2), vec(i.src3));
+      break;
+    case VOp::kUnpackLo: vunpcklps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kUnpackHi: vunpckhps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kUnpackLo64: vunpcklpd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kUnpackHi64: vunpckhpd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kShuffleBlocks:
+      if (wide_) {
+        vshuff32x4(Zmm(i.dst), Zmm(i.src1), Zmm(i.src2), static_cast<std::uint8_t>(i.imm));
+      } else {
+        // bit 0: block of src1 for the lower half; bit 1: block of src2 for the upper half
+        const auto imm = static_cast<std::uint8_t>((i.imm & 1) | (2 + (i.imm >> 1 & 1)) << 4);
+        vperm2f128(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2), imm);
+      }
+      break;
+  }
+}
+
+}  // namespace
+
+Result<Code> emitXbyak(const VectorProgram& program) {
+  try {
+    Code code = Emitter(program).run();
+    if (code.bytes.size() > kCodeLimit) {
+      return Error{ErrorCode::kLimitExceeded, Stage::kEmit,
+                   program.name + " takes " + std::to_string(code.bytes.size()) + " bytes of code, more than the limit of " + std::to_string(kCodeLimit)};
+    }
+    return code;
+  } catch (const Xbyak::Error& error) {
+    return Error{ErrorCode::kInternal, Stage::kEmit, program.name + ": " + error.what()};
+  }
+}
+
+}  // namespace cubejit
