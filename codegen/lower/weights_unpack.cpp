@@ -9,9 +9,8 @@
 #include "codegen/lower/data_gradient.h"
 
 namespace cubejit {
-namespace {
 
-void addCombine(ProgramBuilder& b, const WeightsScratch& s) {
+void addWeightsCombine(ProgramBuilder& b, const WeightsScratch& s) {
   b.beginPhase("combine");
   const int src = b.addStream("split", s.scratchBuffer), dst = b.addStream("sum", s.scratchBuffer);
   const std::int64_t elements = scratchBytes(s) / 4, pieces = elements / s.width;
@@ -27,10 +26,8 @@ void addCombine(ProgramBuilder& b, const WeightsScratch& s) {
   b.phase().workCycles = static_cast<double>(scratchBytes(s) * (s.splits - 1)) / 16.0;
 }
 
-}  // namespace
-
 void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
-  if (s.splits > 1) addCombine(b, s);
+  if (s.splits > 1) addWeightsCombine(b, s);
   b.beginPhase("unpack");
   const int src = b.addStream("acc", s.scratchBuffer), dst = b.addStream("dw", s.dwBuffer);
   const std::int64_t tapBytes = s.taps * 4, rowBytes = s.taps * s.width * 4;

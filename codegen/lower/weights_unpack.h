@@ -22,6 +22,9 @@ struct WeightsScratch {
 inline std::int64_t groupScratchBytes(const WeightsScratch& s) { return s.laneBlocks * s.rows * s.taps * s.width * 4; }
 inline std::int64_t scratchBytes(const WeightsScratch& s) { return s.groups * groupScratchBytes(s); }
 
+/// Adds the phase that sums the splits, in order, into the first.
+void addWeightsCombine(ProgramBuilder& b, const WeightsScratch& s);
+
 /// Adds the combine phase (if there is more than one split) and the unpack phase.
 void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s);
 

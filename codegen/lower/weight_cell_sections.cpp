@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides runs, sections and their steps.
+#include "codegen/lower/weight_cell_sections.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace cubejit {
+namespace {
+
+// Rows of the chunk whose valid taps of the block along H are equal.
+struct RowRun {
+  Range rows;
+  std::int64_t tapLo = 0, tapHi = 0;
+};
+
+std::vector<RowRun> rowRuns(const ConvView& v, const PixelChunk& chunk, const Range& taps) {
+  std::vector<RowRun> runs;
+  for (std::int64_t row = 0; row < chunk.h.length(); ++row) {
+    RowRun run{Range{row, row + 1}, taps.length(), 0};
+    for (std::int64_t t = 0; t < taps.length(); ++t) {
+      const std::int64_t at = (chunk.h.lo + row) * v.stride.h + (taps.lo + t) * v.dilation.h - v.pad.h;
+      if (at < 0 || at >= v.big.extent.h) continue;
+      run.tapLo = std::min(run.tapLo, t);
+      run.tapHi = t + 1;
+    }
+    if (run.tapLo >= run.tapHi) continue;
+    const bool joins = !runs.empty() && runs.back().rows.hi == row && runs.back().tapLo == run.tapLo && runs.back().tapHi == run.tapHi;
+    if (joins) runs.back().rows.hi = row + 1;
+    else runs.push_back(run);
+  }
+  return runs;
+}
+
+// All columns of the chunk in steps of nearly equal length; steps without pairs are left out.
+std::vector<ColumnStep> columnSteps(const ConvView& v, const PixelChunk& chunk, const Range& taps, std::int64_t columns) {
+  std::vector<ColumnStep> steps;
+  for (std::int64_t start = 0; start < chunk.w.length(); start += columns) {
+    ColumnStep step{start, {}};
+    for (std::int64_t u = 0; u < std::min(columns, chunk.w.length() - start); ++u) {
+      for (std::int64_t t = 0; t < taps.length(); ++t) {
+        const std::int64_t at = (chunk.w.lo + start + u) * v.stride.w + (taps.lo + t) * v.dilation.w - v.pad.w;
+        if (at >= 0 && at < v.big.extent.w) step.pairs.emplace_back(u, t);
+      }
+    }
+    if (!step.pairs.empty()) steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+std::size_t sectionIndex(std::vector<PixelSection>& sections, PixelSection section) {
+  const auto known = std::find(sections.begin(), sections.end(), section);
+  if (known != sections.end()) return static_cast<std::size_t>(known - sections.begin());
+  sections.push_back(std::move(section));
+  return sections.size() - 1;
+}
+
+}  // namespace
+
+PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses,
+                                std::int64_t cellChannels) {
+  PixelSections out;
+  const std::int64_t width = std::max<std::int64_t>(1, chunk.w.length());
+  const std::int64_t pieces = (width + columns - 1) / columns;
+  const std::int64_t length = (width + pieces - 1) / pieces;
+  std::vector<ColumnStep> steps = columnSteps(v, chunk, taps.w, length);
+  std::int64_t pairs = 0;
+  for (const ColumnStep& step : steps) pairs += static_cast<std::int64_t>(step.pairs.size());
+  for (const RowRun& run : rowRuns(v, chunk, taps.h)) {
+    if (steps.empty()) break;
+    if (pairs * cellChannels * (run.tapHi - run.tapLo) <= unrolledUses) {
+      const std::size_t section = sectionIndex(out.sections, PixelSection{steps, run.tapLo, run.tapHi, true, 0});
+      out.runs.push_back(PixelRun{section, run.rows.lo, 0, run.rows.length()});
+      continue;
+    }
+    for (std::int64_t row = run.rows.lo; row < run.rows.hi; ++row) {
+      for (const ColumnStep& step : steps) {
+        const std::size_t section = sectionIndex(out.sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length});
+        PixelRun* last = out.runs.empty() ? nullptr : &out.runs.back();
+        if (last != nullptr && last->section == section && last->row == row && last->column + last->outer * length == step.start) ++last->outer;
+        else out.runs.push_back(PixelRun{section, row, step.start, 1});
+      }
+    }
+  }
+  return out;
+}
+
+Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps, const CellLanes& lanes, std::int64_t cells,
+                            bool bigIsCell, const CellPitches& big, const CellPitches& small) {
+  Contract contract;
+  contract.lanes = lanes.lanes;
+  const std::int64_t channels = lanes.cellChannels, tapsW = taps.w.length();
+  contract.label = "dw_cells" + std::to_string(cells) + "_" + std::to_string(taps.h.length()) + "x" + std::to_string(tapsW) + "t" + std::to_string(channels) + "s" +
+                   std::to_string(sections.size());
+  for (std::int64_t h = 0; h < taps.h.length(); ++h) {
+    for (std::int64_t w = 0; w < tapsW; ++w) {
+      for (std::int64_t j = 0; j < channels; ++j) {
+        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>((h * v.kernel.w + w) * lanes.tapBytes() + j * lanes.lanes * 4), {}});
+      }
+    }
+  }
+  const auto acc = [&](std::int64_t h, std::int64_t w, std::int64_t j) { return static_cast<std::int16_t>((h * tapsW + w) * channels + j); };
+  for (const PixelSection& pixels : sections) {
+    Section section;
+    const std::int64_t bigStep = pixels.alongRows ? v.stride.h * big.h : pixels.columns * v.stride.w * big.w;
+    const std::int64_t smallStep = pixels.alongRows ? small.h : pixels.columns * small.w;
+    section.aOuterStep = bigIsCell ? bigStep : smallStep;
+    section.bOuterStep = bigIsCell ? smallStep : bigStep;
+    for (const ColumnStep& columns : pixels.steps) {
+      // Which accumulators each (operand of one tensor, operand of the other) pair feeds, by byte offset.
+      struct Product {
+        std::int64_t bigAt, smallAt, h, w;
+      };
+      std::vector<Product> products;
+      for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
+        for (const auto& [u, t] : columns.pairs) {
+          const std::int64_t x = columns.start + u;
+          products.push_back({h * v.dilation.h * big.h + (x * v.stride.w + t * v.dilation.w) * big.w, x * small.w, h, t});
+        }
+      }
+      Step step;
+      std::map<std::int64_t, std::int16_t> vectors;
+      std::map<std::int64_t, std::vector<const Product*>> permuted;
+      for (const Product& p : products) {
+        vectors.emplace(bigIsCell ? p.smallAt : p.bigAt, 0);
+        permuted[bigIsCell ? p.bigAt : p.smallAt].push_back(&p);
+      }
+      for (auto& [offset, index] : vectors) {
+        index = static_cast<std::int16_t>(step.b.size());
+        step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset), lanes.usedLanes(cells)});
+      }
+      for (const auto& [offset, uses] : permuted) {
+        for (std::int64_t j = 0; j < channels; ++j) {
+          AOperand operand = cellOperand(lanes, cells, j, offset, contract);
+          for (const Product* p : uses) operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt)});
+          step.a.push_back(std::move(operand));
+        }
+      }
+      section.steps.push_back(std::move(step));
+    }
+    contract.sections.push_back(std::move(section));
+  }
+  return contract;
+}
+
+}  // namespace cubejit
