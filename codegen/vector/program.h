@@ -16,7 +16,7 @@ namespace cubejit {
 
 /// Ops come from one table, vector/ops.def; enum, printer, verifier, interpreter and emitters expand from it.
 enum class VOp : std::uint8_t {
-#define CUBEJIT_VOP(name, text, dst, src1, src2, src3, mem) name,
+#define CUBEJIT_VOP(name, text, dst, src1, src2, src3, mem, mask, imm) name,
 #include "codegen/vector/ops.def"
 #undef CUBEJIT_VOP
 };

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the rules, one function for each subject; a single walk in program order applies them.
+#include "codegen/vector/verify.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "codegen/abi.h"
+#include "codegen/vector/op_table.h"
+#include "codegen/vector/print.h"
+
+namespace cubejit {
+namespace {
+
+constexpr int kOpmasks = 7;  // k1 .. k7; k0 means "no mask" to the hardware
+
+class Walk {
+ public:
+  explicit Walk(const VectorProgram& program) : p_(program) {}
+
+  std::string run() {
+    shape();
+    if (!rules_.empty()) return rules_;  // numbers below would be judged against a meaningless ISA
+    for (at_ = 0; at_ < p_.code.size(); ++at_) instruction(p_.code[at_]);
+    for (const std::size_t open : loops_) rules_ += "instruction " + std::to_string(open) + " `" + print(p_.code[open]) + "`: loop is never closed\n";
+    return rules_;
+  }
+
+ private:
+  void shape() {
+    const HostIsa& isa = p_.isa;
+    if (isa.vectorBits != 256 && isa.vectorBits != 512) rules_ += "vectorBits " + std::to_string(isa.vectorBits) + " is neither 256 nor 512\n";
+    if (isa.vectorRegs < 1 || isa.vectorRegs > 32) rules_ += "vectorRegs " + std::to_string(isa.vectorRegs) + " is not in [1, 32]\n";
+    for (std::size_t c = 0; c < p_.constants.size(); ++c) {
+      if (p_.constants[c].size() != static_cast<std::size_t>(isa.lanes())) {
+        rules_ += "constant c" + std::to_string(c) + " has " + std::to_string(p_.constants[c].size()) + " words, not " + std::to_string(isa.lanes()) + "\n";
+      }
+    }
+    std::int64_t last = 0;
+    for (const auto& [index, text] : p_.comments) {
+      if (index < last || index > static_cast<std::int64_t>(p_.code.size())) rules_ += "comment \"" + text + "\" at " + std::to_string(index) + " is out of order or beyond the code\n";
+      last = std::max<std::int64_t>(last, index);
+    }
+    for (std::size_t i = 0; i < p_.code.size(); ++i) {
+      if (static_cast<std::size_t>(p_.code[i].op) >= kOpCount) rules_ += "instruction " + std::to_string(i) + ": no such op\n";
+    }
+  }
+
+  void fail(const std::string& rule) { rules_ += "instruction " + std::to_string(at_) + " `" + print(p_.code[at_]) + "`: " + rule + "\n"; }
+
+  void instruction(const VInstr& i) {
+    const OpRow& row = rowOf(i.op);
+    source(row.src1, i.src1, "src1");
+    source(row.src2, i.src2, "src2");
+    source(row.src3, i.src3, "src3");
+    memory(row, i.mem);
+    mask(row, i.mask);
+    if (readsDst(i)) source(row.dst, i.dst, "dst");
+    if (i.op == VOp::kEndLoop) {
+      if (loops_.empty()) fail("no loop is open");
+      else loops_.pop_back();
+    }
+    immediate(row, i);
+    destination(row, i);
+    if (i.op == VOp::kLoop) loops_.push_back(at_);
+    if (i.op == VOp::kPermute2 && i.dst == i.src3 && i.dst != i.src1 && i.dst != i.src2) fail("dst is src3");
+  }
+
+  int limit(OperandKind kind) const { return kind == OperandKind::S ? kScalarRegs : kind == OperandKind::K ? kOpmasks + 1 : p_.isa.vectorRegs; }
+
+  // True if the number is right for its kind; absent operands must keep their default.
+  bool number(OperandKind kind, int value, const std::string& name) {
+    if (kind == OperandKind::N) {
+      if (value != -1) fail(name + " is given but means nothing");
+      return false;
+    }
+    const int first = kind == OperandKind::K ? 1 : 0;
+    if (value >= first && value < limit(kind)) return true;
+    fail(name + " " + std::to_string(value) + " is not in [" + std::to_string(first) + ", " + std::to_string(limit(kind)) + ")");
+    return false;
+  }
+
+  std::uint64_t& defined(OperandKind kind) { return kind == OperandKind::S ? scalars_ : kind == OperandKind::K ? masks_ : vectors_; }
+
+  void source(OperandKind kind, int value, const std::string& name) {
+    if (number(kind, value, name) && (defined(kind) >> value & 1) == 0) fail(name + " is read before it is written");
+  }
+
+  void memory(const OpRow& row, const Mem& mem) {
+    if (row.mem == MemUse::N) {
+      if (!(mem == Mem{})) fail("a memory operand is given but means nothing");
+    } else {
+      source(OperandKind::S, mem.base, "mem.base");
+    }
+  }
+
+  void mask(const OpRow& row, int mask) {
+    if (mask == -1) return;
+    if (row.mask == MaskUse::N) fail("the op takes no mask");
+    else source(OperandKind::K, mask, "mask");
+  }
+
+  void destination(const OpRow& row, const VInstr& i) {
+    if (!number(row.dst, i.dst, "dst")) return;
+    if (row.dst == OperandKind::S) {
+      for (const std::size_t open : loops_) {
+        if (p_.code[open].dst == i.dst) fail("writes the counter of the loop at " + std::to_string(open));
+      }
+    }
+    defined(row.dst) |= std::uint64_t{1} << i.dst;
+  }
+
+  void within(std::int64_t value, std::int64_t lo, std::int64_t hi) {
+    if (value < lo || value > hi) fail("immediate " + std::to_string(value) + " is not in [" + std::to_string(lo) + ", " + std::to_string(hi) + "]");
+  }
+
+  void immediate(const OpRow& row, const VInstr& i) {
+    switch (row.imm) {
+      case ImmKind::N: within(i.imm, 0, 0); break;
+      case ImmKind::A: within(i.imm, 0, kArgSlots - 1); break;
+      case ImmKind::C: within(i.imm, 0, static_cast<std::int64_t>(p_.constants.size()) - 1); break;
+      case ImmKind::L:
+        within(maskHi(i.imm), 1, p_.isa.lanes());
+        within(maskLo(i.imm), 0, maskHi(i.imm) - 1);
+        break;
+      case ImmKind::I:
+        if (i.op == VOp::kPrefetch) within(i.imm, 1, 2);
+        if (i.op == VOp::kShiftLeft) within(i.imm, 0, 31);
+        if (i.op == VOp::kShuffleBlocks) within(i.imm, 0, p_.isa.vectorBits == 512 ? 255 : 3);
+        break;
+    }
+  }
+
+  const VectorProgram& p_;
+  std::string rules_;
+  std::size_t at_ = 0;
+  std::vector<std::size_t> loops_;  // indices of the open kLoops
+  std::uint64_t scalars_ = 0, vectors_ = 0, masks_ = 0;
+};
+
+}  // namespace
+
+Status verify(const VectorProgram& program) {
+  std::string rules = Walk(program).run();
+  if (rules.empty()) return Unit{};
+  rules.pop_back();
+  return Error{ErrorCode::kInternal, Stage::kVector, "vector program " + program.name + " is not well formed\n" + rules};
+}
+
+}  // namespace cubejit
