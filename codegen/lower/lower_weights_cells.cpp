@@ -93,13 +93,15 @@ class Lowering {
     const int deal = addBlockDeal(blocks);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k) b_.addStep(kd, {{c, k * v_.kernel.h * v_.kernel.w * lanes_.tapBytes()}}, static_cast<int>(k));
-    const std::vector<Range> tapsH = cutTaps(v_.kernel.h, plan_.baseTapsH), tapsW = cutTaps(v_.kernel.w, plan_.baseTapsW);
+    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.baseTapsH), tapsW = cut(v_.kernel.w, plan_.baseTapsW), channels = cut(lanes_.cellChannels, plan_.baseRows);
     std::vector<TapBlock> taps;
-    const int tapAxis = b_.addAxis("taps", static_cast<int>(tapsH.size() * tapsW.size()));
+    const int tapAxis = b_.addAxis("taps", static_cast<int>(tapsH.size() * tapsW.size() * channels.size()));
     for (const Range& h : tapsH) {
       for (const Range& w : tapsW) {
-        b_.addStep(tapAxis, {{c, (h.lo * v_.kernel.w + w.lo) * lanes_.tapBytes()}}, static_cast<int>(taps.size()));
-        taps.push_back(TapBlock{h, w});
+        for (const Range& j : channels) {
+          b_.addStep(tapAxis, {{c, (h.lo * v_.kernel.w + w.lo) * lanes_.tapBytes() + j.lo * lanes_.lanes * 4}}, static_cast<int>(taps.size()));
+          taps.push_back(TapBlock{h, w, j});
+        }
       }
     }
 
@@ -160,7 +162,7 @@ class Lowering {
     return deal;
   }
 
-  static std::vector<Range> cutTaps(std::int64_t count, std::int64_t most) {
+  static std::vector<Range> cut(std::int64_t count, std::int64_t most) {
     std::vector<Range> blocks;
     for (std::int64_t k = 0; k < count; k += most) blocks.push_back({k, std::min(k + most, count)});
     return blocks;
@@ -170,7 +172,7 @@ class Lowering {
 
   // For every tap along D, both channel block classes.
   void addVariants(Call& call, const PixelChunk& chunk, const TapBlock& taps) {
-    const PixelSections pixels = makePixelSections(v_, chunk, taps, plan_.unroll, kUnrolledUses, lanes_.cellChannels);
+    const PixelSections pixels = makePixelSections(v_, chunk, taps, plan_.unroll, kUnrolledUses);
     std::array<int, 2> kernels{-1, -1};
     for (int tail = 0; tail < 2; ++tail) {
       if (lanes_.cellsOf(tail) == 0) continue;

@@ -59,8 +59,7 @@ std::size_t sectionIndex(std::vector<PixelSection>& sections, PixelSection secti
 
 }  // namespace
 
-PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses,
-                                std::int64_t cellChannels) {
+PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses) {
   PixelSections out;
   const std::int64_t width = std::max<std::int64_t>(1, chunk.w.length());
   const std::int64_t pieces = (width + columns - 1) / columns;
@@ -70,7 +69,7 @@ PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, cons
   for (const ColumnStep& step : steps) pairs += static_cast<std::int64_t>(step.pairs.size());
   for (const RowRun& run : rowRuns(v, chunk, taps.h)) {
     if (steps.empty()) break;
-    if (pairs * cellChannels * (run.tapHi - run.tapLo) <= unrolledUses) {
+    if (pairs * taps.channels.length() * (run.tapHi - run.tapLo) <= unrolledUses) {
       const std::size_t section = sectionIndex(out.sections, PixelSection{steps, run.tapLo, run.tapHi, true, 0});
       out.runs.push_back(PixelRun{section, run.rows.lo, 0, run.rows.length()});
       continue;
@@ -91,7 +90,7 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
                             bool bigIsCell, const CellPitches& big, const CellPitches& small) {
   Contract contract;
   contract.lanes = lanes.lanes;
-  const std::int64_t channels = lanes.cellChannels, tapsW = taps.w.length();
+  const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length();
   contract.label = "dw_cells" + std::to_string(cells) + "_" + std::to_string(taps.h.length()) + "x" + std::to_string(tapsW) + "t" + std::to_string(channels) + "s" +
                    std::to_string(sections.size());
   for (std::int64_t h = 0; h < taps.h.length(); ++h) {
@@ -133,7 +132,7 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
       }
       for (const auto& [offset, uses] : permuted) {
         for (std::int64_t j = 0; j < channels; ++j) {
-          AOperand operand = cellOperand(lanes, cells, j, offset, contract);
+          AOperand operand = cellOperand(lanes, cells, taps.channels.lo + j, offset, contract);
           for (const Product* p : uses) operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt)});
           step.a.push_back(std::move(operand));
         }

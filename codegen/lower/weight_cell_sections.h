@@ -13,9 +13,9 @@
 
 namespace cubejit {
 
-/// Taps held in accumulators at once.
+/// Taps and cell channels held in accumulators at once.
 struct TapBlock {
-  Range h, w;
+  Range h, w, channels;
   friend bool operator==(const TapBlock& x, const TapBlock& y) = default;
 };
 
@@ -47,8 +47,7 @@ struct PixelSections {
 };
 
 /// `columns` a step; rows whose steps take at most `unrolledUses` multiply-accumulates are one step sequence.
-PixelSections makePixelSections(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses,
-                                std::int64_t cellChannels);
+PixelSections makePixelSections(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses);
 
 /// Distances in bytes between neighbouring positions of a tensor as the kernel sees it.
 struct CellPitches {
