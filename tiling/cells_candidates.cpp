@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the candidate plans with group cells: runs of pixels and taps that fit the registers, slabs, chunks, dealing.
+#include "tiling/cells_candidates.h"
+
+#include "tiling/cells_shape.h"
+
+namespace cubejit {
+namespace {
+
+// Longer kernels along W would make block classes, and their lists, grow without bound; channel lanes take those.
+constexpr std::int64_t kLongestKernel = 512;
+
+std::int64_t roundUp(std::int64_t value, std::int64_t step) { return divUp(value, step) * step; }
+
+void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  const bool line = s.view.line;
+  const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
+  plan.panelA = plan.panelC = !s.result.channelsLast;
+  plan.panelD = 1;
+  if (!plan.panelA) {
+    plan.order = IterateOrder::kChannelsOuter;
+    plan.panelH = along;
+    out.push_back(plan);
+    plan.order = IterateOrder::kPixelsOuter;
+    for (const std::int64_t parts : {1, 4, 16}) {
+      plan.panelH = equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts)));
+      if (line) plan.panelH = std::max(plan.panelH, plan.baseW);
+      out.push_back(plan);
+    }
+    return;
+  }
+  // Panels: a few channels of many rows, so that little is loaded twice.
+  const double budget = 0.45 * static_cast<double>(m.buffers.l1Bytes);
+  for (const std::int64_t blocksEach : {1, 2, 4}) {
+    if (blocksEach > s.blocks) break;
+    plan.cores.groups = divUp(s.blocks, blocksEach);
+    const double channels = static_cast<double>(blocksEach * m.isa.lanes());
+    const double rowBytes = 4.0 * channels * (static_cast<double>(line ? 1 : s.operand.extent.w) + static_cast<double>(line ? 1 : s.result.extent.w));
+    for (const std::int64_t depths : {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
+      const std::int64_t reach = depths + (s.view.kernel.d - 1) * s.view.dilation.d;
+      const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
+      if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
+      plan.panelD = depths;
+      plan.panelH = equalPiece(along, std::max<std::int64_t>(line ? plan.baseW : 1, rows));
+      out.push_back(plan);
+      if (depths == 1) break;
+    }
+  }
+}
+
+std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m) {
+  std::vector<TilingPlan> out;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDx;
+  plan.lanes = LaneRole::kGroupCells;
+  const bool wide = m.isa.vectorRegs >= 32;
+  const std::int64_t registers = usableRegisters(m, true);
+  const std::int64_t width = std::max<std::int64_t>(1, s.result.extent.w), step = s.view.bigIsX ? s.view.stride.w : 1;
+  std::int64_t lastTaps = 0;
+  for (const std::int64_t limit : {wide ? 8 : 4, wide ? 4 : 2}) {
+    plan.baseTapsW = equalPiece(s.view.kernel.w, limit);
+    if (plan.baseTapsW == lastTaps) continue;
+    lastTaps = plan.baseTapsW;
+    const std::int64_t free = registers - (s.permuted ? 4 : 2);
+    const std::int64_t most = std::max<std::int64_t>(1, free - plan.baseTapsW);
+    std::int64_t last = 0;
+    for (const std::int64_t target : {most, most * 3 / 4, most / 2}) {
+      const std::int64_t run = std::min(roundUp(equalPiece(width, std::max<std::int64_t>(1, target)), step), std::max<std::int64_t>(1, free));
+      if (run == last) continue;
+      last = run;
+      plan.baseW = run;
+      addDataSlabs(s, m, plan, out);
+    }
+  }
+  return out;
+}
+
+// Chunks: pixels whose operands fit a share of L2, in whole rows, planes or images.
+void setChunk(const CellsShape& s, TilingPlan& plan, double budgetBytes) {
+  const ConvView& v = s.view;
+  const Dhw& e = v.small.extent;
+  const double channels = static_cast<double>(divUp(s.blocks, plan.cores.groups) * s.perBlock);
+  const double pixelBytes = 4.0 * channels * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
+  const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / std::max(1.0, pixelBytes)));
+  plan.baseBatch = plan.panelD = plan.panelH = 1;
+  if (v.line) {
+    plan.panelH = std::max<std::int64_t>(1, equalPiece(e.w, pixels));
+    if (plan.panelH >= e.w) plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
+    return;
+  }
+  plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
+  if (plan.panelH < e.h) return;
+  plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
+  if (plan.panelD < e.d) return;
+  plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
+}
+
+void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  const std::int64_t images = std::max<std::int64_t>(1, s.view.batch);
+  for (const std::int64_t parts : {std::int64_t{1}, std::min<std::int64_t>(s.blocks, 2L * m.cores), s.blocks}) {
+    plan.cores.groups = parts;
+    for (const double share : {0.15, 0.5, 8.0}) {
+      if (share > 1.0 && (plan.panelA || plan.panelB)) continue;
+      setChunk(s, plan, share * static_cast<double>(m.buffers.l1Bytes));
+      for (const std::int64_t splits : {std::int64_t{1}, std::min<std::int64_t>(images, m.cores), std::int64_t{2L * m.cores}}) {
+        if (parts >= 2L * m.cores && splits > 1) continue;
+        plan.cores.reduction = splits;
+        out.push_back(plan);
+      }
+    }
+    if (s.blocks == parts) break;
+  }
+}
+
+std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) {
+  std::vector<TilingPlan> out;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.lanes = LaneRole::kGroupCells;
+  plan.panelA = plan.panelB = !s.view.big.channelsLast;
+  const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
+  const Dhw& k = s.view.kernel;
+  std::int64_t lastH = 0;
+  for (const std::int64_t tapsHigh : {k.h, equalPiece(k.h, 3), std::int64_t{1}}) {
+    if (tapsHigh == lastH || tapsHigh > most) continue;
+    lastH = tapsHigh;
+    std::int64_t lastW = 0;
+    for (const std::int64_t limit : {most / tapsHigh, std::min<std::int64_t>(most / tapsHigh, 8), std::int64_t{3}}) {
+      if (limit < 1 || limit * tapsHigh > most) continue;
+      const std::int64_t tapsWide = equalPiece(k.w, limit);
+      if (tapsWide == lastW) continue;
+      lastW = tapsWide;
+      const std::int64_t channels = equalPiece(s.cellChannels, std::max<std::int64_t>(1, most / (tapsHigh * tapsWide)));
+      if (tapsHigh * tapsWide * channels < 4 && k.h * k.w * s.cellChannels >= 4) continue;
+      plan.baseTapsH = tapsHigh;
+      plan.baseTapsW = tapsWide;
+      plan.baseRows = channels;
+      for (const std::int64_t unroll : {4, 8}) {
+        plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));
+        addWeightDeals(s, m, plan, out);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+bool cellsApply(const Problem& problem, const Machine& machine) {
+  const ConvView v = makeConvView(problem);
+  const std::int64_t lanes = machine.isa.lanes();
+  return v.groups > 1 && v.big.channels <= lanes && v.small.channels <= lanes && v.kernel.w <= kLongestKernel;
+}
+
+std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradient, const Machine& machine) {
+  if (gradient == Gradient::kDb || !cellsApply(problem, machine)) return {};
+  const CellsShape s = cellsShape(problem, gradient, machine.isa.lanes());
+  return gradient == Gradient::kDx ? dataCandidates(s, machine) : weightCandidates(s, machine);
+}
+
+}  // namespace cubejit
