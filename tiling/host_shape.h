@@ -31,6 +31,11 @@ inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
   return m.rates.dramBytesPerCycle;
 }
 
+/// The same for data that is re-read at once: it may stay in L1.
+inline double reuseBytesPerCycle(const Machine& m, double bytes) {
+  return bytes <= 0.7 * static_cast<double>(m.buffers.l0aBytes) ? 60.0 : bytesPerCycle(m, bytes, false);
+}
+
 /// Cycles to move one vector of data through registers (measured on Zen4: copies are store-bound, 16x16 transposes shuffle-bound).
 constexpr double kCopyCyclesPerVector = 3.0;
 constexpr double kTransposeCyclesPerVector = 7.0;

@@ -8,6 +8,7 @@
 
 #include "cubejit/conv_view.h"
 #include "tiling/bias_candidates.h"
+#include "tiling/cells_candidates.h"
 #include "tiling/data_candidates.h"
 #include "tiling/host_shape.h"
 #include "tiling/pixel_candidates.h"
@@ -18,16 +19,16 @@ namespace {
 
 std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb) return biasCandidates(problem, machine);
-  if (gradient == Gradient::kDx) {
-    std::vector<TilingPlan> plans = dataChannelCandidates(problem, machine);
-    for (TilingPlan& plan : dataPixelCandidates(problem, machine)) plans.push_back(plan);
-    return plans;
-  }
-  return weightCandidates(problem, machine);
+  std::vector<TilingPlan> plans = gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
+  const auto append = [&](const std::vector<TilingPlan>& more) { plans.insert(plans.end(), more.begin(), more.end()); };
+  if (gradient == Gradient::kDx) append(dataPixelCandidates(problem, machine));
+  if (cellsApply(problem, machine)) append(cellsCandidates(problem, gradient, machine));
+  return plans;
 }
 
 PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
+  if (plan.lanes == LaneRole::kGroupCells) return cellsCost(problem, plan, machine);
   if (plan.gradient == Gradient::kDx) {
     return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine) : dataChannelCost(problem, plan, machine);
   }

@@ -84,7 +84,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       for (const bool stageRows : {false, true}) {
         if (stageRows && row.channelsLast && row.wStride % 4096 != 0) continue;
         plan.panelA = stageRows;
-        for (const double share : {0.1, 0.3, 0.6}) {
+        for (const double share : {0.1, 0.3, 0.6, 1.5}) {
           setChunk(v, plan, share * static_cast<double>(m.buffers.l1Bytes));
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;

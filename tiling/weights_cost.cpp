@@ -67,9 +67,14 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double laneBytes = swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
   const double chunkBytes = chunkPixels * 4 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * v.stride.volume()));
-  const double stream = pixelSteps * tiles * (laneBytes + rowBytes);
   const double scratch = groups * laneBlocks * vectors * lanes * static_cast<double>(row.channels) * static_cast<double>(v.taps()) * 4;
-  double memory = stream / bytesPerCycle(m, chunkBytes, false);
+  // The inner loop's operand stays near while the other one streams past, once per block of the outer loop.
+  const double rowScale = swapped ? static_cast<double>(v.stride.volume()) : 1.0, laneScale = swapped ? 1.0 : static_cast<double>(v.stride.volume());
+  const double rowChunk = chunkPixels * 4 * static_cast<double>(row.channels) * rowScale, laneChunk = chunkPixels * 4 * static_cast<double>(lane.channels) * laneScale;
+  const bool lanesOutside = plan.order == IterateOrder::kPixelsOuter;
+  const double laneRate = reuseBytesPerCycle(m, lanesOutside ? chunkPixels * laneBytes : laneChunk + chunkPixels * rowBytes);
+  const double rowRate = reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
+  double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
   if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, scratch / cores + chunkBytes, true);
   memory += static_cast<double>(v.big.bytes + v.small.bytes) / bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
   // Rows read from a plain tensor are planes apart: a power-of-two distance makes them collide in L1.
@@ -90,6 +95,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   if (plan.panelA) moves += staged(row, !swapped ? false : true) * parts;
   if (plan.panelB) moves += staged(lane, swapped ? false : true) * parts;
   const bool direct = !swapped && v.taps() == 1 && splits == 1;
+  // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
+  if (direct && lane.channels * 4 % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
   if (!direct) moves += scratch / 64.0 * (kTransposeCyclesPerVector + 3.0 * (splits - 1));
   cost.moveCycles = moves;
 
