@@ -71,21 +71,21 @@ class Walk {
   int limit(OperandKind kind) const { return kind == OperandKind::S ? kScalarRegs : kind == OperandKind::K ? kOpmasks + 1 : p_.isa.vectorRegs; }
 
   // True if the number is right for its kind; absent operands must keep their default.
-  bool number(OperandKind kind, int value, const std::string& name) {
+  bool number(OperandKind kind, int value, const char* name) {
     if (kind == OperandKind::N) {
-      if (value != -1) fail(name + " is given but means nothing");
+      if (value != -1) fail(std::string(name) + " is given but means nothing");
       return false;
     }
     const int first = kind == OperandKind::K ? 1 : 0;
     if (value >= first && value < limit(kind)) return true;
-    fail(name + " " + std::to_string(value) + " is not in [" + std::to_string(first) + ", " + std::to_string(limit(kind)) + ")");
+    fail(std::string(name) + " " + std::to_string(value) + " is not in [" + std::to_string(first) + ", " + std::to_string(limit(kind)) + ")");
     return false;
   }
 
   std::uint64_t& defined(OperandKind kind) { return kind == OperandKind::S ? scalars_ : kind == OperandKind::K ? masks_ : vectors_; }
 
-  void source(OperandKind kind, int value, const std::string& name) {
-    if (number(kind, value, name) && (defined(kind) >> value & 1) == 0) fail(name + " is read before it is written");
+  void source(OperandKind kind, int value, const char* name) {
+    if (number(kind, value, name) && (defined(kind) >> value & 1) == 0) fail(std::string(name) + " is read before it is written");
   }
 
   void memory(const OpRow& row, const Mem& mem) {

@@ -5,11 +5,14 @@
 #define XBYAK64
 #include <xbyak/xbyak.h>
 
-#include <cstring>
 #include <utility>
 
 #include "codegen/abi.h"
 #include "codegen/backend.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/op_table.h"
+#include "codegen/vector/print.h"
+#include "codegen/vector/verify.h"
 
 namespace cubejit {
 namespace {
@@ -20,10 +23,16 @@ using Xbyak::Zmm;
 // Bytes of code a kernel may take; a plan that needs more unrolled too far.
 constexpr std::size_t kCodeLimit = std::size_t{1} << 20;
 
+// Ordinary memory: bytes are only copied out of it, so it never becomes executable.
+class PlainMemory final : public Xbyak::Allocator {
+ public:
+  bool useProtect() const override { return false; }
+};
+
 class Emitter final : public Xbyak::CodeGenerator {
  public:
-  explicit Emitter(const VectorProgram& program)
-      : CodeGenerator(65536, Xbyak::AutoGrow), program_(program), wide_(program.isa.level == IsaLevel::kAvx512) {}
+  Emitter(const VectorProgram& program, PlainMemory& memory)
+      : CodeGenerator(65536, Xbyak::AutoGrow, &memory), program_(program), wide_(program.isa.level == IsaLevel::kAvx512) {}
 
   Code run() {
     Code code;
@@ -53,13 +62,7 @@ class Emitter final : public Xbyak::CodeGenerator {
 
   bool uses(int gpr) const {
     for (const VInstr& i : program_.code) {
-      for (const int s : {static_cast<int>(i.op == VOp::kArg || i.op == VOp::kSet || i.op == VOp::kCopy || i.op == VOp::kAddImm ||
-                                                   i.op == VOp::kAdd || i.op == VOp::kLoadScalar || i.op == VOp::kAddLoad || i.op == VOp::kLoop
-                                               ? i.dst
-                                               : -1),
-                          static_cast<int>(i.mem.base)}) {
-        if (s >= 0 && scalar(s).getIdx() == gpr) return true;
-      }
+      if (rowOf(i.op).dst == OperandKind::S && scalar(i.dst).getIdx() == gpr) return true;
     }
     return false;
   }
@@ -203,9 +206,13 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
       else vpermps(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2));
       break;
     case VOp::kPermute2:
-      // vpermi2ps overwrites its index register, which is the destination.
-      if (i.dst != i.src1) vmovaps(vec(i.dst), vec(i.src1));
-      vpermi2ps(vec(i.dst), vec(i.src2), vec(i.src3));
+      // The hardware has a form that overwrites the low table and one that overwrites the index.
+      if (i.dst == i.src2) {
+        vpermt2ps(vec(i.dst), vec(i.src1), vec(i.src3));
+      } else {
+        if (i.dst != i.src1) vmovaps(vec(i.dst), vec(i.src1));
+        vpermi2ps(vec(i.dst), vec(i.src2), vec(i.src3));
+      }
       break;
     case VOp::kUnpackLo: vunpcklps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kUnpackHi: vunpckhps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
@@ -220,21 +227,41 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vperm2f128(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2), imm);
       }
       break;
+    case VOp::kLoadMaskVector: vmaskmovps(vec(i.dst), vec(i.src1), at(i.mem)); break;
+    case VOp::kStoreMaskVector: vmaskmovps(at(i.mem), vec(i.src2), vec(i.src1)); break;
+    case VOp::kBlendVector: vblendvps(vec(i.dst), vec(i.src1), vec(i.src2), vec(i.src3)); break;
+    case VOp::kShiftLeft: vpslld(vec(i.dst), vec(i.src1), static_cast<std::uint8_t>(i.imm)); break;
   }
+}
+
+Status checkLegal(const VectorProgram& program) {
+  CUBEJIT_TRY(checked, verify(program));
+  static_cast<void>(checked);
+  std::string rules;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    if (!isLegal(program.code[i], program.isa)) rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
+  }
+  if (rules.empty()) return Unit{};
+  return Error{ErrorCode::kInternal, Stage::kEmit, program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
 }
 
 }  // namespace
 
 Result<Code> emitXbyak(const VectorProgram& program) {
+  CUBEJIT_TRY(checked, checkLegal(program));
+  static_cast<void>(checked);
   try {
-    Code code = Emitter(program).run();
+    PlainMemory memory;
+    Code code = Emitter(program, memory).run();
     if (code.bytes.size() > kCodeLimit) {
       return Error{ErrorCode::kLimitExceeded, Stage::kEmit,
                    program.name + " takes " + std::to_string(code.bytes.size()) + " bytes of code, more than the limit of " + std::to_string(kCodeLimit)};
     }
     return code;
   } catch (const Xbyak::Error& error) {
-    return Error{ErrorCode::kInternal, Stage::kEmit, program.name + ": " + error.what()};
+    const int number = error;
+    const bool memory = number == Xbyak::ERR_CANT_ALLOC || number == Xbyak::ERR_CODE_IS_TOO_BIG;
+    return Error{memory ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, Stage::kEmit, program.name + ": " + error.what()};
   }
 }
 

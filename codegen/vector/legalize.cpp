@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the rewrites for ISAs without opmasks: a mask becomes a constant vector of all-ones and zero lanes.
+// A mask keeps a register of its own while there are registers the program never mentions, those of inner loops first;
+// otherwise the constant is loaded before each use.
+#include "codegen/vector/legalize.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/vector/liveness.h"
+#include "codegen/vector/op_table.h"
+#include "codegen/vector/print.h"
+#include "codegen/vector/verify.h"
+
+namespace cubejit {
+namespace {
+
+constexpr int kMasks = 8;          // opmask numbers 1 .. 7
+constexpr std::int64_t kNone = -1;  // no range is known
+
+class Rewriter {
+ public:
+  explicit Rewriter(const VectorProgram& program) : in_(program), live_(liveAfter(program)) {
+    out_.name = in_.name;
+    out_.isa = in_.isa;
+    out_.constants = in_.constants;
+  }
+
+  Result<VectorProgram> run() {
+    keepMasks();
+    auto comment = in_.comments.begin();
+    for (at_ = 0; at_ < in_.code.size(); ++at_) {
+      moveComments(comment, at_);
+      const VInstr& i = in_.code[at_];
+      if (i.op == VOp::kLoop) forgetMasksSetInside(at_);
+      taken_ = live_[at_] | vectorsRead(i) | vectorsWritten(i) | kept_;
+      if (isLegal(i, in_.isa)) push(i);
+      else rewrite(i);
+      // The body may not have run, so nothing set in it is known behind it.
+      if (i.op == VOp::kEndLoop) forgetMasksSetInside(loops_.back());
+      if (i.op == VOp::kLoop) loops_.push_back(at_);
+      if (i.op == VOp::kEndLoop) loops_.pop_back();
+    }
+    moveComments(comment, in_.code.size());
+    if (missing_ > 0) {
+      return Error{ErrorCode::kLimitExceeded, Stage::kVector,
+                   in_.name + ": rewriting for " + toString(in_.isa.level) + " needs " + std::to_string(missing_) + " more scratch vector registers than are free at `" + where_ + "`"};
+    }
+    if (!problem_.empty()) return Error{ErrorCode::kInternal, Stage::kVector, in_.name + ": " + problem_};
+    return std::move(out_);
+  }
+
+ private:
+  using Comments = std::vector<std::pair<std::int32_t, std::string>>;
+  void moveComments(Comments::const_iterator& next, std::size_t before) {
+    for (; next != in_.comments.end() && next->first <= static_cast<std::int64_t>(before); ++next) {
+      out_.comments.emplace_back(static_cast<std::int32_t>(out_.code.size()), next->second);
+    }
+  }
+
+  VectorSet registers() const { return in_.isa.vectorRegs == 32 ? ~VectorSet{0} : vectorBit(in_.isa.vectorRegs) - 1; }
+
+  // Scratch registers a rewrite takes beyond those it may overwrite; `mask` counts the mask's own vector.
+  static int scratch(const VInstr& i, bool mask) {
+    const int m = mask && i.mask > 0 ? 1 : 0;
+    switch (i.op) {
+      case VOp::kStore:
+      case VOp::kMove: return m;
+      case VOp::kFma: return i.mask > 0 ? 1 + m : 0;
+      case VOp::kFmaBroadcast: return i.mask > 0 ? 2 + m : 1;
+      case VOp::kPermute2: return i.dst == i.src1 || i.dst == i.src3 ? 3 : 2;
+      default: return 0;
+    }
+  }
+
+  // Gives masks registers that nothing in the program mentions and no rewrite needs.
+  void keepMasks() {
+    VectorSet mentioned = 0;
+    std::array<double, kMasks> uses{};
+    double weight = 1;
+    for (const VInstr& i : in_.code) {
+      mentioned |= vectorsRead(i) | vectorsWritten(i);
+      if (i.mask > 0) uses[static_cast<std::size_t>(i.mask)] += weight;
+      if (i.op == VOp::kLoop) weight *= 16;
+      if (i.op == VOp::kEndLoop) weight /= 16;
+    }
+    const VectorSet unused = registers() & ~mentioned;
+    int reserved = 0;
+    for (std::size_t i = 0; i < in_.code.size(); ++i) {
+      if (isLegal(in_.code[i], in_.isa)) continue;
+      const VectorSet dead = registers() & mentioned & ~(live_[i] | vectorsRead(in_.code[i]) | vectorsWritten(in_.code[i]));
+      reserved = std::max(reserved, scratch(in_.code[i], true) - std::popcount(dead));
+    }
+    VectorSet free = unused;
+    for (int spare = std::popcount(unused) - reserved; spare > 0; --spare) {
+      const auto most = std::max_element(uses.begin(), uses.end());
+      if (*most <= 0) break;
+      const int reg = std::countr_zero(free);
+      free &= ~vectorBit(reg);
+      kept_ |= vectorBit(reg);
+      home_[static_cast<std::size_t>(most - uses.begin())] = reg;
+      *most = 0;
+    }
+  }
+
+  // A range is known only on a straight way from its kMaskRange.
+  void forgetMasksSetInside(std::size_t loop) {
+    int depth = 0;
+    for (std::size_t i = loop; i < in_.code.size(); ++i) {
+      const VInstr& instr = in_.code[i];
+      if (instr.op == VOp::kLoop) ++depth;
+      if (instr.op == VOp::kEndLoop && --depth == 0) return;
+      if (instr.op == VOp::kMaskRange) range_[static_cast<std::size_t>(instr.dst)] = kNone;
+    }
+  }
+
+  void push(const VInstr& i) { out_.code.push_back(i); }
+
+  // A register whose value nobody needs at this instruction.
+  std::int8_t take() {
+    const VectorSet free = registers() & ~taken_;
+    if (free == 0) {
+      ++shortAt_;
+      if (shortAt_ > missing_) {
+        missing_ = shortAt_;
+        where_ = print(in_.code[at_]);
+      }
+      return 0;
+    }
+    const int reg = std::bit_width(free) - 1;
+    taken_ |= vectorBit(reg);
+    return static_cast<std::int8_t>(reg);
+  }
+
+  std::int64_t maskConstant(std::int64_t range) {
+    std::vector<std::int32_t> words(static_cast<std::size_t>(in_.isa.lanes()), 0);
+    for (int l = maskLo(range); l < maskHi(range); ++l) words[static_cast<std::size_t>(l)] = -1;
+    const auto at = std::find(out_.constants.begin(), out_.constants.end(), words);
+    if (at != out_.constants.end()) return at - out_.constants.begin();
+    out_.constants.push_back(std::move(words));
+    return static_cast<std::int64_t>(out_.constants.size()) - 1;
+  }
+
+  // The vector of opmask `k`; loaded into `into` if it has no home, or into a scratch register if `into` is -1.
+  std::int8_t maskVector(int k, std::int8_t into = -1) {
+    const auto index = static_cast<std::size_t>(k);
+    if (home_[index] >= 0) return static_cast<std::int8_t>(home_[index]);
+    if (range_[index] == kNone) problem_ = "`" + print(in_.code[at_]) + "`: the mask's value depends on how often a loop ran";
+    const std::int8_t reg = into >= 0 ? into : take();
+    push({.op = VOp::kConst, .dst = reg, .imm = maskConstant(std::max<std::int64_t>(range_[index], 0))});
+    return reg;
+  }
+
+  void rewrite(const VInstr& i) {
+    shortAt_ = 0;
+    switch (i.op) {
+      case VOp::kMaskRange: setMask(i); break;
+      case VOp::kLoad: push({.op = VOp::kLoadMaskVector, .dst = i.dst, .src1 = maskVector(i.mask, i.dst), .mem = i.mem}); break;
+      case VOp::kStore: {
+        const std::int8_t mask = maskVector(i.mask);
+        push({.op = VOp::kStoreMaskVector, .src1 = i.src1, .src2 = mask, .mem = i.mem});
+        break;
+      }
+      case VOp::kMove: blend(i.dst, i.src1, i.mask); break;
+      case VOp::kFma: fma(i, i.src2); break;
+      case VOp::kFmaBroadcast: {
+        const std::int8_t word = take();
+        push({.op = VOp::kBroadcast, .dst = word, .mem = i.mem});
+        fma(i, word);
+        break;
+      }
+      case VOp::kPermute2: permute2(i); break;
+      default: problem_ = "`" + print(i) + "` has no rewrite"; break;
+    }
+  }
+
+  void setMask(const VInstr& i) {
+    const auto index = static_cast<std::size_t>(i.dst);
+    range_[index] = i.imm;
+    if (home_[index] >= 0) push({.op = VOp::kConst, .dst = static_cast<std::int8_t>(home_[index]), .imm = maskConstant(i.imm)});
+  }
+
+  // dst = lanes of k ? value : dst
+  void blend(std::int8_t dst, std::int8_t value, int k) {
+    const std::int8_t mask = maskVector(k);
+    push({.op = VOp::kBlendVector, .dst = dst, .src1 = dst, .src2 = value, .src3 = mask});
+  }
+
+  // dst = src1 * factor + dst; under a mask in a copy, of which the active lanes are kept.
+  void fma(const VInstr& i, std::int8_t factor) {
+    if (i.mask < 0) {
+      push({.op = VOp::kFma, .dst = i.dst, .src1 = i.src1, .src2 = factor});
+      return;
+    }
+    const std::int8_t sum = take();
+    push({.op = VOp::kMove, .dst = sum, .src1 = i.dst});
+    push({.op = VOp::kFma, .dst = sum, .src1 = i.src1, .src2 = factor});
+    blend(i.dst, sum, i.mask);
+  }
+
+  // Both sources are permuted by the same index; the index bit worth L, moved to the sign, chooses.
+  void permute2(const VInstr& i) {
+    const int indexBits = std::countr_zero(static_cast<unsigned>(in_.isa.lanes()));
+    const std::int8_t lo = i.dst == i.src1 || i.dst == i.src3 ? take() : i.dst, hi = take(), choice = take();
+    push({.op = VOp::kShiftLeft, .dst = choice, .src1 = i.src1, .imm = 31 - indexBits});
+    push({.op = VOp::kPermute, .dst = hi, .src1 = i.src1, .src2 = i.src3});
+    push({.op = VOp::kPermute, .dst = lo, .src1 = i.src1, .src2 = i.src2});
+    push({.op = VOp::kBlendVector, .dst = i.dst, .src1 = lo, .src2 = hi, .src3 = choice});
+  }
+
+  const VectorProgram& in_;
+  const std::vector<VectorSet> live_;
+  VectorProgram out_;
+  std::size_t at_ = 0;
+  std::vector<std::size_t> loops_;
+  VectorSet kept_ = 0, taken_ = 0;
+  std::array<int, kMasks> home_{-1, -1, -1, -1, -1, -1, -1, -1};
+  std::array<std::int64_t, kMasks> range_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  int missing_ = 0, shortAt_ = 0;
+  std::string where_, problem_;
+};
+
+}  // namespace
+
+bool isLegal(const VInstr& i, const HostIsa& isa) {
+  switch (i.op) {
+    case VOp::kLoadMaskVector:
+    case VOp::kStoreMaskVector:
+    case VOp::kBlendVector:
+    case VOp::kShiftLeft: return isa.maskRegs == 0;
+    case VOp::kMaskRange: return isa.maskRegs > 0;
+    case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
+    case VOp::kPermute2: return isa.level == IsaLevel::kAvx512;
+    default: return i.mask < 0 || isa.maskedMemory;
+  }
+}
+
+Result<VectorProgram> legalize(const VectorProgram& program) {
+  CUBEJIT_TRY(checked, verify(program));
+  static_cast<void>(checked);
+  if (std::all_of(program.code.begin(), program.code.end(), [&](const VInstr& i) { return isLegal(i, program.isa); })) return program;
+  return Rewriter(program).run();
+}
+
+}  // namespace cubejit

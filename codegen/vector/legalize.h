@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what becomes of ops the ISA lacks: they are rewritten into ops it has, within the VectorProgram.
+// Leaves spelling to the backends, which accept legal programs only.
+#pragma once
+
+#include "codegen/vector/program.h"
+#include "cubejit/result.h"
+
+namespace cubejit {
+
+/// An equivalent program that uses only what program.isa offers; legal programs come back unchanged.
+/// Scratch registers are those dead at the instruction; kLimitExceeded says how many are missing.
+Result<VectorProgram> legalize(const VectorProgram& program);
+
+/// True if the ISA has the op in the form used.
+bool isLegal(const VInstr& instr, const HostIsa& isa);
+
+}  // namespace cubejit
