@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks whether emitted code does, bit by bit, what the interpreter says, on every ISA level this machine runs.
+#include "codegen/backend.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "codegen/vector/interpret.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/print.h"
+#include "tests/support/random_vector_program.h"
+#include "tests/support/run_code.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::size_t kGuardWords = 64;
+constexpr std::uint32_t kGuard = 0x5ca1ab1e;
+
+// Memory of one run: floats to read, scalars to read, floats to write, the last between guard words.
+struct Arena {
+  alignas(64) std::uint32_t a[kRandomArenaBytes / 4];
+  alignas(64) std::int64_t list[kRandomArenaBytes / 8];
+  alignas(64) std::uint32_t c[2 * kGuardWords + kRandomArenaBytes / 4];
+
+  explicit Arena(unsigned seed) {
+    std::mt19937 rng(seed);
+    std::uniform_real_distribution<float> real(-1, 1);
+    for (auto& w : a) {
+      const float f = real(rng);
+      std::memcpy(&w, &f, 4);
+    }
+    for (auto& w : list) w = static_cast<std::int64_t>(rng() % 64) - 8;
+    for (auto& w : c) w = kGuard;
+    for (std::size_t i = 0; i < kRandomArenaBytes / 4; ++i) c[kGuardWords + i] = a[i] ^ 0x80000000u;
+  }
+  KernelArgs args() {
+    KernelArgs args;
+    args.a = a;
+    args.c = c + kGuardWords;
+    args.list = list;
+    args.repeat = 3;
+    args.aRepeat = -2;
+    return args;
+  }
+  bool guardsIntact() const {
+    for (std::size_t i = 0; i < kGuardWords; ++i) {
+      if (c[i] != kGuard || c[std::size(c) - 1 - i] != kGuard) return false;
+    }
+    return true;
+  }
+};
+
+class XbyakBackend : public testing::TestWithParam<IsaLevel> {
+ protected:
+  HostIsa isa() const { return isaOf(GetParam()); }
+
+  // Interprets the program as given and as legalised, runs the code, and compares all memory.
+  void agree(const VectorProgram& program, unsigned seed) {
+    const auto legal = legalize(program);
+    ASSERT_TRUE(legal.ok()) << legal.error().message << "\n" << print(program);
+    const auto code = emitXbyak(*legal);
+    ASSERT_TRUE(code.ok()) << code.error().message << "\n" << print(*legal);
+    Arena plain(seed), rewritten(seed);
+    const auto first = interpret(program, plain.args()), second = interpret(*legal, rewritten.args());
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    ASSERT_TRUE(second.ok()) << second.error().message;
+    ASSERT_EQ(std::memcmp(plain.c, rewritten.c, sizeof plain.c), 0) << "legalize changed the meaning\n" << print(program) << print(*legal);
+    ASSERT_TRUE(plain.guardsIntact());
+    if (!hostRuns(GetParam())) GTEST_SKIP() << "this machine has no " << toString(GetParam());
+    Arena native(seed);
+    ASSERT_TRUE(runCode(*code, native.args()));
+    ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0) << "code differs from the interpreter\n" << print(*legal);
+  }
+};
+
+TEST_P(XbyakBackend, RandomProgramsAgreeWithTheInterpreter) {
+  std::mt19937 rng(7);
+  for (unsigned n = 0; n < 1500; ++n) {
+    RandomShape shape;
+    shape.instructions = 1 + static_cast<int>(rng() % 80);
+    shape.vectors = 2 + static_cast<int>(rng() % (isa().level == IsaLevel::kAvx2 ? 11 : 30));
+    shape.masks = n % 3 != 0;
+    agree(randomVectorProgram(rng, isa(), shape), n);
+    if (HasFatalFailure() || IsSkipped()) return;
+  }
+}
+
+// A program that computes a scalar known to be `value` in s3 and stores a vector at c + 128 only if it really is.
+VectorProgram storesIfEqual(const HostIsa& isa, std::vector<VInstr> computes, std::int64_t value) {
+  VectorProgram p;
+  p.name = "scalars";
+  p.isa = isa;
+  p.code = std::move(computes);
+  const std::vector<VInstr> rest = {{.op = VOp::kArg, .dst = 0, .imm = 0},
+                                    {.op = VOp::kLoad, .dst = 0, .mem = {0, 256}},
+                                    {.op = VOp::kArg, .dst = 1, .imm = 2},
+                                    {.op = VOp::kSet, .dst = 2, .imm = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value))},
+                                    {.op = VOp::kAdd, .dst = 2, .src1 = 2, .src2 = 3},
+                                    {.op = VOp::kAdd, .dst = 1, .src1 = 1, .src2 = 2},
+                                    {.op = VOp::kStore, .src1 = 0, .mem = {1, 128}}};
+  p.code.insert(p.code.end(), rest.begin(), rest.end());
+  return p;
+}
+
+TEST_P(XbyakBackend, ScalarOpsKeepAll64Bits) {
+  const std::int64_t imms[] = {0, 1, -1, 127, 128, -128, -129, 0x7fffffff, -0x80000000LL, 0x80000000LL, 0xffffffffLL, 0x123456789abcLL, -0x123456789abcLL};
+  unsigned seed = 0;
+  for (const std::int64_t imm : imms) {
+    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 3, .imm = imm}}, imm), seed++);
+    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 3, .imm = 5}, {.op = VOp::kAddImm, .dst = 3, .src1 = 3, .imm = imm}}, imm + 5), seed++);
+    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 4, .imm = 5}, {.op = VOp::kAddImm, .dst = 3, .src1 = 4, .imm = imm}}, imm + 5), seed++);
+    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 4, .imm = imm}, {.op = VOp::kCopy, .dst = 5, .src1 = 4}, {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 5}}, imm * 2), seed++);
+    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 4, .imm = imm}, {.op = VOp::kSet, .dst = 3, .imm = 9}, {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 3}}, imm + 9), seed++);
+    if (HasFatalFailure() || IsSkipped()) return;
+  }
+}
+
+TEST_P(XbyakBackend, ScalarLoadsAndLoopCounts) {
+  const std::int64_t third = static_cast<std::int64_t>(Arena(3).list[2]), fourth = Arena(3).list[3];
+  const VInstr list{.op = VOp::kArg, .dst = 4, .imm = 3};
+  agree(storesIfEqual(isa(), {list, {.op = VOp::kLoadScalar, .dst = 3, .mem = {4, 16}}, {.op = VOp::kAddLoad, .dst = 3, .src1 = 3, .mem = {4, 24}}}, third + fourth), 3);
+  agree(storesIfEqual(isa(), {list, {.op = VOp::kAddImm, .dst = 4, .src1 = 4, .imm = 24}, {.op = VOp::kSet, .dst = 5, .imm = 3}, {.op = VOp::kAddLoad, .dst = 3, .src1 = 5, .mem = {4, -8}}}, third + 3), 3);
+  for (const std::int64_t count : {-5, 0, 1, 7}) {
+    agree(storesIfEqual(isa(),
+                        {{.op = VOp::kSet, .dst = 3, .imm = 100},
+                         {.op = VOp::kSet, .dst = 11, .imm = count},
+                         {.op = VOp::kLoop, .dst = 11},
+                         {.op = VOp::kAddImm, .dst = 3, .src1 = 3, .imm = 10},
+                         {.op = VOp::kEndLoop},
+                         {.op = VOp::kAdd, .dst = 3, .src1 = 3, .src2 = 11}},
+                        100 + (count > 0 ? 10 * count : count)),
+          3);
+  }
+}
+
+TEST_P(XbyakBackend, SameProgramGivesSameBytes) {
+  std::mt19937 rng(11);
+  for (int n = 0; n < 50; ++n) {
+    const auto legal = legalize(randomVectorProgram(rng, isa(), {}));
+    ASSERT_TRUE(legal.ok());
+    const auto one = emitXbyak(*legal), two = emitXbyak(*legal);
+    ASSERT_TRUE(one.ok() && two.ok());
+    EXPECT_EQ(one->bytes, two->bytes);
+    EXPECT_EQ(one->lines, two->lines);
+  }
+}
+
+TEST_P(XbyakBackend, ConstantsFollowTheCodeAlignedAndUnchanged) {
+  VectorProgram p;
+  p.name = "constants";
+  p.isa = isa();
+  p.constants = {std::vector<std::int32_t>(static_cast<std::size_t>(p.isa.lanes()), 0x11223344)};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kConst, .dst = 0, .imm = 0}, {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};
+  const auto code = emitXbyak(p);
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  const std::size_t bytes = static_cast<std::size_t>(p.isa.lanes()) * 4;
+  ASSERT_EQ(code->bytes.size() % 64, bytes % 64);
+  EXPECT_EQ((code->bytes.size() - bytes) % 64, 0u);
+  EXPECT_EQ(std::memcmp(code->bytes.data() + code->bytes.size() - bytes, p.constants[0].data(), bytes), 0);
+  EXPECT_EQ(code->lines.size(), p.code.size());
+  agree(p, 1);
+}
+
+TEST_P(XbyakBackend, IllFormedProgramsAreRefused) {
+  VectorProgram p;
+  p.name = "bad";
+  p.isa = isa();
+  p.code = {{.op = VOp::kEndLoop}};
+  const auto code = emitXbyak(p);
+  ASSERT_FALSE(code.ok());
+  EXPECT_NE(code.error().message.find("no loop is open"), std::string::npos);
+}
+
+TEST(XbyakBackendAvx2, UnlegalisedProgramsAreRefused) {
+  VectorProgram p;
+  p.name = "masked";
+  p.isa = avx2Isa();
+  p.code = {{.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8}};
+  const auto code = emitXbyak(p);
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.error().stage, Stage::kEmit);
+  EXPECT_NE(code.error().message.find("must be legalised"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, XbyakBackend, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512), [](const auto& level) { return std::string(toString(level.param)); });
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing further; see the header. s0 = a, s1 = c, s2 = list, s3 .. s6 values, s7 .. s9 loop counters.
+#include "tests/support/random_vector_program.h"
+
+#include "codegen/abi.h"
+
+namespace cubejit {
+namespace {
+
+enum Scalar : std::int8_t { kA, kC, kList, kValues, kLoops = 7 };
+
+class Generator {
+ public:
+  Generator(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) : rng_(rng), shape_(shape) {
+    p_.name = "random";
+    p_.isa = isa;
+  }
+
+  VectorProgram run() {
+    for (int c = 0; c < 3; ++c) {
+      auto& words = p_.constants.emplace_back();
+      for (int l = 0; l < p_.isa.lanes(); ++l) words.push_back(below(1000));
+    }
+    push({.op = VOp::kArg, .dst = kA, .imm = 0});
+    push({.op = VOp::kArg, .dst = kC, .imm = 2});
+    push({.op = VOp::kArg, .dst = kList, .imm = 3});
+    for (std::int8_t s = kValues; s < kLoops; ++s) push({.op = VOp::kSet, .dst = s, .imm = below(7) - 2});
+    for (std::int8_t k = 1; shape_.masks && k <= 7; ++k) setMask(k);
+    for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kLoad, .dst = i8(v), .mem = vectorAt(kA)});
+    body(shape_.instructions, 0);
+    for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kStore, .src1 = i8(v), .mem = {kC, v * 64}});
+    return std::move(p_);
+  }
+
+ private:
+  static std::int8_t i8(int v) { return static_cast<std::int8_t>(v); }
+  int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+  std::int8_t vec() { return i8(below(shape_.vectors)); }
+  std::int8_t value() { return i8(kValues + below(kLoops - kValues)); }
+  // A mask, or none. A range set inside a loop is used only right behind it, as a legaliser without opmasks needs.
+  std::int8_t mask() { return shape_.masks && below(2) == 0 ? i8(1 + below(6)) : i8(-1); }
+  void push(VInstr i) { p_.code.push_back(i); }
+  Mem vectorAt(std::int8_t base) { return {base, 4 * below(static_cast<int>(kRandomArenaBytes) / 4 - 16)}; }
+  Mem wordAt(std::int8_t base) { return {base, 4 * below(static_cast<int>(kRandomArenaBytes) / 4)}; }
+  Mem scalarAt() { return {kList, 8 * below(static_cast<int>(kRandomArenaBytes) / 8)}; }
+  void setMask(std::int8_t k) {
+    const int hi = 1 + below(p_.isa.lanes());
+    push({.op = VOp::kMaskRange, .dst = k, .imm = below(hi) | static_cast<std::int64_t>(hi) << 8});
+  }
+
+  void body(int count, int depth) {
+    while (count > 0) {
+      if (depth < 3 && below(10) == 0) {
+        const int inner = 1 + below(count);
+        const std::int8_t counter = i8(kLoops + depth);
+        push({.op = VOp::kSet, .dst = counter, .imm = below(5) - 1});
+        push({.op = VOp::kLoop, .dst = counter});
+        body(inner, depth + 1);
+        push({.op = VOp::kEndLoop});
+        count -= inner;
+      } else {
+        instruction();
+        --count;
+      }
+    }
+  }
+
+  void instruction() {
+    const VOp op = static_cast<VOp>(below(static_cast<int>(VOp::kShuffleBlocks) + 1));
+    switch (op) {
+      case VOp::kArg: push({.op = op, .dst = value(), .imm = 4 + below(5)}); break;
+      case VOp::kSet: push({.op = op, .dst = value(), .imm = static_cast<std::int64_t>(rng_()) << below(33)}); break;
+      case VOp::kCopy: push({.op = op, .dst = value(), .src1 = value()}); break;
+      case VOp::kAddImm: {
+        const std::int64_t imm = (static_cast<std::int64_t>(rng_()) - (std::int64_t{1} << 31)) >> below(32) << (below(8) == 0 ? 20 : 0);
+        push({.op = op, .dst = value(), .src1 = value(), .imm = imm});
+        break;
+      }
+      case VOp::kAdd: push({.op = op, .dst = value(), .src1 = value(), .src2 = value()}); break;
+      case VOp::kLoadScalar: push({.op = op, .dst = value(), .mem = scalarAt()}); break;
+      case VOp::kAddLoad: push({.op = op, .dst = value(), .src1 = value(), .mem = scalarAt()}); break;
+      case VOp::kLoop:
+      case VOp::kEndLoop: scalarStore(); break;
+      case VOp::kZero: push({.op = op, .dst = vec()}); break;
+      case VOp::kConst: push({.op = op, .dst = vec(), .imm = below(3)}); break;
+      case VOp::kLoad: push({.op = op, .dst = vec(), .mask = mask(), .mem = vectorAt(below(2) == 0 ? kA : kC)}); break;
+      case VOp::kStore: push({.op = op, .src1 = vec(), .mask = mask(), .mem = vectorAt(kC)}); break;
+      case VOp::kStoreStream: push({.op = op, .src1 = vec(), .mem = {kC, 64 * below(static_cast<int>(kRandomArenaBytes) / 64)}}); break;
+      case VOp::kBroadcast: push({.op = op, .dst = vec(), .mem = wordAt(kA)}); break;
+      case VOp::kPrefetch: push({.op = op, .mem = wordAt(kA), .imm = 1 + below(2)}); break;
+      case VOp::kMaskRange:
+        if (!shape_.masks) break;
+        setMask(7);
+        push({.op = VOp::kFma, .dst = vec(), .src1 = vec(), .src2 = vec(), .mask = 7});
+        break;
+      case VOp::kMove: push({.op = op, .dst = vec(), .src1 = vec(), .mask = mask()}); break;
+      case VOp::kFma: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .mask = mask()}); break;
+      case VOp::kFmaLoad: push({.op = op, .dst = vec(), .src1 = vec(), .mem = vectorAt(kA)}); break;
+      case VOp::kFmaBroadcast: push({.op = op, .dst = vec(), .src1 = vec(), .mask = mask(), .mem = wordAt(kA)}); break;
+      case VOp::kPermute2: {
+        VInstr i{.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .src3 = vec()};
+        if (i.dst == i.src3) i.src1 = i.dst;
+        push(i);
+        break;
+      }
+      case VOp::kShuffleBlocks: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .imm = below(p_.isa.lanes() == 16 ? 256 : 4)}); break;
+      default: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec()}); break;
+    }
+  }
+
+  // Scalars reach memory as the base of a store: the low bits of a value pick the place.
+  void scalarStore() {
+    const std::int8_t s = value(), base = 10;
+    push({.op = VOp::kSet, .dst = base, .imm = 0});
+    push({.op = VOp::kSet, .dst = s, .imm = below(16)});
+    push({.op = VOp::kLoop, .dst = s});
+    push({.op = VOp::kAddImm, .dst = base, .src1 = base, .imm = 64});
+    push({.op = VOp::kEndLoop});
+    push({.op = VOp::kAdd, .dst = base, .src1 = base, .src2 = kC});
+    push({.op = VOp::kStore, .src1 = vec(), .mem = {base, 128}});
+  }
+
+  std::mt19937& rng_;
+  const RandomShape shape_;
+  VectorProgram p_;
+};
+
+}  // namespace
+
+VectorProgram randomVectorProgram(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) { return Generator(rng, isa, shape).run(); }
+
+}  // namespace cubejit
