@@ -49,8 +49,10 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   const double visits = fmas / pairs;
   const double loads = visits * (positions + taps);
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
+  // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
+  const double storeCycles = plan.baseW > 16 ? 1.9 : 1.2;
   PlanCost cost;
-  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * positions : 0), loads) / perCycle + results * 1.2 / perCycle;
+  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * positions : 0), loads) / perCycle + results * storeCycles / perCycle;
   const double rows = static_cast<double>(s.result.extent.d * s.result.extent.h) * images, runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
   const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.panelA;
@@ -61,7 +63,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   const double tensors = operandBytes + resultBytes;
   const double rate = bytesPerCycle(m, tensors / m.cores, true);
   // Walking one line out of each pixel defeats the prefetchers once data comes from DRAM, and rows are read again for every tap.
-  const double strided = columns && blocks > 1 ? (rate <= m.rates.dramBytesPerCycle ? 1.8 : 1.1) : 1.0;
+  const double strided = columns && blocks > 1 ? (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
   cost.memoryCycles = (operandBytes + 1.5 * resultBytes) / rate * strided;
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * kTransposeCyclesPerVector;
   if (plan.panelA) {
@@ -100,12 +102,16 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
   const double tiles = static_cast<double>(v.kernel.d) * std::ceil(static_cast<double>(v.kernel.h) / tapsH) * std::ceil(static_cast<double>(v.kernel.w) / tapsW) * std::ceil(channels / held);
   cost.callCycles = std::max(1.0, chunks) * tiles * blocks * (kCallCycles * 0.7 + 3.0 * accumulators + kSegmentCycles * 3.0);
   const double rowPairs = static_cast<double>(v.small.extent.w) * pairs / run;
-  if (rowPairs > 1024.0) cost.callCycles += images * static_cast<double>(v.small.extent.d * v.small.extent.h) * tiles * blocks * kSegmentCycles * 3.0;
+  if (rowPairs > 320.0) cost.callCycles += images * static_cast<double>(v.small.extent.d * v.small.extent.h) * tiles * blocks * kSegmentCycles * 3.0;
   const double bytes = static_cast<double>(v.big.bytes + v.small.bytes);
   const double chunkBytes = bytes / std::max(1.0, chunks) / static_cast<double>(std::max<std::int64_t>(1, plan.cores.groups));
   const double outerRate = bytesPerCycle(m, bytes / m.cores, true);
-  // A chunk is read once from where the tensors live, then again for every tile from where the chunk lives.
-  const double strided = plan.cores.groups > 1 && outerRate <= m.rates.dramBytesPerCycle ? 1.6 : 1.1;
+  // A chunk is read once from where the tensors live, then again for every tile from where the chunk lives. Each block of channels
+  // walks one line out of every pixel: once the pixels it walks over outgrow L2, prefetchers and address translation fall behind.
+  // Dealing channels out makes every task walk over all pixels, so it walks over the whole tensors.
+  const bool dealt = plan.cores.groups > 1 && !plan.panelA;
+  const double walked = dealt ? bytes / m.cores : bytes / std::max(1.0, chunks);
+  const double strided = s.blocks > 1 && !plan.panelA && walked > 0.75 * static_cast<double>(m.buffers.l1Bytes) ? 2.2 : 1.0;
   cost.memoryCycles = bytes / outerRate * strided + bytes * (tiles - 1) / bytesPerCycle(m, chunkBytes, false);
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (kTransposeCyclesPerVector + static_cast<double>(plan.cores.reduction - 1) * 3.0);
   if (plan.panelA) {

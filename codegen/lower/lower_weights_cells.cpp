@@ -15,8 +15,8 @@
 namespace cubejit {
 namespace {
 
-// A row of at most this many multiply-accumulates is unrolled whole (about 8 KiB of code).
-constexpr std::int64_t kUnrolledUses = 1024;
+// A row of at most this many multiply-accumulates is unrolled whole (about 3 KiB of code a section).
+constexpr std::int64_t kUnrolledUses = 320;
 
 // Lanes are the small tensor's channels for depthwise (its pixels are reused by all taps), the wider group's otherwise; groups of equal
 // width permute the small tensor, whose pixels are fewer than the positions their taps reach.
