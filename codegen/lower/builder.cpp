@@ -141,7 +141,16 @@ std::int64_t ProgramBuilder::axisSteps(int axis) const {
 }
 
 TileProgram ProgramBuilder::finish() {
-  for (Phase& phase : program_.phases) foldRepeats(phase);
+  for (Phase& phase : program_.phases) {
+    // Streams may have been added after steps: every step has an entry for every stream.
+    for (Axis& axis : phase.axes) {
+      for (AxisStep& step : axis.steps) {
+        step.delta.resize(phase.streams.size(), 0);
+        step.repeatDelta.resize(phase.streams.size(), 0);
+      }
+    }
+    foldRepeats(phase);
+  }
   return std::move(program_);
 }
 
