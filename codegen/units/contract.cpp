@@ -156,9 +156,10 @@ class Lowering {
     for (const AOperand& a : step.a) emitOperand(step, a);
   }
 
-  int nextTemporary() {
-    const int r = temporaries_[next_ % temporaries_.size()];
-    ++next_;
+  // The next temporary in turn, but not `keep`, which still holds a value.
+  int nextTemporary(int keep = -1) {
+    int r = keep;
+    while (r == keep) r = temporaries_[next_++ % temporaries_.size()];
     return r;
   }
 
@@ -178,14 +179,14 @@ class Lowering {
       case AKind::kVector: asm_.load(value, kAt, a.offset, a.lanes); break;
       case AKind::kPermute: {
         asm_.load(value, kAt, a.offset, a.lanes);
-        asm_.permute(value, tableRegister(a.table), value);
+        asm_.permute(value, tableRegister(a.table, value, -1), value);
         break;
       }
       case AKind::kPermute2: {
-        const int high = nextTemporary();
+        const int high = nextTemporary(value);
         asm_.load(value, kAt, a.offset, a.lanes);
         asm_.load(high, kAt, a.offset2, a.lanes2);
-        asm_.permute2(value, tableRegister(a.table), value, high);
+        asm_.permute2(value, tableRegister(a.table, value, high), value, high);
         break;
       }
     }
@@ -194,16 +195,17 @@ class Lowering {
       if (bRegister(use.b) >= 0) asm_.fma(use.acc, value, bRegister(use.b), a.useLanes);
       else if (b.lanes.all() && a.useLanes.all()) asm_.fmaLoad(use.acc, value, kBt, b.offset);
       else {
-        const int loaded = nextTemporary();
+        const int loaded = nextTemporary(value);
         asm_.load(loaded, kBt, b.offset, b.lanes);
         asm_.fma(use.acc, value, loaded, a.useLanes);
       }
     }
   }
 
-  int tableRegister(int table) {
+  int tableRegister(int table, int keep, int keepToo) {
     if (firstTable_ >= 0) return firstTable_ + table;
-    const int r = nextTemporary();
+    int r = nextTemporary(keep);
+    while (r == keepToo) r = nextTemporary(keep);
     asm_.constant(r, tables_[static_cast<std::size_t>(table)]);
     return r;
   }
