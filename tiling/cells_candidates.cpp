@@ -129,10 +129,10 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
     for (const std::int64_t limit : {most / tapsHigh, std::min<std::int64_t>(most / tapsHigh, 8), std::int64_t{3}}) {
       if (limit < 1 || limit * tapsHigh > most) continue;
       const std::int64_t tapsWide = equalPiece(k.w, limit);
-      if (tapsWide == lastW) continue;
+      // A column of taps reuses no operand along W and multiplies the row subsets a kernel spells out.
+      if (tapsWide == lastW || (tapsHigh > 1 && tapsWide < std::min<std::int64_t>(3, k.w))) continue;
       lastW = tapsWide;
       const std::int64_t channels = equalPiece(s.cellChannels, std::max<std::int64_t>(1, most / (tapsHigh * tapsWide)));
-      if (tapsHigh * tapsWide * channels < 4 && k.h * k.w * s.cellChannels >= 4) continue;
       plan.baseTapsH = tapsHigh;
       plan.baseTapsW = tapsWide;
       plan.baseRows = channels;

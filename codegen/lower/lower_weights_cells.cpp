@@ -81,6 +81,7 @@ class Lowering {
     bigSource_ = bigStaged() ? b_.addStream("big_in", bigBuffer_) : bigStream_;
     bigSink_ = bigStaged() ? b_.addStream("big_panel", bigPanel_) : -1;
     smallSource_ = smallStaged() ? b_.addStream("small_in", smallBuffer_) : smallStream_;
+    smallSink_ = smallStaged() ? b_.addStream("small_panel", smallPanel_) : -1;
 
     const int chunkAxis = addChunkAxis();
     const int splitAxis = b_.addDeal("split", chunkAxis, splits_);
@@ -238,7 +239,7 @@ class Lowering {
   Node panelLoad(int chunkAxis, int deal, bool big) {
     const TensorView& t = big ? v_.big : v_.small;
     const CellPitches& p = big ? big_ : small_;
-    const int source = big ? bigSource_ : smallSource_, sink = big ? bigSink_ : b_.addStream("small_panel", smallPanel_);
+    const int source = big ? bigSource_ : smallSource_, sink = big ? bigSink_ : smallSink_;
     const std::int64_t planes = big ? bigPlanes_ : smallPlanes_;
     const int image = b_.addAxis(big ? "n_big" : "n_small", static_cast<int>(images_));
     for (std::int64_t i = 0; i < images_; ++i) b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
@@ -277,7 +278,7 @@ class Lowering {
   CellPitches big_, small_;
   std::int64_t splits_ = 1, splitBytes_ = 0, blockParts_ = 1, images_ = 1, bigPlanes_ = 1, smallPlanes_ = 1;
   int bigBuffer_ = -1, smallBuffer_ = -1, scratch_ = -1, bigPanel_ = -1, smallPanel_ = -1;
-  int bigStream_ = -1, smallStream_ = -1, bigSource_ = -1, bigSink_ = -1, smallSource_ = -1;
+  int bigStream_ = -1, smallStream_ = -1, bigSource_ = -1, bigSink_ = -1, smallSource_ = -1, smallSink_ = -1;
 };
 
 }  // namespace

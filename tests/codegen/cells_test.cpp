@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks how groups share a vector, and which lanes a permuted operand reads.
+#include "codegen/lower/cells.h"
+
+#include <gtest/gtest.h>
+
+namespace cubejit {
+namespace {
+
+TEST(CellLanes, WholeGroupsOnly) {
+  EXPECT_EQ(makeCellLanes(16, 64, 4, 4).perBlock, 4);
+  EXPECT_EQ(makeCellLanes(16, 64, 3, 3).perBlock, 5);
+  EXPECT_EQ(makeCellLanes(16, 64, 1, 3).perBlock, 10);  // 32 source lanes reach 10 cells of 3
+  EXPECT_EQ(makeCellLanes(8, 64, 8, 8).perBlock, 1);
+  EXPECT_EQ(makeCellLanes(16, 64, 17, 1).perBlock, 0);
+  const CellLanes lanes = makeCellLanes(16, 18, 1, 1);
+  EXPECT_EQ(lanes.blocks, 2);
+  EXPECT_EQ(lanes.classOf(0), 0);
+  EXPECT_EQ(lanes.classOf(1), 1);
+  EXPECT_EQ(lanes.cellsOf(1), 2);
+}
+
+TEST(CellOperand, ReadsChannelJOfTheLanesOwnCell) {
+  for (const int lanes : {8, 16}) {
+    for (std::int64_t lane = 1; lane <= 8; ++lane) {
+      for (std::int64_t cell = 1; cell <= 8; ++cell) {
+        const CellLanes shape = makeCellLanes(lanes, 40, lane, cell);
+        if (shape.perBlock == 0 || shape.depthwise()) continue;
+        for (std::int64_t cells = 1; cells <= shape.perBlock; ++cells) {
+          for (std::int64_t j = 0; j < cell; ++j) {
+            Contract contract;
+            contract.lanes = lanes;
+            const AOperand operand = cellOperand(shape, cells, j, 64, contract);
+            const bool two = operand.kind == AKind::kPermute2;
+            ASSERT_TRUE(two || operand.kind == AKind::kPermute);
+            const std::int64_t first = operand.lanes.all() ? lanes : operand.lanes.hi;
+            const std::int64_t second = !two ? 0 : operand.lanes2.all() ? lanes : operand.lanes2.hi;
+            EXPECT_EQ(first + second, cells * cell) << "reads exactly the cells' channels";
+            const auto& table = contract.tables.at(static_cast<std::size_t>(operand.table));
+            for (std::int64_t l = 0; l < cells * lane; ++l) EXPECT_EQ(table[static_cast<std::size_t>(l)], l / lane * cell + j);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CellOperand, DepthwiseIsAPlainVector) {
+  Contract contract;
+  EXPECT_EQ(cellOperand(makeCellLanes(16, 32, 1, 1), 16, 0, 0, contract).kind, AKind::kVector);
+  EXPECT_TRUE(contract.tables.empty());
+}
+
+}  // namespace
+}  // namespace cubejit
