@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks what legalize leaves behind: legal ops only, the same meaning (see xbyak_backend_test), and an honest error.
+#include "codegen/vector/legalize.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "codegen/vector/liveness.h"
+#include "codegen/vector/print.h"
+#include "codegen/vector/verify.h"
+#include "tests/support/random_vector_program.h"
+
+namespace cubejit {
+namespace {
+
+bool allLegal(const VectorProgram& p) {
+  return std::all_of(p.code.begin(), p.code.end(), [&](const VInstr& i) { return isLegal(i, p.isa); });
+}
+
+TEST(VectorLegalize, RandomProgramsBecomeLegalAndStaySo) {
+  std::mt19937 rng(13);
+  for (int n = 0; n < 300; ++n) {
+    const VectorProgram p = randomVectorProgram(rng, avx2Isa(), {});
+    const auto once = legalize(p);
+    ASSERT_TRUE(once.ok()) << once.error().message;
+    EXPECT_TRUE(allLegal(*once)) << print(*once);
+    EXPECT_TRUE(verify(*once).ok());
+    const auto twice = legalize(*once);
+    ASSERT_TRUE(twice.ok());
+    EXPECT_EQ(*once, *twice);
+  }
+}
+
+TEST(VectorLegalize, Avx512ProgramsPassThrough) {
+  std::mt19937 rng(17);
+  for (int n = 0; n < 50; ++n) {
+    const VectorProgram p = randomVectorProgram(rng, avx512Isa(), {});
+    const auto legal = legalize(p);
+    ASSERT_TRUE(legal.ok());
+    EXPECT_EQ(*legal, p);
+  }
+}
+
+// All 16 registers hold values that are stored at the end.
+VectorProgram fullRegisters(VInstr instr) {
+  VectorProgram p;
+  p.name = "full";
+  p.isa = avx2Isa();
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8}};
+  for (std::int8_t v = 0; v < 16; ++v) p.code.push_back({.op = VOp::kZero, .dst = v});
+  p.comments = {{static_cast<std::int32_t>(p.code.size()), "here"}};
+  p.code.push_back(instr);
+  for (std::int8_t v = 0; v < 16; ++v) p.code.push_back({.op = VOp::kStore, .src1 = v, .mem = {0, v * 32}});
+  return p;
+}
+
+TEST(VectorLegalize, SaysHowManyRegistersAreMissing) {
+  const auto one = legalize(fullRegisters({.op = VOp::kFmaBroadcast, .dst = 1, .src1 = 2, .mem = {0, 4}}));
+  ASSERT_FALSE(one.ok());
+  EXPECT_EQ(one.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_NE(one.error().message.find("needs 1 more scratch"), std::string::npos) << one.error().message;
+  const auto three = legalize(fullRegisters({.op = VOp::kFmaBroadcast, .dst = 1, .src1 = 2, .mask = 1, .mem = {0, 4}}));
+  ASSERT_FALSE(three.ok());
+  EXPECT_NE(three.error().message.find("needs 3 more scratch"), std::string::npos) << three.error().message;
+}
+
+TEST(VectorLegalize, MaskedLoadsNeedNoScratch) {
+  const auto legal = legalize(fullRegisters({.op = VOp::kLoad, .dst = 1, .mask = 1, .mem = {0, 4}}));
+  ASSERT_TRUE(legal.ok()) << legal.error().message;
+  const std::string text = print(*legal);
+  EXPECT_NE(text.find("  ; here\n  const v1, c0\n  load.mv v1, v1, [s0 + 4]\n"), std::string::npos) << text;
+}
+
+TEST(VectorLegalize, MasksKeepARegisterWhileThereAreUnusedOnes) {
+  VectorProgram p;
+  p.name = "kept";
+  p.isa = avx2Isa();
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8},      {.op = VOp::kSet, .dst = 1, .imm = 4}, {.op = VOp::kLoop, .dst = 1},
+            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, 4}}, {.op = VOp::kStore, .src1 = 0, .mask = 1, .mem = {0, 64}}, {.op = VOp::kEndLoop}};
+  const auto legal = legalize(p);
+  ASSERT_TRUE(legal.ok());
+  EXPECT_EQ(std::count_if(legal->code.begin(), legal->code.end(), [](const VInstr& i) { return i.op == VOp::kConst; }), 1) << print(*legal);
+}
+
+TEST(VectorLegalize, RefusesAMaskThatDependsOnALoop) {
+  VectorProgram p = fullRegisters({.op = VOp::kStore, .src1 = 15, .mask = 1, .mem = {0, 4}});
+  p.comments.clear();
+  // v0 .. v14 live, the mask is set again in a loop that may not run: without a register for it its value is unknown.
+  p.code.insert(p.code.begin() + 2, {{.op = VOp::kSet, .dst = 1, .imm = 0}, {.op = VOp::kLoop, .dst = 1}, {.op = VOp::kMaskRange, .dst = 1, .imm = 5 << 8}, {.op = VOp::kEndLoop}});
+  p.code.erase(p.code.end() - 16);  // v0 is not stored: one scratch register
+  const auto legal = legalize(p);
+  ASSERT_FALSE(legal.ok());
+  EXPECT_NE(legal.error().message.find("depends on how often a loop ran"), std::string::npos) << legal.error().message;
+}
+
+TEST(VectorLiveness, LoopsKeepWhatTheNextIterationReads) {
+  VectorProgram p;
+  p.isa = avx2Isa();
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},                     // 0
+            {.op = VOp::kZero, .dst = 0},                              // 1
+            {.op = VOp::kZero, .dst = 1},                              // 2
+            {.op = VOp::kLoop, .dst = 0},                              // 3
+            {.op = VOp::kAddF, .dst = 2, .src1 = 0, .src2 = 0},        // 4
+            {.op = VOp::kMove, .dst = 0, .src1 = 2},                   // 5: for the next iteration
+            {.op = VOp::kEndLoop},                                     // 6
+            {.op = VOp::kStore, .src1 = 1, .mem = {0, 0}}};            // 7
+  const auto live = liveAfter(p);
+  EXPECT_EQ(live[2], vectorBit(0) | vectorBit(1));
+  EXPECT_EQ(live[4], vectorBit(1) | vectorBit(2));
+  EXPECT_EQ(live[5], vectorBit(0) | vectorBit(1));
+  EXPECT_EQ(live[7], 0u);
+}
+
+}  // namespace
+}  // namespace cubejit
