@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
 #include <random>
 #include <vector>
@@ -136,6 +138,35 @@ TEST_P(XbyakBackend, ScalarLoadsAndLoopCounts) {
                         100 + (count > 0 ? 10 * count : count)),
           3);
   }
+}
+
+// The last elements before an unreadable page, and the first behind one.
+TEST_P(XbyakBackend, MaskedAccessDoesNotTouchOtherMemory) {
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this machine has no " << toString(GetParam());
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  char* map = static_cast<char*>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(map, MAP_FAILED);
+  ASSERT_EQ(mprotect(map, page, PROT_NONE), 0);
+  ASSERT_EQ(mprotect(map + 2 * page, page, PROT_NONE), 0);
+  const int lanes = isa().lanes(), tail = 3;
+  VectorProgram p;
+  p.name = "edges";
+  p.isa = isa();
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
+            {.op = VOp::kMaskRange, .dst = 1, .imm = tail << 8},
+            {.op = VOp::kMaskRange, .dst = 2, .imm = (lanes - tail) | lanes << 8},
+            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, static_cast<std::int32_t>(page) - 4 * tail}},
+            {.op = VOp::kStore, .src1 = 0, .mask = 1, .mem = {0, static_cast<std::int32_t>(page) - 4 * tail}},
+            {.op = VOp::kLoad, .dst = 1, .mask = 2, .mem = {0, -4 * (lanes - tail)}},
+            {.op = VOp::kStore, .src1 = 1, .mask = 2, .mem = {0, -4 * (lanes - tail)}}};
+  const auto legal = legalize(p);
+  ASSERT_TRUE(legal.ok());
+  const auto code = emitXbyak(*legal);
+  ASSERT_TRUE(code.ok());
+  KernelArgs args;
+  args.c = map + page;
+  EXPECT_TRUE(runCode(*code, args));
+  munmap(map, 3 * page);
 }
 
 TEST_P(XbyakBackend, SameProgramGivesSameBytes) {
