@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the library's C++ face: a Session compiles problems into Executables; an Executable computes gradients.
+// C++17; nothing throws; every failure is a Result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cubejit/machine.h"
+#include "cubejit/options.h"
+#include "cubejit/plan.h"
+#include "cubejit/problem.h"
+#include "cubejit/result.h"
+#include "cubejit/tensors.h"
+
+namespace cubejit {
+
+/// A plan of the caller's own for one gradient (plan.gradient says which); it is checked like any other.
+struct CompileRequest {
+  Problem problem;
+  GradientMask gradients;
+  std::vector<TilingPlan> plans;  ///< empty, or one per gradient that should not be planned
+};
+
+/// One generated kernel, for reading and for calling by hand.
+struct KernelView {
+  std::string name;
+  Gradient gradient = Gradient::kDx;
+  const void* entry = nullptr;   ///< void(const KernelArgs*), see codegen/abi.h; null unless the backend is xbyak
+  std::vector<std::byte> bytes;  ///< machine code as emitted, position-independent
+  std::string vectorProgram;     ///< text
+};
+
+struct StageTimes {
+  std::int64_t planNs = 0, lowerNs = 0, generateNs = 0;  ///< generate = vectorize + legalize + emit + load
+  int kernels = 0;
+};
+
+/// The compiled form of a problem. Immutable; all methods may be called from many threads at once, each run with its own workspace.
+class Executable {
+ public:
+  Executable();
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  const Problem& problem() const;
+  GradientMask gradients() const;
+  const HostIsa& isa() const;
+  /// Threads a run uses unless told otherwise.
+  int threads() const;
+  /// Bytes of workspace a run with this many threads needs (0 = threads()): packed weights, dW accumulators, and panels per thread.
+  std::size_t workspaceBytes(int threads = 0) const;
+  /// Computes the gradients asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
+  /// its contents mean nothing before or after. Results are bit-identical for any number of threads and from run to run.
+  /// Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
+  Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
+
+  TilingPlan plan(Gradient gradient) const;
+  std::string tileProgram(Gradient gradient) const;
+  std::vector<KernelView> kernels() const;
+  StageTimes times() const;
+
+  struct State;
+  State& state() { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+struct PlanCandidate {
+  TilingPlan plan;
+  double predictedCycles = 0, computeCycles = 0, memoryCycles = 0, moveCycles = 0, callCycles = 0;
+  std::string bound;
+  std::vector<std::string> refusedBy;  ///< rules broken; empty = legal
+};
+
+struct PlanReport {
+  TilingPlan plan;
+  double predictedCycles = 0;
+  std::string bound;
+  std::size_t workspaceBytes = 0;          ///< with the session's threads
+  std::vector<PlanCandidate> candidates;   ///< best first, refused last; filled when asked to explain
+};
+
+struct CacheStatistics {
+  std::int64_t hits = 0, misses = 0, evictions = 0;
+  std::size_t entries = 0, codeBytes = 0;
+};
+
+/// Compiles and keeps executables. Thread-safe; one per process is enough. A problem that many threads ask for at once is
+/// generated once; a failure is not remembered.
+class Session {
+ public:
+  explicit Session(Options options = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Result<std::shared_ptr<const Executable>> compile(const Problem& problem, GradientMask gradients);
+  /// The same with plans of the caller's own; not cached.
+  Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
+  Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;
+
+  const Options& options() const;
+  const Machine& machine() const;
+  CacheStatistics statistics() const;
+  void clear();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// ISA levels this CPU and operating system can run, best first.
+std::vector<IsaLevel> runnableIsas();
+/// Threads the process may use: min(CPUs in the affinity mask, cgroup quota rounded up).
+int defaultThreads();
+/// The machine plans are made for when code is generated for `level`.
+Machine detectHost(IsaLevel level);
+/// f32 GFLOP/s of a generated FMA loop on `threads` threads at once, each bound to a CPU; measured now (about `milliseconds`).
+Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds = 60);
+
+const char* version();
+
+}  // namespace cubejit

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what this machine is: ISA levels the CPU and the operating system support, cache sizes, usable threads.
+// The number of cores plans are made for is the machine's, not the process': plans must not change with the affinity.
+#include <cpuid.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cubejit/cubejit.hpp"
+
+namespace cubejit {
+namespace {
+
+// Extended control register 0: which register files the operating system saves.
+std::uint64_t savedState() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & (1U << 27)) == 0) return 0;
+  unsigned lo = 0, hi = 0;
+  __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+  return (static_cast<std::uint64_t>(hi) << 32) | lo;
+}
+
+std::int64_t cacheBytes(int level) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string dir = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    std::ifstream levelFile(dir + "level"), typeFile(dir + "type"), sizeFile(dir + "size");
+    int found = 0;
+    std::string type, size;
+    if (!(levelFile >> found) || !(typeFile >> type) || !(sizeFile >> size)) continue;
+    if (found != level || type == "Instruction" || size.empty()) continue;
+    const std::int64_t unit = size.back() == 'K' ? 1024 : size.back() == 'M' ? 1024 * 1024 : 1;
+    return std::strtoll(size.c_str(), nullptr, 10) * unit;
+  }
+  return 0;
+}
+
+// CPUs' worth of time the control group allows, or 0 if it does not say.
+double cgroupQuota() {
+  double quota = 0, period = 0;
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string first;
+  if (v2 >> first >> period && first != "max" && period > 0) return std::strtod(first.c_str(), nullptr) / period;
+  std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1Period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (v1 >> quota && v1Period >> period && quota > 0 && period > 0) return quota / period;
+  return 0;
+}
+
+}  // namespace
+
+std::vector<IsaLevel> runnableIsas() {
+  std::vector<IsaLevel> levels;
+  const std::uint64_t saved = savedState();
+  const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
+  if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    levels.push_back(IsaLevel::kAvx512);
+  }
+  if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels.push_back(IsaLevel::kAvx2);
+  return levels;
+}
+
+int defaultThreads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cpus = 1;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) cpus = std::max(1, CPU_COUNT(&set));
+  const double quota = cgroupQuota();
+  return quota > 0 ? std::min(cpus, std::max(1, static_cast<int>(std::ceil(quota)))) : cpus;
+}
+
+Machine detectHost(IsaLevel level) {
+  const long online = sysconf(_SC_NPROCESSORS_CONF);
+  return hostMachine(isaOf(level), static_cast<int>(std::max(1L, online)), cacheBytes(1), cacheBytes(2), cacheBytes(3));
+}
+
+}  // namespace cubejit

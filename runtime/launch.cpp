@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the walk over flattened nests. An address is the sum of its stream's base and one delta per enclosing axis; sums are
+// kept per loop level, so a call costs a few additions.
+#include "runtime/launch.h"
+
+#include "runtime/threads.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+constexpr std::size_t kMaxStreams = 12, kMaxAxes = 24;
+// A phase with less work than this (core cycles) is not worth waking another thread for.
+constexpr double kWakeCycles = 60000;
+
+std::vector<std::int64_t> flattenList(const SegmentList& list) {
+  std::vector<std::int64_t> flat;
+  for (const auto& section : list) flat.push_back(static_cast<std::int64_t>(section.size()));
+  for (const auto& section : list) {
+    for (const Segment& s : section) flat.insert(flat.end(), {s.aOffset, s.bOffset, s.outer});
+  }
+  return flat;
+}
+
+std::size_t padded(std::int64_t bytes) {
+  // 64-byte aligned, with a spare line between neighbours so that equal panels do not alias at 4 KiB.
+  return (static_cast<std::size_t>(bytes) + 63) / 64 * 64 + 64;
+}
+
+}  // namespace
+
+struct LaunchProgram::Walk {
+  const FlatPhase& phase;
+  std::array<char*, kMaxStreams> base{};
+  std::array<int, kMaxAxes> cls{};
+  std::int64_t repeat = 1;
+  const std::int64_t* repeatDelta = nullptr;
+};
+
+LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner) : runner_(std::move(runner)), buffers_(program.buffers) {
+  for (const SegmentList& list : program.lists) lists_.push_back(flattenList(list));
+  for (const Buffer& buffer : program.buffers) {
+    std::size_t at = 0;
+    if (buffer.role == BufferRole::kShared) {
+      at = sharedBytes_;
+      sharedBytes_ += padded(buffer.bytes);
+    } else if (buffer.role == BufferRole::kPrivate) {
+      at = privateBytes_;
+      privateBytes_ += padded(buffer.bytes);
+    }
+    place_.push_back(at);
+  }
+  for (const Phase& phase : program.phases) {
+    FlatPhase flat;
+    flat.streams = phase.streams;
+    flat.parallelAxes = phase.parallelAxes;
+    flat.tasks = taskCount(phase);
+    flat.workCycles = phase.workCycles;
+    for (const Axis& axis : phase.axes) {
+      FlatAxis f;
+      f.windowAxis = axis.windowAxis;
+      f.windows = axis.windows;
+      for (const AxisStep& step : axis.steps) {
+        for (std::size_t s = 0; s < phase.streams.size(); ++s) {
+          f.delta.push_back(s < step.delta.size() ? step.delta[s] : 0);
+          f.repeatDelta.push_back(s < step.repeatDelta.size() ? step.repeatDelta[s] : 0);
+        }
+        f.cls.push_back(step.cls);
+        f.repeat.push_back(step.repeat);
+      }
+      flat.axes.push_back(std::move(f));
+    }
+    flat.body = flatten(phase.body, phase, flat);
+    phases_.push_back(std::move(flat));
+  }
+}
+
+std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<Node>& nodes, const Phase& phase, FlatPhase& flat) {
+  std::vector<FlatNode> out;
+  for (const Node& node : nodes) {
+    FlatNode f;
+    f.axis = node.axis;
+    if (node.axis >= 0) {
+      f.body = flatten(node.body, phase, flat);
+    } else {
+      FlatCall call{node.call.a, node.call.b, node.call.c, {}, {}};
+      int multiplier = 1;
+      for (auto axis = node.call.classAxes.rbegin(); axis != node.call.classAxes.rend(); ++axis) {
+        call.radix.emplace_back(*axis, multiplier);
+        multiplier *= phase.axes[static_cast<std::size_t>(*axis)].classes;
+      }
+      for (const Variant& v : node.call.variants) {
+        FlatVariant variant;
+        variant.kernel = v.kernel;
+        if (v.kernel >= 0) variant.function = runner_.functions[static_cast<std::size_t>(v.kernel)];
+        if (v.list >= 0) variant.list = lists_[static_cast<std::size_t>(v.list)].data();
+        variant.accumulate = v.accumulate ? 1 : 0;
+        call.variants.push_back(variant);
+      }
+      f.call = static_cast<int>(flat.calls.size());
+      flat.calls.push_back(std::move(call));
+    }
+    out.push_back(std::move(f));
+  }
+  return out;
+}
+
+void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const {
+  const std::size_t streams = w.phase.streams.size();
+  for (const FlatNode& node : nodes) {
+    if (node.axis < 0) {
+      const FlatCall& call = w.phase.calls[static_cast<std::size_t>(node.call)];
+      std::size_t index = 0;
+      for (const auto& [axis, multiplier] : call.radix) index += static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis)] * multiplier);
+      const FlatVariant& v = call.variants[index];
+      if (v.kernel < 0) continue;
+      const auto at = [&](int stream) { return stream < 0 ? nullptr : w.base[static_cast<std::size_t>(stream)] + offsets[stream]; };
+      KernelArgs args;
+      args.a = at(call.a);
+      args.b = at(call.b);
+      args.c = at(call.c);
+      args.list = v.list;
+      args.accumulate = v.accumulate;
+      if (w.repeat > 1) {
+        const auto step = [&](int stream) { return stream < 0 ? 0 : w.repeatDelta[stream]; };
+        args.repeat = w.repeat;
+        args.aRepeat = step(call.a);
+        args.bRepeat = step(call.b);
+        args.cRepeat = step(call.c);
+      }
+      if (v.function != nullptr) v.function(&args);
+      else runner_.interpret(runner_.user, v.kernel, args);
+      continue;
+    }
+    const FlatAxis& axis = w.phase.axes[static_cast<std::size_t>(node.axis)];
+    int begin = 0, end = axis.steps();
+    if (axis.windowAxis >= 0) {
+      const Window& window = axis.windows[static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis.windowAxis)])];
+      begin = window.begin;
+      end = window.end;
+    }
+    std::array<std::int64_t, kMaxStreams> here;
+    for (int i = begin; i < end; ++i) {
+      const std::int64_t* delta = axis.delta.data() + static_cast<std::size_t>(i) * streams;
+      for (std::size_t s = 0; s < streams; ++s) here[s] = offsets[s] + delta[s];
+      w.cls[static_cast<std::size_t>(node.axis)] = axis.cls[static_cast<std::size_t>(i)];
+      w.repeat = axis.repeat[static_cast<std::size_t>(i)];
+      w.repeatDelta = axis.repeatDelta.data() + static_cast<std::size_t>(i) * streams;
+      walk(w, node.body, here.data());
+    }
+    w.repeat = 1;
+  }
+}
+
+void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const {
+  Walk w{phase, {}, {}, 1, nullptr};
+  for (std::size_t s = 0; s < phase.streams.size(); ++s) {
+    w.base[s] = bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
+  }
+  for (std::int64_t task = begin; task < end; ++task) {
+    std::array<std::int64_t, kMaxStreams> offsets{};
+    std::int64_t rest = task;
+    for (auto axis = phase.parallelAxes.rbegin(); axis != phase.parallelAxes.rend(); ++axis) {
+      const FlatAxis& a = phase.axes[static_cast<std::size_t>(*axis)];
+      const auto step = static_cast<std::size_t>(rest % a.steps());
+      rest /= a.steps();
+      w.cls[static_cast<std::size_t>(*axis)] = a.cls[step];
+      for (std::size_t s = 0; s < phase.streams.size(); ++s) offsets[s] += a.delta[step * phase.streams.size() + s];
+    }
+    walk(w, phase.body, offsets.data());
+  }
+}
+
+void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const ParallelFor& parallelFor, bool pin) const {
+  const auto basesOf = [&](int slot) {
+    std::vector<char*> bases;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      char* base = nullptr;
+      switch (buffers_[b].role) {
+        case BufferRole::kDy: base = reinterpret_cast<char*>(const_cast<float*>(t.dy)); break;
+        case BufferRole::kX: base = reinterpret_cast<char*>(const_cast<float*>(t.x)); break;
+        case BufferRole::kW: base = reinterpret_cast<char*>(const_cast<float*>(t.w)); break;
+        case BufferRole::kDx: base = reinterpret_cast<char*>(t.dx); break;
+        case BufferRole::kDw: base = reinterpret_cast<char*>(t.dw); break;
+        case BufferRole::kDb: base = reinterpret_cast<char*>(t.db); break;
+        case BufferRole::kShared: base = workspace + place_[b]; break;
+        case BufferRole::kPrivate: base = workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b]; break;
+        case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
+      }
+      bases.push_back(base);
+    }
+    return bases;
+  };
+  for (const FlatPhase& phase : phases_) {
+    const int useful = phase.workCycles < kWakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(slots, phase.tasks));
+    if (useful <= 1) {
+      runTasks(phase, basesOf(0), 0, phase.tasks);
+      continue;
+    }
+    struct Shared {
+      const LaunchProgram* self;
+      const FlatPhase& phase;
+      decltype(basesOf)& bases;
+      std::atomic<std::int64_t> next{0};
+    } shared{this, phase, basesOf, {}};
+    runSlots(
+        parallelFor, pin, useful,
+        [](void* context, int slot) {
+          auto& s = *static_cast<Shared*>(context);
+          const std::vector<char*> bases = s.bases(slot);
+          for (std::int64_t task = s.next.fetch_add(1, std::memory_order_relaxed); task < s.phase.tasks;
+               task = s.next.fetch_add(1, std::memory_order_relaxed)) {
+            s.self->runTasks(s.phase, bases, task, task + 1);
+          }
+        },
+        &shared);
+  }
+}
+
+}  // namespace cubejit

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a TileProgram runs: its nests are flattened once into arrays that a short recursive walk follows; parallel tasks
+// are dealt to slots through a counter. Leaves threads to threads.h and kernels to whoever resolved them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "codegen/abi.h"
+#include "codegen/tile/program.h"
+#include "cubejit/options.h"
+#include "cubejit/tensors.h"
+
+namespace cubejit {
+
+/// What runs a kernel: generated code, or (function == null) an interpreter called with the kernel's index.
+struct KernelRunner {
+  std::vector<KernelFunction> functions;                                     ///< per kernel; null = interpret
+  void (*interpret)(const void* user, int kernel, const KernelArgs& args) = nullptr;
+  const void* user = nullptr;
+};
+
+class LaunchProgram {
+ public:
+  LaunchProgram(const TileProgram& program, KernelRunner runner);
+
+  /// Bytes of workspace: shared buffers, then private ones per slot.
+  std::size_t workspaceBytes(int slots) const { return sharedBytes_ + static_cast<std::size_t>(slots) * privateBytes_; }
+  /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
+  void run(const Tensors& tensors, char* workspace, int slots, const ParallelFor& parallelFor, bool pin) const;
+
+ private:
+  struct FlatVariant {
+    KernelFunction function = nullptr;
+    const std::int64_t* list = nullptr;
+    std::int64_t accumulate = 0;
+    int kernel = -1;
+  };
+  struct FlatCall {
+    int a = -1, b = -1, c = -1;
+    std::vector<std::pair<int, int>> radix;  ///< (axis, multiplier)
+    std::vector<FlatVariant> variants;
+  };
+  struct FlatAxis {
+    std::vector<std::int64_t> delta, repeatDelta;  ///< [step][stream]
+    std::vector<int> cls;
+    std::vector<std::int64_t> repeat;
+    int windowAxis = -1;
+    std::vector<Window> windows;
+    int steps() const { return static_cast<int>(cls.size()); }
+  };
+  struct FlatNode {
+    int axis = -1, call = -1;
+    std::vector<FlatNode> body;
+  };
+  struct FlatPhase {
+    std::vector<Stream> streams;
+    std::vector<FlatAxis> axes;
+    std::vector<FlatCall> calls;
+    std::vector<int> parallelAxes;
+    std::vector<FlatNode> body;
+    std::int64_t tasks = 0;
+    double workCycles = 0;
+  };
+  struct Walk;
+
+  std::vector<FlatNode> flatten(const std::vector<Node>& nodes, const Phase& phase, FlatPhase& flat);
+  void runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const;
+  void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
+
+  KernelRunner runner_;
+  std::vector<std::vector<std::int64_t>> lists_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::size_t> place_;  ///< of each shared or private buffer in its region
+  std::size_t sharedBytes_ = 0, privateBytes_ = 0;
+  std::vector<FlatPhase> phases_;
+};
+
+}  // namespace cubejit

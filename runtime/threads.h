@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how work reaches threads: `slots` calls of a body, each on its own thread if there is one. Nobody waits by spinning
+// for a particular thread: slots take tasks from a shared counter, so a descheduled thread only finishes the task it holds.
+#pragma once
+
+#include "cubejit/options.h"
+
+namespace cubejit {
+
+/// body(context, slot) for slot in [0, slots); returns when all are done. One slot runs on the calling thread.
+/// In a forked child, where the pool's threads do not exist, the slots run one after the other.
+void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot), void* context);
+
+}  // namespace cubejit
