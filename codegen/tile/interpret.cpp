@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing beyond contract.h and move.h: it is their text as loops.
+#include "codegen/tile/interpret.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace cubejit {
+namespace {
+
+using Vector = std::vector<float>;
+
+bool inside(const LaneRange& range, int lane) { return range.all() || (lane >= range.lo && lane < range.hi); }
+
+float at(const char* base, std::int64_t index) {
+  float value = 0;
+  std::memcpy(&value, base + index * 4, 4);
+  return value;
+}
+
+void put(char* base, std::int64_t index, float value) { std::memcpy(base + index * 4, &value, 4); }
+
+Vector load(const char* base, const LaneRange& lanes, int count) {
+  Vector v(static_cast<std::size_t>(count), 0.0F);
+  for (int l = 0; l < count; ++l) {
+    if (inside(lanes, l)) v[static_cast<std::size_t>(l)] = at(base, l);
+  }
+  return v;
+}
+
+Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
+  if (operand.kind == AKind::kBroadcast) return Vector(static_cast<std::size_t>(c.lanes), at(a + operand.offset, 0));
+  Vector source = load(a + operand.offset, operand.lanes, c.lanes);
+  if (operand.kind == AKind::kVector) return source;
+  if (operand.kind == AKind::kPermute2) {
+    const Vector second = load(a + operand.offset2, operand.lanes2, c.lanes);
+    source.insert(source.end(), second.begin(), second.end());
+  }
+  Vector out;
+  for (const std::int32_t pick : c.tables[static_cast<std::size_t>(operand.table)]) out.push_back(source[static_cast<std::size_t>(pick)]);
+  return out;
+}
+
+void runStep(const Contract& c, const Step& step, const char* a, const char* b, std::vector<Vector>& acc) {
+  std::vector<Vector> vectors;
+  for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes));
+  for (const AOperand& operand : step.a) {
+    const Vector value = operandValue(c, operand, a);
+    for (const Use& use : operand.uses) {
+      for (int l = 0; l < c.lanes; ++l) {
+        const auto lane = static_cast<std::size_t>(l);
+        float& sum = acc[static_cast<std::size_t>(use.acc)][lane];
+        if (inside(operand.useLanes, l)) sum = std::fma(value[lane], vectors[static_cast<std::size_t>(use.b)][lane], sum);
+      }
+    }
+  }
+}
+
+void interpret(const Contract& c, const KernelArgs& args) {
+  const auto *a0 = static_cast<const char*>(args.a), *b0 = static_cast<const char*>(args.b);
+  auto* c0 = static_cast<char*>(args.c);
+  for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
+    std::vector<Vector> acc;
+    for (const Accumulator& i : c.accumulators) {
+      acc.push_back(args.accumulate != 0 ? load(c0 + i.cOffset, i.lanes, c.lanes) : Vector(static_cast<std::size_t>(c.lanes), 0.0F));
+    }
+    const std::int64_t* segment = args.list + c.sections.size();
+    for (std::size_t s = 0; s < c.sections.size(); ++s) {
+      const Section& section = c.sections[s];
+      for (std::int64_t i = 0; i < args.list[s]; ++i, segment += 3) {
+        const char *a = a0 + segment[0], *b = b0 + segment[1];
+        for (std::int64_t outer = 0; outer < segment[2]; ++outer, a += section.aOuterStep, b += section.bOuterStep) {
+          for (const Step& step : section.steps) runStep(c, step, a, b, acc);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < acc.size(); ++i) {
+      const Accumulator& to = c.accumulators[i];
+      for (int l = 0; l < c.lanes; ++l) {
+        if (inside(to.lanes, l)) put(c0 + to.cOffset, l, acc[i][static_cast<std::size_t>(l)]);
+      }
+    }
+  }
+}
+
+void interpret(const Move& m, const KernelArgs& args) {
+  const auto* src = static_cast<const char*>(args.a);
+  auto* dst = static_cast<char*>(args.c);
+  const bool turned = m.kind == MoveKind::kTranspose;
+  for (std::int64_t rep = 0; rep < args.repeat; ++rep, src += args.aRepeat, dst += args.cRepeat) {
+    for (std::int64_t r = 0; r < m.rows; ++r) {
+      for (std::int64_t c = 0; c < m.cols; ++c) {
+        char* to = turned ? dst + c * m.dstPitch : dst + r * m.dstPitch;
+        const std::int64_t index = turned ? r : c;
+        if (m.kind == MoveKind::kZero) put(to, index, 0.0F);
+        else if (m.kind == MoveKind::kAccumulate) put(to, index, at(to, index) + at(src + r * m.srcPitch, c));
+        else put(to, index, at(src + r * m.srcPitch, c));
+      }
+    }
+    const std::int64_t lines = turned ? m.cols : m.rows, behind = turned ? m.rows : m.cols;
+    for (std::int64_t line = 0; line < lines; ++line) {
+      for (std::int64_t i = 0; i < m.padCols; ++i) put(dst + line * m.dstPitch, behind + i, 0.0F);
+    }
+  }
+}
+
+}  // namespace
+
+void interpret(const Kernel& kernel, const KernelArgs& args) {
+  std::visit([&](const auto& k) { interpret(k, args); }, kernel);
+}
+
+}  // namespace cubejit

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the whole line: problem and machine in, executable out.
+#pragma once
+
+#include <memory>
+
+#include "codegen/code.h"
+#include "codegen/tile/program.h"
+#include "codegen/vector/program.h"
+#include "cubejit/cubejit.hpp"
+#include "runtime/launch.h"
+#include "runtime/load_raw.h"
+
+namespace cubejit {
+
+/// One gradient, all its stages kept: they are what dumps and tests look at.
+struct CompiledGradient {
+  TilingPlan plan;
+  TileProgram tile;
+  std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
+  std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
+  std::unique_ptr<LaunchProgram> launch;
+};
+
+struct Executable::State {
+  Problem problem;
+  GradientMask gradients;
+  Options options;
+  HostIsa isa;
+  int threads = 1;
+  std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order dx, dw, db
+  LoadedCode code;
+  StageTimes times;
+};
+
+/// Plans (unless the request brings a plan), lowers, vectorises, legalises, emits and loads. Pure but for loading.
+Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine, const Options& options);
+
+}  // namespace cubejit

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the environment may say. No other file reads it.
+#include "cubejit/options.h"
+
+#include <cstdlib>
+
+namespace cubejit {
+namespace {
+
+Result<long> parsePositive(const char* variable, const std::string& text) {
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (end == text.c_str() || *end != '\0' || value < 1 || value > (1L << 30)) {
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(variable) + " = '" + text + "' must be a whole number of at least 1"};
+  }
+  return value;
+}
+
+const char* read(const char* variable) {
+  const char* text = secure_getenv(variable);
+  return text == nullptr || *text == '\0' ? nullptr : text;
+}
+
+}  // namespace
+
+Result<IsaLevel> parseIsa(const std::string& name) {
+  if (name == "avx2") return IsaLevel::kAvx2;
+  if (name == "avx512") return IsaLevel::kAvx512;
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are avx2, avx512"};
+}
+
+Result<BackendKind> parseBackend(const std::string& name) {
+  for (const BackendKind kind : {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+    if (name == toString(kind)) return kind;
+  }
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are xbyak, interpreter, tile_interpreter"};
+}
+
+Result<Options> optionsFromEnvironment() {
+  Options options;
+  if (const char* text = read("CUBEJIT_MAX_ISA")) {
+    CUBEJIT_TRY(isa, parseIsa(text));
+    options.isa = isa;
+  }
+  if (const char* text = read("CUBEJIT_BACKEND")) {
+    CUBEJIT_TRY(backend, parseBackend(text));
+    options.backend = backend;
+  }
+  if (const char* text = read("CUBEJIT_NUM_THREADS")) {
+    CUBEJIT_TRY(threads, parsePositive("CUBEJIT_NUM_THREADS", text));
+    options.threads = static_cast<int>(threads);
+  }
+  if (const char* text = read("CUBEJIT_CACHE_CAPACITY")) {
+    CUBEJIT_TRY(capacity, parsePositive("CUBEJIT_CACHE_CAPACITY", text));
+    options.cacheCapacity = static_cast<std::size_t>(capacity);
+  }
+  return options;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the FMA peak is measured: a generated loop of independent FMAs in registers, on bound threads that start together.
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "codegen/backend.h"
+#include "codegen/units/assembler.h"
+#include "cubejit/cubejit.hpp"
+#include "runtime/load_raw.h"
+
+namespace cubejit {
+namespace {
+
+constexpr int kFmasPerIteration = 48;
+
+// `repeat` iterations of 48 FMAs on 12 independent accumulators.
+VectorProgram peakProgram(const HostIsa& isa) {
+  VectorAssembler a("fma_peak", isa);
+  constexpr int kAccumulators = 12, kCounter = 0;
+  for (int r = 0; r < kAccumulators + 2; ++r) a.zero(r);
+  a.arg(kCounter, ArgSlot::kRepeat);
+  a.loop(kCounter);
+  for (int i = 0; i < kFmasPerIteration; ++i) a.fma(i % kAccumulators, kAccumulators, kAccumulators + 1);
+  a.endLoop();
+  return a.take();
+}
+
+void bindTo(int index) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) == 0) return;
+  int wanted = index % CPU_COUNT(&set);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &set) || wanted-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    return;
+  }
+}
+
+}  // namespace
+
+Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds) {
+  const HostIsa isa = isaOf(level);
+  CUBEJIT_TRY(code, emitXbyak(peakProgram(isa)));
+  CUBEJIT_TRY(loaded, loadRaw({code}));
+  using Clock = std::chrono::steady_clock;
+  std::atomic<int> waiting{threads};
+  std::vector<double> best(static_cast<std::size_t>(threads), 0.0);
+  const auto measure = [&](int index) {
+    bindTo(index);
+    KernelArgs args;
+    args.repeat = 20000;  // about a quarter of a millisecond
+    const double flops = static_cast<double>(args.repeat) * kFmasPerIteration * 2 * isa.lanes();
+    loaded.entry(0)(&args);
+    waiting.fetch_sub(1);
+    while (waiting.load() > 0) std::this_thread::yield();
+    const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
+    while (Clock::now() < end) {
+      const auto start = Clock::now();
+      loaded.entry(0)(&args);
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      best[static_cast<std::size_t>(index)] = std::max(best[static_cast<std::size_t>(index)], flops / seconds * 1e-9);
+    }
+  };
+  std::vector<std::thread> team;
+  team.reserve(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i) team.emplace_back(measure, i);
+  double total = 0;
+  for (std::size_t i = 0; i < team.size(); ++i) {
+    team[i].join();
+    total += best[i];
+  }
+  return total;
+}
+
+}  // namespace cubejit

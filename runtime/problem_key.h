@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the identity of a problem in the cache: the values of all its described fields, so that no field can be forgotten.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+inline std::string problemKey(const Problem& problem, GradientMask gradients) {
+  std::string key;
+  const auto append = [&](std::int64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  describeProblem(problem, [&](const char*, const auto& field) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, Dhw>) {
+      for (int axis = 0; axis < 3; ++axis) append(field[axis]);
+    } else {
+      append(static_cast<std::int64_t>(field));
+    }
+  });
+  append((gradients.dx ? 1 : 0) | (gradients.dw ? 2 : 0) | (gradients.db ? 4 : 0));
+  return key;
+}
+
+}  // namespace cubejit
