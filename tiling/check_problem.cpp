@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the rules a problem must keep. Every broken one is reported with its values and, where there is one, the fix.
+// Arithmetic is done in 128 bits, where sums and products of two 64-bit values cannot overflow.
+#include "tiling/check_problem.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace cubejit {
+namespace {
+
+using Wide = __int128;
+constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+
+std::string text(Wide value) {
+  if (value < 0) return "-" + text(-value);
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(value % 10)));
+    value /= 10;
+  } while (value > 0);
+  return digits;
+}
+
+class Rules {
+ public:
+  explicit Rules(const Problem& problem) : p_(problem) {}
+
+  Status check() {
+    extents();
+    if (broken_.empty()) shapes();
+    if (broken_.empty()) sizes();
+    if (broken_.empty()) return Unit{};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_};
+  }
+
+ private:
+  void require(bool holds, const std::string& message) {
+    if (!holds) broken_ += (broken_.empty() ? "" : "\n") + message;
+  }
+
+  static std::string axisName(int axis) { return axis == 0 ? "d" : axis == 1 ? "h" : "w"; }
+
+  void atLeast(const std::string& name, std::int64_t value, std::int64_t least) {
+    require(value >= least, name + " = " + std::to_string(value) + " must be at least " + std::to_string(least));
+  }
+
+  void extents() {
+    require(p_.rank >= 1 && p_.rank <= 3, "rank = " + std::to_string(p_.rank) + " must be 1, 2 or 3");
+    atLeast("batch", p_.batch, 0);
+    atLeast("groups", p_.groups, 1);
+    atLeast("cin", p_.cin, 1);
+    atLeast("cout", p_.cout, 1);
+    for (int a = 0; a < 3; ++a) {
+      const std::string axis = "." + axisName(a);
+      atLeast("in" + axis, p_.in[a], 1);
+      atLeast("kernel" + axis, p_.kernel[a], 1);
+      atLeast("out" + axis, p_.out[a], 1);
+      atLeast("stride" + axis, p_.stride[a], 1);
+      atLeast("dilation" + axis, p_.dilation[a], 1);
+      atLeast("pad_before" + axis, p_.padBefore[a], 0);
+      atLeast("pad_after" + axis, p_.padAfter[a], 0);
+    }
+    if (p_.groups >= 1) {
+      require(p_.cin % p_.groups == 0, "cin = " + std::to_string(p_.cin) + " is not divisible by groups = " + std::to_string(p_.groups));
+      require(p_.cout % p_.groups == 0, "cout = " + std::to_string(p_.cout) + " is not divisible by groups = " + std::to_string(p_.groups));
+    }
+    for (int a = 0; p_.rank >= 1 && a < 3 - p_.rank; ++a) {
+      const bool neutral = p_.in[a] == 1 && p_.out[a] == 1 && p_.kernel[a] == 1 && p_.stride[a] == 1 && p_.dilation[a] == 1 && p_.padBefore[a] == 0 && p_.padAfter[a] == 0;
+      require(neutral, "rank = " + std::to_string(p_.rank) + " has no axis " + axisName(a) + ", so its extents, stride and dilation must be 1 and its padding 0");
+    }
+  }
+
+  void shapes() {
+    for (int a = 0; a < 3; ++a) {
+      const Wide reach = Wide{p_.dilation[a]} * (p_.kernel[a] - 1);
+      const std::string axis = "." + axisName(a);
+      const std::string values = " (in" + axis + " = " + std::to_string(p_.in[a]) + ", kernel" + axis + " = " + std::to_string(p_.kernel[a]) + ", stride" + axis + " = " +
+                                 std::to_string(p_.stride[a]) + ", dilation" + axis + " = " + std::to_string(p_.dilation[a]) + ", padding = " + std::to_string(p_.padBefore[a]) +
+                                 " before, " + std::to_string(p_.padAfter[a]) + " after)";
+      require(reach + p_.padBefore[a] <= kMost / 4 && Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] <= kMost / 4,
+              "the padded extent or the dilated kernel on axis " + axisName(a) + " exceeds 2^61" + values);
+      if (!p_.transposed) {
+        const Wide room = Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] - reach - 1;
+        if (room < 0) {
+          require(false, "the dilated kernel, " + text(reach + 1) + ", is larger than the padded input, " + text(room + reach + 1) + ", on axis " + axisName(a) + values + "; out" + axis + " would be empty");
+          continue;
+        }
+        const Wide expected = room / p_.stride[a] + 1;
+        require(expected == p_.out[a], "out" + axis + " = " + std::to_string(p_.out[a]) + " does not follow from the input; it must be " + text(expected) + values);
+        continue;
+      }
+      const Wide least = (Wide{p_.in[a]} - 1) * p_.stride[a] - p_.padBefore[a] - p_.padAfter[a] + reach + 1;
+      const Wide most = least + std::max(p_.stride[a], p_.dilation[a]) - 1;
+      require(p_.out[a] >= least && p_.out[a] <= most, "out" + axis + " = " + std::to_string(p_.out[a]) + " does not follow from the input; a transposed convolution allows " + text(std::max<Wide>(least, 1)) +
+                                                           " to " + text(most) + " (output padding 0 to max(stride, dilation) - 1)" + values);
+    }
+  }
+
+  void bytes(const char* tensor, const std::int64_t* factors, int count) {
+    Wide product = 4;
+    std::string spelled;
+    bool fits = true;
+    for (int i = 0; i < count; ++i) {
+      spelled += (i == 0 ? "" : " x ") + std::to_string(factors[i]);
+      if (fits) product *= factors[i];
+      fits = fits && product <= kMost;
+    }
+    require(fits, std::string(tensor) + " takes 4 x " + spelled + " bytes, more than 2^63 - 1");
+  }
+
+  void sizes() {
+    const std::int64_t x[] = {p_.batch, p_.cin, p_.in.d, p_.in.h, p_.in.w};
+    const std::int64_t y[] = {p_.batch, p_.cout, p_.out.d, p_.out.h, p_.out.w};
+    const std::int64_t w[] = {p_.cout, p_.cin / p_.groups, p_.kernel.d, p_.kernel.h, p_.kernel.w};
+    bytes("x", x, 5);
+    bytes("y", y, 5);
+    bytes("w", w, 5);
+  }
+
+  const Problem& p_;
+  std::string broken_;
+};
+
+}  // namespace
+
+Status checkProblem(const Problem& problem) { return Rules(problem).check(); }
+
+}  // namespace cubejit
