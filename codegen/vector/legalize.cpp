@@ -73,7 +73,7 @@ class Rewriter {
       case VOp::kMove: return m;
       case VOp::kFma: return i.mask > 0 ? 1 + m : 0;
       case VOp::kFmaBroadcast: return i.mask > 0 ? 2 + m : 1;
-      case VOp::kPermute2: return i.dst == i.src1 || i.dst == i.src3 ? 3 : 2;
+      case VOp::kPermute2: return 2;
       default: return 0;
     }
   }
@@ -204,13 +204,14 @@ class Rewriter {
   }
 
   // Both sources are permuted by the same index; the index bit worth L, moved to the sign, chooses.
+  // The low half comes last: it lands in dst, which may be the index or the high source.
   void permute2(const VInstr& i) {
     const int indexBits = std::countr_zero(static_cast<unsigned>(in_.isa.lanes()));
-    const std::int8_t lo = i.dst == i.src1 || i.dst == i.src3 ? take() : i.dst, hi = take(), choice = take();
+    const std::int8_t hi = take(), choice = take();
     push({.op = VOp::kShiftLeft, .dst = choice, .src1 = i.src1, .imm = 31 - indexBits});
     push({.op = VOp::kPermute, .dst = hi, .src1 = i.src1, .src2 = i.src3});
-    push({.op = VOp::kPermute, .dst = lo, .src1 = i.src1, .src2 = i.src2});
-    push({.op = VOp::kBlendVector, .dst = i.dst, .src1 = lo, .src2 = hi, .src3 = choice});
+    push({.op = VOp::kPermute, .dst = i.dst, .src1 = i.src1, .src2 = i.src2});
+    push({.op = VOp::kBlendVector, .dst = i.dst, .src1 = i.dst, .src2 = hi, .src3 = choice});
   }
 
   const VectorProgram& in_;

@@ -96,6 +96,17 @@ TEST(VectorLegalize, RefusesAMaskThatDependsOnALoop) {
   EXPECT_NE(legal.error().message.find("depends on how often a loop ran"), std::string::npos) << legal.error().message;
 }
 
+TEST(VectorLegalize, RefusesAMaskThatTheLoopSetsBehindItsUse) {
+  VectorProgram p = fullRegisters({.op = VOp::kLoop, .dst = 1});
+  p.comments.clear();
+  p.code.insert(p.code.begin() + 2, {.op = VOp::kSet, .dst = 1, .imm = 2});
+  p.code.insert(p.code.begin() + 20, {{.op = VOp::kStore, .src1 = 15, .mask = 1, .mem = {0, 4}}, {.op = VOp::kMaskRange, .dst = 1, .imm = 5 << 8}, {.op = VOp::kEndLoop}});
+  p.code.erase(p.code.end() - 16);  // v0 is not stored: one scratch register
+  const auto legal = legalize(p);
+  ASSERT_FALSE(legal.ok()) << print(*legal);
+  EXPECT_NE(legal.error().message.find("depends on how often a loop ran"), std::string::npos) << legal.error().message;
+}
+
 TEST(VectorLiveness, LoopsKeepWhatTheNextIterationReads) {
   VectorProgram p;
   p.isa = avx2Isa();

@@ -122,6 +122,18 @@ TEST_P(XbyakBackend, ScalarOpsKeepAll64Bits) {
   }
 }
 
+// Twelve values at once, each with a bit of its own in the sum.
+TEST_P(XbyakBackend, ScalarRegistersAreDistinct) {
+  std::vector<VInstr> code;
+  for (std::int8_t s = 0; s < kScalarRegs; ++s) code.push_back({.op = VOp::kSet, .dst = s, .imm = std::int64_t{1} << (3 * s)});
+  std::int64_t sum = 0;
+  for (std::int8_t s = 0; s < kScalarRegs; ++s) {
+    if (s != 3) code.push_back({.op = VOp::kAdd, .dst = 3, .src1 = 3, .src2 = s});
+    sum += std::int64_t{1} << (3 * s);
+  }
+  agree(storesIfEqual(isa(), code, sum), 4);
+}
+
 TEST_P(XbyakBackend, ScalarLoadsAndLoopCounts) {
   const std::int64_t third = static_cast<std::int64_t>(Arena(3).list[2]), fourth = Arena(3).list[3];
   const VInstr list{.op = VOp::kArg, .dst = 4, .imm = 3};
