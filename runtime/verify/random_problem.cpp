@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the distribution of random problems.
+#include "runtime/verify/random_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/verify/reference_conv.h"
+#include "tiling/check_problem.h"
+
+namespace cubejit {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(std::mt19937_64& random) : random_(random) {}
+  // std:: distributions differ between libraries; a remainder does not.
+  std::int64_t in(std::int64_t lo, std::int64_t hi) { return lo + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(hi - lo + 1)); }
+  bool oneIn(int n) { return in(1, n) == 1; }
+
+ private:
+  std::mt19937_64& random_;
+};
+
+void channels(Dice& dice, Problem& p) {
+  switch (dice.in(0, 4)) {
+    case 0:  // depthwise, with channel multipliers
+      p.groups = dice.in(1, 40);
+      p.cin = p.groups;
+      p.cout = p.groups * dice.in(1, 3);
+      break;
+    case 1:  // a few channels a group
+      p.groups = dice.in(2, 12);
+      p.cin = p.groups * dice.in(1, 9);
+      p.cout = p.groups * dice.in(1, 9);
+      break;
+    case 2:  // first layers
+      p.cin = dice.in(1, 4);
+      p.cout = dice.in(1, 40);
+      break;
+    default:
+      p.groups = dice.oneIn(4) ? dice.in(1, 3) : 1;
+      p.cin = p.groups * dice.in(1, 70);
+      p.cout = p.groups * dice.in(1, 70);
+  }
+}
+
+bool geometry(Dice& dice, Problem& p) {
+  for (int a = 3 - p.rank; a < 3; ++a) {
+    p.in[a] = dice.in(1, a == 2 ? (p.rank == 1 ? 90 : 36) : 9);
+    p.kernel[a] = dice.oneIn(3) ? 1 : dice.in(1, a == 2 ? 8 : 4);
+    p.stride[a] = dice.oneIn(2) ? 1 : dice.in(1, 4);
+    p.dilation[a] = dice.oneIn(3) ? dice.in(1, 4) : 1;
+    p.padBefore[a] = dice.oneIn(2) ? p.dilation[a] * (p.kernel[a] - 1) / 2 : dice.in(0, 4);
+    p.padAfter[a] = dice.oneIn(2) ? p.padBefore[a] : dice.in(0, 4);
+    const std::int64_t reach = p.dilation[a] * (p.kernel[a] - 1);
+    if (p.transposed) {
+      p.out[a] = (p.in[a] - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + reach + dice.in(0, std::max(p.stride[a], p.dilation[a]) - 1) + 1;
+    } else {
+      const std::int64_t room = p.in[a] + p.padBefore[a] + p.padAfter[a] - reach - 1;
+      p.out[a] = room < 0 ? 0 : room / p.stride[a] + 1;
+    }
+    if (p.out[a] < 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Problem randomProblem(std::mt19937_64& random, double maxMultiplyAdds) {
+  Dice dice(random);
+  for (;;) {
+    Problem p;
+    p.rank = static_cast<int>(dice.in(1, 3));
+    p.batch = dice.oneIn(25) ? 0 : dice.in(1, 3);
+    p.transposed = dice.oneIn(4);
+    p.layout = dice.oneIn(2) ? Layout::kNcdhw : Layout::kNdhwc;
+    channels(dice, p);
+    if (!geometry(dice, p) || insideMultiplyAdds(p) > maxMultiplyAdds || !checkProblem(p).ok()) continue;
+    return p;
+  }
+}
+
+std::vector<float> randomIntegers(std::mt19937_64& random, std::int64_t count, double summands) {
+  Dice dice(random);
+  // |products| <= 16; sums below 2^24 are exact. Keep only so many non-zeros that even the worst sum stays below.
+  const double density = std::min(1.0, 16777216.0 / 16.0 / std::max(1.0, summands));
+  const auto threshold = static_cast<std::int64_t>(density * 1048576.0);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& v : values) {
+    const auto integer = static_cast<float>(dice.in(-4, 4));
+    v = dice.in(0, 1048575) < threshold ? integer : 0.0F;
+  }
+  return values;
+}
+
+std::vector<float> randomReals(std::mt19937_64& random, std::int64_t count) {
+  Dice dice(random);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& v : values) {
+    // The sum of four uniform values is close enough to a normal one.
+    float sum = 0;
+    for (int i = 0; i < 4; ++i) sum += static_cast<float>(dice.in(-1000, 1000)) * 0.001F;
+    v = sum * 0.866F;
+    if (std::fabs(v) < 1e-6F) v = 0.0F;
+  }
+  return values;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the right gradients are: naive loops in double, to be checked by eye.
+#pragma once
+
+#include <vector>
+
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+struct ReferenceGradients {
+  std::vector<double> dx, dw, db;                ///< in the problem's layout
+  std::vector<double> dxBound, dwBound, dbBound; ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
+};
+
+/// `mask` says which gradients to compute; the others stay empty. Tensors in the problem's layout.
+ReferenceGradients referenceGradients(const Problem& problem, GradientMask mask, const std::vector<float>& dy, const std::vector<float>& x,
+                                      const std::vector<float>& w);
+
+/// Multiply-adds whose taps fall inside the tensors (padding not counted).
+double insideMultiplyAdds(const Problem& problem);
+
+/// Flops of a gradient: 2 per multiply-add that falls inside; db: one per element of dy.
+double gradientFlops(const Problem& problem, Gradient gradient);
+
+}  // namespace cubejit

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how one problem is verified: compile, run on guarded operands with several thread counts, compare with the reference.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cubejit/cubejit.hpp"
+
+namespace cubejit {
+
+struct VerifyRequest {
+  Problem problem;
+  GradientMask gradients;
+  std::vector<int> threads{1};
+  std::uint64_t seed = 1;
+  bool reals = false;              ///< N(0,1)-like data with an error bound, instead of integers compared for equality
+  std::vector<TilingPlan> plans;   ///< as in CompileRequest
+};
+
+struct VerifyOutcome {
+  enum class Verdict { kPassed, kFailed, kSkipped } verdict = Verdict::kPassed;
+  std::string message;             ///< what differs, or why it was skipped
+};
+
+/// Compares every element of every gradient with the fp64 reference, and the runs with different thread counts bit by bit.
+VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request);
+
+/// The smallest problem near `request.problem` that still fails (halving extents and channels, dropping features one by one).
+Problem shrinkFailure(Session& session, const VerifyRequest& request);
+
+}  // namespace cubejit
