@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks whether a tile instruction keeps its meaning on the whole way down: tile interpreter, vector interpreter before and
+// after legalisation, and generated code, bit by bit, for random contracts and moves of every kind.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "codegen/backend.h"
+#include "codegen/tile/interpret.h"
+#include "codegen/units/contract.h"
+#include "codegen/units/move.h"
+#include "codegen/vector/interpret.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/print.h"
+#include "codegen/vectorize.h"
+#include "tests/support/run_code.h"
+
+namespace cubejit {
+namespace {
+
+class Units : public testing::TestWithParam<IsaLevel> {
+ protected:
+  int below(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+  std::int16_t below16(int n) { return static_cast<std::int16_t>(below(n)); }
+  HostIsa isa() const { return isaOf(GetParam()); }
+  LaneRange someLanes() {
+    if (!masks_ || below(3) > 0) return {};
+    const int hi = 1 + below(isa().lanes());
+    return {below16(hi), static_cast<std::int16_t>(hi)};
+  }
+
+  AOperand randomOperand(const Contract& c, int vectors) {
+    AOperand a;
+    a.kind = static_cast<AKind>(below(c.tables.empty() ? 2 : 4));
+    a.offset = 4 * below(100);
+    a.offset2 = 4 * below(100);
+    if (a.kind != AKind::kBroadcast) a.lanes = someLanes();
+    if (a.kind == AKind::kPermute2) a.lanes2 = someLanes();
+    if (a.kind == AKind::kPermute) a.table = 0;
+    if (a.kind == AKind::kPermute2) a.table = below16(static_cast<int>(c.tables.size()));
+    a.useLanes = someLanes();
+    for (int u = 1 + below(4); u > 0; --u) a.uses.push_back({below16(static_cast<int>(c.accumulators.size())), below16(vectors)});
+    return a;
+  }
+
+  Contract randomContract() {
+    const int lanes = isa().lanes(), vectors = 1 + below(4);
+    Contract c;
+    c.lanes = lanes;
+    c.label = "random";
+    masks_ = below(2) == 0;
+    for (int i = 1 + below(isa().vectorRegs - 10); i > 0; --i) c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * lanes * 4, someLanes()});
+    for (int t = below(4); t > 0; --t) {
+      auto& table = c.tables.emplace_back();  // the first picks from one source only
+      for (int l = 0; l < lanes; ++l) table.push_back(below(c.tables.size() == 1 ? lanes : 2 * lanes));
+    }
+    for (int s = 1 + below(2); s > 0; --s) {
+      Section& section = c.sections.emplace_back();
+      section.aOuterStep = 4 * below(8);
+      section.bOuterStep = 4 * below(8);
+      for (int k = 1 + below(3); k > 0; --k) {
+        Step& step = section.steps.emplace_back();
+        for (int b = 0; b < vectors; ++b) step.b.push_back({4 * below(100), someLanes()});
+        for (int a = 1 + below(4); a > 0; --a) step.a.push_back(randomOperand(c, vectors));
+      }
+    }
+    return c;
+  }
+
+  std::vector<std::int64_t> randomList(const Contract& c) {
+    std::vector<std::int64_t> list;
+    for (std::size_t s = 0; s < c.sections.size(); ++s) list.push_back(below(4));
+    const std::vector<std::int64_t> counts = list;
+    for (const std::int64_t count : counts) {
+      for (std::int64_t k = 0; k < count; ++k) list.insert(list.end(), {4 * below(50), 4 * below(50), below(4)});
+    }
+    return list;
+  }
+
+  // Runs the kernel four ways on copies of `c`; args.c is set here. The last words of c are guards nobody may write.
+  void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& c) {
+    const auto program = vectorize(kernel, isa());
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    const auto legal = legalize(*program);
+    ASSERT_TRUE(legal.ok()) << legal.error().message;
+    const auto code = emitXbyak(*legal);
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const auto outcome = [&](auto&& run) {
+      std::vector<float> copy = c;
+      args.c = copy.data();
+      run();
+      return copy;
+    };
+    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) { return std::memcmp(x.data(), y.data(), x.size() * 4) == 0; };
+    const std::vector<float> wanted = outcome([&] { interpret(kernel, args); });
+    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*program, args).ok()); }))) << "vectorize\n" << print(*program);
+    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*legal, args).ok()); }))) << "legalize\n" << print(*legal);
+    if (hostRuns(GetParam())) EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(runCode(*code, args)); }))) << "emit\n" << print(*legal);
+  }
+
+  std::vector<float> randomFloats(std::size_t count) {
+    std::uniform_real_distribution<float> real(-1, 1);
+    std::vector<float> floats(count);
+    for (float& f : floats) f = real(rng_);
+    return floats;
+  }
+
+  std::mt19937 rng_{2};
+  bool masks_ = true;
+};
+
+TEST_P(Units, RandomContractsAgree) {
+  const std::vector<float> a = randomFloats(4000), b = randomFloats(4000);
+  for (int n = 0; n < 1000 && !HasFailure(); ++n) {
+    const Contract contract = randomContract();
+    const std::vector<std::int64_t> list = randomList(contract);
+    const auto words = static_cast<std::int64_t>(contract.accumulators.size()) * contract.lanes;
+    KernelArgs args;
+    args.a = a.data();
+    args.b = b.data();
+    args.list = list.data();
+    args.repeat = below(4);
+    args.aRepeat = 16;
+    args.bRepeat = 20;
+    args.cRepeat = words * 4;
+    args.accumulate = below(2);
+    agree(contract, args, randomFloats(static_cast<std::size_t>(3 * words + 64)));
+  }
+}
+
+TEST_P(Units, RandomMovesAgree) {
+  for (int n = 0; n < 1000 && !HasFailure(); ++n) {
+    Move m;
+    m.label = "random";
+    m.kind = static_cast<MoveKind>(below(4));
+    m.lanes = isa().lanes();
+    m.rows = 1 + below(40);
+    m.cols = 1 + below(n % 10 == 0 ? 400 : 40);
+    m.padCols = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose ? below(20) : 0;
+    const bool transposes = m.kind == MoveKind::kTranspose;
+    m.srcPitch = 4 * (m.cols + below(4));
+    m.dstPitch = 4 * ((transposes ? m.rows : m.cols) + m.padCols + below(4));
+    const std::vector<float> source = randomFloats(static_cast<std::size_t>(2 * m.rows * m.srcPitch / 4));
+    KernelArgs args;
+    args.a = source.data();
+    args.repeat = below(3);
+    args.aRepeat = m.rows * m.srcPitch;
+    args.cRepeat = (transposes ? m.cols : m.rows) * m.dstPitch;
+    agree(m, args, randomFloats(static_cast<std::size_t>(2 * args.cRepeat / 4 + 64)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Units, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512), [](const auto& level) { return std::string(toString(level.param)); });
+
+}  // namespace
+}  // namespace cubejit
