@@ -1,0 +1,21 @@
+# Decides where things go when installed: GNU folders, a CMake package, a pkg-config file.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS cubejit_shared cubejit_static EXPORT cubejitTargets)
+install(DIRECTORY include/cubejit TYPE INCLUDE)
+install(FILES LICENSE README.md CHANGELOG.md TYPE DOC)
+if(TARGET cubejit_cli)
+  install(TARGETS cubejit_cli)
+endif()
+
+set(CUBEJIT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/cubejit)
+set_target_properties(cubejit_static PROPERTIES EXPORT_NAME cubejit_static)
+install(EXPORT cubejitTargets NAMESPACE cubejit:: DESTINATION ${CUBEJIT_CMAKE_DIR})
+configure_package_config_file(cmake/cubejitConfig.cmake.in cubejitConfig.cmake INSTALL_DESTINATION ${CUBEJIT_CMAKE_DIR})
+write_basic_package_version_file(cubejitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cubejitConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/cubejitConfigVersion.cmake
+        DESTINATION ${CUBEJIT_CMAKE_DIR})
+
+configure_file(cmake/cubejit.pc.in cubejit.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cubejit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,22 @@
+# The library users link: the three modules' objects in one file, static or shared, with the public headers only.
+# Inside the project the modules are linked one by one instead, so that tests can reach everything.
+find_package(TBB REQUIRED)
+find_package(Threads REQUIRED)
+foreach(kind static shared)
+  string(TOUPPER ${kind} KIND)
+  add_library(cubejit_${kind} ${KIND} $<TARGET_OBJECTS:cubejit_tiling> $<TARGET_OBJECTS:cubejit_codegen>
+              $<TARGET_OBJECTS:cubejit_runtime>)
+  target_include_directories(cubejit_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<INSTALL_INTERFACE:include>)
+  target_compile_features(cubejit_${kind} PUBLIC cxx_std_17)
+  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads)
+  set_target_properties(cubejit_${kind} PROPERTIES OUTPUT_NAME cubejit LINKER_LANGUAGE CXX)
+endforeach()
+
+# Everything outside our namespace (instantiations of library templates above all) stays inside the shared library.
+set(CUBEJIT_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+set_target_properties(cubejit_shared PROPERTIES EXPORT_NAME cubejit VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${CUBEJIT_EXPORTS})
+target_link_options(cubejit_shared PRIVATE -Wl,--version-script=${CUBEJIT_EXPORTS} -Wl,--no-undefined)
+add_library(cubejit::cubejit ALIAS cubejit_shared)
+add_library(cubejit::cubejit_static ALIAS cubejit_static)

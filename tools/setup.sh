@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [test] [lint] [peers]
+set -euo pipefail
+
+build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev)
+test=(libgtest-dev libgmock-dev)
+lint=(clang-format-19 clang-tidy-19 git)
+peers=(libdnnl-dev python3 python3-numpy python3-torch)
+
+wanted=()
+for purpose in "${@:-build}"; do
+  case $purpose in
+    build) wanted+=("${build[@]}") ;;
+    test) wanted+=("${test[@]}") ;;
+    lint) wanted+=("${lint[@]}") ;;
+    peers) wanted+=("${peers[@]}") ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build test lint peers" >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "setup.sh: not a Debian system; make sure it has: ${wanted[*]}" >&2
+  exit 0
+fi
+missing=()
+for package in "${wanted[@]}"; do
+  [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == 'install ok installed' ]] || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+echo "setup.sh: installing ${missing[*]}" >&2
+root=()
+if [[ $(id -u) -ne 0 ]]; then root=(sudo); fi
+"${root[@]}" apt-get update -q </dev/null >&2
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null >&2
