@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The include table: which folder may include what. Prints every line that breaks it.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+broken=0
+
+# only FOLDER PATTERN: quoted includes of FOLDER must start with PATTERN.
+only() {
+  if grep -rnE '^#include "' "$1" --include='*.h' --include='*.hpp' --include='*.cpp' --include='*.c' |
+    grep -vE "#include \"($2)"; then
+    echo "layers: $1 may include only: ${2//|/ }" >&2
+    broken=1
+  fi
+}
+# nowhere_but PATTERN ALLOWED WHY: lines that match PATTERN may stand only in files that match ALLOWED.
+nowhere_but() {
+  if grep -rnE "$1" include tiling codegen runtime tools/cli bench examples --include='*.h' --include='*.hpp' \
+    --include='*.cpp' --include='*.c' | grep -vE "^($2)"; then
+    echo "layers: $3" >&2
+    broken=1
+  fi
+}
+
+only include 'cubejit/'
+only examples 'cubejit/'
+only tiling 'cubejit/|tiling/'
+only codegen 'cubejit/|codegen/'
+only runtime 'cubejit/|tiling/|codegen/|runtime/'
+only tools/cli 'cubejit/|tools/cli/|runtime/|codegen/disassemble\.h|codegen/code\.h'
+only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
+nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
+nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp' 'LLVM belongs in codegen/disassemble.cpp'
+nowhere_but '#include [<"]nlohmann' 'runtime/json|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp and the command'
+nowhere_but '#include [<"](tbb|oneapi)/' 'runtime/' 'threads belong in runtime/'
+nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/' \
+  'threads, files, memory maps and CPU detection belong in runtime/'
+nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/options\.cpp|tools/cli/' 'the environment is read in runtime/options.cpp'
+exit $broken
