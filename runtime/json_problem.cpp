@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how JSON is read and written. The only file of the library that knows a JSON library.
+#include "runtime/json_problem.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <type_traits>
+
+namespace cubejit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
+
+class ObjectReader {
+ public:
+  explicit ObjectReader(const Json& json) : json_(json) {}
+
+  void integer(const char* key, std::int64_t& to, bool required = true) {
+    seen_.insert(key);
+    if (!json_.contains(key)) {
+      if (required) fail(std::string("'") + key + "' is missing");
+      return;
+    }
+    read(json_[key], key, to);
+  }
+
+  void axes(const char* key, Dhw& to, bool required = true) {
+    seen_.insert(key);
+    if (!json_.contains(key)) {
+      if (required) fail(std::string("'") + key + "' is missing");
+      return;
+    }
+    const Json& value = json_[key];
+    if (!value.is_array() || value.size() != 3) {
+      fail(std::string("'") + key + "' must be [d, h, w]");
+      return;
+    }
+    for (int a = 0; a < 3; ++a) read(value[static_cast<std::size_t>(a)], key, to[a]);
+  }
+
+  void padding(Problem& p) {
+    seen_.insert("pad");
+    if (!json_.contains("pad")) return;
+    const Json& value = json_["pad"];
+    if (!value.is_array() || value.size() != 6) {
+      fail("'pad' must be [front, back, up, down, left, right]");
+      return;
+    }
+    for (int a = 0; a < 3; ++a) {
+      read(value[static_cast<std::size_t>(2 * a)], "pad", p.padBefore[a]);
+      read(value[static_cast<std::size_t>(2 * a + 1)], "pad", p.padAfter[a]);
+    }
+  }
+
+  void note(const char* key) { seen_.insert(key); }
+
+  void boolean(const char* key, bool& to) {
+    seen_.insert(key);
+    if (!json_.contains(key)) return;
+    if (json_[key].is_boolean()) to = json_[key].get<bool>();
+    else fail(std::string("'") + key + "' must be true or false");
+  }
+
+  void string(const char* key, std::string& to) {
+    seen_.insert(key);
+    if (!json_.contains(key)) return;
+    if (json_[key].is_string()) to = json_[key].get<std::string>();
+    else fail(std::string("'") + key + "' must be a string");
+  }
+
+  std::string broken() {
+    for (const auto& [key, value] : json_.items()) {
+      static_cast<void>(value);
+      if (seen_.count(key) == 0) fail("'" + key + "' is not a key this object has");
+    }
+    return broken_;
+  }
+
+ private:
+  void read(const Json& value, const char* key, std::int64_t& to) {
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) fail(std::string("'") + key + "' exceeds 2^63 - 1");
+    else if (value.is_number_integer()) to = value.get<std::int64_t>();
+    else fail(std::string("'") + key + "' must be whole numbers of 64 bits");
+  }
+  void fail(const std::string& message) { broken_ += (broken_.empty() ? "" : "\n") + message; }
+
+  const Json& json_;
+  std::set<std::string> seen_;
+  std::string broken_;
+};
+
+Json axesToJson(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
+
+template <class Enum, std::size_t N>
+bool parseEnum(const std::string& text, const Enum (&values)[N], Enum& to) {
+  for (const Enum value : values) {
+    if (text != toString(value)) continue;
+    to = value;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Problem> problemFromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return invalid("not a JSON object: " + text.substr(0, 120));
+  Problem p;
+  ObjectReader reader(json);
+  std::int64_t rank = 3;
+  reader.string("name", p.name);
+  reader.integer("rank", rank, false);
+  reader.integer("n", p.batch);
+  reader.integer("ci", p.cin);
+  reader.integer("co", p.cout);
+  reader.integer("groups", p.groups, false);
+  reader.axes("input", p.in);
+  reader.axes("output", p.out);
+  reader.axes("kernel", p.kernel);
+  reader.axes("stride", p.stride, false);
+  reader.axes("dilation", p.dilation, false);
+  reader.padding(p);
+  reader.boolean("transposed", p.transposed);
+  for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
+  const std::string broken = reader.broken();
+  if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);
+  p.rank = static_cast<int>(std::clamp<std::int64_t>(rank, -1, 99));
+  return p;
+}
+
+std::string problemToJson(const Problem& p) {
+  Json json;
+  json["name"] = p.name;
+  json["rank"] = p.rank;
+  json["n"] = p.batch;
+  json["ci"] = p.cin;
+  json["co"] = p.cout;
+  json["groups"] = p.groups;
+  json["input"] = axesToJson(p.in);
+  json["output"] = axesToJson(p.out);
+  json["kernel"] = axesToJson(p.kernel);
+  json["stride"] = axesToJson(p.stride);
+  json["pad"] = Json::array({p.padBefore.d, p.padAfter.d, p.padBefore.h, p.padAfter.h, p.padBefore.w, p.padAfter.w});
+  json["dilation"] = axesToJson(p.dilation);
+  if (p.transposed) json["transposed"] = true;
+  return json.dump();
+}
+
+Result<std::vector<Problem>> readSuite(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
+  std::vector<Problem> problems;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Result<Problem> problem = problemFromJson(line);
+    if (!problem.ok()) return Error{problem.error().code, Stage::kProblem, path + ":" + std::to_string(number) + ": " + problem.error().message};
+    problems.push_back(*problem);
+  }
+  if (problems.empty()) return invalid(path + " holds no problem");
+  return problems;
+}
+
+Result<Problem> readProblem(const std::string& where) {
+  if (where == "-") {
+    std::string line;
+    if (!std::getline(std::cin, line)) return Error{ErrorCode::kIo, Stage::kProblem, "standard input holds no line"};
+    return problemFromJson(line);
+  }
+  const std::size_t colon = where.rfind(':');
+  if (std::ifstream(where).good() || colon == std::string::npos) {
+    CUBEJIT_TRY(suite, readSuite(where));
+    if (suite.size() == 1) return suite.front();
+    return invalid(where + " holds " + std::to_string(suite.size()) + " problems; name one as " + where + ":NAME");
+  }
+  CUBEJIT_TRY(suite, readSuite(where.substr(0, colon)));
+  const std::string name = where.substr(colon + 1);
+  for (const Problem& problem : suite) {
+    if (problem.name == name) return problem;
+  }
+  return invalid(where.substr(0, colon) + " holds no problem named '" + name + "'");
+}
+
+std::string planToJson(const TilingPlan& plan) {
+  Json json;
+  describePlan(plan, [&](const char* name, const auto& field) {
+    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) json[name] = toString(field);
+    else json[name] = field;
+  });
+  return json.dump();
+}
+
+Result<TilingPlan> planFromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return invalid("the plan is not a JSON object");
+  TilingPlan plan;
+  ObjectReader reader(json);
+  std::string broken;
+  describePlan(plan, [&](const char* name, auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, bool>) reader.boolean(name, field);
+    else if constexpr (std::is_same_v<Field, std::int64_t>) reader.integer(name, field, false);
+    else {
+      std::string value = toString(field);
+      reader.string(name, value);
+      bool known = false;
+      if constexpr (std::is_same_v<Field, Gradient>) known = parseEnum(value, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, field);
+      else if constexpr (std::is_same_v<Field, LaneRole>) known = parseEnum(value, {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells}, field);
+      else known = parseEnum(value, {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}, field);
+      if (!known) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value + "' is not known";
+    }
+  });
+  const std::string rest = reader.broken();
+  if (!rest.empty()) broken += (broken.empty() ? "" : "\n") + rest;
+  if (!broken.empty()) return invalid(broken);
+  return plan;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how people spell problems on a command line: PyTorch-like flags and benchdnn's one-token descriptor.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cubejit/problem.h"
+#include "cubejit/result.h"
+
+namespace cubejit {
+
+/// Problem flags as typed; lists are comma-separated. Empty = not given.
+struct ProblemFlags {
+  std::string input;          ///< N,C,spatial...
+  std::string weight;         ///< O,I/groups,spatial... (transposed: I,O/groups,spatial...)
+  std::string stride, padding, dilation, outputPadding;  ///< one value or one per axis; padding also before and after per axis
+  std::int64_t groups = 1;
+  bool transposed = false;
+};
+
+/// Reads flags; all that is wrong is reported at once. The output extent is computed. Dilation 1 means none.
+Result<Problem> parseProblemFlags(const ProblemFlags& flags);
+
+/// Reads benchdnn's descriptor, e.g. g1mb2ic64id16oc64kd3pd1n"name". Its dilation is counted from 0 (d0 = none).
+Result<Problem> parsePrb(const std::string& text);
+
+/// Flags that parseProblemFlags reads back to the same problem; for reproduction lines.
+std::string toFlags(const Problem& problem);
+
+/// Reads "dx,dw,db" in any order and selection.
+Result<GradientMask> parseGradients(const std::string& text);
+
+Result<Layout> parseLayout(const std::string& text);
+
+}  // namespace cubejit
