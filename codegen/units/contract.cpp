@@ -20,7 +20,7 @@ class Lowering {
 
   Result<VectorProgram> run() {
     assignRegisters();
-    if (temporaries_.empty() && needsTemporary_) return tooMany();
+    if (static_cast<int>(temporaries_.size()) < temporariesHeld()) return tooMany();
     if (firstFree_ > registers()) return tooMany();
     prologue();
     asm_.loop(kRepeat);
@@ -52,6 +52,7 @@ class Lowering {
         }
       }
     }
+    widest_ = widest;
     const int room = registers() - accs_;
     int reserve = (needsTemporary_ ? 1 : 0) + (permutes_ ? 2 : 0);
     if (room - reserve < widest) {  // some B vectors will be read where they are used
@@ -65,6 +66,12 @@ class Lowering {
       firstFree_ += static_cast<int>(c_.tables.size());
     }
     for (int r = firstFree_; r < registers(); ++r) temporaries_.push_back(r);
+  }
+
+  // Most temporaries that hold a value at the same time: nextTemporary() would look for a free one for ever.
+  int temporariesHeld() const {
+    if (permutes_) return firstTable_ >= 0 ? 2 : 3;
+    return bRegisters_ < widest_ ? 2 : needsTemporary_ ? 1 : 0;
   }
 
   // AVX2 masks and embedded broadcasts are rewritten with scratch registers: leave some.
@@ -213,7 +220,7 @@ class Lowering {
   const Contract& c_;
   const HostIsa isa_;
   VectorAssembler asm_;
-  int accs_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
+  int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   bool needsTemporary_ = false, permutes_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;
