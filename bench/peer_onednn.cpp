@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how oneDNN is measured: one line of bench/shapes/*.jsonl on standard input gives one JSON line per gradient and
+// layout on standard output. Weights are always in the layout oneDNN likes best and their conversion is not counted, nor
+// is that of activations in layout "any": its numbers are upper bounds.
+// Leaves pinning and interleaving to compare_peers.py.
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <random>
+#include <sstream>
+#include <vector>
+
+#include "bench/peer_problem.h"
+
+namespace {
+
+using cubejit::bench::Axes;
+using cubejit::bench::PeerProblem;
+using dnnl::memory;
+using Arguments = std::unordered_map<int, memory>;
+
+struct Settings {
+  std::vector<std::string> gradients{"dx", "dw", "dw+db"};
+  std::vector<std::string> layouts{"any", "ndhwc", "ncdhw"};
+  double milliseconds = 150;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+memory::dims spatial(const PeerProblem& p, const Axes& axes, std::int64_t minus = 0) {
+  memory::dims dims;
+  for (int axis = 3 - p.rank; axis < 3; ++axis) dims.push_back(axes[static_cast<std::size_t>(axis)] - minus);
+  return dims;
+}
+
+memory::dims tensor(const PeerProblem& p, memory::dims head, const Axes& axes) {
+  for (std::int64_t extent : spatial(p, axes)) head.push_back(extent);
+  return head;
+}
+
+memory::format_tag activationTag(const PeerProblem& p, const std::string& layout) {
+  using Tag = memory::format_tag;
+  if (layout == "any") return Tag::any;
+  const bool plain = layout == "ncdhw";
+  if (p.rank == 1) return plain ? Tag::ncw : Tag::nwc;
+  if (p.rank == 2) return plain ? Tag::nchw : Tag::nhwc;
+  return plain ? Tag::ncdhw : Tag::ndhwc;
+}
+
+struct Descriptors {
+  memory::desc x, w, b, y;
+  memory::dims stride, dilation, padBefore, padAfter;
+
+  Descriptors(const PeerProblem& p, const std::string& layout) {
+    const auto f32 = memory::data_type::f32;
+    const auto tag = activationTag(p, layout);
+    x = {tensor(p, {p.batch, p.cin}, p.in), f32, tag};
+    y = {tensor(p, {p.batch, p.cout}, p.out), f32, tag};
+    const memory::dims head = p.groups == 1 ? memory::dims{p.cout, p.cin}
+                                            : memory::dims{p.groups, p.cout / p.groups, p.cin / p.groups};
+    w = {tensor(p, head, p.kernel), f32, memory::format_tag::any};
+    b = {{p.cout}, f32, memory::format_tag::a};
+    stride = spatial(p, p.stride);
+    dilation = spatial(p, p.dilation, 1);  // oneDNN counts the gaps
+    padBefore = spatial(p, p.padBefore);
+    padAfter = spatial(p, p.padAfter);
+  }
+};
+
+/// Memory of this layout with values that are multiples of 1/8 in [-1, 1]: real, free of denormals; padded lanes zero.
+memory filled(const memory::desc& desc, const dnnl::engine& engine, dnnl::stream& stream) {
+  const memory::dims dims = desc.dims();
+  memory::dims strides(dims.size());
+  std::int64_t elements = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    strides[i] = elements;
+    elements *= dims[i];
+  }
+  memory plain({dims, memory::data_type::f32, strides}, engine);
+  auto* data = static_cast<float*>(plain.get_data_handle());
+  std::minstd_rand random(7);
+  for (std::int64_t i = 0; i < elements; ++i) data[i] = static_cast<float>(static_cast<int>(random() % 17) - 8) / 8.0F;
+  memory result(desc, engine);
+  dnnl::reorder(plain, result).execute(stream, plain, result);
+  stream.wait();
+  return result;
+}
+
+struct Prepared {
+  dnnl::primitive primitive;
+  Arguments arguments;
+  std::string implementation;
+};
+
+Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::string& layout,
+                 const dnnl::engine& engine, dnnl::stream& stream) {
+  const Descriptors d(p, layout);
+  const auto direct = dnnl::algorithm::convolution_direct;
+  const dnnl::convolution_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter},
+      engine);
+  if (gradient == "dx") {
+    const dnnl::convolution_backward_data::primitive_desc pd(
+        {direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter}, engine, forward);
+    return {dnnl::convolution_backward_data(pd),
+            {{DNNL_ARG_DIFF_DST, filled(pd.diff_dst_desc(), engine, stream)},
+             {DNNL_ARG_WEIGHTS, filled(pd.weights_desc(), engine, stream)},
+             {DNNL_ARG_DIFF_SRC, memory(pd.diff_src_desc(), engine)}},
+            pd.impl_info_str()};
+  }
+  using Weights = dnnl::convolution_backward_weights;
+  const bool bias = gradient == "dw+db";
+  const auto desc = bias ? Weights::desc(direct, d.x, d.w, d.b, d.y, d.stride, d.dilation, d.padBefore, d.padAfter)
+                         : Weights::desc(direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter);
+  const Weights::primitive_desc pd(desc, engine, forward);
+  Prepared prepared{Weights(pd),
+                    {{DNNL_ARG_DIFF_DST, filled(pd.diff_dst_desc(), engine, stream)},
+                     {DNNL_ARG_SRC, filled(pd.src_desc(), engine, stream)},
+                     {DNNL_ARG_DIFF_WEIGHTS, memory(pd.diff_weights_desc(), engine)}},
+                    pd.impl_info_str()};
+  if (bias) prepared.arguments.emplace(DNNL_ARG_DIFF_BIAS, memory(pd.diff_bias_desc(), engine));
+  return prepared;
+}
+
+/// Nanoseconds of each run, ascending: at least 5 runs and `milliseconds` in all, after two to warm up.
+std::vector<double> sample(const Prepared& prepared, dnnl::stream& stream, double milliseconds) {
+  std::vector<double> samples;
+  double total = 0;
+  for (int run = -2; run < 5 || (total < milliseconds * 1e6 && run < 500); ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    prepared.primitive.execute(stream, prepared.arguments);
+    stream.wait();
+    const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+    if (run < 0) continue;
+    samples.push_back(ns);
+    total += ns;
+  }
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+nlohmann::json measure(const PeerProblem& p, const std::string& gradient, const std::string& layout,
+                       double milliseconds, const dnnl::engine& engine, dnnl::stream& stream) {
+  const auto* version = dnnl::version();
+  nlohmann::json line{{"schema", "cubejit-peer/1"}, {"name", p.name}, {"gradient", gradient}, {"layout", layout}};
+  line["peer"] = "onednn " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+                 std::to_string(version->patch);
+  try {
+    const Prepared prepared = prepare(p, gradient, layout, engine, stream);
+    const auto samples = sample(prepared, stream, milliseconds);
+    const double flops = flopsOf(p), median = samples[samples.size() / 2];
+    line.update({{"implementation", prepared.implementation},
+                 {"ns_median", median},
+                 {"ns_min", samples.front()},
+                 {"samples", samples.size()},
+                 {"flops", flops},
+                 {"gflops", flops / median}});
+  } catch (const dnnl::error& error) {
+    line["error"] = error.what();
+  }
+  return line;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--gradients") settings.gradients = split(argv[i + 1]);
+    if (option == "--layouts") settings.layouts = split(argv[i + 1]);
+    if (option == "--milliseconds") settings.milliseconds = std::stod(argv[i + 1]);
+  }
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  dnnl::stream stream(engine);
+  for (std::string text; std::getline(std::cin, text);) {
+    const PeerProblem problem = cubejit::bench::parsePeerProblem(text);
+    for (const auto& gradient : settings.gradients) {
+      for (const auto& layout : settings.layouts) {
+        std::cout << measure(problem, gradient, layout, settings.milliseconds, engine, stream) << std::endl;
+      }
+    }
+  }
+}
