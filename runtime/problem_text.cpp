@@ -55,7 +55,7 @@ class Reader {
 };
 
 void readPadding(Reader& reader, const std::string& text, int rank, Problem& p) {
-  const auto values = text.empty() ? std::optional<std::vector<std::int64_t>>({0}) : reader.list("--padding", text);
+  const auto values = reader.list("--padding", text.empty() ? "0" : text);
   for (int a = 0; a < 3; ++a) p.padBefore[a] = p.padAfter[a] = 0;
   if (!values) return;
   const auto n = static_cast<int>(values->size());
