@@ -36,8 +36,11 @@ void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::v
     if (blocksEach > s.blocks) break;
     plan.cores.groups = divUp(s.blocks, blocksEach);
     const double channels = static_cast<double>(blocksEach * m.isa.lanes());
-    const double rowBytes = 4.0 * channels * (static_cast<double>(line ? 1 : s.operand.extent.w) + static_cast<double>(line ? 1 : s.result.extent.w));
-    for (const std::int64_t depths : {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
+    const double rowBytes =
+        4.0 * channels *
+        (static_cast<double>(line ? 1 : s.operand.extent.w) + static_cast<double>(line ? 1 : s.result.extent.w));
+    for (const std::int64_t depths :
+         {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
       const std::int64_t reach = depths + (s.view.kernel.d - 1) * s.view.dilation.d;
       const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
@@ -66,7 +69,8 @@ std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m) {
     const std::int64_t most = std::max<std::int64_t>(1, free - plan.baseTapsW);
     std::int64_t last = 0;
     for (const std::int64_t target : {most, most * 3 / 4, most / 2}) {
-      const std::int64_t run = std::min(roundUp(equalPiece(width, std::max<std::int64_t>(1, target)), step), std::max<std::int64_t>(1, free));
+      const std::int64_t run = std::min(roundUp(equalPiece(width, std::max<std::int64_t>(1, target)), step),
+                                        std::max<std::int64_t>(1, free));
       if (run == last) continue;
       last = run;
       plan.baseW = run;
@@ -81,19 +85,24 @@ void setChunk(const CellsShape& s, TilingPlan& plan, double budgetBytes) {
   const ConvView& v = s.view;
   const Dhw& e = v.small.extent;
   const double channels = static_cast<double>(divUp(s.blocks, plan.cores.groups) * s.perBlock);
-  const double pixelBytes = 4.0 * channels * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
+  const double pixelBytes = 4.0 * channels *
+                            (static_cast<double>(v.small.channels) +
+                             static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / std::max(1.0, pixelBytes)));
   plan.baseBatch = plan.panelD = plan.panelH = 1;
   if (v.line) {
     plan.panelH = std::max<std::int64_t>(1, equalPiece(e.w, pixels));
-    if (plan.panelH >= e.w) plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
+    if (plan.panelH >= e.w)
+      plan.baseBatch =
+          std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
     return;
   }
   plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
   if (plan.panelH < e.h) return;
   plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
   if (plan.panelD < e.d) return;
-  plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
+  plan.baseBatch =
+      std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
 void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
@@ -103,7 +112,8 @@ void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std:
     for (const double share : {0.15, 0.5, 8.0}) {
       if (share > 1.0 && (plan.panelA || plan.panelB)) continue;
       setChunk(s, plan, share * static_cast<double>(m.buffers.l1Bytes));
-      for (const std::int64_t splits : {std::int64_t{1}, std::min<std::int64_t>(images, m.cores), std::int64_t{2L * m.cores}}) {
+      for (const std::int64_t splits :
+           {std::int64_t{1}, std::min<std::int64_t>(images, m.cores), std::int64_t{2L * m.cores}}) {
         if (parts >= 2L * m.cores && splits > 1) continue;
         plan.cores.reduction = splits;
         out.push_back(plan);

@@ -19,7 +19,8 @@ double validPairs(const ConvView& v) {
   double pairs = 1;
   for (int a = 0; a < 3; ++a) {
     double along = 0;
-    for (const AxisPhase& phase : axisPhases(AxisRelation{true, v.big.extent[a], v.small.extent[a], v.kernel[a], v.stride[a], v.dilation[a], v.pad[a]})) {
+    for (const AxisPhase& phase : axisPhases(AxisRelation{true, v.big.extent[a], v.small.extent[a], v.kernel[a],
+                                                          v.stride[a], v.dilation[a], v.pad[a]})) {
       for (const BlockTap& tap : phase.taps) along += static_cast<double>(tap.hi - tap.lo);
     }
     pairs *= along;
@@ -28,37 +29,53 @@ double validPairs(const ConvView& v) {
 }
 
 // Positions of the other tensor that `run` pixels and `taps` taps reach; stride of the run in those positions.
-double reached(double run, double taps, double step, double dilation) { return std::min(run * taps, (run - 1) * step + (taps - 1) * dilation + 1); }
+double reached(double run, double taps, double step, double dilation) {
+  return std::min(run * taps, (run - 1) * step + (taps - 1) * dilation + 1);
+}
 
 void finish(PlanCost& cost, const Machine& m, double tasks) {
-  const double busy = std::max(cost.computeCycles, cost.memoryCycles) + 0.2 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / m.cores * (tasks >= 8.0 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) + tasks * 60.0 / m.cores;
-  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : cost.moveCycles > cost.computeCycles ? "move" : "compute";
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      0.2 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  cost.totalCycles = busy / m.cores * (tasks >= 8.0 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) +
+                     tasks * 60.0 / m.cores;
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+               : cost.moveCycles > cost.computeCycles ? "move"
+                                                      : "compute";
 }
 
 PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m) {
   const ConvView& v = s.view;
   const double perCycle = m.isa.lanes() == 16 ? 1.0 : 2.0;  // 256-bit vectors issue twice as often
-  const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks), channels = static_cast<double>(s.cellChannels);
+  const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
+               channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
   const double run = static_cast<double>(plan.baseW), taps = static_cast<double>(std::min(plan.baseTapsW, v.kernel.w));
   const double stride = static_cast<double>(v.stride.w), dilation = static_cast<double>(v.dilation.w);
   // Per visit of a chunk of taps by a run of results.
   const double pairs = v.bigIsX ? std::max(1.0, run * taps / stride) : run * taps;
-  const double positions = v.bigIsX ? std::min(pairs, (run + (taps - 1) * dilation) / stride) : reached(run, taps, stride, dilation);
+  const double positions =
+      v.bigIsX ? std::min(pairs, (run + (taps - 1) * dilation) / stride) : reached(run, taps, stride, dilation);
   const double visits = fmas / pairs;
   const double loads = visits * (positions + taps);
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
-  // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
-  const double storeCycles = plan.baseW > 16 ? 1.9 : 1.2;
   PlanCost cost;
-  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * positions : 0), loads) / perCycle + results * storeCycles / perCycle;
-  const double rows = static_cast<double>(s.result.extent.d * s.result.extent.h) * images, runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
+  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * positions : 0), loads) / perCycle +
+                       results * 1.2 / perCycle;
+  const double rows = static_cast<double>(s.result.extent.d * s.result.extent.h) * images,
+               runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
   const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.panelA;
-  const double calls = columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images * blocks
-                               : rows * runs * std::min(blocks, static_cast<double>(plan.cores.groups > 1 ? s.blocks : tail ? 2 : 1));
-  cost.callCycles = calls * kCallCycles + rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h));
+  const double calls =
+      columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images *
+                    blocks
+              : rows * runs *
+                    std::min(blocks, static_cast<double>(plan.cores.groups > 1 ? s.blocks
+                                                         : tail                ? 2
+                                                                               : 1));
+  cost.callCycles = calls * kCallCycles +
+                    rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h));
+  // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
+  if (run > 16) cost.callCycles += results * 2.0 / perCycle;
   const double operandBytes = static_cast<double>(s.operand.bytes), resultBytes = static_cast<double>(s.result.bytes);
   const double tensors = operandBytes + resultBytes;
   const double rate = bytesPerCycle(m, tensors / m.cores, true);
@@ -68,13 +85,20 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * kTransposeCyclesPerVector;
   if (plan.panelA) {
     const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
-    const double again = v.line ? 1.0 : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) / (static_cast<double>(plan.panelH) / step + 1.0);
-    const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
-    cost.moveCycles += (operandBytes * again * againD * kTransposeCyclesPerVector + resultBytes * (kTransposeCyclesPerVector + 2.0)) / 64.0;
+    const double again = v.line ? 1.0
+                                : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
+                                            (static_cast<double>(plan.panelH) / step + 1.0);
+    const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) /
+                                    (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
+    cost.moveCycles +=
+        (operandBytes * again * againD * kTransposeCyclesPerVector + resultBytes * (kTransposeCyclesPerVector + 2.0)) /
+        64.0;
   }
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.cores.groups, s.blocks)));
   tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.panelD));
-  if (!columns) tasks *= std::ceil(static_cast<double>(v.line ? s.result.extent.w : s.result.extent.h) / static_cast<double>(plan.panelH));
+  if (!columns)
+    tasks *= std::ceil(static_cast<double>(v.line ? s.result.extent.w : s.result.extent.h) /
+                       static_cast<double>(plan.panelH));
   finish(cost, m, tasks);
   return cost;
 }
@@ -82,44 +106,66 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
 PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& m) {
   const ConvView& v = s.view;
   const double perCycle = m.isa.lanes() == 16 ? 1.0 : 2.0;
-  const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks), channels = static_cast<double>(s.cellChannels);
+  const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
+               channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
-  const double run = static_cast<double>(plan.unroll), tapsW = static_cast<double>(plan.baseTapsW), tapsH = static_cast<double>(plan.baseTapsH);
+  const double run = static_cast<double>(plan.unroll), tapsW = static_cast<double>(plan.baseTapsW),
+               tapsH = static_cast<double>(plan.baseTapsH);
   const double held = static_cast<double>(std::min(plan.baseRows, s.cellChannels));
-  const double positions = reached(run, tapsW, static_cast<double>(v.stride.w), static_cast<double>(v.dilation.w)) * tapsH;
+  const double positions =
+      reached(run, tapsW, static_cast<double>(v.stride.w), static_cast<double>(v.dilation.w)) * tapsH;
   const double pairs = run * tapsW * tapsH * held;
   const double visits = fmas / std::max(1.0, pairs);
   const double cellLoads = (s.bigIsCell ? positions : run) * held;
   double laneLoads = s.bigIsCell ? run : positions;
   const double room = static_cast<double>(usableRegisters(m, true)) - tapsW * tapsH * held - (s.permuted ? 4 : 2);
-  if (laneLoads > room) laneLoads = std::max(0.0, room) + (laneLoads - std::max(0.0, room)) * pairs / std::max(1.0, laneLoads);  // read where used
+  if (laneLoads > room)
+    laneLoads =
+        std::max(0.0, room) + (laneLoads - std::max(0.0, room)) * pairs / std::max(1.0, laneLoads);  // read where used
   PlanCost cost;
   const double accumulators = tapsW * tapsH * held;
   const double latency = accumulators < 4 * perCycle ? 4.0 * perCycle / accumulators : 1.0;
-  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * cellLoads : 0) * latency, visits * (cellLoads + laneLoads)) / perCycle;
+  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * cellLoads : 0) * latency,
+                                visits * (cellLoads + laneLoads)) /
+                       perCycle;
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH * plan.panelD * plan.baseBatch);
-  const double chunks = images * std::ceil(static_cast<double>(v.small.extent.volume()) / (v.line ? static_cast<double>(plan.panelH * plan.baseBatch) : chunkRows * static_cast<double>(v.small.extent.w)));
-  const double tiles = static_cast<double>(v.kernel.d) * std::ceil(static_cast<double>(v.kernel.h) / tapsH) * std::ceil(static_cast<double>(v.kernel.w) / tapsW) * std::ceil(channels / held);
-  cost.callCycles = std::max(1.0, chunks) * tiles * blocks * (kCallCycles * 0.7 + 3.0 * accumulators + kSegmentCycles * 3.0);
+  const double chunks = images * std::ceil(static_cast<double>(v.small.extent.volume()) /
+                                           (v.line ? static_cast<double>(plan.panelH * plan.baseBatch)
+                                                   : chunkRows * static_cast<double>(v.small.extent.w)));
+  const double tiles = static_cast<double>(v.kernel.d) * std::ceil(static_cast<double>(v.kernel.h) / tapsH) *
+                       std::ceil(static_cast<double>(v.kernel.w) / tapsW) * std::ceil(channels / held);
+  cost.callCycles =
+      std::max(1.0, chunks) * tiles * blocks * (kCallCycles * 0.7 + 3.0 * accumulators + kSegmentCycles * 3.0);
   const double rowPairs = static_cast<double>(v.small.extent.w) * pairs / run;
-  if (rowPairs > 320.0) cost.callCycles += images * static_cast<double>(v.small.extent.d * v.small.extent.h) * tiles * blocks * kSegmentCycles * 3.0;
+  if (rowPairs > 320.0)
+    cost.callCycles +=
+        images * static_cast<double>(v.small.extent.d * v.small.extent.h) * tiles * blocks * kSegmentCycles * 3.0;
   const double bytes = static_cast<double>(v.big.bytes + v.small.bytes);
-  const double chunkBytes = bytes / std::max(1.0, chunks) / static_cast<double>(std::max<std::int64_t>(1, plan.cores.groups));
+  const double chunkBytes =
+      bytes / std::max(1.0, chunks) / static_cast<double>(std::max<std::int64_t>(1, plan.cores.groups));
   const double outerRate = bytesPerCycle(m, bytes / m.cores, true);
   // A chunk is read once from where the tensors live, then again for every tile from where the chunk lives. Each block of channels
   // walks one line out of every pixel: once the pixels it walks over outgrow L2, prefetchers and address translation fall behind.
   // Dealing channels out makes every task walk over all pixels, so it walks over the whole tensors.
   const bool dealt = plan.cores.groups > 1 && !plan.panelA;
   const double walked = dealt ? bytes / m.cores : bytes / std::max(1.0, chunks);
-  const double strided = s.blocks > 1 && !plan.panelA && walked > 0.75 * static_cast<double>(m.buffers.l1Bytes) ? 2.2 : 1.0;
+  const double strided =
+      s.blocks > 1 && !plan.panelA && walked > 0.75 * static_cast<double>(m.buffers.l1Bytes) ? 2.2 : 1.0;
   cost.memoryCycles = bytes / outerRate * strided + bytes * (tiles - 1) / bytesPerCycle(m, chunkBytes, false);
-  cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (kTransposeCyclesPerVector + static_cast<double>(plan.cores.reduction - 1) * 3.0);
+  cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels *
+                    (kTransposeCyclesPerVector + static_cast<double>(plan.cores.reduction - 1) * 3.0);
   if (plan.panelA) {
-    const double again = v.line ? 1.0 : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH * v.stride.h);
-    const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
-    cost.moveCycles += (static_cast<double>(v.big.bytes) * again * againD + static_cast<double>(v.small.bytes)) / 64.0 * kTransposeCyclesPerVector;
+    const double again = v.line ? 1.0
+                                : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
+                                            static_cast<double>(plan.panelH * v.stride.h);
+    const double againD =
+        1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
+    cost.moveCycles += (static_cast<double>(v.big.bytes) * again * againD + static_cast<double>(v.small.bytes)) / 64.0 *
+                       kTransposeCyclesPerVector;
   }
-  finish(cost, m, static_cast<double>(std::min(plan.cores.groups, s.blocks)) * std::min(static_cast<double>(plan.cores.reduction), std::max(1.0, chunks)));
+  finish(cost, m,
+         static_cast<double>(std::min(plan.cores.groups, s.blocks)) *
+             std::min(static_cast<double>(plan.cores.reduction), std::max(1.0, chunks)));
   return cost;
 }
 

@@ -13,11 +13,12 @@ namespace cubejit {
 
 struct CellsShape {
   ConvView view;
-  std::int64_t laneChannels = 1, cellChannels = 1;  ///< per group: of the tensor that gives the lanes, of the permuted one
-  std::int64_t perBlock = 0, blocks = 0;            ///< groups in a vector; vectors
+  std::int64_t laneChannels = 1,
+               cellChannels = 1;          ///< per group: of the tensor that gives the lanes, of the permuted one
+  std::int64_t perBlock = 0, blocks = 0;  ///< groups in a vector; vectors
   bool permuted = false;
-  bool bigIsCell = false;                           ///< dw: the big tensor is the permuted one
-  TensorView result, operand;                       ///< dx only
+  bool bigIsCell = false;      ///< dw: the big tensor is the permuted one
+  TensorView result, operand;  ///< dx only
 };
 
 inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t lanes) {
@@ -27,7 +28,8 @@ inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t l
   s.result = v.bigIsX ? v.big : v.small;
   s.operand = v.bigIsX ? v.small : v.big;
   if (gradient == Gradient::kDw) {
-    const bool lanesAreBig = v.small.channels > lanes || (v.big.channels <= lanes && v.big.channels != 1 && v.big.channels >= v.small.channels);
+    const bool lanesAreBig = v.small.channels > lanes ||
+                             (v.big.channels <= lanes && v.big.channels != 1 && v.big.channels >= v.small.channels);
     s.bigIsCell = !lanesAreBig;
     s.laneChannels = lanesAreBig ? v.big.channels : v.small.channels;
     s.cellChannels = lanesAreBig ? v.small.channels : v.big.channels;
@@ -35,7 +37,8 @@ inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t l
     s.laneChannels = s.result.channels;
     s.cellChannels = s.operand.channels;
   }
-  s.perBlock = std::min(lanes / std::max<std::int64_t>(1, s.laneChannels), 2 * lanes / std::max<std::int64_t>(1, s.cellChannels));
+  s.perBlock = std::min(lanes / std::max<std::int64_t>(1, s.laneChannels),
+                        2 * lanes / std::max<std::int64_t>(1, s.cellChannels));
   s.blocks = s.perBlock > 0 ? divUp(v.groups, s.perBlock) : 0;
   s.permuted = s.laneChannels != 1 || s.cellChannels != 1;
   return s;

@@ -42,9 +42,11 @@ CellAxis makeCellAxis(const AxisRelation& rel, std::int64_t length) {
     CellBlockClass cls;
     cls.length = std::min(length, rel.results - start);
     for (std::int64_t u = 0; u < cls.length; ++u) {
-      forEachTap(rel, start + u, [&](std::int64_t k, std::int64_t operand) { cls.pairs.push_back({u, k, operand - block.anchor}); });
+      forEachTap(rel, start + u,
+                 [&](std::int64_t k, std::int64_t operand) { cls.pairs.push_back({u, k, operand - block.anchor}); });
     }
-    std::sort(cls.pairs.begin(), cls.pairs.end(), [](const CellPair& x, const CellPair& y) { return x.k != y.k ? x.k < y.k : x.u < y.u; });
+    std::sort(cls.pairs.begin(), cls.pairs.end(),
+              [](const CellPair& x, const CellPair& y) { return x.k != y.k ? x.k < y.k : x.u < y.u; });
     const auto [at, fresh] = known.emplace(std::move(cls), static_cast<int>(axis.classes.size()));
     if (fresh) axis.classes.push_back(at->first);
     block.cls = at->second;

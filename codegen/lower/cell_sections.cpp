@@ -11,7 +11,8 @@ namespace cubejit {
 namespace {
 
 // Channel j of every operand position is loaded once and used by all pairs that read it.
-Step stepOf(const std::vector<CellPair>& pairs, const CellLanes& lanes, std::int64_t cells, std::int64_t j, std::int64_t operandPitch, Contract& contract) {
+Step stepOf(const std::vector<CellPair>& pairs, const CellLanes& lanes, std::int64_t cells, std::int64_t j,
+            std::int64_t operandPitch, Contract& contract) {
   Step step;
   std::vector<std::int64_t> taps, offsets;
   for (const CellPair& pair : pairs) {
@@ -22,7 +23,8 @@ Step stepOf(const std::vector<CellPair>& pairs, const CellLanes& lanes, std::int
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
-  for (std::int64_t k : taps) step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * lanes.tapBytes() + j * lanes.lanes * 4), {}});
+  for (std::int64_t k : taps)
+    step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * lanes.tapBytes() + j * lanes.lanes * 4), {}});
   for (std::int64_t offset : offsets) {
     AOperand operand = cellOperand(lanes, cells, j, offset * operandPitch, contract);
     for (const CellPair& pair : pairs) {
@@ -61,16 +63,19 @@ CellKernel makeCellKernel(const CellBlockClass& block, std::int64_t taps) {
   return kernel;
 }
 
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t operandPitch, std::int64_t resultPitch) {
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t operandPitch,
+                      std::int64_t resultPitch) {
   Contract contract;
   contract.lanes = lanes.lanes;
-  contract.label = "dx_cells" + std::to_string(cells) + "_" + std::to_string(kernel.length) + "s" + std::to_string(kernel.sections.size());
+  contract.label = "dx_cells" + std::to_string(cells) + "_" + std::to_string(kernel.length) + "s" +
+                   std::to_string(kernel.sections.size());
   for (std::int64_t u = 0; u < kernel.length; ++u) {
     contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(u * resultPitch), lanes.usedLanes(cells)});
   }
   for (const std::vector<CellPair>& pairs : kernel.sections) {
     Section section;
-    for (std::int64_t j = 0; j < lanes.cellChannels; ++j) section.steps.push_back(stepOf(pairs, lanes, cells, j, operandPitch, contract));
+    for (std::int64_t j = 0; j < lanes.cellChannels; ++j)
+      section.steps.push_back(stepOf(pairs, lanes, cells, j, operandPitch, contract));
     contract.sections.push_back(std::move(section));
   }
   return contract;

@@ -29,6 +29,7 @@ struct CellKernel {
 CellKernel makeCellKernel(const CellBlockClass& block, std::int64_t taps);
 
 /// The contract for blocks of `cells` cells. Pitches in bytes between neighbouring positions along W.
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t operandPitch, std::int64_t resultPitch);
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t operandPitch,
+                      std::int64_t resultPitch);
 
 }  // namespace cubejit

@@ -25,7 +25,8 @@ bool cellsTouch(const CellLanes& s, const CellWeights& w) {
   return s.laneChannels == 1 || s.laneChannels * w.lanePitch == w.groupPitch;
 }
 
-void addWeightMoves(ProgramBuilder& b, const CellLanes& s, const CellWeights& w, int weightBuffer, int packedBuffer, bool pack) {
+void addWeightMoves(ProgramBuilder& b, const CellLanes& s, const CellWeights& w, int weightBuffer, int packedBuffer,
+                    bool pack) {
   b.beginPhase(pack ? "pack_weights" : "unpack");
   const int weights = b.addStream(pack ? "w" : "dw", weightBuffer), packed = b.addStream("packed", packedBuffer);
   const bool touch = cellsTouch(s, w);
@@ -50,7 +51,15 @@ void addWeightMoves(ProgramBuilder& b, const CellLanes& s, const CellWeights& w,
         const bool last = touch || i + 1 == cells;
         Move move{MoveKind::kTranspose, s.lanes, w.taps, width, s.tapBytes(), lanePitch, 0, false, "unpack_cells"};
         if (pack) {
-          move = Move{MoveKind::kTranspose, s.lanes, width, w.taps, lanePitch, s.tapBytes(), last ? s.lanes - cells * s.laneChannels : 0, false, "pack_cells"};
+          move = Move{MoveKind::kTranspose,
+                      s.lanes,
+                      width,
+                      w.taps,
+                      lanePitch,
+                      s.tapBytes(),
+                      last ? s.lanes - cells * s.laneChannels : 0,
+                      false,
+                      "pack_cells"};
         }
         variant.kernel = b.addKernel(std::move(move));
       }
@@ -95,11 +104,13 @@ AOperand cellOperand(const CellLanes& s, std::int64_t cells, std::int64_t j, std
   return operand;
 }
 
-void addCellPack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int weightBuffer, int packedBuffer) {
+void addCellPack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int weightBuffer,
+                 int packedBuffer) {
   addWeightMoves(b, lanes, weights, weightBuffer, packedBuffer, true);
 }
 
-void addCellUnpack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int packedBuffer, int weightBuffer) {
+void addCellUnpack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int packedBuffer,
+                   int weightBuffer) {
   addWeightMoves(b, lanes, weights, weightBuffer, packedBuffer, false);
 }
 

@@ -12,11 +12,11 @@
 namespace cubejit {
 
 struct CellLanes {
-  int lanes = 16;                ///< of a vector
+  int lanes = 16;  ///< of a vector
   std::int64_t groups = 1;
-  std::int64_t laneChannels = 1; ///< channels per group of the tensor whose channels are lanes
-  std::int64_t cellChannels = 1; ///< channels per group of the permuted tensor
-  std::int64_t perBlock = 0;     ///< cells in a block; 0 = a cell does not fit
+  std::int64_t laneChannels = 1;  ///< channels per group of the tensor whose channels are lanes
+  std::int64_t cellChannels = 1;  ///< channels per group of the permuted tensor
+  std::int64_t perBlock = 0;      ///< cells in a block; 0 = a cell does not fit
   std::int64_t blocks = 0;
 
   /// Cells in blocks of class 0 (full) or 1 (the last, shorter one); 0 if there is no such block.
@@ -31,7 +31,8 @@ struct CellLanes {
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels);
 
 /// The operand "channel j of every cell, on all of the cell's lanes" at `offset`, without uses; adds its table to the contract.
-AOperand cellOperand(const CellLanes& lanes, std::int64_t cells, std::int64_t j, std::int64_t offset, Contract& contract);
+AOperand cellOperand(const CellLanes& lanes, std::int64_t cells, std::int64_t j, std::int64_t offset,
+                     Contract& contract);
 
 /// Where weight (group, cell channel j, lane channel, tap) lies in O,I/g,taps order: bytes between neighbours; taps are contiguous.
 struct CellWeights {
@@ -39,7 +40,9 @@ struct CellWeights {
 };
 
 /// Adds the phase weights -> [block][tap][cell channel][lanes] (idle lanes zero), and the one that goes back.
-void addCellPack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int weightBuffer, int packedBuffer);
-void addCellUnpack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int packedBuffer, int weightBuffer);
+void addCellPack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int weightBuffer,
+                 int packedBuffer);
+void addCellUnpack(ProgramBuilder& b, const CellLanes& lanes, const CellWeights& weights, int packedBuffer,
+                   int weightBuffer);
 
 }  // namespace cubejit

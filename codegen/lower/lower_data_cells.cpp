@@ -16,21 +16,24 @@ namespace {
 
 // The part of an axis that one task works on.
 struct Slab {
-  std::int64_t result = 0, results = 0;    // first position, count
+  std::int64_t result = 0, results = 0;  // first position, count
   std::int64_t operand = 0, operands = 0;
 };
 
 class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), b_(problemLabel(problem, plan)), g_(makeDataGradient(problem, false)),
+      : plan_(plan),
+        b_(problemLabel(problem, plan)),
+        g_(makeDataGradient(problem, false)),
         lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result.channels, g_.operand.channels)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
-                   "a group of " + std::to_string(lanes_.laneChannels) + " result and " + std::to_string(lanes_.cellChannels) +
-                       " reduced channels does not fit a vector of " + std::to_string(lanes_.lanes) + " lanes; plan it with channel lanes"};
+                   "a group of " + std::to_string(lanes_.laneChannels) + " result and " +
+                       std::to_string(lanes_.cellChannels) + " reduced channels does not fit a vector of " +
+                       std::to_string(lanes_.lanes) + " lanes; plan it with channel lanes"};
     }
     operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
     const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
@@ -45,11 +48,13 @@ class Lowering {
   std::int64_t blockBytes() const { return g_.taps * lanes_.tapBytes(); }
 
   void contractPhase() {
-    for (int i = 0; i < 3; ++i) axis(i) = makeCellAxis(g_.relation[static_cast<std::size_t>(i)], i == 2 ? plan_.baseW : 1);
+    for (int i = 0; i < 3; ++i)
+      axis(i) = makeCellAxis(g_.relation[static_cast<std::size_t>(i)], i == 2 ? plan_.baseW : 1);
     // Whole columns of one block are walked inside the kernel if channels are outside; panels are for slabs of rows.
     const bool paneled = plan_.panelA || plan_.panelC;
     const bool columns = plan_.order == IterateOrder::kChannelsOuter && !paneled;
-    const std::array<std::int64_t, 3> slab{plan_.panelD, g_.view.line ? 1 : plan_.panelH, g_.view.line ? plan_.panelH : 0};
+    const std::array<std::int64_t, 3> slab{plan_.panelD, g_.view.line ? 1 : plan_.panelH,
+                                           g_.view.line ? plan_.panelH : 0};
     for (int i = 0; i < 3; ++i) {
       const auto count = static_cast<std::int64_t>(axis(i).blocks.size());
       const std::int64_t size = i == 2 ? (slab[2] + plan_.baseW - 1) / plan_.baseW : slab[static_cast<std::size_t>(i)];
@@ -68,10 +73,12 @@ class Lowering {
     panel_ = plan_.panelA ? b_.addStream("panel", panelABuffer_) : -1;
     result_ = plan_.panelC ? b_.addStream("panel_out", panelCBuffer_) : -1;
 
-    const int images = b_.addUniformAxis("n", g_.view.batch, {{source_, g_.operand.nStride}, {sink_, g_.result.nStride}});
+    const int images =
+        b_.addUniformAxis("n", g_.view.batch, {{source_, g_.operand.nStride}, {sink_, g_.result.nStride}});
     std::array<int, 3> local{};
     for (int i = 0; i < 3; ++i) local[static_cast<std::size_t>(i)] = addLocalAxis(i);
-    for (int i = 0; i < 3; ++i) slabAxis_[static_cast<std::size_t>(i)] = addSlabAxis(i, local[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < 3; ++i)
+      slabAxis_[static_cast<std::size_t>(i)] = addSlabAxis(i, local[static_cast<std::size_t>(i)]);
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < lanes_.blocks; ++i) {
       b_.addStep(blocks, {{a_, i * operandBlock()}, {w, i * blockBytes()}, {c_, i * resultBlock()}}, lanes_.classOf(i));
@@ -87,12 +94,16 @@ class Lowering {
     phase.parallelAxes = {images, slabAxis_[0], slabAxis_[1], slabAxis_[2]};
     if (columns) phase.parallelAxes.insert(phase.parallelAxes.begin(), blocks);
     if (blockDeal_ >= 0) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blockDeal_);
-    if (columns) body = g_.view.line ? nest({local[0], local[1], local[2]}, std::move(body)) : nest({local[0], local[2], local[1]}, std::move(body));
-    else body = nest({local[0], local[1], local[2], blocks}, std::move(body));
+    if (columns)
+      body = g_.view.line ? nest({local[0], local[1], local[2]}, std::move(body))
+                          : nest({local[0], local[2], local[1]}, std::move(body));
+    else
+      body = nest({local[0], local[1], local[2], blocks}, std::move(body));
     if (plan_.panelA) addPanelMove(true);
     for (Node& node : body) b_.phase().body.push_back(std::move(node));
     if (plan_.panelC) addPanelMove(false);
-    const double macs = static_cast<double>(g_.view.batch) * static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
+    const double macs = static_cast<double>(g_.view.batch) *
+                        static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
                         static_cast<double>(lanes_.blocks * lanes_.cellChannels);
     b_.phase().workCycles = macs * 1.3 + 50.0 * static_cast<double>(taskCount(b_.phase()));
   }
@@ -107,10 +118,12 @@ class Lowering {
     const CellAxis& a = axis(i);
     const auto count = static_cast<std::int64_t>(a.blocks.size());
     for (std::int64_t p = 0; p < std::min(parts, count); ++p) {
-      const auto begin = static_cast<std::size_t>(count * p / parts), end = static_cast<std::size_t>(count * (p + 1) / parts);
+      const auto begin = static_cast<std::size_t>(count * p / parts),
+                 end = static_cast<std::size_t>(count * (p + 1) / parts);
       Slab slab;
       slab.result = a.blocks[begin].start;
-      slab.results = a.blocks[end - 1].start + a.classes[static_cast<std::size_t>(a.blocks[end - 1].cls)].length - slab.result;
+      slab.results =
+          a.blocks[end - 1].start + a.classes[static_cast<std::size_t>(a.blocks[end - 1].cls)].length - slab.result;
       const OperandRange range = operandRange(a, static_cast<int>(begin), static_cast<int>(end));
       // Rows of W are whole in panels unless W itself is cut, so that a plane's rows are one matrix.
       const bool whole = i == 2 && parts == 1;
@@ -162,7 +175,8 @@ class Lowering {
     static constexpr const char* kNames[] = {"slab_d", "slab_h", "slab_w"};
     const auto at = static_cast<std::size_t>(i);
     const std::vector<Slab>& slabs = slabs_[at];
-    const int deal = slabs.size() > 1 ? b_.addDeal(kNames[i], local, static_cast<std::int64_t>(slabs.size())) : b_.addAxis(kNames[i]);
+    const int deal = slabs.size() > 1 ? b_.addDeal(kNames[i], local, static_cast<std::int64_t>(slabs.size()))
+                                      : b_.addAxis(kNames[i]);
     Phase& phase = b_.phase();
     if (slabs.size() == 1) b_.addStep(deal, Deltas{});
     for (std::size_t p = 0; p < slabs.size(); ++p) {
@@ -184,7 +198,8 @@ class Lowering {
   int addBlockDeal(int blocks) {
     const int deal = b_.addDeal("channel_part", blocks, blockParts_);
     for (std::int64_t p = 0; p < blockParts_; ++p) {
-      std::vector<std::int64_t>& delta = b_.phase().axes[static_cast<std::size_t>(deal)].steps[static_cast<std::size_t>(p)].delta;
+      std::vector<std::int64_t>& delta =
+          b_.phase().axes[static_cast<std::size_t>(deal)].steps[static_cast<std::size_t>(p)].delta;
       const std::int64_t cells = partBegin(p) * lanes_.perBlock;
       if (plan_.panelA) {
         delta[static_cast<std::size_t>(a_)] = -partBegin(p) * operandBlock();
@@ -242,8 +257,14 @@ class Lowering {
     std::int64_t Slab::* const field = in ? &Slab::operands : &Slab::results;
     const std::int64_t planes = most(0, field);
     const int plane = b_.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch[0]}}, static_cast<int>(i));
-    Call call{in ? "load_panel" : "store_panel", in ? tensor : panel, -1, in ? panel : tensor, {slabAxis_[0], slabAxis_[1], slabAxis_[2], plane}, {}};
+    for (std::int64_t i = 0; i < planes; ++i)
+      b_.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch[0]}}, static_cast<int>(i));
+    Call call{in ? "load_panel" : "store_panel",
+              in ? tensor : panel,
+              -1,
+              in ? panel : tensor,
+              {slabAxis_[0], slabAxis_[1], slabAxis_[2], plane},
+              {}};
     if (blockDeal_ >= 0) call.classAxes.push_back(blockDeal_);
     for (const Slab& d : slabs_[0]) {
       for (const Slab& h : slabs_[1]) {
@@ -251,9 +272,11 @@ class Lowering {
           for (std::int64_t i = 0; i < planes; ++i) {
             for (std::int64_t p = 0; p < blockParts_; ++p) {
               const std::int64_t pixels = h.*field * w.*field;
-              const std::int64_t cells = std::min(partBegin(p + 1) * lanes_.perBlock, lanes_.groups) - partBegin(p) * lanes_.perBlock;
+              const std::int64_t cells =
+                  std::min(partBegin(p + 1) * lanes_.perBlock, lanes_.groups) - partBegin(p) * lanes_.perBlock;
               Variant variant;
-              if (i < d.*field && pixels > 0) variant.kernel = b_.addKernel(panelMove(in, t, pitch[2], pixels, cells * t.channels));
+              if (i < d.*field && pixels > 0)
+                variant.kernel = b_.addKernel(panelMove(in, t, pitch[2], pixels, cells * t.channels));
               call.variants.push_back(variant);
             }
           }
@@ -265,7 +288,16 @@ class Lowering {
 
   Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
     const int lanes = lanes_.lanes;
-    if (t.channelsLast) return Move{MoveKind::kCopy, lanes, pixels, channels, in ? t.wStride : pitch, in ? pitch : t.wStride, 0, false, in ? "load_panel" : "store_panel"};
+    if (t.channelsLast)
+      return Move{MoveKind::kCopy,
+                  lanes,
+                  pixels,
+                  channels,
+                  in ? t.wStride : pitch,
+                  in ? pitch : t.wStride,
+                  0,
+                  false,
+                  in ? "load_panel" : "store_panel"};
     if (in) return Move{MoveKind::kTranspose, lanes, channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
     return Move{MoveKind::kTranspose, lanes, pixels, channels, pitch, t.cStride, 0, false, "store_panel"};
   }

@@ -29,17 +29,25 @@ bool lanesAreBig(const ConvView& v, int lanes) {
 class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), b_(problemLabel(problem, plan)), v_(makeConvView(problem)), bigIsCell_(!lanesAreBig(v_, machine.isa.lanes())),
-        lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small.channels : v_.big.channels, bigIsCell_ ? v_.big.channels : v_.small.channels)) {}
+      : plan_(plan),
+        b_(problemLabel(problem, plan)),
+        v_(makeConvView(problem)),
+        bigIsCell_(!lanesAreBig(v_, machine.isa.lanes())),
+        lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small.channels : v_.big.channels,
+                             bigIsCell_ ? v_.big.channels : v_.small.channels)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
-                   "a group of " + std::to_string(v_.big.channels) + " and " + std::to_string(v_.small.channels) + " channels does not fit a vector of " +
-                       std::to_string(lanes_.lanes) + " lanes; plan it with channel lanes"};
+                   "a group of " + std::to_string(v_.big.channels) + " and " + std::to_string(v_.small.channels) +
+                       " channels does not fit a vector of " + std::to_string(lanes_.lanes) +
+                       " lanes; plan it with channel lanes"};
     }
     const std::int64_t splits = std::max<std::int64_t>(1, plan_.cores.reduction);
-    chunks_ = makeChunks(v_, v_.line ? ChunkSizes{plan_.baseBatch, 1, 1, plan_.panelH} : ChunkSizes{plan_.baseBatch, plan_.panelD, plan_.panelH, v_.small.extent.w}, splits);
+    chunks_ = makeChunks(v_,
+                         v_.line ? ChunkSizes{plan_.baseBatch, 1, 1, plan_.panelH}
+                                 : ChunkSizes{plan_.baseBatch, plan_.panelD, plan_.panelH, v_.small.extent.w},
+                         splits);
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     bigBuffer_ = v_.bigIsX ? x : dy;
@@ -61,7 +69,10 @@ class Lowering {
     blockParts_ = std::clamp<std::int64_t>(plan_.cores.groups, 1, lanes_.blocks);
     contractPhase();
     if (splits_ > 1) addWeightsCombine(b_, scratch);
-    addCellUnpack(b_, lanes_, CellWeights{v_.small.channels * smallPitch, bigIsCell_ ? tap : smallPitch, bigIsCell_ ? smallPitch : tap, v_.taps()}, scratch_, dw);
+    addCellUnpack(b_, lanes_,
+                  CellWeights{v_.small.channels * smallPitch, bigIsCell_ ? tap : smallPitch,
+                              bigIsCell_ ? smallPitch : tap, v_.taps()},
+                  scratch_, dw);
     return b_.finish();
   }
 
@@ -73,8 +84,9 @@ class Lowering {
     b_.beginPhase("contract");
     makePanels();
     // In a panel rows of W start at column 0; an unstaged big tensor is addressed from -pad.
-    const std::int64_t origin = bigStaged() ? (v_.line ? 0 : -v_.pad.w * big_.w)
-                                            : -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
+    const std::int64_t origin =
+        bigStaged() ? (v_.line ? 0 : -v_.pad.w * big_.w)
+                    : -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
     bigStream_ = b_.addStream("big", bigStaged() ? bigPanel_ : bigBuffer_, origin);
     smallStream_ = b_.addStream("small", smallStaged() ? smallPanel_ : smallBuffer_);
     const int c = b_.addStream("acc", scratch_);
@@ -89,24 +101,32 @@ class Lowering {
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < lanes_.blocks; ++i) {
       const std::int64_t cells = i * lanes_.perBlock * 4;
-      b_.addStep(blocks, {{bigStream_, cells * v_.big.channels}, {smallStream_, cells * v_.small.channels}, {c, i * v_.taps() * lanes_.tapBytes()}}, lanes_.classOf(i));
+      b_.addStep(blocks,
+                 {{bigStream_, cells * v_.big.channels},
+                  {smallStream_, cells * v_.small.channels},
+                  {c, i * v_.taps() * lanes_.tapBytes()}},
+                 lanes_.classOf(i));
     }
     const int deal = addBlockDeal(blocks);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
-    for (std::int64_t k = 0; k < v_.kernel.d; ++k) b_.addStep(kd, {{c, k * v_.kernel.h * v_.kernel.w * lanes_.tapBytes()}}, static_cast<int>(k));
-    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.baseTapsH), tapsW = cut(v_.kernel.w, plan_.baseTapsW), channels = cut(lanes_.cellChannels, plan_.baseRows);
+    for (std::int64_t k = 0; k < v_.kernel.d; ++k)
+      b_.addStep(kd, {{c, k * v_.kernel.h * v_.kernel.w * lanes_.tapBytes()}}, static_cast<int>(k));
+    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.baseTapsH), tapsW = cut(v_.kernel.w, plan_.baseTapsW),
+                             channels = cut(lanes_.cellChannels, plan_.baseRows);
     std::vector<TapBlock> taps;
     const int tapAxis = b_.addAxis("taps", static_cast<int>(tapsH.size() * tapsW.size() * channels.size()));
     for (const Range& h : tapsH) {
       for (const Range& w : tapsW) {
         for (const Range& j : channels) {
-          b_.addStep(tapAxis, {{c, (h.lo * v_.kernel.w + w.lo) * lanes_.tapBytes() + j.lo * lanes_.lanes * 4}}, static_cast<int>(taps.size()));
+          b_.addStep(tapAxis, {{c, (h.lo * v_.kernel.w + w.lo) * lanes_.tapBytes() + j.lo * lanes_.lanes * 4}},
+                     static_cast<int>(taps.size()));
           taps.push_back(TapBlock{h, w, j});
         }
       }
     }
 
-    Call call{"contract", bigIsCell_ ? bigStream_ : smallStream_, bigIsCell_ ? smallStream_ : bigStream_, c, {chunkAxis, tapAxis, kd, blocks}, {}};
+    Call call{"contract", bigIsCell_ ? bigStream_ : smallStream_, bigIsCell_ ? smallStream_ : bigStream_,
+              c,          {chunkAxis, tapAxis, kd, blocks},       {}};
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (const TapBlock& block : taps) addVariants(call, chunkOf(cls), block);
     }
@@ -117,11 +137,15 @@ class Lowering {
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(body)));
     phase.parallelAxes = {splitAxis, deal};
-    phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.small.extent.volume() * v_.taps()) * static_cast<double>(lanes_.blocks * lanes_.cellChannels) * 1.3;
+    phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.small.extent.volume() * v_.taps()) *
+                       static_cast<double>(lanes_.blocks * lanes_.cellChannels) * 1.3;
   }
 
   std::int64_t& deltaOf(int axis, std::int64_t step, int stream) {
-    return b_.phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta[static_cast<std::size_t>(stream)];
+    return b_.phase()
+        .axes[static_cast<std::size_t>(axis)]
+        .steps[static_cast<std::size_t>(step)]
+        .delta[static_cast<std::size_t>(stream)];
   }
 
   int addChunkAxis() {
@@ -143,14 +167,17 @@ class Lowering {
     return axis;
   }
 
-  BigRange rangeOn(int i, const Range& own) const { return bigRange(own, v_.kernel[i], v_.stride[i], v_.dilation[i], v_.pad[i], v_.big.extent[i]); }
+  BigRange rangeOn(int i, const Range& own) const {
+    return bigRange(own, v_.kernel[i], v_.stride[i], v_.dilation[i], v_.pad[i], v_.big.extent[i]);
+  }
 
   std::int64_t partBegin(std::int64_t part) const { return lanes_.blocks * part / blockParts_; }
 
   // A part's panels hold only its own channels.
   int addBlockDeal(int blocks) {
     const int deal = b_.addDeal("channel_part", blocks, blockParts_);
-    if (blockParts_ == 1) b_.phase().axes[static_cast<std::size_t>(blocks)].windowAxis = -1;  // nothing dealt: the kernel may loop
+    if (blockParts_ == 1)
+      b_.phase().axes[static_cast<std::size_t>(blocks)].windowAxis = -1;  // nothing dealt: the kernel may loop
     for (std::int64_t p = 0; p < blockParts_; ++p) {
       const std::int64_t cells = partBegin(p) * lanes_.perBlock;
       for (const bool big : {true, false}) {
@@ -169,7 +196,9 @@ class Lowering {
     return blocks;
   }
 
-  const PixelChunk& chunkOf(int cls) const { return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])]; }
+  const PixelChunk& chunkOf(int cls) const {
+    return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
+  }
 
   // For every tap along D, both channel block classes.
   void addVariants(Call& call, const PixelChunk& chunk, const TapBlock& taps) {
@@ -177,7 +206,8 @@ class Lowering {
     std::array<int, 2> kernels{-1, -1};
     for (int tail = 0; tail < 2; ++tail) {
       if (lanes_.cellsOf(tail) == 0) continue;
-      kernels[static_cast<std::size_t>(tail)] = b_.addKernel(weightCellContract(v_, pixels.sections, taps, lanes_, lanes_.cellsOf(tail), bigIsCell_, big_, small_));
+      kernels[static_cast<std::size_t>(tail)] = b_.addKernel(
+          weightCellContract(v_, pixels.sections, taps, lanes_, lanes_.cellsOf(tail), bigIsCell_, big_, small_));
     }
     for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
       SegmentList list(pixels.sections.size());
@@ -190,14 +220,16 @@ class Lowering {
       const bool idle = pixels.runs.empty() || depths.length() == 0;
       const int index = b_.addList(std::move(list));
       for (int kernel : kernels) {
-        call.variants.push_back(kernel < 0 || (idle && !chunk.first) ? Variant{} : Variant{kernel, index, !chunk.first});
+        call.variants.push_back(kernel < 0 || (idle && !chunk.first) ? Variant{}
+                                                                     : Variant{kernel, index, !chunk.first});
       }
     }
   }
 
   Segment segmentOf(std::int64_t n, std::int64_t d, std::int64_t kd, const PixelRun& run, const TapBlock& taps) const {
     const std::int64_t small = n * small_.n + d * small_.d + run.row * small_.h + run.column * small_.w;
-    const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d + (run.row * v_.stride.h + taps.h.lo * v_.dilation.h) * big_.h +
+    const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d +
+                             (run.row * v_.stride.h + taps.h.lo * v_.dilation.h) * big_.h +
                              (run.column * v_.stride.w + taps.w.lo * v_.dilation.w) * big_.w;
     return bigIsCell_ ? Segment{big, small, run.outer} : Segment{small, big, run.outer};
   }
@@ -213,7 +245,9 @@ class Lowering {
       rows = std::max(rows, c.h.length());
       columns = std::max(columns, c.w.length());
     }
-    const auto span = [&](int axis, std::int64_t length) { return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1; };
+    const auto span = [&](int axis, std::int64_t length) {
+      return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1;
+    };
     const auto pitches = [](std::int64_t pixelBytes, std::int64_t w, std::int64_t h, std::int64_t d) {
       CellPitches p;
       p.w = panelPitch(pixelBytes);
@@ -226,7 +260,8 @@ class Lowering {
     bigPlanes_ = span(0, depths);
     smallPlanes_ = depths;
     if (bigStaged()) {
-      big_ = pitches(partCells * v_.big.channels * 4, v_.line ? span(2, columns) : v_.big.extent.w, v_.line ? 1 : span(1, rows), bigPlanes_);
+      big_ = pitches(partCells * v_.big.channels * 4, v_.line ? span(2, columns) : v_.big.extent.w,
+                     v_.line ? 1 : span(1, rows), bigPlanes_);
       bigPanel_ = b_.addBuffer("panel_big", BufferRole::kPrivate, big_.n * images_);
     }
     if (smallStaged()) {
@@ -242,20 +277,26 @@ class Lowering {
     const int source = big ? bigSource_ : smallSource_, sink = big ? bigSink_ : smallSink_;
     const std::int64_t planes = big ? bigPlanes_ : smallPlanes_;
     const int image = b_.addAxis(big ? "n_big" : "n_small", static_cast<int>(images_));
-    for (std::int64_t i = 0; i < images_; ++i) b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
+    for (std::int64_t i = 0; i < images_; ++i)
+      b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
     const int plane = b_.addAxis(big ? "d_big" : "d_small", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
+    for (std::int64_t i = 0; i < planes; ++i)
+      b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
     Call call{big ? "load_big" : "load_small", source, -1, sink, {chunkAxis, image, plane, deal}, {}};
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       const PixelChunk& c = chunkOf(cls);
-      const auto extent = [&](int i, const Range& own) { return big ? rangeOn(i, own).clipped.length() : own.length(); };
+      const auto extent = [&](int i, const Range& own) {
+        return big ? rangeOn(i, own).clipped.length() : own.length();
+      };
       const std::int64_t pixels = extent(1, c.h) * (v_.line ? extent(2, c.w) : big ? t.extent.w : c.w.length());
       for (std::int64_t i = 0; i < images_; ++i) {
         for (std::int64_t j = 0; j < planes; ++j) {
           for (std::int64_t part = 0; part < blockParts_; ++part) {
-            const std::int64_t cells = std::min(partBegin(part + 1) * lanes_.perBlock, lanes_.groups) - partBegin(part) * lanes_.perBlock;
+            const std::int64_t cells =
+                std::min(partBegin(part + 1) * lanes_.perBlock, lanes_.groups) - partBegin(part) * lanes_.perBlock;
             Variant variant;
-            if (i < c.n.length() && j < extent(0, c.d) && pixels > 0) variant.kernel = b_.addKernel(panelMove(t, p.w, pixels, cells * t.channels));
+            if (i < c.n.length() && j < extent(0, c.d) && pixels > 0)
+              variant.kernel = b_.addKernel(panelMove(t, p.w, pixels, cells * t.channels));
             call.variants.push_back(variant);
           }
         }
@@ -265,7 +306,8 @@ class Lowering {
   }
 
   Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
-    if (t.channelsLast) return Move{MoveKind::kCopy, lanes_.lanes, pixels, channels, t.wStride, pitch, 0, false, "load_panel"};
+    if (t.channelsLast)
+      return Move{MoveKind::kCopy, lanes_.lanes, pixels, channels, t.wStride, pitch, 0, false, "load_panel"};
     return Move{MoveKind::kTranspose, lanes_.lanes, channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
   }
 

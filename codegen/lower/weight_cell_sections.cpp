@@ -27,15 +27,19 @@ std::vector<RowRun> rowRuns(const ConvView& v, const PixelChunk& chunk, const Ra
       run.tapHi = t + 1;
     }
     if (run.tapLo >= run.tapHi) continue;
-    const bool joins = !runs.empty() && runs.back().rows.hi == row && runs.back().tapLo == run.tapLo && runs.back().tapHi == run.tapHi;
-    if (joins) runs.back().rows.hi = row + 1;
-    else runs.push_back(run);
+    const bool joins =
+        !runs.empty() && runs.back().rows.hi == row && runs.back().tapLo == run.tapLo && runs.back().tapHi == run.tapHi;
+    if (joins)
+      runs.back().rows.hi = row + 1;
+    else
+      runs.push_back(run);
   }
   return runs;
 }
 
 // All columns of the chunk in steps of nearly equal length; steps without pairs are left out.
-std::vector<ColumnStep> columnSteps(const ConvView& v, const PixelChunk& chunk, const Range& taps, std::int64_t columns) {
+std::vector<ColumnStep> columnSteps(const ConvView& v, const PixelChunk& chunk, const Range& taps,
+                                    std::int64_t columns) {
   std::vector<ColumnStep> steps;
   for (std::int64_t start = 0; start < chunk.w.length(); start += columns) {
     ColumnStep step{start, {}};
@@ -59,7 +63,8 @@ std::size_t sectionIndex(std::vector<PixelSection>& sections, PixelSection secti
 
 }  // namespace
 
-PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses) {
+PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns,
+                                std::int64_t unrolledUses) {
   PixelSections out;
   const std::int64_t width = std::max<std::int64_t>(1, chunk.w.length());
   const std::int64_t pieces = (width + columns - 1) / columns;
@@ -76,31 +81,39 @@ PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, cons
     }
     for (std::int64_t row = run.rows.lo; row < run.rows.hi; ++row) {
       for (const ColumnStep& step : steps) {
-        const std::size_t section = sectionIndex(out.sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length});
+        const std::size_t section =
+            sectionIndex(out.sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length});
         PixelRun* last = out.runs.empty() ? nullptr : &out.runs.back();
-        if (last != nullptr && last->section == section && last->row == row && last->column + last->outer * length == step.start) ++last->outer;
-        else out.runs.push_back(PixelRun{section, row, step.start, 1});
+        if (last != nullptr && last->section == section && last->row == row &&
+            last->column + last->outer * length == step.start)
+          ++last->outer;
+        else
+          out.runs.push_back(PixelRun{section, row, step.start, 1});
       }
     }
   }
   return out;
 }
 
-Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps, const CellLanes& lanes, std::int64_t cells,
-                            bool bigIsCell, const CellPitches& big, const CellPitches& small) {
+Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps,
+                            const CellLanes& lanes, std::int64_t cells, bool bigIsCell, const CellPitches& big,
+                            const CellPitches& small) {
   Contract contract;
   contract.lanes = lanes.lanes;
   const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length();
-  contract.label = "dw_cells" + std::to_string(cells) + "_" + std::to_string(taps.h.length()) + "x" + std::to_string(tapsW) + "t" + std::to_string(channels) + "s" +
-                   std::to_string(sections.size());
+  contract.label = "dw_cells" + std::to_string(cells) + "_" + std::to_string(taps.h.length()) + "x" +
+                   std::to_string(tapsW) + "t" + std::to_string(channels) + "s" + std::to_string(sections.size());
   for (std::int64_t h = 0; h < taps.h.length(); ++h) {
     for (std::int64_t w = 0; w < tapsW; ++w) {
       for (std::int64_t j = 0; j < channels; ++j) {
-        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>((h * v.kernel.w + w) * lanes.tapBytes() + j * lanes.lanes * 4), {}});
+        contract.accumulators.push_back(
+            Accumulator{static_cast<std::int32_t>((h * v.kernel.w + w) * lanes.tapBytes() + j * lanes.lanes * 4), {}});
       }
     }
   }
-  const auto acc = [&](std::int64_t h, std::int64_t w, std::int64_t j) { return static_cast<std::int16_t>((h * tapsW + w) * channels + j); };
+  const auto acc = [&](std::int64_t h, std::int64_t w, std::int64_t j) {
+    return static_cast<std::int16_t>((h * tapsW + w) * channels + j);
+  };
   for (const PixelSection& pixels : sections) {
     Section section;
     const std::int64_t bigStep = pixels.alongRows ? v.stride.h * big.h : pixels.columns * v.stride.w * big.w;
@@ -116,7 +129,8 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
       for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
         for (const auto& [u, t] : columns.pairs) {
           const std::int64_t x = columns.start + u;
-          products.push_back({h * v.dilation.h * big.h + (x * v.stride.w + t * v.dilation.w) * big.w, x * small.w, h, t});
+          products.push_back(
+              {h * v.dilation.h * big.h + (x * v.stride.w + t * v.dilation.w) * big.w, x * small.w, h, t});
         }
       }
       Step step;
@@ -133,7 +147,8 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
       for (const auto& [offset, uses] : permuted) {
         for (std::int64_t j = 0; j < channels; ++j) {
           AOperand operand = cellOperand(lanes, cells, taps.channels.lo + j, offset, contract);
-          for (const Product* p : uses) operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt)});
+          for (const Product* p : uses)
+            operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt)});
           step.a.push_back(std::move(operand));
         }
       }

@@ -30,7 +30,7 @@ struct ColumnStep {
 struct PixelSection {
   std::vector<ColumnStep> steps;
   std::int64_t tapLo = 0, tapHi = 0;
-  bool alongRows = false;   ///< the outer loop goes down the rows; else along W, `columns` at a time
+  bool alongRows = false;  ///< the outer loop goes down the rows; else along W, `columns` at a time
   std::int64_t columns = 0;
   friend bool operator==(const PixelSection& x, const PixelSection& y) = default;
 };
@@ -47,7 +47,8 @@ struct PixelSections {
 };
 
 /// `columns` a step; rows whose steps take at most `unrolledUses` multiply-accumulates are one step sequence.
-PixelSections makePixelSections(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns, std::int64_t unrolledUses);
+PixelSections makePixelSections(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps,
+                                std::int64_t columns, std::int64_t unrolledUses);
 
 /// Distances in bytes between neighbouring positions of a tensor as the kernel sees it.
 struct CellPitches {
@@ -55,7 +56,8 @@ struct CellPitches {
 };
 
 /// The contract: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
-Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps, const CellLanes& lanes, std::int64_t cells,
-                            bool bigIsCell, const CellPitches& big, const CellPitches& small);
+Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
+                            const CellLanes& lanes, std::int64_t cells, bool bigIsCell, const CellPitches& big,
+                            const CellPitches& small);
 
 }  // namespace cubejit

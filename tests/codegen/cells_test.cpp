@@ -38,7 +38,8 @@ TEST(CellOperand, ReadsChannelJOfTheLanesOwnCell) {
             const std::int64_t second = !two ? 0 : operand.lanes2.all() ? lanes : operand.lanes2.hi;
             EXPECT_EQ(first + second, cells * cell) << "reads exactly the cells' channels";
             const auto& table = contract.tables.at(static_cast<std::size_t>(operand.table));
-            for (std::int64_t l = 0; l < cells * lane; ++l) EXPECT_EQ(table[static_cast<std::size_t>(l)], l / lane * cell + j);
+            for (std::int64_t l = 0; l < cells * lane; ++l)
+              EXPECT_EQ(table[static_cast<std::size_t>(l)], l / lane * cell + j);
           }
         }
       }

@@ -64,7 +64,8 @@ class Counter {
     const auto index = static_cast<std::size_t>(node.axis);
     const Axis& axis = phase.axes[index];
     Window window{0, static_cast<int>(axis.steps.size())};
-    if (axis.windowAxis >= 0) window = axis.windows[static_cast<std::size_t>(classes_[static_cast<std::size_t>(axis.windowAxis)])];
+    if (axis.windowAxis >= 0)
+      window = axis.windows[static_cast<std::size_t>(classes_[static_cast<std::size_t>(axis.windowAxis)])];
     for (int i = window.begin; i < window.end; ++i) {
       const AxisStep& step = axis.steps[static_cast<std::size_t>(i)];
       classes_[index] = step.cls;
@@ -75,7 +76,8 @@ class Counter {
   void call(const Phase& phase, const Call& call, std::int64_t repeat) {
     std::size_t number = 0;
     for (int axis : call.classAxes) {
-      number = number * static_cast<std::size_t>(phase.axes[static_cast<std::size_t>(axis)].classes) + static_cast<std::size_t>(classes_[static_cast<std::size_t>(axis)]);
+      number = number * static_cast<std::size_t>(phase.axes[static_cast<std::size_t>(axis)].classes) +
+               static_cast<std::size_t>(classes_[static_cast<std::size_t>(axis)]);
     }
     ASSERT_LT(number, call.variants.size());
     const Variant& variant = call.variants[number];
@@ -138,8 +140,10 @@ TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
                 EXPECT_TRUE(vectors.ok()) << program->name << ": " << vectors.error().message;
               }
               const std::int64_t lanes = machine.isa.lanes();
-              const std::int64_t laneChannels = gradient == Gradient::kDx ? in : std::max(in, out), cell = in * out / laneChannels;
-              const std::int64_t perBlock = std::min(lanes / laneChannels, 2 * lanes / cell), blocks = (p.groups + perBlock - 1) / perBlock;
+              const std::int64_t laneChannels = gradient == Gradient::kDx ? in : std::max(in, out),
+                                 cell = in * out / laneChannels;
+              const std::int64_t perBlock = std::min(lanes / laneChannels, 2 * lanes / cell),
+                                 blocks = (p.groups + perBlock - 1) / perBlock;
               EXPECT_EQ(Counter(*program).count(), pairsInside(p) * blocks * cell) << program->name;
             }
           }
