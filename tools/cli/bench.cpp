@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what `bench` measures: median and minimum over repeated runs of each problem and gradient, against the FMA peak
+// measured in the same run on the same threads.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "aligned_memory.h"
+#include "commands.h"
+#include "failure.h"
+#include "progress.h"
+#include "request.h"
+#include "runtime/json_problem.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/reference_conv.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+struct Sampling {
+  double minSeconds = 0.25;
+  int minSamples = 7;
+  double maxSeconds = 5;
+};
+
+// Real-looking data without denormals; a repeated table, so that filling gigabytes takes no time.
+void fill(const AlignedMemory& memory, std::int64_t count, const std::vector<float>& table) {
+  for (std::int64_t i = 0; i < count; ++i) memory.floats()[i] = table[static_cast<std::size_t>(i) % table.size()];
+}
+
+struct Measured {
+  std::vector<std::int64_t> samplesNs;
+  std::size_t workspaceBytes = 0;
+  StageTimes times;
+  TilingPlan plan;
+};
+
+Result<Measured> measure(Session& session, const Request& request, const Problem& p, Gradient gradient, const Sampling& sampling) {
+  GradientMask mask;
+  (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+  std::vector<TilingPlan> plans;
+  for (const TilingPlan& plan : request.plans) {
+    if (plan.gradient == gradient) plans.push_back(plan);
+  }
+  const auto compiled = session.compile(CompileRequest{p, mask, plans});
+  if (!compiled.ok()) return compiled.error();
+  Measured out;
+  out.workspaceBytes = (*compiled)->workspaceBytes();
+  out.times = (*compiled)->times();
+  out.plan = (*compiled)->plan(gradient);
+  const auto bytes = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * 4; };
+  const AlignedMemory dy(bytes(yElements(p))), x(bytes(mask.dw ? xElements(p) : 0)), w(bytes(mask.dx ? wElements(p) : 0)), dx(bytes(mask.dx ? xElements(p) : 0)),
+      dw(bytes(mask.dw ? wElements(p) : 0)), db(bytes(p.cout)), workspace(out.workspaceBytes);
+  for (const AlignedMemory* m : {&dy, &x, &w, &dx, &dw, &db, &workspace}) {
+    if (m->data() == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
+  }
+  std::mt19937_64 random(1);
+  const std::vector<float> table = randomReals(random, 4099);
+  fill(dy, yElements(p), table);
+  if (mask.dw) fill(x, xElements(p), table);
+  if (mask.dx) fill(w, wElements(p), table);
+  const Tensors tensors{dy.floats(), x.floats(), w.floats(), dx.floats(), dw.floats(), db.floats()};
+  double spent = 0;
+  for (int run = 0; spent < sampling.maxSeconds; ++run) {
+    const Clock::time_point start = Clock::now();
+    CUBEJIT_TRY(done, (*compiled)->run(tensors, workspace.data(), out.workspaceBytes));
+    static_cast<void>(done);
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+    if (run == 0) continue;  // warm-up
+    out.samplesNs.push_back(ns);
+    spent += static_cast<double>(ns) * 1e-9;
+    if (spent >= sampling.minSeconds && static_cast<int>(out.samplesNs.size()) >= sampling.minSamples) break;
+  }
+  std::sort(out.samplesNs.begin(), out.samplesNs.end());
+  return out;
+}
+
+int bench(const RequestFlags& flags, const Sampling& sampling) {
+  auto request = resolve(flags);
+  if (!request.ok()) return report(request.error());
+  request->options.pinThreads = true;
+  Session session(request->options);
+  const int threads = request->threads[0];
+  const IsaLevel isa = session.machine().isa.level;
+  const auto peak = measurePeakGflops(isa, threads);
+  if (!peak.ok()) return report(peak.error());
+  const std::vector<Gradient> gradients = gradientsOf(request->gradients);
+  Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * gradients.size()));
+  if (!flags.json) fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem", "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa), flags.layout);
+  std::map<std::string, std::pair<double, int>> logSum;
+  std::int64_t done = 0;
+  int code = 0;
+  for (const Problem& p : request->problems) {
+    for (const Gradient gradient : gradients) {
+      progress.update(done++, p.name);
+      const auto measured = measure(session, *request, p, gradient, sampling);
+      progress.clear();
+      if (!measured.ok()) {
+        code = std::max(code, report(measured.error(), reproduction("bench", flags, p)));
+        continue;
+      }
+      if (measured->samplesNs.empty()) continue;
+      const std::int64_t median = measured->samplesNs[measured->samplesNs.size() / 2];
+      const double flops = gradientFlops(p, gradient), gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
+      auto& [sum, count] = logSum[toString(gradient)];
+      if (gflops > 0) {
+        sum += std::log(gflops / *peak);
+        ++count;
+      }
+      if (flags.json) {
+        Json out{{"schema", "cubejit.bench/1"}, {"name", p.name}, {"gradient", toString(gradient)}, {"dtype", flags.dtype}, {"layout", toString(p.layout)}, {"isa", toString(isa)}, {"backend", flags.backend},
+                 {"threads", threads}, {"ns_median", median}, {"ns_min", measured->samplesNs.front()}, {"samples", measured->samplesNs.size()}, {"flops", flops}, {"gflops", gflops}, {"peak_gflops", *peak},
+                 {"peak_fraction", gflops / *peak}, {"workspace_bytes", measured->workspaceBytes}, {"generate_us", static_cast<double>(measured->times.generateNs) * 1e-3}};
+        out["plan_us"] = static_cast<double>(measured->times.planNs) * 1e-3;
+        out["lower_us"] = static_cast<double>(measured->times.lowerNs) * 1e-3;
+        out["kernels"] = measured->times.kernels;
+        out["plan"] = Json::parse(planToJson(measured->plan));
+        fmt::print("{}\n", out.dump());
+      } else {
+        fmt::print("{:<32} {:<3} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), toString(gradient), static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak, measured->workspaceBytes / 1024,
+                   static_cast<double>(measured->times.generateNs) * 1e-3);
+      }
+      std::fflush(stdout);
+    }
+  }
+  if (!flags.json && request->problems.size() > 1) {
+    for (const auto& [name, entry] : logSum) {
+      if (entry.second > 0) fmt::print("geometric mean {}: {:.1f} % of peak over {} problems\n", name, 100 * std::exp(entry.first / entry.second), entry.second);
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+void addBench(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("bench", "Measure generated gradients against the machine's FMA peak");
+  auto flags = std::make_shared<RequestFlags>();
+  auto sampling = std::make_shared<Sampling>();
+  addProblemFlags(*command, *flags, true);
+  addRunFlags(*command, *flags);
+  command->add_option("--min-seconds", sampling->minSeconds, "Measure each gradient at least this long");
+  command->add_option("--min-samples", sampling->minSamples, "and at least this often");
+  command->callback([&action, flags, sampling] { action = [flags, sampling] { return bench(*flags, *sampling); }; });
+}
+
+}  // namespace cubejit::cli

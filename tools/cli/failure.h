@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a failed command ends: what it prints on stderr and its exit code.
+#pragma once
+
+#include <string>
+
+#include "cubejit/result.h"
+
+namespace cubejit::cli {
+
+/// 2 invalid input, 3 unsupported here, 4 resources, 5 files, 6 a bug of ours. (0 is success, 1 a check that failed.)
+int exitCode(ErrorCode code);
+
+/// Prints `error[code]: ...`, one broken rule a line, a hint and how to reproduce it; returns the exit code.
+int report(const Error& error, const std::string& reproduction = "");
+
+}  // namespace cubejit::cli

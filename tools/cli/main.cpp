@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing but the order: parse, act. Data goes to stdout, everything else to stderr.
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "cubejit/cubejit.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
+  app.set_version_flag("--version", cubejit::version());
+  app.require_subcommand(1);
+  app.footer("Example: cubejit bench --input 1,64,16,16,16 --weight 64,64,3,3,3 --padding 1 --gradients dx,dw\n"
+             "Exit codes: 0 ok, 1 a check failed, 2 invalid input, 3 unsupported here, 4 resources, 5 files, 6 internal error");
+  cubejit::cli::Action action;
+  cubejit::cli::addTargets(app, action);
+  cubejit::cli::addPlan(app, action);
+  cubejit::cli::addDump(app, action);
+  cubejit::cli::addRun(app, action);
+  cubejit::cli::addVerify(app, action);
+  cubejit::cli::addBench(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  return action();
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how .npy headers are read: strictly, so that a wrong file is an error and never a wrong number.
+#include "npy.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+namespace cubejit::cli {
+namespace {
+
+Error bad(const std::string& path, const std::string& what) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, path + ": " + what}; }
+
+std::string shapeText(const std::vector<std::int64_t>& shape) {
+  std::string out = "(";
+  for (const std::int64_t n : shape) out += std::to_string(n) + ",";
+  return out + ")";
+}
+
+// The text after 'key': in the header's dictionary, up to the next comma outside parentheses.
+std::string valueOf(const std::string& header, const std::string& key) {
+  const std::size_t at = header.find("'" + key + "':");
+  if (at == std::string::npos) return {};
+  std::size_t begin = at + key.size() + 3, end = begin;
+  while (begin < header.size() && header[begin] == ' ') ++begin;
+  int depth = 0;
+  for (end = begin; end < header.size(); ++end) {
+    if (header[end] == '(') ++depth;
+    if (header[end] == ')') --depth;
+    if ((header[end] == ',' && depth == 0) || header[end] == '}') break;
+  }
+  return header.substr(begin, end - begin);
+}
+
+bool parseShape(const std::string& text, std::vector<std::int64_t>& shape) {
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return false;
+  const char *at = text.data() + 1, *end = text.data() + text.size() - 1;
+  while (at < end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || value < 0) return false;
+    shape.push_back(value);
+    at = stop;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
+  char magic[8];
+  if (!file.read(magic, 8) || std::memcmp(magic, "\x93NUMPY", 6) != 0) return bad(path, "is not a NumPy file");
+  const int major = magic[6];
+  if (major != 1 && major != 2) return bad(path, "has NumPy format " + std::to_string(major) + "; 1.0 and 2.0 are read");
+  unsigned char lengthBytes[4] = {};
+  if (!file.read(reinterpret_cast<char*>(lengthBytes), major == 1 ? 2 : 4)) return bad(path, "is truncated in its header");
+  const std::size_t length = lengthBytes[0] | lengthBytes[1] << 8 | lengthBytes[2] << 16 | static_cast<std::size_t>(lengthBytes[3]) << 24;
+  if (length > 65536) return bad(path, "has a header of " + std::to_string(length) + " bytes");
+  std::string header(length, ' ');
+  if (!file.read(header.data(), static_cast<std::streamsize>(length))) return bad(path, "is truncated in its header");
+  NpyArray array;
+  const std::string type = valueOf(header, "descr"), order = valueOf(header, "fortran_order");
+  if (type != "'<f4'") return bad(path, "holds " + (type.empty() ? "no type" : type) + ", needed is '<f4' (f32); convert with numpy's astype");
+  if (order != "False") return bad(path, "is in Fortran order; save numpy.ascontiguousarray of it");
+  if (!parseShape(valueOf(header, "shape"), array.shape)) return bad(path, "has no readable shape");
+  if (array.shape != expected) return bad(path, "has shape " + shapeText(array.shape) + ", the problem and layout need " + shapeText(expected));
+  std::int64_t count = 1;
+  for (const std::int64_t n : array.shape) {
+    if (__builtin_mul_overflow(count, n, &count) || count > INT64_MAX / 4) return bad(path, "has more elements than memory can hold");
+  }
+  const std::streamoff begin = file.tellg();
+  file.seekg(0, std::ios::end);
+  const std::streamoff held = file.tellg() - begin;
+  if (held != count * 4) return bad(path, "holds " + std::to_string(held) + " bytes of data, its shape needs " + std::to_string(count * 4));
+  file.seekg(begin);
+  array.values.resize(static_cast<std::size_t>(count));
+  if (!file.read(reinterpret_cast<char*>(array.values.data()), count * 4)) return bad(path, "is truncated");
+  return array;
+}
+
+Status writeNpy(const std::string& path, const std::vector<std::int64_t>& shape, const std::vector<float>& values) {
+  const std::string temporary = path + ".tmp" + std::to_string(getpid());
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shapeText(shape) + ", }";
+  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  {
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    const char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+    file.write(start, 10);
+    file.write(header.data(), static_cast<std::streamsize>(header.size()));
+    file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
+    file.close();
+    if (!file) {
+      std::remove(temporary.c_str());
+      return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + std::strerror(errno)};
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(temporary.c_str());
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + why};
+  }
+  return Unit{};
+}
+
+}  // namespace cubejit::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the flags that mean the same in every subcommand, and what they become.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cubejit/cubejit.hpp"
+#include "runtime/problem_text.h"
+
+namespace cubejit::cli {
+
+/// Flags as typed.
+struct RequestFlags {
+  ProblemFlags problem;
+  std::string prb, problemFile, suite;
+  std::string gradients = "dx,dw,db", dtype = "f32", layout = "ndhwc", isa, backend = "xbyak", threads, planFile;
+  bool json = false;
+};
+
+void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
+void addRunFlags(CLI::App& app, RequestFlags& flags);
+
+/// What the flags ask for.
+struct Request {
+  std::vector<Problem> problems;
+  GradientMask gradients;
+  Options options;
+  std::vector<int> threads;        ///< at least one
+  std::vector<TilingPlan> plans;   ///< from --plan
+  bool isSuite = false;
+};
+
+/// Everything wrong is reported; problems pass checkProblem unless they come from a suite (then each is checked on its own).
+Result<Request> resolve(const RequestFlags& flags);
+
+/// The flags behind the subcommand's name that ask for this problem again.
+std::string reproduction(const std::string& command, const RequestFlags& flags, const Problem& problem);
+
+/// The list of gradients in a mask, in the order they are computed.
+std::vector<Gradient> gradientsOf(GradientMask mask);
+
+}  // namespace cubejit::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what `targets` tells about this machine.
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "cubejit/cubejit.hpp"
+
+namespace cubejit::cli {
+namespace {
+
+int targets(bool json) {
+  const std::vector<IsaLevel> isas = runnableIsas();
+  const Machine m = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());
+  nlohmann::ordered_json out;
+  out["schema"] = "cubejit.target/1";
+  out["version"] = version();
+  out["isa"] = nlohmann::ordered_json::array();
+  for (const IsaLevel level : isas) out["isa"].push_back(toString(level));
+  out["cores"] = m.cores;
+  out["threads"] = defaultThreads();
+  out["l1d_bytes"] = m.buffers.l0aBytes;
+  out["l2_bytes"] = m.buffers.l1Bytes;
+  out["l3_bytes"] = m.buffers.l2Bytes;
+  out["backends"] = {"xbyak", "interpreter", "tile_interpreter"};
+  out["machines"] = {"host"};
+  if (json) {
+    fmt::print("{}\n", out.dump());
+    return 0;
+  }
+  std::string levels;
+  for (const IsaLevel level : isas) levels += (levels.empty() ? "" : ", ") + std::string(toString(level));
+  fmt::print("isa       {} (best first)\ncores     {}, {} usable by this process\ncaches    L1d {} KiB, L2 {} KiB, L3 {} KiB\n", levels.empty() ? "none" : levels, m.cores,
+             defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024, m.buffers.l2Bytes / 1024);
+  fmt::print("backends  xbyak, interpreter, tile_interpreter\nmachines  host\n");
+  return 0;
+}
+
+}  // namespace
+
+void addTargets(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "One JSON object");
+  command->callback([&action, json] { action = [json] { return targets(*json); }; });
+}
+
+}  // namespace cubejit::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what `verify` verifies: one problem, a suite, or N random problems; failures are shrunk and come with a repro line.
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "failure.h"
+#include "progress.h"
+#include "request.h"
+#include "runtime/json_problem.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/reference_conv.h"
+#include "runtime/verify/verify_problem.h"
+#include "tiling/check_problem.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Verdict = VerifyOutcome::Verdict;
+
+struct Fuzz {
+  std::int64_t count = 0;
+  std::uint64_t seed = 1;
+  double maxMultiplyAdds = 2e9;
+  bool reals = false;
+};
+
+const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped"; }
+
+Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
+  if (fuzz.count <= 0) return resolve(flags);
+  const bool layoutGiven = flags.layout != "any";
+  if (!layoutGiven) flags.layout = "ndhwc";
+  flags.prb = "ic1iw1oc1kw1";  // stands for the random problems
+  auto request = resolve(flags);
+  if (!request.ok()) return request;
+  request->problems.clear();
+  request->isSuite = true;
+  std::mt19937_64 random(fuzz.seed);
+  for (std::int64_t i = 0; i < fuzz.count; ++i) {
+    Problem p = randomProblem(random);
+    if (layoutGiven) p.layout = *parseLayout(flags.layout);
+    p.name = fmt::format("fuzz{}", i);
+    request->problems.push_back(p);
+  }
+  return request;
+}
+
+int verify(const RequestFlags& flags, const Fuzz& fuzz) {
+  const auto request = requestFor(flags, fuzz);
+  if (!request.ok()) return report(request.error());
+  Session session(request->options);
+  Progress progress("verify", static_cast<std::int64_t>(request->problems.size()));
+  std::int64_t counts[3] = {};
+  for (std::size_t i = 0; i < request->problems.size(); ++i) {
+    const Problem& p = request->problems[i];
+    progress.update(static_cast<std::int64_t>(i), p.name);
+    VerifyRequest one{p, request->gradients, request->threads, fuzz.seed + i, fuzz.reals, request->plans};
+    const Status legal = checkProblem(p);
+    VerifyOutcome outcome;
+    if (!legal.ok()) outcome = {Verdict::kFailed, legal.error().message};
+    else if (request->isSuite && insideMultiplyAdds(p) > fuzz.maxMultiplyAdds) outcome = {Verdict::kSkipped, fmt::format("{:.1e} multiply-adds are more than --max-macs {:.1e}", insideMultiplyAdds(p), fuzz.maxMultiplyAdds)};
+    else outcome = verifyProblem(session, one);
+    ++counts[static_cast<int>(outcome.verdict)];
+    if (flags.json) {
+      progress.clear();
+      fmt::print("{}\n", nlohmann::ordered_json{{"schema", "cubejit.verify/1"}, {"name", p.name}, {"verdict", word(outcome.verdict)}, {"message", outcome.message}, {"repro", reproduction("verify", flags, p)}}.dump());
+    }
+    if (outcome.verdict == Verdict::kPassed) continue;
+    progress.clear();
+    if (outcome.verdict == Verdict::kSkipped) {
+      fmt::print(stderr, "skipped {}: {}\n", p.name, outcome.message);
+      continue;
+    }
+    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproduction("verify", flags, p));
+    if (legal.ok()) fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(session, one)));
+  }
+  progress.clear();
+  fmt::print(flags.json ? stderr : stdout, "{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]);
+  return counts[1] > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void addVerify(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("verify", "Compare generated gradients with the fp64 reference, on exact integer data and guarded memory");
+  auto flags = std::make_shared<RequestFlags>();
+  auto fuzz = std::make_shared<Fuzz>();
+  addProblemFlags(*command, *flags, true);
+  addRunFlags(*command, *flags);
+  command->get_option("--layout")->description("Memory order: ncdhw or ndhwc; with --fuzz also any");
+  command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(CLI::PositiveNumber);
+  command->add_option("--seed", fuzz->seed, "Seed of problems and data");
+  command->add_option("--max-macs", fuzz->maxMultiplyAdds, "Skip suite problems with more multiply-adds than this (the reference is slow)");
+  command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
+  command->callback([&action, flags, fuzz] { action = [flags, fuzz] { return verify(*flags, *fuzz); }; });
+}
+
+}  // namespace cubejit::cli
