@@ -35,14 +35,15 @@ class Peer:
         return [json.loads(line) for line in lines]
 
 
-def measure_ours(command, problem, layouts, gradients, threads, isa):
+def measure_ours(command, problem, layouts, gradients, threads, isa, milliseconds):
     """One process a layout; dw+db is the sum of the two."""
     records = []
     wanted = "dx" * ("dx" in gradients) + ",dw" * ("dw" in gradients or "dw+db" in gradients) + \
         ",db" * ("dw+db" in gradients)
     for layout in layouts:
         run = subprocess.run([command, "bench", "--problem", "-", "--gradients", wanted.strip(","), "--dtype", "f32",
-                              "--layout", layout, "--threads", str(threads), "--json"] + (["--isa", isa] if isa else []),
+                              "--layout", layout, "--threads", str(threads), "--json",
+                              "--min-seconds", str(milliseconds / 1000)] + (["--isa", isa] if isa else []),
                              input=json.dumps(problem) + "\n", capture_output=True, text=True)
         found = {}
         for line in run.stdout.splitlines():
@@ -137,7 +138,7 @@ def main():
         print(f"[{number}/{len(problems)}] {problem['name']}", file=sys.stderr)
         for _ in range(options.rounds):
             records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, layouts, gradients,
-                                    options.threads, options.isa)
+                                    options.threads, options.isa, options.milliseconds)
             for peer in peers:
                 records += peer.measure(problem)
 

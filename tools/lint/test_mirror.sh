@@ -8,6 +8,7 @@ door() {
   case $1 in
     codegen/lower/*) echo codegen/lower.h ;;
     codegen/units/*) echo codegen/vectorize.h ;;
+    codegen/tile/*_rules.cpp) echo codegen/tile/rules.h ;;
     codegen/xbyak_backend/*) echo codegen/backend.h ;;
     tiling/check_problem.cpp) ;;
     tiling/result.cpp) echo cubejit/result.h ;;
