@@ -70,10 +70,12 @@ void readPadding(Reader& reader, const std::string& text, int rank, Problem& p) 
   }
 }
 
+__extension__ using Wide = __int128;
+
 // Extents that would overflow are left to checkProblem: here they saturate.
-std::int64_t clamped(__int128 value) {
-  constexpr __int128 kMost = INT64_MAX;
-  return static_cast<std::int64_t>(std::clamp<__int128>(value, -kMost, kMost));
+std::int64_t clamped(Wide value) {
+  constexpr Wide kMost = INT64_MAX;
+  return static_cast<std::int64_t>(std::clamp<Wide>(value, -kMost, kMost));
 }
 
 }  // namespace
@@ -102,11 +104,11 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   }
   const std::int64_t first = (*weight)[0], second = (*weight)[1];
   if (p.transposed) {
-    p.cout = clamped(static_cast<__int128>(second) * p.groups);
+    p.cout = clamped(static_cast<Wide>(second) * p.groups);
     if (first != p.cin) reader.fail("--weight has " + std::to_string(first) + " input channels, --input has " + std::to_string(p.cin) + "; weights of a transposed convolution are I,O/groups,spatial");
   } else {
     p.cout = first;
-    if (static_cast<__int128>(second) * p.groups != p.cin) {
+    if (static_cast<Wide>(second) * p.groups != p.cin) {
       reader.fail("--weight has " + std::to_string(second) + " input channels a group, times --groups " + std::to_string(p.groups) + " is not --input's " + std::to_string(p.cin));
     }
   }
@@ -122,11 +124,11 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   }
   if (!reader.broken().empty()) return invalid(reader.broken());
   for (int a = 0; a < 3; ++a) {
-    const __int128 reach = static_cast<__int128>(p.dilation[a]) * (p.kernel[a] - 1), pads = static_cast<__int128>(p.padBefore[a]) + p.padAfter[a];
+    const Wide reach = static_cast<Wide>(p.dilation[a]) * (p.kernel[a] - 1), pads = static_cast<Wide>(p.padBefore[a]) + p.padAfter[a];
     if (p.transposed) {
-      p.out[a] = clamped(static_cast<__int128>(p.in[a] - 1) * p.stride[a] - pads + reach + 1 + outputPadding[a]);
+      p.out[a] = clamped(static_cast<Wide>(p.in[a] - 1) * p.stride[a] - pads + reach + 1 + outputPadding[a]);
     } else {
-      const __int128 room = p.in[a] + pads - reach - 1;
+      const Wide room = p.in[a] + pads - reach - 1;
       p.out[a] = room < 0 ? 0 : clamped(room / p.stride[a] + 1);
     }
   }

@@ -11,7 +11,7 @@
 namespace cubejit {
 namespace {
 
-using Wide = __int128;
+__extension__ using Wide = __int128;
 constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
 
 std::string text(Wide value) {

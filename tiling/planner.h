@@ -24,7 +24,7 @@ struct PlanCost {
 
 struct Candidate {
   TilingPlan plan;
-  PlanCost cost;
+  PlanCost cost{};
   std::vector<std::string> refusedBy;  ///< rules broken; empty = legal
 };
 
