@@ -63,15 +63,19 @@ class ObjectReader {
   void boolean(const char* key, bool& to) {
     seen_.insert(key);
     if (!json_.contains(key)) return;
-    if (json_[key].is_boolean()) to = json_[key].get<bool>();
-    else fail(std::string("'") + key + "' must be true or false");
+    if (json_[key].is_boolean())
+      to = json_[key].get<bool>();
+    else
+      fail(std::string("'") + key + "' must be true or false");
   }
 
   void string(const char* key, std::string& to) {
     seen_.insert(key);
     if (!json_.contains(key)) return;
-    if (json_[key].is_string()) to = json_[key].get<std::string>();
-    else fail(std::string("'") + key + "' must be a string");
+    if (json_[key].is_string())
+      to = json_[key].get<std::string>();
+    else
+      fail(std::string("'") + key + "' must be a string");
   }
 
   std::string broken() {
@@ -84,9 +88,12 @@ class ObjectReader {
 
  private:
   void read(const Json& value, const char* key, std::int64_t& to) {
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) fail(std::string("'") + key + "' exceeds 2^63 - 1");
-    else if (value.is_number_integer()) to = value.get<std::int64_t>();
-    else fail(std::string("'") + key + "' must be whole numbers of 64 bits");
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
+      fail(std::string("'") + key + "' exceeds 2^63 - 1");
+    else if (value.is_number_integer())
+      to = value.get<std::int64_t>();
+    else
+      fail(std::string("'") + key + "' must be whole numbers of 64 bits");
   }
   void fail(const std::string& message) { broken_ += (broken_.empty() ? "" : "\n") + message; }
 
@@ -161,7 +168,9 @@ Result<std::vector<Problem>> readSuite(const std::string& path) {
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     Result<Problem> problem = problemFromJson(line);
-    if (!problem.ok()) return Error{problem.error().code, Stage::kProblem, path + ":" + std::to_string(number) + ": " + problem.error().message};
+    if (!problem.ok())
+      return Error{problem.error().code, Stage::kProblem,
+                   path + ":" + std::to_string(number) + ": " + problem.error().message};
     problems.push_back(*problem);
   }
   if (problems.empty()) return invalid(path + " holds no problem");
@@ -191,8 +200,10 @@ Result<Problem> readProblem(const std::string& where) {
 std::string planToJson(const TilingPlan& plan) {
   Json json;
   describePlan(plan, [&](const char* name, const auto& field) {
-    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) json[name] = toString(field);
-    else json[name] = field;
+    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>)
+      json[name] = toString(field);
+    else
+      json[name] = field;
   });
   return json.dump();
 }
@@ -205,15 +216,21 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    if constexpr (std::is_same_v<Field, bool>) reader.boolean(name, field);
-    else if constexpr (std::is_same_v<Field, std::int64_t>) reader.integer(name, field, false);
+    if constexpr (std::is_same_v<Field, bool>)
+      reader.boolean(name, field);
+    else if constexpr (std::is_same_v<Field, std::int64_t>)
+      reader.integer(name, field, false);
     else {
       std::string value = toString(field);
       reader.string(name, value);
       bool known = false;
-      if constexpr (std::is_same_v<Field, Gradient>) known = parseEnum(value, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, field);
-      else if constexpr (std::is_same_v<Field, LaneRole>) known = parseEnum(value, {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells}, field);
-      else known = parseEnum(value, {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}, field);
+      if constexpr (std::is_same_v<Field, Gradient>)
+        known = parseEnum(value, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, field);
+      else if constexpr (std::is_same_v<Field, LaneRole>)
+        known = parseEnum(value, {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells},
+                          field);
+      else
+        known = parseEnum(value, {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}, field);
       if (!known) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value + "' is not known";
     }
   });

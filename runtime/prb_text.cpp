@@ -29,11 +29,14 @@ Dhw axesOf(const Values& values, char letter, int rank, std::int64_t missing) {
 }
 
 bool given(const Values& values, char letter) {
-  return values.count(std::string(1, letter) + "d") + values.count(std::string(1, letter) + "h") + values.count(std::string(1, letter) + "w") > 0;
+  return values.count(std::string(1, letter) + "d") + values.count(std::string(1, letter) + "h") +
+             values.count(std::string(1, letter) + "w") >
+         0;
 }
 
 Result<Values> tokens(const std::string& text, std::string& name) {
-  static const char* const kKeys[] = {"mb", "ic", "oc", "id", "ih", "iw", "od", "oh", "ow", "kd", "kh", "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw", "g"};
+  static const char* const kKeys[] = {"mb", "ic", "oc", "id", "ih", "iw", "od", "oh", "ow", "kd", "kh",
+                                      "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw", "g"};
   Values values;
   std::size_t i = 0;
   while (i < text.size()) {
@@ -77,10 +80,15 @@ Result<Problem> parsePrb(const std::string& text) {
   };
   std::string broken;
   for (const char* key : {"ic", "oc"}) {
-    if (values.count(key) == 0) broken += std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": " + key + " is missing";
+    if (values.count(key) == 0)
+      broken += std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": " + key + " is missing";
   }
-  if (!given(values, 'i')) broken += std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": the input extent (id, ih or iw) is missing";
-  if (!given(values, 'k')) broken += std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": the kernel extent (kd, kh or kw) is missing";
+  if (!given(values, 'i'))
+    broken +=
+        std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": the input extent (id, ih or iw) is missing";
+  if (!given(values, 'k'))
+    broken +=
+        std::string(broken.empty() ? "" : "\n") + "--prb " + text + ": the kernel extent (kd, kh or kw) is missing";
   if (!broken.empty()) return invalid(broken);
   p.rank = 1;
   for (const auto& [key, value] : values) {
@@ -104,7 +112,9 @@ Result<Problem> parsePrb(const std::string& text) {
     if (dilation[a] < 0) return invalid("--prb " + text + ": dilations must be at least 0 (0 = none)");
     const auto limit = std::int64_t{1} << 40;
     for (const std::int64_t v : {p.in[a], p.kernel[a], p.stride[a], dilation[a], p.padBefore[a], out[a]}) {
-      if (v > limit) return invalid("--prb " + text + ": extents, strides, dilations and paddings beyond 2^40 are not accepted here");
+      if (v > limit)
+        return invalid("--prb " + text +
+                       ": extents, strides, dilations and paddings beyond 2^40 are not accepted here");
     }
     p.dilation[a] = dilation[a] + 1;
     const std::int64_t reach = p.dilation[a] * (p.kernel[a] - 1);

@@ -35,15 +35,18 @@ class Reader {
     const auto values = list(flag, text);
     if (!values) return;
     if (values->size() != 1 && values->size() != static_cast<std::size_t>(rank)) {
-      fail(std::string(flag) + " = " + text + " has " + std::to_string(values->size()) + " values; give 1 or " + std::to_string(rank));
+      fail(std::string(flag) + " = " + text + " has " + std::to_string(values->size()) + " values; give 1 or " +
+           std::to_string(rank));
       return;
     }
-    for (int i = 0; i < rank; ++i) to[3 - rank + i] = values->size() == 1 ? (*values)[0] : (*values)[static_cast<std::size_t>(i)];
+    for (int i = 0; i < rank; ++i)
+      to[3 - rank + i] = values->size() == 1 ? (*values)[0] : (*values)[static_cast<std::size_t>(i)];
   }
 
   std::optional<std::vector<std::int64_t>> list(const char* flag, const std::string& text) {
     auto values = parseList(text);
-    if (!values) fail(std::string(flag) + " = '" + text + "' is not a comma-separated list of whole numbers of 64 bits");
+    if (!values)
+      fail(std::string(flag) + " = '" + text + "' is not a comma-separated list of whole numbers of 64 bits");
     return values;
   }
 
@@ -60,7 +63,8 @@ void readPadding(Reader& reader, const std::string& text, int rank, Problem& p) 
   if (!values) return;
   const auto n = static_cast<int>(values->size());
   if (n != 1 && n != rank && n != 2 * rank) {
-    reader.fail("--padding = " + text + " has " + std::to_string(n) + " values; give 1, " + std::to_string(rank) + ", or " + std::to_string(2 * rank) + " (before and after per axis)");
+    reader.fail("--padding = " + text + " has " + std::to_string(n) + " values; give 1, " + std::to_string(rank) +
+                ", or " + std::to_string(2 * rank) + " (before and after per axis)");
     return;
   }
   for (int i = 0; i < rank; ++i) {
@@ -82,13 +86,19 @@ std::int64_t clamped(Wide value) {
 
 Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   Reader reader;
-  if (flags.input.empty()) reader.fail("--input is missing; give N,C and 1 to 3 spatial extents, e.g. --input 1,64,16,16,16");
-  if (flags.weight.empty()) reader.fail("--weight is missing; give O,I/groups and the kernel extents, e.g. --weight 64,64,3,3,3");
+  if (flags.input.empty())
+    reader.fail("--input is missing; give N,C and 1 to 3 spatial extents, e.g. --input 1,64,16,16,16");
+  if (flags.weight.empty())
+    reader.fail("--weight is missing; give O,I/groups and the kernel extents, e.g. --weight 64,64,3,3,3");
   if (!reader.broken().empty()) return invalid(reader.broken());
   const auto input = reader.list("--input", flags.input), weight = reader.list("--weight", flags.weight);
   if (!input || !weight) return invalid(reader.broken());
-  if (input->size() < 3 || input->size() > 5) reader.fail("--input = " + flags.input + " has " + std::to_string(input->size()) + " values; give N,C and 1 to 3 spatial extents");
-  else if (weight->size() != input->size()) reader.fail("--weight = " + flags.weight + " has " + std::to_string(weight->size()) + " values, --input has " + std::to_string(input->size()) + "; they must have the same rank");
+  if (input->size() < 3 || input->size() > 5)
+    reader.fail("--input = " + flags.input + " has " + std::to_string(input->size()) +
+                " values; give N,C and 1 to 3 spatial extents");
+  else if (weight->size() != input->size())
+    reader.fail("--weight = " + flags.weight + " has " + std::to_string(weight->size()) + " values, --input has " +
+                std::to_string(input->size()) + "; they must have the same rank");
   if (flags.groups < 1) reader.fail("--groups = " + std::to_string(flags.groups) + " must be at least 1");
   if (!reader.broken().empty()) return invalid(reader.broken());
 
@@ -105,11 +115,14 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   const std::int64_t first = (*weight)[0], second = (*weight)[1];
   if (p.transposed) {
     p.cout = clamped(static_cast<Wide>(second) * p.groups);
-    if (first != p.cin) reader.fail("--weight has " + std::to_string(first) + " input channels, --input has " + std::to_string(p.cin) + "; weights of a transposed convolution are I,O/groups,spatial");
+    if (first != p.cin)
+      reader.fail("--weight has " + std::to_string(first) + " input channels, --input has " + std::to_string(p.cin) +
+                  "; weights of a transposed convolution are I,O/groups,spatial");
   } else {
     p.cout = first;
     if (static_cast<Wide>(second) * p.groups != p.cin) {
-      reader.fail("--weight has " + std::to_string(second) + " input channels a group, times --groups " + std::to_string(p.groups) + " is not --input's " + std::to_string(p.cin));
+      reader.fail("--weight has " + std::to_string(second) + " input channels a group, times --groups " +
+                  std::to_string(p.groups) + " is not --input's " + std::to_string(p.cin));
     }
   }
   Dhw outputPadding;
@@ -124,7 +137,8 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   }
   if (!reader.broken().empty()) return invalid(reader.broken());
   for (int a = 0; a < 3; ++a) {
-    const Wide reach = static_cast<Wide>(p.dilation[a]) * (p.kernel[a] - 1), pads = static_cast<Wide>(p.padBefore[a]) + p.padAfter[a];
+    const Wide reach = static_cast<Wide>(p.dilation[a]) * (p.kernel[a] - 1),
+               pads = static_cast<Wide>(p.padBefore[a]) + p.padAfter[a];
     if (p.transposed) {
       p.out[a] = clamped(static_cast<Wide>(p.in[a] - 1) * p.stride[a] - pads + reach + 1 + outputPadding[a]);
     } else {
@@ -144,13 +158,16 @@ std::string toFlags(const Problem& p) {
   std::string pads, outputPadding;
   for (int a = 3 - p.rank; a < 3; ++a) {
     pads += (pads.empty() ? "" : ",") + std::to_string(p.padBefore[a]) + "," + std::to_string(p.padAfter[a]);
-    const std::int64_t least = (p.in[a] - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + p.dilation[a] * (p.kernel[a] - 1) + 1;
+    const std::int64_t least =
+        (p.in[a] - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + p.dilation[a] * (p.kernel[a] - 1) + 1;
     outputPadding += (outputPadding.empty() ? "" : ",") + std::to_string(p.out[a] - least);
   }
   const std::int64_t groups = std::max<std::int64_t>(1, p.groups);
-  const std::string weight = p.transposed ? std::to_string(p.cin) + "," + std::to_string(p.cout / groups) : std::to_string(p.cout) + "," + std::to_string(p.cin / groups);
-  std::string s = "--input " + std::to_string(p.batch) + "," + std::to_string(p.cin) + "," + axes(p.in) + " --weight " + weight + "," + axes(p.kernel) + " --stride " + axes(p.stride) +
-                  " --padding " + pads + " --dilation " + axes(p.dilation) + " --groups " + std::to_string(p.groups);
+  const std::string weight = p.transposed ? std::to_string(p.cin) + "," + std::to_string(p.cout / groups)
+                                          : std::to_string(p.cout) + "," + std::to_string(p.cin / groups);
+  std::string s = "--input " + std::to_string(p.batch) + "," + std::to_string(p.cin) + "," + axes(p.in) + " --weight " +
+                  weight + "," + axes(p.kernel) + " --stride " + axes(p.stride) + " --padding " + pads +
+                  " --dilation " + axes(p.dilation) + " --groups " + std::to_string(p.groups);
   if (p.transposed) s += " --transposed --output-padding " + outputPadding;
   return s + " --layout " + toString(p.layout);
 }
@@ -161,10 +178,14 @@ Result<GradientMask> parseGradients(const std::string& text) {
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    if (name == "dx") mask.dx = true;
-    else if (name == "dw") mask.dw = true;
-    else if (name == "db") mask.db = true;
-    else return invalid("unknown gradient '" + name + "'; there are dx, dw, db");
+    if (name == "dx")
+      mask.dx = true;
+    else if (name == "dw")
+      mask.dw = true;
+    else if (name == "db")
+      mask.db = true;
+    else
+      return invalid("unknown gradient '" + name + "'; there are dx, dw, db");
     begin = end + 1;
   }
   return mask;
@@ -173,7 +194,8 @@ Result<GradientMask> parseGradients(const std::string& text) {
 Result<Layout> parseLayout(const std::string& text) {
   if (text == "ncdhw" || text == "nchw" || text == "ncl") return Layout::kNcdhw;
   if (text == "ndhwc" || text == "nhwc" || text == "nlc") return Layout::kNdhwc;
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown layout '" + text + "'; there are ncdhw (plain) and ndhwc (channels-last)"};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem,
+               "unknown layout '" + text + "'; there are ncdhw (plain) and ndhwc (channels-last)"};
 }
 
 }  // namespace cubejit

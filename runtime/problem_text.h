@@ -13,9 +13,10 @@ namespace cubejit {
 
 /// Problem flags as typed; lists are comma-separated. Empty = not given.
 struct ProblemFlags {
-  std::string input;          ///< N,C,spatial...
-  std::string weight;         ///< O,I/groups,spatial... (transposed: I,O/groups,spatial...)
-  std::string stride, padding, dilation, outputPadding;  ///< one value or one per axis; padding also before and after per axis
+  std::string input;   ///< N,C,spatial...
+  std::string weight;  ///< O,I/groups,spatial... (transposed: I,O/groups,spatial...)
+  std::string stride, padding, dilation,
+      outputPadding;  ///< one value or one per axis; padding also before and after per axis
   std::int64_t groups = 1;
   bool transposed = false;
 };

@@ -64,12 +64,16 @@ class Rules {
       atLeast("pad_after" + axis, p_.padAfter[a], 0);
     }
     if (p_.groups >= 1) {
-      require(p_.cin % p_.groups == 0, "cin = " + std::to_string(p_.cin) + " is not divisible by groups = " + std::to_string(p_.groups));
-      require(p_.cout % p_.groups == 0, "cout = " + std::to_string(p_.cout) + " is not divisible by groups = " + std::to_string(p_.groups));
+      require(p_.cin % p_.groups == 0,
+              "cin = " + std::to_string(p_.cin) + " is not divisible by groups = " + std::to_string(p_.groups));
+      require(p_.cout % p_.groups == 0,
+              "cout = " + std::to_string(p_.cout) + " is not divisible by groups = " + std::to_string(p_.groups));
     }
     for (int a = 0; p_.rank >= 1 && a < 3 - p_.rank; ++a) {
-      const bool neutral = p_.in[a] == 1 && p_.out[a] == 1 && p_.kernel[a] == 1 && p_.stride[a] == 1 && p_.dilation[a] == 1 && p_.padBefore[a] == 0 && p_.padAfter[a] == 0;
-      require(neutral, "rank = " + std::to_string(p_.rank) + " has no axis " + axisName(a) + ", so its extents, stride and dilation must be 1 and its padding 0");
+      const bool neutral = p_.in[a] == 1 && p_.out[a] == 1 && p_.kernel[a] == 1 && p_.stride[a] == 1 &&
+                           p_.dilation[a] == 1 && p_.padBefore[a] == 0 && p_.padAfter[a] == 0;
+      require(neutral, "rank = " + std::to_string(p_.rank) + " has no axis " + axisName(a) +
+                           ", so its extents, stride and dilation must be 1 and its padding 0");
     }
   }
 
@@ -77,25 +81,32 @@ class Rules {
     for (int a = 0; a < 3; ++a) {
       const Wide reach = Wide{p_.dilation[a]} * (p_.kernel[a] - 1);
       const std::string axis = "." + axisName(a);
-      const std::string values = " (in" + axis + " = " + std::to_string(p_.in[a]) + ", kernel" + axis + " = " + std::to_string(p_.kernel[a]) + ", stride" + axis + " = " +
-                                 std::to_string(p_.stride[a]) + ", dilation" + axis + " = " + std::to_string(p_.dilation[a]) + ", padding = " + std::to_string(p_.padBefore[a]) +
+      const std::string values = " (in" + axis + " = " + std::to_string(p_.in[a]) + ", kernel" + axis + " = " +
+                                 std::to_string(p_.kernel[a]) + ", stride" + axis + " = " +
+                                 std::to_string(p_.stride[a]) + ", dilation" + axis + " = " +
+                                 std::to_string(p_.dilation[a]) + ", padding = " + std::to_string(p_.padBefore[a]) +
                                  " before, " + std::to_string(p_.padAfter[a]) + " after)";
       require(reach + p_.padBefore[a] <= kMost / 4 && Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] <= kMost / 4,
               "the padded extent or the dilated kernel on axis " + axisName(a) + " exceeds 2^61" + values);
       if (!p_.transposed) {
         const Wide room = Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] - reach - 1;
         if (room < 0) {
-          require(false, "the dilated kernel, " + text(reach + 1) + ", is larger than the padded input, " + text(room + reach + 1) + ", on axis " + axisName(a) + values + "; out" + axis + " would be empty");
+          require(false, "the dilated kernel, " + text(reach + 1) + ", is larger than the padded input, " +
+                             text(room + reach + 1) + ", on axis " + axisName(a) + values + "; out" + axis +
+                             " would be empty");
           continue;
         }
         const Wide expected = room / p_.stride[a] + 1;
-        require(expected == p_.out[a], "out" + axis + " = " + std::to_string(p_.out[a]) + " does not follow from the input; it must be " + text(expected) + values);
+        require(expected == p_.out[a], "out" + axis + " = " + std::to_string(p_.out[a]) +
+                                           " does not follow from the input; it must be " + text(expected) + values);
         continue;
       }
       const Wide least = (Wide{p_.in[a]} - 1) * p_.stride[a] - p_.padBefore[a] - p_.padAfter[a] + reach + 1;
       const Wide most = least + std::max(p_.stride[a], p_.dilation[a]) - 1;
-      require(p_.out[a] >= least && p_.out[a] <= most, "out" + axis + " = " + std::to_string(p_.out[a]) + " does not follow from the input; a transposed convolution allows " + text(std::max<Wide>(least, 1)) +
-                                                           " to " + text(most) + " (output padding 0 to max(stride, dilation) - 1)" + values);
+      require(p_.out[a] >= least && p_.out[a] <= most,
+              "out" + axis + " = " + std::to_string(p_.out[a]) +
+                  " does not follow from the input; a transposed convolution allows " + text(std::max<Wide>(least, 1)) +
+                  " to " + text(most) + " (output padding 0 to max(stride, dilation) - 1)" + values);
     }
   }
 

@@ -16,7 +16,9 @@ class Dice {
  public:
   explicit Dice(std::mt19937_64& random) : random_(random) {}
   // std:: distributions differ between libraries; a remainder does not.
-  std::int64_t in(std::int64_t lo, std::int64_t hi) { return lo + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(hi - lo + 1)); }
+  std::int64_t in(std::int64_t lo, std::int64_t hi) {
+    return lo + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(hi - lo + 1));
+  }
   bool oneIn(int n) { return in(1, n) == 1; }
 
  private:
@@ -56,7 +58,8 @@ bool geometry(Dice& dice, Problem& p) {
     p.padAfter[a] = dice.oneIn(2) ? p.padBefore[a] : dice.in(0, 4);
     const std::int64_t reach = p.dilation[a] * (p.kernel[a] - 1);
     if (p.transposed) {
-      p.out[a] = (p.in[a] - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + reach + dice.in(0, std::max(p.stride[a], p.dilation[a]) - 1) + 1;
+      p.out[a] = (p.in[a] - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + reach +
+                 dice.in(0, std::max(p.stride[a], p.dilation[a]) - 1) + 1;
     } else {
       const std::int64_t room = p.in[a] + p.padBefore[a] + p.padAfter[a] - reach - 1;
       p.out[a] = room < 0 ? 0 : room / p.stride[a] + 1;

@@ -10,7 +10,8 @@
 namespace cubejit {
 namespace {
 
-std::size_t indexOf(Layout layout, const Dhw& e, std::int64_t channels, std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w) {
+std::size_t indexOf(Layout layout, const Dhw& e, std::int64_t channels, std::int64_t n, std::int64_t c, std::int64_t d,
+                    std::int64_t h, std::int64_t w) {
   const std::int64_t index = layout == Layout::kNcdhw ? (((n * channels + c) * e.d + d) * e.h + h) * e.w + w
                                                       : (((n * e.d + d) * e.h + h) * e.w + w) * channels + c;
   return static_cast<std::size_t>(index);
@@ -27,7 +28,8 @@ void forEachTap(const Problem& p, Visit visit) {
           for (std::int64_t kh = 0; kh < p.kernel.h; ++kh) {
             for (std::int64_t kw = 0; kw < p.kernel.w; ++kw) {
               const Dhw o{od, oh, ow};
-              const Dhw i{od * p.stride.d + kd * p.dilation.d - p.padBefore.d, oh * p.stride.h + kh * p.dilation.h - p.padBefore.h,
+              const Dhw i{od * p.stride.d + kd * p.dilation.d - p.padBefore.d,
+                          oh * p.stride.h + kh * p.dilation.h - p.padBefore.h,
                           ow * p.stride.w + kw * p.dilation.w - p.padBefore.w};
               if (i.d < 0 || i.h < 0 || i.w < 0 || i.d >= big.d || i.h >= big.h || i.w >= big.w) continue;
               visit(o, i, (kd * p.kernel.h + kh) * p.kernel.w + kw);
@@ -41,9 +43,12 @@ void forEachTap(const Problem& p, Visit visit) {
 
 }  // namespace
 
-ReferenceGradients referenceGradients(const Problem& p, GradientMask mask, const std::vector<float>& dy, const std::vector<float>& x, const std::vector<float>& w) {
+ReferenceGradients referenceGradients(const Problem& p, GradientMask mask, const std::vector<float>& dy,
+                                      const std::vector<float>& x, const std::vector<float>& w) {
   ReferenceGradients r;
-  const auto size = [](bool wanted, std::int64_t n) { return std::vector<double>(wanted ? static_cast<std::size_t>(n) : 0, 0.0); };
+  const auto size = [](bool wanted, std::int64_t n) {
+    return std::vector<double>(wanted ? static_cast<std::size_t>(n) : 0, 0.0);
+  };
   r.dx = r.dxBound = size(mask.dx, xElements(p));
   r.dw = r.dwBound = size(mask.dw, wElements(p));
   r.db = r.dbBound = size(mask.db, p.cout);
@@ -57,7 +62,8 @@ ReferenceGradients referenceGradients(const Problem& p, GradientMask mask, const
             for (std::int64_t b = 0; b < co; ++b) {
               const std::size_t xi = indexOf(p.layout, p.in, p.cin, n, g * ci + a, xAt.d, xAt.h, xAt.w);
               const std::size_t yi = indexOf(p.layout, p.out, p.cout, n, g * co + b, yAt.d, yAt.h, yAt.w);
-              const auto wi = static_cast<std::size_t>((p.transposed ? (g * ci + a) * co + b : (g * co + b) * ci + a) * taps + tap);
+              const auto wi =
+                  static_cast<std::size_t>((p.transposed ? (g * ci + a) * co + b : (g * co + b) * ci + a) * taps + tap);
               if (mask.dx) {
                 const double product = static_cast<double>(dy[yi]) * static_cast<double>(w[wi]);
                 r.dx[xi] += product;

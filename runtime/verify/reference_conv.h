@@ -10,13 +10,14 @@
 namespace cubejit {
 
 struct ReferenceGradients {
-  std::vector<double> dx, dw, db;                ///< in the problem's layout
-  std::vector<double> dxBound, dwBound, dbBound; ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
+  std::vector<double> dx, dw, db;  ///< in the problem's layout
+  std::vector<double> dxBound, dwBound,
+      dbBound;  ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
 };
 
 /// `mask` says which gradients to compute; the others stay empty. Tensors in the problem's layout.
-ReferenceGradients referenceGradients(const Problem& problem, GradientMask mask, const std::vector<float>& dy, const std::vector<float>& x,
-                                      const std::vector<float>& w);
+ReferenceGradients referenceGradients(const Problem& problem, GradientMask mask, const std::vector<float>& dy,
+                                      const std::vector<float>& x, const std::vector<float>& w);
 
 /// Multiply-adds whose taps fall inside the tensors (padding not counted).
 double insideMultiplyAdds(const Problem& problem);

@@ -27,7 +27,8 @@ std::vector<Problem> smallerProblems(const Problem& from) {
     Problem p = from;
     change(p);
     for (int a = 0; a < 3; ++a) {
-      const std::int64_t least = (from.in[a] - 1) * from.stride[a] - from.padBefore[a] - from.padAfter[a] + from.dilation[a] * (from.kernel[a] - 1) + 1;
+      const std::int64_t least = (from.in[a] - 1) * from.stride[a] - from.padBefore[a] - from.padAfter[a] +
+                                 from.dilation[a] * (from.kernel[a] - 1) + 1;
       refit(p, from.out[a] - least, a);
     }
     if (p != from && checkProblem(p).ok()) out.push_back(p);
@@ -35,7 +36,8 @@ std::vector<Problem> smallerProblems(const Problem& from) {
   if (from.batch > 1) propose([](Problem& p) { p.batch = 1; });
   const std::int64_t ci = from.cin / from.groups, co = from.cout / from.groups;
   for (const std::int64_t groups : {std::int64_t{1}, from.groups / 2, from.groups - 1}) {
-    if (groups >= 1 && groups < from.groups) propose([&](Problem& p) { p.groups = groups, p.cin = ci * groups, p.cout = co * groups; });
+    if (groups >= 1 && groups < from.groups)
+      propose([&](Problem& p) { p.groups = groups, p.cin = ci * groups, p.cout = co * groups; });
   }
   for (const std::int64_t c : {std::int64_t{1}, ci / 2, ci - 1}) {
     if (c >= 1 && c < ci) propose([&](Problem& p) { p.cin = c * p.groups; });

@@ -42,8 +42,9 @@ std::string compare(const Side& side, bool reals, double summands) {
     if (wrong++ == 0) first = i;
   }
   if (wrong == 0) return {};
-  return std::string(side.name) + ": " + std::to_string(wrong) + " of " + std::to_string(side.want.size()) + " elements differ, first [" + std::to_string(first) + "] got " +
-         std::to_string(side.got[first]) + " want " + std::to_string(side.want[first]);
+  return std::string(side.name) + ": " + std::to_string(wrong) + " of " + std::to_string(side.want.size()) +
+         " elements differ, first [" + std::to_string(first) + "] got " + std::to_string(side.got[first]) + " want " +
+         std::to_string(side.want[first]);
 }
 
 struct AlignedDelete {
@@ -55,7 +56,8 @@ struct AlignedDelete {
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const Problem& p = request.problem;
   Result<std::shared_ptr<const Executable>> compiled =
-      request.plans.empty() ? session.compile(p, request.gradients) : session.compile(CompileRequest{p, request.gradients, request.plans});
+      request.plans.empty() ? session.compile(p, request.gradients)
+                            : session.compile(CompileRequest{p, request.gradients, request.plans});
   if (!compiled.ok()) {
     const bool unsupported = compiled.error().code == ErrorCode::kUnsupported;
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
@@ -63,7 +65,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const Executable& executable = **compiled;
   std::mt19937_64 random(request.seed);
   const double summands = summandsOf(p);
-  const auto data = [&](std::int64_t count) { return request.reals ? randomReals(random, count) : randomIntegers(random, count, summands); };
+  const auto data = [&](std::int64_t count) {
+    return request.reals ? randomReals(random, count) : randomIntegers(random, count, summands);
+  };
   const std::vector<float> dy = data(yElements(p)), x = data(xElements(p)), w = data(wElements(p));
   const ReferenceGradients want = referenceGradients(p, request.gradients, dy, x, w);
 
@@ -76,23 +80,29 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   std::vector<float> before[3];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN: an element nobody writes is found.
-    const std::vector<float> nan[3] = {std::vector<float>(want.dx.size(), NAN), std::vector<float>(want.dw.size(), NAN), std::vector<float>(want.db.size(), NAN)};
+    const std::vector<float> nan[3] = {std::vector<float>(want.dx.size(), NAN), std::vector<float>(want.dw.size(), NAN),
+                                       std::vector<float>(want.db.size(), NAN)};
     const auto dx = guarded(nan[0]), dw = guarded(nan[1]), db = guarded(nan[2]);
     const Tensors tensors{gdy->data(), gx->data(), gw->data(), dx->data(), dw->data(), db->data()};
     const int threads = request.threads[run];
     const std::size_t bytes = executable.workspaceBytes(threads);
-    const std::unique_ptr<char, AlignedDelete> workspace(static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
+    const std::unique_ptr<char, AlignedDelete> workspace(
+        static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
     std::memset(workspace.get(), 0xff, bytes);  // NaN as well
     const Status status = executable.run(tensors, workspace.get(), bytes, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};
     const float* got[3] = {dx->data(), dw->data(), db->data()};
-    const Side sides[3] = {{"dx", want.dx, want.dxBound, got[0]}, {"dw", want.dw, want.dwBound, got[1]}, {"db", want.db, want.dbBound, got[2]}};
+    const Side sides[3] = {{"dx", want.dx, want.dxBound, got[0]},
+                           {"dw", want.dw, want.dwBound, got[1]},
+                           {"db", want.db, want.dbBound, got[2]}};
     for (std::size_t i = 0; i < 3; ++i) {
       const std::string difference = compare(sides[i], request.reals, summands);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
       std::vector<float> now(got[i], got[i] + sides[i].want.size());
       if (run > 0 && !now.empty() && std::memcmp(now.data(), before[i].data(), now.size() * 4) != 0) {
-        return {Verdict::kFailed, std::string(sides[i].name) + " differs in bits between " + std::to_string(request.threads[run - 1]) + " and " + std::to_string(threads) + " threads"};
+        return {Verdict::kFailed, std::string(sides[i].name) + " differs in bits between " +
+                                      std::to_string(request.threads[run - 1]) + " and " + std::to_string(threads) +
+                                      " threads"};
       }
       before[i] = std::move(now);
     }

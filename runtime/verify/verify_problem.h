@@ -16,13 +16,13 @@ struct VerifyRequest {
   GradientMask gradients;
   std::vector<int> threads{1};
   std::uint64_t seed = 1;
-  bool reals = false;              ///< N(0,1)-like data with an error bound, instead of integers compared for equality
-  std::vector<TilingPlan> plans;   ///< as in CompileRequest
+  bool reals = false;             ///< N(0,1)-like data with an error bound, instead of integers compared for equality
+  std::vector<TilingPlan> plans;  ///< as in CompileRequest
 };
 
 struct VerifyOutcome {
   enum class Verdict { kPassed, kFailed, kSkipped } verdict = Verdict::kPassed;
-  std::string message;             ///< what differs, or why it was skipped
+  std::string message;  ///< what differs, or why it was skipped
 };
 
 /// Compares every element of every gradient with the fp64 reference, and the runs with different thread counts bit by bit.

@@ -45,7 +45,8 @@ struct Measured {
   TilingPlan plan;
 };
 
-Result<Measured> measure(Session& session, const Request& request, const Problem& p, Gradient gradient, const Sampling& sampling) {
+Result<Measured> measure(Session& session, const Request& request, const Problem& p, Gradient gradient,
+                         const Sampling& sampling) {
   GradientMask mask;
   (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
   std::vector<TilingPlan> plans;
@@ -59,10 +60,12 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   out.times = (*compiled)->times();
   out.plan = (*compiled)->plan(gradient);
   const auto bytes = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * 4; };
-  const AlignedMemory dy(bytes(yElements(p))), x(bytes(mask.dw ? xElements(p) : 0)), w(bytes(mask.dx ? wElements(p) : 0)), dx(bytes(mask.dx ? xElements(p) : 0)),
+  const AlignedMemory dy(bytes(yElements(p))), x(bytes(mask.dw ? xElements(p) : 0)),
+      w(bytes(mask.dx ? wElements(p) : 0)), dx(bytes(mask.dx ? xElements(p) : 0)),
       dw(bytes(mask.dw ? wElements(p) : 0)), db(bytes(p.cout)), workspace(out.workspaceBytes);
   for (const AlignedMemory* m : {&dy, &x, &w, &dx, &dw, &db, &workspace}) {
-    if (m->data() == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
+    if (m->data() == nullptr)
+      return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
   }
   std::mt19937_64 random(1);
   const std::vector<float> table = randomReals(random, 4099);
@@ -96,7 +99,9 @@ int bench(const RequestFlags& flags, const Sampling& sampling) {
   if (!peak.ok()) return report(peak.error());
   const std::vector<Gradient> gradients = gradientsOf(request->gradients);
   Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * gradients.size()));
-  if (!flags.json) fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem", "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa), flags.layout);
+  if (!flags.json)
+    fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
+               "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa), flags.layout);
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
@@ -111,31 +116,49 @@ int bench(const RequestFlags& flags, const Sampling& sampling) {
       }
       if (measured->samplesNs.empty()) continue;
       const std::int64_t median = measured->samplesNs[measured->samplesNs.size() / 2];
-      const double flops = gradientFlops(p, gradient), gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
+      const double flops = gradientFlops(p, gradient),
+                   gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
       auto& [sum, count] = logSum[toString(gradient)];
       if (gflops > 0) {
         sum += std::log(gflops / *peak);
         ++count;
       }
       if (flags.json) {
-        Json out{{"schema", "cubejit.bench/1"}, {"name", p.name}, {"gradient", toString(gradient)}, {"dtype", flags.dtype}, {"layout", toString(p.layout)}, {"isa", toString(isa)}, {"backend", flags.backend},
-                 {"threads", threads}, {"ns_median", median}, {"ns_min", measured->samplesNs.front()}, {"samples", measured->samplesNs.size()}, {"flops", flops}, {"gflops", gflops}, {"peak_gflops", *peak},
-                 {"peak_fraction", gflops / *peak}, {"workspace_bytes", measured->workspaceBytes}, {"generate_us", static_cast<double>(measured->times.generateNs) * 1e-3}};
+        Json out{{"schema", "cubejit.bench/1"},
+                 {"name", p.name},
+                 {"gradient", toString(gradient)},
+                 {"dtype", flags.dtype},
+                 {"layout", toString(p.layout)},
+                 {"isa", toString(isa)},
+                 {"backend", flags.backend},
+                 {"threads", threads},
+                 {"ns_median", median},
+                 {"ns_min", measured->samplesNs.front()},
+                 {"samples", measured->samplesNs.size()},
+                 {"flops", flops},
+                 {"gflops", gflops},
+                 {"peak_gflops", *peak},
+                 {"peak_fraction", gflops / *peak},
+                 {"workspace_bytes", measured->workspaceBytes},
+                 {"generate_us", static_cast<double>(measured->times.generateNs) * 1e-3}};
         out["plan_us"] = static_cast<double>(measured->times.planNs) * 1e-3;
         out["lower_us"] = static_cast<double>(measured->times.lowerNs) * 1e-3;
         out["kernels"] = measured->times.kernels;
         out["plan"] = Json::parse(planToJson(measured->plan));
         fmt::print("{}\n", out.dump());
       } else {
-        fmt::print("{:<32} {:<3} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), toString(gradient), static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak, measured->workspaceBytes / 1024,
-                   static_cast<double>(measured->times.generateNs) * 1e-3);
+        fmt::print("{:<32} {:<3} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32),
+                   toString(gradient), static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak,
+                   measured->workspaceBytes / 1024, static_cast<double>(measured->times.generateNs) * 1e-3);
       }
       std::fflush(stdout);
     }
   }
   if (!flags.json && request->problems.size() > 1) {
     for (const auto& [name, entry] : logSum) {
-      if (entry.second > 0) fmt::print("geometric mean {}: {:.1f} % of peak over {} problems\n", name, 100 * std::exp(entry.first / entry.second), entry.second);
+      if (entry.second > 0)
+        fmt::print("geometric mean {}: {:.1f} % of peak over {} problems\n", name,
+                   100 * std::exp(entry.first / entry.second), entry.second);
     }
   }
   return code;

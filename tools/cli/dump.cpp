@@ -40,7 +40,8 @@ Result<std::vector<std::string>> parseStages(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
     if (std::find(stageNames().begin(), stageNames().end(), name) == stageNames().end()) {
-      return Error{ErrorCode::kUnsupported, Stage::kProblem, fmt::format("unknown stage '{}'; there are {}", name, fmt::join(stageNames(), ", "))};
+      return Error{ErrorCode::kUnsupported, Stage::kProblem,
+                   fmt::format("unknown stage '{}'; there are {}", name, fmt::join(stageNames(), ", "))};
     }
     out.push_back(name);
     begin = end + 1;
@@ -49,14 +50,18 @@ Result<std::vector<std::string>> parseStages(const std::string& text) {
 }
 
 // File name -> contents of one gradient's folder.
-Result<std::map<std::string, std::string>> stagesOf(const Problem& p, Gradient gradient, const Machine& machine, const std::vector<TilingPlan>& plans, const std::vector<std::string>& stages, std::string& folder) {
+Result<std::map<std::string, std::string>> stagesOf(const Problem& p, Gradient gradient, const Machine& machine,
+                                                    const std::vector<TilingPlan>& plans,
+                                                    const std::vector<std::string>& stages, std::string& folder) {
   const auto wants = [&](const char* stage) { return std::find(stages.begin(), stages.end(), stage) != stages.end(); };
   TilingPlan plan;
-  const auto given = std::find_if(plans.begin(), plans.end(), [&](const TilingPlan& candidate) { return candidate.gradient == gradient; });
+  const auto given = std::find_if(plans.begin(), plans.end(),
+                                  [&](const TilingPlan& candidate) { return candidate.gradient == gradient; });
   if (given != plans.end()) {
     plan = *given;
     const auto broken = checkPlan(p, plan, machine);
-    if (!broken.empty()) return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, fmt::format("{}", fmt::join(broken, "\n"))};
+    if (!broken.empty())
+      return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, fmt::format("{}", fmt::join(broken, "\n"))};
   } else {
     CUBEJIT_TRY(choice, choosePlan(p, gradient, machine, false));
     plan = choice.plan;
@@ -74,7 +79,8 @@ Result<std::map<std::string, std::string>> stagesOf(const Problem& p, Gradient g
     if (wants("vector")) files[stem + ".vector.txt"] = print(legal);
     if (!wants("asm") && !wants("bin")) continue;
     CUBEJIT_TRY(code, emitXbyak(legal));
-    if (wants("bin")) files[stem + ".bin"] = std::string(reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size());
+    if (wants("bin"))
+      files[stem + ".bin"] = std::string(reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size());
     if (!wants("asm")) continue;
     CUBEJIT_TRY(listing, disassemble(code, &legal));
     files[stem + ".s"] = listing;
@@ -84,7 +90,9 @@ Result<std::map<std::string, std::string>> stagesOf(const Problem& p, Gradient g
 
 Status writeFolder(const fs::path& root, const std::string& name, const std::map<std::string, std::string>& files) {
   std::error_code error;
-  const auto failed = [&](const std::string& what) { return Error{ErrorCode::kIo, Stage::kRun, what + ": " + error.message()}; };
+  const auto failed = [&](const std::string& what) {
+    return Error{ErrorCode::kIo, Stage::kRun, what + ": " + error.message()};
+  };
   fs::create_directories(root, error);
   if (error) return failed("cannot create " + root.string());
   const fs::path temporary = root / (name + ".tmp" + std::to_string(getpid())), target = root / name;
@@ -114,7 +122,9 @@ int dump(const RequestFlags& flags, const std::string& emit, const std::string& 
   const auto request = resolve(flags);
   if (!request.ok()) return report(request.error());
   const std::vector<IsaLevel> runnable = runnableIsas();
-  const Machine machine = detectHost(request->options.isa ? *request->options.isa : runnable.empty() ? IsaLevel::kAvx2 : runnable.front());
+  const Machine machine = detectHost(request->options.isa ? *request->options.isa
+                                     : runnable.empty()   ? IsaLevel::kAvx2
+                                                          : runnable.front());
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(request->gradients)) {
       std::string folder;
@@ -132,7 +142,8 @@ int dump(const RequestFlags& flags, const std::string& emit, const std::string& 
 }  // namespace
 
 void addDump(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("dump", "Write the stages of code generation: plan, tile program, vector programs, annotated assembly, bytes");
+  CLI::App* command = app.add_subcommand(
+      "dump", "Write the stages of code generation: plan, tile program, vector programs, annotated assembly, bytes");
   auto flags = std::make_shared<RequestFlags>();
   auto emit = std::make_shared<std::string>("plan,tile,vector,asm,bin"), out = std::make_shared<std::string>();
   addProblemFlags(*command, *flags, true);

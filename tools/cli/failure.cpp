@@ -28,7 +28,8 @@ int report(const Error& error, const std::string& reproduction) {
     fmt::print(stderr, "error[{}]: {}\n", toString(error.code), error.message.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (error.code == ErrorCode::kInternal) fmt::print(stderr, "  = help: this is a bug in cubejit; please report it with the line below\n");
+  if (error.code == ErrorCode::kInternal)
+    fmt::print(stderr, "  = help: this is a bug in cubejit; please report it with the line below\n");
   if (!reproduction.empty()) fmt::print(stderr, "  = repro: {}\n", reproduction);
   return exitCode(error.code);
 }

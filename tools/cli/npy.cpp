@@ -13,7 +13,9 @@
 namespace cubejit::cli {
 namespace {
 
-Error bad(const std::string& path, const std::string& what) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, path + ": " + what}; }
+Error bad(const std::string& path, const std::string& what) {
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem, path + ": " + what};
+}
 
 std::string shapeText(const std::vector<std::int64_t>& shape) {
   std::string out = "(";
@@ -61,27 +63,35 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   char magic[8];
   if (!file.read(magic, 8) || std::memcmp(magic, "\x93NUMPY", 6) != 0) return bad(path, "is not a NumPy file");
   const int major = magic[6];
-  if (major != 1 && major != 2) return bad(path, "has NumPy format " + std::to_string(major) + "; 1.0 and 2.0 are read");
+  if (major != 1 && major != 2)
+    return bad(path, "has NumPy format " + std::to_string(major) + "; 1.0 and 2.0 are read");
   unsigned char lengthBytes[4] = {};
-  if (!file.read(reinterpret_cast<char*>(lengthBytes), major == 1 ? 2 : 4)) return bad(path, "is truncated in its header");
-  const std::size_t length = lengthBytes[0] | lengthBytes[1] << 8 | lengthBytes[2] << 16 | static_cast<std::size_t>(lengthBytes[3]) << 24;
+  if (!file.read(reinterpret_cast<char*>(lengthBytes), major == 1 ? 2 : 4))
+    return bad(path, "is truncated in its header");
+  const std::size_t length =
+      lengthBytes[0] | lengthBytes[1] << 8 | lengthBytes[2] << 16 | static_cast<std::size_t>(lengthBytes[3]) << 24;
   if (length > 65536) return bad(path, "has a header of " + std::to_string(length) + " bytes");
   std::string header(length, ' ');
   if (!file.read(header.data(), static_cast<std::streamsize>(length))) return bad(path, "is truncated in its header");
   NpyArray array;
   const std::string type = valueOf(header, "descr"), order = valueOf(header, "fortran_order");
-  if (type != "'<f4'") return bad(path, "holds " + (type.empty() ? "no type" : type) + ", needed is '<f4' (f32); convert with numpy's astype");
+  if (type != "'<f4'")
+    return bad(path,
+               "holds " + (type.empty() ? "no type" : type) + ", needed is '<f4' (f32); convert with numpy's astype");
   if (order != "False") return bad(path, "is in Fortran order; save numpy.ascontiguousarray of it");
   if (!parseShape(valueOf(header, "shape"), array.shape)) return bad(path, "has no readable shape");
-  if (array.shape != expected) return bad(path, "has shape " + shapeText(array.shape) + ", the problem and layout need " + shapeText(expected));
+  if (array.shape != expected)
+    return bad(path, "has shape " + shapeText(array.shape) + ", the problem and layout need " + shapeText(expected));
   std::int64_t count = 1;
   for (const std::int64_t n : array.shape) {
-    if (__builtin_mul_overflow(count, n, &count) || count > INT64_MAX / 4) return bad(path, "has more elements than memory can hold");
+    if (__builtin_mul_overflow(count, n, &count) || count > INT64_MAX / 4)
+      return bad(path, "has more elements than memory can hold");
   }
   const std::streamoff begin = file.tellg();
   file.seekg(0, std::ios::end);
   const std::streamoff held = file.tellg() - begin;
-  if (held != count * 4) return bad(path, "holds " + std::to_string(held) + " bytes of data, its shape needs " + std::to_string(count * 4));
+  if (held != count * 4)
+    return bad(path, "holds " + std::to_string(held) + " bytes of data, its shape needs " + std::to_string(count * 4));
   file.seekg(begin);
   array.values.resize(static_cast<std::size_t>(count));
   if (!file.read(reinterpret_cast<char*>(array.values.data()), count * 4)) return bad(path, "is truncated");
@@ -95,7 +105,16 @@ Status writeNpy(const std::string& path, const std::vector<std::int64_t>& shape,
   header += '\n';
   {
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    const char start[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+    const char start[10] = {'\x93',
+                            'N',
+                            'U',
+                            'M',
+                            'P',
+                            'Y',
+                            1,
+                            0,
+                            static_cast<char>(header.size() & 255),
+                            static_cast<char>(header.size() >> 8)};
     file.write(start, 10);
     file.write(header.data(), static_cast<std::streamsize>(header.size()));
     file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));

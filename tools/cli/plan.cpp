@@ -23,15 +23,18 @@ using Json = nlohmann::ordered_json;
 std::string brief(const TilingPlan& plan) {
   std::map<std::string, std::string> plain;
   const auto spell = [](const auto& field) {
-    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>) return std::string(toString(field));
-    else return fmt::format("{}", field);
+    if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>)
+      return std::string(toString(field));
+    else
+      return fmt::format("{}", field);
   };
   const TilingPlan defaults;
   describePlan(defaults, [&](const char* name, const auto& field) { plain[name] = spell(field); });
   std::string out;
   describePlan(plan, [&](const char* name, const auto& field) {
     const std::string value = spell(field), key = name;
-    if (key != "gradient" && key.rfind("single_shape", 0) != 0 && value != plain[key]) out += fmt::format("{}{}={}", out.empty() ? "" : " ", key, value);
+    if (key != "gradient" && key.rfind("single_shape", 0) != 0 && value != plain[key])
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", key, value);
   });
   return out;
 }
@@ -39,7 +42,8 @@ std::string brief(const TilingPlan& plan) {
 void explain(const PlanReport& report) {
   constexpr std::size_t kShown = 12;
   std::size_t legal = 0;
-  fmt::print("\n{:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "cycles", "compute", "memory", "moves", "calls", "bound");
+  fmt::print("\n{:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "cycles", "compute", "memory", "moves", "calls",
+             "bound");
   std::map<std::string, std::size_t> refused;
   for (const PlanCandidate& c : report.candidates) {
     if (!c.refusedBy.empty()) {
@@ -47,7 +51,8 @@ void explain(const PlanReport& report) {
       continue;
     }
     if (legal++ < kShown) {
-      fmt::print("{:>12.0f} {:>12.0f} {:>12.0f} {:>12.0f} {:>10.0f}  {:<8} {}\n", c.predictedCycles, c.computeCycles, c.memoryCycles, c.moveCycles, c.callCycles, c.bound, brief(c.plan));
+      fmt::print("{:>12.0f} {:>12.0f} {:>12.0f} {:>12.0f} {:>10.0f}  {:<8} {}\n", c.predictedCycles, c.computeCycles,
+                 c.memoryCycles, c.moveCycles, c.callCycles, c.bound, brief(c.plan));
     }
   }
   fmt::print("{} legal candidates, {} refused\n", legal, report.candidates.size() - legal);
@@ -64,7 +69,10 @@ int plan(const RequestFlags& flags, bool explained) {
       if (!planned.ok()) return report(planned.error(), reproduction("plan", flags, problem));
       const double flops = gradientFlops(problem, gradient);
       if (flags.json) {
-        Json out{{"schema", "cubejit.plan/1"}, {"name", problem.name}, {"gradient", toString(gradient)}, {"isa", toString(session.machine().isa.level)}};
+        Json out{{"schema", "cubejit.plan/1"},
+                 {"name", problem.name},
+                 {"gradient", toString(gradient)},
+                 {"isa", toString(session.machine().isa.level)}};
         out["plan"] = Json::parse(planToJson(planned->plan));
         out["predicted_cycles"] = planned->predictedCycles;
         out["bound"] = planned->bound;
@@ -73,18 +81,28 @@ int plan(const RequestFlags& flags, bool explained) {
         if (explained) {
           out["candidates"] = Json::array();
           for (const PlanCandidate& c : planned->candidates) {
-            out["candidates"].push_back({{"plan", Json::parse(planToJson(c.plan))}, {"predicted_cycles", c.predictedCycles}, {"compute_cycles", c.computeCycles}, {"memory_cycles", c.memoryCycles},
-                                         {"move_cycles", c.moveCycles}, {"call_cycles", c.callCycles}, {"bound", c.bound}, {"refused_by", c.refusedBy}});
+            out["candidates"].push_back({{"plan", Json::parse(planToJson(c.plan))},
+                                         {"predicted_cycles", c.predictedCycles},
+                                         {"compute_cycles", c.computeCycles},
+                                         {"memory_cycles", c.memoryCycles},
+                                         {"move_cycles", c.moveCycles},
+                                         {"call_cycles", c.callCycles},
+                                         {"bound", c.bound},
+                                         {"refused_by", c.refusedBy}});
           }
         }
         fmt::print("{}\n", out.dump());
         continue;
       }
-      fmt::print("{}{} for {} ({} cores)\n", problem.name.empty() ? "" : problem.name + ": ", toString(gradient), toString(session.machine().isa.level), session.machine().cores);
+      fmt::print("{}{} for {} ({} cores)\n", problem.name.empty() ? "" : problem.name + ": ", toString(gradient),
+                 toString(session.machine().isa.level), session.machine().cores);
       fmt::print("  plan       {}\n", brief(planned->plan));
-      fmt::print("  gemm view  M {} K {} N {} a task\n", planned->plan.singleShape.m, planned->plan.singleShape.k, planned->plan.singleShape.n);
-      fmt::print("  predicted  {:.0f} cycles a core, bound by {}; {:.1f} FMA slots in 100 used\n", planned->predictedCycles, planned->bound,
-                 100.0 * flops / 2 / session.machine().isa.lanes() / session.machine().cores / std::max(1.0, planned->predictedCycles) * (session.machine().isa.lanes() < 16 ? 0.5 : 1.0));
+      fmt::print("  gemm view  M {} K {} N {} a task\n", planned->plan.singleShape.m, planned->plan.singleShape.k,
+                 planned->plan.singleShape.n);
+      fmt::print("  predicted  {:.0f} cycles a core, bound by {}; {:.1f} FMA slots in 100 used\n",
+                 planned->predictedCycles, planned->bound,
+                 100.0 * flops / 2 / session.machine().isa.lanes() / session.machine().cores /
+                     std::max(1.0, planned->predictedCycles) * (session.machine().isa.lanes() < 16 ? 0.5 : 1.0));
       fmt::print("  workspace  {} bytes\n", planned->workspaceBytes);
       if (explained) explain(*planned);
       fmt::print("  repro      {}\n", reproduction("plan", flags, problem));

@@ -11,7 +11,8 @@
 
 namespace cubejit::cli {
 
-Progress::Progress(std::string what, std::int64_t total) : what_(std::move(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string what, std::int64_t total)
+    : what_(std::move(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() { clear(); }
 
@@ -33,8 +34,9 @@ void Progress::update(std::int64_t done, const std::string& now) {
   }
   constexpr std::int64_t kWidth = 24;
   const std::int64_t filled = total_ > 0 ? done * kWidth / total_ : 0;
-  fmt::print(stderr, "\r\033[K{} [{}{}] {}/{} eta {:.0f} s  {}", what_, std::string(static_cast<std::size_t>(filled), '='), std::string(static_cast<std::size_t>(kWidth - filled), ' '), done, total_, left,
-             now.substr(0, 40));
+  fmt::print(stderr, "\r\033[K{} [{}{}] {}/{} eta {:.0f} s  {}", what_,
+             std::string(static_cast<std::size_t>(filled), '='),
+             std::string(static_cast<std::size_t>(kWidth - filled), ' '), done, total_, left, now.substr(0, 40));
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -23,7 +23,8 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     int value = 0;
     const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    if (error != std::errc{} || stop != text.data() + end || value < 1 || value > 4096) return invalid("--threads = '" + text + "' must be whole numbers from 1 to 4096");
+    if (error != std::errc{} || stop != text.data() + end || value < 1 || value > 4096)
+      return invalid("--threads = '" + text + "' must be whole numbers from 1 to 4096");
     out.push_back(value);
     begin = end + 1;
   }
@@ -33,18 +34,25 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
 }  // namespace
 
 void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
-  app.add_option("--input", f.problem.input, "Shape of x: N,C,spatial (1 to 3 axes), e.g. 1,64,16,16,16")->group("Problem");
-  app.add_option("--weight", f.problem.weight, "Shape of w: O,I/groups,spatial (transposed: I,O/groups,spatial)")->group("Problem");
+  app.add_option("--input", f.problem.input, "Shape of x: N,C,spatial (1 to 3 axes), e.g. 1,64,16,16,16")
+      ->group("Problem");
+  app.add_option("--weight", f.problem.weight, "Shape of w: O,I/groups,spatial (transposed: I,O/groups,spatial)")
+      ->group("Problem");
   app.add_option("--stride", f.problem.stride, "One value or one per axis")->group("Problem");
-  app.add_option("--padding", f.problem.padding, "One value, one per axis, or before and after per axis")->group("Problem");
+  app.add_option("--padding", f.problem.padding, "One value, one per axis, or before and after per axis")
+      ->group("Problem");
   app.add_option("--dilation", f.problem.dilation, "One value or one per axis; 1 = none")->group("Problem");
   app.add_option("--groups", f.problem.groups, "Channel groups")->group("Problem");
   app.add_flag("--transposed", f.problem.transposed, "Transposed convolution")->group("Problem");
-  app.add_option("--output-padding", f.problem.outputPadding, "Of a transposed convolution: one value or one per axis")->group("Problem");
-  app.add_option("--prb", f.prb, "benchdnn descriptor, e.g. mb1ic64id16oc64kd3pd1 (its dilation is d-1)")->group("Problem");
-  app.add_option("--problem", f.problemFile, "JSON problem: FILE, FILE:NAME, or - for one line of standard input")->group("Problem");
+  app.add_option("--output-padding", f.problem.outputPadding, "Of a transposed convolution: one value or one per axis")
+      ->group("Problem");
+  app.add_option("--prb", f.prb, "benchdnn descriptor, e.g. mb1ic64id16oc64kd3pd1 (its dilation is d-1)")
+      ->group("Problem");
+  app.add_option("--problem", f.problemFile, "JSON problem: FILE, FILE:NAME, or - for one line of standard input")
+      ->group("Problem");
   if (suite) app.add_option("--suite", f.suite, "File of JSON problems, one a line")->group("Problem");
-  app.add_option("--layout", f.layout, "Memory order of x, dx, dy: ncdhw or ndhwc, for problems of any rank")->group("Problem");
+  app.add_option("--layout", f.layout, "Memory order of x, dx, dy: ncdhw or ndhwc, for problems of any rank")
+      ->group("Problem");
   app.add_option("--gradients", f.gradients, "Which of dx,dw,db");
   app.add_option("--dtype", f.dtype, "Element type: f32");
 }
@@ -70,42 +78,59 @@ Result<Request> resolve(const RequestFlags& f) {
   const auto backend = parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
   auto environment = optionsFromEnvironment();
-  for (const Error* e : {mask.ok() ? nullptr : &mask.error(), layout.ok() ? nullptr : &layout.error(), backend.ok() ? nullptr : &backend.error(),
-                         threads.ok() ? nullptr : &threads.error(), environment.ok() ? nullptr : &environment.error()}) {
+  for (const Error* e : {mask.ok() ? nullptr : &mask.error(), layout.ok() ? nullptr : &layout.error(),
+                         backend.ok() ? nullptr : &backend.error(), threads.ok() ? nullptr : &threads.error(),
+                         environment.ok() ? nullptr : &environment.error()}) {
     if (e != nullptr) note(*e);
   }
-  if (f.dtype != "f32") note(Error{ErrorCode::kUnsupported, Stage::kProblem, "dtype '" + f.dtype + "' is not available; there is f32"});
+  if (f.dtype != "f32")
+    note(Error{ErrorCode::kUnsupported, Stage::kProblem, "dtype '" + f.dtype + "' is not available; there is f32"});
   if (environment.ok()) r.options = *environment;
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
-    if (isa.ok()) r.options.isa = *isa;
-    else note(isa.error());
+    if (isa.ok())
+      r.options.isa = *isa;
+    else
+      note(isa.error());
   }
-  const int ways = (f.prb.empty() ? 0 : 1) + (f.problemFile.empty() ? 0 : 1) + (f.suite.empty() ? 0 : 1) + (f.problem.input.empty() && f.problem.weight.empty() ? 0 : 1);
+  const int ways = (f.prb.empty() ? 0 : 1) + (f.problemFile.empty() ? 0 : 1) + (f.suite.empty() ? 0 : 1) +
+                   (f.problem.input.empty() && f.problem.weight.empty() ? 0 : 1);
   if (ways != 1) {
-    note(invalid(ways == 0 ? "no problem given; use --input and --weight, --prb, --problem or --suite" : "the problem is given in more than one way; use one of --input/--weight, --prb, --problem, --suite"));
+    note(invalid(
+        ways == 0
+            ? "no problem given; use --input and --weight, --prb, --problem or --suite"
+            : "the problem is given in more than one way; use one of --input/--weight, --prb, --problem, --suite"));
     return Error{code, Stage::kProblem, broken};
   }
   const auto keep = [&](const Result<Problem>& problem) {
-    if (problem.ok()) r.problems.push_back(*problem);
-    else note(problem.error());
+    if (problem.ok())
+      r.problems.push_back(*problem);
+    else
+      note(problem.error());
   };
-  if (!f.prb.empty()) keep(parsePrb(f.prb));
-  else if (!f.problemFile.empty()) keep(readProblem(f.problemFile));
+  if (!f.prb.empty())
+    keep(parsePrb(f.prb));
+  else if (!f.problemFile.empty())
+    keep(readProblem(f.problemFile));
   else if (!f.suite.empty()) {
     r.isSuite = true;
     auto suite = readSuite(f.suite);
-    if (suite.ok()) r.problems = *suite;
-    else note(suite.error());
-  } else keep(parseProblemFlags(f.problem));
+    if (suite.ok())
+      r.problems = *suite;
+    else
+      note(suite.error());
+  } else
+    keep(parseProblemFlags(f.problem));
   if (!f.planFile.empty()) {
     std::ifstream file(f.planFile);
     if (!file) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile});
     for (std::string line; std::getline(file, line);) {
       if (line.empty()) continue;
       const auto plan = planFromJson(line);
-      if (plan.ok()) r.plans.push_back(*plan);
-      else note(plan.error());
+      if (plan.ok())
+        r.plans.push_back(*plan);
+      else
+        note(plan.error());
     }
   }
   for (Problem& p : r.problems) {
@@ -117,8 +142,10 @@ Result<Request> resolve(const RequestFlags& f) {
   r.gradients = *mask;
   r.options.backend = *backend;
   r.threads = *threads;
-  if (r.threads[0] > 0) r.options.threads = r.threads[0];
-  else r.threads[0] = r.options.threads > 0 ? r.options.threads : defaultThreads();
+  if (r.threads[0] > 0)
+    r.options.threads = r.threads[0];
+  else
+    r.threads[0] = r.options.threads > 0 ? r.options.threads : defaultThreads();
   return r;
 }
 

@@ -28,8 +28,8 @@ struct Request {
   std::vector<Problem> problems;
   GradientMask gradients;
   Options options;
-  std::vector<int> threads;        ///< at least one
-  std::vector<TilingPlan> plans;   ///< from --plan
+  std::vector<int> threads;       ///< at least one
+  std::vector<TilingPlan> plans;  ///< from --plan
   bool isSuite = false;
 };
 

@@ -28,20 +28,24 @@ std::vector<std::int64_t> activationShape(const Problem& p, std::int64_t channel
 }
 
 std::vector<std::int64_t> weightShape(const Problem& p) {
-  std::vector<std::int64_t> shape = p.transposed ? std::vector<std::int64_t>{p.cin, p.cout / p.groups} : std::vector<std::int64_t>{p.cout, p.cin / p.groups};
+  std::vector<std::int64_t> shape = p.transposed ? std::vector<std::int64_t>{p.cin, p.cout / p.groups}
+                                                 : std::vector<std::int64_t>{p.cout, p.cin / p.groups};
   for (int a = 3 - p.rank; a < 3; ++a) shape.push_back(p.kernel[a]);
   return shape;
 }
 
 // NAME=FILE pairs with names from `allowed`.
-Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::string>& pairs, const std::vector<std::string>& allowed, const char* flag) {
+Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::string>& pairs,
+                                                      const std::vector<std::string>& allowed, const char* flag) {
   std::map<std::string, std::string> out;
   std::string broken;
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
     const std::string name = pair.substr(0, equals);
-    if (equals == std::string::npos || equals + 1 == pair.size() || std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      broken += fmt::format("{}{} {} must be NAME=FILE with a name of {}", broken.empty() ? "" : "\n", flag, pair, fmt::join(allowed, ", "));
+    if (equals == std::string::npos || equals + 1 == pair.size() ||
+        std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
+      broken += fmt::format("{}{} {} must be NAME=FILE with a name of {}", broken.empty() ? "" : "\n", flag, pair,
+                            fmt::join(allowed, ", "));
     } else {
       out[name] = pair.substr(equals + 1);
     }
@@ -50,10 +54,12 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
   return out;
 }
 
-Status execute(const RequestFlags& flags, const std::vector<std::string>& inPairs, const std::vector<std::string>& outPairs) {
+Status execute(const RequestFlags& flags, const std::vector<std::string>& inPairs,
+               const std::vector<std::string>& outPairs) {
   CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w"}, "--in"));
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"dx", "dw", "db"}, "--out"));
-  if (outs.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of dx, dw, db"};
+  if (outs.empty())
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of dx, dw, db"};
   RequestFlags wanted = flags;
   wanted.gradients.clear();
   for (const auto& [name, file] : outs) wanted.gradients += (wanted.gradients.empty() ? "" : ",") + name;
@@ -62,11 +68,17 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
   const std::map<std::string, bool> needed{{"dy", true}, {"x", request.gradients.dw}, {"w", request.gradients.dx}};
   std::string missing;
   for (const auto& [name, need] : needed) {
-    if (need && ins.count(name) == 0) missing += fmt::format("{}--in {}=FILE is missing; the gradients asked for need it", missing.empty() ? "" : "\n", name);
+    if (need && ins.count(name) == 0)
+      missing +=
+          fmt::format("{}--in {}=FILE is missing; the gradients asked for need it", missing.empty() ? "" : "\n", name);
   }
   if (!missing.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, missing};
-  const std::map<std::string, std::vector<std::int64_t>> shapes{{"dy", activationShape(p, p.cout, p.out)}, {"x", activationShape(p, p.cin, p.in)}, {"w", weightShape(p)},
-                                                               {"dx", activationShape(p, p.cin, p.in)}, {"dw", weightShape(p)}, {"db", {p.cout}}};
+  const std::map<std::string, std::vector<std::int64_t>> shapes{{"dy", activationShape(p, p.cout, p.out)},
+                                                                {"x", activationShape(p, p.cin, p.in)},
+                                                                {"w", weightShape(p)},
+                                                                {"dx", activationShape(p, p.cin, p.in)},
+                                                                {"dw", weightShape(p)},
+                                                                {"db", {p.cout}}};
   std::map<std::string, NpyArray> arrays;
   std::string broken;
   ErrorCode code = ErrorCode::kInvalidProblem;
@@ -81,7 +93,8 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   Session session(request.options);
-  const auto compiled = request.plans.empty() ? session.compile(p, request.gradients) : session.compile(CompileRequest{p, request.gradients, request.plans});
+  const auto compiled = request.plans.empty() ? session.compile(p, request.gradients)
+                                              : session.compile(CompileRequest{p, request.gradients, request.plans});
   if (!compiled.ok()) return compiled.error();
   std::map<std::string, std::vector<float>> results{{"dx", {}}, {"dw", {}}, {"db", {}}};
   if (request.gradients.dx) results["dx"].resize(static_cast<std::size_t>(xElements(p)));
@@ -89,14 +102,20 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
   if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(p.cout));
   const std::size_t bytes = (*compiled)->workspaceBytes();
   const AlignedMemory workspace(bytes);
-  if (workspace.data() == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
-  const Tensors tensors{arrays["dy"].values.data(), arrays["x"].values.data(), arrays["w"].values.data(), results["dx"].data(), results["dw"].data(), results["db"].data()};
+  if (workspace.data() == nullptr)
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
+  const Tensors tensors{arrays["dy"].values.data(), arrays["x"].values.data(), arrays["w"].values.data(),
+                        results["dx"].data(),       results["dw"].data(),      results["db"].data()};
   CUBEJIT_TRY(done, (*compiled)->run(tensors, workspace.data(), bytes));
   static_cast<void>(done);
   for (const auto& [name, file] : outs) {
     CUBEJIT_TRY(written, writeNpy(file, shapes.at(name), results[name]));
     static_cast<void>(written);
-    if (flags.json) fmt::print("{}\n", nlohmann::ordered_json{{"schema", "cubejit.run/1"}, {"gradient", name}, {"file", file}, {"shape", shapes.at(name)}}.dump());
+    if (flags.json)
+      fmt::print("{}\n",
+                 nlohmann::ordered_json{
+                     {"schema", "cubejit.run/1"}, {"gradient", name}, {"file", file}, {"shape", shapes.at(name)}}
+                     .dump());
   }
   return Unit{};
 }

@@ -33,8 +33,11 @@ int targets(bool json) {
   }
   std::string levels;
   for (const IsaLevel level : isas) levels += (levels.empty() ? "" : ", ") + std::string(toString(level));
-  fmt::print("isa       {} (best first)\ncores     {}, {} usable by this process\ncaches    L1d {} KiB, L2 {} KiB, L3 {} KiB\n", levels.empty() ? "none" : levels, m.cores,
-             defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024, m.buffers.l2Bytes / 1024);
+  fmt::print(
+      "isa       {} (best first)\ncores     {}, {} usable by this process\ncaches    L1d {} KiB, L2 {} KiB, L3 {} "
+      "KiB\n",
+      levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
+      m.buffers.l2Bytes / 1024);
   fmt::print("backends  xbyak, interpreter, tile_interpreter\nmachines  host\n");
   return 0;
 }
@@ -42,7 +45,8 @@ int targets(bool json) {
 }  // namespace
 
 void addTargets(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
+  CLI::App* command =
+      app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "One JSON object");
   command->callback([&action, json] { action = [json] { return targets(*json); }; });

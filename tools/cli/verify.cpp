@@ -61,13 +61,22 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz) {
     VerifyRequest one{p, request->gradients, request->threads, fuzz.seed + i, fuzz.reals, request->plans};
     const Status legal = checkProblem(p);
     VerifyOutcome outcome;
-    if (!legal.ok()) outcome = {Verdict::kFailed, legal.error().message};
-    else if (request->isSuite && insideMultiplyAdds(p) > fuzz.maxMultiplyAdds) outcome = {Verdict::kSkipped, fmt::format("{:.1e} multiply-adds are more than --max-macs {:.1e}", insideMultiplyAdds(p), fuzz.maxMultiplyAdds)};
-    else outcome = verifyProblem(session, one);
+    if (!legal.ok())
+      outcome = {Verdict::kFailed, legal.error().message};
+    else if (request->isSuite && insideMultiplyAdds(p) > fuzz.maxMultiplyAdds)
+      outcome = {Verdict::kSkipped, fmt::format("{:.1e} multiply-adds are more than --max-macs {:.1e}",
+                                                insideMultiplyAdds(p), fuzz.maxMultiplyAdds)};
+    else
+      outcome = verifyProblem(session, one);
     ++counts[static_cast<int>(outcome.verdict)];
     if (flags.json) {
       progress.clear();
-      fmt::print("{}\n", nlohmann::ordered_json{{"schema", "cubejit.verify/1"}, {"name", p.name}, {"verdict", word(outcome.verdict)}, {"message", outcome.message}, {"repro", reproduction("verify", flags, p)}}.dump());
+      fmt::print("{}\n", nlohmann::ordered_json{{"schema", "cubejit.verify/1"},
+                                                {"name", p.name},
+                                                {"verdict", word(outcome.verdict)},
+                                                {"message", outcome.message},
+                                                {"repro", reproduction("verify", flags, p)}}
+                             .dump());
     }
     if (outcome.verdict == Verdict::kPassed) continue;
     progress.clear();
@@ -86,7 +95,8 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz) {
 }  // namespace
 
 void addVerify(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("verify", "Compare generated gradients with the fp64 reference, on exact integer data and guarded memory");
+  CLI::App* command = app.add_subcommand(
+      "verify", "Compare generated gradients with the fp64 reference, on exact integer data and guarded memory");
   auto flags = std::make_shared<RequestFlags>();
   auto fuzz = std::make_shared<Fuzz>();
   addProblemFlags(*command, *flags, true);
@@ -94,7 +104,8 @@ void addVerify(CLI::App& app, Action& action) {
   command->get_option("--layout")->description("Memory order: ncdhw or ndhwc; with --fuzz also any");
   command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(CLI::PositiveNumber);
   command->add_option("--seed", fuzz->seed, "Seed of problems and data");
-  command->add_option("--max-macs", fuzz->maxMultiplyAdds, "Skip suite problems with more multiply-adds than this (the reference is slow)");
+  command->add_option("--max-macs", fuzz->maxMultiplyAdds,
+                      "Skip suite problems with more multiply-adds than this (the reference is slow)");
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
   command->callback([&action, flags, fuzz] { action = [flags, fuzz] { return verify(*flags, *fuzz); }; });
 }
