@@ -18,7 +18,8 @@ enum class MoveKind : std::uint8_t {
 };
 
 /// One distinct move. Columns of the source are contiguous; so are columns of the destination matrix.
-/// For kTranspose the destination matrix has `cols` rows of `rows` contiguous elements, `padRows` more written as zero.
+/// For kTranspose the destination matrix has `cols` rows of `rows` contiguous elements, `padCols` more written as zero.
+/// A matrix without rows or columns is nothing to move, and has no padding.
 ///
 ///   for rep in 0 .. args.repeat: the matrix below; then A += args.aRepeat, C += args.cRepeat      (A = src, C = dst)
 struct Move {

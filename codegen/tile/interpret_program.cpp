@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides where buffers live during an interpretation; the calls are those of tile/walk.
+#include "codegen/tile/interpret_program.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "codegen/tile/interpret.h"
+#include "codegen/tile/verify.h"
+#include "codegen/tile/walk.h"
+
+namespace cubejit {
+namespace {
+
+constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
+
+// Only calls' c streams are written, and verify refuses those that lead to inputs.
+char* bytesOf(const float* values) { return reinterpret_cast<char*>(const_cast<float*>(values)); }
+
+char* tensorOf(BufferRole role, const Tensors& t) {
+  switch (role) {
+    case BufferRole::kDy: return bytesOf(t.dy);
+    case BufferRole::kX: return bytesOf(t.x);
+    case BufferRole::kW: return bytesOf(t.w);
+    case BufferRole::kDx: return bytesOf(t.dx);
+    case BufferRole::kDw: return bytesOf(t.dw);
+    default: return bytesOf(t.db);
+  }
+}
+
+class Memory {
+ public:
+  Memory(const TileProgram& program, const Tensors& tensors) : p_(program), own_(program.buffers.size()) {
+    for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
+      const Buffer& b = p_.buffers[i];
+      if (b.role == BufferRole::kConstant) {
+        bases_.push_back(bytesOf(b.values.data()));
+      } else if (b.role == BufferRole::kShared || b.role == BufferRole::kPrivate) {
+        own_[i].assign(static_cast<std::size_t>(b.bytes + 3) / 4, kUnwritten);
+        bases_.push_back(bytesOf(own_[i].data()));
+      } else {
+        bases_.push_back(tensorOf(b.role, tensors));
+        if (bases_.back() == nullptr && b.bytes > 0) missing_ += "\ntensor " + b.name + " is missing";
+      }
+    }
+  }
+
+  const std::string& missing() const { return missing_; }
+  char* base(int buffer) const { return bases_[static_cast<std::size_t>(buffer)]; }
+  void forgetPrivate() {
+    for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
+      if (p_.buffers[i].role == BufferRole::kPrivate) std::fill(own_[i].begin(), own_[i].end(), kUnwritten);
+    }
+  }
+
+ private:
+  const TileProgram& p_;
+  std::vector<std::vector<float>> own_;
+  std::vector<char*> bases_;
+  std::string missing_;
+};
+
+std::vector<std::int64_t> inMemory(const SegmentList& list) {
+  std::vector<std::int64_t> words;
+  for (const auto& section : list) words.push_back(static_cast<std::int64_t>(section.size()));
+  for (const auto& section : list) {
+    for (const Segment& s : section) words.insert(words.end(), {s.aOffset, s.bOffset, s.outer});
+  }
+  return words;
+}
+
+}  // namespace
+
+Status interpret(const TileProgram& program, const Tensors& tensors) {
+  CUBEJIT_TRY(sound, verify(program));
+  static_cast<void>(sound);
+  Memory memory(program, tensors);
+  if (!memory.missing().empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, "cannot interpret " + program.name + memory.missing()};
+  std::vector<std::vector<std::int64_t>> lists;
+  for (const SegmentList& list : program.lists) lists.push_back(inMemory(list));
+
+  for (const Phase& phase : program.phases) {
+    std::int64_t task = -1;
+    walkCalls(phase, [&](const CallSite& site) {
+      if (site.task != task) memory.forgetPrivate();
+      task = site.task;
+      const auto pointer = [&](int stream, std::size_t operand) -> char* {
+        return stream < 0 ? nullptr : memory.base(phase.streams[static_cast<std::size_t>(stream)].buffer) + site.at[operand];
+      };
+      KernelArgs args;
+      args.a = pointer(site.call->a, 0);
+      args.b = pointer(site.call->b, 1);
+      args.c = pointer(site.call->c, 2);
+      if (site.variant->list >= 0) args.list = lists[static_cast<std::size_t>(site.variant->list)].data();
+      args.repeat = site.repeat;
+      args.aRepeat = site.repeatStep[0];
+      args.bRepeat = site.repeatStep[1];
+      args.cRepeat = site.repeatStep[2];
+      args.accumulate = site.variant->accumulate ? 1 : 0;
+      interpret(program.kernels[static_cast<std::size_t>(site.variant->kernel)], args);
+      return true;
+    });
+  }
+  return Unit{};
+}
+
+}  // namespace cubejit

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides when the parts of a TileProgram fit together, so that walking it never leaves its own arrays.
+#include <algorithm>
+#include <set>
+
+#include "codegen/tile/rules.h"
+
+namespace cubejit {
+namespace {
+
+std::string range(std::int64_t value, std::size_t limit) { return std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")"; }
+bool within(std::int64_t value, std::size_t limit) { return value >= 0 && static_cast<std::uint64_t>(value) < limit; }
+bool readOnly(BufferRole role) { return role == BufferRole::kDy || role == BufferRole::kX || role == BufferRole::kW || role == BufferRole::kConstant; }
+
+class Structure {
+ public:
+  explicit Structure(const TileProgram& program) : p_(program) {}
+
+  std::vector<std::string> run() {
+    for (const Buffer& b : p_.buffers) buffer(b);
+    for (const Kernel& k : p_.kernels) {
+      const std::vector<std::string> broken = kernelRules(k);
+      rules_.insert(rules_.end(), broken.begin(), broken.end());
+    }
+    const auto lanesOf = [](const Kernel& kernel) { return std::visit([](const auto& k) { return k.lanes; }, kernel); };
+    for (std::size_t k = 1; k < p_.kernels.size(); ++k) {
+      require(lanesOf(p_.kernels[k]) == lanesOf(p_.kernels[0]), "kernel " + std::to_string(k) + " has vectors of " + std::to_string(lanesOf(p_.kernels[k])) + " lanes, kernel 0 of " + std::to_string(lanesOf(p_.kernels[0])));
+    }
+    for (const Phase& ph : p_.phases) phase(ph);
+    return std::move(rules_);
+  }
+
+ private:
+  void require(bool holds, const std::string& rule) {
+    if (!holds) rules_.push_back(where_ + rule);
+  }
+
+  void buffer(const Buffer& b) {
+    require(b.bytes >= 0, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes");
+    const auto valueBytes = static_cast<std::int64_t>(b.values.size() * sizeof(float));
+    if (b.role == BufferRole::kConstant) require(valueBytes == b.bytes, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes, its values " + std::to_string(valueBytes));
+    else require(b.values.empty(), "buffer " + b.name + " has values but is not constant");
+  }
+
+  void phase(const Phase& ph) {
+    phase_ = &ph;
+    where_ = "phase " + ph.name + ": ";
+    for (const Stream& s : ph.streams) require(within(s.buffer, p_.buffers.size()), "stream " + s.name + ": buffer " + range(s.buffer, p_.buffers.size()));
+    for (const Axis& a : ph.axes) axis(a);
+    enclosing_.clear();
+    for (const int a : ph.parallelAxes) {
+      if (!enter(a, "parallel axis")) continue;
+      const Axis& ax = ph.axes[static_cast<std::size_t>(a)];
+      require(ax.windowAxis < 0, "axis " + ax.name + " is parallel and has windows");
+      require(!repeats(ax), "axis " + ax.name + " is parallel and has steps that repeat");
+    }
+    for (const Node& node : ph.body) visit(node);
+    where_.clear();
+  }
+
+  void axis(const Axis& a) {
+    require(a.classes >= (a.steps.empty() ? 0 : 1), "axis " + a.name + " has " + std::to_string(a.classes) + " classes");
+    for (std::size_t i = 0; i < a.steps.size(); ++i) {
+      const AxisStep& step = a.steps[i];
+      const std::string which = "axis " + a.name + " step " + std::to_string(i) + ": ";
+      require(within(step.cls, static_cast<std::size_t>(std::max(0, a.classes))), which + "class " + range(step.cls, static_cast<std::size_t>(std::max(0, a.classes))));
+      require(step.delta.size() <= phase_->streams.size(), which + std::to_string(step.delta.size()) + " deltas for " + std::to_string(phase_->streams.size()) + " streams");
+      require(step.repeat >= 1, which + "repeat is " + std::to_string(step.repeat));
+      require(step.repeatDelta.size() <= phase_->streams.size(), which + std::to_string(step.repeatDelta.size()) + " repeat deltas for " + std::to_string(phase_->streams.size()) + " streams");
+    }
+    if (a.windowAxis < 0) return;
+    if (!within(a.windowAxis, phase_->axes.size())) {
+      require(false, "axis " + a.name + ": window axis " + range(a.windowAxis, phase_->axes.size()));
+      return;
+    }
+    const int classes = phase_->axes[static_cast<std::size_t>(a.windowAxis)].classes;
+    require(a.windows.size() == static_cast<std::size_t>(classes), "axis " + a.name + " has " + std::to_string(a.windows.size()) + " windows for " + std::to_string(classes) + " classes");
+    for (const Window& w : a.windows) {
+      require(w.begin >= 0 && w.begin <= w.end && static_cast<std::size_t>(w.end) <= a.steps.size(), "axis " + a.name + ": window [" + std::to_string(w.begin) + ", " + std::to_string(w.end) + ") of " + std::to_string(a.steps.size()) + " steps");
+    }
+    require(!repeats(a), "axis " + a.name + " has windows and steps that repeat");
+  }
+
+  static bool repeats(const Axis& a) { return std::any_of(a.steps.begin(), a.steps.end(), [](const AxisStep& s) { return s.repeat != 1; }); }
+  bool encloses(int axis) const { return std::find(enclosing_.begin(), enclosing_.end(), axis) != enclosing_.end(); }
+
+  // False if the axis cannot be entered; it is not among the enclosing ones then.
+  bool enter(int a, const std::string& what) {
+    if (!within(a, phase_->axes.size())) {
+      require(false, what + " " + range(a, phase_->axes.size()));
+      return false;
+    }
+    const Axis& ax = phase_->axes[static_cast<std::size_t>(a)];
+    require(!encloses(a), "axis " + ax.name + " encloses itself");
+    if (ax.windowAxis >= 0) require(encloses(ax.windowAxis), "axis " + ax.name + " is not enclosed by its window axis");
+    enclosing_.push_back(a);
+    return true;
+  }
+
+  void visit(const Node& node) {
+    if (node.axis < 0) {
+      call(node.call);
+      return;
+    }
+    if (!enter(node.axis, "loop over axis")) return;
+    const Axis& ax = phase_->axes[static_cast<std::size_t>(node.axis)];
+    const bool oneCall = node.body.size() == 1 && node.body[0].axis < 0;
+    require(oneCall || !repeats(ax), "axis " + ax.name + " has steps that repeat around more than one call");
+    for (const Node& child : node.body) visit(child);
+    enclosing_.pop_back();
+  }
+
+  void call(const Call& c) {
+    if (std::any_of(enclosing_.begin(), enclosing_.end(), [&](int a) { return phase_->axes[static_cast<std::size_t>(a)].steps.empty(); })) return;  // never made
+    std::size_t product = 1;
+    for (std::size_t i = 0; i < c.classAxes.size(); ++i) {
+      const int a = c.classAxes[i];
+      if (!within(a, phase_->axes.size())) {
+        require(false, "call " + c.name + ": class axis " + range(a, phase_->axes.size()));
+        return;
+      }
+      const Axis& ax = phase_->axes[static_cast<std::size_t>(a)];
+      require(encloses(a), "call " + c.name + ": class axis " + ax.name + " does not enclose it");
+      require(std::find(c.classAxes.begin(), c.classAxes.begin() + static_cast<std::ptrdiff_t>(i), a) == c.classAxes.begin() + static_cast<std::ptrdiff_t>(i), "call " + c.name + ": class axis " + ax.name + " is named twice");
+      product *= static_cast<std::size_t>(std::max(0, ax.classes));
+    }
+    require(c.variants.size() == product, "call " + c.name + " has " + std::to_string(c.variants.size()) + " variants for " + std::to_string(product) + " combinations of classes");
+    for (std::size_t v = 0; v < c.variants.size(); ++v) variant(c, c.variants[v], "call " + c.name + " variant " + std::to_string(v) + ": ");
+  }
+
+  void stream(const Call& c, int s, const char* name, bool needed, bool written) {
+    if (s < 0 && !needed) return;
+    if (!within(s, phase_->streams.size())) {
+      once("call " + c.name + ": stream " + name + " " + range(s, phase_->streams.size()));
+      return;
+    }
+    const int b = phase_->streams[static_cast<std::size_t>(s)].buffer;
+    if (!written || !within(b, p_.buffers.size())) return;
+    const Buffer& buffer = p_.buffers[static_cast<std::size_t>(b)];
+    if (readOnly(buffer.role)) once("call " + c.name + " writes " + buffer.name + ", which is an input");
+  }
+
+  // Variants of one call share their streams: what is wrong with those is said once.
+  void once(const std::string& rule) {
+    if (said_.insert(where_ + rule).second) require(false, rule);
+  }
+
+  void variant(const Call& c, const Variant& v, const std::string& which) {
+    if (v.kernel == -1) return;
+    if (!within(v.kernel, p_.kernels.size())) {
+      require(false, which + "kernel " + range(v.kernel, p_.kernels.size()));
+      return;
+    }
+    const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
+    if (const auto* m = std::get_if<Move>(&kernel)) {
+      stream(c, c.a, "a", m->kind != MoveKind::kZero, false);
+      stream(c, c.c, "c", true, true);
+      require(v.list == -1 && !v.accumulate, which + "a move with a list or accumulation");
+      return;
+    }
+    const auto& contract = std::get<Contract>(kernel);
+    stream(c, c.a, "a", true, false);
+    stream(c, c.b, "b", true, false);
+    stream(c, c.c, "c", true, true);
+    if (!within(v.list, p_.lists.size())) {
+      require(false, which + "list " + range(v.list, p_.lists.size()));
+      return;
+    }
+    const SegmentList& list = p_.lists[static_cast<std::size_t>(v.list)];
+    require(list.size() == contract.sections.size(), which + "list " + std::to_string(v.list) + " has " + std::to_string(list.size()) + " sections, contract " + contract.label + " " + std::to_string(contract.sections.size()));
+    for (const auto& section : list) {
+      for (const Segment& s : section) {
+        if (s.outer < 0) once("list " + std::to_string(v.list) + ": a segment of " + std::to_string(s.outer) + " iterations");
+      }
+    }
+  }
+
+  const TileProgram& p_;
+  const Phase* phase_ = nullptr;
+  std::string where_;
+  std::vector<int> enclosing_;
+  std::set<std::string> said_;
+  std::vector<std::string> rules_;
+};
+
+}  // namespace
+
+std::vector<std::string> structureRules(const TileProgram& program) { return Structure(program).run(); }
+
+}  // namespace cubejit

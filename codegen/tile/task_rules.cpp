@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides whether the tasks of a phase are independent: a first walk notes which task writes each word, a second one looks for
+// tasks that touch a word of another.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "codegen/tile/rules.h"
+#include "codegen/tile/touch.h"
+#include "codegen/tile/walk.h"
+
+namespace cubejit {
+namespace {
+
+// A phase beyond these is not judged: about a second of checking, and as much memory as the buffers it writes.
+constexpr std::int64_t kMostCalls = 200'000, kMostWords = 100'000'000, kMostBytes = std::int64_t{1} << 28;
+constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+class Tasks {
+ public:
+  Tasks(const TileProgram& program, const Phase& phase) : p_(program), phase_(phase) {}
+
+  void run(std::vector<std::string>& rules) {
+    if (taskCount(phase_) <= 1) return;
+    std::int64_t calls = 0;
+    if (!walkCalls(phase_, [&](const CallSite&) { return ++calls <= kMostCalls; })) return;
+    const bool followed = walkCalls(phase_, [&](const CallSite& site) { return eachWord(site, Operand::kC, [&](std::uint32_t& owner, std::int64_t word) { claim(site, owner, word); }); }) &&
+                          walkCalls(phase_, [&](const CallSite& site) {
+                            const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
+                              if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task)) collide(site, "reads", owner, word);
+                            };
+                            return eachWord(site, Operand::kA, reads) && eachWord(site, Operand::kB, reads);
+                          });
+    if (followed || !broken_.empty()) rules.insert(rules.end(), broken_.begin(), broken_.end());
+  }
+
+ private:
+  void claim(const CallSite& site, std::uint32_t& owner, std::int64_t word) {
+    if (owner == kNobody) owner = static_cast<std::uint32_t>(site.task);
+    else if (owner != static_cast<std::uint32_t>(site.task)) collide(site, "writes", owner, word);
+  }
+
+  // One example for each call is enough.
+  void collide(const CallSite& site, const char* does, std::uint32_t owner, std::int64_t word) {
+    if (!said_.insert({site.call, does}).second) return;
+    broken_.push_back("phase " + phase_.name + ": task " + std::to_string(site.task) + " (call " + site.call->name + ") " + does + " byte " + std::to_string(word * 4) + " of " + at_ + ", which task " + std::to_string(owner) + " writes");
+  }
+
+  // Applies `use` to the owner of every word the call touches; false if that is more than can be followed.
+  template <class Use>
+  bool eachWord(const CallSite& site, Operand operand, Use use) {
+    const auto s = static_cast<std::size_t>(operand);
+    const int stream = std::array<int, 3>{site.call->a, site.call->b, site.call->c}[s];
+    if (stream < 0) return true;
+    const int index = phase_.streams[static_cast<std::size_t>(stream)].buffer;
+    const Buffer& buffer = p_.buffers[static_cast<std::size_t>(index)];
+    if (buffer.role == BufferRole::kPrivate) return true;  // every thread has its own
+    auto owners = owners_.find(index);
+    if (owners == owners_.end()) {
+      if (operand != Operand::kC) return true;  // nobody writes it
+      if (buffer.bytes > kMostBytes) return false;
+      owners = owners_.emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / 4 + 1), kNobody)).first;
+    }
+    at_ = buffer.name;
+    const Variant& v = *site.variant;
+    const SegmentList* list = v.list < 0 ? nullptr : &p_.lists[static_cast<std::size_t>(v.list)];
+    return visitTouched(p_.kernels[static_cast<std::size_t>(v.kernel)], list, operand, [&](ByteRange r) {
+      for (std::int64_t rep = 0; rep < site.repeat; ++rep) {
+        const std::int64_t from = site.at[s] + rep * site.repeatStep[s];
+        for (std::int64_t word = (from + r.begin) / 4; word < (from + r.end + 3) / 4; ++word) {
+          if (++words_ > kMostWords) return false;
+          use(owners->second[static_cast<std::size_t>(word)], word);
+        }
+      }
+      return true;
+    });
+  }
+
+  const TileProgram& p_;
+  const Phase& phase_;
+  std::map<int, std::vector<std::uint32_t>> owners_;  // per written buffer, the first task that wrote each word
+  std::set<std::pair<const Call*, std::string>> said_;
+  std::string at_;
+  std::int64_t words_ = 0;
+  std::vector<std::string> broken_;
+};
+
+}  // namespace
+
+std::vector<std::string> taskRules(const TileProgram& program) {
+  std::vector<std::string> rules;
+  for (const Phase& phase : program.phases) Tasks(program, phase).run(rules);
+  return rules;
+}
+
+}  // namespace cubejit

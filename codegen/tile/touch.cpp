@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing beyond contract.h and move.h: their loads and stores as byte ranges.
+#include "codegen/tile/touch.h"
+
+#include <algorithm>
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kWord = 4;
+
+ByteRange shifted(const ByteRange& r, std::int64_t by) { return {r.begin + by, r.end + by}; }
+
+void include(ByteRange& whole, const ByteRange& r) {
+  if (r.empty()) return;
+  whole = whole.empty() ? r : ByteRange{std::min(whole.begin, r.begin), std::max(whole.end, r.end)};
+}
+
+// The range swept when `r` moves `count` times by `step`.
+ByteRange swept(ByteRange r, std::int64_t count, std::int64_t step) {
+  if (r.empty() || count <= 0) return {};
+  ByteRange whole = r;
+  include(whole, shifted(r, (count - 1) * step));
+  return whole;
+}
+
+ByteRange vectorAt(std::int64_t offset, const LaneRange& lanes, int count) {
+  return lanes.all() ? ByteRange{offset, offset + count * kWord} : ByteRange{offset + lanes.lo * kWord, offset + lanes.hi * kWord};
+}
+
+bool visitStep(const Contract& c, const Step& step, Operand operand, const std::function<bool(ByteRange)>& visit) {
+  if (operand == Operand::kB) return std::all_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) { return visit(vectorAt(b.offset, b.lanes, c.lanes)); });
+  return std::all_of(step.a.begin(), step.a.end(), [&](const AOperand& a) {
+    if (a.kind == AKind::kBroadcast) return visit({a.offset, a.offset + kWord});
+    if (!visit(vectorAt(a.offset, a.lanes, c.lanes))) return false;
+    return a.kind != AKind::kPermute2 || visit(vectorAt(a.offset2, a.lanes2, c.lanes));
+  });
+}
+
+bool visitKernel(const Contract& c, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit) {
+  if (operand == Operand::kC) return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) { return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes)); });
+  for (std::size_t s = 0; s < c.sections.size(); ++s) {
+    const Section& section = c.sections[s];
+    for (const Segment& segment : (*list)[s]) {
+      std::int64_t at = operand == Operand::kA ? segment.aOffset : segment.bOffset;
+      for (std::int64_t i = 0; i < segment.outer; ++i) {
+        for (const Step& step : section.steps) {
+          if (!visitStep(c, step, operand, [&](ByteRange r) { return visit(shifted(r, at)); })) return false;
+        }
+        at += operand == Operand::kA ? section.aOuterStep : section.bOuterStep;
+      }
+    }
+  }
+  return true;
+}
+
+bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::function<bool(ByteRange)>& visit) {
+  if (operand == Operand::kB || (operand == Operand::kA && m.kind == MoveKind::kZero)) return true;
+  const bool turned = operand == Operand::kC && m.kind == MoveKind::kTranspose;
+  const std::int64_t lines = turned ? m.cols : m.rows, length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
+  const std::int64_t pitch = operand == Operand::kC ? m.dstPitch : m.srcPitch;
+  for (std::int64_t line = 0; line < lines; ++line) {
+    if (!visit({line * pitch, line * pitch + length * kWord})) return false;
+  }
+  return true;
+}
+
+std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
+  std::array<ByteRange, 3> whole;
+  for (const Accumulator& acc : c.accumulators) include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes));
+  for (std::size_t s = 0; s < c.sections.size(); ++s) {
+    const Section& section = c.sections[s];
+    ByteRange a, b;
+    const auto grow = [](ByteRange& r) { return [&r](ByteRange touched) { include(r, touched); return true; }; };
+    for (const Step& step : section.steps) {
+      visitStep(c, step, Operand::kA, grow(a));
+      visitStep(c, step, Operand::kB, grow(b));
+    }
+    for (const Segment& segment : (*list)[s]) {
+      include(whole[0], shifted(swept(a, segment.outer, section.aOuterStep), segment.aOffset));
+      include(whole[1], shifted(swept(b, segment.outer, section.bOuterStep), segment.bOffset));
+    }
+  }
+  return whole;
+}
+
+std::array<ByteRange, 3> extentsOf(const Move& m, const SegmentList*) {
+  const bool turned = m.kind == MoveKind::kTranspose;
+  std::array<ByteRange, 3> whole;
+  if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * kWord}, m.rows, m.srcPitch);
+  whole[2] = swept({0, ((turned ? m.rows : m.cols) + m.padCols) * kWord}, turned ? m.cols : m.rows, m.dstPitch);
+  return whole;
+}
+
+}  // namespace
+
+std::array<ByteRange, 3> extents(const Kernel& kernel, const SegmentList* list) {
+  return std::visit([&](const auto& k) { return extentsOf(k, list); }, kernel);
+}
+
+bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit) {
+  return std::visit([&](const auto& k) { return visitKernel(k, list, operand, visit); }, kernel);
+}
+
+}  // namespace cubejit

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing beyond program.h: the current step of every axis is kept, and each call adds its addresses up from scratch.
+#include "codegen/tile/walk.h"
+
+#include <vector>
+
+namespace cubejit {
+namespace {
+
+std::int64_t entry(const std::vector<std::int64_t>& deltas, int stream) {
+  const auto index = static_cast<std::size_t>(stream);
+  return stream >= 0 && index < deltas.size() ? deltas[index] : 0;
+}
+
+class Walk {
+ public:
+  Walk(const Phase& phase, const std::function<bool(const CallSite&)>& visit) : phase_(phase), visit_(visit), current_(phase.axes.size(), nullptr) {}
+
+  bool tasks(std::size_t depth) {
+    if (depth == phase_.parallelAxes.size()) {
+      const bool more = nodes(phase_.body);
+      ++task_;
+      return more;
+    }
+    const int axis = phase_.parallelAxes[depth];
+    for (const AxisStep& step : axisOf(axis).steps) {
+      enter(axis, step);
+      const bool more = tasks(depth + 1);
+      leave(axis);
+      if (!more) return false;
+    }
+    return true;
+  }
+
+ private:
+  const Axis& axisOf(int axis) const { return phase_.axes[static_cast<std::size_t>(axis)]; }
+  const AxisStep*& current(int axis) { return current_[static_cast<std::size_t>(axis)]; }
+  void enter(int axis, const AxisStep& step) {
+    current(axis) = &step;
+    enclosing_.push_back(axis);
+  }
+  void leave(int axis) {
+    current(axis) = nullptr;
+    enclosing_.pop_back();
+  }
+
+  bool nodes(const std::vector<Node>& body) {
+    for (const Node& node : body) {
+      if (!(node.axis >= 0 ? loop(node) : call(node.call))) return false;
+    }
+    return true;
+  }
+
+  bool loop(const Node& node) {
+    const Axis& axis = axisOf(node.axis);
+    Window window{0, static_cast<int>(axis.steps.size())};
+    if (axis.windowAxis >= 0) window = axis.windows[static_cast<std::size_t>(current(axis.windowAxis)->cls)];
+    for (int i = window.begin; i < window.end; ++i) {
+      enter(node.axis, axis.steps[static_cast<std::size_t>(i)]);
+      const bool more = nodes(node.body);
+      leave(node.axis);
+      if (!more) return false;
+    }
+    return true;
+  }
+
+  bool call(const Call& call) {
+    std::size_t number = 0;
+    for (const int axis : call.classAxes) number = number * static_cast<std::size_t>(axisOf(axis).classes) + static_cast<std::size_t>(current(axis)->cls);
+    CallSite site;
+    site.task = task_;
+    site.call = &call;
+    site.variant = &call.variants[number];
+    if (site.variant->kernel < 0) return true;
+    const std::array<int, 3> streams{call.a, call.b, call.c};
+    for (std::size_t s = 0; s < 3; ++s) {
+      if (streams[s] < 0) continue;
+      site.at[s] = phase_.streams[static_cast<std::size_t>(streams[s])].offset;
+      for (const int axis : enclosing_) site.at[s] += entry(current(axis)->delta, streams[s]);
+    }
+    if (!enclosing_.empty()) {
+      const AxisStep& innermost = *current(enclosing_.back());
+      site.repeat = innermost.repeat;
+      for (std::size_t s = 0; s < 3; ++s) site.repeatStep[s] = entry(innermost.repeatDelta, streams[s]);
+    }
+    return visit_(site);
+  }
+
+  const Phase& phase_;
+  const std::function<bool(const CallSite&)>& visit_;
+  std::vector<const AxisStep*> current_;  // per axis; null outside its loop
+  std::vector<int> enclosing_;            // outermost first
+  std::int64_t task_ = 0;
+};
+
+}  // namespace
+
+bool walkCalls(const Phase& phase, const std::function<bool(const CallSite&)>& visit) { return Walk(phase, visit).tasks(0); }
+
+}  // namespace cubejit

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which kernel calls a phase makes, one by one and in order: the plain reading of tile/program.h, made for checking.
+// Leaves running them fast, and on many threads, to runtime/launch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+
+#include "codegen/tile/program.h"
+
+namespace cubejit {
+
+/// One kernel call. Entry 0, 1, 2 of the arrays is for stream a, b, c; 0 where the call has none.
+struct CallSite {
+  std::int64_t task = 0;
+  const Call* call = nullptr;
+  const Variant* variant = nullptr;        ///< its kernel is >= 0
+  std::array<std::int64_t, 3> at{};        ///< byte offset in the stream's buffer
+  std::int64_t repeat = 1;
+  std::array<std::int64_t, 3> repeatStep{};
+};
+
+/// Visits the calls task by task until `visit` returns false; false if it did. Precondition: the phase obeys structureRules.
+bool walkCalls(const Phase& phase, const std::function<bool(const CallSite&)>& visit);
+
+}  // namespace cubejit
