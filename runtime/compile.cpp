@@ -76,6 +76,8 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
     part->plan = plan;
     const std::int64_t planned = nowNs();
     CUBEJIT_TRY(tile, lower(request.problem, plan, machine));
+    CUBEJIT_TRY(runs, launchable(tile));
+    static_cast<void>(runs);
     part->tile = std::move(tile);
     const std::int64_t lowered = nowNs();
     firstKernel.push_back(codes.size());

@@ -8,6 +8,7 @@
 #include "codegen/tile/print.h"
 #include "codegen/vector/print.h"
 #include "runtime/compile.h"
+#include "runtime/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -24,15 +25,54 @@ bool overlap(const NamedRange& a, const NamedRange& b) {
   return a.bytes > 0 && b.bytes > 0 && a0 < b0 + static_cast<std::uintptr_t>(b.bytes) && b0 < a0 + static_cast<std::uintptr_t>(a.bytes);
 }
 
+// More threads than this are not used.
+constexpr int kMostThreads = 1024;
+
+int slotsOf(int threads, const Executable::State& state) { return std::clamp(threads > 0 ? threads : state.threads, 1, kMostThreads); }
+
 std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tensors& t, const void* workspace, std::int64_t workspaceBytes) {
-  std::vector<NamedRange> ranges{{"dy", t.dy, yElements(p) * 4, false}};
-  if (mask.dw) ranges.push_back({"x", t.x, xElements(p) * 4, false});
-  if (mask.dx) ranges.push_back({"w", t.w, wElements(p) * 4, false});
-  if (mask.dx) ranges.push_back({"dx", t.dx, xElements(p) * 4, true});
-  if (mask.dw) ranges.push_back({"dw", t.dw, wElements(p) * 4, true});
-  if (mask.db) ranges.push_back({"db", t.db, bElements(p) * 4, true});
+  const std::int64_t element = byteSize(p.dtype);
+  std::vector<NamedRange> ranges{{"dy", t.dy, yElements(p) * element, false}};
+  if (mask.dw) ranges.push_back({"x", t.x, xElements(p) * element, false});
+  if (mask.dx) ranges.push_back({"w", t.w, wElements(p) * element, false});
+  if (mask.dx) ranges.push_back({"dx", t.dx, xElements(p) * element, true});
+  if (mask.dw) ranges.push_back({"dw", t.dw, wElements(p) * element, true});
+  if (mask.db) ranges.push_back({"db", t.db, bElements(p) * element, true});
   ranges.push_back({"workspace", workspace, workspaceBytes, true});
   return ranges;
+}
+
+struct Workspace {
+  void* data;
+  std::size_t bytes, needed;
+};
+
+// Every rule the operands break, one per line; empty = none.
+std::string brokenRules(const Executable::State& state, const Tensors& tensors, const Workspace& workspace, int slots) {
+  std::string broken;
+  const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
+  const std::vector<NamedRange> ranges =
+      rangesOf(state.problem, state.gradients, tensors, workspace.data, static_cast<std::int64_t>(workspace.needed));
+  for (const NamedRange& r : ranges) {
+    if (r.begin == nullptr && r.bytes > 0) {
+      rule(std::string(r.name) + " is null but " + std::to_string(r.bytes) + " bytes are needed");
+    } else if (reinterpret_cast<std::uintptr_t>(r.begin) % 4 != 0) {
+      rule(std::string(r.name) + " is not aligned to 4 bytes");
+    }
+  }
+  if (workspace.bytes < workspace.needed) {
+    rule("workspace has " + std::to_string(workspace.bytes) + " bytes, " + std::to_string(workspace.needed) + " are needed for " +
+         std::to_string(slots) + " threads; ask workspaceBytes()");
+  }
+  if (workspace.needed > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 64 != 0) rule("workspace is not aligned to 64 bytes");
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::size_t j = i + 1; j < ranges.size(); ++j) {
+      if ((ranges[i].written || ranges[j].written) && ranges[i].begin != nullptr && ranges[j].begin != nullptr && overlap(ranges[i], ranges[j])) {
+        rule(std::string(ranges[i].name) + " and " + ranges[j].name + " overlap; results and workspace need memory of their own");
+      }
+    }
+  }
+  return broken;
 }
 
 }  // namespace
@@ -47,38 +87,22 @@ int Executable::threads() const { return state_->threads; }
 StageTimes Executable::times() const { return state_->times; }
 
 std::size_t Executable::workspaceBytes(int threads) const {
-  const int slots = std::max(1, threads > 0 ? threads : state_->threads);
+  const int slots = slotsOf(threads, *state_);
   std::size_t bytes = 0;
   for (const auto& part : state_->parts) bytes = std::max(bytes, part->launch->workspaceBytes(slots));
   return bytes;
 }
 
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
-  const int slots = std::max(1, threads > 0 ? threads : state_->threads);
-  const std::size_t needed = this->workspaceBytes(slots);
-  std::string broken;
-  const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
-  const std::vector<NamedRange> ranges = rangesOf(state_->problem, state_->gradients, tensors, workspace, static_cast<std::int64_t>(needed));
-  for (const NamedRange& r : ranges) {
-    if (r.begin == nullptr && r.bytes > 0) rule(std::string(r.name) + " is null but " + std::to_string(r.bytes) + " bytes are needed");
-    else if (reinterpret_cast<std::uintptr_t>(r.begin) % 4 != 0) rule(std::string(r.name) + " is not aligned to 4 bytes");
-  }
-  if (workspaceBytes < needed) {
-    rule("workspace has " + std::to_string(workspaceBytes) + " bytes, " + std::to_string(needed) + " are needed for " + std::to_string(slots) + " threads; ask workspaceBytes()");
-  }
-  if (needed > 0 && reinterpret_cast<std::uintptr_t>(workspace) % 64 != 0) rule("workspace is not aligned to 64 bytes");
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    for (std::size_t j = i + 1; j < ranges.size(); ++j) {
-      if ((ranges[i].written || ranges[j].written) && ranges[i].begin != nullptr && ranges[j].begin != nullptr && overlap(ranges[i], ranges[j])) {
-        rule(std::string(ranges[i].name) + " and " + ranges[j].name + " overlap; results and workspace need memory of their own");
-      }
+  return withoutThrowing(Stage::kRun, [&]() -> Status {
+    const int slots = slotsOf(threads, *state_);
+    const std::string broken = brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
+    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    for (const auto& part : state_->parts) {
+      part->launch->run(tensors, static_cast<char*>(workspace), slots, state_->options.parallelFor, state_->options.pinThreads);
     }
-  }
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
-  for (const auto& part : state_->parts) {
-    part->launch->run(tensors, static_cast<char*>(workspace), slots, state_->options.parallelFor, state_->options.pinThreads);
-  }
-  return Unit{};
+    return Unit{};
+  });
 }
 
 TilingPlan Executable::plan(Gradient gradient) const {

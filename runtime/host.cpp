@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/cgroup.h"
 
 namespace cubejit {
 namespace {
@@ -40,20 +43,14 @@ std::int64_t cacheBytes(int level) {
   return 0;
 }
 
-// CPUs' worth of time the control group allows, or 0 if it does not say.
 double cgroupQuota() {
-  double quota = 0, period = 0;
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  std::string first;
-  if (v2 >> first >> period && first != "max" && period > 0) return std::strtod(first.c_str(), nullptr) / period;
-  std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1Period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (v1 >> quota && v1Period >> period && quota > 0 && period > 0) return quota / period;
-  return 0;
+  std::ifstream membership("/proc/self/cgroup");
+  std::ostringstream text;
+  text << membership.rdbuf();
+  return cgroupCpus(text.str(), "/sys/fs/cgroup");
 }
 
-}  // namespace
-
-std::vector<IsaLevel> runnableIsas() {
+std::vector<IsaLevel> findRunnableIsas() {
   std::vector<IsaLevel> levels;
   const std::uint64_t saved = savedState();
   const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
@@ -62,6 +59,13 @@ std::vector<IsaLevel> runnableIsas() {
     levels.push_back(IsaLevel::kAvx512);
   }
   if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels.push_back(IsaLevel::kAvx2);
+  return levels;
+}
+
+}  // namespace
+
+std::vector<IsaLevel> runnableIsas() {
+  static const std::vector<IsaLevel> levels = findRunnableIsas();  // asking the CPU leaves a virtual machine: ask once
   return levels;
 }
 
@@ -75,8 +79,8 @@ int defaultThreads() {
 }
 
 Machine detectHost(IsaLevel level) {
-  const long online = sysconf(_SC_NPROCESSORS_CONF);
-  return hostMachine(isaOf(level), static_cast<int>(std::max(1L, online)), cacheBytes(1), cacheBytes(2), cacheBytes(3));
+  const long installed = sysconf(_SC_NPROCESSORS_CONF);
+  return hostMachine(isaOf(level), static_cast<int>(std::max(1L, installed)), cacheBytes(1), cacheBytes(2), cacheBytes(3));
 }
 
 }  // namespace cubejit

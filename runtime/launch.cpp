@@ -4,12 +4,13 @@
 // kept per loop level, so a call costs a few additions.
 #include "runtime/launch.h"
 
-#include "runtime/threads.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <string>
 #include <utility>
+
+#include "runtime/threads.h"
 
 namespace cubejit {
 namespace {
@@ -33,6 +34,18 @@ std::size_t padded(std::int64_t bytes) {
 }
 
 }  // namespace
+
+Status launchable(const TileProgram& program) {
+  for (const Phase& phase : program.phases) {
+    const auto tooMany = [&](const char* what, std::size_t count, std::size_t limit) {
+      return Error{ErrorCode::kLimitExceeded, Stage::kTile,
+                   "phase " + phase.name + " has " + std::to_string(count) + " " + what + ", at most " + std::to_string(limit) + " can run"};
+    };
+    if (phase.streams.size() > kMaxStreams) return tooMany("streams", phase.streams.size(), kMaxStreams);
+    if (phase.axes.size() > kMaxAxes) return tooMany("axes", phase.axes.size(), kMaxAxes);
+  }
+  return Unit{};
+}
 
 struct LaunchProgram::Walk {
   const FlatPhase& phase;

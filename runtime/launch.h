@@ -11,6 +11,7 @@
 #include "codegen/abi.h"
 #include "codegen/tile/program.h"
 #include "cubejit/options.h"
+#include "cubejit/result.h"
 #include "cubejit/tensors.h"
 
 namespace cubejit {
@@ -22,6 +23,10 @@ struct KernelRunner {
   const void* user = nullptr;
 };
 
+/// Whether the walk has room for the program: kLimitExceeded names what is too many.
+Status launchable(const TileProgram& program);
+
+/// Precondition of run(): launchable(program).
 class LaunchProgram {
  public:
   LaunchProgram(const TileProgram& program, KernelRunner runner);

@@ -4,6 +4,9 @@
 #include "cubejit/options.h"
 
 #include <cstdlib>
+#include <vector>
+
+#include "cubejit/cubejit.hpp"
 
 namespace cubejit {
 namespace {
@@ -40,8 +43,9 @@ Result<BackendKind> parseBackend(const std::string& name) {
 Result<Options> optionsFromEnvironment() {
   Options options;
   if (const char* text = read("CUBEJIT_MAX_ISA")) {
-    CUBEJIT_TRY(isa, parseIsa(text));
-    options.isa = isa;
+    CUBEJIT_TRY(most, parseIsa(text));
+    const std::vector<IsaLevel> runnable = runnableIsas();
+    if (!runnable.empty() && most < runnable.front()) options.isa = most;
   }
   if (const char* text = read("CUBEJIT_BACKEND")) {
     CUBEJIT_TRY(backend, parseBackend(text));

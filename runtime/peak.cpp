@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -13,11 +15,12 @@
 #include "codegen/units/assembler.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/load_raw.h"
+#include "runtime/no_throw.h"
 
 namespace cubejit {
 namespace {
 
-constexpr int kFmasPerIteration = 48;
+constexpr int kFmasPerIteration = 48, kMostThreads = 1024;
 
 // `repeat` iterations of 48 FMAs on 12 independent accumulators.
 VectorProgram peakProgram(const HostIsa& isa) {
@@ -46,9 +49,14 @@ void bindTo(int index) {
   }
 }
 
-}  // namespace
-
-Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds) {
+Result<double> measurePeak(IsaLevel level, int threads, int milliseconds) {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (std::find(runnable.begin(), runnable.end(), level) == runnable.end()) {
+    return Error{ErrorCode::kUnsupported, Stage::kRun, std::string("this CPU or operating system cannot run ") + toString(level) + " code"};
+  }
+  if (threads < 1 || threads > kMostThreads) {
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun, "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
+  }
   const HostIsa isa = isaOf(level);
   CUBEJIT_TRY(code, emitXbyak(peakProgram(isa)));
   CUBEJIT_TRY(loaded, loadRaw({code}));
@@ -80,6 +88,12 @@ Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds) 
     total += best[i];
   }
   return total;
+}
+
+}  // namespace
+
+Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds) {
+  return withoutThrowing(Stage::kRun, [&] { return measurePeak(level, threads, milliseconds); });
 }
 
 }  // namespace cubejit

@@ -11,6 +11,8 @@
 
 #include "codegen/lower.h"
 #include "runtime/compile.h"
+#include "runtime/fork.h"
+#include "runtime/no_throw.h"
 #include "runtime/problem_key.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
@@ -33,21 +35,48 @@ struct Session::State {
     std::shared_future<Compiled> result;
     std::list<std::string>::iterator used;  ///< place in `recent`
     std::uint64_t generation = 0;           ///< tells this entry from a later one under the same key
+    bool ready = false;
     std::size_t codeBytes = 0;
   };
 
-  explicit State(Options o) : options(std::move(o)), machine(machineFor(options)) {}
+  explicit State(Options o) : options(std::move(o)), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {}
 
-  // Precondition: the lock is held.
+  // The lock is held in all functions from here to finish().
+  using Place = std::unordered_map<std::string, Entry>::iterator;
+  Place drop(Place entry) {
+    statistics.codeBytes -= entry->second.codeBytes;
+    recent.erase(entry->second.used);
+    return entries.erase(entry);
+  }
+
   void evictBeyondCapacity() {
     while (entries.size() > std::max<std::size_t>(1, options.cacheCapacity)) {
-      const auto oldest = entries.find(recent.back());
-      statistics.codeBytes -= oldest->second.codeBytes;
-      entries.erase(oldest);
-      recent.pop_back();
+      drop(entries.find(recent.back()));
       ++statistics.evictions;
     }
   }
+
+  // In a forked child nobody finishes what another thread was generating.
+  void forgetUnfinished() {
+    for (auto entry = entries.begin(); entry != entries.end();) entry = entry->second.ready ? std::next(entry) : drop(entry);
+  }
+
+  void finish(const std::string& key, std::uint64_t generation, const Compiled& compiled) {
+    const auto entry = entries.find(key);
+    if (entry == entries.end() || entry->second.generation != generation) return;
+    if (!compiled.ok()) {
+      drop(entry);
+      return;
+    }
+    entry->second.ready = true;
+    for (const auto& part : compiled.value()->state().parts) {
+      for (const Code& code : part->codes) entry->second.codeBytes += code.bytes.size();
+    }
+    statistics.codeBytes += entry->second.codeBytes;
+  }
+
+  Compiled findOrGenerate(const Problem& problem, GradientMask gradients);
+  Compiled generate(const CompileRequest& request) const;
 
   Options options;
   Machine machine;
@@ -56,7 +85,56 @@ struct Session::State {
   std::list<std::string> recent;  ///< most recent first
   CacheStatistics statistics;
   std::uint64_t generations = 0;
+  ForkGuard fork;  ///< last: goes first
 };
+
+Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gradients) {
+  const std::string key = problemKey(problem, gradients);
+  std::promise<Compiled> promise;
+  std::shared_future<Compiled> result;
+  std::uint64_t mine = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = entries.find(key);
+    if (found != entries.end()) {
+      ++statistics.hits;
+      recent.splice(recent.begin(), recent, found->second.used);
+      result = found->second.result;
+    } else {
+      ++statistics.misses;
+      mine = ++generations;
+      Entry entry;
+      entry.result = promise.get_future().share();
+      entry.generation = mine;
+      recent.push_front(key);
+      entry.used = recent.begin();
+      entries.emplace(key, std::move(entry));
+      evictBeyondCapacity();
+    }
+  }
+  if (mine == 0) return result.get();
+  const Compiled compiled = withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}}); });
+  const auto settle = [&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    finish(key, mine, compiled);
+  };
+  // A failure is forgotten before anybody hears of it; an executable counts as ready once those that wait have it.
+  if (!compiled.ok()) settle();
+  promise.set_value(compiled);
+  if (compiled.ok()) settle();
+  return compiled;
+}
+
+Compiled Session::State::generate(const CompileRequest& request) const {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (options.backend == BackendKind::kXbyak && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
+    return Error{ErrorCode::kUnsupported, Stage::kLoad,
+                 std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) + " code; it can be planned and dumped, or interpreted"};
+  }
+  if (!request.gradients.any()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
+  CUBEJIT_TRY(executable, compileExecutable(request, machine, options));
+  return std::shared_ptr<const Executable>(executable);
+}
 
 Session::Session(Options options) : state_(std::make_unique<State>(std::move(options))) {}
 Session::~Session() = default;
@@ -64,73 +142,34 @@ const Options& Session::options() const { return state_->options; }
 const Machine& Session::machine() const { return state_->machine; }
 
 Compiled Session::compile(const Problem& problem, GradientMask gradients) {
-  const std::string key = problemKey(problem, gradients);
-  std::promise<Compiled> promise;
-  std::shared_future<Compiled> result;
-  std::uint64_t mine = 0;
-  {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    const auto found = state_->entries.find(key);
-    if (found != state_->entries.end()) {
-      ++state_->statistics.hits;
-      state_->recent.splice(state_->recent.begin(), state_->recent, found->second.used);
-      result = found->second.result;
-    } else {
-      ++state_->statistics.misses;
-      mine = ++state_->generations;
-      state_->recent.push_front(key);
-      State::Entry entry;
-      entry.result = promise.get_future().share();
-      entry.used = state_->recent.begin();
-      entry.generation = mine;
-      state_->entries.emplace(key, std::move(entry));
-      state_->evictBeyondCapacity();
-    }
-  }
-  if (mine == 0) return result.get();
-  Compiled compiled = compile(CompileRequest{problem, gradients, {}});
-  promise.set_value(compiled);
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  const auto entry = state_->entries.find(key);
-  if (entry == state_->entries.end() || entry->second.generation != mine) return compiled;
-  if (compiled.ok()) {
-    for (const KernelView& kernel : (*compiled)->kernels()) entry->second.codeBytes += kernel.bytes.size();
-    state_->statistics.codeBytes += entry->second.codeBytes;
-  } else {
-    state_->recent.erase(entry->second.used);
-    state_->entries.erase(entry);
-  }
-  return compiled;
+  return withoutThrowing(Stage::kProblem, [&] { return state_->findOrGenerate(problem, gradients); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {
-  const std::vector<IsaLevel> runnable = runnableIsas();
-  if (state_->options.backend == BackendKind::kXbyak && std::find(runnable.begin(), runnable.end(), state_->machine.isa.level) == runnable.end()) {
-    return Error{ErrorCode::kUnsupported, Stage::kLoad,
-                 std::string("this CPU or operating system cannot run ") + toString(state_->machine.isa.level) + " code; it can be planned and dumped, or interpreted"};
-  }
-  if (!request.gradients.any()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
-  CUBEJIT_TRY(executable, compileExecutable(request, state_->machine, state_->options));
-  return std::shared_ptr<const Executable>(executable);
+  return withoutThrowing(Stage::kProblem, [&] { return state_->generate(request); });
 }
 
 Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool explain) const {
-  CUBEJIT_TRY(checked, checkProblem(problem));
-  static_cast<void>(checked);
-  CUBEJIT_TRY(choice, choosePlan(problem, gradient, state_->machine, explain));
-  PlanReport report;
-  report.plan = choice.plan;
-  report.predictedCycles = choice.cost.totalCycles;
-  report.bound = choice.cost.bound;
-  for (const Candidate& c : choice.considered) {
-    report.candidates.push_back(PlanCandidate{c.plan, c.cost.totalCycles, c.cost.computeCycles, c.cost.memoryCycles, c.cost.moveCycles, c.cost.callCycles, c.cost.bound, c.refusedBy});
-  }
-  CUBEJIT_TRY(tile, lower(problem, choice.plan, state_->machine));
-  KernelRunner runner;
-  runner.functions.assign(tile.kernels.size(), nullptr);
-  const int threads = state_->options.threads > 0 ? state_->options.threads : defaultThreads();
-  report.workspaceBytes = LaunchProgram(tile, runner).workspaceBytes(threads);
-  return report;
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<PlanReport> {
+    const Machine& machine = state_->machine;
+    CUBEJIT_TRY(checked, checkProblem(problem));
+    static_cast<void>(checked);
+    CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
+    PlanReport report;
+    report.plan = choice.plan;
+    report.predictedCycles = choice.cost.totalCycles;
+    report.bound = choice.cost.bound;
+    for (const Candidate& c : choice.considered) {
+      report.candidates.push_back(PlanCandidate{c.plan, c.cost.totalCycles, c.cost.computeCycles, c.cost.memoryCycles, c.cost.moveCycles,
+                                                c.cost.callCycles, c.cost.bound, c.refusedBy});
+    }
+    CUBEJIT_TRY(tile, lower(problem, choice.plan, machine));
+    KernelRunner runner;
+    runner.functions.assign(tile.kernels.size(), nullptr);
+    const int threads = state_->options.threads > 0 ? state_->options.threads : defaultThreads();
+    report.workspaceBytes = LaunchProgram(tile, runner).workspaceBytes(threads);
+    return report;
+  });
 }
 
 CacheStatistics Session::statistics() const {

@@ -57,9 +57,10 @@ class Executable {
   std::size_t workspaceBytes(int threads = 0) const;
   /// Computes the gradients asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
   /// its contents mean nothing before or after. Results are bit-identical for any number of threads and from run to run.
-  /// Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
+  /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
   Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 
+  /// Precondition of the next two: gradients().has(gradient).
   TilingPlan plan(Gradient gradient) const;
   std::string tileProgram(Gradient gradient) const;
   std::vector<KernelView> kernels() const;
@@ -67,6 +68,7 @@ class Executable {
 
   struct State;
   State& state() { return *state_; }
+  const State& state() const { return *state_; }
 
  private:
   std::unique_ptr<State> state_;

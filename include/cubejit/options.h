@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a caller may choose beyond the problem: ISA, backend, threads. Environment variables fill what is left open.
+// Decides what a caller may choose beyond the problem: ISA, backend, threads.
+// The environment is only read by optionsFromEnvironment(); a Session does what its Options say.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +34,14 @@ struct ParallelFor {
 struct Options {
   std::optional<IsaLevel> isa;                     ///< unset: the best this CPU has
   BackendKind backend = BackendKind::kXbyak;
-  int threads = 0;                                 ///< 0: CUBEJIT_NUM_THREADS, else min(affinity, cgroup quota)
+  int threads = 0;                                 ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
   ParallelFor parallelFor;                         ///< unset: oneTBB
   bool pinThreads = false;                         ///< bind the i-th worker to the i-th allowed CPU (for measurements)
   std::size_t cacheCapacity = 1024;                ///< executables kept by a session
 };
 
-/// Options with what CUBEJIT_MAX_ISA, CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS and CUBEJIT_CACHE_CAPACITY say; unknown values are errors.
+/// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS and
+/// CUBEJIT_CACHE_CAPACITY say; unknown values are errors. Ignored in processes that run with more rights than their caller.
 Result<Options> optionsFromEnvironment();
 
 Result<IsaLevel> parseIsa(const std::string& name);
