@@ -43,7 +43,8 @@ class Addresses {
   }
 
   void call(const Call& c) {
-    if (std::any_of(enclosing_.begin(), enclosing_.end(), [&](int a) { return axisOf(a).steps.empty(); })) return;  // never made
+    if (std::any_of(enclosing_.begin(), enclosing_.end(), [&](int a) { return axisOf(a).steps.empty(); }))
+      return;  // never made
     std::vector<int> fixed = c.classAxes;
     for (const int a : enclosing_) {
       const int w = axisOf(a).windowAxis;
@@ -67,7 +68,8 @@ class Addresses {
 
   void check(const Call& c, const std::map<int, int>& classes) {
     std::size_t number = 0;
-    for (const int a : c.classAxes) number = number * static_cast<std::size_t>(axisOf(a).classes) + static_cast<std::size_t>(classes.at(a));
+    for (const int a : c.classAxes)
+      number = number * static_cast<std::size_t>(axisOf(a).classes) + static_cast<std::size_t>(classes.at(a));
     const Variant& v = c.variants[number];
     if (v.kernel < 0) return;
     const std::array<int, 3> streams{c.a, c.b, c.c};
@@ -78,7 +80,8 @@ class Addresses {
     for (const int a : enclosing_) {
       const Axis& axis = axisOf(a);
       const auto own = classes.find(a);
-      const std::optional<Reach>& reach = reachOf(a, own == classes.end() ? -1 : own->second, axis.windowAxis < 0 ? -1 : classes.at(axis.windowAxis));
+      const std::optional<Reach>& reach =
+          reachOf(a, own == classes.end() ? -1 : own->second, axis.windowAxis < 0 ? -1 : classes.at(axis.windowAxis));
       if (!reach) return;  // no step of these classes: the call is never made
       for (std::size_t s = 0; s < 3; ++s) {
         if (streams[s] < 0) continue;
@@ -94,8 +97,9 @@ class Addresses {
       const std::int64_t begin = at[s].begin + touched[s].begin, end = at[s].end + touched[s].end;
       if ((begin >= 0 && end <= buffer.bytes) || reported_[s]) continue;
       reported_[s] = true;
-      rules_.push_back("phase " + phase_->name + ": call " + c.name + " variant " + std::to_string(number) + ": stream " + stream.name + " touches bytes [" + std::to_string(begin) + ", " + std::to_string(end) +
-                       ") of " + buffer.name + ", which has " + std::to_string(buffer.bytes));
+      rules_.push_back("phase " + phase_->name + ": call " + c.name + " variant " + std::to_string(number) +
+                       ": stream " + stream.name + " touches bytes [" + std::to_string(begin) + ", " +
+                       std::to_string(end) + ") of " + buffer.name + ", which has " + std::to_string(buffer.bytes));
     }
   }
 
@@ -104,7 +108,8 @@ class Addresses {
     const auto [it, fresh] = reach_.try_emplace({a, own, window});
     if (!fresh) return it->second;
     const Axis& axis = axisOf(a);
-    const Window w = window < 0 ? Window{0, static_cast<int>(axis.steps.size())} : axis.windows[static_cast<std::size_t>(window)];
+    const Window w =
+        window < 0 ? Window{0, static_cast<int>(axis.steps.size())} : axis.windows[static_cast<std::size_t>(window)];
     std::optional<Reach>& reach = it->second;
     for (int i = w.begin; i < w.end; ++i) {
       const AxisStep& step = axis.steps[static_cast<std::size_t>(i)];
@@ -115,7 +120,8 @@ class Addresses {
         const std::int64_t begin = s < step.delta.size() ? step.delta[s] : 0;
         const std::int64_t end = begin + (s < step.repeatDelta.size() ? (step.repeat - 1) * step.repeatDelta[s] : 0);
         const ByteRange here{std::min(begin, end), std::max(begin, end)};
-        (*reach)[s] = first ? here : ByteRange{std::min((*reach)[s].begin, here.begin), std::max((*reach)[s].end, here.end)};
+        (*reach)[s] =
+            first ? here : ByteRange{std::min((*reach)[s].begin, here.begin), std::max((*reach)[s].end, here.end)};
       }
     }
     return reach;
@@ -123,7 +129,9 @@ class Addresses {
 
   const std::array<ByteRange, 3>& touchedBy(const Variant& v) {
     const auto [it, fresh] = touched_.try_emplace({v.kernel, v.list});
-    if (fresh) it->second = extents(p_.kernels[static_cast<std::size_t>(v.kernel)], v.list < 0 ? nullptr : &p_.lists[static_cast<std::size_t>(v.list)]);
+    if (fresh)
+      it->second = extents(p_.kernels[static_cast<std::size_t>(v.kernel)],
+                           v.list < 0 ? nullptr : &p_.lists[static_cast<std::size_t>(v.list)]);
     return it->second;
   }
 

@@ -85,13 +85,14 @@ struct Accumulator {
 
 /// One distinct contract: everything the generated code is specialised on.
 struct Contract {
-  int lanes = 16;                               ///< f32 lanes of a vector
+  int lanes = 16;  ///< f32 lanes of a vector
   std::vector<Accumulator> accumulators;
   std::vector<Section> sections;
-  std::vector<std::vector<std::int32_t>> tables;  ///< permutations: `lanes` entries each; entry in [0, lanes) picks from the
-                                                  ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
-  bool streamingStore = false;                  ///< store past the caches; needs full lanes and vector-aligned addresses
-  std::string label;                            ///< spells what it is, for names and dumps
+  std::vector<std::vector<std::int32_t>>
+      tables;                   ///< permutations: `lanes` entries each; entry in [0, lanes) picks from the
+                                ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
+  bool streamingStore = false;  ///< store past the caches; needs full lanes and vector-aligned addresses
+  std::string label;            ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
            x.streamingStore == y.streamingStore;

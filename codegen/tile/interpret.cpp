@@ -38,7 +38,8 @@ Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
     source.insert(source.end(), second.begin(), second.end());
   }
   Vector out;
-  for (const std::int32_t pick : c.tables[static_cast<std::size_t>(operand.table)]) out.push_back(source[static_cast<std::size_t>(pick)]);
+  for (const std::int32_t pick : c.tables[static_cast<std::size_t>(operand.table)])
+    out.push_back(source[static_cast<std::size_t>(pick)]);
   return out;
 }
 
@@ -51,7 +52,8 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
       for (int l = 0; l < c.lanes; ++l) {
         const auto lane = static_cast<std::size_t>(l);
         float& sum = acc[static_cast<std::size_t>(use.acc)][lane];
-        if (inside(operand.useLanes, l)) sum = std::fma(value[lane], vectors[static_cast<std::size_t>(use.b)][lane], sum);
+        if (inside(operand.useLanes, l))
+          sum = std::fma(value[lane], vectors[static_cast<std::size_t>(use.b)][lane], sum);
       }
     }
   }
@@ -63,7 +65,8 @@ void interpret(const Contract& c, const KernelArgs& args) {
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
     std::vector<Vector> acc;
     for (const Accumulator& i : c.accumulators) {
-      acc.push_back(args.accumulate != 0 ? load(c0 + i.cOffset, i.lanes, c.lanes) : Vector(static_cast<std::size_t>(c.lanes), 0.0F));
+      acc.push_back(args.accumulate != 0 ? load(c0 + i.cOffset, i.lanes, c.lanes)
+                                         : Vector(static_cast<std::size_t>(c.lanes), 0.0F));
     }
     const std::int64_t* segment = args.list + c.sections.size();
     for (std::size_t s = 0; s < c.sections.size(); ++s) {
@@ -93,9 +96,12 @@ void interpret(const Move& m, const KernelArgs& args) {
       for (std::int64_t c = 0; c < m.cols; ++c) {
         char* to = turned ? dst + c * m.dstPitch : dst + r * m.dstPitch;
         const std::int64_t index = turned ? r : c;
-        if (m.kind == MoveKind::kZero) put(to, index, 0.0F);
-        else if (m.kind == MoveKind::kAccumulate) put(to, index, at(to, index) + at(src + r * m.srcPitch, c));
-        else put(to, index, at(src + r * m.srcPitch, c));
+        if (m.kind == MoveKind::kZero)
+          put(to, index, 0.0F);
+        else if (m.kind == MoveKind::kAccumulate)
+          put(to, index, at(to, index) + at(src + r * m.srcPitch, c));
+        else
+          put(to, index, at(src + r * m.srcPitch, c));
       }
     }
     const std::int64_t lines = turned ? m.cols : m.rows, behind = turned ? m.rows : m.cols;

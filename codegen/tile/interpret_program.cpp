@@ -78,7 +78,8 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
   CUBEJIT_TRY(sound, verify(program));
   static_cast<void>(sound);
   Memory memory(program, tensors);
-  if (!memory.missing().empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, "cannot interpret " + program.name + memory.missing()};
+  if (!memory.missing().empty())
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun, "cannot interpret " + program.name + memory.missing()};
   std::vector<std::vector<std::int64_t>> lists;
   for (const SegmentList& list : program.lists) lists.push_back(inMemory(list));
 
@@ -88,7 +89,8 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
       if (site.task != task) memory.forgetPrivate();
       task = site.task;
       const auto pointer = [&](int stream, std::size_t operand) -> char* {
-        return stream < 0 ? nullptr : memory.base(phase.streams[static_cast<std::size_t>(stream)].buffer) + site.at[operand];
+        return stream < 0 ? nullptr
+                          : memory.base(phase.streams[static_cast<std::size_t>(stream)].buffer) + site.at[operand];
       };
       KernelArgs args;
       args.a = pointer(site.call->a, 0);

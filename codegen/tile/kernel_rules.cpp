@@ -17,7 +17,9 @@ class Rules {
   void require(bool holds, const std::string& rule) {
     if (!holds) fail(rule);
   }
-  void vectorOf(int lanes) { require(lanes == 8 || lanes == 16, "vectors of " + std::to_string(lanes) + " lanes; no ISA has them"); }
+  void vectorOf(int lanes) {
+    require(lanes == 8 || lanes == 16, "vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
+  }
   std::vector<std::string> take() { return std::move(rules_); }
 
  private:
@@ -34,13 +36,17 @@ class ContractRules {
     rules_.require(!c_.accumulators.empty(), "no accumulators");
     for (std::size_t i = 0; i < c_.accumulators.size(); ++i) {
       lanes(c_.accumulators[i].lanes, "accumulator " + std::to_string(i));
-      rules_.require(!c_.streamingStore || c_.accumulators[i].lanes.all(), "streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
+      rules_.require(!c_.streamingStore || c_.accumulators[i].lanes.all(),
+                     "streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
     }
     for (std::size_t t = 0; t < c_.tables.size(); ++t) {
-      rules_.require(c_.tables[t].size() == static_cast<std::size_t>(c_.lanes), "table " + std::to_string(t) + " has " + std::to_string(c_.tables[t].size()) + " entries, not " + std::to_string(c_.lanes));
+      rules_.require(c_.tables[t].size() == static_cast<std::size_t>(c_.lanes),
+                     "table " + std::to_string(t) + " has " + std::to_string(c_.tables[t].size()) + " entries, not " +
+                         std::to_string(c_.lanes));
     }
     for (std::size_t s = 0; s < c_.sections.size(); ++s) {
-      for (std::size_t n = 0; n < c_.sections[s].steps.size(); ++n) step(c_.sections[s].steps[n], "section " + std::to_string(s) + " step " + std::to_string(n));
+      for (std::size_t n = 0; n < c_.sections[s].steps.size(); ++n)
+        step(c_.sections[s].steps[n], "section " + std::to_string(s) + " step " + std::to_string(n));
     }
     return rules_.take();
   }
@@ -48,11 +54,14 @@ class ContractRules {
  private:
   void lanes(const LaneRange& r, const std::string& where) {
     if (r.all() && r.lo == 0) return;
-    rules_.require(r.lo >= 0 && r.lo < r.hi && r.hi <= c_.lanes, where + ": lanes [" + std::to_string(r.lo) + ", " + std::to_string(r.hi) + ") are not in [0, " + std::to_string(c_.lanes) + ")");
+    rules_.require(r.lo >= 0 && r.lo < r.hi && r.hi <= c_.lanes, where + ": lanes [" + std::to_string(r.lo) + ", " +
+                                                                     std::to_string(r.hi) + ") are not in [0, " +
+                                                                     std::to_string(c_.lanes) + ")");
   }
 
   void index(std::int64_t value, std::size_t limit, const std::string& what) {
-    rules_.require(value >= 0 && static_cast<std::size_t>(value) < limit, what + " " + std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")");
+    rules_.require(value >= 0 && static_cast<std::size_t>(value) < limit,
+                   what + " " + std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")");
   }
 
   void step(const Step& step, const std::string& where) {
@@ -87,11 +96,16 @@ std::vector<std::string> moveRules(const Move& m) {
   rules.vectorOf(m.lanes);
   const bool empty = m.rows == 0 || m.cols == 0;
   rules.require(m.rows >= 0 && m.cols >= 0, "a matrix of " + std::to_string(m.rows) + " x " + std::to_string(m.cols));
-  rules.require(m.padCols >= 0 && (m.padCols == 0 || !empty), "padCols is " + std::to_string(m.padCols) + " behind a matrix of " + std::to_string(m.rows) + " x " + std::to_string(m.cols));
-  rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose, "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
+  rules.require(m.padCols >= 0 && (m.padCols == 0 || !empty), "padCols is " + std::to_string(m.padCols) +
+                                                                  " behind a matrix of " + std::to_string(m.rows) +
+                                                                  " x " + std::to_string(m.cols));
+  rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
+                "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
   const bool turned = m.kind == MoveKind::kTranspose;
   const std::int64_t lines = turned ? m.cols : m.rows, bytes = ((turned ? m.rows : m.cols) + m.padCols) * 4;
-  rules.require(lines <= 1 || std::abs(m.dstPitch) >= bytes, "rows of the destination overlap: " + std::to_string(bytes) + " bytes, " + std::to_string(m.dstPitch) + " apart");
+  rules.require(
+      lines <= 1 || std::abs(m.dstPitch) >= bytes,
+      "rows of the destination overlap: " + std::to_string(bytes) + " bytes, " + std::to_string(m.dstPitch) + " apart");
   rules.require(!m.streamingStore || (!turned && (m.rows == 1 || m.dstPitch % (m.lanes * 4) == 0)),
                 "streaming store to rows that are not vector aligned: " + std::to_string(m.dstPitch) + " bytes apart");
   return rules.take();

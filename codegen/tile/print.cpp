@@ -20,13 +20,18 @@ const char* toString(MoveKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-std::string lanesText(const LaneRange& r) { return r.all() ? "" : "[" + std::to_string(r.lo) + ".." + std::to_string(r.hi) + ")"; }
+std::string lanesText(const LaneRange& r) {
+  return r.all() ? "" : "[" + std::to_string(r.lo) + ".." + std::to_string(r.hi) + ")";
+}
 
 void printStep(std::ostream& out, const Step& step) {
-  for (std::size_t i = 0; i < step.b.size(); ++i) out << "        b" << i << " = load b" << std::showpos << step.b[i].offset << std::noshowpos << lanesText(step.b[i].lanes) << "\n";
+  for (std::size_t i = 0; i < step.b.size(); ++i)
+    out << "        b" << i << " = load b" << std::showpos << step.b[i].offset << std::noshowpos
+        << lanesText(step.b[i].lanes) << "\n";
   static constexpr const char* kKinds[] = {"bcast", "load", "perm", "perm2"};
   for (const AOperand& a : step.a) {
-    out << "        " << kKinds[static_cast<int>(a.kind)] << " a" << std::showpos << a.offset << std::noshowpos << lanesText(a.lanes);
+    out << "        " << kKinds[static_cast<int>(a.kind)] << " a" << std::showpos << a.offset << std::noshowpos
+        << lanesText(a.lanes);
     if (a.table >= 0) out << " table" << a.table;
     out << " ->" << lanesText(a.useLanes);
     for (const Use& use : a.uses) out << " acc" << use.acc << "*b" << use.b;
@@ -35,8 +40,8 @@ void printStep(std::ostream& out, const Step& step) {
 }
 
 void printKernel(std::ostream& out, const Contract& c, bool full) {
-  out << "contract " << c.label << ": " << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, " << c.sections.size() << " sections"
-      << (c.streamingStore ? ", streaming store" : "") << "\n";
+  out << "contract " << c.label << ": " << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, "
+      << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "") << "\n";
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     std::size_t fmas = 0, loads = 0;
@@ -44,8 +49,8 @@ void printKernel(std::ostream& out, const Contract& c, bool full) {
       loads += step.b.size() + step.a.size();
       for (const AOperand& a : step.a) fmas += a.uses.size();
     }
-    out << "    section " << s << ": " << section.steps.size() << " steps, " << fmas << " fmas, " << loads << " loads; a += " << section.aOuterStep
-        << ", b += " << section.bOuterStep << "\n";
+    out << "    section " << s << ": " << section.steps.size() << " steps, " << fmas << " fmas, " << loads
+        << " loads; a += " << section.aOuterStep << ", b += " << section.bOuterStep << "\n";
     if (!full) continue;
     for (const Step& step : section.steps) {
       out << "      step\n";
@@ -53,11 +58,14 @@ void printKernel(std::ostream& out, const Contract& c, bool full) {
     }
   }
   if (!full) return;
-  for (std::size_t i = 0; i < c.accumulators.size(); ++i) out << "    acc" << i << " at c" << std::showpos << c.accumulators[i].cOffset << std::noshowpos << lanesText(c.accumulators[i].lanes) << "\n";
+  for (std::size_t i = 0; i < c.accumulators.size(); ++i)
+    out << "    acc" << i << " at c" << std::showpos << c.accumulators[i].cOffset << std::noshowpos
+        << lanesText(c.accumulators[i].lanes) << "\n";
 }
 
 void printKernel(std::ostream& out, const Move& m, bool) {
-  out << toString(m.kind) << " " << m.label << ": " << m.rows << " x " << m.cols << ", pitch " << m.srcPitch << " -> " << m.dstPitch;
+  out << toString(m.kind) << " " << m.label << ": " << m.rows << " x " << m.cols << ", pitch " << m.srcPitch << " -> "
+      << m.dstPitch;
   if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
   out << "\n";
 }
@@ -70,14 +78,18 @@ void printNodes(std::ostream& out, const Phase& phase, const std::vector<Node>& 
       std::int64_t iterations = 0;
       for (const AxisStep& step : axis.steps) iterations += step.repeat;
       out << indent << "for " << axis.name << " in " << axis.steps.size() << " steps";
-      if (iterations != static_cast<std::int64_t>(axis.steps.size())) out << " (" << iterations << " iterations, repeated inside the kernel)";
+      if (iterations != static_cast<std::int64_t>(axis.steps.size()))
+        out << " (" << iterations << " iterations, repeated inside the kernel)";
       if (axis.windowAxis >= 0) out << " dealt by " << phase.axes[static_cast<std::size_t>(axis.windowAxis)].name;
       out << "\n";
       printNodes(out, phase, node.body, depth + 1);
       continue;
     }
-    const auto stream = [&](int s) { return s < 0 ? std::string("-") : phase.streams[static_cast<std::size_t>(s)].name; };
-    out << indent << node.call.name << "(" << stream(node.call.a) << ", " << stream(node.call.b) << ", " << stream(node.call.c) << ") ->";
+    const auto stream = [&](int s) {
+      return s < 0 ? std::string("-") : phase.streams[static_cast<std::size_t>(s)].name;
+    };
+    out << indent << node.call.name << "(" << stream(node.call.a) << ", " << stream(node.call.b) << ", "
+        << stream(node.call.c) << ") ->";
     std::set<int> kernels;
     for (const Variant& v : node.call.variants) {
       if (v.kernel >= 0) kernels.insert(v.kernel);
@@ -92,7 +104,8 @@ void printNodes(std::ostream& out, const Phase& phase, const std::vector<Node>& 
 std::string print(const TileProgram& program, bool full) {
   std::ostringstream out;
   out << "tile program " << program.name << "\n\nbuffers\n";
-  for (const Buffer& b : program.buffers) out << "  " << b.name << " (" << toString(b.role) << "): " << b.bytes << " bytes\n";
+  for (const Buffer& b : program.buffers)
+    out << "  " << b.name << " (" << toString(b.role) << "): " << b.bytes << " bytes\n";
   out << "\nkernels\n";
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     out << "  k" << i << " ";
@@ -113,9 +126,12 @@ std::string print(const TileProgram& program, bool full) {
   }
   for (const Phase& phase : program.phases) {
     out << "\nphase " << phase.name << ": " << taskCount(phase) << " tasks";
-    for (const int axis : phase.parallelAxes) out << (axis == phase.parallelAxes.front() ? " over " : " x ") << phase.axes[static_cast<std::size_t>(axis)].name;
+    for (const int axis : phase.parallelAxes)
+      out << (axis == phase.parallelAxes.front() ? " over " : " x ") << phase.axes[static_cast<std::size_t>(axis)].name;
     out << "\n";
-    for (const Stream& s : phase.streams) out << "  stream " << s.name << " = " << program.buffers[static_cast<std::size_t>(s.buffer)].name << std::showpos << s.offset << std::noshowpos << "\n";
+    for (const Stream& s : phase.streams)
+      out << "  stream " << s.name << " = " << program.buffers[static_cast<std::size_t>(s.buffer)].name << std::showpos
+          << s.offset << std::noshowpos << "\n";
     printNodes(out, phase, phase.body, 1);
   }
   return out.str();

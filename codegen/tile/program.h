@@ -24,17 +24,22 @@
 namespace cubejit {
 
 enum class BufferRole : std::uint8_t {
-  kDy, kX, kW, kDx, kDw, kDb,  ///< the caller's tensors
-  kShared,                     ///< workspace, one for the run
-  kPrivate,                    ///< workspace, one per thread
-  kConstant                    ///< read-only f32 values held by the program (`Buffer::values`)
+  kDy,
+  kX,
+  kW,
+  kDx,
+  kDw,
+  kDb,       ///< the caller's tensors
+  kShared,   ///< workspace, one for the run
+  kPrivate,  ///< workspace, one per thread
+  kConstant  ///< read-only f32 values held by the program (`Buffer::values`)
 };
 
 struct Buffer {
   std::string name;
   BufferRole role = BufferRole::kShared;
-  std::int64_t bytes = 0;       ///< extent; for tensors the whole tensor
-  std::vector<float> values;    ///< kConstant only
+  std::int64_t bytes = 0;     ///< extent; for tensors the whole tensor
+  std::vector<float> values;  ///< kConstant only
   friend bool operator==(const Buffer& x, const Buffer& y) = default;
 };
 
@@ -76,8 +81,8 @@ struct Axis {
 
 /// What a call does for one combination of classes.
 struct Variant {
-  int kernel = -1;       ///< index into TileProgram::kernels; -1 = nothing to do
-  int list = -1;         ///< index into TileProgram::lists (contracts)
+  int kernel = -1;  ///< index into TileProgram::kernels; -1 = nothing to do
+  int list = -1;    ///< index into TileProgram::lists (contracts)
   bool accumulate = false;
   friend bool operator==(const Variant& x, const Variant& y) = default;
 };
@@ -106,7 +111,7 @@ struct Phase {
   std::vector<Axis> axes;
   std::vector<int> parallelAxes;  ///< outermost first; the task index enumerates their steps, last axis fastest
   std::vector<Node> body;
-  double workCycles = 0;          ///< estimate for the whole phase, one core; the runtime runs small phases on one thread
+  double workCycles = 0;  ///< estimate for the whole phase, one core; the runtime runs small phases on one thread
   friend bool operator==(const Phase& x, const Phase& y) = default;
 };
 

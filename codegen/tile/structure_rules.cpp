@@ -9,9 +9,13 @@
 namespace cubejit {
 namespace {
 
-std::string range(std::int64_t value, std::size_t limit) { return std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")"; }
+std::string range(std::int64_t value, std::size_t limit) {
+  return std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")";
+}
 bool within(std::int64_t value, std::size_t limit) { return value >= 0 && static_cast<std::uint64_t>(value) < limit; }
-bool readOnly(BufferRole role) { return role == BufferRole::kDy || role == BufferRole::kX || role == BufferRole::kW || role == BufferRole::kConstant; }
+bool readOnly(BufferRole role) {
+  return role == BufferRole::kDy || role == BufferRole::kX || role == BufferRole::kW || role == BufferRole::kConstant;
+}
 
 class Structure {
  public:
@@ -25,7 +29,9 @@ class Structure {
     }
     const auto lanesOf = [](const Kernel& kernel) { return std::visit([](const auto& k) { return k.lanes; }, kernel); };
     for (std::size_t k = 1; k < p_.kernels.size(); ++k) {
-      require(lanesOf(p_.kernels[k]) == lanesOf(p_.kernels[0]), "kernel " + std::to_string(k) + " has vectors of " + std::to_string(lanesOf(p_.kernels[k])) + " lanes, kernel 0 of " + std::to_string(lanesOf(p_.kernels[0])));
+      require(lanesOf(p_.kernels[k]) == lanesOf(p_.kernels[0]),
+              "kernel " + std::to_string(k) + " has vectors of " + std::to_string(lanesOf(p_.kernels[k])) +
+                  " lanes, kernel 0 of " + std::to_string(lanesOf(p_.kernels[0])));
     }
     for (const Phase& ph : p_.phases) phase(ph);
     return std::move(rules_);
@@ -39,14 +45,19 @@ class Structure {
   void buffer(const Buffer& b) {
     require(b.bytes >= 0, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes");
     const auto valueBytes = static_cast<std::int64_t>(b.values.size() * sizeof(float));
-    if (b.role == BufferRole::kConstant) require(valueBytes == b.bytes, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes, its values " + std::to_string(valueBytes));
-    else require(b.values.empty(), "buffer " + b.name + " has values but is not constant");
+    if (b.role == BufferRole::kConstant)
+      require(valueBytes == b.bytes, "buffer " + b.name + " has " + std::to_string(b.bytes) + " bytes, its values " +
+                                         std::to_string(valueBytes));
+    else
+      require(b.values.empty(), "buffer " + b.name + " has values but is not constant");
   }
 
   void phase(const Phase& ph) {
     phase_ = &ph;
     where_ = "phase " + ph.name + ": ";
-    for (const Stream& s : ph.streams) require(within(s.buffer, p_.buffers.size()), "stream " + s.name + ": buffer " + range(s.buffer, p_.buffers.size()));
+    for (const Stream& s : ph.streams)
+      require(within(s.buffer, p_.buffers.size()),
+              "stream " + s.name + ": buffer " + range(s.buffer, p_.buffers.size()));
     for (const Axis& a : ph.axes) axis(a);
     enclosing_.clear();
     for (const int a : ph.parallelAxes) {
@@ -60,14 +71,19 @@ class Structure {
   }
 
   void axis(const Axis& a) {
-    require(a.classes >= (a.steps.empty() ? 0 : 1), "axis " + a.name + " has " + std::to_string(a.classes) + " classes");
+    require(a.classes >= (a.steps.empty() ? 0 : 1),
+            "axis " + a.name + " has " + std::to_string(a.classes) + " classes");
     for (std::size_t i = 0; i < a.steps.size(); ++i) {
       const AxisStep& step = a.steps[i];
       const std::string which = "axis " + a.name + " step " + std::to_string(i) + ": ";
-      require(within(step.cls, static_cast<std::size_t>(std::max(0, a.classes))), which + "class " + range(step.cls, static_cast<std::size_t>(std::max(0, a.classes))));
-      require(step.delta.size() <= phase_->streams.size(), which + std::to_string(step.delta.size()) + " deltas for " + std::to_string(phase_->streams.size()) + " streams");
+      require(within(step.cls, static_cast<std::size_t>(std::max(0, a.classes))),
+              which + "class " + range(step.cls, static_cast<std::size_t>(std::max(0, a.classes))));
+      require(step.delta.size() <= phase_->streams.size(), which + std::to_string(step.delta.size()) + " deltas for " +
+                                                               std::to_string(phase_->streams.size()) + " streams");
       require(step.repeat >= 1, which + "repeat is " + std::to_string(step.repeat));
-      require(step.repeatDelta.size() <= phase_->streams.size(), which + std::to_string(step.repeatDelta.size()) + " repeat deltas for " + std::to_string(phase_->streams.size()) + " streams");
+      require(step.repeatDelta.size() <= phase_->streams.size(),
+              which + std::to_string(step.repeatDelta.size()) + " repeat deltas for " +
+                  std::to_string(phase_->streams.size()) + " streams");
     }
     if (a.windowAxis < 0) return;
     if (!within(a.windowAxis, phase_->axes.size())) {
@@ -75,14 +91,20 @@ class Structure {
       return;
     }
     const int classes = phase_->axes[static_cast<std::size_t>(a.windowAxis)].classes;
-    require(a.windows.size() == static_cast<std::size_t>(classes), "axis " + a.name + " has " + std::to_string(a.windows.size()) + " windows for " + std::to_string(classes) + " classes");
+    require(a.windows.size() == static_cast<std::size_t>(classes),
+            "axis " + a.name + " has " + std::to_string(a.windows.size()) + " windows for " + std::to_string(classes) +
+                " classes");
     for (const Window& w : a.windows) {
-      require(w.begin >= 0 && w.begin <= w.end && static_cast<std::size_t>(w.end) <= a.steps.size(), "axis " + a.name + ": window [" + std::to_string(w.begin) + ", " + std::to_string(w.end) + ") of " + std::to_string(a.steps.size()) + " steps");
+      require(w.begin >= 0 && w.begin <= w.end && static_cast<std::size_t>(w.end) <= a.steps.size(),
+              "axis " + a.name + ": window [" + std::to_string(w.begin) + ", " + std::to_string(w.end) + ") of " +
+                  std::to_string(a.steps.size()) + " steps");
     }
     require(!repeats(a), "axis " + a.name + " has windows and steps that repeat");
   }
 
-  static bool repeats(const Axis& a) { return std::any_of(a.steps.begin(), a.steps.end(), [](const AxisStep& s) { return s.repeat != 1; }); }
+  static bool repeats(const Axis& a) {
+    return std::any_of(a.steps.begin(), a.steps.end(), [](const AxisStep& s) { return s.repeat != 1; });
+  }
   bool encloses(int axis) const { return std::find(enclosing_.begin(), enclosing_.end(), axis) != enclosing_.end(); }
 
   // False if the axis cannot be entered; it is not among the enclosing ones then.
@@ -112,7 +134,9 @@ class Structure {
   }
 
   void call(const Call& c) {
-    if (std::any_of(enclosing_.begin(), enclosing_.end(), [&](int a) { return phase_->axes[static_cast<std::size_t>(a)].steps.empty(); })) return;  // never made
+    if (std::any_of(enclosing_.begin(), enclosing_.end(),
+                    [&](int a) { return phase_->axes[static_cast<std::size_t>(a)].steps.empty(); }))
+      return;  // never made
     std::size_t product = 1;
     for (std::size_t i = 0; i < c.classAxes.size(); ++i) {
       const int a = c.classAxes[i];
@@ -122,11 +146,15 @@ class Structure {
       }
       const Axis& ax = phase_->axes[static_cast<std::size_t>(a)];
       require(encloses(a), "call " + c.name + ": class axis " + ax.name + " does not enclose it");
-      require(std::find(c.classAxes.begin(), c.classAxes.begin() + static_cast<std::ptrdiff_t>(i), a) == c.classAxes.begin() + static_cast<std::ptrdiff_t>(i), "call " + c.name + ": class axis " + ax.name + " is named twice");
+      require(std::find(c.classAxes.begin(), c.classAxes.begin() + static_cast<std::ptrdiff_t>(i), a) ==
+                  c.classAxes.begin() + static_cast<std::ptrdiff_t>(i),
+              "call " + c.name + ": class axis " + ax.name + " is named twice");
       product *= static_cast<std::size_t>(std::max(0, ax.classes));
     }
-    require(c.variants.size() == product, "call " + c.name + " has " + std::to_string(c.variants.size()) + " variants for " + std::to_string(product) + " combinations of classes");
-    for (std::size_t v = 0; v < c.variants.size(); ++v) variant(c, c.variants[v], "call " + c.name + " variant " + std::to_string(v) + ": ");
+    require(c.variants.size() == product, "call " + c.name + " has " + std::to_string(c.variants.size()) +
+                                              " variants for " + std::to_string(product) + " combinations of classes");
+    for (std::size_t v = 0; v < c.variants.size(); ++v)
+      variant(c, c.variants[v], "call " + c.name + " variant " + std::to_string(v) + ": ");
   }
 
   void stream(const Call& c, int s, const char* name, bool needed, bool written) {
@@ -168,10 +196,13 @@ class Structure {
       return;
     }
     const SegmentList& list = p_.lists[static_cast<std::size_t>(v.list)];
-    require(list.size() == contract.sections.size(), which + "list " + std::to_string(v.list) + " has " + std::to_string(list.size()) + " sections, contract " + contract.label + " " + std::to_string(contract.sections.size()));
+    require(list.size() == contract.sections.size(),
+            which + "list " + std::to_string(v.list) + " has " + std::to_string(list.size()) + " sections, contract " +
+                contract.label + " " + std::to_string(contract.sections.size()));
     for (const auto& section : list) {
       for (const Segment& s : section) {
-        if (s.outer < 0) once("list " + std::to_string(v.list) + ": a segment of " + std::to_string(s.outer) + " iterations");
+        if (s.outer < 0)
+          once("list " + std::to_string(v.list) + ": a segment of " + std::to_string(s.outer) + " iterations");
       }
     }
   }

@@ -26,10 +26,16 @@ class Tasks {
     if (taskCount(phase_) <= 1) return;
     std::int64_t calls = 0;
     if (!walkCalls(phase_, [&](const CallSite&) { return ++calls <= kMostCalls; })) return;
-    const bool followed = walkCalls(phase_, [&](const CallSite& site) { return eachWord(site, Operand::kC, [&](std::uint32_t& owner, std::int64_t word) { claim(site, owner, word); }); }) &&
+    const bool followed = walkCalls(phase_,
+                                    [&](const CallSite& site) {
+                                      return eachWord(site, Operand::kC, [&](std::uint32_t& owner, std::int64_t word) {
+                                        claim(site, owner, word);
+                                      });
+                                    }) &&
                           walkCalls(phase_, [&](const CallSite& site) {
                             const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
-                              if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task)) collide(site, "reads", owner, word);
+                              if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task))
+                                collide(site, "reads", owner, word);
                             };
                             return eachWord(site, Operand::kA, reads) && eachWord(site, Operand::kB, reads);
                           });
@@ -38,14 +44,18 @@ class Tasks {
 
  private:
   void claim(const CallSite& site, std::uint32_t& owner, std::int64_t word) {
-    if (owner == kNobody) owner = static_cast<std::uint32_t>(site.task);
-    else if (owner != static_cast<std::uint32_t>(site.task)) collide(site, "writes", owner, word);
+    if (owner == kNobody)
+      owner = static_cast<std::uint32_t>(site.task);
+    else if (owner != static_cast<std::uint32_t>(site.task))
+      collide(site, "writes", owner, word);
   }
 
   // One example for each call is enough.
   void collide(const CallSite& site, const char* does, std::uint32_t owner, std::int64_t word) {
     if (!said_.insert({site.call, does}).second) return;
-    broken_.push_back("phase " + phase_.name + ": task " + std::to_string(site.task) + " (call " + site.call->name + ") " + does + " byte " + std::to_string(word * 4) + " of " + at_ + ", which task " + std::to_string(owner) + " writes");
+    broken_.push_back("phase " + phase_.name + ": task " + std::to_string(site.task) + " (call " + site.call->name +
+                      ") " + does + " byte " + std::to_string(word * 4) + " of " + at_ + ", which task " +
+                      std::to_string(owner) + " writes");
   }
 
   // Applies `use` to the owner of every word the call touches; false if that is more than can be followed.
@@ -61,7 +71,9 @@ class Tasks {
     if (owners == owners_.end()) {
       if (operand != Operand::kC) return true;  // nobody writes it
       if (buffer.bytes > kMostBytes) return false;
-      owners = owners_.emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / 4 + 1), kNobody)).first;
+      owners =
+          owners_.emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / 4 + 1), kNobody))
+              .first;
     }
     at_ = buffer.name;
     const Variant& v = *site.variant;

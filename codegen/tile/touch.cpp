@@ -26,11 +26,14 @@ ByteRange swept(ByteRange r, std::int64_t count, std::int64_t step) {
 }
 
 ByteRange vectorAt(std::int64_t offset, const LaneRange& lanes, int count) {
-  return lanes.all() ? ByteRange{offset, offset + count * kWord} : ByteRange{offset + lanes.lo * kWord, offset + lanes.hi * kWord};
+  return lanes.all() ? ByteRange{offset, offset + count * kWord}
+                     : ByteRange{offset + lanes.lo * kWord, offset + lanes.hi * kWord};
 }
 
 bool visitStep(const Contract& c, const Step& step, Operand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == Operand::kB) return std::all_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) { return visit(vectorAt(b.offset, b.lanes, c.lanes)); });
+  if (operand == Operand::kB)
+    return std::all_of(step.b.begin(), step.b.end(),
+                       [&](const VectorLoad& b) { return visit(vectorAt(b.offset, b.lanes, c.lanes)); });
   return std::all_of(step.a.begin(), step.a.end(), [&](const AOperand& a) {
     if (a.kind == AKind::kBroadcast) return visit({a.offset, a.offset + kWord});
     if (!visit(vectorAt(a.offset, a.lanes, c.lanes))) return false;
@@ -38,8 +41,11 @@ bool visitStep(const Contract& c, const Step& step, Operand operand, const std::
   });
 }
 
-bool visitKernel(const Contract& c, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == Operand::kC) return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) { return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes)); });
+bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
+                 const std::function<bool(ByteRange)>& visit) {
+  if (operand == Operand::kC)
+    return std::all_of(c.accumulators.begin(), c.accumulators.end(),
+                       [&](const Accumulator& acc) { return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes)); });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     for (const Segment& segment : (*list)[s]) {
@@ -58,7 +64,8 @@ bool visitKernel(const Contract& c, const SegmentList* list, Operand operand, co
 bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::function<bool(ByteRange)>& visit) {
   if (operand == Operand::kB || (operand == Operand::kA && m.kind == MoveKind::kZero)) return true;
   const bool turned = operand == Operand::kC && m.kind == MoveKind::kTranspose;
-  const std::int64_t lines = turned ? m.cols : m.rows, length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
+  const std::int64_t lines = turned ? m.cols : m.rows,
+                     length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
   const std::int64_t pitch = operand == Operand::kC ? m.dstPitch : m.srcPitch;
   for (std::int64_t line = 0; line < lines; ++line) {
     if (!visit({line * pitch, line * pitch + length * kWord})) return false;
@@ -72,7 +79,12 @@ std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     ByteRange a, b;
-    const auto grow = [](ByteRange& r) { return [&r](ByteRange touched) { include(r, touched); return true; }; };
+    const auto grow = [](ByteRange& r) {
+      return [&r](ByteRange touched) {
+        include(r, touched);
+        return true;
+      };
+    };
     for (const Step& step : section.steps) {
       visitStep(c, step, Operand::kA, grow(a));
       visitStep(c, step, Operand::kB, grow(b));
@@ -99,7 +111,8 @@ std::array<ByteRange, 3> extents(const Kernel& kernel, const SegmentList* list) 
   return std::visit([&](const auto& k) { return extentsOf(k, list); }, kernel);
 }
 
-bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit) {
+bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand,
+                  const std::function<bool(ByteRange)>& visit) {
   return std::visit([&](const auto& k) { return visitKernel(k, list, operand, visit); }, kernel);
 }
 

@@ -24,6 +24,7 @@ enum class Operand : std::uint8_t { kA, kB, kC };
 std::array<ByteRange, 3> extents(const Kernel& kernel, const SegmentList* list);
 
 /// Visits every range touched through `operand`, possibly several times, until `visit` returns false; false if it did.
-bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit);
+bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand,
+                  const std::function<bool(ByteRange)>& visit);
 
 }  // namespace cubejit

@@ -15,7 +15,8 @@ std::int64_t entry(const std::vector<std::int64_t>& deltas, int stream) {
 
 class Walk {
  public:
-  Walk(const Phase& phase, const std::function<bool(const CallSite&)>& visit) : phase_(phase), visit_(visit), current_(phase.axes.size(), nullptr) {}
+  Walk(const Phase& phase, const std::function<bool(const CallSite&)>& visit)
+      : phase_(phase), visit_(visit), current_(phase.axes.size(), nullptr) {}
 
   bool tasks(std::size_t depth) {
     if (depth == phase_.parallelAxes.size()) {
@@ -67,7 +68,8 @@ class Walk {
 
   bool call(const Call& call) {
     std::size_t number = 0;
-    for (const int axis : call.classAxes) number = number * static_cast<std::size_t>(axisOf(axis).classes) + static_cast<std::size_t>(current(axis)->cls);
+    for (const int axis : call.classAxes)
+      number = number * static_cast<std::size_t>(axisOf(axis).classes) + static_cast<std::size_t>(current(axis)->cls);
     CallSite site;
     site.task = task_;
     site.call = &call;
@@ -96,6 +98,8 @@ class Walk {
 
 }  // namespace
 
-bool walkCalls(const Phase& phase, const std::function<bool(const CallSite&)>& visit) { return Walk(phase, visit).tasks(0); }
+bool walkCalls(const Phase& phase, const std::function<bool(const CallSite&)>& visit) {
+  return Walk(phase, visit).tasks(0);
+}
 
 }  // namespace cubejit

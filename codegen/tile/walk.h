@@ -16,8 +16,8 @@ namespace cubejit {
 struct CallSite {
   std::int64_t task = 0;
   const Call* call = nullptr;
-  const Variant* variant = nullptr;        ///< its kernel is >= 0
-  std::array<std::int64_t, 3> at{};        ///< byte offset in the stream's buffer
+  const Variant* variant = nullptr;  ///< its kernel is >= 0
+  std::array<std::int64_t, 3> at{};  ///< byte offset in the stream's buffer
   std::int64_t repeat = 1;
   std::array<std::int64_t, 3> repeatStep{};
 };

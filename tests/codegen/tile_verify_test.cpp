@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks whether each rule of the TileProgram verifier refuses what breaks it, starting from a small program that is sound, and
+// whether programs lowered from random problems are sound as they are and not after their buffers shrink.
+#include "codegen/tile/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "codegen/lower.h"
+#include "codegen/tile/rules.h"
+#include "runtime/verify/random_problem.h"
+#include "tests/support/small_tile_program.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+using testing::HasSubstr;
+
+struct Broken {
+  const char* name;
+  std::function<void(TileProgram&)> seed;
+  const char* message;
+};
+
+Contract& contract(TileProgram& p) { return std::get<Contract>(p.kernels[0]); }
+Move& move(TileProgram& p) { return std::get<Move>(p.kernels[1]); }
+Phase& packing(TileProgram& p) { return p.phases[0]; }
+Phase& contracting(TileProgram& p) { return p.phases[1]; }
+Call& contractCall(TileProgram& p) { return contracting(p).body[0].body[0].call; }
+
+class TileVerify : public testing::TestWithParam<Broken> {};
+
+TEST(TileVerify, AcceptsASoundProgram) {
+  const auto status = verify(smallTileProgram());
+  EXPECT_TRUE(status.ok()) << status.error().message;
+}
+
+TEST_P(TileVerify, NamesTheBrokenRule) {
+  TileProgram program = smallTileProgram();
+  GetParam().seed(program);
+  const auto status = verify(program);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(status.error().stage, Stage::kTile);
+  EXPECT_THAT(status.error().message, HasSubstr(GetParam().message));
+}
+
+const Broken kBroken[] = {
+    // one kernel
+    {"Lanes", [](TileProgram& p) { contract(p).lanes = 12; }, "vectors of 12 lanes"},
+    {"NoAccumulators", [](TileProgram& p) { contract(p).accumulators.clear(); }, "no accumulators"},
+    {"AccumulatorLanes", [](TileProgram& p) { contract(p).accumulators[0].lanes = {3, 9}; },
+     "accumulator 0: lanes [3, 9) are not in [0, 8)"},
+    {"EmptyLanes", [](TileProgram& p) { contract(p).sections[0].steps[0].b[0].lanes = {4, 4}; }, "lanes [4, 4)"},
+    {"StreamedPart",
+     [](TileProgram& p) {
+       contract(p).streamingStore = true;
+       contract(p).accumulators[1].lanes = {0, 7};
+     },
+     "streaming store of accumulator 1"},
+    {"UsedAccumulator", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].uses[0].acc = 2; },
+     "accumulator 2 is not in [0, 2)"},
+    {"UsedVector", [](TileProgram& p) { contract(p).sections[0].steps[0].a[1].uses[0].b = -1; },
+     "a1: b vector -1 is not in [0, 1)"},
+    {"Unused", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].uses.clear(); }, "a0: no uses"},
+    {"Table", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].kind = AKind::kPermute; },
+     "table -1 is not in [0, 0)"},
+    {"TableEntry",
+     [](TileProgram& p) {
+       contract(p).tables.push_back({0, 1, 2, 3, 4, 5, 6, 8});
+       contract(p).sections[0].steps[0].a[0].kind = AKind::kPermute;
+       contract(p).sections[0].steps[0].a[0].table = 0;
+     },
+     "lane of table 0 8 is not in [0, 8)"},
+    {"TableSize", [](TileProgram& p) { contract(p).tables.push_back({0, 1}); }, "table 0 has 2 entries, not 8"},
+    {"NegativeRows", [](TileProgram& p) { move(p).rows = -1; }, "a matrix of -1 x 8"},
+    {"PaddedZeros",
+     [](TileProgram& p) {
+       move(p).kind = MoveKind::kZero;
+       move(p).padCols = 1;
+     },
+     "only copies and transposes write padding"},
+    {"OverlappingRows", [](TileProgram& p) { move(p).padCols = 1; },
+     "rows of the destination overlap: 36 bytes, 32 apart"},
+    // between the parts
+    {"KernelLanes", [](TileProgram& p) { move(p).lanes = 16; }, "kernel 1 has vectors of 16 lanes, kernel 0 of 8"},
+    {"ConstantBytes", [](TileProgram& p) { p.buffers[2].bytes += 4; }, "its values 32"},
+    {"StreamBuffer", [](TileProgram& p) { packing(p).streams[0].buffer = 7; }, "buffer 7 is not in [0, 4)"},
+    {"StepClass", [](TileProgram& p) { contracting(p).axes[0].steps[1].cls = 2; },
+     "axis row step 1: class 2 is not in [0, 2)"},
+    {"Deltas", [](TileProgram& p) { contracting(p).axes[0].steps[1].delta.assign(4, 0); }, "4 deltas for 3 streams"},
+    {"NoRepeat", [](TileProgram& p) { contracting(p).axes[0].steps[0].repeat = 0; }, "repeat is 0"},
+    {"ParallelRepeat", [](TileProgram& p) { packing(p).axes[0].steps[0].repeat = 2; },
+     "is parallel and has steps that repeat"},
+    {"ParallelAxis", [](TileProgram& p) { packing(p).parallelAxes = {1}; }, "parallel axis 1 is not in [0, 1)"},
+    {"LoopAxis", [](TileProgram& p) { contracting(p).body[0].axis = 5; }, "loop over axis 5 is not in [0, 1)"},
+    {"Twice", [](TileProgram& p) { contracting(p).parallelAxes = {0}; }, "axis row encloses itself"},
+    {"RepeatOfTwoCalls", [](TileProgram& p) { contracting(p).body[0].body.push_back(contracting(p).body[0].body[0]); },
+     "repeat around more than one call"},
+    {"WindowAxis", [](TileProgram& p) { contracting(p).axes[0].windowAxis = 3; }, "window axis 3 is not in [0, 1)"},
+    {"WindowOutside",
+     [](TileProgram& p) {
+       contracting(p).axes.push_back({"part", 1, {{}}, -1, {}});
+       contracting(p).axes[0].windowAxis = 1;
+       contracting(p).axes[0].windows = {{0, 3}};
+     },
+     "window [0, 3) of 2 steps"},
+    {"WindowNotEnclosing",
+     [](TileProgram& p) {
+       contracting(p).axes.push_back({"part", 1, {{}}, -1, {}});
+       contracting(p).axes[0].windowAxis = 1;
+       contracting(p).axes[0].windows = {{0, 2}};
+     },
+     "axis row is not enclosed by its window axis"},
+    {"Variants", [](TileProgram& p) { contractCall(p).variants.pop_back(); },
+     "1 variants for 2 combinations of classes"},
+    {"ClassAxis", [](TileProgram& p) { contractCall(p).classAxes = {4}; }, "class axis 4 is not in [0, 1)"},
+    {"VariantKernel", [](TileProgram& p) { contractCall(p).variants[1].kernel = 2; },
+     "variant 1: kernel 2 is not in [0, 2)"},
+    {"VariantList", [](TileProgram& p) { contractCall(p).variants[0].list = -1; },
+     "variant 0: list -1 is not in [0, 1)"},
+    {"ListSections", [](TileProgram& p) { p.lists[0].emplace_back(); }, "list 0 has 2 sections, contract tile 1"},
+    {"NegativeOuter", [](TileProgram& p) { p.lists[0][0][0].outer = -1; }, "a segment of -1 iterations"},
+    {"MoveWithList", [](TileProgram& p) { packing(p).body[0].call.variants[0].list = 0; }, "a move with a list"},
+    {"MissingStream", [](TileProgram& p) { contractCall(p).b = -1; }, "stream b -1 is not in [0, 3)"},
+    {"WritesInput", [](TileProgram& p) { packing(p).streams[1].buffer = 0; }, "call pack writes x, which is an input"},
+    // addresses
+    {"ReadsBefore", [](TileProgram& p) { packing(p).streams[0].offset = -4; },
+     "stream src touches bytes [-4, 280) of x"},
+    {"WritesBehind", [](TileProgram& p) { p.buffers[3].bytes -= 4; }, "touches bytes [256, 320) of dx, which has 316"},
+    {"ListBehind", [](TileProgram& p) { p.lists[0][0].push_back({256, 0, 1}); }, "stream a touches bytes"},
+    {"OuterBehind", [](TileProgram& p) { p.lists[0][0][0].outer = 9; }, "stream a touches bytes"},
+    {"RepeatBehind", [](TileProgram& p) { contracting(p).axes[0].steps[0].repeat = 6; },
+     "stream c touches bytes [0, 384) of dx"},
+    // tasks
+    {"TasksWriteTheSame", [](TileProgram& p) { packing(p).axes[0].steps[1].delta[1] = 28; },
+     "task 1 (call pack) writes byte 28 of panel, which task 0 writes"},
+    {"TaskReadsAnother",
+     [](TileProgram& p) {
+       packing(p).streams[0].buffer = 1;
+       p.buffers[1].bytes = 320;
+     },
+     "task 0 (call pack) reads byte"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rules, TileVerify, testing::ValuesIn(kBroken),
+                         [](const auto& rule) { return std::string(rule.param.name); });
+
+TEST(TileVerify, NamesEveryBrokenRule) {
+  TileProgram program = smallTileProgram();
+  contract(program).accumulators[0].lanes = {3, 9};
+  move(program).padCols = -1;
+  contractCall(program).variants[1].kernel = 2;
+  EXPECT_EQ(structureRules(program).size(), 3U);
+}
+
+TEST(TileVerify, WindowsLimitAddresses) {
+  TileProgram program = smallTileProgram();
+  contracting(program).axes.push_back({"part", 1, {{}}, -1, {}});
+  contracting(program).parallelAxes = {1};
+  Axis& row = contracting(program).axes[0];
+  row.steps = {{{0, 0, 0}, 0, 1, {}}, {{0, 0, 1000}, 0, 1, {}}};  // the second would leave dx
+  row.windowAxis = 1;
+  row.windows = {{0, 1}};
+  const auto status = verify(program);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  row.windows = {{0, 2}};
+  EXPECT_FALSE(verify(program).ok());
+}
+
+// The verifier must neither refuse what the lowerings make nor be blind: with every buffer a line shorter, some call leaves it.
+TEST(TileVerify, LoweredProgramsAreSoundAndFitTightly) {
+  std::mt19937_64 random(11);
+  int shrunk = 0, caught = 0;
+  for (int n = 0; n < 120; ++n) {
+    const Problem problem = randomProblem(random, 1e5);
+    const Machine machine = hostMachine(isaOf(n % 2 == 0 ? IsaLevel::kAvx512 : IsaLevel::kAvx2), 2, 0, 0, 0);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+      const auto choice = choosePlan(problem, gradient, machine, false);
+      ASSERT_TRUE(choice.ok()) << choice.error().message;
+      auto program = lower(problem, choice->plan, machine);
+      ASSERT_TRUE(program.ok()) << program.error().message;
+      const auto status = verify(*program);
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      if (problem.batch == 0) continue;
+      for (Buffer& buffer : program->buffers) buffer.bytes -= buffer.role == BufferRole::kConstant ? 0 : 64;
+      ++shrunk;
+      caught += verify(*program).ok() ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(caught, shrunk);
+}
+
+}  // namespace
+}  // namespace cubejit
