@@ -53,7 +53,9 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   std::vector<Candidate> legal, refused;
   for (TilingPlan& plan : candidatesOf(problem, gradient, machine)) {
     plan.singleShape = singleShapeOf(problem, plan);
-    Candidate candidate{plan, {}, checkPlan(problem, plan, machine)};
+    Candidate candidate;
+    candidate.plan = plan;
+    candidate.refusedBy = checkPlan(problem, plan, machine);
     if (candidate.refusedBy.empty()) {
       candidate.cost = costOf(problem, plan, machine);
       legal.push_back(std::move(candidate));

@@ -81,10 +81,10 @@ inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
   v.bigIsX = !p.transposed;
   Dhw in = p.in, out = p.out;
   v.line = detail::isLine(p);
-  if (detail::isPointwise(p)) {
+  if (detail::isPointwise(p) && p.batch > 0) {
     const bool imagesTouch = p.layout == Layout::kNdhwc;
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
-    if (imagesTouch) v.batch = p.batch > 0 ? 1 : 0;
+    if (imagesTouch) v.batch = 1;
     v.line = true;
   }
   if (lineOnH && v.line) {
