@@ -48,6 +48,7 @@ class Lowering {
         widest = std::max(widest, static_cast<int>(step.b.size()));
         for (const AOperand& a : step.a) {
           needsTemporary_ = needsTemporary_ || !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all()));
+          pairs_ = pairs_ || a.kind == AKind::kPermute2;
           permutes_ = permutes_ || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
         }
       }
@@ -74,10 +75,10 @@ class Lowering {
     return bRegisters_ < widest_ ? 2 : needsTemporary_ ? 1 : 0;
   }
 
-  // AVX2 masks and embedded broadcasts are rewritten with scratch registers: leave some.
+  // AVX2 masks, embedded broadcasts and two-source permutes are rewritten with scratch registers: leave some.
   int registers() const {
     if (isa_.maskRegs > 0) return isa_.vectorRegs;
-    return isa_.vectorRegs - (masks() ? 3 : 1);
+    return isa_.vectorRegs - (masks() ? 3 : pairs_ ? 2 : 1);
   }
 
   bool masks() const {
@@ -221,7 +222,7 @@ class Lowering {
   const HostIsa isa_;
   VectorAssembler asm_;
   int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
-  bool needsTemporary_ = false, permutes_ = false;
+  bool needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;
 };

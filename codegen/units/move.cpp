@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "codegen/units/assembler.h"
+#include "codegen/units/interleave.h"
 #include "codegen/units/transpose.h"
 
 namespace cubejit {
@@ -15,20 +18,41 @@ namespace {
 
 enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst, kBlocks, kWalk, kFlag };
 
+// The same move with as few rows as it can be said in: dense matrices are one row, and turning one row or column is a copy.
+Move simplest(Move m) {
+  const bool denseRow = m.rows == 1 && m.dstPitch == 4 && m.padCols == 0, denseColumn = m.cols == 1 && m.srcPitch == 4;
+  if (m.kind == MoveKind::kTranspose && (denseRow || denseColumn)) {
+    m.kind = MoveKind::kCopy;
+    if (!denseRow) std::swap(m.rows, m.cols);
+    m.srcPitch = m.dstPitch = 0;  // there is one row
+  }
+  const bool dense = m.dstPitch == m.cols * 4 && m.padCols == 0 && (m.srcPitch == m.dstPitch || m.kind == MoveKind::kZero);
+  if (m.kind != MoveKind::kTranspose && dense) {
+    m.cols *= m.rows;
+    m.rows = 1;
+  }
+  return m;
+}
+
 class Lowering {
  public:
-  Lowering(const Move& move, const HostIsa& isa) : m_(move), isa_(isa), a_(move.label, isa) {}
+  Lowering(const Move& move, const HostIsa& isa) : m_(simplest(move)), isa_(isa), a_(move.label, isa) {
+    const bool dense = m_.kind == MoveKind::kTranspose && m_.dstPitch == (m_.rows + m_.padCols) * 4;
+    if (dense && m_.cols > 1 && Interleave::applies(m_.rows, m_.padCols, m_.srcPitch)) interleave_.emplace(a_, isa_, m_.rows, m_.padCols, m_.srcPitch);
+  }
 
   Result<VectorProgram> run() {
     a_.arg(kSrc, ArgSlot::kA);
     a_.arg(kDst, ArgSlot::kC);
     a_.arg(kRepeat, ArgSlot::kRepeat);
     reserveMasks();
+    if (interleave_) interleave_->loadTables();
     a_.loop(kRepeat);
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
     if (m_.rows > 0 && m_.cols > 0) {
-      if (m_.kind == MoveKind::kTranspose) transposeAll();
+      if (interleave_) interleaveAll();
+      else if (m_.kind == MoveKind::kTranspose) transposeAll();
       else copyAll();
     }
     a_.arg(kFlag, ArgSlot::kARepeat);
@@ -40,12 +64,13 @@ class Lowering {
   }
 
  private:
-  LaneRange lanesOf(std::int64_t count) const { return count >= m_.lanes ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(count)}; }
+  LaneRange lanesOf(std::int64_t count) const { return lanesUpTo(count, m_.lanes); }
 
   void reserveMasks() {
     std::vector<LaneRange> ranges{lanesOf(m_.cols % m_.lanes), lanesOf(m_.rows % m_.lanes), lanesOf(m_.padCols % m_.lanes)};
     const std::int64_t live = m_.kind == MoveKind::kTranspose ? m_.rows : m_.cols;
     ranges.push_back(lanesOf((live + m_.padCols) % m_.lanes));
+    if (interleave_) ranges.push_back(lanesOf(m_.cols % m_.lanes * (m_.rows + m_.padCols) % m_.lanes));
     for (LaneRange& r : ranges) {
       if (r.hi == 0) r = LaneRange{};
     }
@@ -140,6 +165,13 @@ class Lowering {
 
   int next() { return next_++ % std::min(8, isa_.vectorRegs / 2); }
 
+  // ---- transpose of a few rows into a dense destination ----
+  void interleaveAll() {
+    const std::int64_t n = m_.lanes;
+    repeat(kBlocks, m_.cols / n, kRowSrc, n * 4, kRowDst, n * m_.dstPitch, [&] { interleave_->block(kRowSrc, kRowDst, n); });
+    if (m_.cols % n != 0) interleave_->block(kRowSrc, kRowDst, m_.cols % n);
+  }
+
   // ---- transpose: blocks of lanes x lanes ----
   void transposeAll() {
     const std::int64_t n = m_.lanes, rowBlocks = m_.rows / n, rowTail = m_.rows % n;
@@ -181,9 +213,10 @@ class Lowering {
   static constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2;
   static constexpr std::int64_t kUnrolledVectors = 16;
 
-  const Move& m_;
+  const Move m_;
   const HostIsa isa_;
   VectorAssembler a_;
+  std::optional<Interleave> interleave_;
   int next_ = 0;
 };
 

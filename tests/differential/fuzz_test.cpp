@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that generated gradients are right on random problems of every geometry: equal to the fp64 reference on exact data, on
+// guarded memory, for each ISA, layout and 1, 2 and 3 threads (bit-identical), and equal bit by bit between the interpreters and xbyak.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "runtime/problem_text.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/verify_problem.h"
+
+namespace cubejit {
+namespace {
+
+constexpr GradientMask kAll{true, true, true};
+
+bool runnable(IsaLevel level) {
+  const std::vector<IsaLevel> levels = runnableIsas();
+  return std::find(levels.begin(), levels.end(), level) != levels.end();
+}
+
+// 1,100 problems for each of two ISAs: 2,200 problems with three gradients each.
+class Fuzz : public testing::TestWithParam<IsaLevel> {};
+
+TEST_P(Fuzz, MatchesReferenceForAnyThreadCount) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  Session session(options);
+  std::mt19937_64 random(GetParam() == IsaLevel::kAvx2 ? 2 : 512);
+  for (int i = 0; i < 1100; ++i) {
+    const VerifyRequest request{randomProblem(random), kAll, {1, 2, 3}, static_cast<std::uint64_t>(i), false, {}};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify " << toFlags(request.problem) << " --isa " << toString(GetParam()) << "\nshrunk: " << toFlags(shrinkFailure(session, request));
+  }
+}
+
+// Every legal candidate must be right, not only the one the planner likes best.
+TEST_P(Fuzz, EveryCandidatePlanMatchesReference) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  Session session(options);
+  std::mt19937_64 random(77);
+  int plans = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Problem problem = randomProblem(random, 3e5);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+      const auto report = session.plan(problem, gradient, true);
+      ASSERT_TRUE(report.ok()) << report.error().message;
+      GradientMask mask;
+      (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+      for (std::size_t c = 0; c < report->candidates.size(); c += 1 + random() % 23) {
+        if (!report->candidates[c].refusedBy.empty()) continue;
+        const VerifyRequest request{problem, mask, {2}, static_cast<std::uint64_t>(i), false, {report->candidates[c].plan}};
+        const VerifyOutcome outcome = verifyProblem(session, request);
+        ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(problem) << "\ncandidate " << c;
+        ++plans;
+      }
+    }
+  }
+  EXPECT_GT(plans, 500);
+}
+
+TEST_P(Fuzz, RealsStayWithinTheirErrorBound) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  Session session(options);
+  std::mt19937_64 random(99);
+  for (int i = 0; i < 150; ++i) {
+    const VerifyRequest request{randomProblem(random), kAll, {2}, static_cast<std::uint64_t>(i), true, {}};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(request.problem);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Fuzz, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512), [](const auto& info) { return toString(info.param); });
+
+std::vector<float> gradientsBy(Session& session, const Problem& p, const std::vector<float>& dy, const std::vector<float>& x, const std::vector<float>& w) {
+  const auto compiled = session.compile(p, kAll);
+  if (!compiled.ok()) {
+    ADD_FAILURE() << compiled.error().message;
+    return {};
+  }
+  const auto dxCount = static_cast<std::size_t>(xElements(p)), dwCount = static_cast<std::size_t>(wElements(p)), dbCount = static_cast<std::size_t>(p.cout);
+  std::vector<float> out(dxCount + dwCount + dbCount, -1.0F);
+  const std::size_t bytes = (*compiled)->workspaceBytes(2);
+  std::vector<char> memory(bytes + 64);
+  char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
+  const Status status = (*compiled)->run(Tensors{dy.data(), x.data(), w.data(), out.data(), out.data() + dxCount, out.data() + dxCount + dwCount}, workspace, bytes, 2);
+  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+  return out;
+}
+
+TEST(Backends, AgreeBitByBit) {
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (const BackendKind backend : {BackendKind::kTileInterpreter, BackendKind::kInterpreter, BackendKind::kXbyak}) {
+      if (backend == BackendKind::kXbyak && !runnable(level)) continue;
+      Options options;
+      options.isa = level;
+      options.backend = backend;
+      sessions.push_back(std::make_unique<Session>(options));
+    }
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 60; ++i) {
+      const Problem p = randomProblem(random, 2e4);
+      const std::vector<float> dy = randomReals(random, yElements(p)), x = randomReals(random, xElements(p)), w = randomReals(random, wElements(p));
+      const std::vector<float> want = gradientsBy(*sessions[0], p, dy, x, w);
+      for (std::size_t s = 1; s < sessions.size(); ++s) {
+        const std::vector<float> got = gradientsBy(*sessions[s], p, dy, x, w);
+        ASSERT_EQ(got.size(), want.size());
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0) << toString(sessions[s]->options().backend) << " differs from the tile interpreter: " << toFlags(p);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cubejit
