@@ -4,13 +4,26 @@
 #include "codegen/vectorize.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "codegen/tile/rules.h"
 #include "codegen/units/contract.h"
 #include "codegen/units/move.h"
 
 namespace cubejit {
 
 Result<VectorProgram> vectorize(const Kernel& kernel, const HostIsa& isa) {
+  std::vector<std::string> broken = kernelRules(kernel);
+  const int lanes = std::visit([](const auto& k) { return k.lanes; }, kernel);
+  if (lanes != isa.lanes())
+    broken.push_back("vectors of " + std::to_string(lanes) + " lanes; " + toString(isa.level) + " has " +
+                     std::to_string(isa.lanes()));
+  if (!broken.empty()) {
+    std::string message = "a tile instruction means nothing";
+    for (const std::string& rule : broken) message += "\n" + rule;
+    return Error{ErrorCode::kInternal, Stage::kVector, message};
+  }
   if (const auto* contract = std::get_if<Contract>(&kernel)) return vectorizeContract(*contract, isa);
   return vectorizeMove(std::get<Move>(kernel), isa);
 }
@@ -21,7 +34,9 @@ int vectorRegistersNeeded(const Contract& contract, const HostIsa& isa) {
   for (const Section& section : contract.sections) {
     for (const Step& step : section.steps) {
       widest = std::max(widest, step.b.size());
-      permutes = permutes || std::any_of(step.a.begin(), step.a.end(), [](const AOperand& a) { return a.kind != AKind::kBroadcast && a.kind != AKind::kVector; });
+      permutes = permutes || std::any_of(step.a.begin(), step.a.end(), [](const AOperand& a) {
+                   return a.kind != AKind::kBroadcast && a.kind != AKind::kVector;
+                 });
     }
   }
   return static_cast<int>(std::min<std::size_t>(widest, static_cast<std::size_t>(isa.vectorRegs))) + (permutes ? 3 : 1);

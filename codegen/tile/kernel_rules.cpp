@@ -18,7 +18,7 @@ class Rules {
     if (!holds) fail(rule);
   }
   void vectorOf(int lanes) {
-    require(lanes == 8 || lanes == 16, "vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
+    if (lanes != 8 && lanes != 16) fail("vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
   }
   std::vector<std::string> take() { return std::move(rules_); }
 
@@ -27,6 +27,7 @@ class Rules {
   std::vector<std::string> rules_;
 };
 
+// Every kernel passes here on its way to code, so texts are made only for what is broken.
 class ContractRules {
  public:
   explicit ContractRules(const Contract& contract) : c_(contract), rules_("contract " + contract.label) {}
@@ -35,60 +36,68 @@ class ContractRules {
     rules_.vectorOf(c_.lanes);
     rules_.require(!c_.accumulators.empty(), "no accumulators");
     for (std::size_t i = 0; i < c_.accumulators.size(); ++i) {
-      lanes(c_.accumulators[i].lanes, "accumulator " + std::to_string(i));
-      rules_.require(!c_.streamingStore || c_.accumulators[i].lanes.all(),
-                     "streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
+      const LaneRange& r = c_.accumulators[i].lanes;
+      if (!sound(r)) rules_.fail("accumulator " + std::to_string(i) + text(r));
+      if (c_.streamingStore && !r.all()) {
+        rules_.fail("streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
+      }
     }
     for (std::size_t t = 0; t < c_.tables.size(); ++t) {
-      rules_.require(c_.tables[t].size() == static_cast<std::size_t>(c_.lanes),
-                     "table " + std::to_string(t) + " has " + std::to_string(c_.tables[t].size()) + " entries, not " +
-                         std::to_string(c_.lanes));
+      if (c_.tables[t].size() == static_cast<std::size_t>(c_.lanes)) continue;
+      rules_.fail("table " + std::to_string(t) + " has " + std::to_string(c_.tables[t].size()) + " entries, not " +
+                  std::to_string(c_.lanes));
     }
-    for (std::size_t s = 0; s < c_.sections.size(); ++s) {
-      for (std::size_t n = 0; n < c_.sections[s].steps.size(); ++n)
-        step(c_.sections[s].steps[n], "section " + std::to_string(s) + " step " + std::to_string(n));
+    for (section_ = 0; section_ < c_.sections.size(); ++section_) {
+      const std::vector<Step>& steps = c_.sections[section_].steps;
+      for (step_ = 0; step_ < steps.size(); ++step_) {
+        for (const VectorLoad& b : steps[step_].b) lanes(b.lanes, "b vector");
+        for (const AOperand& a : steps[step_].a) operand(a, steps[step_].b.size());
+      }
     }
     return rules_.take();
   }
 
  private:
-  void lanes(const LaneRange& r, const std::string& where) {
-    if (r.all() && r.lo == 0) return;
-    rules_.require(r.lo >= 0 && r.lo < r.hi && r.hi <= c_.lanes, where + ": lanes [" + std::to_string(r.lo) + ", " +
-                                                                     std::to_string(r.hi) + ") are not in [0, " +
-                                                                     std::to_string(c_.lanes) + ")");
+  bool sound(const LaneRange& r) const {
+    return (r.hi == 0 && r.lo == 0) || (r.lo >= 0 && r.lo < r.hi && r.hi <= c_.lanes);
+  }
+  std::string text(const LaneRange& r) const {
+    return ": lanes [" + std::to_string(r.lo) + ", " + std::to_string(r.hi) + ") are not in [0, " +
+           std::to_string(c_.lanes) + ")";
   }
 
-  void index(std::int64_t value, std::size_t limit, const std::string& what) {
-    rules_.require(value >= 0 && static_cast<std::size_t>(value) < limit,
-                   what + " " + std::to_string(value) + " is not in [0, " + std::to_string(limit) + ")");
+  void fail(const std::string& rule) {
+    rules_.fail("section " + std::to_string(section_) + " step " + std::to_string(step_) + ": " + rule);
+  }
+  void lanes(const LaneRange& r, const char* what) {
+    if (!sound(r)) fail(what + text(r));
+  }
+  void index(std::int64_t value, std::size_t limit, const char* what) {
+    if (value >= 0 && static_cast<std::size_t>(value) < limit) return;
+    fail(what + (" " + std::to_string(value)) + " is not in [0, " + std::to_string(limit) + ")");
   }
 
-  void step(const Step& step, const std::string& where) {
-    for (std::size_t b = 0; b < step.b.size(); ++b) lanes(step.b[b].lanes, where + " b" + std::to_string(b));
-    for (std::size_t a = 0; a < step.a.size(); ++a) operand(step.a[a], step.b.size(), where + " a" + std::to_string(a));
-  }
-
-  void operand(const AOperand& a, std::size_t vectors, const std::string& where) {
-    lanes(a.lanes, where);
-    lanes(a.lanes2, where + " second source");
-    lanes(a.useLanes, where + " use");
-    rules_.require(!a.uses.empty(), where + ": no uses");
+  void operand(const AOperand& a, std::size_t vectors) {
+    lanes(a.lanes, "operand");
+    lanes(a.lanes2, "second source");
+    lanes(a.useLanes, "use");
+    if (a.uses.empty()) fail("an operand without uses");
     for (const Use& use : a.uses) {
-      index(use.acc, c_.accumulators.size(), where + ": accumulator");
-      index(use.b, vectors, where + ": b vector");
+      index(use.acc, c_.accumulators.size(), "accumulator");
+      index(use.b, vectors, "b vector");
     }
     if (a.kind != AKind::kPermute && a.kind != AKind::kPermute2) return;
-    index(a.table, c_.tables.size(), where + ": table");
+    index(a.table, c_.tables.size(), "table");
     if (a.table < 0 || static_cast<std::size_t>(a.table) >= c_.tables.size()) return;
     const int sources = a.kind == AKind::kPermute2 ? 2 : 1;
     for (const std::int32_t pick : c_.tables[static_cast<std::size_t>(a.table)]) {
-      index(pick, static_cast<std::size_t>(sources * c_.lanes), where + ": lane of table " + std::to_string(a.table));
+      index(pick, static_cast<std::size_t>(sources * c_.lanes), "lane of the table");
     }
   }
 
   const Contract& c_;
   Rules rules_;
+  std::size_t section_ = 0, step_ = 0;
 };
 
 std::vector<std::string> moveRules(const Move& m) {

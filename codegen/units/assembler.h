@@ -26,7 +26,9 @@ class VectorAssembler {
     program_.isa = isa;
   }
 
-  void comment(std::string text) { program_.comments.emplace_back(static_cast<std::int32_t>(program_.code.size()), std::move(text)); }
+  void comment(std::string text) {
+    program_.comments.emplace_back(static_cast<std::int32_t>(program_.code.size()), std::move(text));
+  }
 
   void arg(int dst, ArgSlot slot) { push({.op = VOp::kArg, .dst = i8(dst), .imm = static_cast<std::int64_t>(slot)}); }
   void set(int dst, std::int64_t value) { push({.op = VOp::kSet, .dst = i8(dst), .imm = value}); }
@@ -35,8 +37,12 @@ class VectorAssembler {
     if (value != 0 || dst != src) push({.op = VOp::kAddImm, .dst = i8(dst), .src1 = i8(src), .imm = value});
   }
   void add(int dst, int src1, int src2) { push({.op = VOp::kAdd, .dst = i8(dst), .src1 = i8(src1), .src2 = i8(src2)}); }
-  void loadScalar(int dst, int base, std::int64_t disp) { push({.op = VOp::kLoadScalar, .dst = i8(dst), .mem = mem(base, disp)}); }
-  void addLoad(int dst, int src, int base, std::int64_t disp) { push({.op = VOp::kAddLoad, .dst = i8(dst), .src1 = i8(src), .mem = mem(base, disp)}); }
+  void loadScalar(int dst, int base, std::int64_t disp) {
+    push({.op = VOp::kLoadScalar, .dst = i8(dst), .mem = mem(base, disp)});
+  }
+  void addLoad(int dst, int src, int base, std::int64_t disp) {
+    push({.op = VOp::kAddLoad, .dst = i8(dst), .src1 = i8(src), .mem = mem(base, disp)});
+  }
   void loop(int counter) { push({.op = VOp::kLoop, .dst = i8(counter)}); }
   void endLoop() { push({.op = VOp::kEndLoop}); }
 
@@ -50,21 +56,33 @@ class VectorAssembler {
     const int mask = maskOf(lanes);
     push({.op = VOp::kStore, .src1 = i8(src), .mask = i8(mask), .mem = mem(base, disp)});
   }
-  void storeStream(int src, int base, std::int64_t disp) { push({.op = VOp::kStoreStream, .src1 = i8(src), .mem = mem(base, disp)}); }
-  void broadcast(int dst, int base, std::int64_t disp) { push({.op = VOp::kBroadcast, .dst = i8(dst), .mem = mem(base, disp)}); }
+  void storeStream(int src, int base, std::int64_t disp) {
+    push({.op = VOp::kStoreStream, .src1 = i8(src), .mem = mem(base, disp)});
+  }
+  void broadcast(int dst, int base, std::int64_t disp) {
+    push({.op = VOp::kBroadcast, .dst = i8(dst), .mem = mem(base, disp)});
+  }
   void fma(int acc, int x, int y, LaneRange lanes = {}) {
     const int mask = maskOf(lanes);
     push({.op = VOp::kFma, .dst = i8(acc), .src1 = i8(x), .src2 = i8(y), .mask = i8(mask)});
   }
-  void fmaLoad(int acc, int x, int base, std::int64_t disp) { push({.op = VOp::kFmaLoad, .dst = i8(acc), .src1 = i8(x), .mem = mem(base, disp)}); }
+  void fmaLoad(int acc, int x, int base, std::int64_t disp) {
+    push({.op = VOp::kFmaLoad, .dst = i8(acc), .src1 = i8(x), .mem = mem(base, disp)});
+  }
   void fmaBroadcast(int acc, int x, int base, std::int64_t disp, LaneRange lanes = {}) {
     const int mask = maskOf(lanes);
     push({.op = VOp::kFmaBroadcast, .dst = i8(acc), .src1 = i8(x), .mask = i8(mask), .mem = mem(base, disp)});
   }
   void addF(int dst, int x, int y) { push({.op = VOp::kAddF, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y)}); }
-  void permute(int dst, int index, int src) { push({.op = VOp::kPermute, .dst = i8(dst), .src1 = i8(index), .src2 = i8(src)}); }
-  void permute2(int dst, int index, int lo, int hi) { push({.op = VOp::kPermute2, .dst = i8(dst), .src1 = i8(index), .src2 = i8(lo), .src3 = i8(hi)}); }
-  void shuffle(VOp op, int dst, int x, int y, std::int64_t imm = 0) { push({.op = op, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = imm}); }
+  void permute(int dst, int index, int src) {
+    push({.op = VOp::kPermute, .dst = i8(dst), .src1 = i8(index), .src2 = i8(src)});
+  }
+  void permute2(int dst, int index, int lo, int hi) {
+    push({.op = VOp::kPermute2, .dst = i8(dst), .src1 = i8(index), .src2 = i8(lo), .src3 = i8(hi)});
+  }
+  void shuffle(VOp op, int dst, int x, int y, std::int64_t imm = 0) {
+    push({.op = op, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = imm});
+  }
 
   int addConstant(std::vector<std::int32_t> words) {
     program_.constants.push_back(std::move(words));

@@ -55,11 +55,15 @@ class Builder {
         bool needed = source == 1;
         for (int l = 0; l < lanes_; ++l) {
           const int word = k * lanes_ + l, from = word / unit % n, lane = word / unit / n * unit + word % unit;
-          if (from == source) table.push_back(lanes_ + lane);
-          else table.push_back(source == 1 ? lane : l);  // of source 0, or what was gathered already
+          if (from == source)
+            table.push_back(lanes_ + lane);
+          else
+            table.push_back(source == 1 ? lane : l);  // of source 0, or what was gathered already
           needed = needed || from == source;
         }
-        if (needed) tree_.permutes.push_back({dst, indexOf(std::move(table)), source == 1 ? in[0] : dst, in[static_cast<std::size_t>(source)]});
+        if (needed)
+          tree_.permutes.push_back(
+              {dst, indexOf(std::move(table)), source == 1 ? in[0] : dst, in[static_cast<std::size_t>(source)]});
       }
       out.push_back(dst);
     }
@@ -88,30 +92,36 @@ class Builder {
 
 }  // namespace
 
-Interleave::Interleave(VectorAssembler& a, const HostIsa& isa, std::int64_t rows, std::int64_t zeroRows, std::int64_t srcPitch)
+Interleave::Interleave(VectorAssembler& a, const HostIsa& isa, std::int64_t rows, std::int64_t zeroRows,
+                       std::int64_t srcPitch)
     : a_(a),
       lanes_(isa.lanes()),
       rows_(rows),
       all_(rows + zeroRows),
       srcPitch_(srcPitch),
       tree_(Builder(lanes_, static_cast<int>(all_)).take()),
-      resident_(tree_.registers + static_cast<int>(tree_.tables.size()) <= isa.vectorRegs - (isa.maskRegs > 0 ? 0 : 3)) {
+      resident_(tree_.registers + static_cast<int>(tree_.tables.size()) <=
+                isa.vectorRegs - (isa.maskRegs > 0 ? 0 : 3)) {
   for (const auto& table : tree_.tables) constants_.push_back(a_.addConstant(table));
 }
 
 bool Interleave::applies(std::int64_t rows, std::int64_t zeroRows, std::int64_t srcPitch) {
   const std::int64_t all = rows + zeroRows;
-  return rows >= 1 && all >= 2 && all <= kMostRows && std::abs(srcPitch) <= std::numeric_limits<std::int32_t>::max() / kMostRows;
+  return rows >= 1 && all >= 2 && all <= kMostRows &&
+         std::abs(srcPitch) <= std::numeric_limits<std::int32_t>::max() / kMostRows;
 }
 
 void Interleave::loadTables() {
-  for (std::size_t t = 0; resident_ && t < constants_.size(); ++t) a_.constant(tree_.registers + static_cast<int>(t), constants_[t]);
+  for (std::size_t t = 0; resident_ && t < constants_.size(); ++t)
+    a_.constant(tree_.registers + static_cast<int>(t), constants_[t]);
 }
 
 void Interleave::block(int src, int dst, std::int64_t cols) {
   for (int r = 0; r < static_cast<int>(all_); ++r) {
-    if (r < rows_) a_.load(r, src, r * srcPitch_, lanesUpTo(cols, lanes_));
-    else a_.zero(r);
+    if (r < rows_)
+      a_.load(r, src, r * srcPitch_, lanesUpTo(cols, lanes_));
+    else
+      a_.zero(r);
   }
   for (const Permute& p : tree_.permutes) {
     const int table = resident_ ? tree_.registers + p.table : tree_.registers;
@@ -119,7 +129,8 @@ void Interleave::block(int src, int dst, std::int64_t cols) {
     a_.permute2(p.dst, table, p.lo, p.hi);
   }
   for (std::int64_t k = 0; k * lanes_ < cols * all_; ++k) {
-    a_.store(tree_.results[static_cast<std::size_t>(k)], dst, k * lanes_ * 4, lanesUpTo(cols * all_ - k * lanes_, lanes_));
+    a_.store(tree_.results[static_cast<std::size_t>(k)], dst, k * lanes_ * 4,
+             lanesUpTo(cols * all_ - k * lanes_, lanes_));
   }
 }
 

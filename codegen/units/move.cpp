@@ -26,7 +26,8 @@ Move simplest(Move m) {
     if (!denseRow) std::swap(m.rows, m.cols);
     m.srcPitch = m.dstPitch = 0;  // there is one row
   }
-  const bool dense = m.dstPitch == m.cols * 4 && m.padCols == 0 && (m.srcPitch == m.dstPitch || m.kind == MoveKind::kZero);
+  const bool dense =
+      m.dstPitch == m.cols * 4 && m.padCols == 0 && (m.srcPitch == m.dstPitch || m.kind == MoveKind::kZero);
   if (m.kind != MoveKind::kTranspose && dense) {
     m.cols *= m.rows;
     m.rows = 1;
@@ -38,7 +39,8 @@ class Lowering {
  public:
   Lowering(const Move& move, const HostIsa& isa) : m_(simplest(move)), isa_(isa), a_(move.label, isa) {
     const bool dense = m_.kind == MoveKind::kTranspose && m_.dstPitch == (m_.rows + m_.padCols) * 4;
-    if (dense && m_.cols > 1 && Interleave::applies(m_.rows, m_.padCols, m_.srcPitch)) interleave_.emplace(a_, isa_, m_.rows, m_.padCols, m_.srcPitch);
+    if (dense && m_.cols > 1 && Interleave::applies(m_.rows, m_.padCols, m_.srcPitch))
+      interleave_.emplace(a_, isa_, m_.rows, m_.padCols, m_.srcPitch);
   }
 
   Result<VectorProgram> run() {
@@ -51,9 +53,12 @@ class Lowering {
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
     if (m_.rows > 0 && m_.cols > 0) {
-      if (interleave_) interleaveAll();
-      else if (m_.kind == MoveKind::kTranspose) transposeAll();
-      else copyAll();
+      if (interleave_)
+        interleaveAll();
+      else if (m_.kind == MoveKind::kTranspose)
+        transposeAll();
+      else
+        copyAll();
     }
     a_.arg(kFlag, ArgSlot::kARepeat);
     a_.add(kSrc, kSrc, kFlag);
@@ -67,7 +72,8 @@ class Lowering {
   LaneRange lanesOf(std::int64_t count) const { return lanesUpTo(count, m_.lanes); }
 
   void reserveMasks() {
-    std::vector<LaneRange> ranges{lanesOf(m_.cols % m_.lanes), lanesOf(m_.rows % m_.lanes), lanesOf(m_.padCols % m_.lanes)};
+    std::vector<LaneRange> ranges{lanesOf(m_.cols % m_.lanes), lanesOf(m_.rows % m_.lanes),
+                                  lanesOf(m_.padCols % m_.lanes)};
     const std::int64_t live = m_.kind == MoveKind::kTranspose ? m_.rows : m_.cols;
     ranges.push_back(lanesOf((live + m_.padCols) % m_.lanes));
     if (interleave_) ranges.push_back(lanesOf(m_.cols % m_.lanes * (m_.rows + m_.padCols) % m_.lanes));
@@ -79,7 +85,8 @@ class Lowering {
 
   // `count` iterations of `body`; the cursors advance by the given bytes.
   template <class Body>
-  void repeat(Scalar counter, std::int64_t count, Scalar src, std::int64_t srcStep, Scalar dst, std::int64_t dstStep, Body body) {
+  void repeat(Scalar counter, std::int64_t count, Scalar src, std::int64_t srcStep, Scalar dst, std::int64_t dstStep,
+              Body body) {
     if (count <= 0) return;
     if (count > 1) {
       a_.set(counter, count);
@@ -103,7 +110,8 @@ class Lowering {
       repeat(kRows, m_.rows, kRowSrc, m_.srcPitch, kRowDst, m_.dstPitch, [&] { longRow(); });
       return;
     }
-    repeat(kRows, m_.rows / unroll, kRowSrc, unroll * m_.srcPitch, kRowDst, unroll * m_.dstPitch, [&] { rows(unroll); });
+    repeat(kRows, m_.rows / unroll, kRowSrc, unroll * m_.srcPitch, kRowDst, unroll * m_.dstPitch,
+           [&] { rows(unroll); });
     rows(m_.rows % unroll);
   }
 
@@ -159,8 +167,10 @@ class Lowering {
       a_.load(old, dstBase, dst, lanes);
       a_.addF(r, old, r);
     }
-    if (m_.streamingStore && lanes.all()) a_.storeStream(r, dstBase, dst);
-    else a_.store(r, dstBase, dst, lanes);
+    if (m_.streamingStore && lanes.all())
+      a_.storeStream(r, dstBase, dst);
+    else
+      a_.store(r, dstBase, dst, lanes);
   }
 
   int next() { return next_++ % std::min(8, isa_.vectorRegs / 2); }
@@ -168,7 +178,8 @@ class Lowering {
   // ---- transpose of a few rows into a dense destination ----
   void interleaveAll() {
     const std::int64_t n = m_.lanes;
-    repeat(kBlocks, m_.cols / n, kRowSrc, n * 4, kRowDst, n * m_.dstPitch, [&] { interleave_->block(kRowSrc, kRowDst, n); });
+    repeat(kBlocks, m_.cols / n, kRowSrc, n * 4, kRowDst, n * m_.dstPitch,
+           [&] { interleave_->block(kRowSrc, kRowDst, n); });
     if (m_.cols % n != 0) interleave_->block(kRowSrc, kRowDst, m_.cols % n);
   }
 
@@ -196,7 +207,8 @@ class Lowering {
   }
 
   void block(std::int64_t rows, std::int64_t cols, std::int64_t storeLanes) {
-    transposeBlock(a_, TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch, static_cast<int>(rows), static_cast<int>(cols), static_cast<int>(storeLanes)});
+    transposeBlock(a_, TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch,
+                                      static_cast<int>(rows), static_cast<int>(cols), static_cast<int>(storeLanes)});
   }
 
   // Zeros from lane `from` of the current band on, in each of the `cols` destination rows.

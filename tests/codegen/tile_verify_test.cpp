@@ -66,8 +66,8 @@ const Broken kBroken[] = {
     {"UsedAccumulator", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].uses[0].acc = 2; },
      "accumulator 2 is not in [0, 2)"},
     {"UsedVector", [](TileProgram& p) { contract(p).sections[0].steps[0].a[1].uses[0].b = -1; },
-     "a1: b vector -1 is not in [0, 1)"},
-    {"Unused", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].uses.clear(); }, "a0: no uses"},
+     "b vector -1 is not in [0, 1)"},
+    {"Unused", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].uses.clear(); }, "an operand without uses"},
     {"Table", [](TileProgram& p) { contract(p).sections[0].steps[0].a[0].kind = AKind::kPermute; },
      "table -1 is not in [0, 0)"},
     {"TableEntry",
@@ -76,7 +76,7 @@ const Broken kBroken[] = {
        contract(p).sections[0].steps[0].a[0].kind = AKind::kPermute;
        contract(p).sections[0].steps[0].a[0].table = 0;
      },
-     "lane of table 0 8 is not in [0, 8)"},
+     "lane of the table 8 is not in [0, 8)"},
     {"TableSize", [](TileProgram& p) { contract(p).tables.push_back({0, 1}); }, "table 0 has 2 entries, not 8"},
     {"NegativeRows", [](TileProgram& p) { move(p).rows = -1; }, "a matrix of -1 x 8"},
     {"PaddedZeros",

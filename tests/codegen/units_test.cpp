@@ -42,7 +42,8 @@ class Units : public testing::TestWithParam<IsaLevel> {
     if (a.kind == AKind::kPermute) a.table = 0;
     if (a.kind == AKind::kPermute2) a.table = below16(static_cast<int>(c.tables.size()));
     a.useLanes = someLanes();
-    for (int u = 1 + below(4); u > 0; --u) a.uses.push_back({below16(static_cast<int>(c.accumulators.size())), below16(vectors)});
+    for (int u = 1 + below(4); u > 0; --u)
+      a.uses.push_back({below16(static_cast<int>(c.accumulators.size())), below16(vectors)});
     return a;
   }
 
@@ -52,7 +53,8 @@ class Units : public testing::TestWithParam<IsaLevel> {
     c.lanes = lanes;
     c.label = "random";
     masks_ = below(2) == 0;
-    for (int i = 1 + below(isa().vectorRegs - 10); i > 0; --i) c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * lanes * 4, someLanes()});
+    for (int i = 1 + below(isa().vectorRegs - 10); i > 0; --i)
+      c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * lanes * 4, someLanes()});
     for (int t = below(4); t > 0; --t) {
       auto& table = c.tables.emplace_back();  // the first picks from one source only
       for (int l = 0; l < lanes; ++l) table.push_back(below(c.tables.size() == 1 ? lanes : 2 * lanes));
@@ -94,11 +96,17 @@ class Units : public testing::TestWithParam<IsaLevel> {
       run();
       return copy;
     };
-    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) { return std::memcmp(x.data(), y.data(), x.size() * 4) == 0; };
+    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
+      return std::memcmp(x.data(), y.data(), x.size() * 4) == 0;
+    };
     const std::vector<float> wanted = outcome([&] { interpret(kernel, args); });
-    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*program, args).ok()); }))) << "vectorize\n" << print(*program);
-    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*legal, args).ok()); }))) << "legalize\n" << print(*legal);
-    if (hostRuns(GetParam())) EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(runCode(*code, args)); }))) << "emit\n" << print(*legal);
+    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*program, args).ok()); }))) << "vectorize\n"
+                                                                                             << print(*program);
+    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*legal, args).ok()); }))) << "legalize\n"
+                                                                                           << print(*legal);
+    if (hostRuns(GetParam())) {
+      EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(runCode(*code, args)); }))) << "emit\n" << print(*legal);
+    }
   }
 
   std::vector<float> randomFloats(std::size_t count) {
@@ -153,7 +161,95 @@ TEST_P(Units, RandomMovesAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, Units, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512), [](const auto& level) { return std::string(toString(level.param)); });
+// Few rows or columns, dense and not: each takes a way of its own through the unit.
+TEST_P(Units, NarrowMovesAgree) {
+  const std::vector<float> source = randomFloats(40000);
+  for (const MoveKind kind : {MoveKind::kCopy, MoveKind::kTranspose, MoveKind::kZero, MoveKind::kAccumulate}) {
+    const bool transposes = kind == MoveKind::kTranspose, pads = transposes || kind == MoveKind::kCopy;
+    for (const std::int64_t few : {1, 2, 3, 4, 5, 6, 7}) {
+      for (const std::int64_t many : {1, 2, 7, 8, 9, 16, 17, 31, 32, 100, 288}) {
+        for (int form = 0; form < (pads ? 12 : 8) && !HasFailure(); ++form) {
+          Move m;
+          m.label = "narrow";
+          m.kind = kind;
+          m.lanes = isa().lanes();
+          m.rows = form & 1 ? few : many;
+          m.cols = form & 1 ? many : few;
+          m.padCols = form / 8 + (form & 8 ? form / 2 % 2 : 0);
+          m.srcPitch = 4 * (m.cols + (form & 2 ? 3 : 0));
+          m.dstPitch = 4 * ((transposes ? m.rows : m.cols) + m.padCols + (form & 4 ? 5 : 0));
+          KernelArgs args;
+          args.a = source.data();
+          args.repeat = 2;
+          args.aRepeat = 4;
+          args.cRepeat = (transposes ? m.cols : m.rows) * m.dstPitch;
+          agree(m, args, randomFloats(static_cast<std::size_t>(2 * args.cRepeat / 4 + 64)));
+        }
+      }
+    }
+  }
+}
+
+// The register tiles that reach the FMA peak, see the design's table: `rows` broadcasts times `columns` vectors.
+TEST_P(Units, RegisterTilesFit) {
+  const std::vector<std::pair<int, int>> avx512 = {{6, 4}, {9, 3}, {14, 2}, {28, 1}, {30, 1}, {4, 5}, {3, 8}};
+  const std::vector<std::pair<int, int>> avx2 = {{6, 2}, {4, 3}, {12, 1}, {13, 1}};
+  const std::vector<float> a = randomFloats(4000), b = randomFloats(4000);
+  for (const auto& [rows, columns] : isa().level == IsaLevel::kAvx512 ? avx512 : avx2) {
+    Contract c;
+    c.lanes = isa().lanes();
+    c.label = std::to_string(rows) + "x" + std::to_string(columns);
+    Section& section = c.sections.emplace_back();
+    section.aOuterStep = 16;
+    section.bOuterStep = 4 * columns * c.lanes;
+    Step& step = section.steps.emplace_back();
+    for (int v = 0; v < columns; ++v) step.b.push_back({4 * c.lanes * v, {}});
+    for (int r = 0; r < rows; ++r) {
+      AOperand& operand = step.a.emplace_back();
+      operand.offset = 64 * r;
+      for (int v = 0; v < columns; ++v) {
+        operand.uses.push_back({static_cast<std::int16_t>(c.accumulators.size()), static_cast<std::int16_t>(v)});
+        c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * c.lanes * 4, {}});
+      }
+    }
+    const std::vector<std::int64_t> list = {2, 0, 0, 3, 16, 64, 2};
+    KernelArgs args;
+    args.a = a.data();
+    args.b = b.data();
+    args.list = list.data();
+    args.accumulate = 1;
+    agree(c, args, randomFloats(c.accumulators.size() * static_cast<std::size_t>(c.lanes) + 64));
+  }
+}
+
+TEST_P(Units, TooManyAccumulatorsAreRefused) {
+  Contract c;
+  c.lanes = isa().lanes();
+  c.label = "too_many";
+  for (int i = 0; i <= isa().vectorRegs; ++i) c.accumulators.push_back({64 * i, {}});
+  const auto program = vectorize(c, isa());
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_NE(program.error().message.find(std::to_string(isa().vectorRegs + 1)), std::string::npos)
+      << program.error().message;
+}
+
+TEST_P(Units, KernelsThatMeanNothingAreRefused) {
+  Contract c;
+  c.lanes = isa().lanes();
+  c.label = "empty";
+  EXPECT_FALSE(vectorize(c, isa()).ok());
+  c.accumulators.push_back({});
+  EXPECT_TRUE(vectorize(c, isa()).ok());
+  c.lanes = 24 - isa().lanes();  // the other ISA's
+  const auto program = vectorize(c, isa());
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(program.error().stage, Stage::kVector);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Units, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+                         [](const auto& level) { return std::string(toString(level.param)); });
 
 }  // namespace
 }  // namespace cubejit
