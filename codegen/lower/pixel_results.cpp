@@ -45,6 +45,13 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
     body.push_back(loopNode(axis, {callNode(std::move(call))}));
     return;
   }
+  const bool wholePixels = r.blockRows * 4 == columnBytes && std::all_of(channels.begin(), channels.end(), [&](std::int64_t n) { return n == 0 || n == r.blockRows; });
+  if (r.result->channelsLast && even && wholePixels) {
+    // Everything at once: [phase][channel][j] becomes [j][phase][channel], which is the tensor's row without gaps.
+    const Move move{MoveKind::kTranspose, r.lanes, r.resultStep * r.blockRows, phases[0].count, r.rowPitch, r.resultStep * columnBytes, 0, false, "interleave"};
+    addCall(b, "store_row", -1, panel, tensor, classAxes, exists, {move, move}, channels, body);
+    return;
+  }
   for (std::size_t p = 0; p < phases.size(); ++p) {
     // One residue class: [channel][j] becomes rows of channels (channels-last), or single columns of each channel (plain).
     const int axis = b.addAxis("phase");
