@@ -1,140 +1,197 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a TileProgram reads: buffers, kernels, then each phase as a loop nest.
+// Decides how a TileProgram reads: buffers, kernels, lists, then each phase as its streams, axes and loop nest.
+// Steps of an axis that are alike but for a constant distance are one line.
 #include "codegen/tile/print.h"
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 
 namespace cubejit {
 namespace {
+
+// Of a summary: entries of an enumeration that are shown.
+constexpr std::size_t kShown = 4;
+
+std::string signedText(std::int64_t value) { return (value < 0 ? "" : "+") + std::to_string(value); }
 
 const char* toString(BufferRole role) {
   static constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "shared", "private", "constant"};
   return kNames[static_cast<int>(role)];
 }
 
-const char* toString(MoveKind kind) {
-  static constexpr const char* kNames[] = {"copy", "transpose", "zero", "accumulate"};
-  return kNames[static_cast<int>(kind)];
-}
+class Printer {
+ public:
+  Printer(const TileProgram& program, Detail detail) : p_(program), full_(detail == Detail::kFull) {}
 
-std::string lanesText(const LaneRange& r) {
-  return r.all() ? "" : "[" + std::to_string(r.lo) + ".." + std::to_string(r.hi) + ")";
-}
-
-void printStep(std::ostream& out, const Step& step) {
-  for (std::size_t i = 0; i < step.b.size(); ++i)
-    out << "        b" << i << " = load b" << std::showpos << step.b[i].offset << std::noshowpos
-        << lanesText(step.b[i].lanes) << "\n";
-  static constexpr const char* kKinds[] = {"bcast", "load", "perm", "perm2"};
-  for (const AOperand& a : step.a) {
-    out << "        " << kKinds[static_cast<int>(a.kind)] << " a" << std::showpos << a.offset << std::noshowpos
-        << lanesText(a.lanes);
-    if (a.table >= 0) out << " table" << a.table;
-    out << " ->" << lanesText(a.useLanes);
-    for (const Use& use : a.uses) out << " acc" << use.acc << "*b" << use.b;
-    out << "\n";
+  std::string run() {
+    out_ << "tile program " << p_.name << "\n\nbuffers\n";
+    for (const Buffer& b : p_.buffers) buffer(b);
+    out_ << "\nkernels\n";
+    for (std::size_t i = 0; i < p_.kernels.size(); ++i) {
+      out_ << "  k" << i << " " << print(p_.kernels[i], full_ ? Detail::kFull : Detail::kSummary);
+    }
+    out_ << "\nlists\n";
+    const std::size_t lists = shown(p_.lists.size());
+    for (std::size_t i = 0; i < lists; ++i) list(i);
+    if (lists < p_.lists.size()) out_ << "  ... " << p_.lists.size() << " in all\n";
+    for (const Phase& ph : p_.phases) phase(ph);
+    return out_.str();
   }
-}
 
-void printKernel(std::ostream& out, const Contract& c, bool full) {
-  out << "contract " << c.label << ": " << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, "
-      << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "") << "\n";
-  for (std::size_t s = 0; s < c.sections.size(); ++s) {
-    const Section& section = c.sections[s];
-    std::size_t fmas = 0, loads = 0;
-    for (const Step& step : section.steps) {
-      loads += step.b.size() + step.a.size();
-      for (const AOperand& a : step.a) fmas += a.uses.size();
+ private:
+  std::size_t shown(std::size_t count) const { return full_ ? count : std::min(count, kShown); }
+
+  void buffer(const Buffer& b) {
+    out_ << "  " << b.name << " (" << toString(b.role) << "): " << b.bytes << " bytes";
+    for (std::size_t i = 0; i < shown(b.values.size()); ++i) out_ << (i == 0 ? " = " : " ") << b.values[i];
+    if (shown(b.values.size()) < b.values.size()) out_ << " ...";
+    out_ << "\n";
+  }
+
+  void list(std::size_t index) {
+    out_ << "  l" << index;
+    for (std::size_t s = 0; s < p_.lists[index].size(); ++s) {
+      const auto& segments = p_.lists[index][s];
+      out_ << " s" << s << ":";
+      for (std::size_t n = 0; n < shown(segments.size()); ++n) {
+        out_ << " (a" << signedText(segments[n].aOffset) << " b" << signedText(segments[n].bOffset) << " x"
+             << segments[n].outer << ")";
+      }
+      if (shown(segments.size()) < segments.size()) out_ << " ... " << segments.size() << " in all;";
     }
-    out << "    section " << s << ": " << section.steps.size() << " steps, " << fmas << " fmas, " << loads
-        << " loads; a += " << section.aOuterStep << ", b += " << section.bOuterStep << "\n";
-    if (!full) continue;
-    for (const Step& step : section.steps) {
-      out << "      step\n";
-      printStep(out, step);
+    out_ << "\n";
+  }
+
+  const Axis& axisOf(int a) const { return phase_->axes[static_cast<std::size_t>(a)]; }
+
+  void phase(const Phase& ph) {
+    phase_ = &ph;
+    out_ << "\nphase " << ph.name << ": " << taskCount(ph) << (taskCount(ph) == 1 ? " task" : " tasks");
+    for (const int a : ph.parallelAxes) out_ << (a == ph.parallelAxes.front() ? " over " : " x ") << axisOf(a).name;
+    out_ << "\n";
+    for (const Stream& s : ph.streams) {
+      out_ << "  stream " << s.name << " = " << p_.buffers[static_cast<std::size_t>(s.buffer)].name
+           << signedText(s.offset) << "\n";
+    }
+    for (const Axis& a : ph.axes) axis(a);
+    nodes(ph.body, 1);
+  }
+
+  // Bytes a step moves each stream by; streams that stay are left out.
+  std::string deltas(const std::vector<std::int64_t>& values) const {
+    std::string text;
+    for (std::size_t s = 0; s < values.size(); ++s) {
+      if (values[s] != 0) text += " " + phase_->streams[s].name + signedText(values[s]);
+    }
+    return text.empty() ? " nothing" : text;
+  }
+
+  static std::vector<std::int64_t> distance(const AxisStep& from, const AxisStep& to) {
+    std::vector<std::int64_t> d(std::max(from.delta.size(), to.delta.size()), 0);
+    for (std::size_t s = 0; s < d.size(); ++s) {
+      d[s] = (s < to.delta.size() ? to.delta[s] : 0) - (s < from.delta.size() ? from.delta[s] : 0);
+    }
+    return d;
+  }
+
+  // One past the last step of the run that begins at `first`.
+  static std::size_t endOfRun(const std::vector<AxisStep>& steps, std::size_t first) {
+    std::size_t end = first + 1;
+    while (end < steps.size() && steps[end].cls == steps[first].cls && steps[end].repeat == steps[first].repeat &&
+           steps[end].repeatDelta == steps[first].repeatDelta &&
+           distance(steps[end - 1], steps[end]) == distance(steps[first], steps[first + 1])) {
+      ++end;
+    }
+    return end;
+  }
+
+  void axis(const Axis& a) {
+    out_ << "  axis " << a.name << ": " << a.steps.size() << (a.steps.size() == 1 ? " step" : " steps");
+    if (a.classes > 1) out_ << " of " << a.classes << " classes";
+    if (a.windowAxis >= 0) out_ << ", dealt by " << axisOf(a.windowAxis).name;
+    out_ << "\n";
+    std::size_t runs = 0, first = 0;
+    for (; first < a.steps.size() && runs < shown(a.steps.size()); ++runs) {
+      const std::size_t end = endOfRun(a.steps, first);
+      const AxisStep& step = a.steps[first];
+      out_ << "    " << first;
+      if (end - first > 1) out_ << ".." << end - 1;
+      if (a.classes > 1) out_ << " class " << step.cls;
+      out_ << ":" << deltas(step.delta);
+      if (end - first > 1) out_ << ", then" << deltas(distance(step, a.steps[first + 1])) << " a step";
+      if (step.repeat > 1) out_ << "; x" << step.repeat << " inside the kernel," << deltas(step.repeatDelta) << " each";
+      out_ << "\n";
+      first = end;
+    }
+    if (first < a.steps.size()) out_ << "    ... " << a.steps.size() - first << " more\n";
+    for (std::size_t w = 0; w < shown(a.windows.size()); ++w) {
+      out_ << "    window " << w << ": [" << a.windows[w].begin << ", " << a.windows[w].end << ")\n";
+    }
+    if (shown(a.windows.size()) < a.windows.size()) out_ << "    ... " << a.windows.size() << " windows\n";
+  }
+
+  void nodes(const std::vector<Node>& body, int depth) {
+    for (const Node& node : body) {
+      out_ << std::string(static_cast<std::size_t>(depth) * 2, ' ');
+      if (node.axis < 0) {
+        call(node.call, depth);
+      } else {
+        out_ << "for " << axisOf(node.axis).name << "\n";
+        nodes(node.body, depth + 1);
+      }
     }
   }
-  if (!full) return;
-  for (std::size_t i = 0; i < c.accumulators.size(); ++i)
-    out << "    acc" << i << " at c" << std::showpos << c.accumulators[i].cOffset << std::noshowpos
-        << lanesText(c.accumulators[i].lanes) << "\n";
-}
 
-void printKernel(std::ostream& out, const Move& m, bool) {
-  out << toString(m.kind) << " " << m.label << ": " << m.rows << " x " << m.cols << ", pitch " << m.srcPitch << " -> "
-      << m.dstPitch;
-  if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
-  out << "\n";
-}
+  static std::string text(const Variant& v) {
+    if (v.kernel < 0) return "-";
+    return "k" + std::to_string(v.kernel) + (v.list < 0 ? "" : " l" + std::to_string(v.list)) +
+           (v.accumulate ? " acc" : "");
+  }
 
-void printNodes(std::ostream& out, const Phase& phase, const std::vector<Node>& nodes, int depth) {
-  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-  for (const Node& node : nodes) {
-    if (node.axis >= 0) {
-      const Axis& axis = phase.axes[static_cast<std::size_t>(node.axis)];
-      std::int64_t iterations = 0;
-      for (const AxisStep& step : axis.steps) iterations += step.repeat;
-      out << indent << "for " << axis.name << " in " << axis.steps.size() << " steps";
-      if (iterations != static_cast<std::int64_t>(axis.steps.size()))
-        out << " (" << iterations << " iterations, repeated inside the kernel)";
-      if (axis.windowAxis >= 0) out << " dealt by " << phase.axes[static_cast<std::size_t>(axis.windowAxis)].name;
-      out << "\n";
-      printNodes(out, phase, node.body, depth + 1);
-      continue;
-    }
+  void call(const Call& c, int depth) {
     const auto stream = [&](int s) {
-      return s < 0 ? std::string("-") : phase.streams[static_cast<std::size_t>(s)].name;
+      return s < 0 ? std::string("-") : phase_->streams[static_cast<std::size_t>(s)].name;
     };
-    out << indent << node.call.name << "(" << stream(node.call.a) << ", " << stream(node.call.b) << ", "
-        << stream(node.call.c) << ") ->";
-    std::set<int> kernels;
-    for (const Variant& v : node.call.variants) {
-      if (v.kernel >= 0) kernels.insert(v.kernel);
+    out_ << c.name << "(" << stream(c.a) << ", " << stream(c.b) << ", " << stream(c.c) << ")";
+    if (c.classAxes.empty()) {
+      out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0])) << "\n";
+      return;
     }
-    for (const int k : kernels) out << " k" << k;
-    out << "; " << node.call.variants.size() << " variants\n";
+    out_ << " by the classes of";
+    for (const int a : c.classAxes) out_ << " " << axisOf(a).name;
+    out_ << "\n";
+    std::size_t printed = 0, kernels = 0;
+    for (std::size_t v = 0; v < c.variants.size(); ++v) {
+      if (c.variants[v].kernel < 0) continue;
+      if (++kernels > shown(c.variants.size())) continue;
+      ++printed;
+      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << classes(c, v) << " = " << text(c.variants[v])
+           << "\n";
+    }
+    if (printed < kernels)
+      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << "... " << kernels << " variants\n";
   }
-}
+
+  // The classes that pick variant `number`, in the order of the call's axes.
+  std::string classes(const Call& c, std::size_t number) const {
+    std::string digits;
+    for (auto a = c.classAxes.rbegin(); a != c.classAxes.rend(); ++a) {
+      const auto radix = static_cast<std::size_t>(std::max(1, axisOf(*a).classes));
+      digits = std::to_string(number % radix) + (digits.empty() ? "" : " ") + digits;
+      number /= radix;
+    }
+    return digits;
+  }
+
+  const TileProgram& p_;
+  const bool full_;
+  const Phase* phase_ = nullptr;
+  std::ostringstream out_;
+};
 
 }  // namespace
 
-std::string print(const TileProgram& program, bool full) {
-  std::ostringstream out;
-  out << "tile program " << program.name << "\n\nbuffers\n";
-  for (const Buffer& b : program.buffers)
-    out << "  " << b.name << " (" << toString(b.role) << "): " << b.bytes << " bytes\n";
-  out << "\nkernels\n";
-  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
-    out << "  k" << i << " ";
-    std::visit([&](const auto& k) { printKernel(out, k, full); }, program.kernels[i]);
-  }
-  out << "\nlists: " << program.lists.size() << "\n";
-  for (std::size_t i = 0; i < program.lists.size() && (full || i < 4); ++i) {
-    out << "  l" << i;
-    for (std::size_t s = 0; s < program.lists[i].size(); ++s) {
-      out << " s" << s << ":";
-      for (std::size_t n = 0; n < program.lists[i][s].size() && (full || n < 3); ++n) {
-        const Segment& g = program.lists[i][s][n];
-        out << " (a" << std::showpos << g.aOffset << " b" << g.bOffset << std::noshowpos << " x" << g.outer << ")";
-      }
-      if (!full && program.lists[i][s].size() > 3) out << " ... " << program.lists[i][s].size();
-    }
-    out << "\n";
-  }
-  for (const Phase& phase : program.phases) {
-    out << "\nphase " << phase.name << ": " << taskCount(phase) << " tasks";
-    for (const int axis : phase.parallelAxes)
-      out << (axis == phase.parallelAxes.front() ? " over " : " x ") << phase.axes[static_cast<std::size_t>(axis)].name;
-    out << "\n";
-    for (const Stream& s : phase.streams)
-      out << "  stream " << s.name << " = " << program.buffers[static_cast<std::size_t>(s.buffer)].name << std::showpos
-          << s.offset << std::noshowpos << "\n";
-    printNodes(out, phase, phase.body, 1);
-  }
-  return out.str();
-}
+std::string print(const TileProgram& program, Detail detail) { return Printer(program, detail).run(); }
 
 }  // namespace cubejit

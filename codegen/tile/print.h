@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the text form of a TileProgram, for people and goldens.
+// Decides the text form of a TileProgram, for people and goldens. Stable: equal programs give equal texts.
 #pragma once
 
 #include <string>
@@ -9,7 +9,14 @@
 
 namespace cubejit {
 
-/// Stable text. `full` spells every step of every contract; otherwise contracts are summarised.
-std::string print(const TileProgram& program, bool full = false);
+enum class Detail : std::uint8_t {
+  kSummary,  ///< what there is and how often; long enumerations are cut short and say so
+  kFull      ///< everything the program says
+};
+
+std::string print(const TileProgram& program, Detail detail = Detail::kSummary);
+
+/// One kernel: a line that says what it is, then indented lines for its parts.
+std::string print(const Kernel& kernel, Detail detail);
 
 }  // namespace cubejit

@@ -71,7 +71,7 @@ Result<std::map<std::string, std::string>> stagesOf(const Problem& p, Gradient g
   std::map<std::string, std::string> files;
   if (wants("problem")) files["problem.json"] = problemToJson(p) + "\n";
   if (wants("plan")) files["plan.json"] = planToJson(plan) + "\n";
-  if (wants("tile")) files["tile.txt"] = print(tile, true);
+  if (wants("tile")) files["tile.txt"] = print(tile, Detail::kFull);
   for (std::size_t k = 0; k < tile.kernels.size() && (wants("vector") || wants("asm") || wants("bin")); ++k) {
     CUBEJIT_TRY(vector, vectorize(tile.kernels[k], machine.isa));
     CUBEJIT_TRY(legal, legalize(vector));

@@ -9,6 +9,7 @@ door() {
     codegen/lower/*) echo codegen/lower.h ;;
     codegen/units/*) echo codegen/vectorize.h ;;
     codegen/tile/*_rules.cpp) echo codegen/tile/rules.h ;;
+    codegen/tile/print_kernel.cpp) echo codegen/tile/print.h ;;
     codegen/xbyak_backend/*) echo codegen/backend.h ;;
     tiling/check_problem.cpp) ;;
     tiling/result.cpp) echo cubejit/result.h ;;
