@@ -49,7 +49,8 @@ double cgroupCpus(const std::string& membership, const std::string& mount) {
     if (two == std::string::npos) continue;
     const std::string controllers = line.substr(one + 1, two - one - 1), path = line.substr(two + 1);
     if (!controllers.empty() && !lists(controllers, "cpu")) continue;
-    for (const std::string& root : {mount + (controllers.empty() ? "" : "/" + controllers), mount + (controllers.empty() ? "/unified" : "/cpu")}) {
+    for (const std::string& root : {mount + (controllers.empty() ? "" : "/" + controllers),
+                                    mount + (controllers.empty() ? "/unified" : "/cpu")}) {
       const double here = tightest(root, path);
       if (here > 0 && (cpus == 0 || here < cpus)) cpus = here;
     }

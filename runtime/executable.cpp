@@ -22,15 +22,19 @@ struct NamedRange {
 
 bool overlap(const NamedRange& a, const NamedRange& b) {
   const auto a0 = reinterpret_cast<std::uintptr_t>(a.begin), b0 = reinterpret_cast<std::uintptr_t>(b.begin);
-  return a.bytes > 0 && b.bytes > 0 && a0 < b0 + static_cast<std::uintptr_t>(b.bytes) && b0 < a0 + static_cast<std::uintptr_t>(a.bytes);
+  return a.bytes > 0 && b.bytes > 0 && a0 < b0 + static_cast<std::uintptr_t>(b.bytes) &&
+         b0 < a0 + static_cast<std::uintptr_t>(a.bytes);
 }
 
 // More threads than this are not used.
 constexpr int kMostThreads = 1024;
 
-int slotsOf(int threads, const Executable::State& state) { return std::clamp(threads > 0 ? threads : state.threads, 1, kMostThreads); }
+int slotsOf(int threads, const Executable::State& state) {
+  return std::clamp(threads > 0 ? threads : state.threads, 1, kMostThreads);
+}
 
-std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tensors& t, const void* workspace, std::int64_t workspaceBytes) {
+std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tensors& t, const void* workspace,
+                                 std::int64_t workspaceBytes) {
   const std::int64_t element = byteSize(p.dtype);
   std::vector<NamedRange> ranges{{"dy", t.dy, yElements(p) * element, false}};
   if (mask.dw) ranges.push_back({"x", t.x, xElements(p) * element, false});
@@ -61,14 +65,17 @@ std::string brokenRules(const Executable::State& state, const Tensors& tensors, 
     }
   }
   if (workspace.bytes < workspace.needed) {
-    rule("workspace has " + std::to_string(workspace.bytes) + " bytes, " + std::to_string(workspace.needed) + " are needed for " +
-         std::to_string(slots) + " threads; ask workspaceBytes()");
+    rule("workspace has " + std::to_string(workspace.bytes) + " bytes, " + std::to_string(workspace.needed) +
+         " are needed for " + std::to_string(slots) + " threads; ask workspaceBytes()");
   }
-  if (workspace.needed > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 64 != 0) rule("workspace is not aligned to 64 bytes");
+  if (workspace.needed > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 64 != 0)
+    rule("workspace is not aligned to 64 bytes");
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     for (std::size_t j = i + 1; j < ranges.size(); ++j) {
-      if ((ranges[i].written || ranges[j].written) && ranges[i].begin != nullptr && ranges[j].begin != nullptr && overlap(ranges[i], ranges[j])) {
-        rule(std::string(ranges[i].name) + " and " + ranges[j].name + " overlap; results and workspace need memory of their own");
+      if ((ranges[i].written || ranges[j].written) && ranges[i].begin != nullptr && ranges[j].begin != nullptr &&
+          overlap(ranges[i], ranges[j])) {
+        rule(std::string(ranges[i].name) + " and " + ranges[j].name +
+             " overlap; results and workspace need memory of their own");
       }
     }
   }
@@ -96,10 +103,12 @@ std::size_t Executable::workspaceBytes(int threads) const {
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     const int slots = slotsOf(threads, *state_);
-    const std::string broken = brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
+    const std::string broken =
+        brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
     for (const auto& part : state_->parts) {
-      part->launch->run(tensors, static_cast<char*>(workspace), slots, state_->options.parallelFor, state_->options.pinThreads);
+      part->launch->run(tensors, static_cast<char*>(workspace), slots, state_->options.parallelFor,
+                        state_->options.pinThreads);
     }
     return Unit{};
   });

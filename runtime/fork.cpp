@@ -52,7 +52,8 @@ bool watchForks() {
 
 bool inForkedChild() { return watchForks() && registry().forked; }
 
-ForkGuard::ForkGuard(std::mutex& guarded, std::function<void()> forgetOthers) : mutex(guarded), forget(std::move(forgetOthers)) {
+ForkGuard::ForkGuard(std::mutex& guarded, std::function<void()> forgetOthers)
+    : mutex(guarded), forget(std::move(forgetOthers)) {
   static_cast<void>(watchForks());
   const std::lock_guard<std::mutex> lock(registry().mutex);
   registry().members.push_back(this);

@@ -54,8 +54,8 @@ std::vector<IsaLevel> findRunnableIsas() {
   std::vector<IsaLevel> levels;
   const std::uint64_t saved = savedState();
   const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
-  if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
+  if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     levels.push_back(IsaLevel::kAvx512);
   }
   if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels.push_back(IsaLevel::kAvx2);
@@ -80,7 +80,8 @@ int defaultThreads() {
 
 Machine detectHost(IsaLevel level) {
   const long installed = sysconf(_SC_NPROCESSORS_CONF);
-  return hostMachine(isaOf(level), static_cast<int>(std::max(1L, installed)), cacheBytes(1), cacheBytes(2), cacheBytes(3));
+  return hostMachine(isaOf(level), static_cast<int>(std::max(1L, installed)), cacheBytes(1), cacheBytes(2),
+                     cacheBytes(3));
 }
 
 }  // namespace cubejit

@@ -39,7 +39,8 @@ struct Session::State {
     std::size_t codeBytes = 0;
   };
 
-  explicit State(Options o) : options(std::move(o)), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {}
+  explicit State(Options o)
+      : options(std::move(o)), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {}
 
   // The lock is held in all functions from here to finish().
   using Place = std::unordered_map<std::string, Entry>::iterator;
@@ -58,7 +59,8 @@ struct Session::State {
 
   // In a forked child nobody finishes what another thread was generating.
   void forgetUnfinished() {
-    for (auto entry = entries.begin(); entry != entries.end();) entry = entry->second.ready ? std::next(entry) : drop(entry);
+    for (auto entry = entries.begin(); entry != entries.end();)
+      entry = entry->second.ready ? std::next(entry) : drop(entry);
   }
 
   void finish(const std::string& key, std::uint64_t generation, const Compiled& compiled) {
@@ -113,7 +115,8 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
     }
   }
   if (mine == 0) return result.get();
-  const Compiled compiled = withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}}); });
+  const Compiled compiled =
+      withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}}); });
   const auto settle = [&] {
     const std::lock_guard<std::mutex> lock(mutex);
     finish(key, mine, compiled);
@@ -127,11 +130,14 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
 
 Compiled Session::State::generate(const CompileRequest& request) const {
   const std::vector<IsaLevel> runnable = runnableIsas();
-  if (options.backend == BackendKind::kXbyak && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
+  if (options.backend == BackendKind::kXbyak &&
+      std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,
-                 std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) + " code; it can be planned and dumped, or interpreted"};
+                 std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) +
+                     " code; it can be planned and dumped, or interpreted"};
   }
-  if (!request.gradients.any()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
+  if (!request.gradients.any())
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
   CUBEJIT_TRY(executable, compileExecutable(request, machine, options));
   return std::shared_ptr<const Executable>(executable);
 }
@@ -160,8 +166,8 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
     report.predictedCycles = choice.cost.totalCycles;
     report.bound = choice.cost.bound;
     for (const Candidate& c : choice.considered) {
-      report.candidates.push_back(PlanCandidate{c.plan, c.cost.totalCycles, c.cost.computeCycles, c.cost.memoryCycles, c.cost.moveCycles,
-                                                c.cost.callCycles, c.cost.bound, c.refusedBy});
+      report.candidates.push_back(PlanCandidate{c.plan, c.cost.totalCycles, c.cost.computeCycles, c.cost.memoryCycles,
+                                                c.cost.moveCycles, c.cost.callCycles, c.cost.bound, c.refusedBy});
     }
     CUBEJIT_TRY(tile, lower(problem, choice.plan, machine));
     KernelRunner runner;

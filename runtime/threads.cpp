@@ -6,15 +6,15 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -111,9 +111,8 @@ void returnArena(std::unique_ptr<Arena> arena, int slots, bool pin) {
 
 void runInArena(bool pin, int slots, void (*body)(void* context, int slot), void* context) {
   std::unique_ptr<Arena> arena = borrowArena(slots, pin);
-  arena->arena.execute([&] {
-    tbb::parallel_for(0, slots, [&](int slot) { body(context, slot); }, tbb::simple_partitioner());
-  });
+  arena->arena.execute(
+      [&] { tbb::parallel_for(0, slots, [&](int slot) { body(context, slot); }, tbb::simple_partitioner()); });
   returnArena(std::move(arena), slots, pin);
 }
 
@@ -123,7 +122,8 @@ void runInTurn(int slots, void (*body)(void* context, int slot), void* context) 
 
 }  // namespace
 
-void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot), void* context) {
+void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot),
+              void* context) {
   if (slots <= 1) {
     body(context, 0);
   } else if (parallelFor.run != nullptr) {
@@ -134,7 +134,8 @@ void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(
     try {
       runInArena(pin, slots, body, context);
     } catch (...) {
-      runInTurn(slots, body, context);  // no memory or threads left for the pool: a slot takes what tasks remain, or none
+      runInTurn(slots, body,
+                context);  // no memory or threads left for the pool: a slot takes what tasks remain, or none
     }
   }
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Decides the library's C face (C99): opaque handles, status codes, structs that begin with their size.
+ * Leaves the meaning of every field to the C++ headers of the same names (problem.h, options.h, tensors.h, cubejit.hpp).
+ *
+ * Every function may be called from any thread; a handle may be used by many threads at once, but destroyed by one, last.
+ * Nothing throws, prints or exits. A function that returns a status leaves its outputs untouched unless it returns CUBEJIT_OK.
+ */
+#ifndef CUBEJIT_CUBEJIT_H
+#define CUBEJIT_CUBEJIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cubejit_status {
+  CUBEJIT_OK = 0,
+  CUBEJIT_INVALID_PROBLEM = 1,  /* the caller's input breaks a rule; cubejit_last_error() names every rule broken */
+  CUBEJIT_UNSUPPORTED = 2,      /* legal, but not available for this type, layout or ISA */
+  CUBEJIT_NO_FEASIBLE_PLAN = 3, /* no tiling satisfies the machine's limits */
+  CUBEJIT_LIMIT_EXCEEDED = 4,   /* a resource ran out: memory, executable pages, registers */
+  CUBEJIT_IO = 5,
+  CUBEJIT_INTERNAL = 6          /* a bug in cubejit */
+} cubejit_status;
+
+/* Gradients; a set of them is their bitwise or. */
+enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4 };
+enum { CUBEJIT_F32 = 0 };
+enum { CUBEJIT_NCDHW = 0, CUBEJIT_NDHWC = 1 };
+enum { CUBEJIT_ISA_BEST = 0, CUBEJIT_ISA_AVX2 = 1, CUBEJIT_ISA_AVX512 = 2 };
+enum { CUBEJIT_BACKEND_XBYAK = 0, CUBEJIT_BACKEND_INTERPRETER = 1, CUBEJIT_BACKEND_TILE_INTERPRETER = 2 };
+
+typedef struct cubejit_session cubejit_session;
+typedef struct cubejit_executable cubejit_executable;
+
+/* A convolution. Axes are depth, height, width; 1D and 2D ones keep the leading axes at 1 (paddings at 0). Start from
+ * cubejit_default_problem(). `out` is the extent of the forward result and must be what the other fields imply. */
+typedef struct cubejit_problem {
+  size_t struct_size;
+  int32_t rank, transposed, dtype, layout;
+  int64_t batch, groups, cin, cout;
+  int64_t in[3], kernel[3], out[3], stride[3], dilation[3]; /* dilation 1 = none */
+  int64_t pad_before[3], pad_after[3];
+} cubejit_problem;
+
+/* Calls body(context, i) for every i in [0, count), on any threads, one after the other if need be; returns when all are done. */
+typedef void (*cubejit_parallel_for)(void* user, int count, void (*body)(void* context, int index), void* context);
+
+/* Start from cubejit_default_options(). */
+typedef struct cubejit_options {
+  size_t struct_size;
+  int32_t isa, backend;
+  int32_t threads;     /* 0: min(CPUs in the affinity mask, cgroup quota) */
+  int32_t pin_threads; /* 1: bind the i-th thread to the i-th CPU; for measurements */
+  uint64_t cache_capacity;
+  cubejit_parallel_for parallel_for; /* null: oneTBB */
+  void* parallel_for_user;
+} cubejit_options;
+
+/* Dense f32 tensors in the problem's layout; only those the gradients need are looked at. Start from cubejit_default_tensors(). */
+typedef struct cubejit_tensors {
+  size_t struct_size;
+  const float *dy, *x, *w;
+  float *dx, *dw, *db;
+} cubejit_tensors;
+
+typedef struct cubejit_plan_report {
+  size_t struct_size;
+  double predicted_cycles;  /* core cycles of the slowest core */
+  uint64_t workspace_bytes; /* with the session's threads */
+  const char* bound;        /* what limits it: compute, l2, l3, dram, move */
+  const char* plan;         /* field=value, separated by spaces */
+} cubejit_plan_report;
+
+typedef struct cubejit_statistics {
+  size_t struct_size;
+  int64_t hits, misses, evictions;
+  uint64_t entries, code_bytes;
+} cubejit_statistics;
+
+/* One generated kernel; the pointers live as long as the executable's handle. */
+typedef struct cubejit_kernel {
+  size_t struct_size;
+  const char* name;
+  int32_t gradient;           /* CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB */
+  const void* entry;          /* null unless the backend is xbyak */
+  const void* bytes;          /* machine code as emitted */
+  uint64_t byte_count;
+  const char* vector_program; /* text */
+} cubejit_kernel;
+
+static inline cubejit_problem cubejit_default_problem(void) {
+  cubejit_problem p = {sizeof(cubejit_problem), 3, 0, CUBEJIT_F32, CUBEJIT_NDHWC, 1, 1, 1, 1,
+                       {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+  return p;
+}
+static inline cubejit_options cubejit_default_options(void) {
+  cubejit_options o = {sizeof(cubejit_options), CUBEJIT_ISA_BEST, CUBEJIT_BACKEND_XBYAK, 0, 0, 1024, 0, 0};
+  return o;
+}
+static inline cubejit_tensors cubejit_default_tensors(void) {
+  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0};
+  return t;
+}
+
+const char* cubejit_version(void);
+/* What went wrong in the last call that failed on this thread, one violated rule per line; valid until the next failure. */
+const char* cubejit_last_error(void);
+
+/* `options` may be null. The session keeps what it compiled; one per process is enough. */
+cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session);
+void cubejit_session_destroy(cubejit_session* session);
+cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);
+
+/* Plans one gradient without generating code. The report's texts are valid until this thread's next call of cubejit_plan. */
+cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
+                            cubejit_plan_report* report);
+
+/* Generates code for a set of gradients, or finds it in the session. The executable may outlive the session. */
+cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
+                               cubejit_executable** executable);
+void cubejit_executable_destroy(cubejit_executable* executable);
+
+/* Bytes of workspace a run on this many threads needs (0 threads: the session's choice); 0 for a null handle. */
+size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
+/* Computes the gradients. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. */
+cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors, void* workspace,
+                           size_t workspace_bytes, int threads);
+
+size_t cubejit_kernel_count(const cubejit_executable* executable);
+/* `kernel->struct_size` must be set. */
+cubejit_status cubejit_get_kernel(const cubejit_executable* executable, size_t index, cubejit_kernel* kernel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

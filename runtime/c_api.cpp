@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the C face maps to the C++ one: structs are copied by their stated size, errors become a code and a text per thread.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cubejit/cubejit.h"
+#include "cubejit/cubejit.hpp"
+#include "runtime/no_throw.h"
+
+struct cubejit_session {
+  cubejit::Session session;
+};
+
+struct cubejit_executable {
+  std::shared_ptr<const cubejit::Executable> executable;
+  mutable std::once_flag listed;
+  mutable std::vector<cubejit::KernelView> kernels;  ///< made when first asked for
+};
+
+namespace cubejit {
+namespace {
+
+std::string& lastError() {
+  static thread_local std::string text;
+  return text;
+}
+
+cubejit_status codeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidProblem: return CUBEJIT_INVALID_PROBLEM;
+    case ErrorCode::kUnsupported: return CUBEJIT_UNSUPPORTED;
+    case ErrorCode::kNoFeasiblePlan: return CUBEJIT_NO_FEASIBLE_PLAN;
+    case ErrorCode::kLimitExceeded: return CUBEJIT_LIMIT_EXCEEDED;
+    case ErrorCode::kIo: return CUBEJIT_IO;
+    case ErrorCode::kInternal: break;
+  }
+  return CUBEJIT_INTERNAL;
+}
+
+// Runs a body that returns Status.
+template <class Body>
+cubejit_status statusOf(Stage stage, Body&& body) noexcept {
+  Status status = withoutThrowing(stage, std::forward<Body>(body));
+  if (status.ok()) return CUBEJIT_OK;
+  Error error = status.error();
+  lastError().swap(error.message);
+  return codeOf(error.code);
+}
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
+
+// A caller built with another version has a longer or shorter struct. Longer: what we do not know must be zero.
+Status checkSize(const char* name, const void* given, std::size_t ours) {
+  if (given == nullptr) return invalid(std::string(name) + " is null");
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof(size));
+  if (size < ours) {
+    return invalid(std::string(name) + ": struct_size = " + std::to_string(size) + " must be at least " +
+                   std::to_string(ours) + "; start from the default the header gives");
+  }
+  const char* const bytes = static_cast<const char*>(given);
+  if (size <= 65536 && std::all_of(bytes + ours, bytes + size, [](char byte) { return byte == 0; })) return Unit{};
+  return Error{
+      ErrorCode::kUnsupported, Stage::kProblem,
+      std::string(name) + ": struct_size = " + std::to_string(size) + " sets fields this version does not know"};
+}
+
+// Fills a caller's struct and keeps the size it states.
+template <class T>
+Status fill(const char* name, T* out, T values) {
+  CUBEJIT_TRY(sized, checkSize(name, out, sizeof(T)));
+  static_cast<void>(sized);
+  values.struct_size = out->struct_size;
+  *out = values;
+  return Unit{};
+}
+
+Dhw axes(const std::int64_t (&values)[3]) { return Dhw{values[0], values[1], values[2]}; }
+
+Result<Problem> problemOf(const cubejit_problem* given) {
+  CUBEJIT_TRY(sized, checkSize("problem", given, sizeof(cubejit_problem)));
+  static_cast<void>(sized);
+  if (given->dtype != CUBEJIT_F32)
+    return Error{ErrorCode::kUnsupported, Stage::kProblem,
+                 "dtype = " + std::to_string(given->dtype) + " is unknown; there is 0 (f32)"};
+  if (given->layout != CUBEJIT_NCDHW && given->layout != CUBEJIT_NDHWC)
+    return invalid("layout = " + std::to_string(given->layout) + " is unknown; there are 0 (ncdhw), 1 (ndhwc)");
+  Problem p;
+  p.rank = given->rank;
+  p.transposed = given->transposed != 0;
+  p.layout = given->layout == CUBEJIT_NCDHW ? Layout::kNcdhw : Layout::kNdhwc;
+  p.batch = given->batch;
+  p.groups = given->groups;
+  p.cin = given->cin;
+  p.cout = given->cout;
+  p.in = axes(given->in);
+  p.kernel = axes(given->kernel);
+  p.out = axes(given->out);
+  p.stride = axes(given->stride);
+  p.dilation = axes(given->dilation);
+  p.padBefore = axes(given->pad_before);
+  p.padAfter = axes(given->pad_after);
+  return p;
+}
+
+Result<Options> optionsOf(const cubejit_options* given) {
+  Options options;
+  if (given == nullptr) return options;
+  CUBEJIT_TRY(sized, checkSize("options", given, sizeof(cubejit_options)));
+  static_cast<void>(sized);
+  if (given->isa == CUBEJIT_ISA_AVX2)
+    options.isa = IsaLevel::kAvx2;
+  else if (given->isa == CUBEJIT_ISA_AVX512)
+    options.isa = IsaLevel::kAvx512;
+  else if (given->isa != CUBEJIT_ISA_BEST)
+    return invalid("isa = " + std::to_string(given->isa) + " is unknown; there are 0 (best), 1 (avx2), 2 (avx512)");
+  if (given->backend < CUBEJIT_BACKEND_XBYAK || given->backend > CUBEJIT_BACKEND_TILE_INTERPRETER)
+    return invalid("backend = " + std::to_string(given->backend) +
+                   " is unknown; there are 0 (xbyak), 1 (interpreter), 2 (tile_interpreter)");
+  options.backend = given->backend == CUBEJIT_BACKEND_XBYAK         ? BackendKind::kXbyak
+                    : given->backend == CUBEJIT_BACKEND_INTERPRETER ? BackendKind::kInterpreter
+                                                                    : BackendKind::kTileInterpreter;
+  if (given->threads < 0) return invalid("threads = " + std::to_string(given->threads) + " must not be negative");
+  options.threads = given->threads;
+  options.pinThreads = given->pin_threads != 0;
+  options.cacheCapacity = given->cache_capacity;
+  options.parallelFor = ParallelFor{given->parallel_for, given->parallel_for_user};
+  return options;
+}
+
+int bitOf(Gradient gradient) {
+  return gradient == Gradient::kDx ? CUBEJIT_DX : gradient == Gradient::kDw ? CUBEJIT_DW : CUBEJIT_DB;
+}
+
+Result<GradientMask> maskOf(int gradients) {
+  if (gradients < 1 || gradients > 7)
+    return invalid("gradients = " + std::to_string(gradients) + " must be a set of 1 (dx), 2 (dw), 4 (db)");
+  return GradientMask{(gradients & CUBEJIT_DX) != 0, (gradients & CUBEJIT_DW) != 0, (gradients & CUBEJIT_DB) != 0};
+}
+
+std::string textOf(const TilingPlan& plan) {
+  std::string text;
+  describePlan(plan, [&](const char* name, const auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    text += (text.empty() ? "" : " ") + std::string(name) + "=";
+    if constexpr (std::is_same_v<Field, bool>)
+      text += field ? "1" : "0";
+    else if constexpr (std::is_enum_v<Field>)
+      text += toString(field);
+    else
+      text += std::to_string(field);
+  });
+  return text;
+}
+
+const std::vector<KernelView>& kernelsOf(const cubejit_executable& handle) {
+  std::call_once(handle.listed, [&] { handle.kernels = handle.executable->kernels(); });
+  return handle.kernels;
+}
+
+}  // namespace
+}  // namespace cubejit
+
+using cubejit::Stage;
+using cubejit::Status;
+using cubejit::Unit;
+
+const char* cubejit_version(void) { return cubejit::version(); }
+const char* cubejit_last_error(void) { return cubejit::lastError().c_str(); }
+
+cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session) {
+  return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
+    if (session == nullptr) return cubejit::invalid("session is null");
+    CUBEJIT_TRY(values, cubejit::optionsOf(options));
+    *session = new cubejit_session{cubejit::Session(values)};
+    return Unit{};
+  });
+}
+
+void cubejit_session_destroy(cubejit_session* session) { delete session; }
+
+cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics) {
+  return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
+    if (session == nullptr) return cubejit::invalid("session is null");
+    const cubejit::CacheStatistics s = session->session.statistics();
+    return cubejit::fill("statistics", statistics,
+                         cubejit_statistics{0, s.hits, s.misses, s.evictions, s.entries, s.codeBytes});
+  });
+}
+
+cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
+                            cubejit_plan_report* report) {
+  return cubejit::statusOf(Stage::kPlan, [&]() -> Status {
+    if (session == nullptr) return cubejit::invalid("session is null");
+    CUBEJIT_TRY(asked, cubejit::problemOf(problem));
+    if (gradient != CUBEJIT_DX && gradient != CUBEJIT_DW && gradient != CUBEJIT_DB) {
+      return cubejit::invalid("gradient = " + std::to_string(gradient) + " must be one of 1 (dx), 2 (dw), 4 (db)");
+    }
+    using cubejit::Gradient;
+    const Gradient wanted = gradient == CUBEJIT_DX   ? Gradient::kDx
+                            : gradient == CUBEJIT_DW ? Gradient::kDw
+                                                     : Gradient::kDb;
+    CUBEJIT_TRY(planned, session->session.plan(asked, wanted));
+    static thread_local std::string bound, plan;
+    bound = planned.bound;
+    plan = cubejit::textOf(planned.plan);
+    return cubejit::fill(
+        "report", report,
+        cubejit_plan_report{0, planned.predictedCycles, planned.workspaceBytes, bound.c_str(), plan.c_str()});
+  });
+}
+
+cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
+                               cubejit_executable** executable) {
+  return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
+    if (session == nullptr) return cubejit::invalid("session is null");
+    if (executable == nullptr) return cubejit::invalid("executable is null");
+    CUBEJIT_TRY(asked, cubejit::problemOf(problem));
+    CUBEJIT_TRY(mask, cubejit::maskOf(gradients));
+    CUBEJIT_TRY(compiled, session->session.compile(asked, mask));
+    auto handle = std::make_unique<cubejit_executable>();
+    handle->executable = std::move(compiled);
+    *executable = handle.release();
+    return Unit{};
+  });
+}
+
+void cubejit_executable_destroy(cubejit_executable* executable) { delete executable; }
+
+size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads) {
+  return executable == nullptr ? 0 : executable->executable->workspaceBytes(threads);
+}
+
+cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors, void* workspace,
+                           size_t workspace_bytes, int threads) {
+  return cubejit::statusOf(Stage::kRun, [&]() -> Status {
+    if (executable == nullptr) return cubejit::invalid("executable is null");
+    CUBEJIT_TRY(sized, cubejit::checkSize("tensors", tensors, sizeof(cubejit_tensors)));
+    static_cast<void>(sized);
+    return executable->executable->run(
+        cubejit::Tensors{tensors->dy, tensors->x, tensors->w, tensors->dx, tensors->dw, tensors->db}, workspace,
+        workspace_bytes, threads);
+  });
+}
+
+size_t cubejit_kernel_count(const cubejit_executable* executable) {
+  return executable == nullptr ? 0 : static_cast<size_t>(executable->executable->times().kernels);
+}
+
+cubejit_status cubejit_get_kernel(const cubejit_executable* executable, size_t index, cubejit_kernel* kernel) {
+  return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
+    if (executable == nullptr) return cubejit::invalid("executable is null");
+    const std::vector<cubejit::KernelView>& kernels = cubejit::kernelsOf(*executable);
+    if (index >= kernels.size())
+      return cubejit::invalid("index = " + std::to_string(index) + " must be less than " +
+                              std::to_string(kernels.size()));
+    const cubejit::KernelView& k = kernels[index];
+    return cubejit::fill("kernel", kernel,
+                         cubejit_kernel{0, k.name.c_str(), cubejit::bitOf(k.gradient), k.entry, k.bytes.data(),
+                                        k.bytes.size(), k.vectorProgram.c_str()});
+  });
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: does the C face give what the C++ face gives, and an error for everything else?
+#include "cubejit/cubejit.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "tests/support/operands.h"
+
+namespace cubejit {
+namespace {
+
+cubejit_problem square(std::int64_t batch, std::int64_t cin, std::int64_t cout, std::int64_t size) {
+  cubejit_problem p = cubejit_default_problem();
+  p.rank = 2;
+  p.batch = batch;
+  p.cin = cin;
+  p.cout = cout;
+  for (const int axis : {1, 2}) {
+    p.in[axis] = p.out[axis] = size;
+    p.kernel[axis] = 3;
+    p.pad_before[axis] = p.pad_after[axis] = 1;
+  }
+  return p;
+}
+
+using SessionHandle = std::unique_ptr<cubejit_session, decltype(&cubejit_session_destroy)>;
+using ExecutableHandle = std::unique_ptr<cubejit_executable, decltype(&cubejit_executable_destroy)>;
+
+SessionHandle makeSession(const cubejit_options* options = nullptr) {
+  cubejit_session* session = nullptr;
+  EXPECT_EQ(cubejit_session_create(options, &session), CUBEJIT_OK) << cubejit_last_error();
+  return {session, &cubejit_session_destroy};
+}
+
+ExecutableHandle compile(cubejit_session* session, const cubejit_problem& problem, int gradients) {
+  cubejit_executable* executable = nullptr;
+  EXPECT_EQ(cubejit_compile(session, &problem, gradients, &executable), CUBEJIT_OK) << cubejit_last_error();
+  return {executable, &cubejit_executable_destroy};
+}
+
+TEST(CApi, ComputesWhatTheCppFaceComputes) {
+  const Problem p = squareProblem(2, 8, 12, 9);
+  Session session;
+  Operands want(p);
+  ASSERT_TRUE(want.run(*session.compile(p, kAllGradients).value(), 2).ok());
+
+  const SessionHandle handle = makeSession();
+  const ExecutableHandle executable = compile(handle.get(), square(2, 8, 12, 9), CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB);
+  ASSERT_NE(executable, nullptr);
+  Operands got(p);
+  const Tensors t = got.tensors();
+  cubejit_tensors tensors = cubejit_default_tensors();
+  tensors.dy = t.dy;
+  tensors.x = t.x;
+  tensors.w = t.w;
+  tensors.dx = t.dx;
+  tensors.dw = t.dw;
+  tensors.db = t.db;
+  const std::size_t bytes = cubejit_workspace_bytes(executable.get(), 2);
+  const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 127) / 64 * 64),
+                                                              &std::free);
+  ASSERT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), bytes, 2), CUBEJIT_OK) << cubejit_last_error();
+  EXPECT_EQ(got.dx, want.dx);
+  EXPECT_EQ(got.dw, want.dw);
+  EXPECT_EQ(got.db, want.db);
+
+  EXPECT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), 0, 2), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_NE(std::string(cubejit_last_error()).find("workspace has 0 bytes"), std::string::npos) << cubejit_last_error();
+}
+
+TEST(CApi, PlansKernelsAndStatistics) {
+  const SessionHandle session = makeSession();
+  const cubejit_problem p = square(1, 16, 16, 8);
+  cubejit_plan_report report{};
+  report.struct_size = sizeof(report);
+  ASSERT_EQ(cubejit_plan(session.get(), &p, CUBEJIT_DX, &report), CUBEJIT_OK) << cubejit_last_error();
+  EXPECT_GT(report.predicted_cycles, 0);
+  EXPECT_NE(std::string(report.plan).find("gradient=dx"), std::string::npos) << report.plan;
+  EXPECT_NE(std::string(report.bound), "");
+
+  const ExecutableHandle first = compile(session.get(), p, CUBEJIT_DX), second = compile(session.get(), p, CUBEJIT_DX);
+  const std::size_t count = cubejit_kernel_count(first.get());
+  ASSERT_GT(count, 0U);
+  for (std::size_t i = 0; i < count; ++i) {
+    cubejit_kernel kernel{};
+    kernel.struct_size = sizeof(kernel);
+    ASSERT_EQ(cubejit_get_kernel(first.get(), i, &kernel), CUBEJIT_OK);
+    EXPECT_EQ(kernel.gradient, CUBEJIT_DX);
+    ASSERT_GT(kernel.byte_count, 0U);
+    EXPECT_EQ(0, std::memcmp(kernel.entry, kernel.bytes, kernel.byte_count));
+    EXPECT_NE(std::string(kernel.vector_program), "");
+  }
+  cubejit_kernel none{};
+  none.struct_size = sizeof(none);
+  EXPECT_EQ(cubejit_get_kernel(first.get(), count, &none), CUBEJIT_INVALID_PROBLEM);
+
+  cubejit_statistics statistics{};
+  statistics.struct_size = sizeof(statistics);
+  ASSERT_EQ(cubejit_session_statistics(session.get(), &statistics), CUBEJIT_OK);
+  EXPECT_EQ(statistics.misses, 1);
+  EXPECT_EQ(statistics.hits, 1);
+  EXPECT_EQ(statistics.struct_size, sizeof(statistics));
+}
+
+TEST(CApi, NullsAreErrors) {
+  const SessionHandle session = makeSession();
+  const cubejit_problem p = square(1, 4, 4, 5);
+  cubejit_executable* executable = nullptr;
+  EXPECT_EQ(cubejit_session_create(nullptr, nullptr), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_compile(nullptr, &p, CUBEJIT_DX, &executable), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_compile(session.get(), nullptr, CUBEJIT_DX, &executable), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_compile(session.get(), &p, CUBEJIT_DX, nullptr), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_run(nullptr, nullptr, nullptr, 0, 1), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_session_statistics(session.get(), nullptr), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_workspace_bytes(nullptr, 1), 0U);
+  EXPECT_EQ(cubejit_kernel_count(nullptr), 0U);
+  cubejit_session_destroy(nullptr);
+  cubejit_executable_destroy(nullptr);
+  EXPECT_EQ(executable, nullptr);
+}
+
+TEST(CApi, WrongValuesAreErrors) {
+  const SessionHandle session = makeSession();
+  cubejit_executable* executable = nullptr;
+  const auto code = [&](const cubejit_problem& p, int gradients = CUBEJIT_DX) {
+    return cubejit_compile(session.get(), &p, gradients, &executable);
+  };
+  cubejit_problem p = square(1, 4, 4, 5);
+  EXPECT_EQ(code(p, 0), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(code(p, 8), CUBEJIT_INVALID_PROBLEM);
+  p.out[1] = 17;
+  p.groups = 3;
+  EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_NE(std::string(cubejit_last_error()).find('\n'), std::string::npos) << "both rules: " << cubejit_last_error();
+  p = square(1, 4, 4, 5);
+  p.dtype = 9;
+  EXPECT_EQ(code(p), CUBEJIT_UNSUPPORTED);
+  p = square(1, 4, 4, 5);
+  p.layout = 2;
+  EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
+  p = square(1, 4, 4, 5);
+  p.struct_size = 0;
+  EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
+
+  cubejit_options options = cubejit_default_options();
+  cubejit_session* none = nullptr;
+  options.backend = 7;
+  EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
+  options = cubejit_default_options();
+  options.isa = 7;
+  EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
+  options = cubejit_default_options();
+  options.threads = -1;
+  EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(none, nullptr);
+}
+
+TEST(CApi, LongerStructsOfLaterVersions) {
+  struct Later {
+    cubejit_problem known;
+    std::int64_t added;
+  } later{square(1, 4, 4, 5), 0};
+  later.known.struct_size = sizeof(later);
+  const SessionHandle session = makeSession();
+  cubejit_executable* executable = nullptr;
+  ASSERT_EQ(cubejit_compile(session.get(), &later.known, CUBEJIT_DB, &executable), CUBEJIT_OK) << cubejit_last_error();
+  cubejit_executable_destroy(executable);
+  later.added = 1;
+  EXPECT_EQ(cubejit_compile(session.get(), &later.known, CUBEJIT_DB, &executable), CUBEJIT_UNSUPPORTED);
+}
+
+TEST(CApi, ErrorsBelongToTheirThread) {
+  EXPECT_EQ(cubejit_session_create(nullptr, nullptr), CUBEJIT_INVALID_PROBLEM);
+  const std::string mine = cubejit_last_error();
+  EXPECT_NE(mine, "");
+  std::thread([] { EXPECT_EQ(std::string(cubejit_last_error()), ""); }).join();
+  EXPECT_EQ(cubejit_last_error(), mine);
+}
+
+TEST(CApi, TheCallersPoolIsUsed) {
+  int asked = 0;
+  cubejit_options options = cubejit_default_options();
+  options.parallel_for = [](void* user, int count, void (*body)(void*, int), void* context) {
+    ++*static_cast<int*>(user);
+    for (int i = 0; i < count; ++i) body(context, i);
+  };
+  options.parallel_for_user = &asked;
+  const SessionHandle session = makeSession(&options);
+  const ExecutableHandle executable = compile(session.get(), square(4, 32, 32, 24), CUBEJIT_DX);
+  Operands operands(squareProblem(4, 32, 32, 24));
+  const Tensors t = operands.tensors();
+  cubejit_tensors tensors = cubejit_default_tensors();
+  tensors.dy = t.dy;
+  tensors.w = t.w;
+  tensors.dx = t.dx;
+  const std::size_t bytes = cubejit_workspace_bytes(executable.get(), 2);
+  const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 127) / 64 * 64),
+                                                              &std::free);
+  ASSERT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), bytes, 2), CUBEJIT_OK) << cubejit_last_error();
+  EXPECT_GT(asked, 0);
+}
+
+}  // namespace
+}  // namespace cubejit
