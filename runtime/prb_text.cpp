@@ -12,6 +12,9 @@ namespace {
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
 
+// Keeps sums of products of two values inside 64 bits.
+constexpr std::int64_t kMostHere = std::int64_t{1} << 30;
+
 using Values = std::map<std::string, std::int64_t>;
 
 // Fills d, h, w of one letter: what is missing copies the axis before it.
@@ -110,11 +113,8 @@ Result<Problem> parsePrb(const std::string& text) {
   for (int a = 0; a < 3; ++a) {
     if (p.stride[a] < 1) return invalid("--prb " + text + ": strides must be at least 1");
     if (dilation[a] < 0) return invalid("--prb " + text + ": dilations must be at least 0 (0 = none)");
-    const auto limit = std::int64_t{1} << 40;
     for (const std::int64_t v : {p.in[a], p.kernel[a], p.stride[a], dilation[a], p.padBefore[a], out[a]}) {
-      if (v > limit)
-        return invalid("--prb " + text +
-                       ": extents, strides, dilations and paddings beyond 2^40 are not accepted here");
+      if (v > kMostHere || v < -kMostHere) return invalid("--prb " + text + ": a value is beyond 2^30");
     }
     p.dilation[a] = dilation[a] + 1;
     const std::int64_t reach = p.dilation[a] * (p.kernel[a] - 1);

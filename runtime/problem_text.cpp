@@ -137,10 +137,10 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   }
   if (!reader.broken().empty()) return invalid(reader.broken());
   for (int a = 0; a < 3; ++a) {
-    const Wide reach = static_cast<Wide>(p.dilation[a]) * (p.kernel[a] - 1),
+    const Wide reach = static_cast<Wide>(p.dilation[a]) * (static_cast<Wide>(p.kernel[a]) - 1),
                pads = static_cast<Wide>(p.padBefore[a]) + p.padAfter[a];
     if (p.transposed) {
-      p.out[a] = clamped(static_cast<Wide>(p.in[a] - 1) * p.stride[a] - pads + reach + 1 + outputPadding[a]);
+      p.out[a] = clamped((static_cast<Wide>(p.in[a]) - 1) * p.stride[a] - pads + reach + 1 + outputPadding[a]);
     } else {
       const Wide room = p.in[a] + pads - reach - 1;
       p.out[a] = room < 0 ? 0 : clamped(room / p.stride[a] + 1);
@@ -158,9 +158,9 @@ std::string toFlags(const Problem& p) {
   std::string pads, outputPadding;
   for (int a = 3 - p.rank; a < 3; ++a) {
     pads += (pads.empty() ? "" : ",") + std::to_string(p.padBefore[a]) + "," + std::to_string(p.padAfter[a]);
-    const std::int64_t least =
-        (p.in[a] - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + p.dilation[a] * (p.kernel[a] - 1) + 1;
-    outputPadding += (outputPadding.empty() ? "" : ",") + std::to_string(p.out[a] - least);
+    const Wide reach = static_cast<Wide>(p.dilation[a]) * (static_cast<Wide>(p.kernel[a]) - 1);
+    const Wide least = (static_cast<Wide>(p.in[a]) - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] + reach + 1;
+    outputPadding += (outputPadding.empty() ? "" : ",") + std::to_string(clamped(p.out[a] - least));
   }
   const std::int64_t groups = std::max<std::int64_t>(1, p.groups);
   const std::string weight = p.transposed ? std::to_string(p.cin) + "," + std::to_string(p.cout / groups)

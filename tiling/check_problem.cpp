@@ -14,6 +14,11 @@ namespace {
 __extension__ using Wide = __int128;
 constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
 
+// Steps and paddings beyond this serve nobody and would make positions overflow.
+constexpr std::int64_t kMostStep = std::numeric_limits<std::int32_t>::max();
+
+constexpr Wide kMostBytes = Wide{1} << 47;  // user addresses of x86-64
+
 std::string text(Wide value) {
   if (value < 0) return "-" + text(-value);
   std::string digits;
@@ -30,8 +35,8 @@ class Rules {
 
   Status check() {
     extents();
-    if (broken_.empty()) shapes();
-    if (broken_.empty()) sizes();
+    for (int a = 0; a < 3; ++a) shape(a);
+    sizes();
     if (broken_.empty()) return Unit{};
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_};
   }
@@ -47,6 +52,11 @@ class Rules {
     require(value >= least, name + " = " + std::to_string(value) + " must be at least " + std::to_string(least));
   }
 
+  void inRange(const std::string& name, std::int64_t value, std::int64_t least) {
+    atLeast(name, value, least);
+    require(value <= kMostStep, name + " = " + std::to_string(value) + " must be at most 2^31 - 1");
+  }
+
   void extents() {
     require(p_.rank >= 1 && p_.rank <= 3, "rank = " + std::to_string(p_.rank) + " must be 1, 2 or 3");
     atLeast("batch", p_.batch, 0);
@@ -58,10 +68,10 @@ class Rules {
       atLeast("in" + axis, p_.in[a], 1);
       atLeast("kernel" + axis, p_.kernel[a], 1);
       atLeast("out" + axis, p_.out[a], 1);
-      atLeast("stride" + axis, p_.stride[a], 1);
-      atLeast("dilation" + axis, p_.dilation[a], 1);
-      atLeast("pad_before" + axis, p_.padBefore[a], 0);
-      atLeast("pad_after" + axis, p_.padAfter[a], 0);
+      inRange("stride" + axis, p_.stride[a], 1);
+      inRange("dilation" + axis, p_.dilation[a], 1);
+      inRange("pad_before" + axis, p_.padBefore[a], 0);
+      inRange("pad_after" + axis, p_.padAfter[a], 0);
     }
     if (p_.groups >= 1) {
       require(p_.cin % p_.groups == 0,
@@ -77,37 +87,45 @@ class Rules {
     }
   }
 
-  void shapes() {
-    for (int a = 0; a < 3; ++a) {
-      const Wide reach = Wide{p_.dilation[a]} * (p_.kernel[a] - 1);
-      const std::string axis = "." + axisName(a);
-      const std::string values = " (in" + axis + " = " + std::to_string(p_.in[a]) + ", kernel" + axis + " = " +
-                                 std::to_string(p_.kernel[a]) + ", stride" + axis + " = " +
-                                 std::to_string(p_.stride[a]) + ", dilation" + axis + " = " +
-                                 std::to_string(p_.dilation[a]) + ", padding = " + std::to_string(p_.padBefore[a]) +
-                                 " before, " + std::to_string(p_.padAfter[a]) + " after)";
-      require(reach + p_.padBefore[a] <= kMost / 4 && Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] <= kMost / 4,
-              "the padded extent or the dilated kernel on axis " + axisName(a) + " exceeds 2^61" + values);
-      if (!p_.transposed) {
-        const Wide room = Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] - reach - 1;
-        if (room < 0) {
-          require(false, "the dilated kernel, " + text(reach + 1) + ", is larger than the padded input, " +
-                             text(room + reach + 1) + ", on axis " + axisName(a) + values + "; out" + axis +
-                             " would be empty");
-          continue;
-        }
-        const Wide expected = room / p_.stride[a] + 1;
-        require(expected == p_.out[a], "out" + axis + " = " + std::to_string(p_.out[a]) +
-                                           " does not follow from the input; it must be " + text(expected) + values);
-        continue;
-      }
+  // Output extents follow from the others; an axis with an illegal value has been reported and is not judged again.
+  void shape(int a) {
+    const std::string axis = "." + axisName(a);
+    const std::int64_t least1[] = {p_.in[a], p_.kernel[a], p_.stride[a], p_.dilation[a]};
+    for (const std::int64_t value : least1) {
+      if (value < 1) return;
+    }
+    for (const std::int64_t value : {p_.stride[a], p_.dilation[a], p_.padBefore[a], p_.padAfter[a]}) {
+      if (value < 0 || value > kMostStep) return;
+    }
+    const Wide reach = Wide{p_.dilation[a]} * (p_.kernel[a] - 1);
+    const std::string values = " (in" + axis + " = " + std::to_string(p_.in[a]) + ", kernel" + axis + " = " +
+                               std::to_string(p_.kernel[a]) + ", stride" + axis + " = " + std::to_string(p_.stride[a]) +
+                               ", dilation" + axis + " = " + std::to_string(p_.dilation[a]) +
+                               ", padding = " + std::to_string(p_.padBefore[a]) + " before, " +
+                               std::to_string(p_.padAfter[a]) + " after)";
+    const std::string given = "out" + axis + " = " + std::to_string(p_.out[a]);
+    if (reach > kMost / 4 || p_.in[a] > kMost / 4) {
+      require(false, "the input or the dilated kernel on axis " + axisName(a) + " exceeds 2^61" + values);
+      return;
+    }
+    if (p_.transposed) {
       const Wide least = (Wide{p_.in[a]} - 1) * p_.stride[a] - p_.padBefore[a] - p_.padAfter[a] + reach + 1;
       const Wide most = least + std::max(p_.stride[a], p_.dilation[a]) - 1;
       require(p_.out[a] >= least && p_.out[a] <= most,
-              "out" + axis + " = " + std::to_string(p_.out[a]) +
-                  " does not follow from the input; a transposed convolution allows " + text(std::max<Wide>(least, 1)) +
-                  " to " + text(most) + " (output padding 0 to max(stride, dilation) - 1)" + values);
+              given + " does not follow from the input; a transposed convolution allows " +
+                  text(std::max<Wide>(least, 1)) + " to " + text(most) +
+                  ", output padding being 0 to max(stride, dilation) - 1" + values);
+      return;
     }
+    const Wide room = Wide{p_.in[a]} + p_.padBefore[a] + p_.padAfter[a] - reach - 1;
+    if (room < 0) {
+      require(false, "the dilated kernel, " + text(reach + 1) + ", is larger than the padded input, " +
+                         text(room + reach + 1) + ", on axis " + axisName(a) + "; raise the padding to at least " +
+                         text(reach + 1 - p_.in[a]) + " in sum" + values);
+      return;
+    }
+    const Wide expected = room / p_.stride[a] + 1;
+    require(expected == p_.out[a], given + " does not follow from the input; it must be " + text(expected) + values);
   }
 
   void bytes(const char* tensor, const std::int64_t* factors, int count) {
@@ -116,13 +134,18 @@ class Rules {
     bool fits = true;
     for (int i = 0; i < count; ++i) {
       spelled += (i == 0 ? "" : " x ") + std::to_string(factors[i]);
-      if (fits) product *= factors[i];
-      fits = fits && product <= kMost;
+      if (fits) product *= std::max<std::int64_t>(1, factors[i]);  // an empty batch does not excuse the image
+      fits = fits && product <= kMostBytes;
     }
-    require(fits, std::string(tensor) + " takes 4 x " + spelled + " bytes, more than 2^63 - 1");
+    require(fits, std::string(tensor) + " takes 4 x " + spelled + " bytes, more than the 2^47 a process can address");
   }
 
   void sizes() {
+    for (const std::int64_t value : {p_.batch, p_.cin, p_.cout, p_.in.d, p_.in.h, p_.in.w, p_.out.d, p_.out.h, p_.out.w,
+                                     p_.kernel.d, p_.kernel.h, p_.kernel.w}) {
+      if (value < 0) return;
+    }
+    if (p_.groups < 1) return;
     const std::int64_t x[] = {p_.batch, p_.cin, p_.in.d, p_.in.h, p_.in.w};
     const std::int64_t y[] = {p_.batch, p_.cout, p_.out.d, p_.out.h, p_.out.w};
     const std::int64_t w[] = {p_.cout, p_.cin / p_.groups, p_.kernel.d, p_.kernel.h, p_.kernel.w};

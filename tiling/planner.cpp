@@ -4,6 +4,8 @@
 #include "tiling/planner.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "cubejit/conv_view.h"
@@ -19,7 +21,8 @@ namespace {
 
 std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb) return biasCandidates(problem, machine);
-  std::vector<TilingPlan> plans = gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
+  std::vector<TilingPlan> plans =
+      gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
   const auto append = [&](const std::vector<TilingPlan>& more) { plans.insert(plans.end(), more.begin(), more.end()); };
   if (gradient == Gradient::kDx) append(dataPixelCandidates(problem, machine));
   if (cellsApply(problem, machine)) append(cellsCandidates(problem, gradient, machine));
@@ -30,7 +33,8 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
   if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
   if (plan.lanes == LaneRole::kGroupCells) return cellsCost(problem, plan, machine);
   if (plan.gradient == Gradient::kDx) {
-    return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine) : dataChannelCost(problem, plan, machine);
+    return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine)
+                                           : dataChannelCost(problem, plan, machine);
   }
   return weightCost(problem, plan, machine);
 }
@@ -41,9 +45,23 @@ Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
   if (plan.gradient == Gradient::kDx) {
     const bool gather = v.bigIsX;
     const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
-    return Mkn{plan.panelD * plan.panelH * (v.line ? 1 : result.extent.w), operand.channels * v.taps(), result.channels};
+    return Mkn{plan.panelD * plan.panelH * (v.line ? 1 : result.extent.w), operand.channels * v.taps(),
+               result.channels};
   }
   return Mkn{v.small.channels, v.batch * v.small.extent.volume(), v.big.channels * v.taps()};
+}
+
+// Names every rule that refused a candidate, once.
+Error noPlan(Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine) {
+  std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
+  std::set<std::string> told;
+  constexpr std::size_t kMostRules = 8;
+  for (const Candidate& candidate : refused) {
+    for (const std::string& rule : candidate.refusedBy) {
+      if (told.size() < kMostRules && told.insert(rule).second) message += "\n" + rule;
+    }
+  }
+  return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
 }
 
 }  // namespace
@@ -59,20 +77,19 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
     if (candidate.refusedBy.empty()) {
       candidate.cost = costOf(problem, plan, machine);
       legal.push_back(std::move(candidate));
-    } else if (explain) {
+    } else if (explain || legal.empty()) {
       refused.push_back(std::move(candidate));
     }
   }
-  if (legal.empty()) {
-    return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
-                 std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name};
-  }
-  std::stable_sort(legal.begin(), legal.end(), [](const Candidate& a, const Candidate& b) { return a.cost.totalCycles < b.cost.totalCycles; });
+  if (legal.empty()) return noPlan(gradient, refused, machine);
+  std::stable_sort(legal.begin(), legal.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost.totalCycles < b.cost.totalCycles; });
   choice.plan = legal.front().plan;
   choice.cost = legal.front().cost;
   if (explain) {
     choice.considered = std::move(legal);
-    choice.considered.insert(choice.considered.end(), std::make_move_iterator(refused.begin()), std::make_move_iterator(refused.end()));
+    choice.considered.insert(choice.considered.end(), std::make_move_iterator(refused.begin()),
+                             std::make_move_iterator(refused.end()));
   }
   return choice;
 }

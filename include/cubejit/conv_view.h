@@ -92,6 +92,11 @@ inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
     detail::moveLineToH(v.pad, 0);
     v.lineOnH = true;
   }
+  // Steps that are never taken count as 1, so that a giant one costs nothing.
+  for (int a = 0; a < 3; ++a) {
+    if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = 1;
+    if (v.kernel[a] == 1) v.dilation[a] = 1;
+  }
   const std::int64_t bytes = byteSize(p.dtype);
   const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, p.cin, p.layout, bytes);
   const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, p.cout, p.layout, bytes);
