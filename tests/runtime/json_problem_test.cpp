@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what is asked of the JSON forms: they read back what they wrote, refuse what they do not know, and the suites we ship are legal.
+#include "runtime/json_problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "runtime/verify/random_problem.h"
+#include "tiling/check_problem.h"
+
+namespace cubejit {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  const auto p = problemFromJson(text);
+  return p.ok() ? "" : p.error().message;
+}
+
+class JsonFile : public ::testing::Test {
+ protected:
+  void SetUp() override { path_ = ::testing::TempDir() + "cubejit_json_" + std::to_string(getpid()) + ".jsonl"; }
+  void TearDown() override { std::remove(path_.c_str()); }
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+  std::string path_;
+};
+
+const char* const kGood =
+    R"({"name": "a", "rank": 2, "n": 1, "ci": 4, "co": 8, "groups": 2, "input": [1, 8, 9], "output": [1, 8, 9], )"
+    R"("kernel": [1, 3, 3], "stride": [1, 1, 1], "pad": [0, 0, 1, 1, 1, 1], "dilation": [1, 1, 1], "gflop": 0.1})";
+
+TEST(JsonProblem, ReadsBackWhatItWrote) {
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 1000; ++i) {
+    Problem p = randomProblem(random);
+    p.name = "p" + std::to_string(i);
+    const auto back = problemFromJson(problemToJson(p));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    p.layout = back->layout;  // the layout is a flag, not part of the file
+    EXPECT_TRUE(*back == p) << problemToJson(p);
+    EXPECT_EQ(back->name, p.name);
+  }
+}
+
+TEST(JsonProblem, SuitesWeShipAreLegal) {
+  int problems = 0;
+  for (const auto& file : std::filesystem::directory_iterator(CUBEJIT_SOURCE_DIR "/bench/shapes")) {
+    const auto suite = readSuite(file.path());
+    ASSERT_TRUE(suite.ok()) << suite.error().message;
+    for (const Problem& p : *suite) {
+      const Status legal = checkProblem(p);
+      EXPECT_TRUE(legal.ok()) << file.path() << " " << p.name << ": " << (legal.ok() ? "" : legal.error().message);
+      ++problems;
+    }
+  }
+  EXPECT_GT(problems, 50);
+}
+
+TEST(JsonProblem, RefusalsNameTheKeys) {
+  ASSERT_EQ(refusal(kGood), "");
+  EXPECT_THAT(refusal("[1, 2]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal("{\"name\": "), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal("{}"), testing::AllOf(HasSubstr("'n' is missing"), HasSubstr("'ci' is missing"),
+                                            HasSubstr("'input' is missing")));
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = kGood;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_THAT(refusal(with("\"groups\"", "\"group\"")), HasSubstr("'group' is not a key"));
+  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 4.5")), HasSubstr("'ci' must be whole numbers"));
+  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": \"4\"")), HasSubstr("'ci'"));
+  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 18446744073709551615")), HasSubstr("'ci' exceeds 2^63"));
+  EXPECT_THAT(refusal(with("[1, 3, 3]", "[3, 3]")), HasSubstr("'kernel' must be [d, h, w]"));
+  EXPECT_THAT(refusal(with("[0, 0, 1, 1, 1, 1]", "[1, 1]")), HasSubstr("'pad' must be"));
+  EXPECT_THAT(refusal(with("\"rank\": 2", "\"transposed\": 1")), HasSubstr("'transposed' must be true or false"));
+}
+
+TEST_F(JsonFile, FilesAndNames) {
+  const std::string second = std::string(kGood).replace(std::string(kGood).find("\"a\""), 3, "\"b:c\"");
+  write(std::string(kGood) + "\n\n" + second + "\n");
+  EXPECT_EQ(readSuite(path_)->size(), 2U);
+  EXPECT_FALSE(readProblem(path_).ok()) << "two problems and no name";
+  EXPECT_EQ(readProblem(path_ + ":a")->name, "a");
+  EXPECT_THAT(readProblem(path_ + ":x").error().message, HasSubstr("no problem named 'x'"));
+  write(kGood);
+  EXPECT_EQ(readProblem(path_)->name, "a");
+  write(std::string(kGood) + "\n{\"n\": 1}\n");
+  EXPECT_THAT(readSuite(path_).error().message, HasSubstr(path_ + ":2:"));
+  write("\n");
+  EXPECT_EQ(readSuite(path_).error().code, ErrorCode::kInvalidProblem);
+  EXPECT_EQ(readSuite("/nonexistent/suite").error().code, ErrorCode::kIo);
+}
+
+TEST(JsonPlan, ReadsBackEveryField) {
+  TilingPlan plan;
+  std::int64_t next = 2;
+  describePlan(plan, [&](const char*, auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, std::int64_t>)
+      field = next++;
+    else if constexpr (std::is_same_v<Field, bool>)
+      field = !field;
+    else
+      field = static_cast<Field>(1);
+  });
+  const auto back = planFromJson(planToJson(plan));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(planToJson(*back), planToJson(plan));
+  EXPECT_EQ(back->gradient, Gradient::kDw);
+  EXPECT_FALSE(planFromJson("{\"lanes\": \"rows\"}").ok());
+  EXPECT_FALSE(planFromJson("{\"unrolled\": 3}").ok());
+  EXPECT_FALSE(planFromJson("7").ok());
+}
+
+}  // namespace
+}  // namespace cubejit
