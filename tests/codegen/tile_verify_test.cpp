@@ -159,6 +159,31 @@ TEST(TileVerify, NamesEveryBrokenRule) {
   EXPECT_EQ(structureRules(program).size(), 3U);
 }
 
+TEST(TileVerify, TheFarthestStepCountsWhereverItStands) {
+  TileProgram program = smallTileProgram();
+  Axis& row = contracting(program).axes[0];
+  row.steps = {{{0, 0, 1000}, 0, 1, {}}, {{0, 0, 0}, 0, 1, {}}};
+  EXPECT_FALSE(verify(program).ok());
+  row.steps = {{{0, 0, -4}, 0, 1, {}}, {{0, 0, 0}, 0, 1, {}}};
+  EXPECT_FALSE(verify(program).ok());
+  row.steps = {{{0, 0, 256}, 0, 1, {}}, {{0, 0, 0}, 0, 1, {}}};
+  EXPECT_TRUE(verify(program).ok());
+}
+
+// Two tasks whose first calls are apart, but not the repetitions inside their kernels.
+TEST(TileVerify, RepetitionsBelongToTheirTask) {
+  TileProgram program = smallTileProgram();
+  Phase& phase = contracting(program);
+  phase.axes[0].steps = {{{0, 0, 0}, 0, 2, {4, 0, 64}}};
+  phase.axes.push_back({"part", 1, {{{0, 0, 0}, 0, 1, {}}, {{0, 0, 128}, 0, 1, {}}}, -1, {}});
+  phase.parallelAxes = {1};
+  EXPECT_TRUE(verify(program).ok());
+  phase.axes[0].steps[0].repeat = 3;
+  const auto status = verify(program);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("writes byte 128 of dx, which task 0 writes"));
+}
+
 TEST(TileVerify, WindowsLimitAddresses) {
   TileProgram program = smallTileProgram();
   contracting(program).axes.push_back({"part", 1, {{}}, -1, {}});
