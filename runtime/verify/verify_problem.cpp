@@ -13,18 +13,26 @@
 #include "runtime/verify/guarded_buffer.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
+#include "runtime/verify/sampled_gradient.h"
 
 namespace cubejit {
 namespace {
 
 using Verdict = VerifyOutcome::Verdict;
 
+// One gradient: elements in all, those whose value is known, and what the run gave.
 struct Side {
   const char* name;
-  const std::vector<double>& want;
-  const std::vector<double>& bound;
+  std::size_t elements;
+  const std::vector<SampledElement>& want;
   const float* got;
 };
+
+std::vector<SampledElement> everyElement(const std::vector<double>& values, const std::vector<double>& bounds) {
+  std::vector<SampledElement> all(values.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = {i, values[i], bounds[i]};
+  return all;
+}
 
 double summandsOf(const Problem& p) {
   const double taps = static_cast<double>(p.kernel.volume());
@@ -32,20 +40,27 @@ double summandsOf(const Problem& p) {
   return std::max({taps * static_cast<double>(std::max(p.cout, p.cin)) / static_cast<double>(p.groups), pixels, 1.0});
 }
 
-// First element that differs more than it may; empty if none does.
+// First element that differs more than it may, or that nobody wrote; empty if there is none.
 std::string compare(const Side& side, bool reals, double summands) {
-  std::size_t wrong = 0, first = 0;
-  for (std::size_t i = 0; i < side.want.size(); ++i) {
-    const double got = static_cast<double>(side.got[i]), want = side.want[i];
-    const double allowed = reals ? summands * std::ldexp(1.0, -24) * side.bound[i] + 1e-30 : 0.0;
-    if (std::fabs(got - want) <= allowed) continue;  // false for NaN
-    if (wrong++ == 0) first = i;
+  for (std::size_t i = 0; i < side.elements; ++i) {
+    if (std::isnan(side.got[i]))
+      return std::string(side.name) + ": element [" + std::to_string(i) + "] is NaN or was not written";
+  }
+  std::size_t wrong = 0;
+  const SampledElement* first = nullptr;
+  for (const SampledElement& want : side.want) {
+    const double allowed = reals ? summands * std::ldexp(1.0, -24) * want.bound + 1e-30 : 0.0;
+    if (std::fabs(static_cast<double>(side.got[want.index]) - want.value) <= allowed) continue;
+    if (wrong++ == 0) first = &want;
   }
   if (wrong == 0) return {};
   return std::string(side.name) + ": " + std::to_string(wrong) + " of " + std::to_string(side.want.size()) +
-         " elements differ, first [" + std::to_string(first) + "] got " + std::to_string(side.got[first]) + " want " +
-         std::to_string(side.want[first]);
+         " elements differ, first [" + std::to_string(first->index) + "] got " +
+         std::to_string(side.got[first->index]) + " want " + std::to_string(first->value);
 }
+
+// Elements of all tensors together that operands, copies and results have room for.
+constexpr std::int64_t kElementLimit = std::int64_t{1} << 29;
 
 struct AlignedDelete {
   void operator()(char* p) const { std::free(p); }
@@ -63,13 +78,31 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
   }
   const Executable& executable = **compiled;
+  const std::int64_t total = xElements(p) + yElements(p) + wElements(p);
+  if (total > kElementLimit) {
+    return {Verdict::kSkipped, "tensors of " + std::to_string(total) + " elements are more than the " +
+                                   std::to_string(kElementLimit) + " that are verified"};
+  }
   std::mt19937_64 random(request.seed);
   const double summands = summandsOf(p);
   const auto data = [&](std::int64_t count) {
     return request.reals ? randomReals(random, count) : randomIntegers(random, count, summands);
   };
   const std::vector<float> dy = data(yElements(p)), x = data(xElements(p)), w = data(wElements(p));
-  const ReferenceGradients want = referenceGradients(p, request.gradients, dy, x, w);
+  constexpr Gradient kGradients[3] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
+  const std::int64_t sizes[3] = {xElements(p), wElements(p), bElements(p)};
+  std::vector<SampledElement> want[3];
+  if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!request.gradients.has(kGradients[i])) continue;
+      want[i] = sampledGradient(p, kGradients[i], request.sampleAbove, request.seed, dy, x, w);
+    }
+  } else {
+    const ReferenceGradients r = referenceGradients(p, request.gradients, dy, x, w);
+    want[0] = everyElement(r.dx, r.dxBound);
+    want[1] = everyElement(r.dw, r.dwBound);
+    want[2] = everyElement(r.db, r.dbBound);
+  }
 
   const auto guarded = [](const std::vector<float>& values) {
     auto buffer = std::make_unique<GuardedBuffer>(values.size() * 4);
@@ -80,10 +113,14 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   std::vector<float> before[3];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN: an element nobody writes is found.
-    const std::vector<float> nan[3] = {std::vector<float>(want.dx.size(), NAN), std::vector<float>(want.dw.size(), NAN),
-                                       std::vector<float>(want.db.size(), NAN)};
-    const auto dx = guarded(nan[0]), dw = guarded(nan[1]), db = guarded(nan[2]);
-    const Tensors tensors{gdy->data(), gx->data(), gw->data(), dx->data(), dw->data(), db->data()};
+    std::unique_ptr<GuardedBuffer> results[3];
+    std::size_t elements[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      elements[i] = request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(sizes[i]) : 0;
+      results[i] = guarded(std::vector<float>(elements[i], NAN));
+    }
+    const Tensors tensors{gdy->data(),        gx->data(),         gw->data(),
+                          results[0]->data(), results[1]->data(), results[2]->data()};
     const int threads = request.threads[run];
     const std::size_t bytes = executable.workspaceBytes(threads);
     const std::unique_ptr<char, AlignedDelete> workspace(
@@ -91,16 +128,13 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     std::memset(workspace.get(), 0xff, bytes);  // NaN as well
     const Status status = executable.run(tensors, workspace.get(), bytes, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};
-    const float* got[3] = {dx->data(), dw->data(), db->data()};
-    const Side sides[3] = {{"dx", want.dx, want.dxBound, got[0]},
-                           {"dw", want.dw, want.dwBound, got[1]},
-                           {"db", want.db, want.dbBound, got[2]}};
     for (std::size_t i = 0; i < 3; ++i) {
-      const std::string difference = compare(sides[i], request.reals, summands);
+      const Side side{toString(kGradients[i]), elements[i], want[i], results[i]->data()};
+      const std::string difference = compare(side, request.reals, summands);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
-      std::vector<float> now(got[i], got[i] + sides[i].want.size());
+      std::vector<float> now(side.got, side.got + side.elements);
       if (run > 0 && !now.empty() && std::memcmp(now.data(), before[i].data(), now.size() * 4) != 0) {
-        return {Verdict::kFailed, std::string(sides[i].name) + " differs in bits between " +
+        return {Verdict::kFailed, std::string(side.name) + " differs in bits between " +
                                       std::to_string(request.threads[run - 1]) + " and " + std::to_string(threads) +
                                       " threads"};
       }

@@ -18,6 +18,8 @@ struct VerifyRequest {
   std::uint64_t seed = 1;
   bool reals = false;             ///< N(0,1)-like data with an error bound, instead of integers compared for equality
   std::vector<TilingPlan> plans;  ///< as in CompileRequest
+  double sampleAbove =
+      0;  ///< > 0: problems with more multiply-adds than this are compared on a sample that takes about as many
 };
 
 struct VerifyOutcome {
@@ -25,7 +27,7 @@ struct VerifyOutcome {
   std::string message;  ///< what differs, or why it was skipped
 };
 
-/// Compares every element of every gradient with the fp64 reference, and the runs with different thread counts bit by bit.
+/// Compares every element of every gradient (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request);
 
 /// The smallest problem near `request.problem` that still fails (halving extents and channels, dropping features one by one).
