@@ -157,7 +157,7 @@ std::string problemToJson(const Problem& p) {
   json["pad"] = Json::array({p.padBefore.d, p.padAfter.d, p.padBefore.h, p.padAfter.h, p.padBefore.w, p.padAfter.w});
   json["dilation"] = axesToJson(p.dilation);
   if (p.transposed) json["transposed"] = true;
-  return json.dump();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a name may not be UTF-8
 }
 
 Result<std::vector<Problem>> readSuite(const std::string& path) {

@@ -15,6 +15,7 @@
 #include "aligned_memory.h"
 #include "commands.h"
 #include "failure.h"
+#include "json_line.h"
 #include "progress.h"
 #include "request.h"
 #include "runtime/json_problem.h"
@@ -88,20 +89,21 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   return out;
 }
 
-int bench(const RequestFlags& flags, const Sampling& sampling) {
+int bench(const RequestFlags& flags, const Sampling& sampling, const std::string& typed) {
   auto request = resolve(flags);
-  if (!request.ok()) return report(request.error());
+  if (!request.ok()) return report(request.error(), typed);
   request->options.pinThreads = true;
   Session session(request->options);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
   const auto peak = measurePeakGflops(isa, threads);
-  if (!peak.ok()) return report(peak.error());
+  if (!peak.ok()) return report(peak.error(), typed);
   const std::vector<Gradient> gradients = gradientsOf(request->gradients);
   Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * gradients.size()));
   if (!flags.json)
     fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
-               "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa), flags.layout);
+               "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa),
+               toString(request->problems.front().layout));
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
@@ -145,7 +147,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling) {
         out["lower_us"] = static_cast<double>(measured->times.lowerNs) * 1e-3;
         out["kernels"] = measured->times.kernels;
         out["plan"] = Json::parse(planToJson(measured->plan));
-        fmt::print("{}\n", out.dump());
+        fmt::print("{}", jsonLine(out));
       } else {
         fmt::print("{:<32} {:<3} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32),
                    toString(gradient), static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak,
@@ -174,7 +176,9 @@ void addBench(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   command->add_option("--min-seconds", sampling->minSeconds, "Measure each gradient at least this long");
   command->add_option("--min-samples", sampling->minSamples, "and at least this often");
-  command->callback([&action, flags, sampling] { action = [flags, sampling] { return bench(*flags, *sampling); }; });
+  command->callback([&action, flags, sampling] {
+    action = [flags, sampling](const std::string& typed) { return bench(*flags, *sampling, typed); };
+  });
 }
 
 }  // namespace cubejit::cli

@@ -5,11 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace cubejit::cli {
 
-/// Set by the subcommand that was chosen; returns the exit code.
-using Action = std::function<int()>;
+/// Set by the subcommand that was chosen. Is given the command line as typed, for reproduction lines; returns the exit code.
+using Action = std::function<int(const std::string& typed)>;
 
 void addTargets(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);

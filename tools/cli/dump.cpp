@@ -116,11 +116,11 @@ Status writeFolder(const fs::path& root, const std::string& name, const std::map
   return failed("cannot write " + target.string());
 }
 
-int dump(const RequestFlags& flags, const std::string& emit, const std::string& out) {
+int dump(const RequestFlags& flags, const std::string& emit, const std::string& out, const std::string& typed) {
   const auto stages = parseStages(emit);
-  if (!stages.ok()) return report(stages.error());
+  if (!stages.ok()) return report(stages.error(), typed);
   const auto request = resolve(flags);
-  if (!request.ok()) return report(request.error());
+  if (!request.ok()) return report(request.error(), typed);
   const std::vector<IsaLevel> runnable = runnableIsas();
   const Machine machine = detectHost(request->options.isa ? *request->options.isa
                                      : runnable.empty()   ? IsaLevel::kAvx2
@@ -150,7 +150,9 @@ void addDump(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   command->add_option("--emit", *emit, fmt::format("Stages, of {}", fmt::join(stageNames(), ", ")));
   command->add_option("-o,--out", *out, "Folder to write into")->required();
-  command->callback([&action, flags, emit, out] { action = [flags, emit, out] { return dump(*flags, *emit, *out); }; });
+  command->callback([&action, flags, emit, out] {
+    action = [flags, emit, out](const std::string& typed) { return dump(*flags, *emit, *out, typed); };
+  });
 }
 
 }  // namespace cubejit::cli

@@ -5,9 +5,35 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace cubejit::cli {
+namespace {
+
+const char* helpFor(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidProblem:
+      return "`cubejit COMMAND --help` shows each flag with its form; nothing was written";
+    case ErrorCode::kUnsupported: return "`cubejit targets` shows what is available here";
+    case ErrorCode::kNoFeasiblePlan: return "smaller strides, paddings or kernels leave room for a plan";
+    case ErrorCode::kLimitExceeded: return "fewer threads or a smaller batch need less memory";
+    case ErrorCode::kIo: return "nothing was written";
+    case ErrorCode::kInternal: return "this is a bug in cubejit; please report it with the line below";
+  }
+  return "";
+}
+
+void printLines(const char* code, const std::string& message) {
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    fmt::print(stderr, "error[{}]: {}\n", code, message.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+}  // namespace
 
 int exitCode(ErrorCode code) {
   switch (code) {
@@ -22,16 +48,34 @@ int exitCode(ErrorCode code) {
 }
 
 int report(const Error& error, const std::string& reproduction) {
-  std::size_t begin = 0;
-  while (begin <= error.message.size()) {
-    const std::size_t end = std::min(error.message.find('\n', begin), error.message.size());
-    fmt::print(stderr, "error[{}]: {}\n", toString(error.code), error.message.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  if (error.code == ErrorCode::kInternal)
-    fmt::print(stderr, "  = help: this is a bug in cubejit; please report it with the line below\n");
-  if (!reproduction.empty()) fmt::print(stderr, "  = repro: {}\n", reproduction);
+  printLines(toString(error.code), error.message);
+  fmt::print(stderr, "  = help: {}\n  = repro: {}\n", helpFor(error.code), reproduction);
   return exitCode(error.code);
+}
+
+int reportUsage(const std::string& what, const std::string& reproduction) {
+  printLines("usage", what);
+  fmt::print(stderr,
+             "  = help: `cubejit --help` lists the commands, `cubejit COMMAND --help` their flags\n  = repro: {}\n",
+             reproduction);
+  return 2;
+}
+
+std::string commandLine(int argc, const char* const* argv) {
+  std::string line = "cubejit";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]{}#~!") == std::string_view::npos;
+    line += ' ';
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
 }
 
 }  // namespace cubejit::cli

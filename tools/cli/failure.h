@@ -13,6 +13,12 @@ namespace cubejit::cli {
 int exitCode(ErrorCode code);
 
 /// Prints `error[code]: ...`, one broken rule a line, a hint and how to reproduce it; returns the exit code.
-int report(const Error& error, const std::string& reproduction = "");
+int report(const Error& error, const std::string& reproduction);
+
+/// The same for a command line that cannot be read.
+int reportUsage(const std::string& what, const std::string& reproduction);
+
+/// What was typed, quoted so that a shell reads it back.
+std::string commandLine(int argc, const char* const* argv);
 
 }  // namespace cubejit::cli

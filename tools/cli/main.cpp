@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
+#include "failure.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
@@ -21,11 +22,12 @@ int main(int argc, char** argv) {
   cubejit::cli::addRun(app, action);
   cubejit::cli::addVerify(app, action);
   cubejit::cli::addBench(app, action);
+  const std::string typed = cubejit::cli::commandLine(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return cubejit::cli::reportUsage(error.what(), typed);
   }
-  return action();
+  return action(typed);
 }

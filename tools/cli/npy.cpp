@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace cubejit::cli {
@@ -55,6 +56,29 @@ bool parseShape(const std::string& text, std::vector<std::int64_t>& shape) {
   return true;
 }
 
+bool writeFile(const std::string& path, const NpyOutput& output) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shapeText(output.shape) + ", }";
+  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  const char start[10] = {'\x93',
+                          'N',
+                          'U',
+                          'M',
+                          'P',
+                          'Y',
+                          1,
+                          0,
+                          static_cast<char>(header.size() & 255),
+                          static_cast<char>(header.size() >> 8)};
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(start, 10);
+  file.write(header.data(), static_cast<std::streamsize>(header.size()));
+  file.write(reinterpret_cast<const char*>(output.values.data()),
+             static_cast<std::streamsize>(output.values.size() * 4));
+  file.close();
+  return static_cast<bool>(file);
+}
+
 }  // namespace
 
 Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected) {
@@ -98,36 +122,20 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   return array;
 }
 
-Status writeNpy(const std::string& path, const std::vector<std::int64_t>& shape, const std::vector<float>& values) {
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shapeText(shape) + ", }";
-  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
-  header += '\n';
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    const char start[10] = {'\x93',
-                            'N',
-                            'U',
-                            'M',
-                            'P',
-                            'Y',
-                            1,
-                            0,
-                            static_cast<char>(header.size() & 255),
-                            static_cast<char>(header.size() >> 8)};
-    file.write(start, 10);
-    file.write(header.data(), static_cast<std::streamsize>(header.size()));
-    file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
-    file.close();
-    if (!file) {
-      std::remove(temporary.c_str());
-      return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + std::strerror(errno)};
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
+Status writeNpy(const std::vector<NpyOutput>& outputs) {
+  std::vector<std::string> staged;
+  const auto discard = [&](const std::string& path, const std::string& why) {
+    for (const std::string& temporary : staged) std::remove(temporary.c_str());
     return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + why};
+  };
+  for (const NpyOutput& output : outputs) {
+    if (std::filesystem::is_directory(output.path)) return discard(output.path, "it is a folder");
+    staged.push_back(output.path + ".tmp" + std::to_string(getpid()));
+    if (!writeFile(staged.back(), output)) return discard(output.path, std::strerror(errno));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (std::rename(staged[i].c_str(), outputs[i].path.c_str()) != 0)
+      return discard(outputs[i].path, std::strerror(errno));
   }
   return Unit{};
 }

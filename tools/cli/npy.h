@@ -19,7 +19,13 @@ struct NpyArray {
 /// Reads a file whose shape must be `expected`. Errors name the file, what it holds and what is needed.
 Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected);
 
-/// Writes beside `path` and renames, so that a failure leaves nothing behind.
-Status writeNpy(const std::string& path, const std::vector<std::int64_t>& shape, const std::vector<float>& values);
+struct NpyOutput {
+  std::string path;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+/// Writes all files beside their paths, then renames them; if one cannot be written, none is.
+Status writeNpy(const std::vector<NpyOutput>& outputs);
 
 }  // namespace cubejit::cli

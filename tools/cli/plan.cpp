@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "json_line.h"
 #include "request.h"
 #include "runtime/json_problem.h"
 #include "runtime/verify/reference_conv.h"
@@ -59,9 +60,9 @@ void explain(const PlanReport& report) {
   for (const auto& [rule, count] : refused) fmt::print("  refused {} times: {}\n", count, rule);
 }
 
-int plan(const RequestFlags& flags, bool explained) {
+int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   const auto request = resolve(flags);
-  if (!request.ok()) return report(request.error());
+  if (!request.ok()) return report(request.error(), typed);
   Session session(request->options);
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(request->gradients)) {
@@ -91,7 +92,7 @@ int plan(const RequestFlags& flags, bool explained) {
                                          {"refused_by", c.refusedBy}});
           }
         }
-        fmt::print("{}\n", out.dump());
+        fmt::print("{}", jsonLine(out));
         continue;
       }
       fmt::print("{}{} for {} ({} cores)\n", problem.name.empty() ? "" : problem.name + ": ", toString(gradient),
@@ -120,7 +121,9 @@ void addPlan(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   command->add_flag("--explain", *explained, "Show the candidates, their costs and the rules that refused some");
-  command->callback([&action, flags, explained] { action = [flags, explained] { return plan(*flags, *explained); }; });
+  command->callback([&action, flags, explained] {
+    action = [flags, explained](const std::string& typed) { return plan(*flags, *explained, typed); };
+  });
 }
 
 }  // namespace cubejit::cli

@@ -74,7 +74,7 @@ Result<Request> resolve(const RequestFlags& f) {
     if (e.code != ErrorCode::kInvalidProblem) code = e.code;
   };
   const auto mask = parseGradients(f.gradients);
-  const auto layout = parseLayout(f.layout);
+  const auto layout = parseLayout(f.layout.empty() ? "ndhwc" : f.layout);
   const auto backend = parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
   auto environment = optionsFromEnvironment();
@@ -93,6 +93,14 @@ Result<Request> resolve(const RequestFlags& f) {
     else
       note(isa.error());
   }
+  if (threads.ok() && threads->size() > 1 && !f.manyThreads)
+    note(invalid("--threads = " + f.threads + " is a list; only verify takes one"));
+  const ProblemFlags& typed = f.problem;
+  const bool flagsOnly = !typed.stride.empty() || !typed.padding.empty() || !typed.dilation.empty() ||
+                         !typed.outputPadding.empty() || typed.transposed || typed.groups != 1;
+  if (flagsOnly && typed.input.empty() && typed.weight.empty())
+    note(invalid(
+        "--stride, --padding, --dilation, --groups, --transposed and --output-padding belong to --input and --weight"));
   const int ways = (f.prb.empty() ? 0 : 1) + (f.problemFile.empty() ? 0 : 1) + (f.suite.empty() ? 0 : 1) +
                    (f.problem.input.empty() && f.problem.weight.empty() ? 0 : 1);
   if (ways != 1) {

@@ -16,8 +16,9 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout = "ndhwc", isa, backend = "xbyak", threads, planFile;
+  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = "xbyak", threads, planFile;
   bool json = false;
+  bool manyThreads = false;  ///< --threads may be a list
 };
 
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);

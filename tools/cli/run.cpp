@@ -7,11 +7,12 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <set>
 
 #include "aligned_memory.h"
 #include "commands.h"
 #include "failure.h"
+#include "json_line.h"
 #include "npy.h"
 #include "request.h"
 
@@ -46,8 +47,8 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
         std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
       broken += fmt::format("{}{} {} must be NAME=FILE with a name of {}", broken.empty() ? "" : "\n", flag, pair,
                             fmt::join(allowed, ", "));
-    } else {
-      out[name] = pair.substr(equals + 1);
+    } else if (!out.emplace(name, pair.substr(equals + 1)).second) {
+      broken += fmt::format("{}{} {} names {} a second time", broken.empty() ? "" : "\n", flag, pair, name);
     }
   }
   if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
@@ -60,6 +61,11 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"dx", "dw", "db"}, "--out"));
   if (outs.empty())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of dx, dw, db"};
+  std::set<std::string> paths;
+  for (const auto& [name, file] : outs) {
+    if (!paths.insert(file).second)
+      return Error{ErrorCode::kInvalidProblem, Stage::kProblem, fmt::format("{} is named by two --out", file)};
+  }
   RequestFlags wanted = flags;
   wanted.gradients.clear();
   for (const auto& [name, file] : outs) wanted.gradients += (wanted.gradients.empty() ? "" : ",") + name;
@@ -108,14 +114,14 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
                         results["dx"].data(),       results["dw"].data(),      results["db"].data()};
   CUBEJIT_TRY(done, (*compiled)->run(tensors, workspace.data(), bytes));
   static_cast<void>(done);
+  std::vector<NpyOutput> files;
+  for (const auto& [name, file] : outs) files.push_back(NpyOutput{file, shapes.at(name), std::move(results[name])});
+  CUBEJIT_TRY(written, writeNpy(files));
+  static_cast<void>(written);
   for (const auto& [name, file] : outs) {
-    CUBEJIT_TRY(written, writeNpy(file, shapes.at(name), results[name]));
-    static_cast<void>(written);
-    if (flags.json)
-      fmt::print("{}\n",
-                 nlohmann::ordered_json{
-                     {"schema", "cubejit.run/1"}, {"gradient", name}, {"file", file}, {"shape", shapes.at(name)}}
-                     .dump());
+    if (!flags.json) continue;
+    fmt::print("{}",
+               jsonLine({{"schema", "cubejit.run/1"}, {"gradient", name}, {"file", file}, {"shape", shapes.at(name)}}));
   }
   return Unit{};
 }
@@ -131,9 +137,9 @@ void addRun(CLI::App& app, Action& action) {
   command->add_option("--in", *ins, "dy=FILE.npy, x=FILE.npy, w=FILE.npy (repeat)");
   command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
   command->callback([&action, flags, ins, outs] {
-    action = [flags, ins, outs] {
+    action = [flags, ins, outs](const std::string& typed) {
       const Status status = execute(*flags, *ins, *outs);
-      return status.ok() ? 0 : report(status.error());
+      return status.ok() ? 0 : report(status.error(), typed);
     };
   });
 }

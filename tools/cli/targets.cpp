@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
+#include "json_line.h"
 
 namespace cubejit::cli {
 namespace {
@@ -28,7 +29,7 @@ int targets(bool json) {
   out["backends"] = {"xbyak", "interpreter", "tile_interpreter"};
   out["machines"] = {"host"};
   if (json) {
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}", jsonLine(out));
     return 0;
   }
   std::string levels;
@@ -49,7 +50,7 @@ void addTargets(CLI::App& app, Action& action) {
       app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "One JSON object");
-  command->callback([&action, json] { action = [json] { return targets(*json); }; });
+  command->callback([&action, json] { action = [json](const std::string&) { return targets(*json); }; });
 }
 
 }  // namespace cubejit::cli
