@@ -17,5 +17,7 @@ write_basic_package_version_file(cubejitConfigVersion.cmake COMPATIBILITY SameMi
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cubejitConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/cubejitConfigVersion.cmake
         DESTINATION ${CUBEJIT_CMAKE_DIR})
 
+# Relative to the file itself, so that --prefix may be chosen when installing.
+file(RELATIVE_PATH CUBEJIT_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/cubejit.pc.in cubejit.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cubejit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
