@@ -7,6 +7,8 @@
 #include <charconv>
 #include <vector>
 
+#include "tiling/check_problem.h"
+
 namespace cubejit {
 namespace {
 
@@ -99,7 +101,6 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   else if (weight->size() != input->size())
     reader.fail("--weight = " + flags.weight + " has " + std::to_string(weight->size()) + " values, --input has " +
                 std::to_string(input->size()) + "; they must have the same rank");
-  if (flags.groups < 1) reader.fail("--groups = " + std::to_string(flags.groups) + " must be at least 1");
   if (!reader.broken().empty()) return invalid(reader.broken());
 
   Problem p;
@@ -114,13 +115,13 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   }
   const std::int64_t first = (*weight)[0], second = (*weight)[1];
   if (p.transposed) {
-    p.cout = clamped(static_cast<Wide>(second) * p.groups);
+    p.cout = clamped(static_cast<Wide>(second) * std::max<std::int64_t>(1, p.groups));
     if (first != p.cin)
       reader.fail("--weight has " + std::to_string(first) + " input channels, --input has " + std::to_string(p.cin) +
                   "; weights of a transposed convolution are I,O/groups,spatial");
   } else {
     p.cout = first;
-    if (static_cast<Wide>(second) * p.groups != p.cin) {
+    if (p.groups >= 1 && static_cast<Wide>(second) * p.groups != p.cin) {
       reader.fail("--weight has " + std::to_string(second) + " input channels a group, times --groups " +
                   std::to_string(p.groups) + " is not --input's " + std::to_string(p.cin));
     }
@@ -131,12 +132,8 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
   reader.perAxis("--output-padding", flags.outputPadding, p.rank, 0, outputPadding);
   readPadding(reader, flags.padding, p.rank, p);
   if (!flags.outputPadding.empty() && !p.transposed) reader.fail("--output-padding needs --transposed");
-  for (int a = 3 - p.rank; a < 3; ++a) {
-    if (p.stride[a] < 1) reader.fail("--stride must be at least 1, got " + std::to_string(p.stride[a]));
-    if (p.dilation[a] < 1) reader.fail("--dilation must be at least 1, got " + std::to_string(p.dilation[a]));
-  }
-  if (!reader.broken().empty()) return invalid(reader.broken());
   for (int a = 0; a < 3; ++a) {
+    if (p.stride[a] < 1) continue;
     const Wide reach = static_cast<Wide>(p.dilation[a]) * (static_cast<Wide>(p.kernel[a]) - 1),
                pads = static_cast<Wide>(p.padBefore[a]) + p.padAfter[a];
     if (p.transposed) {
@@ -146,7 +143,10 @@ Result<Problem> parseProblemFlags(const ProblemFlags& flags) {
       p.out[a] = room < 0 ? 0 : clamped(room / p.stride[a] + 1);
     }
   }
-  return p;
+  if (reader.broken().empty()) return p;
+  const Status legal = checkProblem(p);
+  if (!legal.ok()) reader.fail(legal.error().message);
+  return invalid(reader.broken());
 }
 
 std::string toFlags(const Problem& p) {

@@ -21,7 +21,8 @@ struct ProblemFlags {
   bool transposed = false;
 };
 
-/// Reads flags; all that is wrong is reported at once. The output extent is computed. Dilation 1 means none.
+/// Reads flags and computes the output extent. Dilation 1 means none. Values are left to checkProblem; what flags alone can
+/// get wrong is reported here, together with what checkProblem says about the rest.
 Result<Problem> parseProblemFlags(const ProblemFlags& flags);
 
 /// Reads benchdnn's descriptor, e.g. g1mb2ic64id16oc64kd3pd1n"name". Its dilation is counted from 0 (d0 = none).

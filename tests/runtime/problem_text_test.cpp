@@ -96,12 +96,17 @@ TEST(ProblemFlags, RefusalsNameEveryFlagThatIsWrong) {
                              HasSubstr("--dilation = 'a'"), HasSubstr("--output-padding needs --transposed")));
   f = flags("1,4,8,8", "4,4,3,3");
   f.groups = 0;
-  EXPECT_THAT(refusal(f), HasSubstr("--groups = 0"));
-  f.groups = 1;
   f.stride = "0,-1";
   f.dilation = "0";
-  EXPECT_THAT(refusal(f), testing::AllOf(HasSubstr("--stride must be at least 1, got 0"), HasSubstr("got -1"),
-                                         HasSubstr("--dilation")));
+  f.padding = "1,2,3";
+  EXPECT_THAT(refusal(f), testing::AllOf(HasSubstr("--padding = 1,2,3"), HasSubstr("groups = 0"),
+                                         HasSubstr("stride.h = 0 must be at least 1"), HasSubstr("stride.w = -1"),
+                                         HasSubstr("dilation.h = 0")));
+  f = flags("1,5,8", "4,4,3");
+  f.groups = 3;
+  EXPECT_THAT(refusal(f),
+              testing::AllOf(HasSubstr("is not --input's 5"), HasSubstr("cin = 5 is not divisible by groups = 3"),
+                             HasSubstr("cout = 4 is not divisible by groups = 3")));
 }
 
 TEST(ProblemFlags, HugeValuesReachTheCheckInsteadOfOverflowing) {
