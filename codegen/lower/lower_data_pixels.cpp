@@ -7,6 +7,7 @@
 // Leaves which taps reach which rows to slab_axis, and the way out of interleaved results to pixel_results.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "codegen/lower/data_gradient.h"
@@ -29,6 +30,9 @@ struct SectionKey {
 };
 
 constexpr LaneRange kNothing{0, -1};
+
+// Steps of an unrolled iteration: enough to hide the loop, few enough for the op cache.
+constexpr std::int64_t kStepsAnIteration = 24;
 
 class Lowering {
  public:
@@ -210,39 +214,48 @@ class Lowering {
     return std::min(plan_.baseVectors, (longest_ - block * blockLanes_ + lanes_ - 1) / lanes_);
   }
 
-  std::vector<SectionKey> sectionsOf(std::int64_t block) const {
-    std::vector<SectionKey> keys;
-    for (const Shift& shift : shifts_) {
-      SectionKey key{shift.phases, readable(shift.offset, block)};
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
-    }
-    return keys;
+  // Shifts that read alike share a section, and a segment is one shift. If they differ, a single section does all shifts of a
+  // channel after one another instead, and a segment is one (kd, kh): an operand row is in L1 for all its shifts.
+  struct Sections {
+    std::vector<SectionKey> keys;  // one a shift, or the one that all share
+    std::int64_t unroll = 1;       // reduced channels an iteration
+    bool allShifts() const { return keys.size() > 1; }
+  };
+
+  Sections sectionsOf(std::int64_t block) const {
+    Sections sections;
+    for (const Shift& shift : shifts_) sections.keys.push_back(SectionKey{shift.phases, readable(shift.offset, block)});
+    const bool alike = std::all_of(sections.keys.begin(), sections.keys.end(), [&](const SectionKey& k) { return k == sections.keys[0]; });
+    if (alike) sections.keys.resize(1);
+    const auto shifts = static_cast<std::int64_t>(sections.keys.size());
+    sections.unroll = std::clamp<std::int64_t>(kStepsAnIteration / shifts, 1, plan_.unroll);
+    return sections;
   }
 
   Variant variantAt(const BlockClass* d, const BlockClass* h, std::int64_t rows, std::int64_t block) {
     Variant v;
     if (d == nullptr || h == nullptr || rows == 0) return v;
-    const std::vector<SectionKey> sections = sectionsOf(block);
-    const bool remainder = reduced_ % plan_.unroll != 0;
-    SegmentList list(sections.size() * (remainder ? 2 : 1));
-    const std::int64_t main = reduced_ / plan_.unroll, done = main * plan_.unroll;
+    const Sections sections = sectionsOf(block);
+    const std::int64_t main = reduced_ / sections.unroll, done = main * sections.unroll;
+    const bool remainder = done != reduced_;
+    SegmentList list(remainder ? 2 : 1);
     for (const BlockTap& td : d->taps) {
       for (const BlockTap& th : h->taps) {
-        for (std::size_t s = 0; s < shifts_.size(); ++s) {
-          const SectionKey key{shifts_[s].phases, readable(shifts_[s].offset, block)};
-          const auto section = static_cast<std::size_t>(std::find(sections.begin(), sections.end(), key) - sections.begin());
+        for (std::size_t s = 0; s < (sections.allShifts() ? 1 : shifts_.size()); ++s) {
           const Segment segment{slotOf(td.k, th.k, s), td.offset * dPitch_ + th.offset * hPitch_ + shifts_[s].offset * 4, main};
-          if (main > 0) list[section].push_back(segment);
-          if (remainder) list[sections.size() + section].push_back(Segment{segment.aOffset + done * rowsPacked_ * 4, segment.bOffset + done * channelPitch_, 1});
+          if (main > 0) list[0].push_back(segment);
+          if (remainder) list[1].push_back(Segment{segment.aOffset + done * rowsPacked_ * 4, segment.bOffset + done * channelPitch_, 1});
         }
       }
     }
-    v.kernel = kernelFor(sections, rows, block);
+    const auto [kernel, fresh] = kernels_.try_emplace({rows, block}, -1);
+    if (fresh) kernel->second = kernelFor(sections, rows, block);
+    v.kernel = kernel->second;
     v.list = b_.addList(std::move(list));
     return v;
   }
 
-  int kernelFor(const std::vector<SectionKey>& sections, std::int64_t rows, std::int64_t block) {
+  int kernelFor(const Sections& sections, std::int64_t rows, std::int64_t block) {
     Contract contract;
     contract.lanes = lanes_;
     const std::int64_t vectors = vectorsOf(block);
@@ -258,54 +271,60 @@ class Lowering {
         }
       }
     }
-    for (const SectionKey& key : sections) contract.sections.push_back(sectionFor(key, rows, vectors, plan_.unroll));
-    if (reduced_ % plan_.unroll != 0) {
-      for (const SectionKey& key : sections) contract.sections.push_back(sectionFor(key, rows, vectors, reduced_ % plan_.unroll));
-    }
+    contract.sections.push_back(sectionFor(sections, rows, vectors, sections.unroll));
+    if (reduced_ % sections.unroll != 0) contract.sections.push_back(sectionFor(sections, rows, vectors, reduced_ % sections.unroll));
     return b_.addKernel(std::move(contract));
   }
 
-  Section sectionFor(const SectionKey& key, std::int64_t rows, std::int64_t vectors, std::int64_t steps) const {
+  Section sectionFor(const Sections& sections, std::int64_t rows, std::int64_t vectors, std::int64_t channels) const {
     Section section;
-    section.aOuterStep = steps * rowsPacked_ * 4;
-    section.bOuterStep = steps * channelPitch_;
-    for (std::int64_t k = 0; k < steps; ++k) {
-      Step step;
-      std::vector<std::int16_t> whole;                                // b indices that take part with all lanes
-      std::vector<std::pair<LaneRange, std::int16_t>> partial;        // ... with some
-      std::vector<std::int64_t> vectorOf;
-      for (std::int64_t v = 0; v < vectors; ++v) {
-        const LaneRange lanes = key.lanes[static_cast<std::size_t>(v)];
-        if (lanes == kNothing) continue;
-        const auto index = static_cast<std::int16_t>(step.b.size());
-        step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * channelPitch_ + v * lanes_ * 4), lanes});
-        vectorOf.push_back(v);
-        if (lanes.all()) whole.push_back(index);
-        else partial.emplace_back(lanes, index);
+    section.aOuterStep = channels * rowsPacked_ * 4;
+    section.bOuterStep = channels * channelPitch_;
+    for (std::int64_t k = 0; k < channels; ++k) {
+      for (std::size_t s = 0; s < sections.keys.size(); ++s) {
+        const std::int64_t a = k * rowsPacked_ * 4 + static_cast<std::int64_t>(s) * shiftBytes();
+        section.steps.push_back(stepFor(sections.keys[s], rows, vectors, a, k * channelPitch_ + (shifts_[s].offset - shifts_[0].offset) * 4));
       }
-      for (std::size_t p = 0; p < phases_.size(); ++p) {
-        if ((key.phases >> p & 1) == 0) continue;
-        for (std::int64_t r = 0; r < rows; ++r) {
-          AOperand operand;
-          operand.offset = static_cast<std::int32_t>((k * rowsPacked_ + static_cast<std::int64_t>(p) * plan_.baseRows + r) * 4);
-          const auto use = [&](std::int16_t b) {
-            const std::int64_t row = static_cast<std::int64_t>(p) * rows + r;
-            return Use{static_cast<std::int16_t>(row * vectors + vectorOf[static_cast<std::size_t>(b)]), b};
-          };
-          for (std::int16_t b : whole) operand.uses.push_back(use(b));
-          if (!operand.uses.empty()) step.a.push_back(operand);
-          for (const auto& [lanes, b] : partial) {
-            AOperand masked;
-            masked.offset = operand.offset;
-            masked.useLanes = lanes;
-            masked.uses.push_back(use(b));
-            step.a.push_back(std::move(masked));
-          }
-        }
-      }
-      section.steps.push_back(std::move(step));
     }
     return section;
+  }
+
+  // One reduced channel at one shift; offsets are those of its weights and its operand row.
+  Step stepFor(const SectionKey& key, std::int64_t rows, std::int64_t vectors, std::int64_t aOffset, std::int64_t bOffset) const {
+    Step step;
+    std::vector<std::int16_t> whole;                          // b indices that take part with all lanes
+    std::vector<std::pair<LaneRange, std::int16_t>> partial;  // ... with some
+    std::vector<std::int64_t> vectorOf;
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      const LaneRange lanes = key.lanes[static_cast<std::size_t>(v)];
+      if (lanes == kNothing) continue;
+      const auto index = static_cast<std::int16_t>(step.b.size());
+      step.b.push_back(VectorLoad{static_cast<std::int32_t>(bOffset + v * lanes_ * 4), lanes});
+      vectorOf.push_back(v);
+      if (lanes.all()) whole.push_back(index);
+      else partial.emplace_back(lanes, index);
+    }
+    for (std::size_t p = 0; p < phases_.size(); ++p) {
+      if ((key.phases >> p & 1) == 0) continue;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        AOperand operand;
+        operand.offset = static_cast<std::int32_t>(aOffset + (static_cast<std::int64_t>(p) * plan_.baseRows + r) * 4);
+        const auto use = [&](std::int16_t b) {
+          const std::int64_t row = static_cast<std::int64_t>(p) * rows + r;
+          return Use{static_cast<std::int16_t>(row * vectors + vectorOf[static_cast<std::size_t>(b)]), b};
+        };
+        for (std::int16_t b : whole) operand.uses.push_back(use(b));
+        if (!operand.uses.empty()) step.a.push_back(operand);
+        for (const auto& [lanes, b] : partial) {
+          AOperand masked;
+          masked.offset = operand.offset;
+          masked.useLanes = lanes;
+          masked.uses.push_back(use(b));
+          step.a.push_back(std::move(masked));
+        }
+      }
+    }
+    return step;
   }
 
   Node panelLoad(const std::array<int, 2>& slabAxis, int source, int panel) {
@@ -341,6 +360,7 @@ class Lowering {
   std::vector<Shift> shifts_;
   std::int64_t reduced_ = 1, channelBlocks_ = 1, rowsPacked_ = 1, longest_ = 0, blockLanes_ = 16;
   std::int64_t rowPitch_ = 0, channelPitch_ = 0, hPitch_ = 0, dPitch_ = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, int> kernels_;  // by rows and block of W
   int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelBuffer_ = -1;
 };
 
