@@ -102,8 +102,8 @@ TEST(VerifyProblem, FindsResultsThatNobodyWroteAndShrinksThem) {
   Session session(options);
   VerifyRequest request;
   request.problem.batch = 2;
-  request.problem.cin = request.problem.cout = 24;
-  request.problem.in = request.problem.out = Dhw{1, 9, 9};
+  request.problem.cin = request.problem.cout = 64;
+  request.problem.in = request.problem.out = Dhw{1, 20, 20};
   request.problem.rank = 2;
   request.problem.kernel = Dhw{1, 3, 3};
   request.problem.padBefore = request.problem.padAfter = Dhw{0, 1, 1};
@@ -114,7 +114,7 @@ TEST(VerifyProblem, FindsResultsThatNobodyWroteAndShrinksThem) {
   EXPECT_EQ(outcome.message.rfind("dx: ", 0), 0U) << outcome.message;
   const Problem small = shrinkFailure(session, request);
   EXPECT_TRUE(checkProblem(small).ok());
-  EXPECT_LT(xElements(small) + yElements(small) + wElements(small), 40);
+  EXPECT_LT(insideMultiplyAdds(small) * 8, insideMultiplyAdds(request.problem));
   request.problem = small;
   EXPECT_EQ(verifyProblem(session, request).verdict, Verdict::kFailed);
 }
