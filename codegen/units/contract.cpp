@@ -47,7 +47,9 @@ class Lowering {
       for (const Step& step : section.steps) {
         widest = std::max(widest, static_cast<int>(step.b.size()));
         for (const AOperand& a : step.a) {
-          needsTemporary_ = needsTemporary_ || !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all()));
+          needsTemporary_ = needsTemporary_ ||
+                            !(a.kind == AKind::kBroadcast ||
+                              (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all()));
           pairs_ = pairs_ || a.kind == AKind::kPermute2;
           permutes_ = permutes_ || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
         }
@@ -83,11 +85,16 @@ class Lowering {
 
   bool masks() const {
     const auto masked = [](const LaneRange& r) { return !r.all(); };
-    if (std::any_of(c_.accumulators.begin(), c_.accumulators.end(), [&](const Accumulator& a) { return masked(a.lanes); })) return true;
+    if (std::any_of(c_.accumulators.begin(), c_.accumulators.end(),
+                    [&](const Accumulator& a) { return masked(a.lanes); }))
+      return true;
     for (const Section& section : c_.sections) {
       for (const Step& step : section.steps) {
-        if (std::any_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) { return masked(b.lanes); })) return true;
-        if (std::any_of(step.a.begin(), step.a.end(), [&](const AOperand& a) { return masked(a.lanes) || masked(a.useLanes); })) return true;
+        if (std::any_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) { return masked(b.lanes); }))
+          return true;
+        if (std::any_of(step.a.begin(), step.a.end(),
+                        [&](const AOperand& a) { return masked(a.lanes) || masked(a.useLanes); }))
+          return true;
       }
     }
     return false;
@@ -95,7 +102,9 @@ class Lowering {
 
   Error tooMany() const {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
-                 c_.label + " needs " + std::to_string(accs_) + " accumulators, operands and temporaries; the ISA has " + std::to_string(isa_.vectorRegs) + " vector registers"};
+                 c_.label + " needs " + std::to_string(accs_) +
+                     " accumulators, operands and temporaries; the ISA has " + std::to_string(isa_.vectorRegs) +
+                     " vector registers"};
   }
 
   void prologue() {
@@ -114,7 +123,8 @@ class Lowering {
     asm_.arg(kRepeat, ArgSlot::kRepeat);
     asm_.reserveMasks(ranges);
     for (const auto& table : c_.tables) tables_.push_back(asm_.addConstant(table));
-    for (std::size_t t = 0; firstTable_ >= 0 && t < tables_.size(); ++t) asm_.constant(firstTable_ + static_cast<int>(t), tables_[t]);
+    for (std::size_t t = 0; firstTable_ >= 0 && t < tables_.size(); ++t)
+      asm_.constant(firstTable_ + static_cast<int>(t), tables_[t]);
   }
 
   void loadAccumulators() {
@@ -133,14 +143,17 @@ class Lowering {
     asm_.comment("results");
     for (int i = 0; i < accs_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
-      if (c_.streamingStore && acc.lanes.all()) asm_.storeStream(i, kC, acc.cOffset);
-      else asm_.store(i, kC, acc.cOffset, acc.lanes);
+      if (c_.streamingStore && acc.lanes.all())
+        asm_.storeStream(i, kC, acc.cOffset);
+      else
+        asm_.store(i, kC, acc.cOffset, acc.lanes);
     }
   }
 
   void section(std::size_t index) {
     const Section& section = c_.sections[index];
-    asm_.comment("section " + std::to_string(index) + ": " + std::to_string(section.steps.size()) + " steps an iteration");
+    asm_.comment("section " + std::to_string(index) + ": " + std::to_string(section.steps.size()) +
+                 " steps an iteration");
     asm_.loadScalar(kSegments, kCounts, static_cast<std::int64_t>(index) * 8);
     asm_.loop(kSegments);
     asm_.addLoad(kAt, kA, kSegment, 0);
@@ -159,7 +172,8 @@ class Lowering {
 
   void emitStep(const Step& step) {
     for (std::size_t b = 0; b < step.b.size(); ++b) {
-      if (bRegister(static_cast<int>(b)) >= 0) asm_.load(bRegister(static_cast<int>(b)), kBt, step.b[b].offset, step.b[b].lanes);
+      if (bRegister(static_cast<int>(b)) >= 0)
+        asm_.load(bRegister(static_cast<int>(b)), kBt, step.b[b].offset, step.b[b].lanes);
     }
     for (const AOperand& a : step.a) emitOperand(step, a);
   }
@@ -172,7 +186,8 @@ class Lowering {
   }
 
   void emitOperand(const Step& step, const AOperand& a) {
-    const bool bInRegisters = std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return bRegister(u.b) >= 0; });
+    const bool bInRegisters =
+        std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return bRegister(u.b) >= 0; });
     if (a.kind == AKind::kBroadcast && bInRegisters && (a.uses.size() == 1 || temporaries_.empty())) {
       for (const Use& use : a.uses) asm_.fmaBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
       return;
@@ -200,8 +215,10 @@ class Lowering {
     }
     for (const Use& use : a.uses) {
       const VectorLoad& b = step.b[static_cast<std::size_t>(use.b)];
-      if (bRegister(use.b) >= 0) asm_.fma(use.acc, value, bRegister(use.b), a.useLanes);
-      else if (b.lanes.all() && a.useLanes.all()) asm_.fmaLoad(use.acc, value, kBt, b.offset);
+      if (bRegister(use.b) >= 0)
+        asm_.fma(use.acc, value, bRegister(use.b), a.useLanes);
+      else if (b.lanes.all() && a.useLanes.all())
+        asm_.fmaLoad(use.acc, value, kBt, b.offset);
       else {
         const int loaded = nextTemporary(value);
         asm_.load(loaded, kBt, b.offset, b.lanes);
@@ -229,6 +246,8 @@ class Lowering {
 
 }  // namespace
 
-Result<VectorProgram> vectorizeContract(const Contract& contract, const HostIsa& isa) { return Lowering(contract, isa).run(); }
+Result<VectorProgram> vectorizeContract(const Contract& contract, const HostIsa& isa) {
+  return Lowering(contract, isa).run();
+}
 
 }  // namespace cubejit

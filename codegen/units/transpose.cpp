@@ -9,11 +9,14 @@
 namespace cubejit {
 namespace {
 
-constexpr bool fits(std::int64_t pitch, int lanes) { return pitch * (lanes - 1) <= std::numeric_limits<std::int32_t>::max(); }
+constexpr bool fits(std::int64_t pitch, int lanes) {
+  return pitch * (lanes - 1) <= std::numeric_limits<std::int32_t>::max();
+}
 
 class Network {
  public:
-  Network(VectorAssembler& a, const TransposeBlock& b) : a_(a), b_(b), groups_(b.lanes / 4), liveRows_(std::max(b.rows, b.storeLanes)) {}
+  Network(VectorAssembler& a, const TransposeBlock& b)
+      : a_(a), b_(b), groups_(b.lanes / 4), liveRows_(std::max(b.rows, b.storeLanes)) {}
 
   void run() {
     load();
@@ -61,7 +64,8 @@ class Network {
       if (!rowGroup(j)) continue;
       const int base = b_.lanes + 4 * j;
       for (int c = 0; c < 4; ++c) {
-        if (columnClass(c)) a_.shuffle(c % 2 == 0 ? VOp::kUnpackLo64 : VOp::kUnpackHi64, 4 * j + c, base + c / 2, base + 2 + c / 2);
+        if (columnClass(c))
+          a_.shuffle(c % 2 == 0 ? VOp::kUnpackLo64 : VOp::kUnpackHi64, 4 * j + c, base + c / 2, base + 2 + c / 2);
       }
     }
   }
@@ -69,7 +73,8 @@ class Network {
   int blocks256() {
     for (int c = 0; c < 4; ++c) {
       for (int block = 0; block < 2; ++block) {
-        if (4 * block + c < b_.cols) a_.shuffle(VOp::kShuffleBlocks, 8 + 4 * block + c, c, rowGroup(1) ? 4 + c : c, block == 0 ? 0 : 3);
+        if (4 * block + c < b_.cols)
+          a_.shuffle(VOp::kShuffleBlocks, 8 + 4 * block + c, c, rowGroup(1) ? 4 + c : c, block == 0 ? 0 : 3);
       }
     }
     return 8;
@@ -97,7 +102,8 @@ class Network {
   }
 
   void store(int columnsAt) {
-    const LaneRange lanes = b_.storeLanes < b_.lanes ? LaneRange{0, static_cast<std::int16_t>(b_.storeLanes)} : LaneRange{};
+    const LaneRange lanes =
+        b_.storeLanes < b_.lanes ? LaneRange{0, static_cast<std::int16_t>(b_.storeLanes)} : LaneRange{};
     const bool walks = !fits(b_.dstPitch, b_.lanes);
     if (walks) a_.copy(b_.walk, b_.dst);
     for (int c = 0; c < b_.cols; ++c) {

@@ -12,10 +12,10 @@ namespace cubejit {
 
 struct TransposeBlock {
   int lanes = 16;
-  int src = 0, dst = 0, walk = 0;            ///< scalar registers: first source row, first destination row, scratch
-  std::int64_t srcPitch = 0, dstPitch = 0;   ///< bytes
-  int rows = 16, cols = 16;                  ///< of the source block
-  int storeLanes = 16;                       ///< lanes to store a destination row: `rows`, or more to write zeros behind them
+  int src = 0, dst = 0, walk = 0;           ///< scalar registers: first source row, first destination row, scratch
+  std::int64_t srcPitch = 0, dstPitch = 0;  ///< bytes
+  int rows = 16, cols = 16;                 ///< of the source block
+  int storeLanes = 16;  ///< lanes to store a destination row: `rows`, or more to write zeros behind them
 };
 
 void transposeBlock(VectorAssembler& a, const TransposeBlock& block);
