@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks that every rule of a plan can be broken, and is then named with its values and a fix.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const Machine kAvx512 = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
+const Machine kAvx2 = hostMachine(avx2Isa(), 2, 32768, 1 << 20, 32 << 20);
+
+Problem convolution(Layout layout, std::int64_t kernel = 3) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = p.cout = 32;
+  p.in = p.out = Dhw{1, 8, 8};
+  p.kernel = Dhw{1, kernel, kernel};
+  p.padBefore = p.padAfter = Dhw{0, kernel / 2, kernel / 2};
+  p.layout = layout;
+  return p;
+}
+
+TilingPlan planOf(Gradient gradient, LaneRole lanes) {
+  TilingPlan plan;
+  plan.gradient = gradient;
+  plan.lanes = lanes;
+  return plan;
+}
+
+TEST(CheckPlan, AcceptsSmallPlans) {
+  const Problem last = convolution(Layout::kNdhwc);
+  for (const Machine& machine : {kAvx2, kAvx512}) {
+    EXPECT_THAT(checkPlan(last, planOf(Gradient::kDx, LaneRole::kChannels), machine), IsEmpty());
+    EXPECT_THAT(checkPlan(last, planOf(Gradient::kDw, LaneRole::kChannels), machine), IsEmpty());
+    EXPECT_THAT(checkPlan(last, planOf(Gradient::kDw, LaneRole::kSwapped), machine), IsEmpty());
+    EXPECT_THAT(checkPlan(last, planOf(Gradient::kDb, LaneRole::kChannels), machine), IsEmpty());
+  }
+}
+
+TEST(CheckPlan, EveryCountIsPositive) {
+  const TilingPlan good = planOf(Gradient::kDx, LaneRole::kChannels);
+  std::vector<std::string> fields;
+  describePlan(good, [&](const char* name, const auto& field) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
+      if (std::string(name).rfind("single_shape", 0) != 0) fields.emplace_back(name);
+    }
+  });
+  ASSERT_GT(fields.size(), 10U);
+  for (const std::string& broken : fields) {
+    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-3}}) {
+      TilingPlan plan = good;
+      describePlan(plan, [&](const char* name, auto& field) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
+          if (name == broken) field = value;
+        }
+      });
+      EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512),
+                  testing::ElementsAre(broken + " = " + std::to_string(value) + " must be at least 1"));
+    }
+  }
+}
+
+TEST(CheckPlan, RegistersAreCountedForEachKindOfPlan) {
+  const Problem last = convolution(Layout::kNdhwc), plain = convolution(Layout::kNcdhw);
+  TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);
+  channels.baseW = 6;
+  channels.baseVectors = 4;  // 24 + 4 + 1
+  EXPECT_THAT(checkPlan(last, channels, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(last, channels, kAvx2),
+              Contains(AllOf(HasSubstr("vector registers"), HasSubstr("needs 29"), HasSubstr("shrink"))));
+  channels.baseW = 7;  // 28 + 4 + 1 > 32
+  EXPECT_THAT(checkPlan(last, channels, kAvx512), Contains(AllOf(HasSubstr("needs 33"), HasSubstr("32"))));
+
+  TilingPlan pixels = planOf(Gradient::kDx, LaneRole::kPixels);
+  pixels.baseRows = 16;
+  pixels.baseVectors = 2;  // 32 + 2 + 1
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("needs 35")));
+
+  TilingPlan weights = planOf(Gradient::kDw, LaneRole::kChannels);
+  weights.baseRows = 4;
+  weights.baseTapsW = 3;
+  weights.baseVectors = 3;  // 36 + 9 + 1
+  EXPECT_THAT(checkPlan(last, weights, kAvx512), Contains(HasSubstr("needs 46")));
+  weights.lanes = LaneRole::kSwapped;  // 36 + 3 + 1
+  EXPECT_THAT(checkPlan(last, weights, kAvx512), Contains(HasSubstr("needs 40")));
+
+  TilingPlan bias = planOf(Gradient::kDb, LaneRole::kChannels);
+  bias.baseVectors = 31;
+  EXPECT_THAT(checkPlan(last, bias, kAvx512), Contains(HasSubstr("needs 32")));
+}
+
+TEST(CheckPlan, PlainTensorsNeedPanels) {
+  const Problem plain = convolution(Layout::kNcdhw);
+  TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);
+  EXPECT_THAT(checkPlan(plain, channels, kAvx512),
+              AllOf(Contains(HasSubstr("panel_a must be true")), Contains(HasSubstr("panel_c must be true"))));
+  channels.panelA = channels.panelC = true;
+  EXPECT_THAT(checkPlan(plain, channels, kAvx512), IsEmpty());
+  channels.baseBatch = 2;
+  EXPECT_THAT(checkPlan(plain, channels, kAvx512), Contains(HasSubstr("base_batch must be 1")));
+
+  TilingPlan weights = planOf(Gradient::kDw, LaneRole::kChannels);
+  EXPECT_THAT(checkPlan(plain, weights, kAvx512), Contains(HasSubstr("panel_b must be true")));
+  weights.panelB = true;
+  EXPECT_THAT(checkPlan(plain, weights, kAvx512), IsEmpty());
+}
+
+TEST(CheckPlan, PixelLanesNeedPanelsWhereTensorsAreChannelsLast) {
+  TilingPlan pixels = planOf(Gradient::kDx, LaneRole::kPixels);
+  EXPECT_THAT(checkPlan(convolution(Layout::kNcdhw), pixels, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), pixels, kAvx512),
+              AllOf(Contains(HasSubstr("panel_b must be true")), Contains(HasSubstr("panel_c must be true"))));
+  pixels.panelB = pixels.panelC = true;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), pixels, kAvx512), IsEmpty());
+}
+
+TEST(CheckPlan, PixelLanesLimitStrides) {
+  TilingPlan pixels = planOf(Gradient::kDx, LaneRole::kPixels);
+  pixels.panelB = pixels.panelC = true;
+  Problem p = convolution(Layout::kNdhwc, 1);
+  p.in = Dhw{1, 1, 201};
+  p.out = Dhw{1, 1, 3};
+  p.stride = Dhw{1, 1, 100};
+  EXPECT_THAT(checkPlan(p, pixels, kAvx512), Contains(HasSubstr("stride along W of at most 64")));
+  std::swap(p.in, p.out);
+  p.transposed = true;
+  EXPECT_THAT(checkPlan(p, pixels, kAvx512), Contains(HasSubstr("need stride 1 along W")));
+}
+
+TEST(CheckPlan, WeightsInPlaceNeedAPointwiseKernel) {
+  TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);
+  channels.packWeights = false;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), channels, kAvx512),
+              Contains(HasSubstr("pack_weights = false needs a 1x1 kernel")));
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 1), channels, kAvx512), IsEmpty());
+}
+
+TEST(CheckPlan, PanelsHoldWholeBaseBlocks) {
+  TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);
+  channels.baseH = channels.baseD = 2;
+  channels.panelD = channels.panelH = 3;
+  EXPECT_THAT(
+      checkPlan(convolution(Layout::kNdhwc), channels, kAvx512),
+      AllOf(Contains(HasSubstr("panel_h must be a multiple")), Contains(HasSubstr("panel_d must be a multiple"))));
+  channels.panelD = channels.panelH = 4;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), channels, kAvx512), IsEmpty());
+}
+
+TEST(CheckPlan, BaseBlocksStayWithinADisplacement) {
+  Problem p = convolution(Layout::kNdhwc);
+  p.in = p.out = Dhw{1, 8, 1 << 24};  // a row is 2 GiB
+  TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);
+  EXPECT_THAT(checkPlan(p, channels, kAvx512), IsEmpty());
+  channels.baseH = channels.panelH = 2;
+  EXPECT_THAT(checkPlan(p, channels, kAvx512),
+              AllOf(Contains(AllOf(HasSubstr("block of the result spans"), HasSubstr("smaller"))),
+                    Contains(HasSubstr("block of the operand spans"))));
+
+  p.layout = Layout::kNcdhw;  // channels 512 MiB apart
+  TilingPlan pixels = planOf(Gradient::kDx, LaneRole::kPixels);
+  pixels.baseRows = 4;
+  EXPECT_THAT(checkPlan(p, pixels, kAvx512), AllOf(Contains(HasSubstr("rows of a base block span")),
+                                                   Contains(HasSubstr("steps of the reduction span"))));
+  TilingPlan weights = planOf(Gradient::kDw, LaneRole::kChannels);
+  weights.panelB = true;
+  weights.baseRows = 4;
+  EXPECT_THAT(checkPlan(p, weights, kAvx512), Contains(HasSubstr("rows of a base block span")));
+}
+
+}  // namespace
+}  // namespace cubejit

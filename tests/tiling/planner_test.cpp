@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the planner on random problems: what it picks is legal, explained, repeatable and quick.
+// Leaves whether a plan computes the right thing to the lowering and differential tests.
+#include "tiling/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <vector>
+
+#include "runtime/json_problem.h"
+#include "runtime/verify/random_problem.h"
+
+namespace cubejit {
+namespace {
+
+constexpr Gradient kGradients[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
+
+Machine machineOf(IsaLevel level) { return hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20); }
+
+class Planner : public testing::TestWithParam<IsaLevel> {};
+
+TEST_P(Planner, PicksTheCheapestLegalPlanAndExplainsTheRest) {
+  const Machine machine = machineOf(GetParam());
+  std::mt19937_64 random(11);
+  std::size_t refusedPlans = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Problem problem = randomProblem(random);
+    for (const Gradient gradient : kGradients) {
+      const auto choice = choosePlan(problem, gradient, machine, true);
+      ASSERT_TRUE(choice.ok()) << choice.error().message << "\n" << problemToJson(problem);
+      EXPECT_EQ(choice->plan.gradient, gradient);
+      EXPECT_TRUE(checkPlan(problem, choice->plan, machine).empty()) << problemToJson(problem);
+      ASSERT_FALSE(choice->considered.empty());
+      EXPECT_EQ(planToJson(choice->considered.front().plan), planToJson(choice->plan));
+      bool refusedSeen = false;
+      double cost = 0;
+      for (const Candidate& candidate : choice->considered) {
+        EXPECT_EQ(candidate.refusedBy, checkPlan(problem, candidate.plan, machine));
+        if (!candidate.refusedBy.empty()) {
+          refusedSeen = true;
+          ++refusedPlans;
+          continue;
+        }
+        EXPECT_FALSE(refusedSeen) << "a legal plan stands behind a refused one";
+        EXPECT_GE(candidate.cost.totalCycles, cost);
+        cost = candidate.cost.totalCycles;
+        EXPECT_FALSE(candidate.cost.bound.empty());
+      }
+    }
+  }
+  EXPECT_GT(refusedPlans, 0U);
+}
+
+TEST_P(Planner, IsDeterministicAndExplainingChangesNothing) {
+  const Machine machine = machineOf(GetParam());
+  std::mt19937_64 random(12);
+  for (int i = 0; i < 50; ++i) {
+    const Problem problem = randomProblem(random);
+    for (const Gradient gradient : kGradients) {
+      const auto first = choosePlan(problem, gradient, machine, false),
+                 again = choosePlan(problem, gradient, machine, true);
+      ASSERT_TRUE(first.ok() && again.ok());
+      EXPECT_EQ(planToJson(first->plan), planToJson(again->plan)) << problemToJson(problem);
+      EXPECT_EQ(first->cost.totalCycles, again->cost.totalCycles);
+      EXPECT_TRUE(first->considered.empty());
+    }
+  }
+}
+
+// Sanitizers slow planning by an order of magnitude, so the limit is not asked of them.
+TEST_P(Planner, TakesLessThanFiveMilliseconds) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "times mean nothing under a sanitizer";
+#endif
+  const Machine machine = machineOf(GetParam());
+  std::mt19937_64 random(13);
+  std::vector<double> milliseconds;
+  for (int i = 0; i < 60; ++i) {
+    const Problem problem = randomProblem(random);
+    for (const Gradient gradient : kGradients) {
+      const auto begin = std::chrono::steady_clock::now();
+      const auto choice = choosePlan(problem, gradient, machine, false);
+      milliseconds.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+      ASSERT_TRUE(choice.ok());
+    }
+  }
+  std::nth_element(milliseconds.begin(), milliseconds.begin() + 90, milliseconds.end());
+  EXPECT_LT(milliseconds[90], 5.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Planner, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+                         [](const auto& info) { return toString(info.param); });
+
+}  // namespace
+}  // namespace cubejit
