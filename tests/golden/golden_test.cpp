@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which texts of the pipeline are pinned: for tiny problems with fixed plans, every stage from problem to disassembly.
+// Leaves whether a stage is right to the other tests; a change here says that output changed, and at which stage first.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/backend.h"
+#include "codegen/disassemble.h"
+#include "codegen/lower.h"
+#include "codegen/tile/interpret_program.h"
+#include "codegen/tile/print.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/print.h"
+#include "codegen/vectorize.h"
+#include "runtime/json_problem.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/reference_conv.h"
+#include "tiling/check_problem.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+struct Case {
+  std::string name;
+  Problem problem;
+  TilingPlan plan;
+};
+
+using Stages = std::vector<std::pair<std::string, std::string>>;
+
+Problem tiny(std::int64_t channelsIn, std::int64_t channelsOut, Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.cin = channelsIn;
+  p.cout = channelsOut;
+  p.in = p.out = Dhw{1, 4, 5};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+TilingPlan planOf(Gradient gradient, LaneRole lanes) {
+  TilingPlan plan;
+  plan.gradient = gradient;
+  plan.lanes = lanes;
+  return plan;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  Case channels{"dx_channels_padded", tiny(20, 6, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
+  channels.plan.baseW = 3;
+  all.push_back(channels);
+
+  Case pixels{"dx_pixels_strided", tiny(3, 8, Layout::kNcdhw), planOf(Gradient::kDx, LaneRole::kPixels)};
+  pixels.problem.in = Dhw{1, 4, 18};
+  pixels.problem.out = Dhw{1, 2, 9};
+  pixels.problem.stride = Dhw{1, 2, 2};
+  pixels.plan.baseRows = 3;
+  pixels.plan.panelB = pixels.plan.panelC = true;
+  all.push_back(pixels);
+
+  Case transposed{"dx_transposed", tiny(18, 5, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
+  transposed.problem.transposed = true;
+  transposed.problem.in = Dhw{1, 1, 3};
+  transposed.problem.kernel = Dhw{1, 1, 3};
+  transposed.problem.stride = Dhw{1, 1, 2};
+  transposed.problem.padBefore = transposed.problem.padAfter = Dhw{0, 0, 1};
+  transposed.problem.out = Dhw{1, 1, 6};
+  transposed.plan.baseW = 2;
+  transposed.plan.panelH = 2;
+  all.push_back(transposed);
+
+  Case swapped{"dw_swapped", tiny(3, 18, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kSwapped)};
+  swapped.plan.baseRows = 3;
+  swapped.plan.baseTapsW = 3;
+  all.push_back(swapped);
+
+  Case cells{"dw_depthwise_cells", tiny(20, 20, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kGroupCells)};
+  cells.problem.groups = 20;
+  cells.problem.kernel = Dhw{1, 1, 3};
+  cells.problem.padBefore = cells.problem.padAfter = Dhw{0, 0, 1};
+  cells.plan.baseTapsW = 3;
+  all.push_back(cells);
+
+  all.push_back(Case{"db_plain", tiny(3, 5, Layout::kNcdhw), planOf(Gradient::kDb, LaneRole::kChannels)});
+  return all;
+}
+
+template <class T>
+bool expectOk(const Result<T>& result, const std::string& stage) {
+  if (!result.ok()) ADD_FAILURE() << stage << ": " << result.error().message;
+  return result.ok();
+}
+
+void appendKernelStages(const TileProgram& program, const HostIsa& isa, Stages& stages) {
+  const std::string name = toString(isa.level);
+  for (std::size_t i = 0; i < program.kernels.size() && i < 2; ++i) {
+    const auto vector = vectorize(program.kernels[i], isa);
+    if (!expectOk(vector, name + " vectorize")) return;
+    const auto legal = legalize(*vector);
+    if (!expectOk(legal, name + " legalize")) return;
+    stages.emplace_back(name + " vector " + std::to_string(i), print(*legal));
+    if (i > 0) continue;
+    const auto code = emitXbyak(*legal);
+    if (!expectOk(code, name + " emit")) return;
+    const auto listing = disassemble(*code, nullptr);
+    if (!expectOk(listing, name + " disassemble")) return;
+    stages.emplace_back(name + " assembly 0", *listing);
+  }
+}
+
+Stages stagesOf(const Case& c) {
+  Stages stages{{"problem", problemToJson(c.problem)}, {"plan", planToJson(c.plan)}};
+  expectOk(checkProblem(c.problem), c.name);
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const Machine machine = hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20);
+    for (const std::string& rule : checkPlan(c.problem, c.plan, machine)) ADD_FAILURE() << c.name << ": " << rule;
+    const auto program = lower(c.problem, c.plan, machine);
+    if (!expectOk(program, "lower")) return stages;
+    stages.emplace_back(std::string(toString(level)) + " tile", print(*program));
+    appendKernelStages(*program, machine.isa, stages);
+  }
+  return stages;
+}
+
+std::string textOf(const Stages& stages) {
+  std::string text;
+  for (const auto& [name, body] : stages)
+    text += "== " + name + " ==\n" + body + (body.empty() || body.back() != '\n' ? "\n" : "");
+  return text;
+}
+
+std::vector<std::string> linesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The first differing lines, below the stage they belong to.
+std::string firstDifference(const std::string& want, const std::string& got) {
+  const std::vector<std::string> a = linesOf(want), b = linesOf(got);
+  std::string stage = "== none ==";
+  std::size_t i = 0;
+  for (; i < a.size() && i < b.size() && a[i] == b[i]; ++i) {
+    if (a[i].rfind("== ", 0) == 0) stage = a[i];
+  }
+  constexpr std::size_t kShown = 5;
+  std::string text = stage + " line " + std::to_string(i + 1) + "\n";
+  for (std::size_t n = i; n < i + kShown && n < a.size(); ++n) text += "- " + a[n] + "\n";
+  for (std::size_t n = i; n < i + kShown && n < b.size(); ++n) text += "+ " + b[n] + "\n";
+  return text;
+}
+
+std::string pathOf(const std::string& name) {
+  return std::string(CUBEJIT_SOURCE_DIR "/tests/golden/cases/") + name + ".golden";
+}
+
+TEST(Golden, EveryStageIsAsPinned) {
+  const bool bless = std::getenv("CUBEJIT_BLESS") != nullptr;
+  const std::vector<Case> all = cases();
+  ASSERT_FALSE(all.empty());
+  std::set<std::string> names;
+  for (const Case& c : all) {
+    ASSERT_TRUE(names.insert(c.name).second) << "two cases are called " << c.name;
+    const std::string got = textOf(stagesOf(c));
+    EXPECT_LT(got.size(), 150U << 10) << c.name << " is too long to be read";
+    if (bless) {
+      std::ofstream(pathOf(c.name), std::ios::binary) << got;
+      continue;
+    }
+    std::ifstream file(pathOf(c.name), std::ios::binary);
+    const std::string want((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    EXPECT_FALSE(want.empty()) << pathOf(c.name) << " is missing; write it with: CUBEJIT_BLESS=1 ctest -R golden";
+    if (want.empty()) continue;
+    EXPECT_TRUE(want == got) << c.name << ": " << firstDifference(want, got)
+                             << "if the change is meant: CUBEJIT_BLESS=1 ctest -R golden, and read the diff";
+  }
+}
+
+// A wrong program must not be pinned.
+TEST(Golden, PinnedPlansComputeTheReference) {
+  std::mt19937_64 random(3);
+  for (const Case& c : cases()) {
+    const Problem& p = c.problem;
+    const std::vector<float> dy = randomIntegers(random, yElements(p), 1000),
+                             x = randomIntegers(random, xElements(p), 1000),
+                             w = randomIntegers(random, wElements(p), 1000);
+    const ReferenceGradients want = referenceGradients(p, GradientMask{true, true, true}, dy, x, w);
+    const Gradient g = c.plan.gradient;
+    const std::vector<double>& right = g == Gradient::kDx ? want.dx : g == Gradient::kDw ? want.dw : want.db;
+    for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+      const auto program = lower(p, c.plan, hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20));
+      ASSERT_TRUE(program.ok()) << c.name;
+      std::vector<float> got(right.size(), -77.0F);
+      Tensors tensors{dy.data(), x.data(), w.data(), nullptr, nullptr, nullptr};
+      (g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db) = got.data();
+      const Status status = interpret(*program, tensors);
+      ASSERT_TRUE(status.ok()) << c.name << ": " << status.error().message;
+      EXPECT_EQ(std::vector<double>(got.begin(), got.end()), right) << c.name;
+    }
+  }
+}
+
+TEST(Golden, DifferencesNameTheirStage) {
+  const std::string want = textOf({{"plan", "a"}, {"tile", "b\nc"}}), got = textOf({{"plan", "a"}, {"tile", "b\nd"}});
+  EXPECT_EQ(firstDifference(want, got), "== tile == line 5\n- c\n+ d\n");
+}
+
+}  // namespace
+}  // namespace cubejit
