@@ -108,7 +108,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
     for (const auto& part : state_->parts) {
       part->launch->run(tensors, static_cast<char*>(workspace), slots, state_->options.parallelFor,
-                        state_->options.pinThreads);
+                        state_->options.pinThreads, state_->options.wakeCycles);
     }
     return Unit{};
   });

@@ -16,8 +16,6 @@ namespace cubejit {
 namespace {
 
 constexpr std::size_t kMaxStreams = 12, kMaxAxes = 24;
-// A phase with less work than this (core cycles) is not worth waking another thread for.
-constexpr double kWakeCycles = 60000;
 
 std::vector<std::int64_t> flattenList(const SegmentList& list) {
   std::vector<std::int64_t> flat;
@@ -189,7 +187,8 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& b
   }
 }
 
-void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const ParallelFor& parallelFor, bool pin) const {
+void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const ParallelFor& parallelFor, bool pin,
+                        double wakeCycles) const {
   const auto basesOf = [&](int slot) {
     std::vector<char*> bases;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
@@ -210,7 +209,7 @@ void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const Para
     return bases;
   };
   for (const FlatPhase& phase : phases_) {
-    const int useful = phase.workCycles < kWakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(slots, phase.tasks));
+    const int useful = phase.workCycles < wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(slots, phase.tasks));
     if (useful <= 1) {
       runTasks(phase, basesOf(0), 0, phase.tasks);
       continue;

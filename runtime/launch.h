@@ -34,7 +34,8 @@ class LaunchProgram {
   /// Bytes of workspace: shared buffers, then private ones per slot.
   std::size_t workspaceBytes(int slots) const { return sharedBytes_ + static_cast<std::size_t>(slots) * privateBytes_; }
   /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
-  void run(const Tensors& tensors, char* workspace, int slots, const ParallelFor& parallelFor, bool pin) const;
+  void run(const Tensors& tensors, char* workspace, int slots, const ParallelFor& parallelFor, bool pin,
+           double wakeCycles = Options{}.wakeCycles) const;
 
  private:
   struct FlatVariant {

@@ -37,6 +37,7 @@ struct Options {
   int threads = 0;                                 ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
   ParallelFor parallelFor;                         ///< unset: oneTBB
   bool pinThreads = false;                         ///< bind the i-th worker to the i-th allowed CPU (for measurements)
+  double wakeCycles = 60000;                       ///< a phase with less work (core cycles) stays on the calling thread
   std::size_t cacheCapacity = 1024;                ///< executables kept by a session
 };
 

@@ -51,8 +51,9 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
 }
 
 int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed) {
-  const auto request = requestFor(flags, fuzz);
+  auto request = requestFor(flags, fuzz);
   if (!request.ok()) return report(request.error(), typed);
+  request->options.wakeCycles = 0;  // small problems, too, run on all threads
   Session session(request->options);
   Progress progress("verify", static_cast<std::int64_t>(request->problems.size()));
   std::int64_t counts[3] = {};
