@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the shared view of ordinary, transposed and pointwise problems.
+#include "cubejit/conv_view.h"
+
+#include <gtest/gtest.h>
+
+namespace cubejit {
+namespace {
+
+Problem strided(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.groups = 2;
+  p.cin = 4;
+  p.cout = 6;
+  p.in = Dhw{1, 5, 7};
+  p.out = Dhw{1, 2, 3};
+  p.kernel = Dhw{1, 3, 3};
+  p.stride = Dhw{1, 2, 2};
+  p.layout = layout;
+  return p;
+}
+
+TEST(ConvView, StridesFollowTheLayout) {
+  const ConvView last = makeConvView(strided(Layout::kNdhwc)), plain = makeConvView(strided(Layout::kNcdhw));
+  EXPECT_TRUE(last.bigIsX);
+  EXPECT_EQ(last.big.channels, 2);
+  EXPECT_EQ(last.big.cStride, 4);
+  EXPECT_EQ(last.big.wStride, 16);
+  EXPECT_EQ(last.big.hStride, 112);
+  EXPECT_EQ(last.big.nStride, 560);
+  EXPECT_EQ(plain.big.cStride, 140);
+  EXPECT_EQ(plain.big.wStride, 4);
+  EXPECT_EQ(plain.big.groupStride(), 280);
+  EXPECT_EQ(plain.small.bytes, 2 * 6 * 6 * 4);
+}
+
+TEST(ConvView, TransposedSwapsTheTensors) {
+  Problem p = strided(Layout::kNdhwc);
+  p.transposed = true;
+  std::swap(p.in, p.out);
+  const ConvView v = makeConvView(p);
+  EXPECT_FALSE(v.bigIsX);
+  EXPECT_EQ(v.big.extent, (Dhw{1, 5, 7}));
+  EXPECT_EQ(v.small.channels, 2);
+  EXPECT_EQ(v.big.channels, 3);
+}
+
+TEST(ConvView, PointwiseProblemsAreLines) {
+  Problem p = strided(Layout::kNdhwc);
+  p.kernel = p.stride = Dhw{1, 1, 1};
+  p.out = p.in;
+  const ConvView last = makeConvView(p);
+  EXPECT_TRUE(last.line);
+  EXPECT_EQ(last.batch, 1);
+  EXPECT_EQ(last.big.extent, (Dhw{1, 1, 70}));
+  EXPECT_EQ(makeConvView(p, true).big.extent, (Dhw{1, 70, 1}));
+  p.layout = Layout::kNcdhw;
+  EXPECT_EQ(makeConvView(p).batch, 2);
+  EXPECT_EQ(makeConvView(p).small.extent, (Dhw{1, 1, 35}));
+}
+
+TEST(ConvView, StepsNeverTakenCountAsOne) {
+  Problem p = strided(Layout::kNdhwc);
+  p.stride.d = p.dilation.d = std::int64_t{1} << 60;
+  EXPECT_EQ(makeConvView(p).stride, (Dhw{1, 2, 2}));
+  EXPECT_EQ(makeConvView(p).dilation, (Dhw{1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace cubejit

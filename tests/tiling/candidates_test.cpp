@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks that every family of candidates has complete, costed plans for ordinary problems, and the host in an NPU's terms.
+#include <gtest/gtest.h>
+
+#include "tiling/bias_candidates.h"
+#include "tiling/data_candidates.h"
+#include "tiling/pixel_candidates.h"
+#include "tiling/weights_candidates.h"
+
+namespace cubejit {
+namespace {
+
+Problem layer(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 4;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+struct Family {
+  Gradient gradient;
+  std::vector<TilingPlan> (*candidates)(const Problem&, const Machine&);
+  PlanCost (*cost)(const Problem&, const TilingPlan&, const Machine&);
+};
+
+TEST(Candidates, AreCompleteSomeAreLegalAndCostsArePositive) {
+  const Family families[] = {{Gradient::kDx, dataChannelCandidates, dataChannelCost},
+                             {Gradient::kDx, dataPixelCandidates, dataPixelCost},
+                             {Gradient::kDw, weightCandidates, weightCost},
+                             {Gradient::kDb, biasCandidates, biasCost}};
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const Machine machine = hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20);
+    for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
+      for (const Family& family : families) {
+        Problem p = layer(layout);
+        // Pixel lanes are for plain tensors and for few channels.
+        if (family.candidates == dataPixelCandidates && layout == Layout::kNdhwc) p.cin = 3;
+        int legal = 0;
+        for (const TilingPlan& plan : family.candidates(p, machine)) {
+          EXPECT_EQ(plan.gradient, family.gradient);
+          for (const std::string& rule : checkPlan(p, plan, machine))
+            EXPECT_EQ(rule.find("must be at least 1"), std::string::npos) << rule;
+          if (!checkPlan(p, plan, machine).empty()) continue;
+          ++legal;
+          EXPECT_GT(family.cost(p, plan, machine).totalCycles, 0);
+        }
+        EXPECT_GT(legal, 0) << toString(family.gradient) << " " << toString(level);
+      }
+    }
+  }
+}
+
+TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
+  const Machine known = hostMachine(avx2Isa(), 3, 48 << 10, 2 << 20, 8 << 20);
+  EXPECT_EQ(known.cores, 3);
+  EXPECT_EQ(known.buffers.l0aBytes, 48 << 10);
+  EXPECT_EQ(known.buffers.l1Bytes, 2 << 20);
+  EXPECT_EQ(known.buffers.l2Bytes, 8 << 20);
+  EXPECT_EQ(known.buffers.l0cBytes, 16 * 32);
+  const Machine unknown = hostMachine(avx512Isa(), 1, 0, 0, 0);
+  EXPECT_EQ(unknown.buffers.l0bBytes, 32 << 10);
+  EXPECT_EQ(unknown.buffers.l1Bytes, 1 << 20);
+  EXPECT_EQ(unknown.buffers.l2Bytes, 32 << 20);
+  EXPECT_EQ(unknown.buffers.l0cBytes, 32 * 64);
+}
+
+}  // namespace
+}  // namespace cubejit
