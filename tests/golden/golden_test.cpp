@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "codegen/backend.h"
@@ -107,18 +108,23 @@ bool expectOk(const Result<T>& result, const std::string& stage) {
 
 void appendKernelStages(const TileProgram& program, const HostIsa& isa, Stages& stages) {
   const std::string name = toString(isa.level);
-  for (std::size_t i = 0; i < program.kernels.size() && i < 2; ++i) {
+  bool contractSeen = false;
+  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+    // The first two kernels, and the first one that multiplies.
+    const bool firstContract = !contractSeen && std::holds_alternative<Contract>(program.kernels[i]);
+    contractSeen |= firstContract;
+    if (i >= 2 && !firstContract) continue;
     const auto vector = vectorize(program.kernels[i], isa);
     if (!expectOk(vector, name + " vectorize")) return;
     const auto legal = legalize(*vector);
     if (!expectOk(legal, name + " legalize")) return;
     stages.emplace_back(name + " vector " + std::to_string(i), print(*legal));
-    if (i > 0) continue;
+    if (i > 0 && !firstContract) continue;
     const auto code = emitXbyak(*legal);
     if (!expectOk(code, name + " emit")) return;
     const auto listing = disassemble(*code, nullptr);
     if (!expectOk(listing, name + " disassemble")) return;
-    stages.emplace_back(name + " assembly 0", *listing);
+    stages.emplace_back(name + " assembly " + std::to_string(i), *listing);
   }
 }
 
