@@ -23,7 +23,7 @@ typedef enum cubejit_status {
   CUBEJIT_NO_FEASIBLE_PLAN = 3, /* no tiling satisfies the machine's limits */
   CUBEJIT_LIMIT_EXCEEDED = 4,   /* a resource ran out: memory, executable pages, registers */
   CUBEJIT_IO = 5,
-  CUBEJIT_INTERNAL = 6          /* a bug in cubejit */
+  CUBEJIT_INTERNAL = 6 /* a bug in cubejit */
 } cubejit_status;
 
 /* Gradients; a set of them is their bitwise or. */
@@ -85,16 +85,30 @@ typedef struct cubejit_statistics {
 typedef struct cubejit_kernel {
   size_t struct_size;
   const char* name;
-  int32_t gradient;           /* CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB */
-  const void* entry;          /* null unless the backend is xbyak */
-  const void* bytes;          /* machine code as emitted */
+  int32_t gradient;  /* CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB */
+  const void* entry; /* null unless the backend is xbyak */
+  const void* bytes; /* machine code as emitted */
   uint64_t byte_count;
   const char* vector_program; /* text */
 } cubejit_kernel;
 
 static inline cubejit_problem cubejit_default_problem(void) {
-  cubejit_problem p = {sizeof(cubejit_problem), 3, 0, CUBEJIT_F32, CUBEJIT_NDHWC, 1, 1, 1, 1,
-                       {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+  cubejit_problem p = {sizeof(cubejit_problem),
+                       3,
+                       0,
+                       CUBEJIT_F32,
+                       CUBEJIT_NDHWC,
+                       1,
+                       1,
+                       1,
+                       1,
+                       {1, 1, 1},
+                       {1, 1, 1},
+                       {1, 1, 1},
+                       {1, 1, 1},
+                       {1, 1, 1},
+                       {0, 0, 0},
+                       {0, 0, 0}};
   return p;
 }
 static inline cubejit_options cubejit_default_options(void) {

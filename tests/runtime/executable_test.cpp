@@ -91,6 +91,13 @@ TEST(Run, OverlapAndMisalignment) {
   t.db = t.dw + wElements(bench.executable->problem()) - 1;  // by one element
   message = bench.errorOf(t, bench.workspace, bench.bytes);
   EXPECT_NE(message.find("dw and db overlap"), std::string::npos) << message;
+  std::vector<float> together(static_cast<std::size_t>(wElements(bench.executable->problem()) + 8), 0.0F);
+  t.db = together.data();  // 8 channels: the other way round, by one element
+  t.dw = together.data() + 7;
+  message = bench.errorOf(t, bench.workspace, bench.bytes);
+  EXPECT_NE(message.find("dw and db overlap"), std::string::npos) << message;
+  t.dw = together.data() + 8;
+  EXPECT_EQ(bench.errorOf(t, bench.workspace, bench.bytes), "") << "neighbours do not overlap";
   t = bench.operands.tensors();
   t.dx = reinterpret_cast<float*>(bench.workspace);
   message = bench.errorOf(t, bench.workspace, bench.bytes);

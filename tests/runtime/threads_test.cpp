@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/arena.h"
 
 namespace cubejit {
 namespace {
@@ -31,6 +32,17 @@ TEST(Threads, EverySlotRunsOnce) {
   for (const int slots : {1, 2, 3, 5, 17}) {
     Counts counts(slots);
     runSlots({}, false, slots, &Counts::body, &counts);
+    expectOnceEach(counts);
+  }
+}
+
+TEST(Threads, TheArenaRunsEverySlotOnceAgainAndAgain) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "oneTBB is not built with ThreadSanitizer";
+#endif
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    Counts counts(2 + repeat % 5);
+    runInArena(repeat % 2 == 0, 2 + repeat % 5, &Counts::body, &counts);
     expectOnceEach(counts);
   }
 }
@@ -109,6 +121,9 @@ int cpusOfThisThread() {
 }
 
 TEST(Threads, PinningEndsWithTheRun) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "plain threads stand in for the pool";
+#endif
   const int before = cpusOfThisThread();
   struct Seen {
     std::thread::id caller;

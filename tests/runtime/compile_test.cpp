@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: are all stages kept and do they belong together, is generation the same every time, is the other ISA generated too?
+#include "runtime/compile.h"
+
+#include <gtest/gtest.h>
+
+#include "codegen/backend.h"
+#include "codegen/lower.h"
+#include "tests/support/operands.h"
+
+namespace cubejit {
+namespace {
+
+class Compile : public ::testing::TestWithParam<IsaLevel> {
+ protected:
+  static Result<std::shared_ptr<Executable>> compile(const Problem& p, BackendKind backend = BackendKind::kXbyak) {
+    Options options;
+    options.backend = backend;
+    return compileExecutable(CompileRequest{p, kAllGradients, {}}, detectHost(GetParam()), options);
+  }
+};
+
+TEST_P(Compile, KeepsEveryStage) {
+  const Problem p = squareProblem(2, 16, 24, 9);
+  const auto compiled = compile(p);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const Executable::State& state = compiled.value()->state();
+  ASSERT_EQ(state.parts.size(), 3U);
+  const Gradient order[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const CompiledGradient& part = *state.parts[i];
+    EXPECT_EQ(part.plan.gradient, order[i]);
+    EXPECT_EQ(part.tile, lower(p, part.plan, detectHost(GetParam())).value());
+    ASSERT_EQ(part.vectors.size(), part.tile.kernels.size());
+    ASSERT_EQ(part.codes.size(), part.tile.kernels.size());
+    for (std::size_t k = 0; k < part.vectors.size(); ++k) {
+      EXPECT_EQ(part.vectors[k].isa.level, GetParam());
+      EXPECT_EQ(part.codes[k].bytes, emitXbyak(part.vectors[k]).value().bytes);
+    }
+  }
+  EXPECT_GT(state.times.planNs, 0);
+  EXPECT_GT(state.times.generateNs, 0);
+}
+
+TEST_P(Compile, EqualKernelsOfAGradientAreEmittedOnce) {
+  const auto compiled = compile(squareProblem(2, 48, 80, 13));
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  for (const auto& part : compiled.value()->state().parts) {
+    for (std::size_t i = 0; i < part->tile.kernels.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(part->tile.kernels[i] == part->tile.kernels[j]) << i << " " << j;
+    }
+  }
+}
+
+TEST_P(Compile, GivesTheSameBytesEveryTime) {
+  const Problem p = squareProblem(1, 12, 20, 11);
+  const auto first = compile(p), second = compile(p);
+  ASSERT_TRUE(first.ok() && second.ok());
+  const std::vector<KernelView> a = first.value()->kernels(), b = second.value()->kernels();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].bytes, b[i].bytes) << a[i].name;
+    EXPECT_EQ(a[i].name, b[i].name);
+  }
+}
+
+TEST_P(Compile, InterpretersNeedNoCode) {
+  for (const BackendKind backend : {BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+    const auto compiled = compile(squareProblem(1, 3, 5, 6), backend);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    EXPECT_EQ(compiled.value()->state().code.bytes(), 0U);
+    Operands operands(compiled.value()->problem());
+    EXPECT_TRUE(operands.run(*compiled.value(), 2).ok());
+  }
+}
+
+TEST_P(Compile, AProblemThatBreaksRulesStopsAtTheFirstStage) {
+  Problem p = squareProblem(1, 3, 5, 6);
+  p.stride.w = 0;
+  const auto compiled = compile(p);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.error().code, ErrorCode::kInvalidProblem);
+  EXPECT_EQ(compiled.error().stage, Stage::kProblem);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Compile, ::testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+                         [](const auto& isa) { return toString(isa.param); });
+
+}  // namespace
+}  // namespace cubejit
