@@ -61,7 +61,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double meanRows = visits > 0 ? rows / visits : 1;
   const double meanVectors = realVectors / nBlocks;
   // One reduction step of one visit: FMAs, loads (a vector load takes a whole cycle, broadcasts half), and at least the latency.
-  const double loads = meanVectors + meanRows * (plan.baseVectors == 1 ? 0.5 : 0.5);
+  const double loads = meanVectors + meanRows * 0.5;
   const double step = std::max({meanRows * meanVectors / m.rates.fmaPerCycle, loads, 4.0});
   const double vectorRatio = 16.0 / lanes;  // a 256-bit machine issues two FMAs a cycle: same flops
   cost.computeCycles = visits * nBlocks * reduced * step / (vectorRatio > 1 ? 2.0 : 1.0) * 1.01;
@@ -77,7 +77,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double slabOperand = static_cast<double>(plan.panelH) * static_cast<double>(line ? 1 : operand.extent.w) * reduced * 4;
   double memory = 0;
   if (plan.order == IterateOrder::kPixelsOuter) {
-    memory += weightStream / bytesPerCycle(m, packed * (cores > 1 ? 1.0 : 1.0) + slabOperand, true);
+    memory += weightStream / bytesPerCycle(m, packed + slabOperand, true);
     memory += operandBytes / bytesPerCycle(m, operandBytes / cores, true);
     memory += operandBytes * (nBlocks - 1) / bytesPerCycle(m, slabOperand, false);
   } else {

@@ -44,7 +44,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   // One pixel of one tile: FMAs against loads; edge columns use fewer taps but take their own step.
   const double accs = meanRows * meanTaps * meanVectors;
   const double vectorLoads = swapped ? meanVectors : meanTaps * meanVectors * (lane.wStride % 64 == 0 ? 1.0 : 1.3);
-  const double broadcasts = swapped ? meanRows * meanTaps * (plan.baseVectors == 1 ? 1.0 : 1.0) : meanRows;
+  const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
   const double step = std::max({accs / m.rates.fmaPerCycle, vectorLoads + 0.5 * broadcasts, 4.0});
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
   const double pixelSteps = images * groups * pairsDh * columns;

@@ -15,6 +15,7 @@ door() {
     tiling/result.cpp) echo cubejit/result.h ;;
     tiling/*) echo tiling/planner.h ;;
     runtime/verify/*) echo runtime/verify/verify_problem.h ;;
+    runtime/compile.cpp) echo cubejit/cubejit.hpp ;;
     runtime/*) if [[ ! -f ${1%.cpp}.h ]]; then echo cubejit/cubejit.hpp; fi ;;
   esac
 }
