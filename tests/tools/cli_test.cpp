@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what is asked of the command: each subcommand's good path, data on stdout only, and for every kind of bad input an
+// error that names it, its exit code, and no file left behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cubejit/cubejit.hpp"
+#include "runtime/verify/reference_conv.h"
+
+namespace cubejit {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kSmall = "--input 1,4,6 --weight 3,4,3 --padding 1";
+
+std::string slurp(const fs::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+class Cli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / ("cubejit_cli_" + std::string(test->name()) + std::to_string(getpid()));
+    logs_ = folder_.string() + "_logs";
+    fs::create_directories(folder_);
+    fs::create_directories(logs_);
+  }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    fs::remove_all(logs_);
+  }
+
+  // Runs the command in the test's folder.
+  Outcome run(const std::string& arguments, const std::string& input = "", const std::string& environment = "") const {
+    std::ofstream(logs_ / "in", std::ios::binary) << input;
+    const std::string line = "cd " + folder_.string() + " && " + environment + " timeout 120 " + CUBEJIT_CLI + " " +
+                             arguments + " <" + (logs_ / "in").string() + " >" + (logs_ / "out").string() + " 2>" +
+                             (logs_ / "err").string();
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, slurp(logs_ / "out"), slurp(logs_ / "err")};
+  }
+
+  // A refusal: this exit code, these words, the repro line, nothing on stdout and no new file.
+  void refused(int code, const std::string& arguments, const std::vector<std::string>& words,
+               const std::string& input = "", const std::string& environment = "") const {
+    SCOPED_TRACE(arguments);
+    const auto before = files();
+    const Outcome o = run(arguments, input, environment);
+    EXPECT_EQ(o.code, code) << o.err;
+    EXPECT_EQ(o.out, "");
+    for (const std::string& word : words) EXPECT_THAT(o.err, HasSubstr(word));
+    EXPECT_THAT(o.err, AllOf(HasSubstr("error["), HasSubstr("= repro: cubejit")));
+    EXPECT_EQ(files(), before);
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) names.push_back(entry.path().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void write(const std::string& name, const std::string& contents) const {
+    std::ofstream(folder_ / name, std::ios::binary) << contents;
+  }
+
+  fs::path folder_, logs_;
+};
+
+std::string npy(const std::string& shape, const std::vector<float>& values, const std::string& descr = "<f4",
+                const std::string& order = "False", int major = 1) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  while ((header.size() + (major == 1 ? 10 : 12) + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  std::string file = "\x93NUMPY";
+  file += static_cast<char>(major);
+  file += '\0';
+  for (int i = 0; i < (major == 1 ? 2 : 4); ++i) file += static_cast<char>(header.size() >> (8 * i) & 255);
+  return file + header + std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+}
+
+std::vector<float> numbers(std::size_t count, int first) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>((static_cast<int>(i) * 7 + first) % 9 - 4);
+  return values;
+}
+
+std::vector<Json> lines(const std::string& text) {
+  std::vector<Json> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(Json::parse(line));
+  return out;
+}
+
+TEST_F(Cli, TargetsPlanAndVersionsAreData) {
+  Outcome o = run("targets --json");
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(lines(o.out).at(0).at("schema"), "cubejit.target/1");
+  EXPECT_GE(lines(o.out).at(0).at("threads").get<int>(), 1);
+  EXPECT_EQ(o.err, "");
+  o = run(std::string("plan ") + kSmall + " --explain --json --isa avx2");
+  EXPECT_EQ(o.code, 0) << o.err;
+  const std::vector<Json> plans = lines(o.out);
+  ASSERT_EQ(plans.size(), 3U);
+  EXPECT_EQ(plans[0].at("gradient"), "dx");
+  EXPECT_FALSE(plans[1].at("candidates").empty());
+  EXPECT_TRUE(plans[2].contains("workspace_bytes"));
+  EXPECT_THAT(run(std::string("plan ") + kSmall + " --explain").out, HasSubstr("legal candidates"));
+  EXPECT_EQ(run("--version").code, 0);
+  EXPECT_EQ(run("verify --help").code, 0);
+}
+
+TEST_F(Cli, PlansFromOutsideGoThroughTheSameCheck) {
+  const Outcome o = run(std::string("plan ") + kSmall + " --gradients dx --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  Json plan = lines(o.out).at(0).at("plan");
+  write("plan.json", plan.dump() + "\n");
+  EXPECT_EQ(run(std::string("verify ") + kSmall + " --gradients dx --plan plan.json").code, 0);
+  plan["base_vectors"] = 1000;
+  write("plan.json", plan.dump() + "\n");
+  for (const std::string command : {"bench --json", "dump -o d"}) {
+    refused(3, command + " " + kSmall + " --gradients dx --plan plan.json", {"vector registers"});
+  }
+}
+
+TEST_F(Cli, ThreeSpellingsOfOneProblem) {
+  const auto planOf = [&](const std::string& problem, const std::string& input = "") {
+    const Outcome o = run("plan " + problem + " --gradients dw --json", input);
+    EXPECT_EQ(o.code, 0) << o.err;
+    Json line = lines(o.out).at(0);
+    line.erase("name");
+    return line;
+  };
+  const std::string json =
+      R"({"name":"j","rank":2,"n":2,"ci":8,"co":6,"groups":2,"input":[1,9,8],"output":[1,5,8],"kernel":[1,3,3],)"
+      R"("stride":[1,2,1],"pad":[0,0,1,1,2,2],"dilation":[1,1,2]})";
+  const Json flags =
+      planOf("--input 2,8,9,8 --weight 6,4,3,3 --stride 2,1 --padding 1,1,2,2 --dilation 1,2 --groups 2");
+  EXPECT_EQ(planOf("--prb g2mb2ic8ih9iw8oc6oh5ow8kh3kw3sh2sw1ph1pw2dh0dw1"), flags);
+  EXPECT_EQ(planOf("--problem -", json + "\n"), flags);
+  write("p.json", json + "\n" + json + "\n");
+  EXPECT_EQ(planOf("--problem p.json:j"), flags);
+}
+
+TEST_F(Cli, DumpWritesTheStagesAskedFor) {
+  Outcome o =
+      run(std::string("dump ") + kSmall + " --gradients dx --isa avx2 --emit plan,tile,vector,asm,bin -o out/deep");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const fs::path folder = folder_ / o.out.substr(0, o.out.find('\n'));
+  EXPECT_THAT(folder.filename().string(), AllOf(HasSubstr("dx_f32"), HasSubstr("avx2")));
+  bool listing = false, bytes = false, vector = false;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    listing = listing || (entry.path().extension() == ".s" && slurp(entry.path()).find("ret") != std::string::npos);
+    bytes = bytes || (entry.path().extension() == ".bin" && fs::file_size(entry.path()) > 0);
+    vector = vector || name.find(".vector.txt") != std::string::npos;
+  }
+  EXPECT_TRUE(listing && bytes && vector);
+  EXPECT_FALSE(slurp(folder / "tile.txt").empty());
+  EXPECT_TRUE(Json::accept(slurp(folder / "plan.json")));
+  const std::string first = slurp(folder / "tile.txt");
+  EXPECT_EQ(run(std::string("dump ") + kSmall + " --gradients dx --isa avx2 --emit tile -o out/deep").code, 0)
+      << "twice is fine";
+  EXPECT_EQ(slurp(folder / "tile.txt"), first);
+  EXPECT_FALSE(fs::exists(folder / "plan.json")) << "a folder shows one dump, not a mixture";
+}
+
+TEST_F(Cli, RunComputesTheGradientsNamedByOut) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = 4;
+  p.cout = 6;
+  p.groups = 2;
+  p.in = p.out = Dhw{1, 5, 4};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  const auto dy = numbers(2 * 6 * 20, 1), x = numbers(2 * 4 * 20, 2), w = numbers(6 * 2 * 9, 3);
+  write("w.npy", npy("(6, 2, 3, 3)", w));
+  for (const bool plain : {true, false}) {
+    p.layout = plain ? Layout::kNcdhw : Layout::kNdhwc;
+    write("dy.npy", npy(plain ? "(2, 6, 5, 4)" : "(2, 5, 4, 6)", dy));
+    write("x.npy", npy(plain ? "(2, 4, 5, 4)" : "(2, 5, 4, 4)", x, "<f4", "False", 2));
+    const std::string problem = std::string("run --input 2,4,5,4 --weight 6,2,3,3 --groups 2 --padding 1 --layout ") +
+                                (plain ? "ncdhw" : "ndhwc");
+    Outcome o = run(problem +
+                    " --in dy=dy.npy --in x=x.npy --in w=w.npy --out dx=dx.npy --out dw=dw.npy --out db=db.npy --json");
+    ASSERT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(lines(o.out).size(), 3U);
+    const ReferenceGradients want = referenceGradients(p, {true, true, true}, dy, x, w);
+    const auto toFloat = [](const std::vector<double>& v) { return std::vector<float>(v.begin(), v.end()); };
+    EXPECT_EQ(slurp(folder_ / "dx.npy"), npy(plain ? "(2,4,5,4,)" : "(2,5,4,4,)", toFloat(want.dx)));
+    EXPECT_EQ(slurp(folder_ / "dw.npy"), npy("(6,2,3,3,)", toFloat(want.dw)));
+    EXPECT_EQ(slurp(folder_ / "db.npy"), npy("(6,)", toFloat(want.db)));
+    for (const char* name : {"dx.npy", "dw.npy", "db.npy"}) fs::remove(folder_ / name);
+    o = run(problem + " --in dy=dy.npy --out db=db.npy");
+    EXPECT_EQ(o.code, 0) << "db needs dy alone: " << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_FALSE(fs::exists(folder_ / "dx.npy"));
+  }
+}
+
+TEST_F(Cli, VerifyOneSuiteAndFuzz) {
+  Outcome o = run(std::string("verify ") + kSmall + " --threads 1,2,3");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out, "1 passed, 0 failed, 0 skipped\n");
+  o = run("verify --fuzz 60 --seed 5 --json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(lines(o.out).size(), 60U);
+  EXPECT_THAT(o.err, HasSubstr("60 passed, 0 failed, 0 skipped"));
+  EXPECT_THAT(o.out, AllOf(HasSubstr("--layout ncdhw"), HasSubstr("--layout ndhwc")))
+      << "both layouts unless one is given";
+  write("suite.jsonl", R"({"name":"good","n":1,"ci":2,"co":2,"input":[1,1,5],"output":[1,1,3],"kernel":[1,1,3]})"
+                       "\n"
+                       R"({"name":"bad","n":1,"ci":2,"co":2,"input":[1,1,5],"output":[1,1,4],"kernel":[1,1,3]})"
+                       "\n");
+  o = run("verify --suite suite.jsonl");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_EQ(o.out, "1 passed, 1 failed, 0 skipped\n");
+  EXPECT_THAT(o.err, AllOf(HasSubstr("FAILED bad: out.w = 4"), HasSubstr("must be 3"),
+                           HasSubstr("= repro: cubejit verify --input 1,2")));
+}
+
+TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
+  const Outcome o =
+      run(std::string("bench ") + kSmall +
+          " --gradients dx,dw,db --dtype f32 --layout ncdhw --threads 1 --isa avx2 --json --min-seconds 0");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const std::vector<Json> out = lines(o.out);
+  ASSERT_EQ(out.size(), 3U);
+  for (const char* field :
+       {"schema", "name", "gradient", "dtype", "layout", "isa", "backend", "threads", "ns_median", "ns_min", "samples",
+        "flops", "gflops", "peak_gflops", "peak_fraction", "workspace_bytes", "generate_us", "plan"}) {
+    for (const Json& line : out) EXPECT_TRUE(line.contains(field)) << field;
+  }
+  EXPECT_EQ(out[0].at("flops"), 2 * 3 * 4 * (6 * 3 - 2)) << "the two taps on padding do not count";
+  EXPECT_EQ(out[2].at("flops"), 3 * 6);
+  EXPECT_EQ(out[1].at("gradient"), "dw");
+  EXPECT_EQ(out[0].at("layout"), "ncdhw");
+  EXPECT_GE(out[0].at("samples").get<int>(), 7);
+  EXPECT_LE(out[0].at("ns_min").get<double>(), out[0].at("ns_median").get<double>());
+}
+
+TEST_F(Cli, ProblemsThatBreakRules) {
+  for (const std::string command : {"plan", "verify", "bench", "dump -o d", "run --in dy=a --out db=b"}) {
+    refused(2, command + " --input 1,0,-4 --weight 0,0,3", {"cin = 0 must be at least 1", "cout = 0", "in.w = -4"});
+  }
+  refused(2, "plan --input 1,5,8 --weight 4,4,3 --groups 3",
+          {"is not --input's 5", "cin = 5 is not divisible by groups = 3", "cout = 4 is not divisible by groups = 3"});
+  refused(2, "plan --input 1,4,8 --weight 4,4,3 --stride 9223372036854775807 --padding 9223372036854775802",
+          {"stride.w = 9223372036854775807 must be at most 2^31 - 1", "pad_before.w = 9223372036854775802"});
+  refused(2, "plan --input 1,4,8 --weight 4,4,3 --stride 99999999999999999999",
+          {"--stride = '99999999999999999999'", "64 bits"});
+  refused(2, "plan --input 1048576,1048576,1048576,1048576 --weight 1048576,1048576,1,1",
+          {"x takes 4 x", "y takes 4 x"});
+  refused(2, "plan --input 1,4,2 --weight 4,4,3", {"dilated kernel, 3, is larger than the padded input, 2"});
+  refused(2, "plan --problem -", {"out.w = 9 does not follow from the input; it must be 6"},
+          R"({"n":1,"ci":2,"co":2,"input":[1,1,8],"output":[1,1,9],"kernel":[1,1,3]})");
+  refused(2, "plan --problem -", {"'kernal' is not a key", "'kernel' is missing"},
+          R"({"n":1,"ci":2,"co":2,"input":[1,1,8],"output":[1,1,6],"kernal":[1,1,3]})");
+  refused(2, "plan --prb mb1ic4iw8oc4kw0", {"kernel.w = 0"});
+}
+
+TEST_F(Cli, WrongFlags) {
+  refused(2, "", {"subcommand"});
+  refused(2, "plan --bogus 3", {"--bogus"});
+  refused(2, "plan", {"no problem given"});
+  refused(2, std::string("plan ") + kSmall + " --prb ic1iw1oc1kw1", {"more than one way"});
+  refused(2, "plan --prb mb1ic4iw8oc4kw3 --stride 2", {"belong to --input and --weight"});
+  refused(2, std::string("plan ") + kSmall + " --gradients dx,dz", {"unknown gradient 'dz'"});
+  refused(2, std::string("bench ") + kSmall + " --threads 1,2", {"only verify takes one"});
+  refused(2, std::string("verify ") + kSmall + " --threads 0", {"--threads"});
+  refused(3, std::string("plan ") + kSmall + " --dtype f16", {"dtype 'f16' is not available"});
+  refused(3, std::string("plan ") + kSmall + " --layout chwn", {"unknown layout 'chwn'"});
+  refused(3, std::string("plan ") + kSmall + " --isa mmx", {"mmx"});
+  refused(3, std::string("plan ") + kSmall + " --backend llvm", {"llvm"});
+  refused(3, std::string("dump ") + kSmall + " --emit plan,html -o d", {"unknown stage 'html'"});
+}
+
+TEST_F(Cli, FilesThatAreMissingOrUnwritable) {
+  refused(5, "verify --suite nowhere.jsonl", {"cannot read nowhere.jsonl"});
+  refused(5, "plan --problem nowhere.json", {"cannot read nowhere.json"});
+  refused(5, std::string("verify ") + kSmall + " --plan nowhere.json", {"cannot read nowhere.json"});
+  write("file", "");
+  refused(5, std::string("dump ") + kSmall + " -o file/below", {"file/below"});
+  refused(5, std::string("dump ") + kSmall + " -o /proc/cubejit", {"/proc/cubejit"});
+  write("dy.npy", npy("(1, 3, 6)", numbers(18, 0)));
+  write("x.npy", npy("(1, 4, 6)", numbers(24, 0)));
+  const std::string to = std::string("run ") + kSmall + " --layout ncdhw --in dy=dy.npy --in x=x.npy ";
+  refused(5, to + "--out db=db.npy --out dw=nowhere/dw.npy", {"cannot write nowhere/dw.npy"});
+  refused(5, to + "--out db=db.npy --out dw=/proc/dw.npy", {"cannot write /proc/dw.npy"});
+  fs::create_directory(folder_ / "taken");
+  refused(5, to + "--out db=db.npy --out dw=taken", {"taken", "folder"});
+}
+
+TEST_F(Cli, ArraysOfTheWrongKind) {
+  const std::string ask = std::string("run ") + kSmall + " --layout ncdhw --in dy=dy.npy --out db=db.npy";
+  const auto with = [&](const std::string& contents, int code, const std::string& word) {
+    write("dy.npy", contents);
+    refused(code, ask, {"dy.npy", word});
+  };
+  const std::vector<float> right = numbers(18, 0);
+  refused(5, ask, {"cannot read dy.npy"});
+  with(npy("(1, 6, 3)", right), 2, "has shape (1,6,3,), the problem and layout need (1,3,6,)");
+  with(npy("(18,)", right), 2, "has shape (18,)");
+  with(npy("(1, 3, 6)", right, "<f8"), 2, "'<f8'");
+  with(npy("(1, 3, 6)", right, ">f4"), 2, "'>f4'");
+  with(npy("(1, 3, 6)", right, "<f4", "True"), 2, "Fortran order");
+  with(npy("(1, 3, 6)", numbers(17, 0)), 2, "holds 68 bytes of data, its shape needs 72");
+  with(npy("(1, 3, 6)", numbers(19, 0)), 2, "holds 76 bytes");
+  with(npy("(1, 3, 9223372036854775807)", right), 2, "shape");
+  with(npy("(1, -3, 6)", right), 2, "no readable shape");
+  with(npy("(1, 3, 6)", right, "<f4", "False", 3), 2, "format 3");
+  with("", 2, "not a NumPy file");
+  with("hello, this is text", 2, "not a NumPy file");
+  const std::string good = npy("(1, 3, 6)", right);
+  for (const std::size_t length : {std::size_t{7}, std::size_t{9}, std::size_t{40}, good.size() - 1})
+    with(good.substr(0, length), 2, "dy.npy");
+  write("dy.npy", good);
+  EXPECT_EQ(run(ask).code, 0) << "the array they are all made from is fine";
+}
+
+TEST_F(Cli, TensorsThatAreNotNamed) {
+  refused(2, std::string("run ") + kSmall + " --in dy=dy.npy", {"no --out given"});
+  refused(2, std::string("run ") + kSmall + " --in x=x.npy --out dx=dx.npy",
+          {"--in dy=FILE is missing", "--in w=FILE is missing"});
+  refused(2, std::string("run ") + kSmall + " --in z=z.npy --in y --out dx=", {"--in z=z.npy must be NAME=FILE"});
+  refused(2, std::string("run ") + kSmall + " --in dy=a --in dy=b --out db=db.npy", {"names dy a second time"});
+  refused(2, std::string("run ") + kSmall + " --in dy=a --in x=x --out db=same.npy --out dw=same.npy",
+          {"same.npy is named by two --out"});
+}
+
+TEST_F(Cli, TheEnvironmentIsReadStrictly) {
+  EXPECT_THAT(run(std::string("plan ") + kSmall + " --json", "", "CUBEJIT_MAX_ISA=avx2").out,
+              HasSubstr("\"isa\":\"avx2\""));
+  refused(3, std::string("plan ") + kSmall, {"mmx"}, "", "CUBEJIT_MAX_ISA=mmx");
+}
+
+}  // namespace
+}  // namespace cubejit
