@@ -32,7 +32,7 @@ struct RowPitch {
 class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : problem_(problem), plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)),
+      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)),
         g_(makeDataGradient(problem, true)) {
     block_ = {plan.baseD, plan.baseH, plan.baseW};
     if (g_.view.lineOnH) block_ = {1, plan.baseW, 1};
@@ -429,7 +429,6 @@ class Lowering {
     return move;
   }
 
-  const Problem& problem_;
   const TilingPlan& plan_;
   const int lanes_;
   ProgramBuilder b_;

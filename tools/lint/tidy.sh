@@ -10,4 +10,4 @@ if [[ ! -f $build/compile_commands.json ]]; then
 fi
 find tiling codegen runtime -name '*.cpp' -print0 |
   xargs -0 -n 2 -P "$(nproc)" clang-tidy-19 --quiet -p "$build" --warnings-as-errors='*' \
-    --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+    --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-deprecated-declarations 2>/dev/null
