@@ -183,7 +183,11 @@ Result<Problem> readProblem(const std::string& where) {
     if (!std::getline(std::cin, line)) return Error{ErrorCode::kIo, Stage::kProblem, "standard input holds no line"};
     return problemFromJson(line);
   }
-  const std::size_t colon = where.rfind(':');
+  // Names may hold colons (3d_unet:conv_1) and so may paths: the file is the shortest part before a colon that can be read.
+  std::size_t colon = where.find(':');
+  while (colon != std::string::npos && !std::ifstream(where.substr(0, colon)).good())
+    colon = where.find(':', colon + 1);
+  if (colon == std::string::npos) colon = where.rfind(':');
   if (std::ifstream(where).good() || colon == std::string::npos) {
     CUBEJIT_TRY(suite, readSuite(where));
     if (suite.size() == 1) return suite.front();
