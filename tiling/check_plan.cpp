@@ -28,13 +28,15 @@ class Rules {
 };
 
 std::string pair(const char* what, std::int64_t needed, std::int64_t available, const char* fix) {
-  return std::string(what) + ": needs " + std::to_string(needed) + ", there are " + std::to_string(available) + "; " + fix;
+  return std::string(what) + ": needs " + std::to_string(needed) + ", there are " + std::to_string(available) + "; " +
+         fix;
 }
 
 // Offsets inside a tile are 32-bit displacements in code.
 void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
   rules.require(bytes >= 0 && bytes <= std::numeric_limits<std::int32_t>::max() / 2,
-                std::string(what) + " spans " + std::to_string(bytes) + " bytes, more than a displacement reaches; make the base block smaller");
+                std::string(what) + " spans " + std::to_string(bytes) +
+                    " bytes, more than a displacement reaches; make the base block smaller");
 }
 
 void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
@@ -46,32 +48,39 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
     const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false), "shrink the base block"));
+                  pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed,
+                       usableRegisters(m, false), "shrink the base block"));
     rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
     rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
     rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
-    rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1), "panel_c must be true: results are channels-last or interleaved");
+    rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1),
+                  "panel_c must be true: results are channels-last or interleaved");
     if (!plan.panelB) requireReach(rules, "steps of the reduction", (plan.unroll + 1) * operand.cStride);
     if (!plan.panelC) requireReach(rules, "rows of a base block", plan.baseRows * result.cStride);
   }
   if (plan.lanes == LaneRole::kChannels) {
     const std::int64_t needed = box * plan.baseVectors + plan.baseVectors + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false), "shrink the base block"));
+                  pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed,
+                       usableRegisters(m, false), "shrink the base block"));
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.panelC) {
       requireReach(rules, "a base block of the result",
-                   (plan.baseBatch - 1) * result.nStride + (plan.baseD - 1) * step.d * result.dStride + (plan.baseH - 1) * step.h * result.hStride + plan.baseW * step.w * result.wStride);
+                   (plan.baseBatch - 1) * result.nStride + (plan.baseD - 1) * step.d * result.dStride +
+                       (plan.baseH - 1) * step.h * result.hStride + (plan.baseW - 1) * step.w * result.wStride + plan.baseVectors * m.isa.lanes() * 4);
     }
     if (!plan.panelA) {
       requireReach(rules, "a base block of the operand",
-                   (plan.baseBatch - 1) * operand.nStride + (plan.baseD - 1) * read.d * operand.dStride + (plan.baseH - 1) * read.h * operand.hStride + plan.baseW * read.w * operand.wStride);
+                   (plan.baseBatch - 1) * operand.nStride + (plan.baseD - 1) * read.d * operand.dStride +
+                       (plan.baseH - 1) * read.h * operand.hStride + plan.baseW * read.w * operand.wStride);
     }
-    rules.require(plan.packWeights || (v.taps() == 1 && gather), "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
+    rules.require(plan.packWeights || (v.taps() == 1 && gather),
+                  "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
     rules.require(operand.channelsLast || plan.panelA, "panel_a must be true: dy is not channels-last");
     rules.require(plan.baseBatch == 1 || (!plan.panelA && !plan.panelC), "base_batch must be 1 when panels are used");
-    rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0, "panel_h must be a multiple of the base block's rows");
+    rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0,
+                  "panel_h must be a multiple of the base block's rows");
     rules.require(plan.panelD % plan.baseD == 0, "panel_d must be a multiple of base_d");
   }
 }
@@ -84,13 +93,15 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const std::int64_t operands = swapped ? plan.baseVectors : plan.baseVectors * plan.baseTapsW;
     const std::int64_t needed = plan.baseRows * plan.baseTapsW * plan.baseVectors + operands + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false), "shrink the base block"));
+                  pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
+                       "shrink the base block"));
     rules.require(lane.channelsLast || plan.panelB, "panel_b must be true: the lane operand is not channels-last");
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
     requireReach(rules, "a base block of dw", plan.baseRows * std::max(scratchRow, lane.channels * 4));
     if (!plan.panelA && !row.channelsLast) requireReach(rules, "rows of a base block", plan.baseRows * row.cStride);
     const std::int64_t columns = 34;
-    requireReach(rules, "columns of a step", columns * v.stride.w * v.big.wStride + plan.baseTapsW * v.dilation.w * v.big.wStride);
+    requireReach(rules, "columns of a step",
+                 columns * v.stride.w * v.big.wStride + plan.baseTapsW * v.dilation.w * v.big.wStride);
   }
 }
 
@@ -108,7 +119,8 @@ std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& pla
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDb) {
-    rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors"));
+    rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs,
+                  pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors"));
   }
   return rules.take();
 }

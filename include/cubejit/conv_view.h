@@ -6,6 +6,7 @@
 // Pointwise problems (1x1, stride 1, no padding) are presented as one line of pixels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cubejit/problem.h"
@@ -92,9 +93,9 @@ inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
     detail::moveLineToH(v.pad, 0);
     v.lineOnH = true;
   }
-  // Steps that are never taken count as 1, so that a giant one costs nothing.
+  // Steps that are never taken end at the tensor, so that a giant one costs nothing.
   for (int a = 0; a < 3; ++a) {
-    if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = 1;
+    if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = std::min(v.stride[a], (v.bigIsX ? in : out)[a]);
     if (v.kernel[a] == 1) v.dilation[a] = 1;
   }
   const std::int64_t bytes = byteSize(p.dtype);
