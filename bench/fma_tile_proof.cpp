@@ -15,7 +15,7 @@ using namespace cubejit;
 namespace {
 
 constexpr int kRows = 6, kVectors = 4, kUnroll = 4, kSteps = 64, kLanes = 16;  // A 1.5 KiB, B 16 KiB: L1 holds both
-constexpr int kAccs = kRows * kVectors, kTemp = kAccs + kVectors;              // v24 .. v27 hold B, v28 .. v31 the broadcasts
+constexpr int kAccs = kRows * kVectors, kTemp = kAccs + kVectors;  // v24 .. v27 hold B, v28 .. v31 the broadcasts
 
 std::int8_t reg(int r) { return static_cast<std::int8_t>(r); }
 
@@ -35,10 +35,12 @@ VectorProgram tile() {
   c.push_back({.op = VOp::kLoop, .dst = 4});
   int temp = 0;
   for (int k = 0; k < kUnroll; ++k) {
-    for (int n = 0; n < kVectors; ++n) c.push_back({.op = VOp::kLoad, .dst = reg(kAccs + n), .mem = {1, (k * kVectors + n) * kLanes * 4}});
+    for (int n = 0; n < kVectors; ++n)
+      c.push_back({.op = VOp::kLoad, .dst = reg(kAccs + n), .mem = {1, (k * kVectors + n) * kLanes * 4}});
     for (int m = 0; m < kRows; ++m, temp = (temp + 1) % 4) {
       c.push_back({.op = VOp::kBroadcast, .dst = reg(kTemp + temp), .mem = {0, (k * kRows + m) * 4}});
-      for (int n = 0; n < kVectors; ++n) c.push_back({.op = VOp::kFma, .dst = reg(m * kVectors + n), .src1 = reg(kTemp + temp), .src2 = reg(kAccs + n)});
+      for (int n = 0; n < kVectors; ++n)
+        c.push_back({.op = VOp::kFma, .dst = reg(m * kVectors + n), .src1 = reg(kTemp + temp), .src2 = reg(kAccs + n)});
     }
   }
   c.push_back({.op = VOp::kAddImm, .dst = 0, .src1 = 0, .imm = kUnroll * kRows * 4});
@@ -60,7 +62,8 @@ VectorProgram peak() {
   p.code.push_back({.op = VOp::kSet, .dst = 4, .imm = kSteps / kUnroll});
   p.code.push_back({.op = VOp::kLoop, .dst = 4});
   for (int k = 0; k < kUnroll; ++k) {
-    for (int i = 0; i < kAccs; ++i) p.code.push_back({.op = VOp::kFma, .dst = reg(i), .src1 = reg(kAccs), .src2 = reg(kAccs + 1)});
+    for (int i = 0; i < kAccs; ++i)
+      p.code.push_back({.op = VOp::kFma, .dst = reg(i), .src1 = reg(kAccs), .src2 = reg(kAccs + 1)});
   }
   p.code.push_back({.op = VOp::kEndLoop});
   p.code.push_back({.op = VOp::kEndLoop});
@@ -100,6 +103,7 @@ int main() {
   }
   const double flops = 2.0 * kAccs * kLanes * kSteps * static_cast<double>(args.repeat);
   const double ratio = peakBest / tileBest;
-  std::printf("peak %.1f GFLOP/s, tile 6x4 %.1f GFLOP/s, ratio %.3f\n", flops / peakBest / 1e9, flops / tileBest / 1e9, ratio);
+  std::printf("peak %.1f GFLOP/s, tile 6x4 %.1f GFLOP/s, ratio %.3f\n", flops / peakBest / 1e9, flops / tileBest / 1e9,
+              ratio);
   return ratio >= 0.97 ? 0 : 1;
 }

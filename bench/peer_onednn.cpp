@@ -63,8 +63,8 @@ struct Descriptors {
     const auto tag = activationTag(p, layout);
     x = {tensor(p, {p.batch, p.cin}, p.in), f32, tag};
     y = {tensor(p, {p.batch, p.cout}, p.out), f32, tag};
-    const memory::dims head = p.groups == 1 ? memory::dims{p.cout, p.cin}
-                                            : memory::dims{p.groups, p.cout / p.groups, p.cin / p.groups};
+    const memory::dims head =
+        p.groups == 1 ? memory::dims{p.cout, p.cin} : memory::dims{p.groups, p.cout / p.groups, p.cin / p.groups};
     w = {tensor(p, head, p.kernel), f32, memory::format_tag::any};
     b = {{p.cout}, f32, memory::format_tag::a};
     stride = spatial(p, p.stride);

@@ -11,15 +11,15 @@ namespace cubejit {
 
 /// What a kernel is called with. Field i is argument slot i of a VectorProgram (8 bytes each).
 struct KernelArgs {
-  const void* a = nullptr;            ///< slot 0
-  const void* b = nullptr;            ///< slot 1
-  void* c = nullptr;                  ///< slot 2
-  const std::int64_t* list = nullptr; ///< slot 3: counts per section, then segments (see tile/contract.h)
-  std::int64_t repeat = 1;            ///< slot 4
-  std::int64_t aRepeat = 0;           ///< slot 5: bytes added to a after each repetition
-  std::int64_t bRepeat = 0;           ///< slot 6
-  std::int64_t cRepeat = 0;           ///< slot 7
-  std::int64_t accumulate = 0;        ///< slot 8: 1 = start from what is in C, 0 = start from zero
+  const void* a = nullptr;             ///< slot 0
+  const void* b = nullptr;             ///< slot 1
+  void* c = nullptr;                   ///< slot 2
+  const std::int64_t* list = nullptr;  ///< slot 3: counts per section, then segments (see tile/contract.h)
+  std::int64_t repeat = 1;             ///< slot 4
+  std::int64_t aRepeat = 0;            ///< slot 5: bytes added to a after each repetition
+  std::int64_t bRepeat = 0;            ///< slot 6
+  std::int64_t cRepeat = 0;            ///< slot 7
+  std::int64_t accumulate = 0;         ///< slot 8: 1 = start from what is in C, 0 = start from zero
 };
 
 enum class ArgSlot : std::uint8_t { kA, kB, kC, kList, kRepeat, kARepeat, kBRepeat, kCRepeat, kAccumulate };

@@ -19,8 +19,8 @@ struct Code {
   CodeFormat format = CodeFormat::kRaw;
   std::string name;  ///< symbol
   HostIsa isa;
-  std::vector<std::byte> bytes;      ///< instructions, then the constants they address relative to rip
-  std::int64_t instructionBytes = 0; ///< where the constants begin
+  std::vector<std::byte> bytes;       ///< instructions, then the constants they address relative to rip
+  std::int64_t instructionBytes = 0;  ///< where the constants begin
   std::vector<std::pair<std::int32_t, std::int32_t>> lines;  ///< (code offset, VectorProgram instruction), ascending
 };
 

@@ -32,7 +32,9 @@ Context makeContext() {
   }();
   static_cast<void>(initialised);
   Context context(LLVMCreateDisasm("x86_64-unknown-linux-gnu", nullptr, 0, nullptr, nullptr));
-  if (context) LLVMSetDisasmOptions(context.get(), LLVMDisassembler_Option_AsmPrinterVariant | LLVMDisassembler_Option_PrintImmHex);
+  if (context)
+    LLVMSetDisasmOptions(context.get(),
+                         LLVMDisassembler_Option_AsmPrinterVariant | LLVMDisassembler_Option_PrintImmHex);
   return context;
 }
 
@@ -59,8 +61,10 @@ class Annotations {
     if (program_ == nullptr) return text;
     for (; next_ < code_.lines.size() && code_.lines[next_].first <= offset; ++next_) {
       const std::int32_t index = code_.lines[next_].second;
-      for (; comment_ < program_->comments.size() && program_->comments[comment_].first <= index; ++comment_) text += "; " + program_->comments[comment_].second + "\n";
-      if (index >= 0 && static_cast<std::size_t>(index) < program_->code.size()) text += ";   " + print(program_->code[static_cast<std::size_t>(index)]) + "\n";
+      for (; comment_ < program_->comments.size() && program_->comments[comment_].first <= index; ++comment_)
+        text += "; " + program_->comments[comment_].second + "\n";
+      if (index >= 0 && static_cast<std::size_t>(index) < program_->code.size())
+        text += ";   " + print(program_->code[static_cast<std::size_t>(index)]) + "\n";
     }
     return text;
   }
@@ -90,14 +94,18 @@ Result<std::string> disassemble(const Code& code, const VectorProgram* program) 
   const Context context = makeContext();
   if (!context) return Error{ErrorCode::kInternal, Stage::kEmit, "LLVM has no x86-64 disassembler"};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.bytes.data());
-  std::string text = "; " + code.name + " for " + toString(code.isa.level) + ", " + std::to_string(code.instructionBytes) + " bytes of instructions\n";
+  std::string text = "; " + code.name + " for " + toString(code.isa.level) + ", " +
+                     std::to_string(code.instructionBytes) + " bytes of instructions\n";
   Annotations annotations(code, program);
   for (std::int64_t at = 0; at < code.instructionBytes;) {
     char line[160];
     // LLVM's interface takes the bytes without const but does not write them.
-    const std::size_t size = LLVMDisasmInstruction(context.get(), const_cast<std::uint8_t*>(bytes + at), static_cast<std::uint64_t>(code.instructionBytes - at),
+    const std::size_t size = LLVMDisasmInstruction(context.get(), const_cast<std::uint8_t*>(bytes + at),
+                                                   static_cast<std::uint64_t>(code.instructionBytes - at),
                                                    static_cast<std::uint64_t>(at), line, sizeof line);
-    if (size == 0) return Error{ErrorCode::kInternal, Stage::kEmit, code.name + ": no instruction at offset " + std::to_string(at) + ": " + byteText(bytes + at, 8)};
+    if (size == 0)
+      return Error{ErrorCode::kInternal, Stage::kEmit,
+                   code.name + ": no instruction at offset " + std::to_string(at) + ": " + byteText(bytes + at, 8)};
     text += annotations.upTo(at) + "  " + hex(at, 5) + "  " + byteText(bytes + at, size) + line + "\n";
     at += static_cast<std::int64_t>(size);
   }

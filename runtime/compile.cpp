@@ -20,11 +20,13 @@ namespace cubejit {
 namespace {
 
 std::int64_t nowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 Result<TilingPlan> planFor(const CompileRequest& request, Gradient gradient, const Machine& machine) {
-  const auto given = std::find_if(request.plans.begin(), request.plans.end(), [&](const TilingPlan& p) { return p.gradient == gradient; });
+  const auto given = std::find_if(request.plans.begin(), request.plans.end(),
+                                  [&](const TilingPlan& p) { return p.gradient == gradient; });
   if (given == request.plans.end()) {
     CUBEJIT_TRY(choice, choosePlan(request.problem, gradient, machine, false));
     return choice.plan;
@@ -36,7 +38,8 @@ Result<TilingPlan> planFor(const CompileRequest& request, Gradient gradient, con
   return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
 }
 
-KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std::size_t firstKernel, BackendKind backend) {
+KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std::size_t firstKernel,
+                       BackendKind backend) {
   KernelRunner runner;
   runner.functions.assign(part.tile.kernels.size(), nullptr);
   runner.user = &part;
@@ -44,7 +47,8 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
     for (std::size_t k = 0; k < part.codes.size(); ++k) runner.functions[k] = code.entry(firstKernel + k);
   } else if (backend == BackendKind::kInterpreter) {
     runner.interpret = [](const void* user, int kernel, const KernelArgs& args) {
-      static_cast<void>(interpret(static_cast<const CompiledGradient*>(user)->vectors[static_cast<std::size_t>(kernel)], args));
+      static_cast<void>(
+          interpret(static_cast<const CompiledGradient*>(user)->vectors[static_cast<std::size_t>(kernel)], args));
     };
   } else {
     runner.interpret = [](const void* user, int kernel, const KernelArgs& args) {
@@ -56,7 +60,8 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
 
 }  // namespace
 
-Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine, const Options& options) {
+Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
+                                                      const Options& options) {
   CUBEJIT_TRY(checked, checkProblem(request.problem));
   static_cast<void>(checked);
   auto executable = std::make_shared<Executable>();
@@ -101,7 +106,8 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   state.code = std::move(loaded);
   for (std::size_t i = 0; i < state.parts.size(); ++i) {
     CompiledGradient& part = *state.parts[i];
-    part.launch = std::make_unique<LaunchProgram>(part.tile, runnerFor(part, state.code, firstKernel[i], options.backend));
+    part.launch =
+        std::make_unique<LaunchProgram>(part.tile, runnerFor(part, state.code, firstKernel[i], options.backend));
   }
   state.times.generateNs += nowNs() - start;
   return executable;

@@ -35,6 +35,7 @@ struct Executable::State {
 };
 
 /// Plans (unless the request brings a plan), lowers, vectorises, legalises, emits and loads. Pure but for loading.
-Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine, const Options& options);
+Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
+                                                      const Options& options);
 
 }  // namespace cubejit

@@ -37,7 +37,8 @@ Status launchable(const TileProgram& program) {
   for (const Phase& phase : program.phases) {
     const auto tooMany = [&](const char* what, std::size_t count, std::size_t limit) {
       return Error{ErrorCode::kLimitExceeded, Stage::kTile,
-                   "phase " + phase.name + " has " + std::to_string(count) + " " + what + ", at most " + std::to_string(limit) + " can run"};
+                   "phase " + phase.name + " has " + std::to_string(count) + " " + what + ", at most " +
+                       std::to_string(limit) + " can run"};
     };
     if (phase.streams.size() > kMaxStreams) return tooMany("streams", phase.streams.size(), kMaxStreams);
     if (phase.axes.size() > kMaxAxes) return tooMany("axes", phase.axes.size(), kMaxAxes);
@@ -53,7 +54,8 @@ struct LaunchProgram::Walk {
   const std::int64_t* repeatDelta = nullptr;
 };
 
-LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner) : runner_(std::move(runner)), buffers_(program.buffers) {
+LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
+    : runner_(std::move(runner)), buffers_(program.buffers) {
   for (const SegmentList& list : program.lists) lists_.push_back(flattenList(list));
   for (const Buffer& buffer : program.buffers) {
     std::size_t at = 0;
@@ -91,7 +93,8 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner) : 
   }
 }
 
-std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<Node>& nodes, const Phase& phase, FlatPhase& flat) {
+std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<Node>& nodes, const Phase& phase,
+                                                            FlatPhase& flat) {
   std::vector<FlatNode> out;
   for (const Node& node : nodes) {
     FlatNode f;
@@ -127,10 +130,13 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
     if (node.axis < 0) {
       const FlatCall& call = w.phase.calls[static_cast<std::size_t>(node.call)];
       std::size_t index = 0;
-      for (const auto& [axis, multiplier] : call.radix) index += static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis)] * multiplier);
+      for (const auto& [axis, multiplier] : call.radix)
+        index += static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis)] * multiplier);
       const FlatVariant& v = call.variants[index];
       if (v.kernel < 0) continue;
-      const auto at = [&](int stream) { return stream < 0 ? nullptr : w.base[static_cast<std::size_t>(stream)] + offsets[stream]; };
+      const auto at = [&](int stream) {
+        return stream < 0 ? nullptr : w.base[static_cast<std::size_t>(stream)] + offsets[stream];
+      };
       KernelArgs args;
       args.a = at(call.a);
       args.b = at(call.b);
@@ -144,8 +150,10 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
         args.bRepeat = step(call.b);
         args.cRepeat = step(call.c);
       }
-      if (v.function != nullptr) v.function(&args);
-      else runner_.interpret(runner_.user, v.kernel, args);
+      if (v.function != nullptr)
+        v.function(&args);
+      else
+        runner_.interpret(runner_.user, v.kernel, args);
       continue;
     }
     const FlatAxis& axis = w.phase.axes[static_cast<std::size_t>(node.axis)];
@@ -168,7 +176,8 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
   }
 }
 
-void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const {
+void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin,
+                             std::int64_t end) const {
   Walk w{phase, {}, {}, 1, nullptr};
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
     w.base[s] = bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
@@ -201,8 +210,12 @@ void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const Para
         case BufferRole::kDw: base = reinterpret_cast<char*>(t.dw); break;
         case BufferRole::kDb: base = reinterpret_cast<char*>(t.db); break;
         case BufferRole::kShared: base = workspace + place_[b]; break;
-        case BufferRole::kPrivate: base = workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b]; break;
-        case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
+        case BufferRole::kPrivate:
+          base = workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b];
+          break;
+        case BufferRole::kConstant:
+          base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data()));
+          break;
       }
       bases.push_back(base);
     }

@@ -18,7 +18,7 @@ namespace cubejit {
 
 /// What runs a kernel: generated code, or (function == null) an interpreter called with the kernel's index.
 struct KernelRunner {
-  std::vector<KernelFunction> functions;                                     ///< per kernel; null = interpret
+  std::vector<KernelFunction> functions;  ///< per kernel; null = interpret
   void (*interpret)(const void* user, int kernel, const KernelArgs& args) = nullptr;
   const void* user = nullptr;
 };

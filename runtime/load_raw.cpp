@@ -38,7 +38,8 @@ Result<LoadedCode> loadRaw(const std::vector<Code>& codes) {
   total = (total + kPage - 1) / kPage * kPage;
   const auto failed = [&](const char* call) {
     return Error{ErrorCode::kLimitExceeded, Stage::kLoad,
-                 std::string(call) + " of " + std::to_string(total) + " bytes for generated code failed: " + std::strerror(errno) +
+                 std::string(call) + " of " + std::to_string(total) +
+                     " bytes for generated code failed: " + std::strerror(errno) +
                      "; the system may forbid executable memory, the interpreter backend works without"};
   };
   void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -15,7 +15,8 @@ Result<long> parsePositive(const char* variable, const std::string& text) {
   char* end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
   if (end == text.c_str() || *end != '\0' || value < 1 || value > (1L << 30)) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(variable) + " = '" + text + "' must be a whole number of at least 1"};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 std::string(variable) + " = '" + text + "' must be a whole number of at least 1"};
   }
   return value;
 }
@@ -37,7 +38,8 @@ Result<BackendKind> parseBackend(const std::string& name) {
   for (const BackendKind kind : {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
     if (name == toString(kind)) return kind;
   }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are xbyak, interpreter, tile_interpreter"};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem,
+               "unknown backend '" + name + "'; there are xbyak, interpreter, tile_interpreter"};
 }
 
 Result<Options> optionsFromEnvironment() {

@@ -52,10 +52,12 @@ void bindTo(int index) {
 Result<double> measurePeak(IsaLevel level, int threads, int milliseconds) {
   const std::vector<IsaLevel> runnable = runnableIsas();
   if (std::find(runnable.begin(), runnable.end(), level) == runnable.end()) {
-    return Error{ErrorCode::kUnsupported, Stage::kRun, std::string("this CPU or operating system cannot run ") + toString(level) + " code"};
+    return Error{ErrorCode::kUnsupported, Stage::kRun,
+                 std::string("this CPU or operating system cannot run ") + toString(level) + " code"};
   }
   if (threads < 1 || threads > kMostThreads) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun,
+                 "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
   }
   const HostIsa isa = isaOf(level);
   CUBEJIT_TRY(code, emitXbyak(peakProgram(isa)));

@@ -28,7 +28,8 @@ PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine&
   cost.computeCycles = bytes / (lanes * 4);
   cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;
   const double tasks = parts * blocks;
-  cost.totalCycles = std::max(cost.memoryCycles, cost.computeCycles) / m.cores * imbalance(tasks, m.cores) + cost.callCycles;
+  cost.totalCycles =
+      std::max(cost.memoryCycles, cost.computeCycles) / m.cores * imbalance(tasks, m.cores) + cost.callCycles;
   cost.bound = "memory";
   return cost;
 }

@@ -50,7 +50,10 @@ void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<T
     const std::int64_t plane = plan.baseW * plan.baseH;
     plan.baseD = pieces == 1 && plan.baseH == ph ? equalPiece(pd, std::max<std::int64_t>(1, rows / plane)) : 1;
     const bool whole = pieces == 1 && plan.baseH == ph && plan.baseD == pd;
-    plan.baseBatch = whole && !plan.panelA && !plan.panelC ? equalPiece(std::max<std::int64_t>(1, g.view.batch), std::max<std::int64_t>(1, rows / (plane * plan.baseD))) : 1;
+    plan.baseBatch = whole && !plan.panelA && !plan.panelC
+                         ? equalPiece(std::max<std::int64_t>(1, g.view.batch),
+                                      std::max<std::int64_t>(1, rows / (plane * plan.baseD)))
+                         : 1;
     out.push_back(plan);
     if (pw <= pieces) break;
   }
@@ -72,7 +75,8 @@ void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::ve
   for (const std::int64_t target : {1, 2, 4, 8, 16, 64, 256}) {
     std::int64_t rows = std::min(target * block, divUp(along, block) * block);
     if (panels) {
-      const double bytes = static_cast<double>(rows) * (static_cast<double>(operandStep) * rowOperand + static_cast<double>(resultStep) * rowResult);
+      const double bytes = static_cast<double>(rows) * (static_cast<double>(operandStep) * rowOperand +
+                                                        static_cast<double>(resultStep) * rowResult);
       if (bytes > 0.6 * static_cast<double>(m.buffers.l1Bytes) && rows > block) continue;
     }
     if (rows == last) continue;
@@ -116,7 +120,8 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     }
   }
   // Few pixels do not pay for packing weights that can be read in place.
-  if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.channelsLast) {
+  if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 &&
+      g.operand.channelsLast) {
     const std::size_t count = both.size();
     for (std::size_t i = 0; i < count; ++i) {
       both.push_back(both[i]);

@@ -43,8 +43,9 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
                                                  : std::array<std::int64_t, 3>{plan.baseD, plan.baseH, plan.baseW};
   AxisSums total{1, 1, 1, 1};
   for (int a = 0; a < 3; ++a) {
-    const AxisSums s = sumAxis(AxisRelation{gather, result.extent[a], operand.extent[a], v.kernel[a], v.stride[a], v.dilation[a], v.pad[a]},
-                               block[static_cast<std::size_t>(a)]);
+    const AxisSums s = sumAxis(
+        AxisRelation{gather, result.extent[a], operand.extent[a], v.kernel[a], v.stride[a], v.dilation[a], v.pad[a]},
+        block[static_cast<std::size_t>(a)]);
     total = AxisSums{total.blocks * s.blocks, total.visits * s.visits, total.rows * s.rows, total.results * s.results};
   }
   const double lanes = m.isa.lanes(), vectors = static_cast<double>(plan.baseVectors);
@@ -67,14 +68,16 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   cost.computeCycles = visits * nBlocks * reduced * step / (vectorRatio > 1 ? 2.0 : 1.0) * 1.01;
   const double calls = total.blocks * imageBlocks * groups * nBlocks;
   const double boxRows = static_cast<double>(plan.baseW * plan.baseH * plan.baseD) * boxImages;
-  cost.callCycles = visits * nBlocks * kSegmentCycles + calls * (20.0 + 2.0 * boxRows * meanVectors * 0.6) +
-                    calls * kCallCycles / (line ? 8.0 : std::max(1.0, static_cast<double>(divUp(result.extent.w, plan.baseW)) / 2.0));
+  cost.callCycles =
+      visits * nBlocks * kSegmentCycles + calls * (20.0 + 2.0 * boxRows * meanVectors * 0.6) +
+      calls * kCallCycles / (line ? 8.0 : std::max(1.0, static_cast<double>(divUp(result.extent.w, plan.baseW)) / 2.0));
   // Streams: packed weights once per box, pixels once per vector block.
   const double packed = static_cast<double>(v.taps()) * reduced * nBlocks * vectors * lanes * 4;
   const double perBlock = packed / nBlocks;
   const double operandBytes = static_cast<double>(operand.bytes), resultBytes = static_cast<double>(result.bytes);
   const double weightStream = visits * nBlocks * reduced * vectors * lanes * 4;
-  const double slabOperand = static_cast<double>(plan.panelH) * static_cast<double>(line ? 1 : operand.extent.w) * reduced * 4;
+  const double slabOperand =
+      static_cast<double>(plan.panelH) * static_cast<double>(line ? 1 : operand.extent.w) * reduced * 4;
   double memory = 0;
   if (plan.order == IterateOrder::kPixelsOuter) {
     memory += weightStream / bytesPerCycle(m, packed + slabOperand, true);
@@ -82,7 +85,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     memory += operandBytes * (nBlocks - 1) / bytesPerCycle(m, slabOperand, false);
   } else {
     memory += weightStream / bytesPerCycle(m, perBlock + slabOperand, true);
-    memory += operandBytes * nBlocks / bytesPerCycle(m, plan.panelA || plan.panelC ? slabOperand : operandBytes / cores + perBlock, true);
+    memory += operandBytes * nBlocks /
+              bytesPerCycle(m, plan.panelA || plan.panelC ? slabOperand : operandBytes / cores + perBlock, true);
   }
   memory += 1.5 * resultBytes / bytesPerCycle(m, resultBytes, true);
   // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.
@@ -91,26 +95,37 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     if (boxRows / sets > 7.0) cost.computeCycles *= 1.5;
   }
   cost.memoryCycles = memory;
-  const double packMoves = plan.packWeights ? packed * groups / 64.0 * (v.taps() == 1 && gather ? kCopyCyclesPerVector : kTransposeCyclesPerVector) : 0;
+  const double packMoves =
+      plan.packWeights
+          ? packed * groups / 64.0 * (v.taps() == 1 && gather ? kCopyCyclesPerVector : kTransposeCyclesPerVector)
+          : 0;
   double moves = packMoves;
   if (plan.panelA) {
-    const double reach = static_cast<double>((v.kernel.h - 1) * v.dilation.h) / (gather ? static_cast<double>(v.stride.h) : 1.0);
+    const double reach =
+        static_cast<double>((v.kernel.h - 1) * v.dilation.h) / (gather ? static_cast<double>(v.stride.h) : 1.0);
     const double own = static_cast<double>(plan.panelH) * (gather ? 1.0 : static_cast<double>(v.stride.h));
-    const double reachD = static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (gather ? static_cast<double>(v.stride.d) : 1.0);
+    const double reachD =
+        static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (gather ? static_cast<double>(v.stride.d) : 1.0);
     const double ownD = static_cast<double>(plan.panelD) * (gather ? 1.0 : static_cast<double>(v.stride.d));
-    moves += operandBytes / 64.0 * (1 + reach / own) * (1 + reachD / ownD) * (operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
+    moves += operandBytes / 64.0 * (1 + reach / own) * (1 + reachD / ownD) *
+             (operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
   }
   if (plan.panelC) moves += resultBytes / 64.0 * (kTransposeCyclesPerVector + 2.0);
   cost.moveCycles = moves;
   const std::int64_t along = result.extent.h;
   const double step2 = gather ? static_cast<double>(v.stride.h) : 1.0;
   const double slabs = std::ceil(static_cast<double>(along) / step2 / static_cast<double>(plan.panelH)) *
-                       std::ceil(static_cast<double>(result.extent.d) / (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
+                       std::ceil(static_cast<double>(result.extent.d) /
+                                 (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
   double tasks = groups * imageBlocks * slabs;
   if (plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC) tasks *= nBlocks;
-  const double busy = std::max(cost.computeCycles, cost.memoryCycles) + 0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) + tasks * 60.0 / cores;
-  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : cost.moveCycles > cost.computeCycles ? "move" : "compute";
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  cost.totalCycles =
+      busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) + tasks * 60.0 / cores;
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+               : cost.moveCycles > cost.computeCycles ? "move"
+                                                      : "compute";
   return cost;
 }
 

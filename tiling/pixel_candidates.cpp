@@ -21,8 +21,13 @@ struct Ground {
 };
 
 AxisRelation relationOf(const Ground& g, int axis) {
-  return AxisRelation{g.gather,           g.result.extent[axis],  g.operand.extent[axis], g.view.kernel[axis],
-                      g.view.stride[axis], g.view.dilation[axis], g.view.pad[axis]};
+  return AxisRelation{g.gather,
+                      g.result.extent[axis],
+                      g.operand.extent[axis],
+                      g.view.kernel[axis],
+                      g.view.stride[axis],
+                      g.view.dilation[axis],
+                      g.view.pad[axis]};
 }
 
 Ground groundOf(const Problem& p) {
@@ -66,15 +71,18 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
     plan.lanes = LaneRole::kPixels;
     plan.baseVectors = vectors;
     plan.baseRows = equalPiece(g.result.channels, rows);
-    plan.unroll = std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
+    plan.unroll =
+        std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
     plan.panelB = g.operand.channelsLast;
     plan.panelC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1;
     for (const std::int64_t depths : {1, 4, 8}) {
       for (const std::int64_t rowsH : {1, 2, 4, 8, 16, 32}) {
         plan.panelD = std::min(depths, std::max<std::int64_t>(1, g.result.extent.d));
         plan.panelH = std::min(rowsH, std::max<std::int64_t>(1, g.result.extent.h));
-        const double bytes = static_cast<double>((plan.panelD + g.view.kernel.d) * (plan.panelH + g.view.kernel.h) * g.operand.channels * g.operand.extent.w * 4);
-        if (plan.panelB && bytes > 2.0 * static_cast<double>(m.buffers.l1Bytes) && (plan.panelD > 1 || plan.panelH > 1)) continue;
+        const double bytes = static_cast<double>((plan.panelD + g.view.kernel.d) * (plan.panelH + g.view.kernel.h) *
+                                                 g.operand.channels * g.operand.extent.w * 4);
+        if (plan.panelB && bytes > 2.0 * static_cast<double>(m.buffers.l1Bytes) && (plan.panelD > 1 || plan.panelH > 1))
+          continue;
         out.push_back(plan);
       }
     }
@@ -85,8 +93,10 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
 PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
   const Ground g = groundOf(problem);
   const double lanes = m.isa.lanes(), phases = static_cast<double>(g.phases.size());
-  const double reduced = static_cast<double>(g.operand.channels), groups = static_cast<double>(g.view.groups), images = static_cast<double>(g.view.batch);
-  const double vectorsAll = std::ceil(static_cast<double>(g.longest) / lanes), blocks = std::ceil(vectorsAll / static_cast<double>(plan.baseVectors));
+  const double reduced = static_cast<double>(g.operand.channels), groups = static_cast<double>(g.view.groups),
+               images = static_cast<double>(g.view.batch);
+  const double vectorsAll = std::ceil(static_cast<double>(g.longest) / lanes),
+               blocks = std::ceil(vectorsAll / static_cast<double>(plan.baseVectors));
   const double channelBlocks = std::ceil(static_cast<double>(g.result.channels) / static_cast<double>(plan.baseRows));
   const double rows = static_cast<double>(g.result.channels) / channelBlocks, vectors = vectorsAll / blocks;
   double tapsW = 0, shifts = 0;
@@ -94,7 +104,8 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
     tapsW += static_cast<double>(phase.taps.size());
     shifts = std::max(shifts, static_cast<double>(phase.taps.size()));
   }
-  const double outerTaps = static_cast<double>(insideTaps(g, 0)) * static_cast<double>(insideTaps(g, 1));  // over all result rows
+  const double outerTaps =
+      static_cast<double>(insideTaps(g, 0)) * static_cast<double>(insideTaps(g, 1));  // over all result rows
   const double meanPhases = shifts > 0 ? tapsW / shifts : 1;
   PlanCost cost;
   const double fma = meanPhases * rows * vectors;
@@ -102,24 +113,35 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   const double visits = images * groups * outerTaps * shifts * blocks * channelBlocks;
   const double rowsAll = images * groups * static_cast<double>(g.result.extent.d * g.result.extent.h);
   cost.computeCycles = visits * reduced * step * (lanes < 16 ? 0.5 : 1.0) * 1.02;
-  cost.callCycles = visits * kSegmentCycles + rowsAll * blocks * channelBlocks * (kCallCycles + 2.0 * phases * rows * vectors);
-  const double slabRows = static_cast<double>(plan.panelH + (g.view.kernel.h - 1) * g.view.dilation.h) * static_cast<double>(plan.panelD + (g.view.kernel.d - 1) * g.view.dilation.d);
+  cost.callCycles =
+      visits * kSegmentCycles + rowsAll * blocks * channelBlocks * (kCallCycles + 2.0 * phases * rows * vectors);
+  const double slabRows = static_cast<double>(plan.panelH + (g.view.kernel.h - 1) * g.view.dilation.h) *
+                          static_cast<double>(plan.panelD + (g.view.kernel.d - 1) * g.view.dilation.d);
   const double slabBytes = slabRows * reduced * static_cast<double>(g.operand.extent.w) * 4;
-  cost.memoryCycles = visits * reduced * vectors * lanes * 4 / std::max(1.0, shifts) / bytesPerCycle(m, slabBytes, false) +
-                      static_cast<double>(g.operand.bytes) / bytesPerCycle(m, static_cast<double>(g.operand.bytes), true) +
-                      1.5 * static_cast<double>(g.result.bytes) / bytesPerCycle(m, static_cast<double>(g.result.bytes), true);
+  cost.memoryCycles =
+      visits * reduced * vectors * lanes * 4 / std::max(1.0, shifts) / bytesPerCycle(m, slabBytes, false) +
+      static_cast<double>(g.operand.bytes) / bytesPerCycle(m, static_cast<double>(g.operand.bytes), true) +
+      1.5 * static_cast<double>(g.result.bytes) / bytesPerCycle(m, static_cast<double>(g.result.bytes), true);
   // Plain rows of the reduced channels are planes apart; a power-of-two distance makes them collide in L1.
   if (!plan.panelB && g.operand.cStride % 4096 == 0) cost.computeCycles *= 1.3;
   if (plan.panelB) {
-    const double reach = slabRows / static_cast<double>(plan.panelH * plan.panelD) * (g.gather ? 1.0 / static_cast<double>(g.view.stride.h * g.view.stride.d) : 1.0);
+    const double reach = slabRows / static_cast<double>(plan.panelH * plan.panelD) *
+                         (g.gather ? 1.0 / static_cast<double>(g.view.stride.h * g.view.stride.d) : 1.0);
     cost.moveCycles += static_cast<double>(g.operand.bytes) / 64.0 * std::max(1.0, reach) * kTransposeCyclesPerVector;
   }
-  if (plan.panelC) cost.moveCycles += static_cast<double>(g.result.bytes) / 4.0 * (g.result.channelsLast ? 2.0 / std::max(1.0, rows) + 0.3 : 2.0 / phases + 0.3);
-  const double tasks = images * groups * std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD)) *
+  if (plan.panelC)
+    cost.moveCycles += static_cast<double>(g.result.bytes) / 4.0 *
+                       (g.result.channelsLast ? 2.0 / std::max(1.0, rows) + 0.3 : 2.0 / phases + 0.3);
+  const double tasks = images * groups *
+                       std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD)) *
                        std::ceil(static_cast<double>(g.result.extent.h) / static_cast<double>(plan.panelH));
-  const double busy = std::max(cost.computeCycles, cost.memoryCycles) + 0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / m.cores * (tasks >= 8 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) + tasks * 60.0 / m.cores;
-  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : cost.moveCycles > cost.computeCycles ? "move" : "compute";
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  cost.totalCycles = busy / m.cores * (tasks >= 8 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) +
+                     tasks * 60.0 / m.cores;
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+               : cost.moveCycles > cost.computeCycles ? "move"
+                                                      : "compute";
   return cost;
 }
 

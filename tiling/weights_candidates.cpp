@@ -48,20 +48,24 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped) {
 // Chunks: as many pixels as fit a share of L2, in whole rows, planes or images.
 void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
   const Dhw& e = v.small.extent;
-  const double pixelBytes = 4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
+  const double pixelBytes = 4.0 * (static_cast<double>(v.small.channels) +
+                                   static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / pixelBytes));
   plan.baseBatch = plan.panelD = plan.panelH = 1;
   if (v.line) {
     plan.panelH = std::min(e.w, std::max<std::int64_t>(16, equalPiece(e.w, pixels) / 8 * 8));
     if (pixels >= e.w) plan.panelH = e.w;
-    if (plan.panelH >= e.w) plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
+    if (plan.panelH >= e.w)
+      plan.baseBatch =
+          std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
     return;
   }
   plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
   if (plan.panelH < e.h) return;
   plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
   if (plan.panelD < e.d) return;
-  plan.baseBatch = std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
+  plan.baseBatch =
+      std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
 }  // namespace
@@ -80,7 +84,8 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       plan.baseVectors = tile.vectors;
       plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
       plan.panelB = !lane.channelsLast;
-      const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()), rowBlocks = divUp(row.channels, tile.rows);
+      const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()),
+                         rowBlocks = divUp(row.channels, tile.rows);
       for (const bool stageRows : {false, true}) {
         if (stageRows && row.channelsLast && row.wStride % 4096 != 0) continue;
         plan.panelA = stageRows;

@@ -30,10 +30,13 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const ConvView v = makeConvView(problem);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
-  const double lanes = m.isa.lanes(), cores = m.cores, groups = static_cast<double>(v.groups), images = static_cast<double>(v.batch);
-  const double vectors = static_cast<double>(plan.baseVectors), taps = static_cast<double>(plan.baseTapsW), rows = static_cast<double>(plan.baseRows);
+  const double lanes = m.isa.lanes(), cores = m.cores, groups = static_cast<double>(v.groups),
+               images = static_cast<double>(v.batch);
+  const double vectors = static_cast<double>(plan.baseVectors), taps = static_cast<double>(plan.baseTapsW),
+               rows = static_cast<double>(plan.baseRows);
   const double laneVectors = std::ceil(static_cast<double>(lane.channels) / lanes);
-  const double laneBlocks = std::ceil(laneVectors / vectors), rowBlocks = std::ceil(static_cast<double>(row.channels) / rows);
+  const double laneBlocks = std::ceil(laneVectors / vectors),
+               rowBlocks = std::ceil(static_cast<double>(row.channels) / rows);
   const double tapBlocks = std::ceil(static_cast<double>(v.kernel.w) / taps);
   const double meanTaps = static_cast<double>(v.kernel.w) / tapBlocks, meanVectors = laneVectors / laneBlocks;
   const double meanRows = static_cast<double>(row.channels) / rowBlocks;
@@ -58,39 +61,58 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double chunks = std::max(1.0, std::ceil(images * static_cast<double>(v.small.extent.volume()) / chunkPixels));
   const double outerTaps = static_cast<double>(v.kernel.d * v.kernel.h);
   const double calls = chunks * groups * tiles * outerTaps;
-  const double edgeRuns = v.kernel.w > 1 ? 1.0 + 2.0 * std::min(2.0, static_cast<double>(v.pad.w) / std::max(1.0, static_cast<double>(v.stride.w))) : 1.0;
+  const double edgeRuns =
+      v.kernel.w > 1
+          ? 1.0 + 2.0 * std::min(2.0, static_cast<double>(v.pad.w) / std::max(1.0, static_cast<double>(v.stride.w)))
+          : 1.0;
   const bool unrolledRows = !v.line && columns * accs <= 900 && columns <= 34;
-  const double segments = static_cast<double>(plan.panelD * plan.baseBatch) * (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
+  const double segments = static_cast<double>(plan.panelD * plan.baseBatch) *
+                          (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
   cost.callCycles = calls * (kCallCycles + 3.0 * accs + segments * 2.0 * kSegmentCycles);
 
   // A visit streams its lane vectors and a line per row block and pixel.
-  const double laneBytes = swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
+  const double laneBytes =
+      swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
-  const double chunkBytes = chunkPixels * 4 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * v.stride.volume()));
-  const double scratch = groups * laneBlocks * vectors * lanes * static_cast<double>(row.channels) * static_cast<double>(v.taps()) * 4;
+  const double chunkBytes =
+      chunkPixels * 4 *
+      (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * v.stride.volume()));
+  const double scratch =
+      groups * laneBlocks * vectors * lanes * static_cast<double>(row.channels) * static_cast<double>(v.taps()) * 4;
   // The inner loop's operand stays near while the other one streams past, once per block of the outer loop.
-  const double rowScale = swapped ? static_cast<double>(v.stride.volume()) : 1.0, laneScale = swapped ? 1.0 : static_cast<double>(v.stride.volume());
-  const double rowChunk = chunkPixels * 4 * static_cast<double>(row.channels) * rowScale, laneChunk = chunkPixels * 4 * static_cast<double>(lane.channels) * laneScale;
+  const double rowScale = swapped ? static_cast<double>(v.stride.volume()) : 1.0,
+               laneScale = swapped ? 1.0 : static_cast<double>(v.stride.volume());
+  const double rowChunk = chunkPixels * 4 * static_cast<double>(row.channels) * rowScale,
+               laneChunk = chunkPixels * 4 * static_cast<double>(lane.channels) * laneScale;
   const bool lanesOutside = plan.order == IterateOrder::kPixelsOuter;
-  const double laneRate = reuseBytesPerCycle(m, lanesOutside ? chunkPixels * laneBytes : laneChunk + chunkPixels * rowBytes);
-  const double rowRate = reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
+  const double laneRate =
+      reuseBytesPerCycle(m, lanesOutside ? chunkPixels * laneBytes : laneChunk + chunkPixels * rowBytes);
+  const double rowRate =
+      reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
   if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, scratch / cores + chunkBytes, true);
-  memory += static_cast<double>(v.big.bytes + v.small.bytes) / bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
+  memory += static_cast<double>(v.big.bytes + v.small.bytes) /
+            bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
   // Rows read from a plain tensor are planes apart: a power-of-two distance makes them collide in L1.
   if (!row.channelsLast && !plan.panelA && row.cStride % 4096 == 0 && meanRows > 6) memory *= 2;
   cost.memoryCycles = memory;
 
-  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN), splits = static_cast<double>(plan.cores.reduction);
+  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN),
+               splits = static_cast<double>(plan.cores.reduction);
   double moves = 0;
   const auto staged = [&](const TensorView& t, bool big) {
     double reach = 1;
     if (big) {
       reach *= 1 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
-      if (!v.line) reach *= 1 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH * v.stride.h);
-      else reach *= 1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
+      if (!v.line)
+        reach *=
+            1 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH * v.stride.h);
+      else
+        reach *=
+            1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
     }
-    return static_cast<double>(t.bytes) / 64.0 * reach * (t.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
+    return static_cast<double>(t.bytes) / 64.0 * reach *
+           (t.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
   };
   if (plan.panelA) moves += staged(row, !swapped ? false : true) * parts;
   if (plan.panelB) moves += staged(lane, swapped ? false : true) * parts;
@@ -101,12 +123,15 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   cost.moveCycles = moves;
 
   const double tasks = groups * std::min(splits, chunks) * parts;
-  const double busy = std::max(cost.computeCycles, cost.memoryCycles) + 0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
   double spread = imbalance(tasks, m.cores);
   if (plan.cores.channelsM > 1) spread *= imbalance(rowBlocks, static_cast<int>(plan.cores.channelsM));
   if (plan.cores.channelsN > 1) spread *= imbalance(laneBlocks, static_cast<int>(plan.cores.channelsN));
   cost.totalCycles = busy / cores * spread + tasks * 100.0 / cores;
-  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : cost.moveCycles > cost.computeCycles ? "move" : "compute";
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+               : cost.moveCycles > cost.computeCycles ? "move"
+                                                      : "compute";
   return cost;
 }
 

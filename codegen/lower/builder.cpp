@@ -44,8 +44,8 @@ void foldAxis(Axis& axis) {
 void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
   for (const Node& node : nodes) {
     if (node.axis < 0) continue;
-    const bool callsOnly =
-        std::all_of(node.body.begin(), node.body.end(), [](const Node& n) { return n.axis < 0; }) && node.body.size() == 1;
+    const bool callsOnly = std::all_of(node.body.begin(), node.body.end(), [](const Node& n) { return n.axis < 0; }) &&
+                           node.body.size() == 1;
     if (callsOnly) {
       if (phase.axes[static_cast<std::size_t>(node.axis)].windowAxis >= 0) continue;
       foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);

@@ -22,8 +22,8 @@ class ProgramBuilder {
   explicit ProgramBuilder(std::string name) { program_.name = std::move(name); }
 
   int addBuffer(std::string name, BufferRole role, std::int64_t bytes);
-  int addKernel(Kernel kernel);       ///< index of an equal kernel if there is one
-  int addList(SegmentList list);      ///< the same for lists
+  int addKernel(Kernel kernel);   ///< index of an equal kernel if there is one
+  int addList(SegmentList list);  ///< the same for lists
   void beginPhase(std::string name);
   int addStream(std::string name, int buffer, std::int64_t offset = 0);
   int addAxis(std::string name, int classes = 1);

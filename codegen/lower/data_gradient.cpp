@@ -18,8 +18,9 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
   g.operand = g.gather ? v.small : v.big;
   for (int axis = 0; axis < 3; ++axis) {
     AxisRelation& r = g.relation[static_cast<std::size_t>(axis)];
-    r = AxisRelation{g.gather,         g.result.extent[axis], g.operand.extent[axis], v.kernel[axis],
-                     v.stride[axis], v.dilation[axis],      v.pad[axis]};
+    r = AxisRelation{g.gather,       g.result.extent[axis], g.operand.extent[axis],
+                     v.kernel[axis], v.stride[axis],        v.dilation[axis],
+                     v.pad[axis]};
     g.hasGaps = g.hasGaps || leavesGaps(r, axisPhases(r));
   }
   g.taps = v.taps();

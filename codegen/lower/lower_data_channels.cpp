@@ -32,12 +32,12 @@ struct RowPitch {
 class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)),
-        g_(makeDataGradient(problem, true)) {
+      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)), g_(makeDataGradient(problem, true)) {
     block_ = {plan.baseD, plan.baseH, plan.baseW};
     if (g_.view.lineOnH) block_ = {1, plan.baseW, 1};
     const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};  // W is never cut
-    for (std::size_t axis = 0; axis < 3; ++axis) axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
     vectors_ = plan.baseVectors;
     width_ = vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
@@ -59,7 +59,8 @@ class Lowering {
 
   // w[..] -> packed [group][n block][tap][k][width]
   void packWeights() {
-    packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * nBlocks_ * g_.taps * reduced_ * width_ * 4);
+    packedBuffer_ =
+        b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * nBlocks_ * g_.taps * reduced_ * width_ * 4);
     b_.beginPhase("pack_weights");
     const int src = b_.addStream("w", weightBuffer_), dst = b_.addStream("packed", packedBuffer_);
     const std::int64_t blockBytes = g_.taps * reduced_ * width_ * 4;
@@ -70,20 +71,31 @@ class Lowering {
     }
     const bool rowsAtOnce = g_.taps == 1 && g_.wResult == 4;  // lanes already contiguous: copy rows of k
     const std::int64_t chunk = divisorAtMost(reduced_, 32);
-    const int outer = b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * g_.wReduced}, {dst, chunk * width_ * 4}});
+    const int outer =
+        b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * g_.wReduced}, {dst, chunk * width_ * 4}});
     const int inner = rowsAtOnce ? -1 : b_.addUniformAxis("k", chunk, {{src, g_.wReduced}, {dst, width_ * 4}});
     Call call{"pack", src, -1, dst, {blocks}, {Variant{}, Variant{}}};
     for (int cls = 0; cls < 2; ++cls) {
       const std::int64_t width = cls == 0 ? width_ : g_.result.channels % width_;
       if (width == 0 || (cls == 0 && nBlocks_ == 1 && widthOf(0) < width_)) continue;
-      Move move{MoveKind::kTranspose, lanes_, width, g_.taps, g_.wResult, reduced_ * width_ * 4, width_ - width, false, "pack_w"};
-      if (rowsAtOnce) move = Move{MoveKind::kCopy, lanes_, chunk, width, g_.wReduced, width_ * 4, width_ - width, false, "pack_w"};
+      Move move{MoveKind::kTranspose,  lanes_,         width, g_.taps, g_.wResult,
+                reduced_ * width_ * 4, width_ - width, false, "pack_w"};
+      if (rowsAtOnce)
+        move = Move{MoveKind::kCopy, lanes_, chunk, width, g_.wReduced, width_ * 4, width_ - width, false, "pack_w"};
       call.variants[static_cast<std::size_t>(cls)].kernel = b_.addKernel(move);
     }
-    b_.phase().parallelAxes = {groups, blocks, outer};
     std::vector<Node> body;
     body.push_back(callNode(std::move(call)));
-    b_.phase().body = inner < 0 ? std::move(body) : nest({inner}, std::move(body));
+    if (inner < 0) {
+      b_.phase().parallelAxes = {groups, blocks, outer};
+      b_.phase().body = std::move(body);
+    } else if (g_.wReduced > g_.wResult) {  // read the weights from front to back: all blocks of one k, then the next
+      b_.phase().parallelAxes = {groups, outer};
+      b_.phase().body = nest({inner, blocks}, std::move(body));
+    } else {
+      b_.phase().parallelAxes = {groups, blocks, outer};
+      b_.phase().body = nest({inner}, std::move(body));
+    }
     b_.phase().workCycles = static_cast<double>(g_.weightBytes) / 64.0 * 6.0;
   }
 
@@ -117,10 +129,12 @@ class Lowering {
     for (std::size_t axis = 0; axis < 3; ++axis) localAxis[axis] = addLocalAxis(axis, a, c);
     const int blocks = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < nBlocks_; ++i) {
-      b_.addStep(blocks, {{w, i * (plan_.packWeights ? blockBytes : width_ * 4)}, {c, i * width_ * 4}}, widthOf(i) < width_ ? 1 : 0);
+      b_.addStep(blocks, {{w, i * (plan_.packWeights ? blockBytes : width_ * 4)}, {c, i * width_ * 4}},
+                 widthOf(i) < width_ ? 1 : 0);
     }
 
-    Call call{"contract", a, w, c, {images, slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], localAxis[2], blocks}, {}};
+    Call call{"contract", a, w, c, {images, slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], localAxis[2], blocks},
+              {}};
     fillVariants(call);
     std::vector<Node> calls;
     calls.push_back(callNode(std::move(call)));
@@ -129,7 +143,8 @@ class Lowering {
     Phase& phase = b_.phase();
     std::vector<Node> body;
     // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
-    const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2], middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
+    const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2],
+              middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
     if (plan_.order == IterateOrder::kChannelsOuter && !paneled) {
       phase.parallelAxes = {groups, blocks, images, slabAxis[0], slabAxis[1]};
       body = nest({localAxis[0], middle, innermost}, std::move(calls));
@@ -194,13 +209,16 @@ class Lowering {
   int addSlabAxis(std::size_t which, int a, int c, int source, int panel, int sink) {
     const SlabAxis& sa = axes_[which];
     const int axis = b_.addAxis(which == 0 ? "slab_d" : "slab_h", std::max(1, sa.slabClasses));
-    const std::int64_t aTensor = g_.operand.strideOf(static_cast<int>(which)), cTensor = g_.result.strideOf(static_cast<int>(which));
+    const std::int64_t aTensor = g_.operand.strideOf(static_cast<int>(which)),
+                       cTensor = g_.result.strideOf(static_cast<int>(which));
     const std::int64_t aPanel = which == 0 ? aPitch_.d : aPitch_.h;
     for (const Slab& slab : sa.slabs) {
       std::vector<std::pair<int, std::int64_t>> d;
       // In a panel, row 0 stands for operandOrigin; offsets of taps are relative to operandBase.
-      if (plan_.panelA) d.emplace_back(a, (slab.operandBase - slab.operandOrigin) * aPanel);
-      else d.emplace_back(a, slab.operandBase * aTensor);
+      if (plan_.panelA)
+        d.emplace_back(a, (slab.operandBase - slab.operandOrigin) * aPanel);
+      else
+        d.emplace_back(a, slab.operandBase * aTensor);
       if (!plan_.panelC) d.emplace_back(c, slab.resultStart * cTensor);
       if (source >= 0) d.emplace_back(source, slab.operandStart * aTensor);
       if (panel >= 0) d.emplace_back(panel, (slab.operandStart - slab.operandOrigin) * aPanel);
@@ -230,8 +248,12 @@ class Lowering {
   }
 
   void fillVariants(Call& call) {
-    const auto slabs = [&](std::size_t which) { return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses)); };
-    const auto locals = [&](std::size_t which) { return static_cast<std::size_t>(std::max(1, axes_[which].localClasses)); };
+    const auto slabs = [&](std::size_t which) {
+      return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses));
+    };
+    const auto locals = [&](std::size_t which) {
+      return static_cast<std::size_t>(std::max(1, axes_[which].localClasses));
+    };
     std::vector<Position> positions;
     for (int image = 0; image < 2; ++image) {
       for (std::size_t sd = 0; sd < slabs(0); ++sd) {
@@ -309,7 +331,8 @@ class Lowering {
           if (main > 0) list[section].push_back(Segment{aOffset, bOffset, main});
           if (remainder) {
             const std::int64_t done = main * plan_.unroll;
-            list[subsets.size() + section].push_back(Segment{aOffset + done * aChannel(), bOffset + done * bChannel(), 1});
+            list[subsets.size() + section].push_back(
+                Segment{aOffset + done * aChannel(), bOffset + done * bChannel(), 1});
           }
         }
       }
@@ -328,8 +351,8 @@ class Lowering {
     const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
     Contract contract;
     contract.lanes = lanes_;
-    contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" + std::to_string(vectors) +
-                     (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
+    contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
+                     std::to_string(vectors) + (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
     const auto tailLanes = [&](std::int64_t v) {
       const std::int64_t left = width - v * lanes_;
       return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
@@ -341,10 +364,11 @@ class Lowering {
       for (std::int64_t d = 0; d < lens.d; ++d) {
         for (std::int64_t h = 0; h < lens.h; ++h) {
           for (std::int64_t w = 0; w < lens.w; ++w) {
-            const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d + h * axes_[1].resultStep * cPitch_.h +
-                                      w * axes_[2].resultStep * cPitch_.w;
+            const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d +
+                                      h * axes_[1].resultStep * cPitch_.h + w * axes_[2].resultStep * cPitch_.w;
             for (std::int64_t v = 0; v < vectors; ++v) {
-              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + v * lanes_ * 4), plan_.panelC ? LaneRange{} : tailLanes(v)});
+              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + v * lanes_ * 4),
+                                                          plan_.panelC ? LaneRange{} : tailLanes(v)});
             }
           }
         }
@@ -357,17 +381,20 @@ class Lowering {
       for (std::int64_t k = 0; k < steps; ++k) {
         Step step;
         for (std::int64_t v = 0; v < vectors; ++v) {
-          step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * bChannel() + v * lanes_ * 4), plan_.packWeights ? LaneRange{} : tailLanes(v)});
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * bChannel() + v * lanes_ * 4),
+                                      plan_.packWeights ? LaneRange{} : tailLanes(v)});
         }
         for (std::int64_t n = 0; n < lens.n; ++n) {
           for (std::int64_t d = s.dLo; d < s.dHi; ++d) {
             for (std::int64_t h = s.hLo; h < s.hHi; ++h) {
               for (std::int64_t w = s.wLo; w < s.wHi; ++w) {
                 AOperand operand;
-                operand.offset = static_cast<std::int32_t>(k * aChannel() + n * aPitch_.n + d * axes_[0].operandStep * aPitch_.d +
-                                                           h * axes_[1].operandStep * aPitch_.h + w * axes_[2].operandStep * aPitch_.w);
+                operand.offset = static_cast<std::int32_t>(
+                    k * aChannel() + n * aPitch_.n + d * axes_[0].operandStep * aPitch_.d +
+                    h * axes_[1].operandStep * aPitch_.h + w * axes_[2].operandStep * aPitch_.w);
                 for (std::int64_t v = 0; v < vectors; ++v) {
-                  operand.uses.push_back(Use{static_cast<std::int16_t>(row(n, d, h, w) * vectors + v), static_cast<std::int16_t>(v)});
+                  operand.uses.push_back(
+                      Use{static_cast<std::int16_t>(row(n, d, h, w) * vectors + v), static_cast<std::int16_t>(v)});
                 }
                 step.a.push_back(std::move(operand));
               }
@@ -393,8 +420,14 @@ class Lowering {
     const RowPitch& pitch = in ? aPitch_ : cPitch_;
     const std::int64_t planes = in ? axes_[0].panelOperandRows : axes_[0].panelResultRows;
     const int plane = b_.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch.d}}, static_cast<int>(i));
-    Call call{in ? "load_panel" : "store_panel", in ? tensor : panel, -1, in ? panel : tensor, {slabAxis[0], slabAxis[1], plane}, {}};
+    for (std::int64_t i = 0; i < planes; ++i)
+      b_.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch.d}}, static_cast<int>(i));
+    Call call{in ? "load_panel" : "store_panel",
+              in ? tensor : panel,
+              -1,
+              in ? panel : tensor,
+              {slabAxis[0], slabAxis[1], plane},
+              {}};
     for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {
       for (int sh = 0; sh < std::max(1, axes_[1].slabClasses); ++sh) {
         for (std::int64_t i = 0; i < planes; ++i) {
@@ -439,7 +472,8 @@ class Lowering {
   std::array<std::int64_t, 2> imageLength_{};
   RowPitch aPitch_{}, cPitch_{};
   std::int64_t panelCBytes_ = 0;
-  int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1, panelCBuffer_ = -1;
+  int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1,
+      panelCBuffer_ = -1;
   std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;
   std::vector<std::pair<std::pair<Lens, std::int64_t>, int>> kernels_;
 };

@@ -19,8 +19,8 @@ namespace {
 // Taps along W that share one operand offset, and what a block of lanes may read at it.
 struct Shift {
   std::int64_t offset = 0;
-  std::uint64_t phases = 0;             ///< which phases have a tap here
-  std::vector<std::int64_t> kernelW;    ///< its kernel index, per phase (-1 = none)
+  std::uint64_t phases = 0;           ///< which phases have a tap here
+  std::vector<std::int64_t> kernelW;  ///< its kernel index, per phase (-1 = none)
 };
 
 struct SectionKey {
@@ -37,7 +37,10 @@ constexpr std::int64_t kStepsAnIteration = 24;
 class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)), g_(makeDataGradient(problem, false)) {
+      : plan_(plan),
+        lanes_(machine.isa.lanes()),
+        b_(problemLabel(problem, plan)),
+        g_(makeDataGradient(problem, false)) {
     axes_[0] = makeSlabAxis(g_.relation[0], 1, plan.panelD);
     axes_[1] = makeSlabAxis(g_.relation[1], 1, plan.panelH);
     phases_ = axisPhases(g_.relation[2]);
@@ -65,7 +68,8 @@ class Lowering {
     for (std::size_t p = 0; p < phases_.size(); ++p) {
       for (const BlockTap& tap : phases_[p].taps) {
         auto at = std::find_if(shifts_.begin(), shifts_.end(), [&](const Shift& s) { return s.offset == tap.offset; });
-        if (at == shifts_.end()) at = shifts_.insert(shifts_.end(), Shift{tap.offset, 0, std::vector<std::int64_t>(phases_.size(), -1)});
+        if (at == shifts_.end())
+          at = shifts_.insert(shifts_.end(), Shift{tap.offset, 0, std::vector<std::int64_t>(phases_.size(), -1)});
         at->phases |= std::uint64_t{1} << p;
         at->kernelW[p] = tap.k;
       }
@@ -75,9 +79,13 @@ class Lowering {
 
   // Bytes of packed weights of one (kd, kh, shift): [k][phase][channel].
   std::int64_t shiftBytes() const { return reduced_ * rowsPacked_ * 4; }
-  std::int64_t blockBytes() const { return g_.view.kernel.d * g_.view.kernel.h * static_cast<std::int64_t>(shifts_.size()) * shiftBytes(); }
+  std::int64_t blockBytes() const {
+    return g_.view.kernel.d * g_.view.kernel.h * static_cast<std::int64_t>(shifts_.size()) * shiftBytes();
+  }
   std::int64_t slotOf(std::int64_t kd, std::int64_t kh, std::size_t shift) const {
-    return ((kd * g_.view.kernel.h + kh) * static_cast<std::int64_t>(shifts_.size()) + static_cast<std::int64_t>(shift)) * shiftBytes();
+    return ((kd * g_.view.kernel.h + kh) * static_cast<std::int64_t>(shifts_.size()) +
+            static_cast<std::int64_t>(shift)) *
+           shiftBytes();
   }
 
   void packWeights() {
@@ -96,12 +104,14 @@ class Lowering {
     for (std::size_t s = 0; s < shifts_.size(); ++s) {
       for (std::size_t p = 0; p < phases_.size(); ++p) {
         if (shifts_[s].kernelW[p] < 0) continue;
-        b_.addStep(kw, {{src, shifts_[s].kernelW[p] * 4}, {dst, slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.baseRows * 4}});
+        b_.addStep(kw, {{src, shifts_[s].kernelW[p] * 4},
+                        {dst, slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.baseRows * 4}});
       }
     }
     Move move{MoveKind::kCopy, lanes_, reduced_, 1, g_.wReduced, rowsPacked_ * 4, 0, false, "pack_w"};
     b_.phase().parallelAxes = {groups, channels};
-    b_.phase().body = nest({kd, kh, kw}, {callNode(Call{"pack", src, -1, dst, {}, {Variant{b_.addKernel(move), -1, false}}})});
+    b_.phase().body =
+        nest({kd, kh, kw}, {callNode(Call{"pack", src, -1, dst, {}, {Variant{b_.addKernel(move), -1, false}}})});
     b_.phase().workCycles = static_cast<double>(g_.weightBytes) / 4 * 2;
   }
 
@@ -126,12 +136,15 @@ class Lowering {
     const int source = staged ? b_.addStream("dy", operandBuffer_) : bs;
     const int panel = staged ? b_.addStream("panel", panelBuffer_) : -1;
     const int sink = direct ? c : b_.addStream("dx", resultBuffer_);
-    const int groups = b_.addUniformAxis("g", g_.view.groups, {{a, channelBlocks_ * blockBytes()}, {source, g_.operand.groupStride()}, {sink, g_.result.groupStride()}});
+    const int groups = b_.addUniformAxis(
+        "g", g_.view.groups,
+        {{a, channelBlocks_ * blockBytes()}, {source, g_.operand.groupStride()}, {sink, g_.result.groupStride()}});
     const int images = b_.addUniformAxis("n", g_.view.batch, {{source, g_.operand.nStride}, {sink, g_.result.nStride}});
     std::array<int, 2> slabAxis{}, localAxis{};
     for (std::size_t i = 0; i < 2; ++i) {
       const SlabAxis& sa = axes_[i];
-      const std::int64_t pitch = i == 0 ? dPitch_ : hPitch_, tensor = g_.operand.strideOf(static_cast<int>(i)), out = g_.result.strideOf(static_cast<int>(i));
+      const std::int64_t pitch = i == 0 ? dPitch_ : hPitch_, tensor = g_.operand.strideOf(static_cast<int>(i)),
+                         out = g_.result.strideOf(static_cast<int>(i));
       slabAxis[i] = b_.addAxis(i == 0 ? "slab_d" : "slab_h", std::max(1, sa.slabClasses));
       for (const Slab& slab : sa.slabs) {
         std::vector<std::pair<int, std::int64_t>> d{{sink, slab.resultStart * out}};
@@ -145,15 +158,18 @@ class Lowering {
         b_.addStep(slabAxis[i], d, slab.cls);
       }
       localAxis[i] = b_.addAxis(i == 0 ? "d" : "h", std::max(1, sa.localClasses));
-      for (const SlabLocal& local : sa.locals) b_.addStep(localAxis[i], {{bs, local.operandOffset * pitch}, {sink, local.resultOffset * out}}, local.cls);
+      for (const SlabLocal& local : sa.locals)
+        b_.addStep(localAxis[i], {{bs, local.operandOffset * pitch}, {sink, local.resultOffset * out}}, local.cls);
     }
     const int channels = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < channelBlocks_; ++i) {
-      b_.addStep(channels, {{a, i * blockBytes()}, {sink, i * plan_.baseRows * g_.result.cStride}}, (i + 1) * plan_.baseRows <= g_.result.channels ? 0 : 1);
+      b_.addStep(channels, {{a, i * blockBytes()}, {sink, i * plan_.baseRows * g_.result.cStride}},
+                 (i + 1) * plan_.baseRows <= g_.result.channels ? 0 : 1);
     }
     const auto blocks = (longest_ + blockLanes_ - 1) / blockLanes_;
     const int w = b_.addAxis("w", static_cast<int>(blocks));
-    for (std::int64_t i = 0; i < blocks; ++i) b_.addStep(w, {{bs, i * blockLanes_ * 4}, {c, i * blockLanes_ * 4}}, static_cast<int>(i));
+    for (std::int64_t i = 0; i < blocks; ++i)
+      b_.addStep(w, {{bs, i * blockLanes_ * 4}, {c, i * blockLanes_ * 4}}, static_cast<int>(i));
 
     Call call{"contract", a, bs, c, {slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], channels, w}, {}};
     forEachRow([&](const BlockClass* d, const BlockClass* h) {
@@ -163,34 +179,41 @@ class Lowering {
     });
     std::vector<Node> perBlock = nest({w}, {callNode(std::move(call))});
     if (!direct) {
-      PixelResults results{lanes_, plan_.baseRows, rowPitch_, &g_.result, &phases_, g_.relation[2].gather ? g_.view.stride.w : 1};
+      PixelResults results{lanes_,     plan_.baseRows, rowPitch_,
+                           &g_.result, &phases_,       g_.relation[2].gather ? g_.view.stride.w : 1};
       std::vector<bool> exists;
       forEachRow([&](const BlockClass* d, const BlockClass* h) { exists.push_back(d != nullptr && h != nullptr); });
-      addPixelResults(b_, results, c, sink, {slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], channels}, exists, {rowsOf(0), rowsOf(1)}, perBlock);
+      addPixelResults(b_, results, c, sink, {slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], channels}, exists,
+                      {rowsOf(0), rowsOf(1)}, perBlock);
     }
     Phase& phase = b_.phase();
     if (staged) phase.body.push_back(panelLoad(slabAxis, source, panel));
-    for (Node& node : nest({localAxis[0], localAxis[1], channels}, std::move(perBlock))) phase.body.push_back(std::move(node));
+    for (Node& node : nest({localAxis[0], localAxis[1], channels}, std::move(perBlock)))
+      phase.body.push_back(std::move(node));
     phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
-    phase.workCycles = static_cast<double>(g_.view.batch * g_.view.groups) * static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
+    phase.workCycles = static_cast<double>(g_.view.batch * g_.view.groups) *
+                       static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
                        static_cast<double>(g_.view.small.channels * g_.view.big.channels) / lanes_;
   }
 
   std::int64_t rowsOf(int tail) const {
-    return tail == 1 ? g_.result.channels % plan_.baseRows : std::min(plan_.baseRows, g_.result.channels / plan_.baseRows * plan_.baseRows);
+    return tail == 1 ? g_.result.channels % plan_.baseRows
+                     : std::min(plan_.baseRows, g_.result.channels / plan_.baseRows * plan_.baseRows);
   }
 
   template <class Visit>
   void forEachRow(Visit visit) const {
     const auto block = [&](std::size_t axis, std::size_t slab, std::size_t local) -> const BlockClass* {
       const SlabAxis& sa = axes_[axis];
-      if (slab >= sa.blockClass.size() || local >= sa.blockClass[slab].size() || sa.blockClass[slab][local] < 0) return nullptr;
+      if (slab >= sa.blockClass.size() || local >= sa.blockClass[slab].size() || sa.blockClass[slab][local] < 0)
+        return nullptr;
       return &sa.classes[static_cast<std::size_t>(sa.blockClass[slab][local])];
     };
     for (std::size_t sd = 0; sd < static_cast<std::size_t>(std::max(1, axes_[0].slabClasses)); ++sd) {
       for (std::size_t sh = 0; sh < static_cast<std::size_t>(std::max(1, axes_[1].slabClasses)); ++sh) {
         for (std::size_t ld = 0; ld < static_cast<std::size_t>(std::max(1, axes_[0].localClasses)); ++ld) {
-          for (std::size_t lh = 0; lh < static_cast<std::size_t>(std::max(1, axes_[1].localClasses)); ++lh) visit(block(0, sd, ld), block(1, sh, lh));
+          for (std::size_t lh = 0; lh < static_cast<std::size_t>(std::max(1, axes_[1].localClasses)); ++lh)
+            visit(block(0, sd, ld), block(1, sh, lh));
         }
       }
     }
@@ -202,10 +225,14 @@ class Lowering {
     const std::int64_t begin = std::max<std::int64_t>(0, -offset), end = g_.operand.extent.w - offset;
     for (std::int64_t v = 0; v < vectorsOf(i); ++v) {
       const std::int64_t j0 = i * blockLanes_ + v * lanes_;
-      const std::int64_t lo = std::clamp<std::int64_t>(begin - j0, 0, lanes_), hi = std::clamp<std::int64_t>(std::min(end, longest_) - j0, 0, lanes_);
-      if (lo >= hi) out.push_back(kNothing);
-      else if (lo == 0 && hi == lanes_) out.push_back(LaneRange{});
-      else out.push_back(LaneRange{static_cast<std::int16_t>(lo), static_cast<std::int16_t>(hi)});
+      const std::int64_t lo = std::clamp<std::int64_t>(begin - j0, 0, lanes_),
+                         hi = std::clamp<std::int64_t>(std::min(end, longest_) - j0, 0, lanes_);
+      if (lo >= hi)
+        out.push_back(kNothing);
+      else if (lo == 0 && hi == lanes_)
+        out.push_back(LaneRange{});
+      else
+        out.push_back(LaneRange{static_cast<std::int16_t>(lo), static_cast<std::int16_t>(hi)});
     }
     return out;
   }
@@ -225,7 +252,8 @@ class Lowering {
   Sections sectionsOf(std::int64_t block) const {
     Sections sections;
     for (const Shift& shift : shifts_) sections.keys.push_back(SectionKey{shift.phases, readable(shift.offset, block)});
-    const bool alike = std::all_of(sections.keys.begin(), sections.keys.end(), [&](const SectionKey& k) { return k == sections.keys[0]; });
+    const bool alike = std::all_of(sections.keys.begin(), sections.keys.end(),
+                                   [&](const SectionKey& k) { return k == sections.keys[0]; });
     if (alike) sections.keys.resize(1);
     const auto shifts = static_cast<std::int64_t>(sections.keys.size());
     sections.unroll = std::clamp<std::int64_t>(kStepsAnIteration / shifts, 1, plan_.unroll);
@@ -242,9 +270,12 @@ class Lowering {
     for (const BlockTap& td : d->taps) {
       for (const BlockTap& th : h->taps) {
         for (std::size_t s = 0; s < (sections.allShifts() ? 1 : shifts_.size()); ++s) {
-          const Segment segment{slotOf(td.k, th.k, s), td.offset * dPitch_ + th.offset * hPitch_ + shifts_[s].offset * 4, main};
+          const Segment segment{slotOf(td.k, th.k, s),
+                                td.offset * dPitch_ + th.offset * hPitch_ + shifts_[s].offset * 4, main};
           if (main > 0) list[0].push_back(segment);
-          if (remainder) list[1].push_back(Segment{segment.aOffset + done * rowsPacked_ * 4, segment.bOffset + done * channelPitch_, 1});
+          if (remainder)
+            list[1].push_back(
+                Segment{segment.aOffset + done * rowsPacked_ * 4, segment.bOffset + done * channelPitch_, 1});
         }
       }
     }
@@ -260,19 +291,23 @@ class Lowering {
     contract.lanes = lanes_;
     const std::int64_t vectors = vectorsOf(block);
     const bool direct = !plan_.panelC;
-    contract.label = "dxp_" + std::to_string(rows * static_cast<std::int64_t>(phases_.size())) + "x" + std::to_string(vectors);
+    contract.label =
+        "dxp_" + std::to_string(rows * static_cast<std::int64_t>(phases_.size())) + "x" + std::to_string(vectors);
     for (std::size_t p = 0; p < phases_.size(); ++p) {
       for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t v = 0; v < vectors; ++v) {
           const std::int64_t left = longest_ - block * blockLanes_ - v * lanes_;
-          const std::int64_t row = direct ? r * g_.result.cStride : (static_cast<std::int64_t>(p) * plan_.baseRows + r) * rowPitch_;
-          contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(row + v * lanes_ * 4),
-                                                      direct && left < lanes_ ? LaneRange{0, static_cast<std::int16_t>(left)} : LaneRange{}});
+          const std::int64_t row =
+              direct ? r * g_.result.cStride : (static_cast<std::int64_t>(p) * plan_.baseRows + r) * rowPitch_;
+          contract.accumulators.push_back(
+              Accumulator{static_cast<std::int32_t>(row + v * lanes_ * 4),
+                          direct && left < lanes_ ? LaneRange{0, static_cast<std::int16_t>(left)} : LaneRange{}});
         }
       }
     }
     contract.sections.push_back(sectionFor(sections, rows, vectors, sections.unroll));
-    if (reduced_ % sections.unroll != 0) contract.sections.push_back(sectionFor(sections, rows, vectors, reduced_ % sections.unroll));
+    if (reduced_ % sections.unroll != 0)
+      contract.sections.push_back(sectionFor(sections, rows, vectors, reduced_ % sections.unroll));
     return b_.addKernel(std::move(contract));
   }
 
@@ -283,14 +318,16 @@ class Lowering {
     for (std::int64_t k = 0; k < channels; ++k) {
       for (std::size_t s = 0; s < sections.keys.size(); ++s) {
         const std::int64_t a = k * rowsPacked_ * 4 + static_cast<std::int64_t>(s) * shiftBytes();
-        section.steps.push_back(stepFor(sections.keys[s], rows, vectors, a, k * channelPitch_ + (shifts_[s].offset - shifts_[0].offset) * 4));
+        section.steps.push_back(stepFor(sections.keys[s], rows, vectors, a,
+                                        k * channelPitch_ + (shifts_[s].offset - shifts_[0].offset) * 4));
       }
     }
     return section;
   }
 
   // One reduced channel at one shift; offsets are those of its weights and its operand row.
-  Step stepFor(const SectionKey& key, std::int64_t rows, std::int64_t vectors, std::int64_t aOffset, std::int64_t bOffset) const {
+  Step stepFor(const SectionKey& key, std::int64_t rows, std::int64_t vectors, std::int64_t aOffset,
+               std::int64_t bOffset) const {
     Step step;
     std::vector<std::int16_t> whole;                          // b indices that take part with all lanes
     std::vector<std::pair<LaneRange, std::int16_t>> partial;  // ... with some
@@ -301,8 +338,10 @@ class Lowering {
       const auto index = static_cast<std::int16_t>(step.b.size());
       step.b.push_back(VectorLoad{static_cast<std::int32_t>(bOffset + v * lanes_ * 4), lanes});
       vectorOf.push_back(v);
-      if (lanes.all()) whole.push_back(index);
-      else partial.emplace_back(lanes, index);
+      if (lanes.all())
+        whole.push_back(index);
+      else
+        partial.emplace_back(lanes, index);
     }
     for (std::size_t p = 0; p < phases_.size(); ++p) {
       if ((key.phases >> p & 1) == 0) continue;
@@ -330,18 +369,24 @@ class Lowering {
   Node panelLoad(const std::array<int, 2>& slabAxis, int source, int panel) {
     const std::int64_t planes = axes_[0].panelOperandRows, rows = axes_[1].panelOperandRows;
     const int plane = b_.addAxis("plane_in", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{source, i * g_.operand.dStride}, {panel, i * dPitch_}}, static_cast<int>(i));
+    for (std::int64_t i = 0; i < planes; ++i)
+      b_.addStep(plane, {{source, i * g_.operand.dStride}, {panel, i * dPitch_}}, static_cast<int>(i));
     const int row = b_.addAxis("row_in", static_cast<int>(rows));
-    for (std::int64_t i = 0; i < rows; ++i) b_.addStep(row, {{source, i * g_.operand.hStride}, {panel, i * hPitch_}}, static_cast<int>(i));
-    Move move{MoveKind::kTranspose, lanes_, g_.operand.extent.w, reduced_, g_.operand.wStride, channelPitch_, 0, false, "load_panel"};
-    if (!g_.operand.channelsLast) move = Move{MoveKind::kCopy, lanes_, reduced_, g_.operand.extent.w, g_.operand.cStride, channelPitch_, 0, false, "load_panel"};
+    for (std::int64_t i = 0; i < rows; ++i)
+      b_.addStep(row, {{source, i * g_.operand.hStride}, {panel, i * hPitch_}}, static_cast<int>(i));
+    Move move{MoveKind::kTranspose, lanes_, g_.operand.extent.w, reduced_, g_.operand.wStride, channelPitch_, 0, false,
+              "load_panel"};
+    if (!g_.operand.channelsLast)
+      move = Move{MoveKind::kCopy, lanes_, reduced_, g_.operand.extent.w, g_.operand.cStride,
+                  channelPitch_,   0,      false,    "load_panel"};
     const int kernel = b_.addKernel(move);
     Call call{"load_panel", source, -1, panel, {slabAxis[0], slabAxis[1], plane, row}, {}};
     for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {
       for (int sh = 0; sh < std::max(1, axes_[1].slabClasses); ++sh) {
         for (std::int64_t d = 0; d < planes; ++d) {
           for (std::int64_t h = 0; h < rows; ++h) {
-            const bool here = sd < axes_[0].slabClasses && sh < axes_[1].slabClasses && d < axes_[0].operandCountOf[static_cast<std::size_t>(sd)] &&
+            const bool here = sd < axes_[0].slabClasses && sh < axes_[1].slabClasses &&
+                              d < axes_[0].operandCountOf[static_cast<std::size_t>(sd)] &&
                               h < axes_[1].operandCountOf[static_cast<std::size_t>(sh)];
             call.variants.push_back(Variant{here ? kernel : -1, -1, false});
           }

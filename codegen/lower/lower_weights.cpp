@@ -38,14 +38,18 @@ struct Pitches {
 class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)), v_(makeConvView(problem)),
+      : plan_(plan),
+        lanes_(machine.isa.lanes()),
+        b_(problemLabel(problem, plan)),
+        v_(makeConvView(problem)),
         swapped_(plan.lanes == LaneRole::kSwapped) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;
     width_ = plan.baseVectors * lanes_;
     laneBlocks_ = (lane_->channels + width_ - 1) / width_;
     rowBlocks_ = (row_->channels + plan.baseRows - 1) / plan.baseRows;
-    for (std::int64_t k = 0; k < v_.kernel.w; k += plan.baseTapsW) tapBlocks_.push_back({k, std::min(k + plan.baseTapsW, v_.kernel.w)});
+    for (std::int64_t k = 0; k < v_.kernel.w; k += plan.baseTapsW)
+      tapBlocks_.push_back({k, std::min(k + plan.baseTapsW, v_.kernel.w)});
     const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
     const ChunkSizes sizes = v_.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
                                      : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v_.small.extent.w};
@@ -60,7 +64,8 @@ class Lowering {
     out_.lanes = lanes_;
     out_.laneChannels = lane_->channels;
     out_.swapped = swapped_;
-    out_.splits = std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
+    out_.splits =
+        std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
     direct_ = !swapped_ && v_.taps() == 1 && out_.splits == 1;
   }
 
@@ -95,7 +100,8 @@ class Lowering {
 
     const int groups = b_.addAxis("g");
     for (std::int64_t g = 0; g < v_.groups; ++g) {
-      std::vector<std::pair<int, std::int64_t>> d{{c, g * (direct_ ? out_.rows * out_.laneChannels * 4 : groupScratchBytes(out_))}};
+      std::vector<std::pair<int, std::int64_t>> d{
+          {c, g * (direct_ ? out_.rows * out_.laneChannels * 4 : groupScratchBytes(out_))}};
       d.emplace_back(bigSource >= 0 ? bigSource : bigStream, g * v_.big.groupStride());
       d.emplace_back(smallSource >= 0 ? smallSource : smallStream, g * v_.small.groupStride());
       b_.addStep(groups, d);
@@ -106,7 +112,8 @@ class Lowering {
       const Range* own[] = {&chunk.d, &chunk.h, &chunk.w};
       std::int64_t big = chunk.n.lo * v_.big.nStride, small = chunk.n.lo * v_.small.nStride, source = big, sink = 0;
       for (int axis = 0; axis < 3; ++axis) {
-        const BigRange range = bigRange(*own[axis], v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis], v_.big.extent[axis]);
+        const BigRange range = bigRange(*own[axis], v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis],
+                                        v_.big.extent[axis]);
         big += own[axis]->lo * v_.stride[axis] * v_.big.strideOf(axis);
         small += own[axis]->lo * v_.small.strideOf(axis);
         source += range.clipped.lo * v_.big.strideOf(axis);
@@ -124,7 +131,10 @@ class Lowering {
     }
     const int splitAxis = b_.addDeal("split", chunkAxis, out_.splits);
     for (std::int64_t s = 0; s < out_.splits; ++s) {
-      b_.phase().axes[static_cast<std::size_t>(splitAxis)].steps[static_cast<std::size_t>(s)].delta[static_cast<std::size_t>(c)] = s * scratchBytes(out_);
+      b_.phase()
+          .axes[static_cast<std::size_t>(splitAxis)]
+          .steps[static_cast<std::size_t>(s)]
+          .delta[static_cast<std::size_t>(c)] = s * scratchBytes(out_);
     }
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
     const int rows = b_.addAxis("rows", 2);
@@ -134,20 +144,23 @@ class Lowering {
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * (direct_ ? width_ * 4 : out_.rows * rowBytes)}}, (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
+      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * (direct_ ? width_ * 4 : out_.rows * rowBytes)}},
+                 (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
     const int rowDeal = b_.addDeal("row_part", rows, std::min(plan_.cores.channelsM, rowBlocks_));
     const int laneDeal = b_.addDeal("lane_part", lanes, std::min(plan_.cores.channelsN, laneBlocks_));
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
     const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
     const int kw = b_.addAxis("kw", static_cast<int>(tapBlocks_.size()));
-    for (std::size_t i = 0; i < tapBlocks_.size(); ++i) b_.addStep(kw, {{c, tapBlocks_[i].lo * width_ * 4}}, static_cast<int>(i));
+    for (std::size_t i = 0; i < tapBlocks_.size(); ++i)
+      b_.addStep(kw, {{c, tapBlocks_[i].lo * width_ * 4}}, static_cast<int>(i));
 
     Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
     fillVariants(call);
     std::vector<Node> inner;
     inner.push_back(callNode(std::move(call)));
-    inner = plan_.order == IterateOrder::kChannelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner)) : nest({lanes, kd, kh, kw, rows}, std::move(inner));
+    inner = plan_.order == IterateOrder::kChannelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
+                                                        : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     std::vector<Node> chunkBody;
     if (bigStaged_) chunkBody.push_back(panelLoad(chunkAxis, bigSource, bigSink, true));
     if (smallStaged_) chunkBody.push_back(panelLoad(chunkAxis, smallSource, smallStream, false));
@@ -155,7 +168,8 @@ class Lowering {
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
     phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
-    phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.groups) * static_cast<double>(v_.small.extent.volume() * out_.taps) *
+    phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.groups) *
+                       static_cast<double>(v_.small.extent.volume() * out_.taps) *
                        static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
   }
 
@@ -180,7 +194,9 @@ class Lowering {
       rows = std::max(rows, c.h.length());
       columns = std::max(columns, c.w.length());
     }
-    const auto span = [&](int axis, std::int64_t length) { return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1; };
+    const auto span = [&](int axis, std::int64_t length) {
+      return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1;
+    };
     bigPlanes_ = span(0, depths);
     smallPlanes_ = depths;
     images_ = images;
@@ -208,20 +224,27 @@ class Lowering {
     const Pitches& p = big ? big_ : small_;
     const std::int64_t planes = big ? bigPlanes_ : smallPlanes_;
     const int image = b_.addAxis(big ? "n_big" : "n_small", static_cast<int>(images_));
-    for (std::int64_t i = 0; i < images_; ++i) b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
+    for (std::int64_t i = 0; i < images_; ++i)
+      b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
     const int plane = b_.addAxis(big ? "d_big" : "d_small", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i) b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
+    for (std::int64_t i = 0; i < planes; ++i)
+      b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
     Call call{big ? "load_big" : "load_small", source, -1, sink, {chunkAxis, image, plane}, {}};
     for (int cls = 0; cls < chunks_.classes; ++cls) {
-      const PixelChunk& c = chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
+      const PixelChunk& c =
+          chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
       const auto extent = [&](int axis, const Range& own) {
-        return big ? bigRange(own, v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis], v_.big.extent[axis]).clipped.length() : own.length();
+        return big ? bigRange(own, v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis],
+                              v_.big.extent[axis])
+                         .clipped.length()
+                   : own.length();
       };
       const std::int64_t pixels = extent(1, c.h) * (v_.line ? extent(2, c.w) : big ? t.extent.w : c.w.length());
       for (std::int64_t i = 0; i < images_; ++i) {
         for (std::int64_t j = 0; j < planes; ++j) {
           Variant variant;
-          if (i < c.n.length() && j < extent(0, c.d) && pixels > 0) variant.kernel = b_.addKernel(panelMove(t, p.w, pixels));
+          if (i < c.n.length() && j < extent(0, c.d) && pixels > 0)
+            variant.kernel = b_.addKernel(panelMove(t, p.w, pixels));
           call.variants.push_back(variant);
         }
       }
@@ -230,7 +253,8 @@ class Lowering {
   }
 
   Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels) const {
-    if (t.channelsLast) return Move{MoveKind::kCopy, lanes_, pixels, t.channels, t.wStride, pitch, 0, false, "load_panel"};
+    if (t.channelsLast)
+      return Move{MoveKind::kCopy, lanes_, pixels, t.channels, t.wStride, pitch, 0, false, "load_panel"};
     return Move{MoveKind::kTranspose, lanes_, t.channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
   }
 
@@ -266,7 +290,8 @@ class Lowering {
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
         for (const PatternUse& use : patternsOf(chunkOf(cls), tapBlocks_[t])) {
-          if (std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) == patterns_[t].end()) patterns_[t].push_back(use.pattern);
+          if (std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) == patterns_[t].end())
+            patterns_[t].push_back(use.pattern);
         }
       }
     }
@@ -278,8 +303,11 @@ class Lowering {
             for (int laneTail = 0; laneTail < 2; ++laneTail) {
               for (int rowTail = 0; rowTail < 2; ++rowTail) {
                 Variant variant;
-                const std::int64_t width = laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
-                const std::int64_t rows = rowTail ? out_.rows % plan_.baseRows : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
+                const std::int64_t width =
+                    laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
+                const std::int64_t rows = rowTail
+                                              ? out_.rows % plan_.baseRows
+                                              : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
                 const bool first = chunkOf(cls).first;
                 if (width > 0 && rows > 0 && (first || list >= 0)) {
                   variant.kernel = kernelFor(t, rows, width);
@@ -295,7 +323,9 @@ class Lowering {
     }
   }
 
-  const PixelChunk& chunkOf(int cls) const { return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])]; }
+  const PixelChunk& chunkOf(int cls) const {
+    return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
+  }
 
   // Segments of one (chunk, kd, kh, tap block); -1 if no pixel takes part.
   int listFor(const PixelChunk& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
@@ -307,13 +337,15 @@ class Lowering {
     for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
       for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
         for (const PatternUse& use : uses) {
-          auto& section = list[static_cast<std::size_t>(std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) - patterns_[t].begin())];
+          auto& section = list[static_cast<std::size_t>(
+              std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) - patterns_[t].begin())];
           const std::int64_t end = use.pattern.alongRows ? rows.lo + 1 : rows.hi;
           for (std::int64_t h = rows.lo; h < end; ++h) {
             const std::int64_t small = n * small_.n + d * small_.d + h * small_.h + use.start * small_.w;
             std::int64_t column = use.start * v_.stride.w + tapBlocks_[t].lo * v_.dilation.w;
             if (bigStaged_ && !v_.line) column -= v_.pad.w;  // the panel holds whole rows
-            const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d + (h * v_.stride.h + kh * v_.dilation.h) * big_.h + column * big_.w;
+            const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d +
+                                     (h * v_.stride.h + kh * v_.dilation.h) * big_.h + column * big_.w;
             const std::int64_t outer = use.pattern.alongRows ? rows.length() : use.outer;
             section.push_back(swapped_ ? Segment{big, small, outer} : Segment{small, big, outer});
           }
@@ -340,17 +372,21 @@ class Lowering {
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t tap = 0; tap < taps; ++tap) {
         for (std::int64_t vec = 0; vec < vectors; ++vec) {
-          contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * 4), direct_ ? lanesOf(vec) : LaneRange{}});
+          contract.accumulators.push_back(
+              Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * 4),
+                          direct_ ? lanesOf(vec) : LaneRange{}});
         }
       }
     }
-    for (const Pattern& pattern : patterns_[t]) contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
+    for (const Pattern& pattern : patterns_[t])
+      contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
     kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
   }
 
   template <class LanesOf>
-  Section sectionFor(const Pattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors, LanesOf lanesOf) const {
+  Section sectionFor(const Pattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
+                     LanesOf lanesOf) const {
     Section section;
     const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * small_.w;
     const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * v_.stride.w * big_.w;
@@ -359,26 +395,33 @@ class Lowering {
     for (std::int64_t x = 0; x < pattern.steps; ++x) {
       Step step;
       const auto bigAt = [&](std::int64_t tap) { return (x * v_.stride.w + tap * v_.dilation.w) * big_.w; };
-      const auto acc = [&](std::int64_t r, std::int64_t tap, std::int64_t vec) { return static_cast<std::int16_t>((r * taps + tap) * vectors + vec); };
+      const auto acc = [&](std::int64_t r, std::int64_t tap, std::int64_t vec) {
+        return static_cast<std::int16_t>((r * taps + tap) * vectors + vec);
+      };
       if (swapped_) {
-        for (std::int64_t vec = 0; vec < vectors; ++vec) step.b.push_back(VectorLoad{static_cast<std::int32_t>(x * small_.w + vec * lanes_ * 4), lanesOf(vec)});
+        for (std::int64_t vec = 0; vec < vectors; ++vec)
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(x * small_.w + vec * lanes_ * 4), lanesOf(vec)});
         for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
           for (std::int64_t r = 0; r < rows; ++r) {
             AOperand operand;
             operand.offset = static_cast<std::int32_t>(bigAt(tap) + r * big_.c);
-            for (std::int64_t vec = 0; vec < vectors; ++vec) operand.uses.push_back(Use{acc(r, tap, vec), static_cast<std::int16_t>(vec)});
+            for (std::int64_t vec = 0; vec < vectors; ++vec)
+              operand.uses.push_back(Use{acc(r, tap, vec), static_cast<std::int16_t>(vec)});
             step.a.push_back(std::move(operand));
           }
         }
       } else {
         for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
-          for (std::int64_t vec = 0; vec < vectors; ++vec) step.b.push_back(VectorLoad{static_cast<std::int32_t>(bigAt(tap) + vec * lanes_ * 4), lanesOf(vec)});
+          for (std::int64_t vec = 0; vec < vectors; ++vec)
+            step.b.push_back(VectorLoad{static_cast<std::int32_t>(bigAt(tap) + vec * lanes_ * 4), lanesOf(vec)});
         }
         for (std::int64_t r = 0; r < rows; ++r) {
           AOperand operand;
           operand.offset = static_cast<std::int32_t>(x * small_.w + r * small_.c);
           for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
-            for (std::int64_t vec = 0; vec < vectors; ++vec) operand.uses.push_back(Use{acc(r, tap, vec), static_cast<std::int16_t>((tap - pattern.tapLo) * vectors + vec)});
+            for (std::int64_t vec = 0; vec < vectors; ++vec)
+              operand.uses.push_back(
+                  Use{acc(r, tap, vec), static_cast<std::int16_t>((tap - pattern.tapLo) * vectors + vec)});
           }
           step.a.push_back(std::move(operand));
         }

@@ -24,7 +24,8 @@ std::vector<std::int64_t> signature(const ConvView& v, const PixelChunk& c) {
       s.push_back(r.lo);
       s.push_back(r.hi);
     }
-    const BigRange b = bigRange(*own[axis], v.kernel[axis], v.stride[axis], v.dilation[axis], v.pad[axis], v.big.extent[axis]);
+    const BigRange b =
+        bigRange(*own[axis], v.kernel[axis], v.stride[axis], v.dilation[axis], v.pad[axis], v.big.extent[axis]);
     s.push_back(b.clipped.lo - b.origin);
     s.push_back(b.clipped.length());
   }
@@ -38,14 +39,16 @@ void cut(std::int64_t extent, std::int64_t size, Visit visit) {
 
 }  // namespace
 
-Range validPixels(const Range& own, std::int64_t k, std::int64_t stride, std::int64_t dilation, std::int64_t pad, std::int64_t bigExtent) {
+Range validPixels(const Range& own, std::int64_t k, std::int64_t stride, std::int64_t dilation, std::int64_t pad,
+                  std::int64_t bigExtent) {
   const std::int64_t shift = k * dilation - pad;
   const std::int64_t lo = std::clamp(ceilDiv(-shift, stride), own.lo, own.hi);
   const std::int64_t hi = std::clamp(floorDiv(bigExtent - 1 - shift, stride) + 1, lo, own.hi);
   return lo < hi ? Range{lo - own.lo, hi - own.lo} : Range{};
 }
 
-BigRange bigRange(const Range& own, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t pad, std::int64_t bigExtent) {
+BigRange bigRange(const Range& own, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t pad,
+                  std::int64_t bigExtent) {
   BigRange r;
   r.origin = own.lo * stride - pad;
   const std::int64_t end = (own.hi - 1) * stride - pad + (kernel - 1) * dilation + 1;

@@ -26,17 +26,20 @@ struct PixelChunk {
 };
 
 /// The small positions o, relative to `own.lo`, with 0 <= o*stride + k*dilation - pad < bigExtent.
-Range validPixels(const Range& own, std::int64_t k, std::int64_t stride, std::int64_t dilation, std::int64_t pad, std::int64_t bigExtent);
+Range validPixels(const Range& own, std::int64_t k, std::int64_t stride, std::int64_t dilation, std::int64_t pad,
+                  std::int64_t bigExtent);
 
 /// The big positions a range of small positions may read, unclipped origin and clipped range.
 struct BigRange {
   std::int64_t origin = 0;
   Range clipped;
 };
-BigRange bigRange(const Range& own, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t pad, std::int64_t bigExtent);
+BigRange bigRange(const Range& own, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t pad,
+                  std::int64_t bigExtent);
 
 struct ChunkSizes {
-  std::int64_t images = 1, depths = 1, rows = 1, columns = 1;  ///< at most; a size below the extent forces 1 on the sizes before it
+  std::int64_t images = 1, depths = 1, rows = 1,
+               columns = 1;  ///< at most; a size below the extent forces 1 on the sizes before it
 };
 
 struct ChunkList {

@@ -26,6 +26,7 @@ struct PixelResults {
 /// Appends the moves to `body`. `classAxes` end with the channel axis (class 0: channels[0] channels, class 1: channels[1]);
 /// `exists` says for every combination of the other axes' classes whether there is such a row.
 void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int tensor, const std::vector<int>& classAxes,
-                     const std::vector<bool>& exists, const std::array<std::int64_t, 2>& channels, std::vector<Node>& body);
+                     const std::vector<bool>& exists, const std::array<std::int64_t, 2>& channels,
+                     std::vector<Node>& body);
 
 }  // namespace cubejit

@@ -56,7 +56,9 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
   out.operandStep = rel.gather ? 1 : rel.stride;
   const std::vector<AxisPhase> phases = axisPhases(rel);
   // Slabs cover every result, also those of residue classes no tap reaches.
-  std::int64_t longest = axis_phases_detail::ceilDiv(rel.results, out.resultStep), minOffset = std::numeric_limits<std::int64_t>::max(), maxOffset = std::numeric_limits<std::int64_t>::min();
+  std::int64_t longest = axis_phases_detail::ceilDiv(rel.results, out.resultStep),
+               minOffset = std::numeric_limits<std::int64_t>::max(),
+               maxOffset = std::numeric_limits<std::int64_t>::min();
   for (const AxisPhase& phase : phases) {
     for (const BlockTap& tap : phase.taps) {
       minOffset = std::min(minOffset, tap.offset);
@@ -65,10 +67,12 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
   }
   if (minOffset > maxOffset) minOffset = maxOffset = 0;
   const std::int64_t length = slabLength <= 0 ? std::max<std::int64_t>(longest, 1) : slabLength;
-  const std::int64_t localBlocks = (std::min(length, std::max<std::int64_t>(longest, 1)) + blockLength - 1) / blockLength;
+  const std::int64_t localBlocks =
+      (std::min(length, std::max<std::int64_t>(longest, 1)) + blockLength - 1) / blockLength;
   for (const AxisPhase& phase : phases) {
     for (std::int64_t b = 0; b < localBlocks; ++b) {
-      out.locals.push_back(SlabLocal{phase.start + out.resultStep * b * blockLength, out.operandStep * b * blockLength, 0});
+      out.locals.push_back(
+          SlabLocal{phase.start + out.resultStep * b * blockLength, out.operandStep * b * blockLength, 0});
     }
   }
   std::vector<ClassKey> keys;
@@ -80,7 +84,8 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
     slab.operandOrigin = slab.operandBase + minOffset;
     const std::int64_t lastRow = std::min(length, longest - js) - 1;
     slab.operandStart = std::clamp<std::int64_t>(slab.operandOrigin, 0, rel.operands);
-    const std::int64_t end = std::clamp<std::int64_t>(slab.operandBase + out.operandStep * lastRow + maxOffset + 1, 0, rel.operands);
+    const std::int64_t end =
+        std::clamp<std::int64_t>(slab.operandBase + out.operandStep * lastRow + maxOffset + 1, 0, rel.operands);
     slab.operandCount = std::max<std::int64_t>(0, end - slab.operandStart);
     std::vector<int> blocks;
     for (const AxisPhase& phase : phases) {
@@ -89,7 +94,8 @@ SlabAxis makeSlabAxis(const AxisRelation& rel, std::int64_t blockLength, std::in
       }
     }
     const std::size_t known = keys.size();
-    slab.cls = indexOf(keys, ClassKey{blocks, slab.operandCount, slab.resultCount, slab.operandStart - slab.operandOrigin});
+    slab.cls =
+        indexOf(keys, ClassKey{blocks, slab.operandCount, slab.resultCount, slab.operandStart - slab.operandOrigin});
     if (keys.size() > known) {
       out.blockClass.push_back(std::move(blocks));
       out.operandCountOf.push_back(slab.operandCount);

@@ -24,7 +24,7 @@ struct Slab {
   std::int64_t resultStart = 0, resultCount = 0;
   std::int64_t operandOrigin = 0;  ///< operand position that panel row 0 stands for (may lie outside the tensor)
   std::int64_t operandStart = 0, operandCount = 0;
-  std::int64_t operandBase = 0;    ///< operandStep * first j of the slab
+  std::int64_t operandBase = 0;  ///< operandStep * first j of the slab
   int cls = 0;
 };
 
@@ -42,7 +42,8 @@ struct SlabAxis {
   std::vector<SlabLocal> locals;
   int slabClasses = 0;
   int localClasses = 0;
-  std::vector<std::vector<int>> blockClass;  ///< [slab class][local class] -> index into classes, -1 if there is no such block
+  std::vector<std::vector<int>>
+      blockClass;  ///< [slab class][local class] -> index into classes, -1 if there is no such block
   std::vector<std::int64_t> operandCountOf;  ///< [slab class]
   std::vector<std::int64_t> resultCountOf;   ///< [slab class]
   std::int64_t panelOperandRows = 1;         ///< most operand positions a slab spans

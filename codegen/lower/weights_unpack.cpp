@@ -34,10 +34,12 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   // dw[small][big][tap]: how far apart rows and lanes are there.
   const std::int64_t rowPitch = s.swapped ? tapBytes : s.laneChannels * tapBytes;
   const std::int64_t lanePitch = s.swapped ? s.rows * tapBytes : tapBytes;
-  const int groups = b.addUniformAxis("g", s.groups, {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * tapBytes}});
+  const int groups =
+      b.addUniformAxis("g", s.groups, {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * tapBytes}});
   const int blocks = b.addAxis("lanes", 2);
   for (std::int64_t i = 0; i < s.laneBlocks; ++i) {
-    b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * lanePitch}}, (i + 1) * s.width <= s.laneChannels ? 0 : 1);
+    b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * lanePitch}},
+              (i + 1) * s.width <= s.laneChannels ? 0 : 1);
   }
   // Swapped: for a lane, (rows x taps) are contiguous in dw, so many rows are one matrix. Otherwise one matrix a row,
   // or, with a single tap, a plain copy of many rows.

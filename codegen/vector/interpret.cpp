@@ -26,17 +26,22 @@ bool sign(Word w) { return (w >> 31) != 0; }
 
 class Cpu {
  public:
-  Cpu(const VectorProgram& program, const KernelArgs& args) : p_(program), args_(args), lanes_(static_cast<std::size_t>(program.isa.lanes())) {}
+  Cpu(const VectorProgram& program, const KernelArgs& args)
+      : p_(program), args_(args), lanes_(static_cast<std::size_t>(program.isa.lanes())) {}
 
   Status run() {
     for (pc_ = 0; pc_ < p_.code.size(); ++pc_) {
       const VInstr& i = p_.code[pc_];
       if (i.op == VOp::kStoreStream && reinterpret_cast<std::uintptr_t>(address(i.mem)) % (lanes_ * 4) != 0) {
-        return Error{ErrorCode::kInternal, Stage::kRun, p_.name + ": `" + print(i) + "` to an address that is not vector aligned"};
+        return Error{ErrorCode::kInternal, Stage::kRun,
+                     p_.name + ": `" + print(i) + "` to an address that is not vector aligned"};
       }
-      if (rowOf(i.op).dst == OperandKind::S || i.op == VOp::kEndLoop) scalar(i);
-      else if (rowOf(i.op).mem != MemUse::N) memory(i);
-      else vector(i);
+      if (rowOf(i.op).dst == OperandKind::S || i.op == VOp::kEndLoop)
+        scalar(i);
+      else if (rowOf(i.op).mem != MemUse::N)
+        memory(i);
+      else
+        vector(i);
     }
     return Unit{};
   }
@@ -44,9 +49,14 @@ class Cpu {
  private:
   std::int64_t& s(int r) { return scalars_[static_cast<std::size_t>(r)]; }
   Vector& v(int r) { return vectors_[static_cast<std::size_t>(r)]; }
-  bool active(int mask, std::size_t lane) const { return mask < 0 || (masks_[static_cast<std::size_t>(mask)] >> lane & 1) != 0; }
+  bool active(int mask, std::size_t lane) const {
+    return mask < 0 || (masks_[static_cast<std::size_t>(mask)] >> lane & 1) != 0;
+  }
 
-  char* address(const Mem& mem) { return reinterpret_cast<char*>(static_cast<std::uintptr_t>(s(mem.base)) + static_cast<std::uintptr_t>(static_cast<std::int64_t>(mem.disp))); }
+  char* address(const Mem& mem) {
+    return reinterpret_cast<char*>(static_cast<std::uintptr_t>(s(mem.base)) +
+                                   static_cast<std::uintptr_t>(static_cast<std::int64_t>(mem.disp)));
+  }
   template <class T>
   T readAt(const Mem& mem, std::size_t index = 0) {
     T value;
@@ -56,7 +66,9 @@ class Cpu {
   void writeAt(const Mem& mem, std::size_t lane, Word value) { std::memcpy(address(mem) + lane * 4, &value, 4); }
 
   // Address arithmetic wraps like the hardware's.
-  static std::int64_t sum(std::int64_t x, std::int64_t y) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y)); }
+  static std::int64_t sum(std::int64_t x, std::int64_t y) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
+  }
 
   void skipLoop() {
     for (int depth = 1; depth > 0;) {
@@ -76,12 +88,16 @@ class Cpu {
       case VOp::kLoadScalar: s(i.dst) = readAt<std::int64_t>(i.mem); break;
       case VOp::kAddLoad: s(i.dst) = sum(s(i.src1), readAt<std::int64_t>(i.mem)); break;
       case VOp::kLoop:
-        if (s(i.dst) <= 0) skipLoop();
-        else loops_.push_back(pc_);
+        if (s(i.dst) <= 0)
+          skipLoop();
+        else
+          loops_.push_back(pc_);
         break;
       case VOp::kEndLoop:
-        if (--s(p_.code[loops_.back()].dst) > 0) pc_ = loops_.back();
-        else loops_.pop_back();
+        if (--s(p_.code[loops_.back()].dst) > 0)
+          pc_ = loops_.back();
+        else
+          loops_.pop_back();
         break;
       default: break;  // not scalar
     }
@@ -112,7 +128,9 @@ class Cpu {
     }
   }
 
-  void fma(int dst, std::size_t lane, Word x, Word y) { v(dst)[lane] = word(std::fma(real(x), real(y), real(v(dst)[lane]))); }
+  void fma(int dst, std::size_t lane, Word x, Word y) {
+    v(dst)[lane] = word(std::fma(real(x), real(y), real(v(dst)[lane])));
+  }
 
   // Sources are copied first: dst may be one of them.
   void vector(const VInstr& i) {
@@ -121,7 +139,8 @@ class Cpu {
       return;
     }
     const Vector none{};
-    const Vector x = i.src1 >= 0 ? v(i.src1) : none, y = i.src2 >= 0 ? v(i.src2) : none, z = i.src3 >= 0 ? v(i.src3) : none;
+    const Vector x = i.src1 >= 0 ? v(i.src1) : none, y = i.src2 >= 0 ? v(i.src2) : none,
+                 z = i.src3 >= 0 ? v(i.src3) : none;
     const std::size_t half = lanes_ / 2;
     for (std::size_t l = 0; l < lanes_; ++l) {
       const std::size_t block = l & ~std::size_t{3}, e = l & 3;

@@ -20,7 +20,7 @@
 namespace cubejit {
 namespace {
 
-constexpr int kMasks = 8;          // opmask numbers 1 .. 7
+constexpr int kMasks = 8;           // opmask numbers 1 .. 7
 constexpr std::int64_t kNone = -1;  // no range is known
 
 class Rewriter {
@@ -39,8 +39,10 @@ class Rewriter {
       const VInstr& i = in_.code[at_];
       if (i.op == VOp::kLoop) forgetMasksSetInside(at_);
       taken_ = live_[at_] | vectorsRead(i) | vectorsWritten(i) | kept_;
-      if (isLegal(i, in_.isa)) push(i);
-      else rewrite(i);
+      if (isLegal(i, in_.isa))
+        push(i);
+      else
+        rewrite(i);
       // The body may not have run, so nothing set in it is known behind it.
       if (i.op == VOp::kEndLoop) forgetMasksSetInside(loops_.back());
       if (i.op == VOp::kLoop) loops_.push_back(at_);
@@ -49,7 +51,8 @@ class Rewriter {
     moveComments(comment, in_.code.size());
     if (missing_ > 0) {
       return Error{ErrorCode::kLimitExceeded, Stage::kVector,
-                   in_.name + ": rewriting for " + toString(in_.isa.level) + " needs " + std::to_string(missing_) + " more scratch vector registers than are free at `" + where_ + "`"};
+                   in_.name + ": rewriting for " + toString(in_.isa.level) + " needs " + std::to_string(missing_) +
+                       " more scratch vector registers than are free at `" + where_ + "`"};
     }
     if (!problem_.empty()) return Error{ErrorCode::kInternal, Stage::kVector, in_.name + ": " + problem_};
     return std::move(out_);
@@ -93,7 +96,8 @@ class Rewriter {
     int reserved = 0;
     for (std::size_t i = 0; i < in_.code.size(); ++i) {
       if (isLegal(in_.code[i], in_.isa)) continue;
-      const VectorSet dead = registers() & mentioned & ~(live_[i] | vectorsRead(in_.code[i]) | vectorsWritten(in_.code[i]));
+      const VectorSet dead =
+          registers() & mentioned & ~(live_[i] | vectorsRead(in_.code[i]) | vectorsWritten(in_.code[i]));
       reserved = std::max(reserved, scratch(in_.code[i], true) - std::popcount(dead));
     }
     VectorSet free = unused;
@@ -150,7 +154,8 @@ class Rewriter {
   std::int8_t maskVector(int k, std::int8_t into = -1) {
     const auto index = static_cast<std::size_t>(k);
     if (home_[index] >= 0) return static_cast<std::int8_t>(home_[index]);
-    if (range_[index] == kNone) problem_ = "`" + print(in_.code[at_]) + "`: the mask's value depends on how often a loop ran";
+    if (range_[index] == kNone)
+      problem_ = "`" + print(in_.code[at_]) + "`: the mask's value depends on how often a loop ran";
     const std::int8_t reg = into >= 0 ? into : take();
     push({.op = VOp::kConst, .dst = reg, .imm = maskConstant(std::max<std::int64_t>(range_[index], 0))});
     return reg;
@@ -160,7 +165,9 @@ class Rewriter {
     shortAt_ = 0;
     switch (i.op) {
       case VOp::kMaskRange: setMask(i); break;
-      case VOp::kLoad: push({.op = VOp::kLoadMaskVector, .dst = i.dst, .src1 = maskVector(i.mask, i.dst), .mem = i.mem}); break;
+      case VOp::kLoad:
+        push({.op = VOp::kLoadMaskVector, .dst = i.dst, .src1 = maskVector(i.mask, i.dst), .mem = i.mem});
+        break;
       case VOp::kStore: {
         const std::int8_t mask = maskVector(i.mask);
         push({.op = VOp::kStoreMaskVector, .src1 = i.src1, .src2 = mask, .mem = i.mem});
@@ -182,7 +189,8 @@ class Rewriter {
   void setMask(const VInstr& i) {
     const auto index = static_cast<std::size_t>(i.dst);
     range_[index] = i.imm;
-    if (home_[index] >= 0) push({.op = VOp::kConst, .dst = static_cast<std::int8_t>(home_[index]), .imm = maskConstant(i.imm)});
+    if (home_[index] >= 0)
+      push({.op = VOp::kConst, .dst = static_cast<std::int8_t>(home_[index]), .imm = maskConstant(i.imm)});
   }
 
   // dst = lanes of k ? value : dst
@@ -244,7 +252,8 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
 Result<VectorProgram> legalize(const VectorProgram& program) {
   CUBEJIT_TRY(checked, verify(program));
   static_cast<void>(checked);
-  if (std::all_of(program.code.begin(), program.code.end(), [&](const VInstr& i) { return isLegal(i, program.isa); })) return program;
+  if (std::all_of(program.code.begin(), program.code.end(), [&](const VInstr& i) { return isLegal(i, program.isa); }))
+    return program;
   return Rewriter(program).run();
 }
 

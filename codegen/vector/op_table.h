@@ -26,8 +26,9 @@ struct OpRow {
 };
 
 inline constexpr OpRow kOpRows[] = {
-#define CUBEJIT_VOP(name, text, dst, src1, src2, src3, mem, mask, imm)                                                   \
-  {text, OperandKind::dst, OperandKind::src1, OperandKind::src2, OperandKind::src3, MemUse::mem, MaskUse::mask, ImmKind::imm},
+#define CUBEJIT_VOP(name, text, dst, src1, src2, src3, mem, mask, imm)                     \
+  {text,        OperandKind::dst, OperandKind::src1, OperandKind::src2, OperandKind::src3, \
+   MemUse::mem, MaskUse::mask,    ImmKind::imm},
 #include "codegen/vector/ops.def"
 #undef CUBEJIT_VOP
 };

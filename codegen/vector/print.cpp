@@ -59,7 +59,8 @@ std::string print(const VInstr& i) {
 }
 
 std::string print(const VectorProgram& program) {
-  std::string text = "vector " + program.name + " for " + toString(program.isa.level) + ", " + std::to_string(program.isa.lanes()) + " lanes\n";
+  std::string text = "vector " + program.name + " for " + toString(program.isa.level) + ", " +
+                     std::to_string(program.isa.lanes()) + " lanes\n";
   for (std::size_t c = 0; c < program.constants.size(); ++c) {
     text += "c" + std::to_string(c) + " =";
     for (const std::int32_t word : program.constants[c]) text += " " + std::to_string(word);

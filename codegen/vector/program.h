@@ -34,9 +34,9 @@ struct Mem {
 /// One instruction. Which fields mean something is said by the op's row in ops.def; the others keep their defaults.
 struct VInstr {
   VOp op{};
-  std::int8_t dst = -1;                       ///< register number, of the kind the op says
+  std::int8_t dst = -1;  ///< register number, of the kind the op says
   std::int8_t src1 = -1, src2 = -1, src3 = -1;
-  std::int8_t mask = -1;                      ///< opmask register, -1 = all lanes
+  std::int8_t mask = -1;  ///< opmask register, -1 = all lanes
   Mem mem{};
   std::int64_t imm = 0;
   friend bool operator==(const VInstr& x, const VInstr& y) = default;
@@ -45,8 +45,8 @@ struct VInstr {
 struct VectorProgram {
   std::string name;
   HostIsa isa;
-  std::vector<VInstr> code;                         ///< loops are structured: kLoop ... kEndLoop
-  std::vector<std::vector<std::int32_t>> constants; ///< one per vector constant, isa.lanes() 32-bit words each
+  std::vector<VInstr> code;                          ///< loops are structured: kLoop ... kEndLoop
+  std::vector<std::vector<std::int32_t>> constants;  ///< one per vector constant, isa.lanes() 32-bit words each
   std::vector<std::pair<std::int32_t, std::string>> comments;  ///< (instruction index, text before it), ascending
   friend bool operator==(const VectorProgram& x, const VectorProgram& y) = default;
 };

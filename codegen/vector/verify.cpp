@@ -24,31 +24,39 @@ class Walk {
     shape();
     if (!rules_.empty()) return rules_;  // numbers below would be judged against a meaningless ISA
     for (at_ = 0; at_ < p_.code.size(); ++at_) instruction(p_.code[at_]);
-    for (const std::size_t open : loops_) rules_ += "instruction " + std::to_string(open) + " `" + print(p_.code[open]) + "`: loop is never closed\n";
+    for (const std::size_t open : loops_)
+      rules_ += "instruction " + std::to_string(open) + " `" + print(p_.code[open]) + "`: loop is never closed\n";
     return rules_;
   }
 
  private:
   void shape() {
     const HostIsa& isa = p_.isa;
-    if (isa.vectorBits != 256 && isa.vectorBits != 512) rules_ += "vectorBits " + std::to_string(isa.vectorBits) + " is neither 256 nor 512\n";
-    if (isa.vectorRegs < 1 || isa.vectorRegs > 32) rules_ += "vectorRegs " + std::to_string(isa.vectorRegs) + " is not in [1, 32]\n";
+    if (isa.vectorBits != 256 && isa.vectorBits != 512)
+      rules_ += "vectorBits " + std::to_string(isa.vectorBits) + " is neither 256 nor 512\n";
+    if (isa.vectorRegs < 1 || isa.vectorRegs > 32)
+      rules_ += "vectorRegs " + std::to_string(isa.vectorRegs) + " is not in [1, 32]\n";
     for (std::size_t c = 0; c < p_.constants.size(); ++c) {
       if (p_.constants[c].size() != static_cast<std::size_t>(isa.lanes())) {
-        rules_ += "constant c" + std::to_string(c) + " has " + std::to_string(p_.constants[c].size()) + " words, not " + std::to_string(isa.lanes()) + "\n";
+        rules_ += "constant c" + std::to_string(c) + " has " + std::to_string(p_.constants[c].size()) + " words, not " +
+                  std::to_string(isa.lanes()) + "\n";
       }
     }
     std::int64_t last = 0;
     for (const auto& [index, text] : p_.comments) {
-      if (index < last || index > static_cast<std::int64_t>(p_.code.size())) rules_ += "comment \"" + text + "\" at " + std::to_string(index) + " is out of order or beyond the code\n";
+      if (index < last || index > static_cast<std::int64_t>(p_.code.size()))
+        rules_ += "comment \"" + text + "\" at " + std::to_string(index) + " is out of order or beyond the code\n";
       last = std::max<std::int64_t>(last, index);
     }
     for (std::size_t i = 0; i < p_.code.size(); ++i) {
-      if (static_cast<std::size_t>(p_.code[i].op) >= kOpCount) rules_ += "instruction " + std::to_string(i) + ": no such op\n";
+      if (static_cast<std::size_t>(p_.code[i].op) >= kOpCount)
+        rules_ += "instruction " + std::to_string(i) + ": no such op\n";
     }
   }
 
-  void fail(const std::string& rule) { rules_ += "instruction " + std::to_string(at_) + " `" + print(p_.code[at_]) + "`: " + rule + "\n"; }
+  void fail(const std::string& rule) {
+    rules_ += "instruction " + std::to_string(at_) + " `" + print(p_.code[at_]) + "`: " + rule + "\n";
+  }
 
   void instruction(const VInstr& i) {
     const OpRow& row = rowOf(i.op);
@@ -59,8 +67,10 @@ class Walk {
     mask(row, i.mask);
     if (readsDst(i)) source(row.dst, i.dst, "dst");
     if (i.op == VOp::kEndLoop) {
-      if (loops_.empty()) fail("no loop is open");
-      else loops_.pop_back();
+      if (loops_.empty())
+        fail("no loop is open");
+      else
+        loops_.pop_back();
     }
     immediate(row, i);
     destination(row, i);
@@ -68,7 +78,9 @@ class Walk {
     if (i.op == VOp::kPermute2 && i.dst == i.src3 && i.dst != i.src1 && i.dst != i.src2) fail("dst is src3");
   }
 
-  int limit(OperandKind kind) const { return kind == OperandKind::S ? kScalarRegs : kind == OperandKind::K ? kOpmasks + 1 : p_.isa.vectorRegs; }
+  int limit(OperandKind kind) const {
+    return kind == OperandKind::S ? kScalarRegs : kind == OperandKind::K ? kOpmasks + 1 : p_.isa.vectorRegs;
+  }
 
   // True if the number is right for its kind; absent operands must keep their default.
   bool number(OperandKind kind, int value, const char* name) {
@@ -78,14 +90,18 @@ class Walk {
     }
     const int first = kind == OperandKind::K ? 1 : 0;
     if (value >= first && value < limit(kind)) return true;
-    fail(std::string(name) + " " + std::to_string(value) + " is not in [" + std::to_string(first) + ", " + std::to_string(limit(kind)) + ")");
+    fail(std::string(name) + " " + std::to_string(value) + " is not in [" + std::to_string(first) + ", " +
+         std::to_string(limit(kind)) + ")");
     return false;
   }
 
-  std::uint64_t& defined(OperandKind kind) { return kind == OperandKind::S ? scalars_ : kind == OperandKind::K ? masks_ : vectors_; }
+  std::uint64_t& defined(OperandKind kind) {
+    return kind == OperandKind::S ? scalars_ : kind == OperandKind::K ? masks_ : vectors_;
+  }
 
   void source(OperandKind kind, int value, const char* name) {
-    if (number(kind, value, name) && (defined(kind) >> value & 1) == 0) fail(std::string(name) + " is read before it is written");
+    if (number(kind, value, name) && (defined(kind) >> value & 1) == 0)
+      fail(std::string(name) + " is read before it is written");
   }
 
   void memory(const OpRow& row, const Mem& mem) {
@@ -98,8 +114,10 @@ class Walk {
 
   void mask(const OpRow& row, int mask) {
     if (mask == -1) return;
-    if (row.mask == MaskUse::N) fail("the op takes no mask");
-    else source(OperandKind::K, mask, "mask");
+    if (row.mask == MaskUse::N)
+      fail("the op takes no mask");
+    else
+      source(OperandKind::K, mask, "mask");
   }
 
   void destination(const OpRow& row, const VInstr& i) {
@@ -113,7 +131,9 @@ class Walk {
   }
 
   void within(std::int64_t value, std::int64_t lo, std::int64_t hi) {
-    if (value < lo || value > hi) fail("immediate " + std::to_string(value) + " is not in [" + std::to_string(lo) + ", " + std::to_string(hi) + "]");
+    if (value < lo || value > hi)
+      fail("immediate " + std::to_string(value) + " is not in [" + std::to_string(lo) + ", " + std::to_string(hi) +
+           "]");
   }
 
   void immediate(const OpRow& row, const VInstr& i) {
@@ -146,7 +166,8 @@ Status verify(const VectorProgram& program) {
   std::string rules = Walk(program).run();
   if (rules.empty()) return Unit{};
   rules.pop_back();
-  return Error{ErrorCode::kInternal, Stage::kVector, "vector program " + program.name + " is not well formed\n" + rules};
+  return Error{ErrorCode::kInternal, Stage::kVector,
+               "vector program " + program.name + " is not well formed\n" + rules};
 }
 
 }  // namespace cubejit

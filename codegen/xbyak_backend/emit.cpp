@@ -32,7 +32,9 @@ class PlainMemory final : public Xbyak::Allocator {
 class Emitter final : public Xbyak::CodeGenerator {
  public:
   Emitter(const VectorProgram& program, PlainMemory& memory)
-      : CodeGenerator(65536, Xbyak::AutoGrow, &memory), program_(program), wide_(program.isa.level == IsaLevel::kAvx512) {}
+      : CodeGenerator(65536, Xbyak::AutoGrow, &memory),
+        program_(program),
+        wide_(program.isa.level == IsaLevel::kAvx512) {}
 
   Code run() {
     Code code;
@@ -145,8 +147,10 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
       }
       break;
     case VOp::kAdd:
-      if (i.dst == i.src1) add(scalar(i.dst), scalar(i.src2));
-      else lea(scalar(i.dst), ptr[scalar(i.src1) + scalar(i.src2)]);
+      if (i.dst == i.src1)
+        add(scalar(i.dst), scalar(i.src2));
+      else
+        lea(scalar(i.dst), ptr[scalar(i.src1) + scalar(i.src2)]);
       break;
     case VOp::kLoadScalar: mov(scalar(i.dst), at(i.mem)); break;
     case VOp::kAddLoad:
@@ -170,24 +174,32 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
       break;
     }
     case VOp::kZero:
-      if (wide_) vpxord(vec(i.dst), vec(i.dst), vec(i.dst));
-      else vxorps(vec(i.dst), vec(i.dst), vec(i.dst));
+      if (wide_)
+        vpxord(vec(i.dst), vec(i.dst), vec(i.dst));
+      else
+        vxorps(vec(i.dst), vec(i.dst), vec(i.dst));
       break;
     case VOp::kConst: vmovups(vec(i.dst), ptr[rip + constantLabels_[static_cast<std::size_t>(i.imm)]]); break;
     case VOp::kLoad: vmovups(vec(i.dst, i.mask, true), at(i.mem)); break;
     case VOp::kStore:
-      if (i.mask > 0) vmovups(at(i.mem) | Xbyak::Opmask(i.mask), vec(i.src1));
-      else vmovups(at(i.mem), vec(i.src1));
+      if (i.mask > 0)
+        vmovups(at(i.mem) | Xbyak::Opmask(i.mask), vec(i.src1));
+      else
+        vmovups(at(i.mem), vec(i.src1));
       break;
     case VOp::kStoreStream: vmovntps(at(i.mem), vec(i.src1)); break;
     case VOp::kBroadcast:
       // vbroadcastss would occupy an FP pipe on Zen4; the integer form only needs a load port.
-      if (wide_) vpbroadcastd(vec(i.dst), at(i.mem));
-      else vbroadcastss(Xbyak::Ymm(i.dst), at(i.mem));
+      if (wide_)
+        vpbroadcastd(vec(i.dst), at(i.mem));
+      else
+        vbroadcastss(Xbyak::Ymm(i.dst), at(i.mem));
       break;
     case VOp::kPrefetch:
-      if (i.imm == 1) prefetcht0(at(i.mem));
-      else prefetcht1(at(i.mem));
+      if (i.imm == 1)
+        prefetcht0(at(i.mem));
+      else
+        prefetcht1(at(i.mem));
       break;
     case VOp::kMaskRange: {
       const std::uint64_t lo = static_cast<std::uint64_t>(i.imm) & 255, hi = static_cast<std::uint64_t>(i.imm) >> 8;
@@ -202,8 +214,10 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kAddF: vaddps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMul: vmulps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kPermute:
-      if (wide_) vpermps(Zmm(i.dst), Zmm(i.src1), Zmm(i.src2));
-      else vpermps(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2));
+      if (wide_)
+        vpermps(Zmm(i.dst), Zmm(i.src1), Zmm(i.src2));
+      else
+        vpermps(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2));
       break;
     case VOp::kPermute2:
       // The hardware has a form that overwrites the low table and one that overwrites the index.
@@ -239,10 +253,12 @@ Status checkLegal(const VectorProgram& program) {
   static_cast<void>(checked);
   std::string rules;
   for (std::size_t i = 0; i < program.code.size(); ++i) {
-    if (!isLegal(program.code[i], program.isa)) rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
+    if (!isLegal(program.code[i], program.isa))
+      rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
   }
   if (rules.empty()) return Unit{};
-  return Error{ErrorCode::kInternal, Stage::kEmit, program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
+  return Error{ErrorCode::kInternal, Stage::kEmit,
+               program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
 }
 
 }  // namespace
@@ -255,13 +271,15 @@ Result<Code> emitXbyak(const VectorProgram& program) {
     Code code = Emitter(program, memory).run();
     if (code.bytes.size() > kCodeLimit) {
       return Error{ErrorCode::kLimitExceeded, Stage::kEmit,
-                   program.name + " takes " + std::to_string(code.bytes.size()) + " bytes of code, more than the limit of " + std::to_string(kCodeLimit)};
+                   program.name + " takes " + std::to_string(code.bytes.size()) +
+                       " bytes of code, more than the limit of " + std::to_string(kCodeLimit)};
     }
     return code;
   } catch (const Xbyak::Error& error) {
     const int number = error;
     const bool memory = number == Xbyak::ERR_CANT_ALLOC || number == Xbyak::ERR_CODE_IS_TOO_BIG;
-    return Error{memory ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, Stage::kEmit, program.name + ": " + error.what()};
+    return Error{memory ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, Stage::kEmit,
+                 program.name + ": " + error.what()};
   }
 }
 

@@ -35,11 +35,14 @@ struct AxisPhase {
   std::vector<BlockTap> taps;  ///< lo, hi in the phase's own index j
 };
 namespace axis_phases_detail {
-inline std::int64_t floorDiv(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0); }
+inline std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
+}
 inline std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return -floorDiv(-a, b); }
 
 // The j in [0, count) with 0 <= step*j + offset < operands.
-inline BlockTap validRange(std::int64_t k, std::int64_t offset, std::int64_t step, std::int64_t count, std::int64_t operands) {
+inline BlockTap validRange(std::int64_t k, std::int64_t offset, std::int64_t step, std::int64_t count,
+                           std::int64_t operands) {
   const std::int64_t lo = std::max<std::int64_t>(0, ceilDiv(-offset, step));
   const std::int64_t hi = std::min(count, floorDiv(operands - 1 - offset, step) + 1);
   return BlockTap{k, offset, lo, std::max(lo, hi)};
@@ -67,7 +70,8 @@ inline std::vector<AxisPhase> axisPhases(const AxisRelation& rel) {
     const std::int64_t count = ceilDiv(rel.results - r, rel.stride);
     const BlockTap tap = validRange(k, (r - shift) / rel.stride, 1, count, rel.operands);
     if (tap.lo >= tap.hi) continue;
-    auto at = std::lower_bound(phases.begin(), phases.end(), r, [](const AxisPhase& p, std::int64_t v) { return p.start < v; });
+    auto at = std::lower_bound(phases.begin(), phases.end(), r,
+                               [](const AxisPhase& p, std::int64_t v) { return p.start < v; });
     if (at == phases.end() || at->start != r) at = phases.insert(at, AxisPhase{r, count, {}});
     at->taps.push_back(tap);
   }

@@ -85,8 +85,8 @@ struct PlanReport {
   TilingPlan plan;
   double predictedCycles = 0;
   std::string bound;
-  std::size_t workspaceBytes = 0;          ///< with the session's threads
-  std::vector<PlanCandidate> candidates;   ///< best first, refused last; filled when asked to explain
+  std::size_t workspaceBytes = 0;         ///< with the session's threads
+  std::vector<PlanCandidate> candidates;  ///< best first, refused last; filled when asked to explain
 };
 
 struct CacheStatistics {

@@ -16,9 +16,9 @@ namespace cubejit {
 
 /// How kernels are executed.
 enum class BackendKind : std::uint8_t {
-  kXbyak,            ///< generated machine code
-  kInterpreter,      ///< the VectorProgram interpreted, op by op: slow, for checking the emitter
-  kTileInterpreter   ///< the tile instructions interpreted: slow, for checking everything below
+  kXbyak,           ///< generated machine code
+  kInterpreter,     ///< the VectorProgram interpreted, op by op: slow, for checking the emitter
+  kTileInterpreter  ///< the tile instructions interpreted: slow, for checking everything below
 };
 constexpr const char* toString(BackendKind b) {
   return b == BackendKind::kXbyak ? "xbyak" : b == BackendKind::kInterpreter ? "interpreter" : "tile_interpreter";
@@ -32,13 +32,13 @@ struct ParallelFor {
 };
 
 struct Options {
-  std::optional<IsaLevel> isa;                     ///< unset: the best this CPU has
+  std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = BackendKind::kXbyak;
-  int threads = 0;                                 ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
-  ParallelFor parallelFor;                         ///< unset: oneTBB
-  bool pinThreads = false;                         ///< bind the i-th worker to the i-th allowed CPU (for measurements)
-  double wakeCycles = 60000;                       ///< a phase with less work (core cycles) stays on the calling thread
-  std::size_t cacheCapacity = 1024;                ///< executables kept by a session
+  int threads = 0;                   ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
+  ParallelFor parallelFor;           ///< unset: oneTBB
+  bool pinThreads = false;           ///< bind the i-th worker to the i-th allowed CPU (for measurements)
+  double wakeCycles = 60000;         ///< a phase with less work (core cycles) stays on the calling thread
+  std::size_t cacheCapacity = 1024;  ///< executables kept by a session
 };
 
 /// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS and

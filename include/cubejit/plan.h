@@ -13,18 +13,23 @@ namespace cubejit {
 
 /// What the lanes of a vector register stand for.
 enum class LaneRole : std::uint8_t {
-  kChannels,     ///< consecutive channels of the result (dX: its channels; dW: channels of the strided-over tensor)
-  kPixels,       ///< dX only: consecutive pixels along W of one residue class; channels are accumulator rows
-  kSwapped,      ///< dW only: channels of the other tensor; (taps x channels) are accumulator rows
-  kGroupCells    ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
+  kChannels,  ///< consecutive channels of the result (dX: its channels; dW: channels of the strided-over tensor)
+  kPixels,    ///< dX only: consecutive pixels along W of one residue class; channels are accumulator rows
+  kSwapped,   ///< dW only: channels of the other tensor; (taps x channels) are accumulator rows
+  kGroupCells  ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
 };
 constexpr const char* toString(LaneRole r) {
-  return r == LaneRole::kChannels ? "channels" : r == LaneRole::kPixels ? "pixels" : r == LaneRole::kSwapped ? "swapped" : "group_cells";
+  return r == LaneRole::kChannels  ? "channels"
+         : r == LaneRole::kPixels  ? "pixels"
+         : r == LaneRole::kSwapped ? "swapped"
+                                   : "group_cells";
 }
 
 /// Which loop is outside within a core: over pixels (weights reused from cache) or over result channels (pixels reused).
 enum class IterateOrder : std::uint8_t { kPixelsOuter, kChannelsOuter };
-constexpr const char* toString(IterateOrder o) { return o == IterateOrder::kPixelsOuter ? "pixels_outer" : "channels_outer"; }
+constexpr const char* toString(IterateOrder o) {
+  return o == IterateOrder::kPixelsOuter ? "pixels_outer" : "channels_outer";
+}
 
 struct Mkn {
   std::int64_t m = 0, k = 0, n = 0;
@@ -34,7 +39,8 @@ struct Mkn {
 /// How the work is cut into tasks. The product is the number of tasks; threads take tasks, so any thread count works.
 struct CoreSplit {
   std::int64_t batch = 1, groups = 1, depth = 1, rows = 1, channelsM = 1, channelsN = 1;
-  std::int64_t reduction = 1;  ///< dW, db: pixel ranges summed apart, then combined in order; fixed by the plan, not by threads
+  std::int64_t reduction =
+      1;  ///< dW, db: pixel ranges summed apart, then combined in order; fixed by the plan, not by threads
 };
 
 /// One tiling of one gradient on the host.
@@ -48,16 +54,19 @@ struct TilingPlan {
   Mkn singleShape;  ///< extent a task works on, in the GEMM view
   // Base block = the accumulators held in registers.
   std::int64_t baseBatch = 1, baseD = 1, baseH = 1, baseW = 1;  ///< dX: box of result pixels; rows = their product
-  std::int64_t baseRows = 1;                                     ///< dW: accumulator rows (channels); kPixels: result channels
-  std::int64_t baseTapsW = 1, baseTapsH = 1;                     ///< dW: taps held at once
-  std::int64_t baseVectors = 1;                                  ///< vectors side by side
-  std::int64_t unroll = 4;                                       ///< reduction steps per loop iteration (stepK)
+  std::int64_t baseRows = 1;                  ///< dW: accumulator rows (channels); kPixels: result channels
+  std::int64_t baseTapsW = 1, baseTapsH = 1;  ///< dW: taps held at once
+  std::int64_t baseVectors = 1;               ///< vectors side by side
+  std::int64_t unroll = 4;                    ///< reduction steps per loop iteration (stepK)
   // L1 step: what is staged in the private panels of a thread.
   bool panelA = false;  ///< operand dY (dX) or the row operand (dW) is transposed into a channels-last / pixel panel
-  bool panelB = false;  ///< dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]
+  bool panelB =
+      false;  ///< dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]
   bool panelC = false;  ///< results are built in a panel and moved out
-  bool packWeights = true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
-  std::int64_t panelD = 1, panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
+  bool packWeights =
+      true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
+  std::int64_t panelD = 1,
+               panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
   bool streamingStore = false;
 };
 

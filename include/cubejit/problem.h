@@ -14,9 +14,7 @@ namespace cubejit {
 
 /// Which gradient. dx is the data gradient, dw the weight gradient, db the bias gradient.
 enum class Gradient : std::uint8_t { kDx, kDw, kDb };
-constexpr const char* toString(Gradient g) {
-  return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : "db";
-}
+constexpr const char* toString(Gradient g) { return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : "db"; }
 
 /// Depth, height, width: extents, strides, dilations or paddings. 1D and 2D problems set d (and h) to 1 (paddings to 0).
 struct Dhw {
@@ -81,8 +79,8 @@ void describeProblem(P& p, Visitor&& v) {
 inline bool operator==(const Problem& a, const Problem& b) {
   return a.rank == b.rank && a.batch == b.batch && a.groups == b.groups && a.cin == b.cin && a.cout == b.cout &&
          a.in == b.in && a.kernel == b.kernel && a.out == b.out && a.stride == b.stride && a.dilation == b.dilation &&
-         a.padBefore == b.padBefore && a.padAfter == b.padAfter && a.transposed == b.transposed &&
-         a.dtype == b.dtype && a.layout == b.layout;
+         a.padBefore == b.padBefore && a.padAfter == b.padAfter && a.transposed == b.transposed && a.dtype == b.dtype &&
+         a.layout == b.layout;
 }
 inline bool operator!=(const Problem& a, const Problem& b) { return !(a == b); }
 

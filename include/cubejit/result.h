@@ -67,7 +67,7 @@ using Status = Result<Unit>;
 }  // namespace cubejit
 
 // Evaluates `expr` (a Result); returns its error from the enclosing function, else binds its value to `name`.
-#define CUBEJIT_TRY(name, expr)                        \
-  auto name##OrError = (expr);                         \
+#define CUBEJIT_TRY(name, expr)                          \
+  auto name##OrError = (expr);                           \
   if (!name##OrError.ok()) return name##OrError.error(); \
   auto& name = name##OrError.value()

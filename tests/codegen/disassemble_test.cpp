@@ -42,7 +42,9 @@ TEST(Disassemble, Avx512BroadcastsLeaveTheFloatPipesAlone) {
   VectorProgram p;
   p.name = "broadcast";
   p.isa = avx512Isa();
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0}, {.op = VOp::kBroadcast, .dst = 0, .mem = {0, 4}}, {.op = VOp::kFmaBroadcast, .dst = 0, .src1 = 0, .mem = {0, 8}}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},
+            {.op = VOp::kBroadcast, .dst = 0, .mem = {0, 4}},
+            {.op = VOp::kFmaBroadcast, .dst = 0, .src1 = 0, .mem = {0, 8}}};
   const std::string text = listing(p, false);
   EXPECT_NE(text.find("vpbroadcastd"), std::string::npos) << text;
   EXPECT_EQ(text.find("vbroadcastss"), std::string::npos) << text;
@@ -54,10 +56,14 @@ TEST(Disassemble, ListingsShowCommentsInstructionsAndConstants) {
   p.name = "shown";
   p.isa = avx2Isa();
   p.constants = {{7, 6, 5, 4, 3, 2, 1, 0}};
-  p.code = {{.op = VOp::kArg, .dst = 3, .imm = 2}, {.op = VOp::kConst, .dst = 1, .imm = 0}, {.op = VOp::kStore, .src1 = 1, .mem = {3, 32}}};
+  p.code = {{.op = VOp::kArg, .dst = 3, .imm = 2},
+            {.op = VOp::kConst, .dst = 1, .imm = 0},
+            {.op = VOp::kStore, .src1 = 1, .mem = {3, 32}}};
   p.comments = {{1, "the reversing table"}};
   const std::string text = listing(p, true);
-  for (const char* part : {"; shown for avx2", "; the reversing table", ";   const v1, c0", "vmovups", ".long 7", ".long 0"}) EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  for (const char* part :
+       {"; shown for avx2", "; the reversing table", ";   const v1, c0", "vmovups", ".long 7", ".long 0"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
 TEST(Disassemble, BytesThatAreNoInstructionAreAnError) {

@@ -32,9 +32,15 @@ Floats run(const HostIsa& isa, VInstr op, std::vector<std::int32_t> constant = {
   p.isa = isa;
   constant.resize(static_cast<std::size_t>(isa.lanes()));
   p.constants = {constant};
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},        {.op = VOp::kArg, .dst = 1, .imm = 2},          {.op = VOp::kLoad, .dst = 0, .mem = {0, 0}},
-            {.op = VOp::kLoad, .dst = 1, .mem = {0, 64}}, {.op = VOp::kConst, .dst = 2, .imm = 0},        {.op = VOp::kLoad, .dst = 3, .mem = {0, 128}},
-            {.op = VOp::kMaskRange, .dst = 1, .imm = 1 | 3 << 8}, op,                                     {.op = VOp::kStore, .src1 = 3, .mem = {1, 0}}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},
+            {.op = VOp::kArg, .dst = 1, .imm = 2},
+            {.op = VOp::kLoad, .dst = 0, .mem = {0, 0}},
+            {.op = VOp::kLoad, .dst = 1, .mem = {0, 64}},
+            {.op = VOp::kConst, .dst = 2, .imm = 0},
+            {.op = VOp::kLoad, .dst = 3, .mem = {0, 128}},
+            {.op = VOp::kMaskRange, .dst = 1, .imm = 1 | 3 << 8},
+            op,
+            {.op = VOp::kStore, .src1 = 3, .mem = {1, 0}}};
   KernelArgs args;
   args.a = memory.a;
   args.c = memory.c;
@@ -46,10 +52,14 @@ Floats run(const HostIsa& isa, VInstr op, std::vector<std::int32_t> constant = {
 
 TEST(VectorInterpret, ArithmeticAndMasks) {
   const HostIsa isa = avx2Isa();
-  EXPECT_EQ(run(isa, {.op = VOp::kFma, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{32, 33 + 17, 34 + 36, 35 + 57, 36 + 80, 37 + 105, 38 + 132, 39 + 161}));
-  EXPECT_EQ(run(isa, {.op = VOp::kFma, .dst = 3, .src1 = 0, .src2 = 1, .mask = 1}), (Floats{32, 50, 70, 35, 36, 37, 38, 39}));
-  EXPECT_EQ(run(isa, {.op = VOp::kFmaLoad, .dst = 3, .src1 = 0, .mem = {0, 64}}), run(isa, {.op = VOp::kFma, .dst = 3, .src1 = 0, .src2 = 1}));
-  EXPECT_EQ(run(isa, {.op = VOp::kFmaBroadcast, .dst = 3, .src1 = 0, .mask = 1, .mem = {0, 8}}), (Floats{32, 35, 38, 35, 36, 37, 38, 39}));
+  EXPECT_EQ(run(isa, {.op = VOp::kFma, .dst = 3, .src1 = 0, .src2 = 1}),
+            (Floats{32, 33 + 17, 34 + 36, 35 + 57, 36 + 80, 37 + 105, 38 + 132, 39 + 161}));
+  EXPECT_EQ(run(isa, {.op = VOp::kFma, .dst = 3, .src1 = 0, .src2 = 1, .mask = 1}),
+            (Floats{32, 50, 70, 35, 36, 37, 38, 39}));
+  EXPECT_EQ(run(isa, {.op = VOp::kFmaLoad, .dst = 3, .src1 = 0, .mem = {0, 64}}),
+            run(isa, {.op = VOp::kFma, .dst = 3, .src1 = 0, .src2 = 1}));
+  EXPECT_EQ(run(isa, {.op = VOp::kFmaBroadcast, .dst = 3, .src1 = 0, .mask = 1, .mem = {0, 8}}),
+            (Floats{32, 35, 38, 35, 36, 37, 38, 39}));
   EXPECT_EQ(run(isa, {.op = VOp::kAddF, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{16, 18, 20, 22, 24, 26, 28, 30}));
   EXPECT_EQ(run(isa, {.op = VOp::kMul, .dst = 3, .src1 = 0, .src2 = 0}), (Floats{0, 1, 4, 9, 16, 25, 36, 49}));
   EXPECT_EQ(run(isa, {.op = VOp::kMove, .dst = 3, .src1 = 0, .mask = 1}), (Floats{32, 1, 2, 35, 36, 37, 38, 39}));
@@ -60,22 +70,31 @@ TEST(VectorInterpret, ArithmeticAndMasks) {
 
 TEST(VectorInterpret, Permutations) {
   const HostIsa narrow = avx2Isa(), wide = avx512Isa();
-  EXPECT_EQ(run(narrow, {.op = VOp::kPermute, .dst = 3, .src1 = 2, .src2 = 0}, {7, 6, 5, 4, 3, 2, 1, 8}), (Floats{7, 6, 5, 4, 3, 2, 1, 0}));
-  EXPECT_EQ(run(narrow, {.op = VOp::kPermute2, .dst = 3, .src1 = 2, .src2 = 0, .src3 = 1}, {0, 8, 1, 9, 7, 15, 16, 24}), (Floats{0, 16, 1, 17, 7, 23, 0, 16}));
+  EXPECT_EQ(run(narrow, {.op = VOp::kPermute, .dst = 3, .src1 = 2, .src2 = 0}, {7, 6, 5, 4, 3, 2, 1, 8}),
+            (Floats{7, 6, 5, 4, 3, 2, 1, 0}));
+  EXPECT_EQ(run(narrow, {.op = VOp::kPermute2, .dst = 3, .src1 = 2, .src2 = 0, .src3 = 1}, {0, 8, 1, 9, 7, 15, 16, 24}),
+            (Floats{0, 16, 1, 17, 7, 23, 0, 16}));
   EXPECT_EQ(run(narrow, {.op = VOp::kUnpackLo, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{0, 16, 1, 17, 4, 20, 5, 21}));
   EXPECT_EQ(run(narrow, {.op = VOp::kUnpackHi, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{2, 18, 3, 19, 6, 22, 7, 23}));
-  EXPECT_EQ(run(narrow, {.op = VOp::kUnpackLo64, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{0, 1, 16, 17, 4, 5, 20, 21}));
-  EXPECT_EQ(run(narrow, {.op = VOp::kUnpackHi64, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{2, 3, 18, 19, 6, 7, 22, 23}));
-  EXPECT_EQ(run(narrow, {.op = VOp::kShuffleBlocks, .dst = 3, .src1 = 0, .src2 = 1, .imm = 1}), (Floats{4, 5, 6, 7, 16, 17, 18, 19}));
-  EXPECT_EQ(run(narrow, {.op = VOp::kShuffleBlocks, .dst = 3, .src1 = 0, .src2 = 1, .imm = 2}), (Floats{0, 1, 2, 3, 20, 21, 22, 23}));
-  EXPECT_EQ(run(wide, {.op = VOp::kShuffleBlocks, .dst = 3, .src1 = 0, .src2 = 1, .imm = 0b11'00'01'10}), (Floats{8, 9, 10, 11, 4, 5, 6, 7, 16, 17, 18, 19, 28, 29, 30, 31}));
+  EXPECT_EQ(run(narrow, {.op = VOp::kUnpackLo64, .dst = 3, .src1 = 0, .src2 = 1}),
+            (Floats{0, 1, 16, 17, 4, 5, 20, 21}));
+  EXPECT_EQ(run(narrow, {.op = VOp::kUnpackHi64, .dst = 3, .src1 = 0, .src2 = 1}),
+            (Floats{2, 3, 18, 19, 6, 7, 22, 23}));
+  EXPECT_EQ(run(narrow, {.op = VOp::kShuffleBlocks, .dst = 3, .src1 = 0, .src2 = 1, .imm = 1}),
+            (Floats{4, 5, 6, 7, 16, 17, 18, 19}));
+  EXPECT_EQ(run(narrow, {.op = VOp::kShuffleBlocks, .dst = 3, .src1 = 0, .src2 = 1, .imm = 2}),
+            (Floats{0, 1, 2, 3, 20, 21, 22, 23}));
+  EXPECT_EQ(run(wide, {.op = VOp::kShuffleBlocks, .dst = 3, .src1 = 0, .src2 = 1, .imm = 0b11'00'01'10}),
+            (Floats{8, 9, 10, 11, 4, 5, 6, 7, 16, 17, 18, 19, 28, 29, 30, 31}));
 }
 
 TEST(VectorInterpret, MaskVectors) {
   const HostIsa isa = avx2Isa();
   const std::vector<std::int32_t> second{0, -1, 0, 0, 0, 0, 0, INT32_MIN};
-  EXPECT_EQ(run(isa, {.op = VOp::kBlendVector, .dst = 3, .src1 = 0, .src2 = 1, .src3 = 2}, second), (Floats{0, 17, 2, 3, 4, 5, 6, 23}));
-  EXPECT_EQ(run(isa, {.op = VOp::kLoadMaskVector, .dst = 3, .src1 = 2, .mem = {0, 0}}, second), (Floats{0, 1, 0, 0, 0, 0, 0, 7}));
+  EXPECT_EQ(run(isa, {.op = VOp::kBlendVector, .dst = 3, .src1 = 0, .src2 = 1, .src3 = 2}, second),
+            (Floats{0, 17, 2, 3, 4, 5, 6, 23}));
+  EXPECT_EQ(run(isa, {.op = VOp::kLoadMaskVector, .dst = 3, .src1 = 2, .mem = {0, 0}}, second),
+            (Floats{0, 1, 0, 0, 0, 0, 0, 7}));
 }
 
 TEST(VectorInterpret, FmaRoundsOnce) {
@@ -85,8 +104,12 @@ TEST(VectorInterpret, FmaRoundsOnce) {
   VectorProgram p;
   p.name = "rounding";
   p.isa = avx2Isa();
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0}, {.op = VOp::kArg, .dst = 1, .imm = 2}, {.op = VOp::kBroadcast, .dst = 0, .mem = {0, 0}}, {.op = VOp::kBroadcast, .dst = 1, .mem = {1, 0}},
-            {.op = VOp::kFma, .dst = 1, .src1 = 0, .src2 = 0}, {.op = VOp::kStore, .src1 = 1, .mem = {1, 0}}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},
+            {.op = VOp::kArg, .dst = 1, .imm = 2},
+            {.op = VOp::kBroadcast, .dst = 0, .mem = {0, 0}},
+            {.op = VOp::kBroadcast, .dst = 1, .mem = {1, 0}},
+            {.op = VOp::kFma, .dst = 1, .src1 = 0, .src2 = 0},
+            {.op = VOp::kStore, .src1 = 1, .mem = {1, 0}}};
   KernelArgs args;
   args.a = memory.a;
   args.c = memory.c;
@@ -96,13 +119,17 @@ TEST(VectorInterpret, FmaRoundsOnce) {
 
 TEST(VectorInterpret, MaskedAccessDoesNotTouchOtherMemory) {
   const long page = sysconf(_SC_PAGESIZE);
-  char* map = static_cast<char*>(mmap(nullptr, static_cast<std::size_t>(2 * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  char* map = static_cast<char*>(
+      mmap(nullptr, static_cast<std::size_t>(2 * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(map, MAP_FAILED);
   ASSERT_EQ(mprotect(map + page, static_cast<std::size_t>(page), PROT_NONE), 0);
   VectorProgram p;
   p.name = "edge";
   p.isa = avx512Isa();
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8}, {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, -12}}, {.op = VOp::kStore, .src1 = 0, .mask = 1, .mem = {0, -12}}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
+            {.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8},
+            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, -12}},
+            {.op = VOp::kStore, .src1 = 0, .mask = 1, .mem = {0, -12}}};
   KernelArgs args;
   args.c = map + page;
   EXPECT_TRUE(interpret(p, args).ok());
@@ -114,7 +141,9 @@ TEST(VectorInterpret, StreamingStoresMustBeAligned) {
   VectorProgram p;
   p.name = "stream";
   p.isa = avx512Isa();
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kZero, .dst = 0}, {.op = VOp::kStoreStream, .src1 = 0, .mem = {0, 32}}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
+            {.op = VOp::kZero, .dst = 0},
+            {.op = VOp::kStoreStream, .src1 = 0, .mem = {0, 32}}};
   KernelArgs args;
   args.c = memory.c;
   const Status status = interpret(p, args);

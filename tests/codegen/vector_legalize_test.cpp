@@ -78,18 +78,28 @@ TEST(VectorLegalize, MasksKeepARegisterWhileThereAreUnusedOnes) {
   VectorProgram p;
   p.name = "kept";
   p.isa = avx2Isa();
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8},      {.op = VOp::kSet, .dst = 1, .imm = 4}, {.op = VOp::kLoop, .dst = 1},
-            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, 4}}, {.op = VOp::kStore, .src1 = 0, .mask = 1, .mem = {0, 64}}, {.op = VOp::kEndLoop}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
+            {.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8},
+            {.op = VOp::kSet, .dst = 1, .imm = 4},
+            {.op = VOp::kLoop, .dst = 1},
+            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, 4}},
+            {.op = VOp::kStore, .src1 = 0, .mask = 1, .mem = {0, 64}},
+            {.op = VOp::kEndLoop}};
   const auto legal = legalize(p);
   ASSERT_TRUE(legal.ok());
-  EXPECT_EQ(std::count_if(legal->code.begin(), legal->code.end(), [](const VInstr& i) { return i.op == VOp::kConst; }), 1) << print(*legal);
+  EXPECT_EQ(std::count_if(legal->code.begin(), legal->code.end(), [](const VInstr& i) { return i.op == VOp::kConst; }),
+            1)
+      << print(*legal);
 }
 
 TEST(VectorLegalize, RefusesAMaskThatDependsOnALoop) {
   VectorProgram p = fullRegisters({.op = VOp::kStore, .src1 = 15, .mask = 1, .mem = {0, 4}});
   p.comments.clear();
   // v0 .. v14 live, the mask is set again in a loop that may not run: without a register for it its value is unknown.
-  p.code.insert(p.code.begin() + 2, {{.op = VOp::kSet, .dst = 1, .imm = 0}, {.op = VOp::kLoop, .dst = 1}, {.op = VOp::kMaskRange, .dst = 1, .imm = 5 << 8}, {.op = VOp::kEndLoop}});
+  p.code.insert(p.code.begin() + 2, {{.op = VOp::kSet, .dst = 1, .imm = 0},
+                                     {.op = VOp::kLoop, .dst = 1},
+                                     {.op = VOp::kMaskRange, .dst = 1, .imm = 5 << 8},
+                                     {.op = VOp::kEndLoop}});
   p.code.erase(p.code.end() - 16);  // v0 is not stored: one scratch register
   const auto legal = legalize(p);
   ASSERT_FALSE(legal.ok());
@@ -100,7 +110,9 @@ TEST(VectorLegalize, RefusesAMaskThatTheLoopSetsBehindItsUse) {
   VectorProgram p = fullRegisters({.op = VOp::kLoop, .dst = 1});
   p.comments.clear();
   p.code.insert(p.code.begin() + 2, {.op = VOp::kSet, .dst = 1, .imm = 2});
-  p.code.insert(p.code.begin() + 20, {{.op = VOp::kStore, .src1 = 15, .mask = 1, .mem = {0, 4}}, {.op = VOp::kMaskRange, .dst = 1, .imm = 5 << 8}, {.op = VOp::kEndLoop}});
+  p.code.insert(p.code.begin() + 20, {{.op = VOp::kStore, .src1 = 15, .mask = 1, .mem = {0, 4}},
+                                      {.op = VOp::kMaskRange, .dst = 1, .imm = 5 << 8},
+                                      {.op = VOp::kEndLoop}});
   p.code.erase(p.code.end() - 16);  // v0 is not stored: one scratch register
   const auto legal = legalize(p);
   ASSERT_FALSE(legal.ok()) << print(*legal);
@@ -110,14 +122,14 @@ TEST(VectorLegalize, RefusesAMaskThatTheLoopSetsBehindItsUse) {
 TEST(VectorLiveness, LoopsKeepWhatTheNextIterationReads) {
   VectorProgram p;
   p.isa = avx2Isa();
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},                     // 0
-            {.op = VOp::kZero, .dst = 0},                              // 1
-            {.op = VOp::kZero, .dst = 1},                              // 2
-            {.op = VOp::kLoop, .dst = 0},                              // 3
-            {.op = VOp::kAddF, .dst = 2, .src1 = 0, .src2 = 0},        // 4
-            {.op = VOp::kMove, .dst = 0, .src1 = 2},                   // 5: for the next iteration
-            {.op = VOp::kEndLoop},                                     // 6
-            {.op = VOp::kStore, .src1 = 1, .mem = {0, 0}}};            // 7
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},               // 0
+            {.op = VOp::kZero, .dst = 0},                        // 1
+            {.op = VOp::kZero, .dst = 1},                        // 2
+            {.op = VOp::kLoop, .dst = 0},                        // 3
+            {.op = VOp::kAddF, .dst = 2, .src1 = 0, .src2 = 0},  // 4
+            {.op = VOp::kMove, .dst = 0, .src1 = 2},             // 5: for the next iteration
+            {.op = VOp::kEndLoop},                               // 6
+            {.op = VOp::kStore, .src1 = 1, .mem = {0, 0}}};      // 7
   const auto live = liveAfter(p);
   EXPECT_EQ(live[2], vectorBit(0) | vectorBit(1));
   EXPECT_EQ(live[4], vectorBit(1) | vectorBit(2));

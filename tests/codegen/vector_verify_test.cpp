@@ -18,19 +18,19 @@ VectorProgram good() {
   p.name = "good";
   p.isa = avx512Isa();
   p.constants = {std::vector<std::int32_t>(16, 1)};
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},                             // 0
-            {.op = VOp::kArg, .dst = 1, .imm = 4},                             // 1
-            {.op = VOp::kMaskRange, .dst = 1, .imm = 2 | 5 << 8},              // 2
-            {.op = VOp::kConst, .dst = 3, .imm = 0},                           // 3
-            {.op = VOp::kLoop, .dst = 1},                                      // 4
-            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, 64}},           // 5
-            {.op = VOp::kFma, .dst = 0, .src1 = 0, .src2 = 3},                 // 6
-            {.op = VOp::kPermute2, .dst = 4, .src1 = 3, .src2 = 0, .src3 = 3}, // 7
-            {.op = VOp::kPrefetch, .mem = {0, 0}, .imm = 1},                   // 8
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},                                    // 0
+            {.op = VOp::kArg, .dst = 1, .imm = 4},                                    // 1
+            {.op = VOp::kMaskRange, .dst = 1, .imm = 2 | 5 << 8},                     // 2
+            {.op = VOp::kConst, .dst = 3, .imm = 0},                                  // 3
+            {.op = VOp::kLoop, .dst = 1},                                             // 4
+            {.op = VOp::kLoad, .dst = 0, .mask = 1, .mem = {0, 64}},                  // 5
+            {.op = VOp::kFma, .dst = 0, .src1 = 0, .src2 = 3},                        // 6
+            {.op = VOp::kPermute2, .dst = 4, .src1 = 3, .src2 = 0, .src3 = 3},        // 7
+            {.op = VOp::kPrefetch, .mem = {0, 0}, .imm = 1},                          // 8
             {.op = VOp::kShuffleBlocks, .dst = 5, .src1 = 0, .src2 = 3, .imm = 255},  // 9
-            {.op = VOp::kAddImm, .dst = 0, .src1 = 0, .imm = 4},               // 10
-            {.op = VOp::kEndLoop},                                             // 11
-            {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};                    // 12
+            {.op = VOp::kAddImm, .dst = 0, .src1 = 0, .imm = 4},                      // 10
+            {.op = VOp::kEndLoop},                                                    // 11
+            {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};                           // 12
   p.comments = {{0, "start"}, {13, "end"}};
   return p;
 }
@@ -43,8 +43,16 @@ struct BadCase {
 
 std::vector<BadCase> badCases() {
   return {
-      {"vectorTooHigh", [](auto& p) { p.code[6].src1 = 32; }, "instruction 6 `fma v0, v32, v3`: src1 32 is not in [0, 32)"},
-      {"vectorTooHighForAvx2", [](auto& p) { p.isa = avx2Isa(); p.constants = {std::vector<std::int32_t>(8, 1)}; p.code[9].imm = 3; p.code[6].dst = 16; }, "dst 16 is not in [0, 16)"},
+      {"vectorTooHigh", [](auto& p) { p.code[6].src1 = 32; },
+       "instruction 6 `fma v0, v32, v3`: src1 32 is not in [0, 32)"},
+      {"vectorTooHighForAvx2",
+       [](auto& p) {
+         p.isa = avx2Isa();
+         p.constants = {std::vector<std::int32_t>(8, 1)};
+         p.code[9].imm = 3;
+         p.code[6].dst = 16;
+       },
+       "dst 16 is not in [0, 16)"},
       {"negativeSource", [](auto& p) { p.code[6].src2 = -1; }, "src2 -1 is not in"},
       {"scalarTooHigh", [](auto& p) { p.code[0].dst = 12; }, "dst 12 is not in [0, 12)"},
       {"maskZero", [](auto& p) { p.code[2].dst = 0; }, "dst 0 is not in [1, 8)"},
@@ -61,20 +69,43 @@ std::vector<BadCase> badCases() {
       {"maskRangeEmpty", [](auto& p) { p.code[2].imm = 5 | 5 << 8; }, "immediate 5 is not in [0, 4]"},
       {"prefetchLevel", [](auto& p) { p.code[8].imm = 3; }, "immediate 3 is not in [1, 2]"},
       {"shuffleImmediate", [](auto& p) { p.code[9].imm = 256; }, "immediate 256 is not in [0, 255]"},
-      {"loopNotClosed", [](auto& p) { p.code.erase(p.code.begin() + 11); p.comments.clear(); }, "loop is never closed"},
+      {"loopNotClosed",
+       [](auto& p) {
+         p.code.erase(p.code.begin() + 11);
+         p.comments.clear();
+       },
+       "loop is never closed"},
       {"loopNotOpen", [](auto& p) { p.code[4] = p.code[11]; }, "no loop is open"},
       {"counterClobbered", [](auto& p) { p.code[10].dst = 1; }, "writes the counter of the loop at 4"},
-      {"counterReused", [](auto& p) { p.code[5] = p.code[4]; p.code[6] = p.code[11]; }, "writes the counter of the loop at 4"},
+      {"counterReused",
+       [](auto& p) {
+         p.code[5] = p.code[4];
+         p.code[6] = p.code[11];
+       },
+       "writes the counter of the loop at 4"},
       {"vectorUndefined", [](auto& p) { p.code[6].src1 = 9; }, "src1 is read before it is written"},
       {"accumulatorUndefined", [](auto& p) { p.code[6].dst = 9; }, "dst is read before it is written"},
       {"scalarUndefined", [](auto& p) { p.code[5].mem.base = 7; }, "mem.base is read before it is written"},
       {"maskUndefined", [](auto& p) { p.code[5].mask = 2; }, "mask is read before it is written"},
       {"counterUndefined", [](auto& p) { p.code[4].dst = 5; }, "dst is read before it is written"},
-      {"permuteOntoHighTable", [](auto& p) { p.code[7].src3 = 4; p.code[3].dst = 4; p.code[7].src1 = 0; p.code[6].src2 = 4; p.code[9].src2 = 4; }, "dst is src3"},
+      {"permuteOntoHighTable",
+       [](auto& p) {
+         p.code[7].src3 = 4;
+         p.code[3].dst = 4;
+         p.code[7].src1 = 0;
+         p.code[6].src2 = 4;
+         p.code[9].src2 = 4;
+       },
+       "dst is src3"},
       {"commentOrder", [](auto& p) { p.comments = {{3, "a"}, {2, "b"}}; }, "comment \"b\" at 2"},
       {"commentBeyond", [](auto& p) { p.comments = {{14, "a"}}; }, "beyond the code"},
       {"unknownOp", [](auto& p) { p.code[6].op = static_cast<VOp>(200); }, "instruction 6: no such op"},
-      {"vectorBits", [](auto& p) { p.isa.vectorBits = 128; p.constants.clear(); }, "vectorBits 128"},
+      {"vectorBits",
+       [](auto& p) {
+         p.isa.vectorBits = 128;
+         p.constants.clear();
+       },
+       "vectorBits 128"},
   };
 }
 

@@ -71,12 +71,14 @@ class XbyakBackend : public testing::TestWithParam<IsaLevel> {
     const auto first = interpret(program, plain.args()), second = interpret(*legal, rewritten.args());
     ASSERT_TRUE(first.ok()) << first.error().message;
     ASSERT_TRUE(second.ok()) << second.error().message;
-    ASSERT_EQ(std::memcmp(plain.c, rewritten.c, sizeof plain.c), 0) << "legalize changed the meaning\n" << print(program) << print(*legal);
+    ASSERT_EQ(std::memcmp(plain.c, rewritten.c, sizeof plain.c), 0) << "legalize changed the meaning\n"
+                                                                    << print(program) << print(*legal);
     ASSERT_TRUE(plain.guardsIntact());
     if (!hostRuns(GetParam())) GTEST_SKIP() << "this machine has no " << toString(GetParam());
     Arena native(seed);
     ASSERT_TRUE(runCode(*code, native.args()));
-    ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0) << "code differs from the interpreter\n" << print(*legal);
+    ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0) << "code differs from the interpreter\n"
+                                                                 << print(*legal);
   }
 };
 
@@ -98,26 +100,55 @@ VectorProgram storesIfEqual(const HostIsa& isa, std::vector<VInstr> computes, st
   p.name = "scalars";
   p.isa = isa;
   p.code = std::move(computes);
-  const std::vector<VInstr> rest = {{.op = VOp::kArg, .dst = 0, .imm = 0},
-                                    {.op = VOp::kLoad, .dst = 0, .mem = {0, 256}},
-                                    {.op = VOp::kArg, .dst = 1, .imm = 2},
-                                    {.op = VOp::kSet, .dst = 2, .imm = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value))},
-                                    {.op = VOp::kAdd, .dst = 2, .src1 = 2, .src2 = 3},
-                                    {.op = VOp::kAdd, .dst = 1, .src1 = 1, .src2 = 2},
-                                    {.op = VOp::kStore, .src1 = 0, .mem = {1, 128}}};
+  const std::vector<VInstr> rest = {
+      {.op = VOp::kArg, .dst = 0, .imm = 0},
+      {.op = VOp::kLoad, .dst = 0, .mem = {0, 256}},
+      {.op = VOp::kArg, .dst = 1, .imm = 2},
+      {.op = VOp::kSet, .dst = 2, .imm = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value))},
+      {.op = VOp::kAdd, .dst = 2, .src1 = 2, .src2 = 3},
+      {.op = VOp::kAdd, .dst = 1, .src1 = 1, .src2 = 2},
+      {.op = VOp::kStore, .src1 = 0, .mem = {1, 128}}};
   p.code.insert(p.code.end(), rest.begin(), rest.end());
   return p;
 }
 
 TEST_P(XbyakBackend, ScalarOpsKeepAll64Bits) {
-  const std::int64_t imms[] = {0, 1, -1, 127, 128, -128, -129, 0x7fffffff, -0x80000000LL, 0x80000000LL, 0xffffffffLL, 0x123456789abcLL, -0x123456789abcLL};
+  const std::int64_t imms[] = {0,
+                               1,
+                               -1,
+                               127,
+                               128,
+                               -128,
+                               -129,
+                               0x7fffffff,
+                               -0x80000000LL,
+                               0x80000000LL,
+                               0xffffffffLL,
+                               0x123456789abcLL,
+                               -0x123456789abcLL};
   unsigned seed = 0;
   for (const std::int64_t imm : imms) {
     agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 3, .imm = imm}}, imm), seed++);
-    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 3, .imm = 5}, {.op = VOp::kAddImm, .dst = 3, .src1 = 3, .imm = imm}}, imm + 5), seed++);
-    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 4, .imm = 5}, {.op = VOp::kAddImm, .dst = 3, .src1 = 4, .imm = imm}}, imm + 5), seed++);
-    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 4, .imm = imm}, {.op = VOp::kCopy, .dst = 5, .src1 = 4}, {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 5}}, imm * 2), seed++);
-    agree(storesIfEqual(isa(), {{.op = VOp::kSet, .dst = 4, .imm = imm}, {.op = VOp::kSet, .dst = 3, .imm = 9}, {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 3}}, imm + 9), seed++);
+    agree(storesIfEqual(isa(),
+                        {{.op = VOp::kSet, .dst = 3, .imm = 5}, {.op = VOp::kAddImm, .dst = 3, .src1 = 3, .imm = imm}},
+                        imm + 5),
+          seed++);
+    agree(storesIfEqual(isa(),
+                        {{.op = VOp::kSet, .dst = 4, .imm = 5}, {.op = VOp::kAddImm, .dst = 3, .src1 = 4, .imm = imm}},
+                        imm + 5),
+          seed++);
+    agree(storesIfEqual(isa(),
+                        {{.op = VOp::kSet, .dst = 4, .imm = imm},
+                         {.op = VOp::kCopy, .dst = 5, .src1 = 4},
+                         {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 5}},
+                        imm * 2),
+          seed++);
+    agree(storesIfEqual(isa(),
+                        {{.op = VOp::kSet, .dst = 4, .imm = imm},
+                         {.op = VOp::kSet, .dst = 3, .imm = 9},
+                         {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 3}},
+                        imm + 9),
+          seed++);
     if (HasFatalFailure() || IsSkipped()) return;
   }
 }
@@ -125,7 +156,8 @@ TEST_P(XbyakBackend, ScalarOpsKeepAll64Bits) {
 // Twelve values at once, each with a bit of its own in the sum.
 TEST_P(XbyakBackend, ScalarRegistersAreDistinct) {
   std::vector<VInstr> code;
-  for (std::int8_t s = 0; s < kScalarRegs; ++s) code.push_back({.op = VOp::kSet, .dst = s, .imm = std::int64_t{1} << (3 * s)});
+  for (std::int8_t s = 0; s < kScalarRegs; ++s)
+    code.push_back({.op = VOp::kSet, .dst = s, .imm = std::int64_t{1} << (3 * s)});
   std::int64_t sum = 0;
   for (std::int8_t s = 0; s < kScalarRegs; ++s) {
     if (s != 3) code.push_back({.op = VOp::kAdd, .dst = 3, .src1 = 3, .src2 = s});
@@ -137,8 +169,19 @@ TEST_P(XbyakBackend, ScalarRegistersAreDistinct) {
 TEST_P(XbyakBackend, ScalarLoadsAndLoopCounts) {
   const std::int64_t third = static_cast<std::int64_t>(Arena(3).list[2]), fourth = Arena(3).list[3];
   const VInstr list{.op = VOp::kArg, .dst = 4, .imm = 3};
-  agree(storesIfEqual(isa(), {list, {.op = VOp::kLoadScalar, .dst = 3, .mem = {4, 16}}, {.op = VOp::kAddLoad, .dst = 3, .src1 = 3, .mem = {4, 24}}}, third + fourth), 3);
-  agree(storesIfEqual(isa(), {list, {.op = VOp::kAddImm, .dst = 4, .src1 = 4, .imm = 24}, {.op = VOp::kSet, .dst = 5, .imm = 3}, {.op = VOp::kAddLoad, .dst = 3, .src1 = 5, .mem = {4, -8}}}, third + 3), 3);
+  agree(storesIfEqual(isa(),
+                      {list,
+                       {.op = VOp::kLoadScalar, .dst = 3, .mem = {4, 16}},
+                       {.op = VOp::kAddLoad, .dst = 3, .src1 = 3, .mem = {4, 24}}},
+                      third + fourth),
+        3);
+  agree(storesIfEqual(isa(),
+                      {list,
+                       {.op = VOp::kAddImm, .dst = 4, .src1 = 4, .imm = 24},
+                       {.op = VOp::kSet, .dst = 5, .imm = 3},
+                       {.op = VOp::kAddLoad, .dst = 3, .src1 = 5, .mem = {4, -8}}},
+                      third + 3),
+        3);
   for (const std::int64_t count : {-5, 0, 1, 7}) {
     agree(storesIfEqual(isa(),
                         {{.op = VOp::kSet, .dst = 3, .imm = 100},
@@ -198,7 +241,9 @@ TEST_P(XbyakBackend, ConstantsFollowTheCodeAlignedAndUnchanged) {
   p.name = "constants";
   p.isa = isa();
   p.constants = {std::vector<std::int32_t>(static_cast<std::size_t>(p.isa.lanes()), 0x11223344)};
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2}, {.op = VOp::kConst, .dst = 0, .imm = 0}, {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
+            {.op = VOp::kConst, .dst = 0, .imm = 0},
+            {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};
   const auto code = emitXbyak(p);
   ASSERT_TRUE(code.ok()) << code.error().message;
   const std::size_t bytes = static_cast<std::size_t>(p.isa.lanes()) * 4;
@@ -230,7 +275,8 @@ TEST(XbyakBackendAvx2, UnlegalisedProgramsAreRefused) {
   EXPECT_NE(code.error().message.find("must be legalised"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, XbyakBackend, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512), [](const auto& level) { return std::string(toString(level.param)); });
+INSTANTIATE_TEST_SUITE_P(Isa, XbyakBackend, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+                         [](const auto& level) { return std::string(toString(level.param)); });
 
 }  // namespace
 }  // namespace cubejit

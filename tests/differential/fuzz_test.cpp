@@ -37,7 +37,8 @@ TEST_P(Fuzz, MatchesReferenceForAnyThreadCount) {
     const VerifyRequest request{randomProblem(random), kAll, {1, 2, 3}, static_cast<std::uint64_t>(i), false, {}};
     const VerifyOutcome outcome = verifyProblem(session, request);
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
-        << outcome.message << "\ncubejit verify " << toFlags(request.problem) << " --isa " << toString(GetParam()) << "\nshrunk: " << toFlags(shrinkFailure(session, request));
+        << outcome.message << "\ncubejit verify " << toFlags(request.problem) << " --isa " << toString(GetParam())
+        << "\nshrunk: " << toFlags(shrinkFailure(session, request));
   }
 }
 
@@ -58,9 +59,11 @@ TEST_P(Fuzz, EveryCandidatePlanMatchesReference) {
       (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
       for (std::size_t c = 0; c < report->candidates.size(); c += 1 + random() % 23) {
         if (!report->candidates[c].refusedBy.empty()) continue;
-        const VerifyRequest request{problem, mask, {2}, static_cast<std::uint64_t>(i), false, {report->candidates[c].plan}};
+        const VerifyRequest request{
+            problem, mask, {2}, static_cast<std::uint64_t>(i), false, {report->candidates[c].plan}};
         const VerifyOutcome outcome = verifyProblem(session, request);
-        ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(problem) << "\ncandidate " << c;
+        ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n"
+                                                                    << toFlags(problem) << "\ncandidate " << c;
         ++plans;
       }
     }
@@ -81,20 +84,25 @@ TEST_P(Fuzz, RealsStayWithinTheirErrorBound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, Fuzz, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512), [](const auto& info) { return toString(info.param); });
+INSTANTIATE_TEST_SUITE_P(Isa, Fuzz, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+                         [](const auto& info) { return toString(info.param); });
 
-std::vector<float> gradientsBy(Session& session, const Problem& p, const std::vector<float>& dy, const std::vector<float>& x, const std::vector<float>& w) {
+std::vector<float> gradientsBy(Session& session, const Problem& p, const std::vector<float>& dy,
+                               const std::vector<float>& x, const std::vector<float>& w) {
   const auto compiled = session.compile(p, kAll);
   if (!compiled.ok()) {
     ADD_FAILURE() << compiled.error().message;
     return {};
   }
-  const auto dxCount = static_cast<std::size_t>(xElements(p)), dwCount = static_cast<std::size_t>(wElements(p)), dbCount = static_cast<std::size_t>(p.cout);
+  const auto dxCount = static_cast<std::size_t>(xElements(p)), dwCount = static_cast<std::size_t>(wElements(p)),
+             dbCount = static_cast<std::size_t>(p.cout);
   std::vector<float> out(dxCount + dwCount + dbCount, -1.0F);
   const std::size_t bytes = (*compiled)->workspaceBytes(2);
   std::vector<char> memory(bytes + 64);
   char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
-  const Status status = (*compiled)->run(Tensors{dy.data(), x.data(), w.data(), out.data(), out.data() + dxCount, out.data() + dxCount + dwCount}, workspace, bytes, 2);
+  const Status status = (*compiled)->run(
+      Tensors{dy.data(), x.data(), w.data(), out.data(), out.data() + dxCount, out.data() + dxCount + dwCount},
+      workspace, bytes, 2);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
   return out;
 }
@@ -112,12 +120,14 @@ TEST(Backends, AgreeBitByBit) {
     std::mt19937_64 random(5);
     for (int i = 0; i < 60; ++i) {
       const Problem p = randomProblem(random, 2e4);
-      const std::vector<float> dy = randomReals(random, yElements(p)), x = randomReals(random, xElements(p)), w = randomReals(random, wElements(p));
+      const std::vector<float> dy = randomReals(random, yElements(p)), x = randomReals(random, xElements(p)),
+                               w = randomReals(random, wElements(p));
       const std::vector<float> want = gradientsBy(*sessions[0], p, dy, x, w);
       for (std::size_t s = 1; s < sessions.size(); ++s) {
         const std::vector<float> got = gradientsBy(*sessions[s], p, dy, x, w);
         ASSERT_EQ(got.size(), want.size());
-        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0) << toString(sessions[s]->options().backend) << " differs from the tile interpreter: " << toFlags(p);
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
+            << toString(sessions[s]->options().backend) << " differs from the tile interpreter: " << toFlags(p);
       }
     }
   }

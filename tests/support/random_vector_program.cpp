@@ -73,7 +73,8 @@ class Generator {
       case VOp::kSet: push({.op = op, .dst = value(), .imm = static_cast<std::int64_t>(rng_()) << below(33)}); break;
       case VOp::kCopy: push({.op = op, .dst = value(), .src1 = value()}); break;
       case VOp::kAddImm: {
-        const std::int64_t imm = (static_cast<std::int64_t>(rng_()) - (std::int64_t{1} << 31)) >> below(32) << (below(8) == 0 ? 20 : 0);
+        const std::int64_t imm =
+            (static_cast<std::int64_t>(rng_()) - (std::int64_t{1} << 31)) >> below(32) << (below(8) == 0 ? 20 : 0);
         push({.op = op, .dst = value(), .src1 = value(), .imm = imm});
         break;
       }
@@ -86,7 +87,9 @@ class Generator {
       case VOp::kConst: push({.op = op, .dst = vec(), .imm = below(3)}); break;
       case VOp::kLoad: push({.op = op, .dst = vec(), .mask = mask(), .mem = vectorAt(below(2) == 0 ? kA : kC)}); break;
       case VOp::kStore: push({.op = op, .src1 = vec(), .mask = mask(), .mem = vectorAt(kC)}); break;
-      case VOp::kStoreStream: push({.op = op, .src1 = vec(), .mem = {kC, 64 * below(static_cast<int>(kRandomArenaBytes) / 64)}}); break;
+      case VOp::kStoreStream:
+        push({.op = op, .src1 = vec(), .mem = {kC, 64 * below(static_cast<int>(kRandomArenaBytes) / 64)}});
+        break;
       case VOp::kBroadcast: push({.op = op, .dst = vec(), .mem = wordAt(kA)}); break;
       case VOp::kPrefetch: push({.op = op, .mem = wordAt(kA), .imm = 1 + below(2)}); break;
       case VOp::kMaskRange:
@@ -104,7 +107,9 @@ class Generator {
         push(i);
         break;
       }
-      case VOp::kShuffleBlocks: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .imm = below(p_.isa.lanes() == 16 ? 256 : 4)}); break;
+      case VOp::kShuffleBlocks:
+        push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .imm = below(p_.isa.lanes() == 16 ? 256 : 4)});
+        break;
       default: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec()}); break;
     }
   }
@@ -128,6 +133,8 @@ class Generator {
 
 }  // namespace
 
-VectorProgram randomVectorProgram(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) { return Generator(rng, isa, shape).run(); }
+VectorProgram randomVectorProgram(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) {
+  return Generator(rng, isa, shape).run();
+}
 
 }  // namespace cubejit
