@@ -67,7 +67,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     if (!plan.panelC) {
       requireReach(rules, "a base block of the result",
                    (plan.baseBatch - 1) * result.nStride + (plan.baseD - 1) * step.d * result.dStride +
-                       (plan.baseH - 1) * step.h * result.hStride + (plan.baseW - 1) * step.w * result.wStride + plan.baseVectors * m.isa.lanes() * 4);
+                       (plan.baseH - 1) * step.h * result.hStride + (plan.baseW - 1) * step.w * result.wStride +
+                       plan.baseVectors * m.isa.lanes() * 4);
     }
     if (!plan.panelA) {
       requireReach(rules, "a base block of the operand",
@@ -99,9 +100,10 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
     requireReach(rules, "a base block of dw", plan.baseRows * std::max(scratchRow, lane.channels * 4));
     if (!plan.panelA && !row.channelsLast) requireReach(rules, "rows of a base block", plan.baseRows * row.cStride);
-    const std::int64_t columns = 34;
+    const std::int64_t columns = std::min<std::int64_t>(34, v.small.extent.w);
     requireReach(rules, "columns of a step",
-                 columns * v.stride.w * v.big.wStride + plan.baseTapsW * v.dilation.w * v.big.wStride);
+                 (columns - 1) * v.stride.w * v.big.wStride + plan.baseTapsW * v.dilation.w * v.big.wStride +
+                     plan.baseVectors * m.isa.lanes() * 4);
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // Decides how a failing problem is made smaller: one change at a time, kept while the problem stays legal and still fails.
 #include <algorithm>
+#include <chrono>
 
 #include "runtime/verify/verify_problem.h"
 #include "tiling/check_problem.h"
@@ -61,9 +62,12 @@ std::vector<Problem> smallerProblems(const Problem& from) {
 Problem shrinkFailure(Session& session, const VerifyRequest& request) {
   VerifyRequest smallest = request;
   smallest.plans.clear();
+  // Nobody waits longer for a smaller problem.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (int attempts = 0; attempts < 400;) {
     bool smaller = false;
     for (const Problem& candidate : smallerProblems(smallest.problem)) {
+      if (std::chrono::steady_clock::now() > deadline) return smallest.problem;
       VerifyRequest attempt = smallest;
       attempt.problem = candidate;
       ++attempts;

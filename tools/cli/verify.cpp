@@ -83,6 +83,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                                                        {"verdict", word(outcome.verdict)},
                                                        {"message", outcome.message},
                                                        {"repro", reproduction("verify", flags, p)}}));
+      std::fflush(stdout);
     }
     if (outcome.verdict == Verdict::kPassed) continue;
     progress.clear();
