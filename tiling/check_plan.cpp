@@ -79,6 +79,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
                   "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
     rules.require(operand.channelsLast || plan.panelA, "panel_a must be true: dy is not channels-last");
+    rules.require(!plan.panelB || plan.packWeights, "panel_b needs pack_weights: it is the panel they are packed into");
     rules.require(plan.baseBatch == 1 || (!plan.panelA && !plan.panelC), "base_batch must be 1 when panels are used");
     rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0,
                   "panel_h must be a multiple of the base block's rows");

@@ -86,6 +86,23 @@ void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::ve
   }
 }
 
+// The same box with weights packed by the task that uses them: the task keeps one block of channels and walks all pixels.
+void addPrivateWeights(const Ground& g, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  const std::int64_t tasks = g.view.groups * divUp(g.result.channels, plan.baseVectors * m.isa.lanes());
+  plan.panelB = true;
+  plan.order = IterateOrder::kChannelsOuter;
+  plan.cores.batch = std::clamp<std::int64_t>(divUp(4L * m.cores, tasks), 1, std::max<std::int64_t>(1, g.view.batch));
+  if (plan.panelA || plan.panelC) {
+    addSlabs(g, m, plan, out);
+    return;
+  }
+  const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
+  const std::int64_t block = g.view.line ? plan.baseW : plan.baseH;
+  plan.panelH = divUp(along, block) * block;
+  plan.panelD = divUp(g.phaseLength[0], plan.baseD) * plan.baseD;
+  out.push_back(plan);
+}
+
 }  // namespace
 
 std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
@@ -119,11 +136,13 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
       both.push_back(plan);
     }
   }
+  for (const TilingPlan& box : boxes) addPrivateWeights(g, m, box, both);
   // Few pixels do not pay for packing weights that can be read in place.
   if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 &&
       g.operand.channelsLast) {
     const std::size_t count = both.size();
     for (std::size_t i = 0; i < count; ++i) {
+      if (both[i].panelB) continue;
       both.push_back(both[i]);
       both.back().packWeights = false;
     }

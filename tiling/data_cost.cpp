@@ -68,8 +68,13 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   cost.computeCycles = visits * nBlocks * reduced * step / (vectorRatio > 1 ? 2.0 : 1.0) * 1.01;
   const double calls = total.blocks * imageBlocks * groups * nBlocks;
   const double boxRows = static_cast<double>(plan.baseW * plan.baseH * plan.baseD) * boxImages;
+  // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
+  cost.computeCycles += rows * nBlocks * reduced / 16.0 * kRowLineCycles;
+  // More result lines at once than the core can wait for.
+  const double boxLines = boxRows * meanVectors;
+  const double resultLines = boxLines > kMissBuffers ? kCrowdedLineCycles : kResultLineCycles;
   cost.callCycles =
-      visits * nBlocks * kSegmentCycles + calls * (20.0 + 2.0 * boxRows * meanVectors * 0.6) +
+      visits * nBlocks * kSegmentCycles + calls * (20.0 + boxLines * resultLines) +
       calls * kCallCycles / (line ? 8.0 : std::max(1.0, static_cast<double>(divUp(result.extent.w, plan.baseW)) / 2.0));
   // Streams: packed weights once per box, pixels once per vector block.
   const double packed = static_cast<double>(v.taps()) * reduced * nBlocks * vectors * lanes * 4;
@@ -78,13 +83,25 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double weightStream = visits * nBlocks * reduced * vectors * lanes * 4;
   const double slabOperand =
       static_cast<double>(plan.panelH) * static_cast<double>(line ? 1 : operand.extent.w) * reduced * 4;
+  const double parts = static_cast<double>(plan.cores.batch);
+  const std::int64_t along = result.extent.h;
+  const double step2 = gather ? static_cast<double>(v.stride.h) : 1.0;
+  const double slabs = std::ceil(static_cast<double>(along) / step2 / static_cast<double>(plan.panelH)) *
+                       std::ceil(static_cast<double>(result.extent.d) /
+                                 (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
   double memory = 0;
-  if (plan.order == IterateOrder::kPixelsOuter) {
+  if (plan.panelB) {
+    const double near = perBlock + (plan.panelA ? slabOperand : operandBytes / groups / parts);
+    memory += weightStream / bytesPerCycle(m, std::min(near, perBlock * 1.3), false);
+    memory += operandBytes * nBlocks / bytesPerCycle(m, plan.panelA ? slabOperand : near, true);
+  } else if (plan.order == IterateOrder::kPixelsOuter) {
     memory += weightStream / bytesPerCycle(m, packed + slabOperand, true);
     memory += operandBytes / bytesPerCycle(m, operandBytes / cores, true);
     memory += operandBytes * (nBlocks - 1) / bytesPerCycle(m, slabOperand, false);
   } else {
     memory += weightStream / bytesPerCycle(m, perBlock + slabOperand, true);
+    if (plan.panelA || plan.panelC)  // every slab sees all blocks in turn
+      memory += groups * imageBlocks * slabs * packed / bytesPerCycle(m, packed * groups, true);
     memory += operandBytes * nBlocks /
               bytesPerCycle(m, plan.panelA || plan.panelC ? slabOperand : operandBytes / cores + perBlock, true);
   }
@@ -99,7 +116,11 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
       plan.packWeights
           ? packed * groups / 64.0 * (v.taps() == 1 && gather ? kCopyCyclesPerVector : kTransposeCyclesPerVector)
           : 0;
-  double moves = packMoves;
+  double moves = packMoves * (plan.panelB ? parts : 1.0);
+  const double fromWeights = static_cast<double>(v.taps()) * reduced * channels * groups * 4;
+  if (plan.packWeights) {  // shared: read, written past the caches of this core, read again
+    moves += (plan.panelB ? parts : 3.0) * fromWeights / bytesPerCycle(m, 2 * fromWeights, true);
+  }
   if (plan.panelA) {
     const double reach =
         static_cast<double>((v.kernel.h - 1) * v.dilation.h) / (gather ? static_cast<double>(v.stride.h) : 1.0);
@@ -108,21 +129,19 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
         static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (gather ? static_cast<double>(v.stride.d) : 1.0);
     const double ownD = static_cast<double>(plan.panelD) * (gather ? 1.0 : static_cast<double>(v.stride.d));
     moves += operandBytes / 64.0 * (1 + reach / own) * (1 + reachD / ownD) *
-             (operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
+             (operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector) * (plan.panelB ? nBlocks : 1.0);
   }
   if (plan.panelC) moves += resultBytes / 64.0 * (kTransposeCyclesPerVector + 2.0);
   cost.moveCycles = moves;
-  const std::int64_t along = result.extent.h;
-  const double step2 = gather ? static_cast<double>(v.stride.h) : 1.0;
-  const double slabs = std::ceil(static_cast<double>(along) / step2 / static_cast<double>(plan.panelH)) *
-                       std::ceil(static_cast<double>(result.extent.d) /
-                                 (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
   double tasks = groups * imageBlocks * slabs;
-  if (plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC) tasks *= nBlocks;
+  if (plan.panelB)
+    tasks = groups * nBlocks * parts;
+  else if (plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC)
+    tasks *= nBlocks;
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
-                      0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+                      kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
   cost.totalCycles =
-      busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) + tasks * 60.0 / cores;
+      busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) + tasks * kTaskCycles / cores;
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -23,10 +23,13 @@ inline std::int64_t usableRegisters(const Machine& m, bool masks) {
   return m.isa.vectorRegs - (m.isa.maskRegs > 0 ? 0 : (masks ? 3 : 1));
 }
 
+/// Share of the last-level cache to count on: other processes (on this kind of machine, other tenants) use it too.
+constexpr double kOwnL3 = 0.3;
+
 /// Bytes per cycle one core gets from the level that holds `bytes` of data it works on.
 inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
   if (bytes <= 0.75 * static_cast<double>(m.buffers.l1Bytes)) return m.rates.l2BytesPerCycle;
-  const double l3 = 0.75 * static_cast<double>(m.buffers.l2Bytes);
+  const double l3 = kOwnL3 * static_cast<double>(m.buffers.l2Bytes);
   if (bytes <= (shared ? l3 : l3 / m.cores)) return m.rates.l3BytesPerCycle;
   return m.rates.dramBytesPerCycle;
 }
@@ -39,6 +42,17 @@ inline double reuseBytesPerCycle(const Machine& m, double bytes) {
 /// Cycles to move one vector of data through registers (measured on Zen4: copies are store-bound, 16x16 transposes shuffle-bound).
 constexpr double kCopyCyclesPerVector = 3.0;
 constexpr double kTransposeCyclesPerVector = 7.0;
+/// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
+/// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
+constexpr double kRowLineCycles = 1.0;
+constexpr double kResultLineCycles = 3.0;
+constexpr double kCrowdedLineCycles = 16.0;
+constexpr double kMissBuffers = 24.0;
+constexpr double kTaskCycles = 1500.0;
+/// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
+constexpr double kBroadcastBytesPerCycle = 2.0;
+/// Share of the shorter of computing and streaming that the longer one does not hide.
+constexpr double kExposed = 0.3;
 /// Entering a kernel from the nest walk, and one segment of its list.
 constexpr double kCallCycles = 70.0;
 constexpr double kSegmentCycles = 9.0;

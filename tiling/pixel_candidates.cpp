@@ -122,6 +122,10 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
       visits * reduced * vectors * lanes * 4 / std::max(1.0, shifts) / bytesPerCycle(m, slabBytes, false) +
       static_cast<double>(g.operand.bytes) / bytesPerCycle(m, static_cast<double>(g.operand.bytes), true) +
       1.5 * static_cast<double>(g.result.bytes) / bytesPerCycle(m, static_cast<double>(g.result.bytes), true);
+  // Weights are broadcast from where all of them lie; past L2 a stream of broadcasts waits for every line.
+  const double packed = static_cast<double>(g.view.taps()) * reduced * static_cast<double>(g.result.channels) * 4;
+  cost.memoryCycles += visits * reduced * meanPhases * rows * 4 /
+                       (packed <= 0.5 * static_cast<double>(m.buffers.l1Bytes) ? 16.0 : kBroadcastBytesPerCycle);
   // Plain rows of the reduced channels are planes apart; a power-of-two distance makes them collide in L1.
   if (!plan.panelB && g.operand.cStride % 4096 == 0) cost.computeCycles *= 1.3;
   if (plan.panelB) {
@@ -136,9 +140,9 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
                        std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD)) *
                        std::ceil(static_cast<double>(g.result.extent.h) / static_cast<double>(plan.panelH));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
-                      0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+                      kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
   cost.totalCycles = busy / m.cores * (tasks >= 8 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) +
-                     tasks * 60.0 / m.cores;
+                     tasks * kTaskCycles / m.cores;
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "codegen/lower/data_gradient.h"
+#include "codegen/lower/pack_weights.h"
 
 namespace cubejit {
 namespace {
@@ -42,6 +43,7 @@ class Lowering {
     width_ = vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
     reduced_ = g_.operand.channels;
+    packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_};
   }
 
   TileProgram run() {
@@ -49,56 +51,18 @@ class Lowering {
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     if (g_.hasGaps && !plan_.panelC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
-    if (plan_.packWeights) packWeights();
+    if (plan_.packWeights) {
+      const std::int64_t blocks = plan_.panelB ? 1 : g_.view.groups * nBlocks_;
+      packedBuffer_ = b_.addBuffer(plan_.panelB ? "panel_w" : "packed_w",
+                                   plan_.panelB ? BufferRole::kPrivate : BufferRole::kShared,
+                                   blocks * packing_.blockBytes(g_));
+      if (!plan_.panelB) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
+    }
     contractPhase();
     return b_.finish();
   }
 
  private:
-  std::int64_t widthOf(std::int64_t block) const { return std::min(width_, g_.result.channels - block * width_); }
-
-  // w[..] -> packed [group][n block][tap][k][width]
-  void packWeights() {
-    packedBuffer_ =
-        b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * nBlocks_ * g_.taps * reduced_ * width_ * 4);
-    b_.beginPhase("pack_weights");
-    const int src = b_.addStream("w", weightBuffer_), dst = b_.addStream("packed", packedBuffer_);
-    const std::int64_t blockBytes = g_.taps * reduced_ * width_ * 4;
-    const int groups = b_.addUniformAxis("g", g_.view.groups, {{src, g_.wGroup}, {dst, nBlocks_ * blockBytes}});
-    const int blocks = b_.addAxis("n", 2);
-    for (std::int64_t i = 0; i < nBlocks_; ++i) {
-      b_.addStep(blocks, {{src, i * width_ * g_.wResult}, {dst, i * blockBytes}}, widthOf(i) < width_ ? 1 : 0);
-    }
-    const bool rowsAtOnce = g_.taps == 1 && g_.wResult == 4;  // lanes already contiguous: copy rows of k
-    const std::int64_t chunk = divisorAtMost(reduced_, 32);
-    const int outer =
-        b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * g_.wReduced}, {dst, chunk * width_ * 4}});
-    const int inner = rowsAtOnce ? -1 : b_.addUniformAxis("k", chunk, {{src, g_.wReduced}, {dst, width_ * 4}});
-    Call call{"pack", src, -1, dst, {blocks}, {Variant{}, Variant{}}};
-    for (int cls = 0; cls < 2; ++cls) {
-      const std::int64_t width = cls == 0 ? width_ : g_.result.channels % width_;
-      if (width == 0 || (cls == 0 && nBlocks_ == 1 && widthOf(0) < width_)) continue;
-      Move move{MoveKind::kTranspose,  lanes_,         width, g_.taps, g_.wResult,
-                reduced_ * width_ * 4, width_ - width, false, "pack_w"};
-      if (rowsAtOnce)
-        move = Move{MoveKind::kCopy, lanes_, chunk, width, g_.wReduced, width_ * 4, width_ - width, false, "pack_w"};
-      call.variants[static_cast<std::size_t>(cls)].kernel = b_.addKernel(move);
-    }
-    std::vector<Node> body;
-    body.push_back(callNode(std::move(call)));
-    if (inner < 0) {
-      b_.phase().parallelAxes = {groups, blocks, outer};
-      b_.phase().body = std::move(body);
-    } else if (g_.wReduced > g_.wResult) {  // read the weights from front to back: all blocks of one k, then the next
-      b_.phase().parallelAxes = {groups, outer};
-      b_.phase().body = nest({inner, blocks}, std::move(body));
-    } else {
-      b_.phase().parallelAxes = {groups, blocks, outer};
-      b_.phase().body = nest({inner}, std::move(body));
-    }
-    b_.phase().workCycles = static_cast<double>(g_.weightBytes) / 64.0 * 6.0;
-  }
-
   void contractPhase() {
     b_.beginPhase("contract");
     makePanels();
@@ -110,16 +74,16 @@ class Lowering {
     const int panel = plan_.panelA ? b_.addStream("panel", panelABuffer_) : -1;
     const int sink = plan_.panelC ? b_.addStream("dx", resultBuffer_) : -1;
 
+    const int weights = plan_.panelB ? b_.addStream("w", weightBuffer_) : -1;
+
     // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
     const int groups = b_.addAxis("g");
-    const std::int64_t blockBytes = g_.taps * reduced_ * width_ * 4;
-    const std::int64_t weightsPerGroup = plan_.packWeights ? nBlocks_ * blockBytes : g_.wGroup;
+    const std::int64_t weightsPerGroup =
+        plan_.packWeights && !plan_.panelB ? nBlocks_ * packing_.blockBytes(g_) : g_.wGroup;
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {
-      std::vector<std::pair<int, std::int64_t>> d{{w, i * weightsPerGroup}};
-      if (!plan_.panelA) d.emplace_back(a, i * g_.operand.groupStride());
-      if (!plan_.panelC) d.emplace_back(c, i * g_.result.groupStride());
-      if (source >= 0) d.emplace_back(source, i * g_.operand.groupStride());
-      if (sink >= 0) d.emplace_back(sink, i * g_.result.groupStride());
+      std::vector<std::pair<int, std::int64_t>> d{{weights >= 0 ? weights : w, i * weightsPerGroup}};
+      d.emplace_back(plan_.panelA ? source : a, i * g_.operand.groupStride());
+      d.emplace_back(plan_.panelC ? sink : c, i * g_.result.groupStride());
       b_.addStep(groups, d);
     }
     const int images = imageAxis(a, c, source, sink);
@@ -129,8 +93,16 @@ class Lowering {
     for (std::size_t axis = 0; axis < 3; ++axis) localAxis[axis] = addLocalAxis(axis, a, c);
     const int blocks = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < nBlocks_; ++i) {
-      b_.addStep(blocks, {{w, i * (plan_.packWeights ? blockBytes : width_ * 4)}, {c, i * width_ * 4}},
-                 widthOf(i) < width_ ? 1 : 0);
+      std::vector<std::pair<int, std::int64_t>> d;
+      if (plan_.panelB)
+        d.emplace_back(weights, i * width_ * g_.wResult);
+      else
+        d.emplace_back(w, i * (plan_.packWeights ? packing_.blockBytes(g_) : width_ * 4));
+      if (plan_.panelB && plan_.panelC)
+        d.emplace_back(sink, i * width_ * g_.result.cStride);
+      else
+        d.emplace_back(c, i * width_ * 4);
+      b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
     }
 
     Call call{"contract", a, w, c, {images, slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], localAxis[2], blocks},
@@ -141,27 +113,31 @@ class Lowering {
 
     const bool paneled = plan_.panelA || plan_.panelC;
     Phase& phase = b_.phase();
-    std::vector<Node> body;
     // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
     const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2],
               middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
-    if (plan_.order == IterateOrder::kChannelsOuter && !paneled) {
-      phase.parallelAxes = {groups, blocks, images, slabAxis[0], slabAxis[1]};
-      body = nest({localAxis[0], middle, innermost}, std::move(calls));
-    } else if (plan_.order == IterateOrder::kChannelsOuter) {
-      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
-      body = nest({blocks, localAxis[0], middle, innermost}, std::move(calls));
-    } else {
-      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
-      body = nest({localAxis[0], middle, blocks, innermost}, std::move(calls));
-    }
+    const bool blocksOutside = plan_.panelB || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
+    std::vector<int> loops{localAxis[0], middle, innermost};
+    if (!blocksOutside) loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
+    std::vector<Node> slabBody;
     if (plan_.panelC && g_.hasGaps) {
       Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
-      phase.body.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
+      slabBody.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
-    if (plan_.panelA) addPanelMove(true, source, panel, slabAxis);
-    for (Node& node : body) phase.body.push_back(std::move(node));
-    if (plan_.panelC) addPanelMove(false, sink, c, slabAxis);
+    if (plan_.panelA) slabBody.push_back(panelMoves(true, source, panel, slabAxis, -1));
+    for (Node& node : nest(loops, std::move(calls))) slabBody.push_back(std::move(node));
+    if (plan_.panelC) slabBody.push_back(panelMoves(false, sink, c, slabAxis, plan_.panelB ? blocks : -1));
+    if (plan_.panelB) {
+      const int share = b_.addDeal("image_part", images, std::min(plan_.cores.batch, b_.axisSteps(images)));
+      phase.parallelAxes = {groups, blocks, share};
+      phase.body = packBlock(b_, g_, packing_, weights, w, blocks);
+      for (Node& node : nest({images, slabAxis[0], slabAxis[1]}, std::move(slabBody)))
+        phase.body.push_back(std::move(node));
+    } else {
+      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
+      if (blocksOutside) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blocks);
+      phase.body = std::move(slabBody);
+    }
     const double macs = static_cast<double>(g_.view.batch) * static_cast<double>(g_.view.groups) *
                         static_cast<double>(g_.view.small.extent.volume() * g_.taps * g_.view.small.channels) *
                         static_cast<double>(g_.view.big.channels);
@@ -178,7 +154,7 @@ class Lowering {
       aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
     }
     if (plan_.panelC) {
-      cPitch_.w = panelPitch(nBlocks_ * width_ * 4);
+      cPitch_.w = panelPitch((plan_.panelB ? 1 : nBlocks_) * width_ * 4);
       cPitch_.h = cPitch_.w * g_.result.extent.w;
       cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
       panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;
@@ -409,13 +385,15 @@ class Lowering {
     if (reduced_ % plan_.unroll != 0) {
       for (const Subset& s : subsets) contract.sections.push_back(section(s, reduced_ % plan_.unroll));
     }
+    contract.prefetchResults = !plan_.panelC && reduced_ * g_.taps >= kLongSum;
     contract.streamingStore = plan_.streamingStore && !plan_.panelC && width % lanes_ == 0;
     kernels_.emplace_back(std::make_pair(lens, width), b_.addKernel(std::move(contract)));
     return kernels_.back().second;
   }
 
   // Moves dy rows into the panel (in) or panel rows out to dx, plane by plane; a plane's rows are one matrix.
-  void addPanelMove(bool in, int tensor, int panel, const std::array<int, 2>& slabAxis) {
+  // `blocks`: the axis of channel blocks if a panel of results holds only one of them, else -1.
+  Node panelMoves(bool in, int tensor, int panel, const std::array<int, 2>& slabAxis, int blocks) {
     const TensorView& t = in ? g_.operand : g_.result;
     const RowPitch& pitch = in ? aPitch_ : cPitch_;
     const std::int64_t planes = in ? axes_[0].panelOperandRows : axes_[0].panelResultRows;
@@ -428,34 +406,38 @@ class Lowering {
               in ? panel : tensor,
               {slabAxis[0], slabAxis[1], plane},
               {}};
+    if (blocks >= 0) call.classAxes.push_back(blocks);
     for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {
       for (int sh = 0; sh < std::max(1, axes_[1].slabClasses); ++sh) {
         for (std::int64_t i = 0; i < planes; ++i) {
-          Variant v;
-          if (sd < axes_[0].slabClasses && sh < axes_[1].slabClasses) {
-            const auto d = static_cast<std::size_t>(sd), h = static_cast<std::size_t>(sh);
-            const std::int64_t planesHere = in ? axes_[0].operandCountOf[d] : axes_[0].resultCountOf[d];
-            const std::int64_t pixels = (in ? axes_[1].operandCountOf[h] : axes_[1].resultCountOf[h]) * t.extent.w;
-            if (i < planesHere && pixels > 0) v.kernel = b_.addKernel(panelMove(in, t, pitch.w, pixels));
+          for (int tail = 0; tail < (blocks >= 0 ? 2 : 1); ++tail) {
+            const std::int64_t channels = blocks < 0 ? t.channels : tail == 1 ? t.channels % width_ : width_;
+            Variant v;
+            if (sd < axes_[0].slabClasses && sh < axes_[1].slabClasses && channels > 0 && channels <= t.channels) {
+              const auto d = static_cast<std::size_t>(sd), h = static_cast<std::size_t>(sh);
+              const std::int64_t planesHere = in ? axes_[0].operandCountOf[d] : axes_[0].resultCountOf[d];
+              const std::int64_t pixels = (in ? axes_[1].operandCountOf[h] : axes_[1].resultCountOf[h]) * t.extent.w;
+              if (i < planesHere && pixels > 0) v.kernel = b_.addKernel(panelMove(in, t, pitch.w, pixels, channels));
+            }
+            call.variants.push_back(v);
           }
-          call.variants.push_back(v);
         }
       }
     }
-    b_.phase().body.push_back(loopNode(plane, {callNode(std::move(call))}));
+    return loopNode(plane, {callNode(std::move(call))});
   }
 
-  Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels) const {
+  Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
     Move move{MoveKind::kTranspose, lanes_, 0, 0, 0, 0, 0, false, in ? "load_panel" : "store_panel"};
     if (t.channelsLast) {
       move.kind = MoveKind::kCopy;
       move.rows = pixels;
-      move.cols = t.channels;
+      move.cols = channels;
       move.srcPitch = in ? t.wStride : pitch;
       move.dstPitch = in ? pitch : t.wStride;
     } else {
-      move.rows = in ? t.channels : pixels;
-      move.cols = in ? pixels : t.channels;
+      move.rows = in ? channels : pixels;
+      move.cols = in ? pixels : channels;
       move.srcPitch = in ? t.cStride : pitch;
       move.dstPitch = in ? pitch : t.cStride;
     }
@@ -472,6 +454,7 @@ class Lowering {
   std::array<std::int64_t, 2> imageLength_{};
   RowPitch aPitch_{}, cPitch_{};
   std::int64_t panelCBytes_ = 0;
+  PackedWeights packing_;
   int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1,
       panelCBuffer_ = -1;
   std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;

@@ -380,6 +380,7 @@ class Lowering {
     }
     for (const Pattern& pattern : patterns_[t])
       contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
+    contract.prefetchResults = direct_;
     kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
   }

@@ -92,10 +92,11 @@ struct Contract {
       tables;                   ///< permutations: `lanes` entries each; entry in [0, lanes) picks from the
                                 ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
   bool streamingStore = false;  ///< store past the caches; needs full lanes and vector-aligned addresses
+  bool prefetchResults = false;  ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
   std::string label;            ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
-           x.streamingStore == y.streamingStore;
+           x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults;
   }
 };
 

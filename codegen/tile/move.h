@@ -31,9 +31,11 @@ struct Move {
                                             ///< kTranspose: the same, after each destination row of `rows` elements
   bool streamingStore = false;
   std::string label;
+  int prefetchAhead = 0;  ///< ask for the source of the repetition this far ahead (0: the hardware foresees it)
   friend bool operator==(const Move& x, const Move& y) {
     return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
-           x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore;
+           x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore &&
+           x.prefetchAhead == y.prefetchAhead;
   }
 };
 

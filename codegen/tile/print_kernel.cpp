@@ -46,7 +46,8 @@ void printSteps(std::ostream& out, const Section& section) {
 std::string printContract(const Contract& c, Detail detail) {
   std::ostringstream out;
   out << "contract " << c.label << ": " << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, "
-      << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "") << "\n";
+      << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "")
+      << (c.prefetchResults ? ", prefetches results" : "") << "\n";
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     std::size_t fmas = 0, loads = 0;
@@ -80,7 +81,8 @@ std::string printMove(const Move& m) {
   if (m.kind != MoveKind::kZero) out << m.srcPitch << " -> ";
   out << m.dstPitch;
   if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
-  out << ", " << m.lanes << " lanes" << (m.streamingStore ? ", streaming store" : "") << "\n";
+  out << ", " << m.lanes << " lanes" << (m.streamingStore ? ", streaming store" : "")
+      << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "") << "\n";
   return out.str();
 }
 

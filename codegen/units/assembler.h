@@ -56,6 +56,8 @@ class VectorAssembler {
     const int mask = maskOf(lanes);
     push({.op = VOp::kStore, .src1 = i8(src), .mask = i8(mask), .mem = mem(base, disp)});
   }
+  void prefetch(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 1}); }
+  void prefetchForWrite(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 3}); }
   void storeStream(int src, int base, std::int64_t disp) {
     push({.op = VOp::kStoreStream, .src1 = i8(src), .mem = mem(base, disp)});
   }

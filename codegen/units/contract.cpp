@@ -130,6 +130,9 @@ class Lowering {
   void loadAccumulators() {
     asm_.comment("accumulators: zero, or what is in C");
     for (int i = 0; i < accs_; ++i) asm_.zero(i);
+    if (c_.prefetchResults) {
+      for (const Accumulator& acc : c_.accumulators) asm_.prefetchForWrite(kC, acc.cOffset);
+    }
     asm_.arg(kFlag, ArgSlot::kAccumulate);
     asm_.loop(kFlag);
     for (int i = 0; i < accs_; ++i) {

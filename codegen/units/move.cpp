@@ -52,6 +52,7 @@ class Lowering {
     a_.loop(kRepeat);
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
+    prefetchNext();
     if (m_.rows > 0 && m_.cols > 0) {
       if (interleave_)
         interleaveAll();
@@ -69,6 +70,20 @@ class Lowering {
   }
 
  private:
+  // The lines of a later repetition's source. Rows that follow each other closely are one range.
+  void prefetchNext() {
+    if (m_.prefetchAhead <= 0) return;
+    a_.copy(kWalk, kSrc);
+    a_.arg(kFlag, ArgSlot::kARepeat);
+    for (int i = 0; i < m_.prefetchAhead; ++i) a_.add(kWalk, kWalk, kFlag);
+    const bool close = m_.srcPitch <= m_.cols * 4 + 64;
+    const std::int64_t rows = close ? 1 : m_.rows;
+    const std::int64_t bytes = m_.cols * 4 + (close ? (m_.rows - 1) * m_.srcPitch : 0);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t at = 0; at < bytes; at += 64) a_.prefetch(kWalk, r * m_.srcPitch + at);
+    }
+  }
+
   LaneRange lanesOf(std::int64_t count) const { return lanesUpTo(count, m_.lanes); }
 
   void reserveMasks() {

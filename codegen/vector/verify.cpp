@@ -146,7 +146,7 @@ class Walk {
         within(maskLo(i.imm), 0, maskHi(i.imm) - 1);
         break;
       case ImmKind::I:
-        if (i.op == VOp::kPrefetch) within(i.imm, 1, 2);
+        if (i.op == VOp::kPrefetch) within(i.imm, 1, 3);
         if (i.op == VOp::kShiftLeft) within(i.imm, 0, 31);
         if (i.op == VOp::kShuffleBlocks) within(i.imm, 0, p_.isa.vectorBits == 512 ? 255 : 3);
         break;

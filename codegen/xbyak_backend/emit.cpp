@@ -198,8 +198,10 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kPrefetch:
       if (i.imm == 1)
         prefetcht0(at(i.mem));
-      else
+      else if (i.imm == 2)
         prefetcht1(at(i.mem));
+      else
+        prefetchw(at(i.mem));
       break;
     case VOp::kMaskRange: {
       const std::uint64_t lo = static_cast<std::uint64_t>(i.imm) & 255, hi = static_cast<std::uint64_t>(i.imm) >> 8;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the moves that pack weights and the order in which they read them.
+#include "codegen/lower/pack_weights.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+// With a single tap and channels side by side, lanes are contiguous in w already: rows are copied, not transposed.
+bool rowsAtOnce(const DataGradient& g) { return g.taps == 1 && g.wResult == 4; }
+
+std::int64_t chunkOf(const PackedWeights& p) { return divisorAtMost(p.reduced, 32); }
+
+// One matrix of w: all taps of one reduced channel, or (rowsAtOnce) a chunk of reduced channels.
+Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink, int blocks,
+              int prefetchAhead) {
+  Call call{"pack", source, -1, sink, {blocks}, {Variant{}, Variant{}}};
+  for (int cls = 0; cls < 2; ++cls) {
+    const std::int64_t width = cls == 0 ? p.width : p.channels % p.width;
+    if (width == 0 || (cls == 0 && p.channels < p.width)) continue;
+    Move move{MoveKind::kTranspose,    p.lanes,         width, g.taps,  g.wResult,
+              p.reduced * p.width * 4, p.width - width, false, "pack_w"};
+    if (rowsAtOnce(g))
+      move = Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, g.wReduced, p.width * 4, p.width - width,
+                  false,           "pack_w"};
+    move.prefetchAhead = prefetchAhead;
+    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
+  }
+  return call;
+}
+
+}  // namespace
+
+std::int64_t PackedWeights::widthOf(std::int64_t block) const { return std::min(width, channels - block * width); }
+
+void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
+  b.beginPhase("pack_weights");
+  const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
+  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, p.blocks * p.blockBytes(g)}});
+  const int blocks = b.addAxis("n", 2);
+  for (std::int64_t i = 0; i < p.blocks; ++i) {
+    b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
+  }
+  const std::int64_t chunk = chunkOf(p);
+  const int outer =
+      b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * g.wReduced}, {dst, chunk * p.width * 4}});
+  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, g.wReduced}, {dst, p.width * 4}});
+  std::vector<Node> body;
+  body.push_back(callNode(packCall(b, g, p, src, dst, blocks, 0)));
+  if (inner < 0) {
+    b.phase().parallelAxes = {groups, blocks, outer};
+    b.phase().body = std::move(body);
+  } else if (g.wReduced > g.wResult) {  // read the weights from front to back: all blocks of one k, then the next
+    b.phase().parallelAxes = {groups, outer};
+    b.phase().body = nest({inner, blocks}, std::move(body));
+  } else {
+    b.phase().parallelAxes = {groups, blocks, outer};
+    b.phase().body = nest({inner}, std::move(body));
+  }
+  b.phase().workCycles = static_cast<double>(g.weightBytes) / 64.0 * 6.0;
+}
+
+std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
+                            int blocks) {
+  const std::int64_t step = rowsAtOnce(g) ? chunkOf(p) : 1;
+  const int k =
+      b.addUniformAxis("pack_k", p.reduced / step, {{source, step * g.wReduced}, {panel, step * p.width * 4}});
+  std::vector<Node> body;
+  body.push_back(callNode(packCall(b, g, p, source, panel, blocks, rowsAtOnce(g) ? 1 : 2)));
+  return nest({k}, std::move(body));
+}
+
+}  // namespace cubejit

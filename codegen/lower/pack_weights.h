@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a data gradient's weights come into lane order: [block of result channels][tap][reduced channel][width].
+// Either all of them once for the run (a phase), or one block by the task that uses it (private: it stays in that core's L2).
+// Leaves which of the two to the plan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "codegen/lower/data_gradient.h"
+
+namespace cubejit {
+
+struct PackedWeights {
+  int lanes = 16;
+  std::int64_t width = 16;     ///< result channels of a block, padded to whole vectors
+  std::int64_t blocks = 1;     ///< blocks of a group
+  std::int64_t channels = 16;  ///< result channels of a group
+  std::int64_t reduced = 1;
+
+  std::int64_t widthOf(std::int64_t block) const;  ///< channels that exist in a block
+  std::int64_t blockBytes(const DataGradient& g) const { return g.taps * reduced * width * 4; }
+};
+
+/// The phase that packs all groups and blocks of `weights` into `packed`.
+void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed);
+
+/// The nodes of a task that pack the current block: `source` stands at the block's first channel, `panel` at its buffer.
+/// `blocks` is an enclosing axis whose class tells the narrow last block (1) from the others (0).
+std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
+                            int blocks);
+
+}  // namespace cubejit
