@@ -98,6 +98,8 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
                   pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
                        "shrink the base block"));
     rules.require(lane.channelsLast || plan.panelB, "panel_b must be true: the lane operand is not channels-last");
+    rules.require(!plan.panelC || plan.cores.reduction == 1,
+                  "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
     requireReach(rules, "a base block of dw", plan.baseRows * std::max(scratchRow, lane.channels * 4));
     if (!plan.panelA && !row.channelsLast) requireReach(rules, "rows of a base block", plan.baseRows * row.cStride);

@@ -53,6 +53,8 @@ constexpr double kTaskCycles = 1500.0;
 constexpr double kBroadcastBytesPerCycle = 2.0;
 /// Share of the shorter of computing and streaming that the longer one does not hide.
 constexpr double kExposed = 0.3;
+/// Share of L2 that accumulators of a dW task may take; its operands stream through the rest.
+constexpr double kPrivateShare = 0.35;
 /// Entering a kernel from the nest walk, and one segment of its list.
 constexpr double kCallCycles = 70.0;
 constexpr double kSegmentCycles = 9.0;

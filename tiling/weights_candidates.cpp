@@ -68,6 +68,24 @@ void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
       std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
+// Parts whose accumulators fit a share of L2, cut along the longer side; at least a few for every core.
+void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::int64_t rowBlocks, std::int64_t laneBlocks) {
+  const std::int64_t width = plan.baseVectors * m.isa.lanes();
+  std::int64_t rowParts = 1, laneParts = 1;
+  for (;;) {
+    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.baseRows, lanes = divUp(laneBlocks, laneParts) * width;
+    const bool fits = static_cast<double>(rows * lanes * v.taps() * 4) <= kPrivateShare * static_cast<double>(m.buffers.l1Bytes);
+    if (fits && v.groups * rowParts * laneParts >= 4L * m.cores) break;
+    const bool cutRows = rowParts < rowBlocks && (rows >= lanes || laneParts >= laneBlocks);
+    if (!cutRows && laneParts >= laneBlocks) break;
+    (cutRows ? rowParts : laneParts) *= 2;
+    rowParts = std::min(rowParts, rowBlocks);
+    laneParts = std::min(laneParts, laneBlocks);
+  }
+  plan.cores.channelsM = rowParts;
+  plan.cores.channelsN = laneParts;
+}
+
 }  // namespace
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
@@ -93,6 +111,12 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
           setChunk(v, plan, share * static_cast<double>(m.buffers.l1Bytes));
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
+            plan.cores = CoreSplit{};
+            plan.cores.groups = v.groups;
+            plan.panelC = true;
+            privateParts(v, m, plan, rowBlocks, laneBlocks);
+            out.push_back(plan);
+            plan.panelC = false;
             // Either whole tiles are dealt out (each task sums all pixels), or pixel ranges are summed apart.
             for (const std::int64_t parts : std::array<std::int64_t, 3>{1, m.cores, 4L * m.cores}) {
               plan.cores = CoreSplit{};

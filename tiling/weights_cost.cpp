@@ -90,7 +90,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double rowRate =
       reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
-  if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, scratch / cores + chunkBytes, true);
+  const double near = plan.panelC ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
+                                  : scratch / cores + chunkBytes;
+  if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
   memory += static_cast<double>(v.big.bytes + v.small.bytes) /
             bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
   // Rows read from a plain tensor are planes apart: a power-of-two distance makes them collide in L1.
@@ -116,15 +118,19 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   };
   if (plan.panelA) moves += staged(row, !swapped ? false : true) * parts;
   if (plan.panelB) moves += staged(lane, swapped ? false : true) * parts;
-  const bool direct = !swapped && v.taps() == 1 && splits == 1;
+  const bool direct = !plan.panelC && !swapped && v.taps() == 1 && splits == 1;
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
   if (direct && lane.channels * 4 % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
+  const double result = static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * 4;
+  cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);
+  // Shared accumulators go out to memory and come back before they are unpacked.
+  if (!direct && !plan.panelC) moves += 3.0 * scratch / bytesPerCycle(m, scratch, true);
   if (!direct) moves += scratch / 64.0 * (kTransposeCyclesPerVector + 3.0 * (splits - 1));
   cost.moveCycles = moves;
 
   const double tasks = groups * std::min(splits, chunks) * parts;
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
-                      0.15 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+                      kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
   double spread = imbalance(tasks, m.cores);
   if (plan.cores.channelsM > 1) spread *= imbalance(rowBlocks, static_cast<int>(plan.cores.channelsM));
   if (plan.cores.channelsN > 1) spread *= imbalance(laneBlocks, static_cast<int>(plan.cores.channelsN));

@@ -66,7 +66,8 @@ class Lowering {
     out_.swapped = swapped_;
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
-    direct_ = !swapped_ && v_.taps() == 1 && out_.splits == 1;
+    private_ = plan.panelC;
+    direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1;
   }
 
   TileProgram run() {
@@ -80,9 +81,10 @@ class Lowering {
       addZeroPhase(b_, out_.dwBuffer, dwBytes, lanes_);
       return b_.finish();
     }
-    if (!direct_) out_.scratchBuffer = b_.addBuffer("dw_acc", BufferRole::kShared, out_.splits * scratchBytes(out_));
+    if (!direct_ && !private_)
+      out_.scratchBuffer = b_.addBuffer("dw_acc", BufferRole::kShared, out_.splits * scratchBytes(out_));
     contractPhase();
-    if (!direct_) addWeightsUnpack(b_, out_);
+    if (!direct_ && !private_) addWeightsUnpack(b_, out_);
     return b_.finish();
   }
 
@@ -93,15 +95,28 @@ class Lowering {
     const int bigStream = b_.addStream("big", bigStaged_ ? bigPanel_ : bigBuffer_, bigStaged_ ? 0 : tensorOrigin());
     const int smallStream = b_.addStream("small", smallStaged_ ? smallPanel_ : smallBuffer_);
     const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
+    const std::int64_t rowParts = std::min(plan_.cores.channelsM, rowBlocks_),
+                       laneParts = std::min(plan_.cores.channelsN, laneBlocks_);
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
+    std::int64_t laneBytes = direct_ ? width_ * 4 : out_.rows * rowBytes;
+    if (private_) {
+      laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * plan_.baseRows * rowBytes;
+      out_.scratchBuffer =
+          b_.addBuffer("panel_dw", BufferRole::kPrivate, (laneBlocks_ + laneParts - 1) / laneParts * laneBytes);
+    }
     const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
+    const int dw = private_ ? b_.addStream("dw", out_.dwBuffer) : -1;
     const int bigSource = bigStaged_ ? b_.addStream("big_in", bigBuffer_) : -1;
     const int bigSink = bigStaged_ ? b_.addStream("big_panel", bigPanel_) : -1;
     const int smallSource = smallStaged_ ? b_.addStream("small_in", smallBuffer_) : -1;
 
     const int groups = b_.addAxis("g");
     for (std::int64_t g = 0; g < v_.groups; ++g) {
-      std::vector<std::pair<int, std::int64_t>> d{
-          {c, g * (direct_ ? out_.rows * out_.laneChannels * 4 : groupScratchBytes(out_))}};
+      std::vector<std::pair<int, std::int64_t>> d;
+      if (direct_ || private_)
+        d.emplace_back(direct_ ? c : dw, g * out_.rows * out_.laneChannels * out_.taps * 4);
+      else
+        d.emplace_back(c, g * groupScratchBytes(out_));
       d.emplace_back(bigSource >= 0 ? bigSource : bigStream, g * v_.big.groupStride());
       d.emplace_back(smallSource >= 0 ? smallSource : smallStream, g * v_.small.groupStride());
       b_.addStep(groups, d);
@@ -136,7 +151,6 @@ class Lowering {
           .steps[static_cast<std::size_t>(s)]
           .delta[static_cast<std::size_t>(c)] = s * scratchBytes(out_);
     }
-    const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.addStep(rows, {{a, i * plan_.baseRows * (swapped_ ? big_.c : small_.c)}, {c, i * plan_.baseRows * rowBytes}},
@@ -144,11 +158,15 @@ class Lowering {
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * (direct_ ? width_ * 4 : out_.rows * rowBytes)}},
+      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * laneBytes}},
                  (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
-    const int rowDeal = b_.addDeal("row_part", rows, std::min(plan_.cores.channelsM, rowBlocks_));
-    const int laneDeal = b_.addDeal("lane_part", lanes, std::min(plan_.cores.channelsN, laneBlocks_));
+    const int rowDeal = b_.addDeal("row_part", rows, rowParts);
+    const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
+    if (private_) {
+      startAtPart(rowDeal, rows, c, plan_.baseRows * rowBytes);
+      startAtPart(laneDeal, lanes, c, laneBytes);
+    }
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
     const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
     const int kw = b_.addAxis("kw", static_cast<int>(tapBlocks_.size()));
@@ -167,10 +185,20 @@ class Lowering {
     for (Node& node : inner) chunkBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
+    if (private_) phase.body.push_back(unpackTask(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes));
     phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
     phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.groups) *
                        static_cast<double>(v_.small.extent.volume() * out_.taps) *
                        static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
+  }
+
+  // A private panel holds only the part: its first step stands at the panel's start.
+  void startAtPart(int deal, int axis, int stream, std::int64_t stepBytes) {
+    Phase& phase = b_.phase();
+    const std::vector<Window>& windows = phase.axes[static_cast<std::size_t>(axis)].windows;
+    Axis& parts = phase.axes[static_cast<std::size_t>(deal)];
+    for (std::size_t i = 0; i < parts.steps.size(); ++i)
+      parts.steps[i].delta[static_cast<std::size_t>(stream)] = -windows[i].begin * stepBytes;
   }
 
   int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
@@ -447,7 +475,9 @@ class Lowering {
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
   std::vector<Range> tapBlocks_;
   ChunkList chunks_;
-  bool bigStaged_ = false, smallStaged_ = false, direct_ = false;
+  bool bigStaged_ = false, smallStaged_ = false;
+  bool direct_ = false;   ///< accumulators are rows of dw itself
+  bool private_ = false;  ///< accumulators are a panel of the task, unpacked when its sum is complete
   WeightsScratch out_;
   int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
   Pitches big_, small_;

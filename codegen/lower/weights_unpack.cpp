@@ -9,6 +9,31 @@
 #include "codegen/lower/data_gradient.h"
 
 namespace cubejit {
+namespace {
+
+// How far apart rows and lanes are in dw[small][big][tap].
+struct Pitch {
+  std::int64_t row, lane;
+};
+
+Pitch pitchOf(const WeightsScratch& s) {
+  const std::int64_t tapBytes = s.taps * 4;
+  return s.swapped ? Pitch{tapBytes, s.rows * tapBytes} : Pitch{s.laneChannels * tapBytes, tapBytes};
+}
+
+// Whether one move takes many rows: a lane's (rows x taps) are contiguous in dw, or there is nothing to turn around.
+bool manyRows(const WeightsScratch& s) { return s.swapped || s.taps == 1; }
+
+// `width` lanes of one row, or of `rows` rows if one move takes many.
+Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) {
+  const Pitch pitch = pitchOf(s);
+  if (!s.swapped && s.taps == 1)
+    return Move{MoveKind::kCopy, s.lanes, rows, width, s.width * 4, pitch.row, 0, false, "unpack_w"};
+  return Move{MoveKind::kTranspose, s.lanes, s.swapped ? rows * s.taps : s.taps, width, s.width * 4, pitch.lane, 0,
+              false,                "unpack_w"};
+}
+
+}  // namespace
 
 void addWeightsCombine(ProgramBuilder& b, const WeightsScratch& s) {
   b.beginPhase("combine");
@@ -30,37 +55,63 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   if (s.splits > 1) addWeightsCombine(b, s);
   b.beginPhase("unpack");
   const int src = b.addStream("acc", s.scratchBuffer), dst = b.addStream("dw", s.dwBuffer);
-  const std::int64_t tapBytes = s.taps * 4, rowBytes = s.taps * s.width * 4;
-  // dw[small][big][tap]: how far apart rows and lanes are there.
-  const std::int64_t rowPitch = s.swapped ? tapBytes : s.laneChannels * tapBytes;
-  const std::int64_t lanePitch = s.swapped ? s.rows * tapBytes : tapBytes;
+  const Pitch pitch = pitchOf(s);
+  const std::int64_t rowBytes = s.taps * s.width * 4;
   const int groups =
-      b.addUniformAxis("g", s.groups, {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * tapBytes}});
+      b.addUniformAxis("g", s.groups, {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * s.taps * 4}});
   const int blocks = b.addAxis("lanes", 2);
   for (std::int64_t i = 0; i < s.laneBlocks; ++i) {
-    b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * lanePitch}},
+    b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * pitch.lane}},
               (i + 1) * s.width <= s.laneChannels ? 0 : 1);
   }
   // Swapped: for a lane, (rows x taps) are contiguous in dw, so many rows are one matrix. Otherwise one matrix a row,
   // or, with a single tap, a plain copy of many rows.
   const std::int64_t chunk = divisorAtMost(s.rows, 32);
-  const bool copies = !s.swapped && s.taps == 1;
-  const int outer = b.addUniformAxis("row0", s.rows / chunk, {{src, chunk * rowBytes}, {dst, chunk * rowPitch}});
-  const int inner = s.swapped || copies ? -1 : b.addUniformAxis("row", chunk, {{src, rowBytes}, {dst, rowPitch}});
+  const int outer = b.addUniformAxis("row0", s.rows / chunk, {{src, chunk * rowBytes}, {dst, chunk * pitch.row}});
+  const int inner = manyRows(s) ? -1 : b.addUniformAxis("row", chunk, {{src, rowBytes}, {dst, pitch.row}});
   Call call{"unpack", src, -1, dst, {blocks}, {Variant{}, Variant{}}};
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t width = cls == 0 ? s.width : s.laneChannels % s.width;
     if (width == 0 || (cls == 0 && s.laneChannels < s.width)) continue;
-    Move move{MoveKind::kTranspose, s.lanes, s.taps, width, s.width * 4, lanePitch, 0, false, "unpack_w"};
-    if (s.swapped) move.rows = chunk * s.taps;
-    if (copies) move = Move{MoveKind::kCopy, s.lanes, chunk, width, rowBytes, rowPitch, 0, false, "unpack_w"};
-    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
+    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(unpackMove(s, width, chunk));
   }
   std::vector<Node> body;
   body.push_back(callNode(std::move(call)));
   b.phase().parallelAxes = {groups, blocks, outer};
   b.phase().body = inner < 0 ? std::move(body) : nest({inner}, std::move(body));
   b.phase().workCycles = static_cast<double>(scratchBytes(s)) / 64.0 * 6.0;
+}
+
+Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
+                int lanes) {
+  const Pitch pitch = pitchOf(s);
+  const auto moves = [&](int axis, std::int64_t step) {
+    auto& steps = b.phase().axes[static_cast<std::size_t>(axis)].steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i].delta.resize(b.phase().streams.size(), 0);
+      steps[i].delta[static_cast<std::size_t>(streams.dw)] = static_cast<std::int64_t>(i) * step;
+    }
+  };
+  moves(rows, baseRows * pitch.row);
+  moves(lanes, s.width * pitch.lane);
+  std::vector<Node> perBlock;
+  for (int tail = 0; tail < 2; ++tail) {  // whole row blocks, then the narrow one: each has its own number of rows
+    const std::int64_t count = tail == 1 ? s.rows % baseRows : std::min(baseRows, s.rows / baseRows * baseRows);
+    if (count == 0) continue;
+    Call call{"unpack", streams.acc, -1, streams.dw, {lanes, rows}, std::vector<Variant>(4)};
+    for (int narrow = 0; narrow < 2; ++narrow) {
+      const std::int64_t width = narrow == 1 ? s.laneChannels % s.width : std::min(s.width, s.laneChannels);
+      if (width == 0 || (narrow == 0 && s.laneChannels < s.width)) continue;
+      call.variants[static_cast<std::size_t>(narrow * 2 + tail)].kernel = b.addKernel(unpackMove(s, width, count));
+    }
+    std::vector<Node> body;
+    body.push_back(callNode(std::move(call)));
+    const std::int64_t rowBytes = s.taps * s.width * 4;
+    if (!manyRows(s))
+      body = nest({b.addUniformAxis("row", count, {{streams.acc, rowBytes}, {streams.dw, pitch.row}})}, std::move(body));
+    for (Node& node : body) perBlock.push_back(std::move(node));
+  }
+  return loopNode(lanes, {loopNode(rows, std::move(perBlock))});
 }
 
 }  // namespace cubejit

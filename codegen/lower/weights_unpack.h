@@ -28,4 +28,13 @@ void addWeightsCombine(ProgramBuilder& b, const WeightsScratch& s);
 /// Adds the combine phase (if there is more than one split) and the unpack phase.
 void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s);
 
+struct UnpackStreams {
+  int acc = -1, dw = -1;
+};
+
+/// The node of a task that unpacks its private accumulators. `rows` (blocks of `baseRows`) and `lanes` are the axes the task
+/// summed over; they already move the accumulators' stream and get the deltas of dw here. Their class 1 is the narrow block.
+Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
+                int lanes);
+
 }  // namespace cubejit
