@@ -45,6 +45,8 @@ constexpr double kTransposeCyclesPerVector = 7.0;
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
 constexpr double kRowLineCycles = 1.0;
+constexpr double kTileLineCycles = 0.8;  ///< dW: of a line of either operand that is not in L1
+constexpr double kFarTileLineCycles = 2.5;  ///< the same if the part of the chunk is larger than L2
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
 constexpr double kMissBuffers = 24.0;

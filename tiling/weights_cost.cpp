@@ -90,8 +90,30 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double rowRate =
       reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
+  // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits and its
+  // pixels do not share sets; the rest comes from L2 if the task's part of the chunk fits there.
+  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
+  const double laneShare = static_cast<double>(lane.channels) / static_cast<double>(plan.cores.channelsN),
+               rowShare = static_cast<double>(row.channels) / static_cast<double>(plan.cores.channelsM);
+  const double partBytes = chunkPixels * 4 * (laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
+                                              rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
+  const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? kTileLineCycles : kFarTileLineCycles;
+  const auto lineCycles = [&](const TensorView& t, bool staged, bool big, double lines) {
+    const std::int64_t pitch = staged ? 64 : t.wStride * (big ? v.stride.w : 1);
+    std::int64_t shared = 4096;
+    while (shared > 64 && pitch % shared != 0) shared /= 2;
+    const double ways = static_cast<double>(m.buffers.l0aBytes) / 4096.0;
+    const double room = std::min(0.6 * static_cast<double>(m.buffers.l0aBytes) / 64.0 / lines,
+                                 t.channelsLast || staged ? 0.8 * ways * 4096.0 / static_cast<double>(shared) : 1e9);
+    return chunkPixels <= room ? 0.0 : beyond;
+  };
+  const double laneLines = laneBytes / 64.0,
+               rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
+  cost.computeCycles += pixelSteps * tiles *
+                        (laneLines * lineCycles(lane, plan.panelB, !swapped, lanesOutside ? laneLines : laneShare / 16.0) +
+                         rowLines * lineCycles(row, plan.panelA, swapped, lanesOutside ? rowShare / 16.0 : rowLines));
   const double near = plan.panelC ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
-                                  : scratch / cores + chunkBytes;
+                                  : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
   if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
   memory += static_cast<double>(v.big.bytes + v.small.bytes) /
             bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
@@ -99,8 +121,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   if (!row.channelsLast && !plan.panelA && row.cStride % 4096 == 0 && meanRows > 6) memory *= 2;
   cost.memoryCycles = memory;
 
-  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN),
-               splits = static_cast<double>(plan.cores.reduction);
+  const double splits = static_cast<double>(plan.cores.reduction);
   double moves = 0;
   const auto staged = [&](const TensorView& t, bool big) {
     double reach = 1;
@@ -116,15 +137,15 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     return static_cast<double>(t.bytes) / 64.0 * reach *
            (t.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
   };
-  if (plan.panelA) moves += staged(row, !swapped ? false : true) * parts;
-  if (plan.panelB) moves += staged(lane, swapped ? false : true) * parts;
+  if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
+  if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
   const bool direct = !plan.panelC && !swapped && v.taps() == 1 && splits == 1;
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
   if (direct && lane.channels * 4 % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
   const double result = static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * 4;
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);
   // Shared accumulators go out to memory and come back before they are unpacked.
-  if (!direct && !plan.panelC) moves += 3.0 * scratch / bytesPerCycle(m, scratch, true);
+  if (!direct && !plan.panelC) moves += (2.0 * splits + 1.0) * scratch / bytesPerCycle(m, splits * scratch, true);
   if (!direct) moves += scratch / 64.0 * (kTransposeCyclesPerVector + 3.0 * (splits - 1));
   cost.moveCycles = moves;
 

@@ -67,8 +67,18 @@ class Lowering {
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
     private_ = plan.panelC;
+    rowPart_ = Part{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels};
+    lanePart_ = Part{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels};
     direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1;
   }
+
+  // The channels of one operand that a task works on; its panel holds only those.
+  struct Part {
+    std::int64_t parts = 1, blocks = 1, each = 1, channels = 1;  ///< blocks of `each` channels, cut in `parts`
+    std::int64_t begin(std::int64_t part) const { return blocks * part / parts * each; }
+    std::int64_t count(std::int64_t part) const { return std::min(blocks * (part + 1) / parts * each, channels) - begin(part); }
+    std::int64_t most() const { return std::min((blocks + parts - 1) / parts * each, channels); }
+  };
 
   TileProgram run() {
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
@@ -95,8 +105,7 @@ class Lowering {
     const int bigStream = b_.addStream("big", bigStaged_ ? bigPanel_ : bigBuffer_, bigStaged_ ? 0 : tensorOrigin());
     const int smallStream = b_.addStream("small", smallStaged_ ? smallPanel_ : smallBuffer_);
     const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
-    const std::int64_t rowParts = std::min(plan_.cores.channelsM, rowBlocks_),
-                       laneParts = std::min(plan_.cores.channelsN, laneBlocks_);
+    const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
     std::int64_t laneBytes = direct_ ? width_ * 4 : out_.rows * rowBytes;
     if (private_) {
@@ -109,6 +118,7 @@ class Lowering {
     const int bigSource = bigStaged_ ? b_.addStream("big_in", bigBuffer_) : -1;
     const int bigSink = bigStaged_ ? b_.addStream("big_panel", bigPanel_) : -1;
     const int smallSource = smallStaged_ ? b_.addStream("small_in", smallBuffer_) : -1;
+    const int smallSink = smallStaged_ ? b_.addStream("small_panel", smallPanel_) : -1;
 
     const int groups = b_.addAxis("g");
     for (std::int64_t g = 0; g < v_.groups; ++g) {
@@ -164,8 +174,17 @@ class Lowering {
     const int rowDeal = b_.addDeal("row_part", rows, rowParts);
     const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
     if (private_) {
-      startAtPart(rowDeal, rows, c, plan_.baseRows * rowBytes);
-      startAtPart(laneDeal, lanes, c, laneBytes);
+      startAtPart(rowDeal, rowPart_, c, -rowBytes);
+      startAtPart(laneDeal, lanePart_, c, -laneBytes / width_);
+    }
+    const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
+    if (bigStaged_) {
+      startAtPart(bigDeal, bigPart(), bigSource, v_.big.cStride);
+      startAtPart(bigDeal, bigPart(), bigStream, -4);
+    }
+    if (smallStaged_) {
+      startAtPart(smallDeal, smallPart(), smallSource, v_.small.cStride);
+      startAtPart(smallDeal, smallPart(), smallStream, -4);
     }
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
     const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
@@ -180,8 +199,8 @@ class Lowering {
     inner = plan_.order == IterateOrder::kChannelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
                                                         : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     std::vector<Node> chunkBody;
-    if (bigStaged_) chunkBody.push_back(panelLoad(chunkAxis, bigSource, bigSink, true));
-    if (smallStaged_) chunkBody.push_back(panelLoad(chunkAxis, smallSource, smallStream, false));
+    if (bigStaged_) chunkBody.push_back(panelLoad(chunkAxis, bigDeal, bigSource, bigSink, true));
+    if (smallStaged_) chunkBody.push_back(panelLoad(chunkAxis, smallDeal, smallSource, smallSink, false));
     for (Node& node : inner) chunkBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
@@ -192,13 +211,17 @@ class Lowering {
                        static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
   }
 
-  // A private panel holds only the part: its first step stands at the panel's start.
-  void startAtPart(int deal, int axis, int stream, std::int64_t stepBytes) {
-    Phase& phase = b_.phase();
-    const std::vector<Window>& windows = phase.axes[static_cast<std::size_t>(axis)].windows;
-    Axis& parts = phase.axes[static_cast<std::size_t>(deal)];
-    for (std::size_t i = 0; i < parts.steps.size(); ++i)
-      parts.steps[i].delta[static_cast<std::size_t>(stream)] = -windows[i].begin * stepBytes;
+  const Part& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
+  const Part& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
+
+  // Moves a stream with the part: a source starts at the part's first channel, a private panel holds only the part.
+  void startAtPart(int deal, const Part& part, int stream, std::int64_t channelBytes) {
+    auto& steps = b_.phase().axes[static_cast<std::size_t>(deal)].steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      auto& delta = steps[i].delta;
+      if (delta.size() <= static_cast<std::size_t>(stream)) delta.resize(static_cast<std::size_t>(stream) + 1, 0);
+      delta[static_cast<std::size_t>(stream)] += part.begin(static_cast<std::int64_t>(i)) * channelBytes;
+    }
   }
 
   int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
@@ -230,7 +253,7 @@ class Lowering {
     images_ = images;
     if (bigStaged_) {
       big_.c = 4;
-      big_.w = panelPitch(v_.big.channels * 4);
+      big_.w = panelPitch(bigPart().most() * 4);
       big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
       big_.d = v_.line ? big_.w * span(2, columns) : big_.h * span(1, rows);
       big_.n = big_.d * bigPlanes_;
@@ -238,7 +261,7 @@ class Lowering {
     }
     if (smallStaged_) {
       small_.c = 4;
-      small_.w = panelPitch(v_.small.channels * 4);
+      small_.w = panelPitch(smallPart().most() * 4);
       small_.h = small_.w * columns;
       small_.d = small_.h * rows;
       small_.n = small_.d * depths;
@@ -247,9 +270,10 @@ class Lowering {
   }
 
   // Moves the chunk's part of a tensor into its panel: per image and plane one matrix (rows of W are contiguous in both).
-  Node panelLoad(int chunkAxis, int source, int sink, bool big) {
+  Node panelLoad(int chunkAxis, int deal, int source, int sink, bool big) {
     const TensorView& t = big ? v_.big : v_.small;
     const Pitches& p = big ? big_ : small_;
+    const Part& part = big ? bigPart() : smallPart();
     const std::int64_t planes = big ? bigPlanes_ : smallPlanes_;
     const int image = b_.addAxis(big ? "n_big" : "n_small", static_cast<int>(images_));
     for (std::int64_t i = 0; i < images_; ++i)
@@ -257,7 +281,7 @@ class Lowering {
     const int plane = b_.addAxis(big ? "d_big" : "d_small", static_cast<int>(planes));
     for (std::int64_t i = 0; i < planes; ++i)
       b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
-    Call call{big ? "load_big" : "load_small", source, -1, sink, {chunkAxis, image, plane}, {}};
+    Call call{big ? "load_big" : "load_small", source, -1, sink, {chunkAxis, image, plane, deal}, {}};
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       const PixelChunk& c =
           chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
@@ -270,20 +294,22 @@ class Lowering {
       const std::int64_t pixels = extent(1, c.h) * (v_.line ? extent(2, c.w) : big ? t.extent.w : c.w.length());
       for (std::int64_t i = 0; i < images_; ++i) {
         for (std::int64_t j = 0; j < planes; ++j) {
-          Variant variant;
-          if (i < c.n.length() && j < extent(0, c.d) && pixels > 0)
-            variant.kernel = b_.addKernel(panelMove(t, p.w, pixels));
-          call.variants.push_back(variant);
+          for (std::int64_t k = 0; k < part.parts; ++k) {
+            Variant variant;
+            if (i < c.n.length() && j < extent(0, c.d) && pixels > 0)
+              variant.kernel = b_.addKernel(panelMove(t, p.w, pixels, part.count(k)));
+            call.variants.push_back(variant);
+          }
         }
       }
     }
     return loopNode(image, {loopNode(plane, {callNode(std::move(call))})});
   }
 
-  Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels) const {
+  Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
     if (t.channelsLast)
-      return Move{MoveKind::kCopy, lanes_, pixels, t.channels, t.wStride, pitch, 0, false, "load_panel"};
-    return Move{MoveKind::kTranspose, lanes_, t.channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
+      return Move{MoveKind::kCopy, lanes_, pixels, channels, t.wStride, pitch, 0, false, "load_panel"};
+    return Move{MoveKind::kTranspose, lanes_, channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
   }
 
   // The patterns that cover the chunk's columns for one tap block.
@@ -475,6 +501,7 @@ class Lowering {
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
   std::vector<Range> tapBlocks_;
   ChunkList chunks_;
+  Part rowPart_, lanePart_;
   bool bigStaged_ = false, smallStaged_ = false;
   bool direct_ = false;   ///< accumulators are rows of dw itself
   bool private_ = false;  ///< accumulators are a panel of the task, unpacked when its sum is complete
