@@ -45,8 +45,6 @@ constexpr double kTransposeCyclesPerVector = 7.0;
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
 constexpr double kRowLineCycles = 1.0;
-constexpr double kTileLineCycles = 0.8;  ///< dW: of a line of either operand that is not in L1
-constexpr double kFarTileLineCycles = 2.5;  ///< the same if the part of the chunk is larger than L2
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
 constexpr double kMissBuffers = 24.0;
@@ -55,6 +53,11 @@ constexpr double kTaskCycles = 1500.0;
 constexpr double kBroadcastBytesPerCycle = 2.0;
 /// Share of the shorter of computing and streaming that the longer one does not hide.
 constexpr double kExposed = 0.3;
+/// dW tiles, measured the same way: cycles of a line of lanes (a late vector stops the step) and of rows that come from L2, and
+/// how much longer they take if the part of the chunk is larger than L2.
+constexpr double kLaneLineCycles = 3.0;
+constexpr double kRowLineOfTileCycles = 0.5;
+constexpr double kFarLines = 3.0;
 /// Share of L2 that accumulators of a dW task may take; its operands stream through the rest.
 constexpr double kPrivateShare = 0.35;
 /// Entering a kernel from the nest walk, and one segment of its list.

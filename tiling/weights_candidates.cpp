@@ -4,7 +4,6 @@
 #include "tiling/weights_candidates.h"
 
 #include <array>
-#include <utility>
 
 #include "cubejit/conv_view.h"
 #include "tiling/host_shape.h"
@@ -69,18 +68,6 @@ void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
       std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
-// Plain operands must (lanes) or may (rows) be staged; channels-last ones may be where their pixels share L1 sets.
-std::vector<std::pair<bool, bool>> stagings(const TensorView& row, std::int64_t stride, const TensorView& lane, bool rowIsBig) {
-  const auto collides = [&](const TensorView& t, bool big) { return t.wStride * (big ? stride : 1) % 2048 == 0; };
-  const bool rows = !row.channelsLast || collides(row, rowIsBig), lanes = collides(lane, !rowIsBig);
-  if (!lane.channelsLast) return {{false, true}, {true, true}};
-  std::vector<std::pair<bool, bool>> out{{false, false}};
-  if (rows) out.emplace_back(true, false);
-  if (lanes) out.emplace_back(false, true);
-  if (rows && lanes) out.emplace_back(true, true);
-  return out;
-}
-
 // Parts whose accumulators fit a share of L2, cut along the longer side; at least a few for every core.
 void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::int64_t rowBlocks, std::int64_t laneBlocks) {
   const std::int64_t width = plan.baseVectors * m.isa.lanes();
@@ -116,9 +103,10 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
       const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()),
                          rowBlocks = divUp(row.channels, tile.rows);
-      for (const auto& [stageRows, stageLanes] : stagings(row, v.stride.w, lane, swapped)) {
+      plan.panelB = !lane.channelsLast;  // lanes must be contiguous; rows may be read plane by plane
+      for (const bool stageRows : {false, true}) {
+        if (stageRows && row.channelsLast) continue;
         plan.panelA = stageRows;
-        plan.panelB = stageLanes;
         for (const double share : {0.1, 0.3, 0.6, 1.5}) {
           setChunk(v, plan, share * static_cast<double>(m.buffers.l1Bytes));
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

@@ -90,32 +90,29 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double rowRate =
       reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
-  // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits and its
-  // pixels do not share sets; the rest comes from L2 if the task's part of the chunk fits there.
+  // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits;
+  // the rest comes from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
   const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
   const double laneShare = static_cast<double>(lane.channels) / static_cast<double>(plan.cores.channelsN),
                rowShare = static_cast<double>(row.channels) / static_cast<double>(plan.cores.channelsM);
   const double partBytes = chunkPixels * 4 * (laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
                                               rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
-  const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? kTileLineCycles : kFarTileLineCycles;
-  const auto lineCycles = [&](const TensorView& t, bool staged, bool big, double lines) {
-    const std::int64_t pitch = staged ? 64 : t.wStride * (big ? v.stride.w : 1);
-    std::int64_t shared = 4096;
-    while (shared > 64 && pitch % shared != 0) shared /= 2;
-    const double ways = static_cast<double>(m.buffers.l0aBytes) / 4096.0;
-    const double room = std::min(0.6 * static_cast<double>(m.buffers.l0aBytes) / 64.0 / lines,
-                                 t.channelsLast || staged ? 0.8 * ways * 4096.0 / static_cast<double>(shared) : 1e9);
-    return chunkPixels <= room ? 0.0 : beyond;
+  const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? 1.0 : kFarLines;
+  const auto lineCycles = [&](double lines, double each) {
+    return chunkPixels * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0 : each * beyond;
   };
   const double laneLines = laneBytes / 64.0,
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
-  cost.computeCycles += pixelSteps * tiles *
-                        (laneLines * lineCycles(lane, plan.panelB, !swapped, lanesOutside ? laneLines : laneShare / 16.0) +
-                         rowLines * lineCycles(row, plan.panelA, swapped, lanesOutside ? rowShare / 16.0 : rowLines));
+  if (v.kernel.w == 1)  // with more taps the next columns are asked for before they are needed
+    cost.computeCycles += pixelSteps * tiles *
+                        (laneLines * lineCycles(lanesOutside ? laneLines : laneShare / 16.0, kLaneLineCycles) +
+                         rowLines * lineCycles(lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles));
   const double near = plan.panelC ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
                                   : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
   if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
-  memory += static_cast<double>(v.big.bytes + v.small.bytes) /
+  // Every task reads its rows and its lanes of all pixels.
+  memory += (static_cast<double>(row.bytes) * static_cast<double>(plan.cores.channelsN) +
+             static_cast<double>(lane.bytes) * static_cast<double>(plan.cores.channelsM)) /
             bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
   // Rows read from a plain tensor are planes apart: a power-of-two distance makes them collide in L1.
   if (!row.channelsLast && !plan.panelA && row.cStride % 4096 == 0 && meanRows > 6) memory *= 2;
