@@ -51,6 +51,8 @@ constexpr double kMissBuffers = 24.0;
 constexpr double kTaskCycles = 1500.0;
 /// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
 constexpr double kBroadcastBytesPerCycle = 2.0;
+/// Distance of channel planes from which reading a few rows of each costs a TLB miss and an unforeseen line.
+constexpr std::int64_t kFarPlaneBytes = 256 * 1024;
 /// Share of the shorter of computing and streaming that the longer one does not hide.
 constexpr double kExposed = 0.3;
 /// dW tiles, measured the same way: cycles of a line of lanes (a late vector stops the step) and of rows that come from L2, and

@@ -84,6 +84,11 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
         if (plan.panelB && bytes > 2.0 * static_cast<double>(m.buffers.l1Bytes) && (plan.panelD > 1 || plan.panelH > 1))
           continue;
         out.push_back(plan);
+        // Planes far apart: every row is on a page of its own, and no prefetcher follows. Stage them too.
+        if (g.operand.channelsLast || g.operand.cStride < kFarPlaneBytes || bytes > 2.0 * static_cast<double>(m.buffers.l1Bytes))
+          continue;
+        out.push_back(plan);
+        out.back().panelB = true;
       }
     }
   }
@@ -127,11 +132,12 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   cost.memoryCycles += visits * reduced * meanPhases * rows * 4 /
                        (packed <= 0.5 * static_cast<double>(m.buffers.l1Bytes) ? 16.0 : kBroadcastBytesPerCycle);
   // Plain rows of the reduced channels are planes apart; a power-of-two distance makes them collide in L1.
-  if (!plan.panelB && g.operand.cStride % 4096 == 0) cost.computeCycles *= 1.3;
+  if (!plan.panelB && (g.operand.cStride % 4096 == 0 || g.operand.cStride >= kFarPlaneBytes)) cost.computeCycles *= 1.3;
   if (plan.panelB) {
     const double reach = slabRows / static_cast<double>(plan.panelH * plan.panelD) *
                          (g.gather ? 1.0 / static_cast<double>(g.view.stride.h * g.view.stride.d) : 1.0);
-    cost.moveCycles += static_cast<double>(g.operand.bytes) / 64.0 * std::max(1.0, reach) * kTransposeCyclesPerVector;
+    cost.moveCycles += static_cast<double>(g.operand.bytes) / 64.0 * std::max(1.0, reach) *
+                       (g.operand.channelsLast ? kTransposeCyclesPerVector : kCopyCyclesPerVector);
   }
   if (plan.panelC)
     cost.moveCycles += static_cast<double>(g.result.bytes) / 4.0 *

@@ -67,7 +67,7 @@ std::vector<BadCase> badCases() {
       {"constantSize", [](auto& p) { p.constants[0].resize(8); }, "constant c0 has 8 words, not 16"},
       {"maskRangeBeyondLanes", [](auto& p) { p.code[2].imm = 17 << 8; }, "immediate 17 is not in [1, 16]"},
       {"maskRangeEmpty", [](auto& p) { p.code[2].imm = 5 | 5 << 8; }, "immediate 5 is not in [0, 4]"},
-      {"prefetchLevel", [](auto& p) { p.code[8].imm = 3; }, "immediate 3 is not in [1, 2]"},
+      {"prefetchLevel", [](auto& p) { p.code[8].imm = 4; }, "immediate 4 is not in [1, 3]"},
       {"shuffleImmediate", [](auto& p) { p.code[9].imm = 256; }, "immediate 256 is not in [0, 255]"},
       {"loopNotClosed",
        [](auto& p) {

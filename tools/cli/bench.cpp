@@ -89,6 +89,8 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   return out;
 }
 
+constexpr int kPeakRepeats = 4;
+
 int bench(const RequestFlags& flags, const Sampling& sampling, const std::string& typed) {
   auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
@@ -96,8 +98,13 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   Session session(request->options);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
-  const auto peak = measurePeakGflops(isa, threads);
+  auto peak = measurePeakGflops(isa, threads);
   if (!peak.ok()) return report(peak.error(), typed);
+  // A core that another process held during the whole measurement would make every fraction too good: the best of several.
+  for (int again = 0; again < kPeakRepeats; ++again) {
+    const auto other = measurePeakGflops(isa, threads);
+    if (other.ok() && *other > *peak) peak = other;
+  }
   const std::vector<Gradient> gradients = gradientsOf(request->gradients);
   Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * gradients.size()));
   if (!flags.json)
