@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cubejit/conv_view.h"
@@ -15,11 +17,17 @@ namespace {
 
 class Rules {
  public:
-  void require(bool holds, const std::string& message) {
-    if (!holds) broken_.push_back(message);
+  // The message is only made when the rule is broken: a search checks thousands of plans.
+  template <class Message>
+  void require(bool holds, const Message& message) {
+    if (holds) return;
+    if constexpr (std::is_invocable_v<Message>)
+      broken_.push_back(message());
+    else
+      broken_.push_back(message);
   }
   void positive(const char* field, std::int64_t value) {
-    require(value >= 1, std::string(field) + " = " + std::to_string(value) + " must be at least 1");
+    require(value >= 1, [&] { return std::string(field) + " = " + std::to_string(value) + " must be at least 1"; });
   }
   std::vector<std::string> take() { return std::move(broken_); }
 
@@ -35,8 +43,10 @@ std::string pair(const char* what, std::int64_t needed, std::int64_t available, 
 // Offsets inside a tile are 32-bit displacements in code.
 void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
   rules.require(bytes >= 0 && bytes <= std::numeric_limits<std::int32_t>::max() / 2,
-                std::string(what) + " spans " + std::to_string(bytes) +
-                    " bytes, more than a displacement reaches; make the base block smaller");
+                [&] {
+                  return std::string(what) + " spans " + std::to_string(bytes) +
+                         " bytes, more than a displacement reaches; make the base block smaller";
+                });
 }
 
 void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
@@ -48,8 +58,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
     const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed,
-                       usableRegisters(m, false), "shrink the base block"));
+                  [&] { return pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed,
+                       usableRegisters(m, false), "shrink the base block"); });
     rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
     rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
     rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
@@ -61,8 +71,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   if (plan.lanes == LaneRole::kChannels) {
     const std::int64_t needed = box * plan.baseVectors + plan.baseVectors + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed,
-                       usableRegisters(m, false), "shrink the base block"));
+                  [&] { return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed,
+                       usableRegisters(m, false), "shrink the base block"); });
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.panelC) {
       requireReach(rules, "a base block of the result",
@@ -95,8 +105,8 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const std::int64_t operands = swapped ? plan.baseVectors : plan.baseVectors * plan.baseTapsW;
     const std::int64_t needed = plan.baseRows * plan.baseTapsW * plan.baseVectors + operands + 1;
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
-                       "shrink the base block"));
+                  [&] { return pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
+                       "shrink the base block"); });
     rules.require(lane.channelsLast || plan.panelB, "panel_b must be true: the lane operand is not channels-last");
     rules.require(!plan.panelC || plan.cores.reduction == 1,
                   "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
@@ -116,7 +126,7 @@ std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& pla
   Rules rules;
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
-      if (std::string(name).rfind("single_shape", 0) != 0) rules.positive(name, field);
+      if (std::string_view(name).substr(0, 12) != "single_shape") rules.positive(name, field);
     }
   });
   std::vector<std::string> broken = rules.take();
@@ -125,7 +135,7 @@ std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& pla
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDb) {
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs,
-                  pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors"));
+                  [&] { return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors"); });
   }
   return rules.take();
 }

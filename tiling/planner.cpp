@@ -68,18 +68,22 @@ Error noPlan(Gradient gradient, const std::vector<Candidate>& refused, const Mac
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
   PlanChoice choice;
-  std::vector<Candidate> legal, refused;
+  std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
   for (TilingPlan& plan : candidatesOf(problem, gradient, machine)) {
-    plan.singleShape = singleShapeOf(problem, plan);
     Candidate candidate;
-    candidate.plan = plan;
     candidate.refusedBy = checkPlan(problem, plan, machine);
-    if (candidate.refusedBy.empty()) {
+    const bool allowed = candidate.refusedBy.empty();
+    if (!allowed && !explain && !legal.empty()) continue;
+    if (allowed) {
       candidate.cost = costOf(problem, plan, machine);
-      legal.push_back(std::move(candidate));
-    } else if (explain || legal.empty()) {
-      refused.push_back(std::move(candidate));
+      if (!explain && !legal.empty()) {
+        if (candidate.cost.totalCycles >= legal.front().cost.totalCycles) continue;
+        legal.clear();
+      }
     }
+    candidate.plan = plan;
+    candidate.plan.singleShape = singleShapeOf(problem, plan);
+    (allowed ? legal : refused).push_back(std::move(candidate));
   }
   if (legal.empty()) return noPlan(gradient, refused, machine);
   std::stable_sort(legal.begin(), legal.end(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how plans are shown: the choice and, on request, what else was considered, at which cost, and what was refused why.
+#include <chrono>
 #include <fmt/core.h>
 
 #include <map>
@@ -66,7 +67,10 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   Session session(request->options);
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(request->gradients)) {
+      const auto start = std::chrono::steady_clock::now();
       const auto planned = session.plan(problem, gradient, explained);
+      const double planUs =
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
       if (!planned.ok()) return report(planned.error(), reproduction("plan", flags, problem));
       const double flops = gradientFlops(problem, gradient);
       if (flags.json) {
@@ -76,6 +80,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                  {"isa", toString(session.machine().isa.level)}};
         out["plan"] = Json::parse(planToJson(planned->plan));
         out["predicted_cycles"] = planned->predictedCycles;
+        out["plan_us"] = planUs;
         out["bound"] = planned->bound;
         out["workspace_bytes"] = planned->workspaceBytes;
         out["flops"] = flops;
