@@ -231,8 +231,10 @@ Result<TilingPlan> planFromJson(const std::string& text) {
       if constexpr (std::is_same_v<Field, Gradient>)
         known = parseEnum(value, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, field);
       else if constexpr (std::is_same_v<Field, LaneRole>)
-        known = parseEnum(value, {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells},
-                          field);
+        known = parseEnum(
+            value,
+            {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells, LaneRole::kReduced},
+            field);
       else
         known = parseEnum(value, {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}, field);
       if (!known) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value + "' is not known";

@@ -42,11 +42,10 @@ std::string pair(const char* what, std::int64_t needed, std::int64_t available, 
 
 // Offsets inside a tile are 32-bit displacements in code.
 void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
-  rules.require(bytes >= 0 && bytes <= std::numeric_limits<std::int32_t>::max() / 2,
-                [&] {
-                  return std::string(what) + " spans " + std::to_string(bytes) +
-                         " bytes, more than a displacement reaches; make the base block smaller";
-                });
+  rules.require(bytes >= 0 && bytes <= std::numeric_limits<std::int32_t>::max() / 2, [&] {
+    return std::string(what) + " spans " + std::to_string(bytes) +
+           " bytes, more than a displacement reaches; make the base block smaller";
+  });
 }
 
 void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
@@ -57,9 +56,10 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   if (plan.lanes == LaneRole::kPixels) {
     const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
     const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;
-    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  [&] { return pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed,
-                       usableRegisters(m, false), "shrink the base block"); });
+    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
+      return pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed,
+                  usableRegisters(m, false), "shrink the base block");
+    });
     rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
     rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
     rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
@@ -68,11 +68,32 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     if (!plan.panelB) requireReach(rules, "steps of the reduction", (plan.unroll + 1) * operand.cStride);
     if (!plan.panelC) requireReach(rules, "rows of a base block", plan.baseRows * result.cStride);
   }
+  if (plan.lanes == LaneRole::kReduced) {
+    const std::int64_t needed = box * result.channels + result.channels + 1;
+    rules.require(needed <= usableRegisters(m, true), [&] {
+      return pair("vector registers (base pixels x result channels + result channels + 1)", needed,
+                  usableRegisters(m, true), "shrink the base block, or use lanes = channels");
+    });
+    rules.require(plan.panelC && plan.packWeights && !plan.panelB,
+                  "lanes = reduced needs panel_c and pack_weights, and no panel_b");
+    rules.require(operand.channelsLast || plan.panelA, "panel_a must be true: dy is not channels-last");
+    rules.require(!result.channelsLast || v.groups == 1,
+                  "lanes = reduced writes channels-last results of one group only");
+    rules.require(plan.baseBatch == 1, "base_batch must be 1 when panels are used");
+    rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0,
+                  "panel_h must be a multiple of the base block's rows");
+    rules.require(plan.panelD % plan.baseD == 0, "panel_d must be a multiple of base_d");
+    if (!plan.panelA) {
+      requireReach(rules, "a base block of the operand",
+                   (plan.baseD + plan.baseH) * operand.dStride + plan.baseW * operand.wStride);
+    }
+  }
   if (plan.lanes == LaneRole::kChannels) {
     const std::int64_t needed = box * plan.baseVectors + plan.baseVectors + 1;
-    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  [&] { return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed,
-                       usableRegisters(m, false), "shrink the base block"); });
+    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
+      return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false),
+                  "shrink the base block");
+    });
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.panelC) {
       requireReach(rules, "a base block of the result",
@@ -104,9 +125,10 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   if (plan.lanes != LaneRole::kGroupCells) {
     const std::int64_t operands = swapped ? plan.baseVectors : plan.baseVectors * plan.baseTapsW;
     const std::int64_t needed = plan.baseRows * plan.baseTapsW * plan.baseVectors + operands + 1;
-    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1),
-                  [&] { return pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
-                       "shrink the base block"); });
+    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
+      return pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
+                  "shrink the base block");
+    });
     rules.require(lane.channelsLast || plan.panelB, "panel_b must be true: the lane operand is not channels-last");
     rules.require(!plan.panelC || plan.cores.reduction == 1,
                   "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
@@ -134,8 +156,9 @@ std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& pla
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDb) {
-    rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs,
-                  [&] { return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors"); });
+    rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {
+      return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors");
+    });
   }
   return rules.take();
 }

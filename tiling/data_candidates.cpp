@@ -70,7 +70,9 @@ void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::ve
   TilingPlan plan = base;
   plan.panelD = base.baseD;
   const double rowOperand = static_cast<double>((g.view.line ? 1 : g.operand.extent.w) * g.operand.channels * 4);
-  const double rowResult = static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4);
+  const std::int64_t partials = base.lanes == LaneRole::kReduced ? m.isa.lanes() : 1;  // a vector for each result
+  const double rowResult =
+      static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
   std::int64_t last = 0;
   for (const std::int64_t target : {1, 2, 4, 8, 16, 64, 256}) {
     std::int64_t rows = std::min(target * block, divUp(along, block) * block);
@@ -104,6 +106,35 @@ void addPrivateWeights(const Ground& g, const Machine& m, TilingPlan plan, std::
 }
 
 }  // namespace
+
+std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Machine& m) {
+  const Ground g = groundOf(problem);
+  const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
+  std::vector<TilingPlan> boxes, slabs, out;
+  if (channels > kMostReducedResults || g.operand.channels < lanes / 2 || (g.result.channelsLast && g.view.groups > 1))
+    return out;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDx;
+  plan.lanes = LaneRole::kReduced;
+  plan.panelC = true;
+  plan.panelA = !g.operand.channelsLast;
+  plan.unroll = std::min<std::int64_t>(4, divUp(g.operand.channels, lanes));
+  const std::int64_t rows = (usableRegisters(m, true) - channels - 3) / channels;  // a few temporaries
+  if (rows < 1) return out;
+  for (const std::int64_t limit : {rows, std::int64_t{6}, std::int64_t{4}}) {
+    if (limit <= rows) addBoxes(g, plan, limit, boxes);
+  }
+  for (const TilingPlan& box : boxes) addSlabs(g, m, box, slabs);
+  for (TilingPlan& slab : slabs) {
+    if (slab.panelH == 1 && g.phaseLength[1] > 1) continue;  // a row at a time restarts its streams too often
+    for (const std::int64_t depths : {1, 2, 4, 8}) {
+      slab.panelD = std::min(depths, divUp(g.phaseLength[0], slab.baseD)) * slab.baseD;
+      out.push_back(slab);
+      if (slab.panelD >= g.phaseLength[0]) break;
+    }
+  }
+  return out;
+}
 
 std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
   const Ground g = groundOf(problem);

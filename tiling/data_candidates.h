@@ -9,6 +9,10 @@
 
 namespace cubejit {
 
+/// Lanes are channels of dY: for few result channels, where lanes of results would be idle.
+std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Machine& machine);
+PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
 std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& machine);
 PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 

@@ -32,7 +32,72 @@ AxisSums sumAxis(const AxisRelation& rel, std::int64_t block) {
   return s;
 }
 
+AxisSums sumAxes(const ConvView& v, const TensorView& result, const TensorView& operand, const TilingPlan& plan) {
+  const std::array<std::int64_t, 3> block = v.line ? std::array<std::int64_t, 3>{1, 1, plan.baseW}
+                                                   : std::array<std::int64_t, 3>{plan.baseD, plan.baseH, plan.baseW};
+  AxisSums total{1, 1, 1, 1};
+  for (int a = 0; a < 3; ++a) {
+    const AxisSums s = sumAxis(
+        AxisRelation{v.bigIsX, result.extent[a], operand.extent[a], v.kernel[a], v.stride[a], v.dilation[a], v.pad[a]},
+        block[static_cast<std::size_t>(a)]);
+    total = AxisSums{total.blocks * s.blocks, total.visits * s.visits, total.rows * s.rows, total.results * s.results};
+  }
+  return total;
+}
+
+// How many times over a slab's operand rows are read, because neighbours need them too.
+double overlap(const ConvView& v, std::int64_t panel, int axis) {
+  const double reach = static_cast<double>((v.kernel[axis] - 1) * v.dilation[axis]) /
+                       (v.bigIsX ? static_cast<double>(v.stride[axis]) : 1.0);
+  return 1 + reach / (static_cast<double>(panel) * (v.bigIsX ? 1.0 : static_cast<double>(v.stride[axis])));
+}
+
 }  // namespace
+
+PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  const ConvView v = makeConvView(problem);
+  const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
+  const AxisSums total = sumAxes(v, result, operand, plan);
+  const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels), cores = m.cores;
+  const double vectors = std::ceil(static_cast<double>(operand.channels) / lanes);
+  const double copies = static_cast<double>(v.batch * v.groups);
+  const double visits = total.visits * copies, rows = total.rows * copies;
+  const double meanRows = visits > 0 ? rows / visits : 1;
+  PlanCost cost;
+  const double step = std::max({meanRows * channels / m.rates.fmaPerCycle, meanRows + channels, 4.0});
+  const double results = total.results * copies * channels;
+  cost.computeCycles = visits * vectors * step / (lanes < 16 ? 2.0 : 1.0);  // lines of dY are asked for ahead
+  // A block and the two asked for ahead, on every row the kernel reaches.
+  const double streams =
+      static_cast<double>(v.kernel.d * v.kernel.h) * 3.0 * static_cast<double>(plan.baseW * operand.channels) * 4;
+  if (streams > 0.75 * static_cast<double>(m.buffers.l0aBytes)) cost.computeCycles *= kCrowdedStreams;
+  cost.callCycles = visits * kSegmentCycles / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
+                    total.blocks * copies * kCallCycles / 4.0 + results * kLaneSumCycles;
+  const double slabBytes = static_cast<double>(plan.panelH + v.kernel.h) *
+                           static_cast<double>(plan.panelD + v.kernel.d) *
+                           static_cast<double>((v.line ? 1 : operand.extent.w) * operand.channels) * 4;
+  const double operandBytes = static_cast<double>(operand.bytes),
+               reread = overlap(v, plan.panelH, 1) * overlap(v, plan.panelD, 0);
+  cost.memoryCycles =
+      (plan.panelA ? 0.0 : operandBytes) *
+          (slabBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? overlap(v, plan.panelD, 0) : reread) /
+          bytesPerCycle(m, operandBytes, true) +
+      1.5 * static_cast<double>(result.bytes) / bytesPerCycle(m, static_cast<double>(result.bytes), true);
+  if (plan.panelA)
+    cost.moveCycles = operandBytes * reread *
+                      std::max((operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector) / 64.0,
+                               1.0 / bytesPerCycle(m, operandBytes, true));
+  const double slabs =
+      std::ceil(static_cast<double>(result.extent.h) / static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.panelH)) *
+      std::ceil(static_cast<double>(result.extent.d) / static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.panelD));
+  const double tasks = copies * slabs;
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      0.1 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  cost.totalCycles = busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) +
+                     tasks * kTaskCycles / cores;
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : "compute";
+  return cost;
+}
 
 PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
   const bool line = makeConvView(problem).line;
@@ -140,8 +205,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     tasks *= nBlocks;
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles =
-      busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) + tasks * kTaskCycles / cores;
+  cost.totalCycles = busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) +
+                     tasks * kTaskCycles / cores;
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

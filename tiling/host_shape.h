@@ -52,7 +52,11 @@ constexpr double kTaskCycles = 1500.0;
 /// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
 constexpr double kBroadcastBytesPerCycle = 2.0;
 /// Distance of channel planes from which reading a few rows of each costs a TLB miss and an unforeseen line.
-constexpr std::int64_t kFarPlaneBytes = 256 * 1024;
+constexpr std::int64_t kFarPlaneBytes = 2 * 1024 * 1024;
+/// Result channels up to which summing lanes at the end (a tree of shuffles a result) is worth a look.
+constexpr std::int64_t kMostReducedResults = 8;
+/// Lanes of reduced channels: how much longer a box takes whose rows do not stay in L1 with what is asked for ahead.
+constexpr double kCrowdedStreams = 1.15;
 /// Share of the shorter of computing and streaming that the longer one does not hide.
 constexpr double kExposed = 0.3;
 /// dW tiles, measured the same way: cycles of a line of lanes (a late vector stops the step) and of rows that come from L2, and
@@ -60,6 +64,8 @@ constexpr double kExposed = 0.3;
 constexpr double kLaneLineCycles = 3.0;
 constexpr double kRowLineOfTileCycles = 0.5;
 constexpr double kFarLines = 3.0;
+/// Storing a vector of partial sums, loading it again and summing its lanes.
+constexpr double kLaneSumCycles = 4.0;
 /// Share of L2 that accumulators of a dW task may take; its operands stream through the rest.
 constexpr double kPrivateShare = 0.35;
 /// Entering a kernel from the nest walk, and one segment of its list.

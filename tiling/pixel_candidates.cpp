@@ -85,7 +85,8 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
           continue;
         out.push_back(plan);
         // Planes far apart: every row is on a page of its own, and no prefetcher follows. Stage them too.
-        if (g.operand.channelsLast || g.operand.cStride < kFarPlaneBytes || bytes > 2.0 * static_cast<double>(m.buffers.l1Bytes))
+        if (g.operand.channelsLast || g.operand.cStride < kFarPlaneBytes ||
+            bytes > 2.0 * static_cast<double>(m.buffers.l1Bytes))
           continue;
         out.push_back(plan);
         out.back().panelB = true;
@@ -136,8 +137,9 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   if (plan.panelB) {
     const double reach = slabRows / static_cast<double>(plan.panelH * plan.panelD) *
                          (g.gather ? 1.0 / static_cast<double>(g.view.stride.h * g.view.stride.d) : 1.0);
-    cost.moveCycles += static_cast<double>(g.operand.bytes) / 64.0 * std::max(1.0, reach) *
-                       (g.operand.channelsLast ? kTransposeCyclesPerVector : kCopyCyclesPerVector);
+    cost.moveCycles += static_cast<double>(g.operand.bytes) * std::max(1.0, reach) *
+                       std::max((g.operand.channelsLast ? kTransposeCyclesPerVector : kCopyCyclesPerVector) / 64.0,
+                                1.0 / bytesPerCycle(m, static_cast<double>(g.operand.bytes), true));
   }
   if (plan.panelC)
     cost.moveCycles += static_cast<double>(g.result.bytes) / 4.0 *

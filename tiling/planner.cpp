@@ -24,7 +24,10 @@ std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, 
   std::vector<TilingPlan> plans =
       gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
   const auto append = [&](const std::vector<TilingPlan>& more) { plans.insert(plans.end(), more.begin(), more.end()); };
-  if (gradient == Gradient::kDx) append(dataPixelCandidates(problem, machine));
+  if (gradient == Gradient::kDx) {
+    append(dataPixelCandidates(problem, machine));
+    append(dataReducedCandidates(problem, machine));
+  }
   if (cellsApply(problem, machine)) append(cellsCandidates(problem, gradient, machine));
   return plans;
 }
@@ -33,6 +36,7 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
   if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
   if (plan.lanes == LaneRole::kGroupCells) return cellsCost(problem, plan, machine);
   if (plan.gradient == Gradient::kDx) {
+    if (plan.lanes == LaneRole::kReduced) return dataReducedCost(problem, plan, machine);
     return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine)
                                            : dataChannelCost(problem, plan, machine);
   }

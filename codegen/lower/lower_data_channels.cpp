@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "codegen/lower/data_gradient.h"
+#include "codegen/lower/data_panels.h"
 #include "codegen/lower/pack_weights.h"
 
 namespace cubejit {
@@ -17,17 +18,19 @@ namespace {
 // A box of rows inside the tile: half-open ranges on d, h, w.
 struct Subset {
   std::int64_t dLo, dHi, hLo, hHi, wLo, wHi;
+  std::vector<std::pair<std::int64_t, std::int64_t>> taps{{0, 0}};  ///< taken together: bytes from the first in A, in B
   friend bool operator==(const Subset& x, const Subset& y) = default;
+};
+
+// What one segment does: which rows, and where its operands start.
+struct TapGroup {
+  Subset rows;
+  std::int64_t aOffset = 0, bOffset = 0;
 };
 
 struct Lens {
   std::int64_t n, d, h, w;
   friend bool operator==(const Lens& x, const Lens& y) = default;
-};
-
-// Byte distances between neighbouring rows of the tile on each axis, in A and in C.
-struct RowPitch {
-  std::int64_t n, d, h, w;
 };
 
 class Lowering {
@@ -39,8 +42,9 @@ class Lowering {
     const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};  // W is never cut
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
-    vectors_ = plan.baseVectors;
-    width_ = vectors_ * lanes_;
+    reducedLanes_ = plan.lanes == LaneRole::kReduced;
+    vectors_ = reducedLanes_ ? g_.result.channels : plan.baseVectors;
+    width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
     reduced_ = g_.operand.channels;
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_};
@@ -51,11 +55,14 @@ class Lowering {
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     if (g_.hasGaps && !plan_.panelC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
-    if (plan_.packWeights) {
+    if (reducedLanes_) {
+      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, lanes_));
+      addPackReducedPhase(b_, g_, lanes_, weightBuffer_, packedBuffer_);
+    } else if (plan_.packWeights) {
       const std::int64_t blocks = plan_.panelB ? 1 : g_.view.groups * nBlocks_;
-      packedBuffer_ = b_.addBuffer(plan_.panelB ? "panel_w" : "packed_w",
-                                   plan_.panelB ? BufferRole::kPrivate : BufferRole::kShared,
-                                   blocks * packing_.blockBytes(g_));
+      packedBuffer_ =
+          b_.addBuffer(plan_.panelB ? "panel_w" : "packed_w", plan_.panelB ? BufferRole::kPrivate : BufferRole::kShared,
+                       blocks * packing_.blockBytes(g_));
       if (!plan_.panelB) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     }
     contractPhase();
@@ -78,8 +85,9 @@ class Lowering {
 
     // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
     const int groups = b_.addAxis("g");
-    const std::int64_t weightsPerGroup =
-        plan_.packWeights && !plan_.panelB ? nBlocks_ * packing_.blockBytes(g_) : g_.wGroup;
+    const std::int64_t weightsPerGroup = reducedLanes_                        ? packedReducedBytes(g_, lanes_)
+                                         : plan_.packWeights && !plan_.panelB ? nBlocks_ * packing_.blockBytes(g_)
+                                                                              : g_.wGroup;
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {
       std::vector<std::pair<int, std::int64_t>> d{{weights >= 0 ? weights : w, i * weightsPerGroup}};
       d.emplace_back(plan_.panelA ? source : a, i * g_.operand.groupStride());
@@ -118,15 +126,19 @@ class Lowering {
               middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
     const bool blocksOutside = plan_.panelB || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
     std::vector<int> loops{localAxis[0], middle, innermost};
-    if (!blocksOutside) loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
+    if (!blocksOutside)
+      loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
     std::vector<Node> slabBody;
     if (plan_.panelC && g_.hasGaps) {
       Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
       slabBody.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
-    if (plan_.panelA) slabBody.push_back(panelMoves(true, source, panel, slabAxis, -1));
+    if (plan_.panelA) slabBody.push_back(panelMoves(b_, panels(), true, PanelEnds{source, panel}, slabAxis, -1));
     for (Node& node : nest(loops, std::move(calls))) slabBody.push_back(std::move(node));
-    if (plan_.panelC) slabBody.push_back(panelMoves(false, sink, c, slabAxis, plan_.panelB ? blocks : -1));
+    if (reducedLanes_)
+      slabBody.push_back(sumMoves(b_, panels(), PanelEnds{sink, c}, slabAxis));
+    else if (plan_.panelC)
+      slabBody.push_back(panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.panelB ? blocks : -1));
     if (plan_.panelB) {
       const int share = b_.addDeal("image_part", images, std::min(plan_.cores.batch, b_.axisSteps(images)));
       phase.parallelAxes = {groups, blocks, share};
@@ -154,7 +166,7 @@ class Lowering {
       aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
     }
     if (plan_.panelC) {
-      cPitch_.w = panelPitch((plan_.panelB ? 1 : nBlocks_) * width_ * 4);
+      cPitch_.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.panelB ? 1 : nBlocks_) * width_ * 4);
       cPitch_.h = cPitch_.w * g_.result.extent.w;
       cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
       panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;
@@ -163,6 +175,8 @@ class Lowering {
       cPitch_ = RowPitch{g_.result.nStride, g_.result.dStride, g_.result.hStride, g_.result.wStride};
     }
   }
+
+  DataPanels panels() const { return DataPanels{g_, axes_, aPitch_, cPitch_, lanes_, width_}; }
 
   // Panels hold whole rows of W.
   std::int64_t axisOperandWidth() const { return g_.operand.extent.w; }
@@ -275,16 +289,35 @@ class Lowering {
     return subsets_.back().second;
   }
 
+  // The segments of a block: one a tap. Where a tap is only a few vectors of reduced channels, the taps along W that reach the
+  // same rows share a segment.
+  std::vector<TapGroup> groupsOf(const Position& p) const {
+    const std::int64_t tapBytes = reducedLanes_ ? lanes_ * 4 : plan_.packWeights ? reduced_ * width_ * 4 : 4;
+    const bool together = reducedLanes_ && reduced_ <= chunk();
+    std::vector<TapGroup> groups;
+    for (const BlockTap& td : p.d->taps) {
+      for (const BlockTap& th : p.h->taps) {
+        const std::size_t firstOfRow = groups.size();
+        for (const BlockTap& tw : p.w->taps) {
+          TapGroup g{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi},
+                     td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w,
+                     tapIndex(g_, td.k, th.k, tw.k) * tapBytes};
+          TapGroup* last = together && groups.size() > firstOfRow ? &groups.back() : nullptr;
+          if (last != nullptr && last->rows.wLo == tw.lo && last->rows.wHi == tw.hi)
+            last->rows.taps.emplace_back(g.aOffset - last->aOffset, g.bOffset - last->bOffset);
+          else
+            groups.push_back(std::move(g));
+        }
+      }
+    }
+    return groups;
+  }
+
   void noteSections(const Position& p) {
     if (!exists(p)) return;
     std::vector<Subset>& subsets = subsetsOf(lensOf(p));
-    for (const BlockTap& td : p.d->taps) {
-      for (const BlockTap& th : p.h->taps) {
-        for (const BlockTap& tw : p.w->taps) {
-          const Subset s{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi};
-          if (std::find(subsets.begin(), subsets.end(), s) == subsets.end()) subsets.push_back(s);
-        }
-      }
+    for (const TapGroup& g : groupsOf(p)) {
+      if (std::find(subsets.begin(), subsets.end(), g.rows) == subsets.end()) subsets.push_back(g.rows);
     }
   }
 
@@ -294,37 +327,38 @@ class Lowering {
     const std::vector<Subset>& subsets = subsetsOf(lens);
     const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
     v.kernel = kernelFor(lens, subsets, width);
-    const bool remainder = reduced_ % plan_.unroll != 0;
+    const bool remainder = reduced_ % chunk() != 0;
     SegmentList list(subsets.size() * (remainder ? 2 : 1));
-    const std::int64_t main = reduced_ / plan_.unroll;
-    for (const BlockTap& td : p.d->taps) {
-      for (const BlockTap& th : p.h->taps) {
-        for (const BlockTap& tw : p.w->taps) {
-          const Subset s{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi};
-          const auto section = static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), s) - subsets.begin());
-          const std::int64_t aOffset = td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w;
-          const std::int64_t bOffset = tapIndex(g_, td.k, th.k, tw.k) * (plan_.packWeights ? reduced_ * width_ * 4 : 4);
-          if (main > 0) list[section].push_back(Segment{aOffset, bOffset, main});
-          if (remainder) {
-            const std::int64_t done = main * plan_.unroll;
-            list[subsets.size() + section].push_back(
-                Segment{aOffset + done * aChannel(), bOffset + done * bChannel(), 1});
-          }
-        }
+    const std::int64_t main = reduced_ / chunk();
+    for (const TapGroup& g : groupsOf(p)) {
+      const auto section =
+          static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), g.rows) - subsets.begin());
+      if (main > 0) list[section].push_back(Segment{g.aOffset, g.bOffset, main});
+      if (remainder) {
+        const std::int64_t done = main * plan_.unroll;  // steps
+        list[subsets.size() + section].push_back(
+            Segment{g.aOffset + done * aChannel(), g.bOffset + done * bChannel(), 1});
       }
     }
     v.list = b_.addList(std::move(list));
     return v;
   }
 
-  std::int64_t aChannel() const { return plan_.panelA ? 4 : g_.operand.cStride; }
-  std::int64_t bChannel() const { return plan_.packWeights ? width_ * 4 : g_.wReduced; }
+  // From one vector of B to the next: lanes side by side, or result channels.
+  std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
+  // One reduction step: a reduced channel, or a vector of them.
+  std::int64_t aChannel() const { return reducedLanes_ ? lanes_ * 4 : plan_.panelA ? 4 : g_.operand.cStride; }
+  std::int64_t bChannel() const {
+    return reducedLanes_ ? vectors_ * g_.taps * lanes_ * 4 : plan_.packWeights ? width_ * 4 : g_.wReduced;
+  }
+  // Reduced channels of one iteration of the main section; what is left is the remainder section.
+  std::int64_t chunk() const { return plan_.unroll * (reducedLanes_ ? lanes_ : 1); }
 
   int kernelFor(const Lens& lens, const std::vector<Subset>& subsets, std::int64_t width) {
     for (const auto& [key, kernel] : kernels_) {
       if (key.first == lens && key.second == width) return kernel;
     }
-    const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
+    const std::int64_t vectors = reducedLanes_ ? vectors_ : (width + lanes_ - 1) / lanes_;
     Contract contract;
     contract.lanes = lanes_;
     contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
@@ -350,14 +384,17 @@ class Lowering {
         }
       }
     }
-    const auto section = [&](const Subset& s, std::int64_t steps) {
+    // `left`: reduced channels from the section's first step on, as far as it goes (lanes of a last vector may be missing).
+    const auto section = [&](const Subset& s, std::int64_t steps, std::int64_t left) {
       Section out;
       out.aOuterStep = steps * aChannel();
       out.bOuterStep = steps * bChannel();
-      for (std::int64_t k = 0; k < steps; ++k) {
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(s.taps.size()) * steps; ++i) {
+        const auto& [aTap, bTap] = s.taps[static_cast<std::size_t>(i / steps)];
+        const std::int64_t k = i % steps;
         Step step;
         for (std::int64_t v = 0; v < vectors; ++v) {
-          step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * bChannel() + v * lanes_ * 4),
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(bTap + k * bChannel() + v * bVector()),
                                       plan_.packWeights ? LaneRange{} : tailLanes(v)});
         }
         for (std::int64_t n = 0; n < lens.n; ++n) {
@@ -365,8 +402,12 @@ class Lowering {
             for (std::int64_t h = s.hLo; h < s.hHi; ++h) {
               for (std::int64_t w = s.wLo; w < s.wHi; ++w) {
                 AOperand operand;
+                if (reducedLanes_) {
+                  operand.kind = AKind::kVector;
+                  operand.lanes = lanesUpTo(left - k * lanes_, lanes_);
+                }
                 operand.offset = static_cast<std::int32_t>(
-                    k * aChannel() + n * aPitch_.n + d * axes_[0].operandStep * aPitch_.d +
+                    aTap + k * aChannel() + n * aPitch_.n + d * axes_[0].operandStep * aPitch_.d +
                     h * axes_[1].operandStep * aPitch_.h + w * axes_[2].operandStep * aPitch_.w);
                 for (std::int64_t v = 0; v < vectors; ++v) {
                   operand.uses.push_back(
@@ -377,13 +418,17 @@ class Lowering {
             }
           }
         }
+        // Each row is a stream of its own along W: ask for the lines of the block after next.
+        if (reducedLanes_ && i < steps)
+          step.prefetchAhead = static_cast<std::int32_t>(2 * lens.w * axes_[2].operandStep * aPitch_.w);
         out.steps.push_back(std::move(step));
       }
       return out;
     };
-    for (const Subset& s : subsets) contract.sections.push_back(section(s, plan_.unroll));
-    if (reduced_ % plan_.unroll != 0) {
-      for (const Subset& s : subsets) contract.sections.push_back(section(s, reduced_ % plan_.unroll));
+    for (const Subset& s : subsets) contract.sections.push_back(section(s, plan_.unroll, chunk()));
+    if (const std::int64_t left = reduced_ % chunk(); left != 0) {
+      for (const Subset& s : subsets)
+        contract.sections.push_back(section(s, reducedLanes_ ? (left + lanes_ - 1) / lanes_ : left, left));
     }
     contract.prefetchResults = !plan_.panelC && reduced_ * g_.taps >= kLongSum;
     contract.streamingStore = plan_.streamingStore && !plan_.panelC && width % lanes_ == 0;
@@ -391,61 +436,10 @@ class Lowering {
     return kernels_.back().second;
   }
 
-  // Moves dy rows into the panel (in) or panel rows out to dx, plane by plane; a plane's rows are one matrix.
-  // `blocks`: the axis of channel blocks if a panel of results holds only one of them, else -1.
-  Node panelMoves(bool in, int tensor, int panel, const std::array<int, 2>& slabAxis, int blocks) {
-    const TensorView& t = in ? g_.operand : g_.result;
-    const RowPitch& pitch = in ? aPitch_ : cPitch_;
-    const std::int64_t planes = in ? axes_[0].panelOperandRows : axes_[0].panelResultRows;
-    const int plane = b_.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i)
-      b_.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch.d}}, static_cast<int>(i));
-    Call call{in ? "load_panel" : "store_panel",
-              in ? tensor : panel,
-              -1,
-              in ? panel : tensor,
-              {slabAxis[0], slabAxis[1], plane},
-              {}};
-    if (blocks >= 0) call.classAxes.push_back(blocks);
-    for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {
-      for (int sh = 0; sh < std::max(1, axes_[1].slabClasses); ++sh) {
-        for (std::int64_t i = 0; i < planes; ++i) {
-          for (int tail = 0; tail < (blocks >= 0 ? 2 : 1); ++tail) {
-            const std::int64_t channels = blocks < 0 ? t.channels : tail == 1 ? t.channels % width_ : width_;
-            Variant v;
-            if (sd < axes_[0].slabClasses && sh < axes_[1].slabClasses && channels > 0 && channels <= t.channels) {
-              const auto d = static_cast<std::size_t>(sd), h = static_cast<std::size_t>(sh);
-              const std::int64_t planesHere = in ? axes_[0].operandCountOf[d] : axes_[0].resultCountOf[d];
-              const std::int64_t pixels = (in ? axes_[1].operandCountOf[h] : axes_[1].resultCountOf[h]) * t.extent.w;
-              if (i < planesHere && pixels > 0) v.kernel = b_.addKernel(panelMove(in, t, pitch.w, pixels, channels));
-            }
-            call.variants.push_back(v);
-          }
-        }
-      }
-    }
-    return loopNode(plane, {callNode(std::move(call))});
-  }
-
-  Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
-    Move move{MoveKind::kTranspose, lanes_, 0, 0, 0, 0, 0, false, in ? "load_panel" : "store_panel"};
-    if (t.channelsLast) {
-      move.kind = MoveKind::kCopy;
-      move.rows = pixels;
-      move.cols = channels;
-      move.srcPitch = in ? t.wStride : pitch;
-      move.dstPitch = in ? pitch : t.wStride;
-    } else {
-      move.rows = in ? channels : pixels;
-      move.cols = in ? pixels : channels;
-      move.srcPitch = in ? t.cStride : pitch;
-      move.dstPitch = in ? pitch : t.cStride;
-    }
-    return move;
-  }
-
   const TilingPlan& plan_;
   const int lanes_;
+  bool reducedLanes_ =
+      false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
   ProgramBuilder b_;
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};

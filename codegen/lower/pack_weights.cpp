@@ -24,8 +24,8 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
     Move move{MoveKind::kTranspose,    p.lanes,         width, g.taps,  g.wResult,
               p.reduced * p.width * 4, p.width - width, false, "pack_w"};
     if (rowsAtOnce(g))
-      move = Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, g.wReduced, p.width * 4, p.width - width,
-                  false,           "pack_w"};
+      move =
+          Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, g.wReduced, p.width * 4, p.width - width, false, "pack_w"};
     move.prefetchAhead = prefetchAhead;
     call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
   }
@@ -45,8 +45,7 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
   const std::int64_t chunk = chunkOf(p);
-  const int outer =
-      b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * g.wReduced}, {dst, chunk * p.width * 4}});
+  const int outer = b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * g.wReduced}, {dst, chunk * p.width * 4}});
   const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, g.wReduced}, {dst, p.width * 4}});
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, src, dst, blocks, 0)));
@@ -71,6 +70,29 @@ std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const Pack
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, source, panel, blocks, rowsAtOnce(g) ? 1 : 2)));
   return nest({k}, std::move(body));
+}
+
+void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, int lanes, int weights, int packed) {
+  b.beginPhase("pack_weights");
+  const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
+  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, packedReducedBytes(g, lanes)}});
+  const std::int64_t tapBytes = g.taps * lanes * 4, reduced = g.operand.channels;
+  const int vectors = b.addAxis("k", 2);
+  for (std::int64_t k = 0; k < reduced; k += lanes) {
+    b.addStep(vectors, {{src, k * g.wReduced}, {dst, k / lanes * g.result.channels * tapBytes}},
+              k + lanes <= reduced ? 0 : 1);
+  }
+  Call call{"pack", src, -1, dst, {vectors}, {Variant{}, Variant{}}};
+  for (int tail = 0; tail < 2; ++tail) {
+    const std::int64_t rows = tail == 1 ? reduced % lanes : std::min<std::int64_t>(lanes, reduced / lanes * lanes);
+    if (rows == 0) continue;
+    call.variants[static_cast<std::size_t>(tail)].kernel = b.addKernel(
+        Move{MoveKind::kTranspose, lanes, rows, g.taps, g.wReduced, lanes * 4, lanes - rows, false, "pack_w"});
+  }
+  const int channels = b.addUniformAxis("n", g.result.channels, {{src, g.wResult}, {dst, tapBytes}});
+  b.phase().parallelAxes = {groups, vectors};
+  b.phase().body = nest({channels}, {callNode(std::move(call))});
+  b.phase().workCycles = static_cast<double>(g.weightBytes) / 64.0 * 6.0;
 }
 
 }  // namespace cubejit

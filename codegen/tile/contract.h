@@ -39,6 +39,11 @@ struct LaneRange {
   friend bool operator==(const LaneRange& x, const LaneRange& y) = default;
 };
 
+/// The first `count` lanes of a vector; all if that is a whole vector or more.
+inline LaneRange lanesUpTo(std::int64_t count, int lanes) {
+  return count >= lanes ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(count)};
+}
+
 struct VectorLoad {
   std::int32_t offset = 0;  ///< from b
   LaneRange lanes;          ///< lanes that exist in memory; the others read as zero and are not touched
@@ -68,6 +73,7 @@ struct AOperand {
 struct Step {
   std::vector<VectorLoad> b;
   std::vector<AOperand> a;
+  std::int32_t prefetchAhead = 0;  ///< ask for the lines this many bytes behind the A operands (0: do not); no meaning
   friend bool operator==(const Step& x, const Step& y) = default;
 };
 
@@ -92,8 +98,9 @@ struct Contract {
       tables;                   ///< permutations: `lanes` entries each; entry in [0, lanes) picks from the
                                 ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
   bool streamingStore = false;  ///< store past the caches; needs full lanes and vector-aligned addresses
-  bool prefetchResults = false;  ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
-  std::string label;            ///< spells what it is, for names and dumps
+  bool prefetchResults =
+      false;          ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
+  std::string label;  ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
            x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults;

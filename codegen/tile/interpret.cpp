@@ -92,6 +92,14 @@ void interpret(const Move& m, const KernelArgs& args) {
   auto* dst = static_cast<char*>(args.c);
   const bool turned = m.kind == MoveKind::kTranspose;
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, src += args.aRepeat, dst += args.cRepeat) {
+    if (m.kind == MoveKind::kLaneSums) {
+      for (std::int64_t r = 0; r < m.rows; ++r) {
+        float lane[16];
+        for (int i = 0; i < m.lanes; ++i) lane[i] = at(src + r * m.srcPitch, i);
+        put(dst, r, laneSum(lane, m.lanes));
+      }
+      continue;
+    }
     for (std::int64_t r = 0; r < m.rows; ++r) {
       for (std::int64_t c = 0; c < m.cols; ++c) {
         char* to = turned ? dst + c * m.dstPitch : dst + r * m.dstPitch;

@@ -110,6 +110,12 @@ std::vector<std::string> moveRules(const Move& m) {
                                                                   " x " + std::to_string(m.cols));
   rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
                 "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
+  if (m.kind == MoveKind::kLaneSums) {
+    rules.require(m.cols == m.lanes,
+                  "sums of " + std::to_string(m.cols) + " lanes; a vector has " + std::to_string(m.lanes));
+    rules.require(!m.streamingStore, "sums of lanes are not stored past the caches");
+    return rules.take();
+  }
   const bool turned = m.kind == MoveKind::kTranspose;
   const std::int64_t lines = turned ? m.cols : m.rows, bytes = ((turned ? m.rows : m.cols) + m.padCols) * 4;
   rules.require(

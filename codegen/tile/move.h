@@ -11,11 +11,20 @@
 namespace cubejit {
 
 enum class MoveKind : std::uint8_t {
-  kCopy,       ///< dst[r][c] = src[r][c]
-  kTranspose,  ///< dst[c][r] = src[r][c]; dst rows are dstPitch apart
-  kZero,       ///< dst[r][c] = 0
-  kAccumulate  ///< dst[r][c] = dst[r][c] + src[r][c]
+  kCopy,        ///< dst[r][c] = src[r][c]
+  kTranspose,   ///< dst[c][r] = src[r][c]; dst rows are dstPitch apart
+  kZero,        ///< dst[r][c] = 0
+  kAccumulate,  ///< dst[r][c] = dst[r][c] + src[r][c]
+  kLaneSums     ///< dst[r] = sum of src[r][0 .. lanes), in the order of laneSum(); dst is one row, cols is lanes
 };
+
+/// The order in which kLaneSums adds the lanes of a vector: within blocks of four (l0 + l2) + (l1 + l3), then the blocks:
+/// b0 + b1 (8 lanes), (b0 + b1) + (b2 + b3) (16 lanes).
+inline float laneSum(const float* lane, int lanes) {
+  float block[4] = {};
+  for (int b = 0; b < lanes / 4; ++b) block[b] = (lane[4 * b] + lane[4 * b + 2]) + (lane[4 * b + 1] + lane[4 * b + 3]);
+  return lanes == 8 ? block[0] + block[1] : (block[0] + block[1]) + (block[2] + block[3]);
+}
 
 /// One distinct move. Columns of the source are contiguous; so are columns of the destination matrix.
 /// For kTranspose the destination matrix has `cols` rows of `rows` contiguous elements, `padCols` more written as zero.

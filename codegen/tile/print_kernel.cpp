@@ -75,7 +75,7 @@ std::string printContract(const Contract& c, Detail detail) {
 }
 
 std::string printMove(const Move& m) {
-  static constexpr const char* kNames[] = {"copy", "transpose", "zero", "accumulate"};
+  static constexpr const char* kNames[] = {"copy", "transpose", "zero", "accumulate", "lane sums"};
   std::ostringstream out;
   out << kNames[static_cast<int>(m.kind)] << " " << m.label << ": " << m.rows << " x " << m.cols << ", pitch ";
   if (m.kind != MoveKind::kZero) out << m.srcPitch << " -> ";

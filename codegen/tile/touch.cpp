@@ -63,6 +63,7 @@ bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
 
 bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::function<bool(ByteRange)>& visit) {
   if (operand == Operand::kB || (operand == Operand::kA && m.kind == MoveKind::kZero)) return true;
+  if (operand == Operand::kC && m.kind == MoveKind::kLaneSums) return m.rows == 0 || visit({0, m.rows * kWord});
   const bool turned = operand == Operand::kC && m.kind == MoveKind::kTranspose;
   const std::int64_t lines = turned ? m.cols : m.rows,
                      length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
@@ -101,6 +102,10 @@ std::array<ByteRange, 3> extentsOf(const Move& m, const SegmentList*) {
   const bool turned = m.kind == MoveKind::kTranspose;
   std::array<ByteRange, 3> whole;
   if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * kWord}, m.rows, m.srcPitch);
+  if (m.kind == MoveKind::kLaneSums) {
+    whole[2] = {0, m.rows * kWord};
+    return whole;
+  }
   whole[2] = swept({0, ((turned ? m.rows : m.cols) + m.padCols) * kWord}, turned ? m.cols : m.rows, m.dstPitch);
   return whole;
 }

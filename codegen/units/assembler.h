@@ -14,11 +14,6 @@
 
 namespace cubejit {
 
-/// The first `count` lanes of a vector; all if that is a whole vector or more.
-inline LaneRange lanesUpTo(std::int64_t count, int lanes) {
-  return count >= lanes ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(count)};
-}
-
 class VectorAssembler {
  public:
   VectorAssembler(std::string name, const HostIsa& isa) {

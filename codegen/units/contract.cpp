@@ -178,7 +178,10 @@ class Lowering {
       if (bRegister(static_cast<int>(b)) >= 0)
         asm_.load(bRegister(static_cast<int>(b)), kBt, step.b[b].offset, step.b[b].lanes);
     }
-    for (const AOperand& a : step.a) emitOperand(step, a);
+    for (const AOperand& a : step.a) {
+      if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
+      emitOperand(step, a);
+    }
   }
 
   // The next temporary in turn, but not `keep`, which still holds a value.

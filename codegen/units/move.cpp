@@ -11,6 +11,7 @@
 
 #include "codegen/units/assembler.h"
 #include "codegen/units/interleave.h"
+#include "codegen/units/lane_sums.h"
 #include "codegen/units/transpose.h"
 
 namespace cubejit {
@@ -28,7 +29,7 @@ Move simplest(Move m) {
   }
   const bool dense =
       m.dstPitch == m.cols * 4 && m.padCols == 0 && (m.srcPitch == m.dstPitch || m.kind == MoveKind::kZero);
-  if (m.kind != MoveKind::kTranspose && dense) {
+  if (m.kind != MoveKind::kTranspose && m.kind != MoveKind::kLaneSums && dense) {
     m.cols *= m.rows;
     m.rows = 1;
   }
@@ -58,6 +59,8 @@ class Lowering {
         interleaveAll();
       else if (m_.kind == MoveKind::kTranspose)
         transposeAll();
+      else if (m_.kind == MoveKind::kLaneSums)
+        sumAll();
       else
         copyAll();
     }
@@ -190,6 +193,16 @@ class Lowering {
 
   int next() { return next_++ % std::min(8, isa_.vectorRegs / 2); }
 
+  // ---- sums across lanes: a vector of sums at a time ----
+  void sumAll() {
+    const std::int64_t n = m_.lanes;
+    const auto block = [&](std::int64_t rows) {
+      laneSums(a_, LaneSumBlock{m_.lanes, kRowSrc, kRowDst, m_.srcPitch, static_cast<int>(rows)});
+    };
+    repeat(kRows, m_.rows / n, kRowSrc, n * m_.srcPitch, kRowDst, n * 4, [&] { block(n); });
+    if (m_.rows % n != 0) block(m_.rows % n);
+  }
+
   // ---- transpose of a few rows into a dense destination ----
   void interleaveAll() {
     const std::int64_t n = m_.lanes;
@@ -221,9 +234,13 @@ class Lowering {
     if (m_.cols % n != 0) block(rows, m_.cols % n, storeLanes);
   }
 
+  // Rows on pages of their own that go on for a while: no prefetcher follows so many streams.
+  std::int64_t prefetchAhead() const { return m_.srcPitch >= 4096 && m_.cols >= 4 * m_.lanes ? 128 : 0; }
+
   void block(std::int64_t rows, std::int64_t cols, std::int64_t storeLanes) {
-    transposeBlock(a_, TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch,
-                                      static_cast<int>(rows), static_cast<int>(cols), static_cast<int>(storeLanes)});
+    transposeBlock(
+        a_, TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch, static_cast<int>(rows),
+                           static_cast<int>(cols), prefetchAhead(), static_cast<int>(storeLanes)});
   }
 
   // Zeros from lane `from` of the current band on, in each of the `cols` destination rows.

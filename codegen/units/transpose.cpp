@@ -42,9 +42,11 @@ class Network {
         a_.zero(r);
       } else if (walks) {
         a_.load(r, b_.walk, 0, lanes);
+        if (b_.prefetchAhead > 0) a_.prefetch(b_.walk, b_.prefetchAhead);
         a_.addImm(b_.walk, b_.walk, b_.srcPitch);
       } else {
         a_.load(r, b_.src, r * b_.srcPitch, lanes);
+        if (b_.prefetchAhead > 0) a_.prefetch(b_.src, r * b_.srcPitch + b_.prefetchAhead);
       }
     }
   }

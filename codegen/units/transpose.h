@@ -15,6 +15,7 @@ struct TransposeBlock {
   int src = 0, dst = 0, walk = 0;           ///< scalar registers: first source row, first destination row, scratch
   std::int64_t srcPitch = 0, dstPitch = 0;  ///< bytes
   int rows = 16, cols = 16;                 ///< of the source block
+  std::int64_t prefetchAhead = 0;           ///< bytes behind each source row to ask for; 0: nothing
   int storeLanes = 16;  ///< lanes to store a destination row: `rows`, or more to write zeros behind them
 };
 

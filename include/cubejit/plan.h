@@ -16,12 +16,14 @@ enum class LaneRole : std::uint8_t {
   kChannels,  ///< consecutive channels of the result (dX: its channels; dW: channels of the strided-over tensor)
   kPixels,    ///< dX only: consecutive pixels along W of one residue class; channels are accumulator rows
   kSwapped,   ///< dW only: channels of the other tensor; (taps x channels) are accumulator rows
-  kGroupCells  ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
+  kGroupCells,  ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
+  kReduced  ///< dX only, few result channels: channels of dY, summed across lanes at the end
 };
 constexpr const char* toString(LaneRole r) {
   return r == LaneRole::kChannels  ? "channels"
          : r == LaneRole::kPixels  ? "pixels"
          : r == LaneRole::kSwapped ? "swapped"
+         : r == LaneRole::kReduced ? "reduced"
                                    : "group_cells";
 }
 

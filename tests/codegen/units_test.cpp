@@ -77,10 +77,10 @@ class Units : public testing::TestWithParam<IsaLevel> {
   Move randomMove(int mostRows, int mostCols) {
     Move m;
     m.label = "random";
-    m.kind = static_cast<MoveKind>(below(4));
+    m.kind = static_cast<MoveKind>(below(5));
     m.lanes = isa().lanes();
     m.rows = 1 + below(mostRows);
-    m.cols = 1 + below(mostCols);
+    m.cols = m.kind == MoveKind::kLaneSums ? m.lanes : 1 + below(mostCols);
     const bool transposes = m.kind == MoveKind::kTranspose;
     m.padCols = transposes || m.kind == MoveKind::kCopy ? below(20) : 0;
     m.srcPitch = 4 * (m.cols + below(4));

@@ -73,6 +73,12 @@ std::vector<Case> cases() {
   pixels.plan.panelB = pixels.plan.panelC = true;
   all.push_back(pixels);
 
+  Case reduced{"dx_reduced", tiny(3, 18, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kReduced)};
+  reduced.plan.baseW = 2;
+  reduced.plan.unroll = 2;
+  reduced.plan.panelC = true;
+  all.push_back(reduced);
+
   Case transposed{"dx_transposed", tiny(18, 5, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
   transposed.problem.transposed = true;
   transposed.problem.in = Dhw{1, 1, 3};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how plans are shown: the choice and, on request, what else was considered, at which cost, and what was refused why.
-#include <chrono>
 #include <fmt/core.h>
+#include <chrono>
 
 #include <map>
 #include <memory>
@@ -69,8 +69,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
     for (const Gradient gradient : gradientsOf(request->gradients)) {
       const auto start = std::chrono::steady_clock::now();
       const auto planned = session.plan(problem, gradient, explained);
-      const double planUs =
-          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+      const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
       if (!planned.ok()) return report(planned.error(), reproduction("plan", flags, problem));
       const double flops = gradientFlops(problem, gradient);
       if (flags.json) {
