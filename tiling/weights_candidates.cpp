@@ -69,12 +69,14 @@ void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
 }
 
 // Parts whose accumulators fit a share of L2, cut along the longer side; at least a few for every core.
-void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::int64_t rowBlocks, std::int64_t laneBlocks) {
+void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::int64_t rowBlocks,
+                  std::int64_t laneBlocks) {
   const std::int64_t width = plan.baseVectors * m.isa.lanes();
   std::int64_t rowParts = 1, laneParts = 1;
   for (;;) {
     const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.baseRows, lanes = divUp(laneBlocks, laneParts) * width;
-    const bool fits = static_cast<double>(rows * lanes * v.taps() * 4) <= kPrivateShare * static_cast<double>(m.buffers.l1Bytes);
+    const bool fits =
+        static_cast<double>(rows * lanes * v.taps() * 4) <= kPrivateShare * static_cast<double>(m.buffers.l1Bytes);
     if (fits && v.groups * rowParts * laneParts >= 4L * m.cores) break;
     const bool cutRows = rowParts < rowBlocks && (rows >= lanes || laneParts >= laneBlocks);
     if (!cutRows && laneParts >= laneBlocks) break;

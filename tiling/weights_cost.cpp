@@ -95,8 +95,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
   const double laneShare = static_cast<double>(lane.channels) / static_cast<double>(plan.cores.channelsN),
                rowShare = static_cast<double>(row.channels) / static_cast<double>(plan.cores.channelsM);
-  const double partBytes = chunkPixels * 4 * (laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
-                                              rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
+  const double partBytes = chunkPixels * 4 *
+                           (laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
+                            rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
   const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? 1.0 : kFarLines;
   const auto lineCycles = [&](double lines, double each) {
     return chunkPixels * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0 : each * beyond;
@@ -105,10 +106,11 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
   if (v.kernel.w == 1)  // with more taps the next columns are asked for before they are needed
     cost.computeCycles += pixelSteps * tiles *
-                        (laneLines * lineCycles(lanesOutside ? laneLines : laneShare / 16.0, kLaneLineCycles) +
-                         rowLines * lineCycles(lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles));
-  const double near = plan.panelC ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
-                                  : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
+                          (laneLines * lineCycles(lanesOutside ? laneLines : laneShare / 16.0, kLaneLineCycles) +
+                           rowLines * lineCycles(lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles));
+  const double near = plan.panelC
+                          ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
+                          : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
   if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
   // Every task reads its rows and its lanes of all pixels.
   memory += (static_cast<double>(row.bytes) * static_cast<double>(plan.cores.channelsN) +

@@ -12,6 +12,7 @@
 
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/pixel_chunks.h"
+#include "codegen/lower/weights_panels.h"
 #include "codegen/lower/weights_unpack.h"
 
 namespace cubejit {
@@ -28,11 +29,6 @@ struct PatternUse {
   Pattern pattern;
   std::int64_t start = 0;  ///< first column, relative to the chunk
   std::int64_t outer = 1;  ///< iterations along W (if not alongRows)
-};
-
-// Byte distances between neighbouring positions of an operand as the kernel sees it (tensor or panel).
-struct Pitches {
-  std::int64_t n = 0, d = 0, h = 0, w = 0, c = 0;
 };
 
 class Lowering {
@@ -67,18 +63,10 @@ class Lowering {
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
     private_ = plan.panelC;
-    rowPart_ = Part{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels};
-    lanePart_ = Part{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels};
+    rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels};
+    lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels};
     direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1;
   }
-
-  // The channels of one operand that a task works on; its panel holds only those.
-  struct Part {
-    std::int64_t parts = 1, blocks = 1, each = 1, channels = 1;  ///< blocks of `each` channels, cut in `parts`
-    std::int64_t begin(std::int64_t part) const { return blocks * part / parts * each; }
-    std::int64_t count(std::int64_t part) const { return std::min(blocks * (part + 1) / parts * each, channels) - begin(part); }
-    std::int64_t most() const { return std::min((blocks + parts - 1) / parts * each, channels); }
-  };
 
   TileProgram run() {
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
@@ -168,8 +156,7 @@ class Lowering {
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * laneBytes}},
-                 (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
+      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * laneBytes}}, (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
     const int rowDeal = b_.addDeal("row_part", rows, rowParts);
     const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
@@ -199,8 +186,11 @@ class Lowering {
     inner = plan_.order == IterateOrder::kChannelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
                                                         : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     std::vector<Node> chunkBody;
-    if (bigStaged_) chunkBody.push_back(panelLoad(chunkAxis, bigDeal, bigSource, bigSink, true));
-    if (smallStaged_) chunkBody.push_back(panelLoad(chunkAxis, smallDeal, smallSource, smallSink, false));
+    if (bigStaged_)
+      chunkBody.push_back(stagedLoad(b_, v_, chunks_, staged(true), LoadAxes{chunkAxis, bigDeal}, bigSource, bigSink));
+    if (smallStaged_)
+      chunkBody.push_back(
+          stagedLoad(b_, v_, chunks_, staged(false), LoadAxes{chunkAxis, smallDeal}, smallSource, smallSink));
     for (Node& node : inner) chunkBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
@@ -211,11 +201,15 @@ class Lowering {
                        static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
   }
 
-  const Part& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
-  const Part& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
+  StagedOperand staged(bool big) const {
+    return StagedOperand{
+        big, big ? big_ : small_, big ? bigPart() : smallPart(), images_, big ? bigPlanes_ : smallPlanes_, lanes_};
+  }
+  const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
+  const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
 
   // Moves a stream with the part: a source starts at the part's first channel, a private panel holds only the part.
-  void startAtPart(int deal, const Part& part, int stream, std::int64_t channelBytes) {
+  void startAtPart(int deal, const ChannelPart& part, int stream, std::int64_t channelBytes) {
     auto& steps = b_.phase().axes[static_cast<std::size_t>(deal)].steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       auto& delta = steps[i].delta;
@@ -267,49 +261,6 @@ class Lowering {
       small_.n = small_.d * depths;
       smallPanel_ = b_.addBuffer("panel_small", BufferRole::kPrivate, small_.n * images);
     }
-  }
-
-  // Moves the chunk's part of a tensor into its panel: per image and plane one matrix (rows of W are contiguous in both).
-  Node panelLoad(int chunkAxis, int deal, int source, int sink, bool big) {
-    const TensorView& t = big ? v_.big : v_.small;
-    const Pitches& p = big ? big_ : small_;
-    const Part& part = big ? bigPart() : smallPart();
-    const std::int64_t planes = big ? bigPlanes_ : smallPlanes_;
-    const int image = b_.addAxis(big ? "n_big" : "n_small", static_cast<int>(images_));
-    for (std::int64_t i = 0; i < images_; ++i)
-      b_.addStep(image, {{source, i * t.nStride}, {sink, i * p.n}}, static_cast<int>(i));
-    const int plane = b_.addAxis(big ? "d_big" : "d_small", static_cast<int>(planes));
-    for (std::int64_t i = 0; i < planes; ++i)
-      b_.addStep(plane, {{source, i * t.dStride}, {sink, i * p.d}}, static_cast<int>(i));
-    Call call{big ? "load_big" : "load_small", source, -1, sink, {chunkAxis, image, plane, deal}, {}};
-    for (int cls = 0; cls < chunks_.classes; ++cls) {
-      const PixelChunk& c =
-          chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
-      const auto extent = [&](int axis, const Range& own) {
-        return big ? bigRange(own, v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis],
-                              v_.big.extent[axis])
-                         .clipped.length()
-                   : own.length();
-      };
-      const std::int64_t pixels = extent(1, c.h) * (v_.line ? extent(2, c.w) : big ? t.extent.w : c.w.length());
-      for (std::int64_t i = 0; i < images_; ++i) {
-        for (std::int64_t j = 0; j < planes; ++j) {
-          for (std::int64_t k = 0; k < part.parts; ++k) {
-            Variant variant;
-            if (i < c.n.length() && j < extent(0, c.d) && pixels > 0)
-              variant.kernel = b_.addKernel(panelMove(t, p.w, pixels, part.count(k)));
-            call.variants.push_back(variant);
-          }
-        }
-      }
-    }
-    return loopNode(image, {loopNode(plane, {callNode(std::move(call))})});
-  }
-
-  Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
-    if (t.channelsLast)
-      return Move{MoveKind::kCopy, lanes_, pixels, channels, t.wStride, pitch, 0, false, "load_panel"};
-    return Move{MoveKind::kTranspose, lanes_, channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
   }
 
   // The patterns that cover the chunk's columns for one tap block.
@@ -501,7 +452,7 @@ class Lowering {
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
   std::vector<Range> tapBlocks_;
   ChunkList chunks_;
-  Part rowPart_, lanePart_;
+  ChannelPart rowPart_, lanePart_;
   bool bigStaged_ = false, smallStaged_ = false;
   bool direct_ = false;   ///< accumulators are rows of dw itself
   bool private_ = false;  ///< accumulators are a panel of the task, unpacked when its sum is complete

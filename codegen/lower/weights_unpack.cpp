@@ -29,8 +29,15 @@ Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) 
   const Pitch pitch = pitchOf(s);
   if (!s.swapped && s.taps == 1)
     return Move{MoveKind::kCopy, s.lanes, rows, width, s.width * 4, pitch.row, 0, false, "unpack_w"};
-  return Move{MoveKind::kTranspose, s.lanes, s.swapped ? rows * s.taps : s.taps, width, s.width * 4, pitch.lane, 0,
-              false,                "unpack_w"};
+  return Move{MoveKind::kTranspose,
+              s.lanes,
+              s.swapped ? rows * s.taps : s.taps,
+              width,
+              s.width * 4,
+              pitch.lane,
+              0,
+              false,
+              "unpack_w"};
 }
 
 }  // namespace
@@ -108,7 +115,8 @@ Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRow
     body.push_back(callNode(std::move(call)));
     const std::int64_t rowBytes = s.taps * s.width * 4;
     if (!manyRows(s))
-      body = nest({b.addUniformAxis("row", count, {{streams.acc, rowBytes}, {streams.dw, pitch.row}})}, std::move(body));
+      body =
+          nest({b.addUniformAxis("row", count, {{streams.acc, rowBytes}, {streams.dw, pitch.row}})}, std::move(body));
     for (Node& node : body) perBlock.push_back(std::move(node));
   }
   return loopNode(lanes, {loopNode(rows, std::move(perBlock))});

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the moves that fill a weight gradient's operand panels.
+#include "codegen/lower/weights_panels.h"
+
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+Move panelMove(const TensorView& t, const StagedOperand& o, std::int64_t pixels, std::int64_t channels) {
+  if (t.channelsLast)
+    return Move{MoveKind::kCopy, o.lanes, pixels, channels, t.wStride, o.panel.w, 0, false, "load_panel"};
+  return Move{MoveKind::kTranspose, o.lanes, channels, pixels, t.cStride, o.panel.w, 0, false, "load_panel"};
+}
+
+// Positions of the tensor that a chunk reads along an axis.
+std::int64_t extentOf(const ConvView& v, const StagedOperand& o, int axis, const Range& own) {
+  if (!o.big) return own.length();
+  return bigRange(own, v.kernel[axis], v.stride[axis], v.dilation[axis], v.pad[axis], v.big.extent[axis])
+      .clipped.length();
+}
+
+}  // namespace
+
+Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks, const StagedOperand& o, LoadAxes axes,
+                int source, int sink) {
+  const TensorView& t = o.big ? view.big : view.small;
+  const int image = b.addAxis(o.big ? "n_big" : "n_small", static_cast<int>(o.images));
+  for (std::int64_t i = 0; i < o.images; ++i)
+    b.addStep(image, {{source, i * t.nStride}, {sink, i * o.panel.n}}, static_cast<int>(i));
+  const int plane = b.addAxis(o.big ? "d_big" : "d_small", static_cast<int>(o.planes));
+  for (std::int64_t i = 0; i < o.planes; ++i)
+    b.addStep(plane, {{source, i * t.dStride}, {sink, i * o.panel.d}}, static_cast<int>(i));
+  Call call{o.big ? "load_big" : "load_small", source, -1, sink, {axes.chunk, image, plane, axes.part}, {}};
+  for (int cls = 0; cls < chunks.classes; ++cls) {
+    const PixelChunk& c = chunks.chunks[static_cast<std::size_t>(chunks.representative[static_cast<std::size_t>(cls)])];
+    const std::int64_t columns = view.line ? extentOf(view, o, 2, c.w) : o.big ? t.extent.w : c.w.length();
+    const std::int64_t pixels = extentOf(view, o, 1, c.h) * columns, depths = extentOf(view, o, 0, c.d);
+    for (std::int64_t i = 0; i < o.images; ++i) {
+      for (std::int64_t j = 0; j < o.planes; ++j) {
+        for (std::int64_t k = 0; k < o.part.parts; ++k) {
+          Variant variant;
+          if (i < c.n.length() && j < depths && pixels > 0)
+            variant.kernel = b.addKernel(panelMove(t, o, pixels, o.part.count(k)));
+          call.variants.push_back(variant);
+        }
+      }
+    }
+  }
+  return loopNode(image, {loopNode(plane, {callNode(std::move(call))})});
+}
+
+}  // namespace cubejit
