@@ -18,39 +18,57 @@ const std::string& labelOf(const Kernel& kernel) {
   return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
 }
 
-// Runs of steps with equal class and constant distance become one step with repeat.
-void foldAxis(Axis& axis) {
-  std::vector<AxisStep> folded;
-  std::size_t i = 0;
-  while (i < axis.steps.size()) {
-    std::size_t end = i + 1;
+// The steps [begin, end) with runs of equal class and constant distance made one step with repeat.
+void foldRange(const Axis& axis, std::size_t begin, std::size_t end, std::vector<AxisStep>& folded) {
+  std::size_t i = begin;
+  while (i < end) {
+    std::size_t next = i + 1;
     std::vector<std::int64_t> distance;
-    while (end < axis.steps.size() && axis.steps[end].cls == axis.steps[i].cls) {
+    while (next < end && axis.steps[next].cls == axis.steps[i].cls) {
       std::vector<std::int64_t> step(axis.steps[i].delta.size());
-      for (std::size_t s = 0; s < step.size(); ++s) step[s] = axis.steps[end].delta[s] - axis.steps[end - 1].delta[s];
+      for (std::size_t s = 0; s < step.size(); ++s) step[s] = axis.steps[next].delta[s] - axis.steps[next - 1].delta[s];
       if (distance.empty()) distance = step;
       if (step != distance) break;
-      ++end;
+      ++next;
     }
     AxisStep first = axis.steps[i];
-    first.repeat = static_cast<std::int64_t>(end - i);
+    first.repeat = static_cast<std::int64_t>(next - i);
     first.repeatDelta = distance.empty() ? std::vector<std::int64_t>(first.delta.size(), 0) : distance;
     folded.push_back(std::move(first));
-    i = end;
+    i = next;
+  }
+}
+
+// Runs do not cross the windows of an axis that is dealt out.
+void foldAxis(Axis& axis) {
+  std::vector<AxisStep> folded;
+  if (axis.windowAxis < 0) {
+    foldRange(axis, 0, axis.steps.size(), folded);
+  } else {
+    for (Window& window : axis.windows) {
+      const std::size_t start = folded.size();
+      foldRange(axis, static_cast<std::size_t>(window.begin), static_cast<std::size_t>(window.end), folded);
+      window = Window{static_cast<int>(start), static_cast<int>(folded.size())};
+    }
   }
   axis.steps = std::move(folded);
+}
+
+int loopsOver(int axis, const std::vector<Node>& nodes) {
+  int loops = 0;
+  for (const Node& node : nodes) {
+    if (node.axis >= 0) loops += (node.axis == axis ? 1 : 0) + loopsOver(axis, node.body);
+  }
+  return loops;
 }
 
 void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
   for (const Node& node : nodes) {
     if (node.axis < 0) continue;
-    const bool callsOnly = std::all_of(node.body.begin(), node.body.end(), [](const Node& n) { return n.axis < 0; }) &&
-                           node.body.size() == 1;
-    if (callsOnly) {
-      if (phase.axes[static_cast<std::size_t>(node.axis)].windowAxis >= 0) continue;
-      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);
-    } else {
+    if (node.body.size() != 1 || node.body.front().axis >= 0) {
       foldNodes(phase, node.body);
+    } else if (loopsOver(node.axis, phase.body) == 1) {  // another loop may need the steps one by one
+      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);
     }
   }
 }

@@ -56,7 +56,7 @@ struct AxisStep {
   std::vector<std::int64_t> delta;  ///< bytes, one per stream of the phase (missing entries = 0)
   int cls = 0;                      ///< which variant calls below pick on this axis
   // A step may stand for `repeat` equal iterations that differ only by repeatDelta: the kernel itself loops over them.
-  // Only allowed on the innermost axis of a nest whose body is one call, and not on windowed axes. `repeatDelta` has one entry per stream.
+  // Only allowed on the innermost axis of a nest whose body is one call. `repeatDelta` has one entry per stream.
   std::int64_t repeat = 1;
   std::vector<std::int64_t> repeatDelta;
   friend bool operator==(const AxisStep& x, const AxisStep& y) = default;

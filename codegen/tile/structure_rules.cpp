@@ -99,7 +99,6 @@ class Structure {
               "axis " + a.name + ": window [" + std::to_string(w.begin) + ", " + std::to_string(w.end) + ") of " +
                   std::to_string(a.steps.size()) + " steps");
     }
-    require(!repeats(a), "axis " + a.name + " has windows and steps that repeat");
   }
 
   static bool repeats(const Axis& a) {
