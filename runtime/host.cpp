@@ -50,15 +50,22 @@ double cgroupQuota() {
   return cgroupCpus(text.str(), "/sys/fs/cgroup");
 }
 
+bool hasF16Conversion() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 std::vector<IsaLevel> findRunnableIsas() {
   std::vector<IsaLevel> levels;
   const std::uint64_t saved = savedState();
   const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
   if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512bf16")) levels.push_back(IsaLevel::kAvx512Bf16);
     levels.push_back(IsaLevel::kAvx512);
   }
-  if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels.push_back(IsaLevel::kAvx2);
+  if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasF16Conversion())
+    levels.push_back(IsaLevel::kAvx2);
   return levels;
 }
 

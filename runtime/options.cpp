@@ -29,9 +29,11 @@ const char* read(const char* variable) {
 }  // namespace
 
 Result<IsaLevel> parseIsa(const std::string& name) {
-  if (name == "avx2") return IsaLevel::kAvx2;
-  if (name == "avx512") return IsaLevel::kAvx512;
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are avx2, avx512"};
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16}) {
+    if (name == toString(level)) return level;
+  }
+  return Error{ErrorCode::kUnsupported, Stage::kProblem,
+               "unknown ISA '" + name + "'; there are avx2, avx512, avx512_bf16"};
 }
 
 Result<BackendKind> parseBackend(const std::string& name) {

@@ -16,6 +16,14 @@ inline std::string problemKey(const Problem& problem, GradientMask gradients) {
   describeProblem(problem, [&](const char*, const auto& field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, Dhw>) {
       for (int axis = 0; axis < 3; ++axis) append(field[axis]);
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(field)>, decltype(Problem::formats)>) {
+      for (const TensorId t : kTensorIds) {  // two spellings of one format are one problem
+        const TensorFormat format = formatOf(problem, t);
+        append(static_cast<std::int64_t>(format.dtype));
+        append(static_cast<std::int64_t>(format.layout));
+        append(format.c0);
+        for (const std::int64_t stride : format.strides) append(stride);
+      }
     } else {
       append(static_cast<std::int64_t>(field));
     }

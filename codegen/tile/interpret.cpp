@@ -100,22 +100,24 @@ void interpret(const Move& m, const KernelArgs& args) {
       }
       continue;
     }
+    const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
     for (std::int64_t r = 0; r < m.rows; ++r) {
       for (std::int64_t c = 0; c < m.cols; ++c) {
-        char* to = turned ? dst + c * m.dstPitch : dst + r * m.dstPitch;
-        const std::int64_t index = turned ? r : c;
+        char* to = turned ? dst + c * m.dstPitch + r * out : dst + r * m.dstPitch + c * out;
+        const char* from = src + r * m.srcPitch + c * in;
         if (m.kind == MoveKind::kZero)
-          put(to, index, 0.0F);
+          put(to, 0, 0.0F);
         else if (m.kind == MoveKind::kAccumulate)
-          put(to, index, at(to, index) + at(src + r * m.srcPitch, c));
+          put(to, 0, at(to, 0) + at(from, 0));
+        else if (m.from == m.to)
+          std::memcpy(to, from, static_cast<std::size_t>(out));
         else
-          put(to, index, at(src + r * m.srcPitch, c));
+          writeElement(m.to, to, readElement(m.from, from, m.pairPitch));
       }
     }
     const std::int64_t lines = turned ? m.cols : m.rows, behind = turned ? m.rows : m.cols;
-    for (std::int64_t line = 0; line < lines; ++line) {
-      for (std::int64_t i = 0; i < m.padCols; ++i) put(dst + line * m.dstPitch, behind + i, 0.0F);
-    }
+    for (std::int64_t line = 0; line < lines; ++line)
+      std::memset(dst + line * m.dstPitch + behind * out, 0, static_cast<std::size_t>(m.padCols * out));
   }
 }
 

@@ -110,6 +110,16 @@ std::vector<std::string> moveRules(const Move& m) {
                                                                   " x " + std::to_string(m.cols));
   rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
                 "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
+  const bool converts = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose;
+  rules.require(converts || (m.from == Element::kF32 && m.to == Element::kF32),
+                std::string("only copies and transposes convert ") + toString(m.from) + " to " + toString(m.to));
+  const bool words = m.from == Element::kHalf || m.from == Element::kPair;
+  rules.require(m.to != Element::kPair && (m.to != Element::kHalf || m.from == Element::kHalf) &&
+                    (!words || m.to == Element::kHalf || m.to == Element::kF32),
+                std::string("no conversion of ") + toString(m.from) + " to " + toString(m.to));
+  rules.require(m.pairPitch == 0 || m.from == Element::kPair,
+                "a pair pitch of " + std::to_string(m.pairPitch) + ", but elements are " + toString(m.from));
+  rules.require(!m.streamingStore || elementBytes(m.to) == 4, "16-bit elements are not stored past the caches");
   if (m.kind == MoveKind::kLaneSums) {
     rules.require(m.cols == m.lanes,
                   "sums of " + std::to_string(m.cols) + " lanes; a vector has " + std::to_string(m.lanes));
@@ -117,7 +127,8 @@ std::vector<std::string> moveRules(const Move& m) {
     return rules.take();
   }
   const bool turned = m.kind == MoveKind::kTranspose;
-  const std::int64_t lines = turned ? m.cols : m.rows, bytes = ((turned ? m.rows : m.cols) + m.padCols) * 4;
+  const std::int64_t lines = turned ? m.cols : m.rows,
+                     bytes = ((turned ? m.rows : m.cols) + m.padCols) * elementBytes(m.to);
   rules.require(
       lines <= 1 || std::abs(m.dstPitch) >= bytes,
       "rows of the destination overlap: " + std::to_string(bytes) + " bytes, " + std::to_string(m.dstPitch) + " apart");

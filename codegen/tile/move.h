@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the data-movement tile instructions mean: `move` copies or transposes one matrix of f32, `fill` zeroes one,
-// `sum` adds matrices. Packing, unpacking, layout conversion and the ordered reduction are made of these.
+// Decides what the data-movement tile instructions mean: `move` copies or transposes one matrix and converts its elements, `fill`
+// zeroes one, `sum` adds matrices. Packing, unpacking, layout conversion and the ordered reduction are made of these.
 // Leaves to units/move how they become vector instructions.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "codegen/tile/element.h"
 
 namespace cubejit {
 
@@ -30,6 +32,9 @@ inline float laneSum(const float* lane, int lanes) {
 /// For kTranspose the destination matrix has `cols` rows of `rows` contiguous elements, `padCols` more written as zero.
 /// A matrix without rows or columns is nothing to move, and has no padding.
 ///
+/// Copies and transposes turn elements of type `from` into type `to`; sizes of rows and of padding are those of the type
+/// on that side. Equal types keep every bit. The other kinds know f32 only.
+///
 ///   for rep in 0 .. args.repeat: the matrix below; then A += args.aRepeat, C += args.cRepeat      (A = src, C = dst)
 struct Move {
   MoveKind kind = MoveKind::kCopy;
@@ -41,10 +46,13 @@ struct Move {
   bool streamingStore = false;
   std::string label;
   int prefetchAhead = 0;  ///< ask for the source of the repetition this far ahead (0: the hardware foresees it)
+  Element from = Element::kF32, to = Element::kF32;
+  std::int64_t pairPitch =
+      0;  ///< from = kPair: bytes from the first member to the second; 0 = the second is missing (zero)
   friend bool operator==(const Move& x, const Move& y) {
     return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
            x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore &&
-           x.prefetchAhead == y.prefetchAhead;
+           x.prefetchAhead == y.prefetchAhead && x.from == y.from && x.to == y.to && x.pairPitch == y.pairPitch;
   }
 };
 

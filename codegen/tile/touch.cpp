@@ -68,10 +68,14 @@ bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::
   const std::int64_t lines = turned ? m.cols : m.rows,
                      length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
   const std::int64_t pitch = operand == Operand::kC ? m.dstPitch : m.srcPitch;
-  for (std::int64_t line = 0; line < lines; ++line) {
-    if (!visit({line * pitch, line * pitch + length * kWord})) return false;
-  }
-  return true;
+  const std::int64_t element = elementBytes(operand == Operand::kC ? m.to : m.from);
+  const auto visitLines = [&](std::int64_t from) {
+    for (std::int64_t line = 0; line < lines; ++line) {
+      if (!visit({from + line * pitch, from + line * pitch + length * element})) return false;
+    }
+    return true;
+  };
+  return visitLines(0) && (operand == Operand::kC || m.pairPitch == 0 || visitLines(m.pairPitch));
 }
 
 std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
@@ -101,12 +105,14 @@ std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
 std::array<ByteRange, 3> extentsOf(const Move& m, const SegmentList*) {
   const bool turned = m.kind == MoveKind::kTranspose;
   std::array<ByteRange, 3> whole;
-  if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * kWord}, m.rows, m.srcPitch);
+  if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * elementBytes(m.from)}, m.rows, m.srcPitch);
+  if (m.pairPitch != 0) include(whole[0], shifted(whole[0], m.pairPitch));
   if (m.kind == MoveKind::kLaneSums) {
     whole[2] = {0, m.rows * kWord};
     return whole;
   }
-  whole[2] = swept({0, ((turned ? m.rows : m.cols) + m.padCols) * kWord}, turned ? m.cols : m.rows, m.dstPitch);
+  whole[2] =
+      swept({0, ((turned ? m.rows : m.cols) + m.padCols) * elementBytes(m.to)}, turned ? m.cols : m.rows, m.dstPitch);
   return whole;
 }
 

@@ -51,6 +51,20 @@ class VectorAssembler {
     const int mask = maskOf(lanes);
     push({.op = VOp::kStore, .src1 = i8(src), .mask = i8(mask), .mem = mem(base, disp)});
   }
+  /// kLoadHalf or kLoadF16; kStoreHalf or kStoreF16.
+  void loadNarrow(VOp op, int dst, int base, std::int64_t disp, LaneRange lanes = {}) {
+    const int mask = maskOf(lanes);
+    push({.op = op, .dst = i8(dst), .mask = i8(mask), .mem = mem(base, disp)});
+  }
+  void storeNarrow(VOp op, int src, int base, std::int64_t disp, LaneRange lanes = {}) {
+    const int mask = maskOf(lanes);
+    push({.op = op, .src1 = i8(src), .mask = i8(mask), .mem = mem(base, disp)});
+  }
+  /// An op of two source registers, or of one and an immediate.
+  void binary(VOp op, int dst, int x, int y) { push({.op = op, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y)}); }
+  void shift(VOp op, int dst, int x, std::int64_t bits) {
+    push({.op = op, .dst = i8(dst), .src1 = i8(x), .imm = bits});
+  }
   void prefetch(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 1}); }
   void prefetchForWrite(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 3}); }
   void storeStream(int src, int base, std::int64_t disp) {
@@ -70,6 +84,17 @@ class VectorAssembler {
     const int mask = maskOf(lanes);
     push({.op = VOp::kFmaBroadcast, .dst = i8(acc), .src1 = i8(x), .mask = i8(mask), .mem = mem(base, disp)});
   }
+  void dot(int acc, int x, int y, LaneRange lanes = {}) {
+    const int mask = maskOf(lanes);
+    push({.op = VOp::kDot, .dst = i8(acc), .src1 = i8(x), .src2 = i8(y), .mask = i8(mask)});
+  }
+  void dotLoad(int acc, int x, int base, std::int64_t disp) {
+    push({.op = VOp::kDotLoad, .dst = i8(acc), .src1 = i8(x), .mem = mem(base, disp)});
+  }
+  void dotBroadcast(int acc, int x, int base, std::int64_t disp, LaneRange lanes = {}) {
+    const int mask = maskOf(lanes);
+    push({.op = VOp::kDotBroadcast, .dst = i8(acc), .src1 = i8(x), .mask = i8(mask), .mem = mem(base, disp)});
+  }
   void addF(int dst, int x, int y) { push({.op = VOp::kAddF, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y)}); }
   void permute(int dst, int index, int src) {
     push({.op = VOp::kPermute, .dst = i8(dst), .src1 = i8(index), .src2 = i8(src)});
@@ -81,6 +106,14 @@ class VectorAssembler {
     push({.op = op, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = imm});
   }
 
+  /// The same word in every lane; an equal constant is shared.
+  int addUniform(std::uint32_t word) {
+    std::vector<std::int32_t> words(static_cast<std::size_t>(program_.isa.lanes()), static_cast<std::int32_t>(word));
+    for (std::size_t i = 0; i < program_.constants.size(); ++i) {
+      if (program_.constants[i] == words) return static_cast<int>(i);
+    }
+    return addConstant(std::move(words));
+  }
   int addConstant(std::vector<std::int32_t> words) {
     program_.constants.push_back(std::move(words));
     return static_cast<int>(program_.constants.size()) - 1;

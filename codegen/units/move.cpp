@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codegen/units/assembler.h"
+#include "codegen/units/element_code.h"
 #include "codegen/units/interleave.h"
 #include "codegen/units/lane_sums.h"
 #include "codegen/units/transpose.h"
@@ -21,25 +22,35 @@ enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst
 
 // The same move with as few rows as it can be said in: dense matrices are one row, and turning one row or column is a copy.
 Move simplest(Move m) {
-  const bool denseRow = m.rows == 1 && m.dstPitch == 4 && m.padCols == 0, denseColumn = m.cols == 1 && m.srcPitch == 4;
+  const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+  const bool denseRow = m.rows == 1 && m.dstPitch == out && m.padCols == 0,
+             denseColumn = m.cols == 1 && m.srcPitch == in;
   if (m.kind == MoveKind::kTranspose && (denseRow || denseColumn)) {
     m.kind = MoveKind::kCopy;
     if (!denseRow) std::swap(m.rows, m.cols);
     m.srcPitch = m.dstPitch = 0;  // there is one row
   }
   const bool dense =
-      m.dstPitch == m.cols * 4 && m.padCols == 0 && (m.srcPitch == m.dstPitch || m.kind == MoveKind::kZero);
+      m.dstPitch == m.cols * out && m.padCols == 0 && (m.srcPitch == m.cols * in || m.kind == MoveKind::kZero);
   if (m.kind != MoveKind::kTranspose && m.kind != MoveKind::kLaneSums && dense) {
     m.cols *= m.rows;
     m.rows = 1;
+  }
+  // 16-bit words that stay as they are go two at a time.
+  if (m.kind == MoveKind::kCopy && m.from == m.to && in == 2 && m.cols % 2 == 0 && m.padCols % 2 == 0) {
+    m.from = m.to = Element::kF32;
+    m.cols /= 2;
+    m.padCols /= 2;
   }
   return m;
 }
 
 class Lowering {
  public:
-  Lowering(const Move& move, const HostIsa& isa) : m_(simplest(move)), isa_(isa), a_(move.label, isa) {
-    const bool dense = m_.kind == MoveKind::kTranspose && m_.dstPitch == (m_.rows + m_.padCols) * 4;
+  Lowering(const Move& move, const HostIsa& isa)
+      : m_(simplest(move)), isa_(isa), a_(move.label, isa), elements_(a_, m_.from, m_.to, m_.pairPitch) {
+    const bool dense =
+        m_.kind == MoveKind::kTranspose && elements_.plain() && m_.dstPitch == (m_.rows + m_.padCols) * 4;
     if (dense && m_.cols > 1 && Interleave::applies(m_.rows, m_.padCols, m_.srcPitch))
       interleave_.emplace(a_, isa_, m_.rows, m_.padCols, m_.srcPitch);
   }
@@ -79,9 +90,9 @@ class Lowering {
     a_.copy(kWalk, kSrc);
     a_.arg(kFlag, ArgSlot::kARepeat);
     for (int i = 0; i < m_.prefetchAhead; ++i) a_.add(kWalk, kWalk, kFlag);
-    const bool close = m_.srcPitch <= m_.cols * 4 + 64;
+    const bool close = m_.srcPitch <= m_.cols * in() + 64;
     const std::int64_t rows = close ? 1 : m_.rows;
-    const std::int64_t bytes = m_.cols * 4 + (close ? (m_.rows - 1) * m_.srcPitch : 0);
+    const std::int64_t bytes = m_.cols * in() + (close ? (m_.rows - 1) * m_.srcPitch : 0);
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t at = 0; at < bytes; at += 64) a_.prefetch(kWalk, r * m_.srcPitch + at);
     }
@@ -135,20 +146,20 @@ class Lowering {
 
   void copyRow(std::int64_t src, std::int64_t dst) {
     std::int64_t c = 0;
-    for (; c + m_.lanes <= m_.cols; c += m_.lanes) copyVector(kRowSrc, src + c * 4, kRowDst, dst + c * 4, {});
-    tail(kRowSrc, src + c * 4, kRowDst, dst + c * 4, m_.cols - c);
+    for (; c + m_.lanes <= m_.cols; c += m_.lanes) copyVector(kRowSrc, src + c * in(), kRowDst, dst + c * out(), {});
+    tail(kRowSrc, src + c * in(), kRowDst, dst + c * out(), m_.cols - c);
   }
 
   void longRow() {
-    const std::int64_t vectors = m_.cols / m_.lanes, bytes = m_.lanes * 4;
+    const std::int64_t vectors = m_.cols / m_.lanes, read = m_.lanes * in(), written = m_.lanes * out();
     a_.copy(kBlockSrc, kRowSrc);
     a_.copy(kBlockDst, kRowDst);
     const auto some = [&](std::int64_t count) {
-      for (std::int64_t v = 0; v < count; ++v) copyVector(kBlockSrc, v * bytes, kBlockDst, v * bytes, {});
+      for (std::int64_t v = 0; v < count; ++v) copyVector(kBlockSrc, v * read, kBlockDst, v * written, {});
     };
-    repeat(kBlocks, vectors / 8, kBlockSrc, 8 * bytes, kBlockDst, 8 * bytes, [&] { some(8); });
+    repeat(kBlocks, vectors / 8, kBlockSrc, 8 * read, kBlockDst, 8 * written, [&] { some(8); });
     some(vectors % 8);
-    tail(kBlockSrc, vectors % 8 * bytes, kBlockDst, vectors % 8 * bytes, m_.cols % m_.lanes);
+    tail(kBlockSrc, vectors % 8 * read, kBlockDst, vectors % 8 * written, m_.cols % m_.lanes);
   }
 
   // What is left of a row: `count` elements (fewer than a vector), then the padding.
@@ -159,8 +170,8 @@ class Lowering {
       written = std::min<std::int64_t>(m_.lanes, all);
       if (m_.kind == MoveKind::kCopy) {  // the masked load has zeros behind the elements: they are the padding
         const int r = next();
-        a_.load(r, srcBase, src, lanesOf(count));
-        a_.store(r, dstBase, dst, lanesOf(written));
+        elements_.load(r, pairTemporary(), srcBase, src, lanesOf(count));
+        elements_.store(r, scratch(), dstBase, dst, lanesOf(written));
       } else {
         written = count;
         copyVector(srcBase, src, dstBase, dst, lanesOf(count));
@@ -169,7 +180,7 @@ class Lowering {
     for (; written < all; written += m_.lanes) {
       const int r = next();
       a_.zero(r);
-      a_.store(r, dstBase, dst + written * 4, lanesOf(all - written));
+      storeZeros(r, dstBase, dst + written * out(), lanesOf(all - written));
     }
   }
 
@@ -178,7 +189,7 @@ class Lowering {
     if (m_.kind == MoveKind::kZero) {
       a_.zero(r);
     } else {
-      a_.load(r, srcBase, src, lanes);
+      elements_.load(r, pairTemporary(), srcBase, src, lanes);
     }
     if (m_.kind == MoveKind::kAccumulate) {
       const int old = next();
@@ -188,10 +199,23 @@ class Lowering {
     if (m_.streamingStore && lanes.all())
       a_.storeStream(r, dstBase, dst);
     else
-      a_.store(r, dstBase, dst, lanes);
+      elements_.store(r, scratch(), dstBase, dst, lanes);
   }
 
-  int next() { return next_++ % std::min(8, isa_.vectorRegs / 2); }
+  void storeZeros(int zero, Scalar base, std::int64_t disp, LaneRange lanes) {
+    if (out() == 2)
+      a_.storeNarrow(VOp::kStoreHalf, zero, base, disp, lanes);
+    else
+      a_.store(zero, base, disp, lanes);
+  }
+
+  std::int64_t in() const { return elements_.sourceBytes(); }
+  std::int64_t out() const { return elements_.targetBytes(); }
+
+  // Registers 0 .. 7 take turns for data, those behind them are for conversions.
+  int next() { return next_++ % kDataRegisters; }
+  int pairTemporary() { return kDataRegisters + next_ % 2; }
+  static NarrowScratch scratch() { return {kDataRegisters, kDataRegisters + 1, kDataRegisters + 2}; }
 
   // ---- sums across lanes: a vector of sums at a time ----
   void sumAll() {
@@ -215,7 +239,7 @@ class Lowering {
   void transposeAll() {
     const std::int64_t n = m_.lanes, rowBlocks = m_.rows / n, rowTail = m_.rows % n;
     // Padding that starts behind the last whole row block is written with an (otherwise empty) tail block.
-    repeat(kRows, rowBlocks, kRowSrc, n * m_.srcPitch, kRowDst, n * 4, [&] { rowBand(n, n); });
+    repeat(kRows, rowBlocks, kRowSrc, n * m_.srcPitch, kRowDst, n * out(), [&] { rowBand(n, n); });
     const std::int64_t firstPad = std::min(n, rowTail + m_.padCols);
     if (rowTail > 0) {
       rowBand(rowTail, firstPad);
@@ -230,7 +254,7 @@ class Lowering {
     const std::int64_t n = m_.lanes;
     a_.copy(kBlockSrc, kRowSrc);
     a_.copy(kBlockDst, kRowDst);
-    repeat(kBlocks, m_.cols / n, kBlockSrc, n * 4, kBlockDst, n * m_.dstPitch, [&] { block(rows, n, storeLanes); });
+    repeat(kBlocks, m_.cols / n, kBlockSrc, n * in(), kBlockDst, n * m_.dstPitch, [&] { block(rows, n, storeLanes); });
     if (m_.cols % n != 0) block(rows, m_.cols % n, storeLanes);
   }
 
@@ -239,27 +263,31 @@ class Lowering {
 
   void block(std::int64_t rows, std::int64_t cols, std::int64_t storeLanes) {
     transposeBlock(
-        a_, TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch, static_cast<int>(rows),
-                           static_cast<int>(cols), prefetchAhead(), static_cast<int>(storeLanes)});
+        a_,
+        TransposeBlock{m_.lanes, kBlockSrc, kBlockDst, kWalk, m_.srcPitch, m_.dstPitch, static_cast<int>(rows),
+                       static_cast<int>(cols), prefetchAhead(), static_cast<int>(storeLanes)},
+        elements_);
   }
 
   // Zeros from lane `from` of the current band on, in each of the `cols` destination rows.
   void padRows(std::int64_t from, std::int64_t count) {
     if (count <= 0) return;
     a_.copy(kBlockDst, kRowDst);
-    a_.addImm(kBlockDst, kBlockDst, from * 4);
+    a_.addImm(kBlockDst, kBlockDst, from * out());
     a_.zero(0);
     repeat(kBlocks, m_.cols, kBlockSrc, 0, kBlockDst, m_.dstPitch, [&] {
-      for (std::int64_t at = 0; at < count; at += m_.lanes) a_.store(0, kBlockDst, at * 4, lanesOf(count - at));
+      for (std::int64_t at = 0; at < count; at += m_.lanes) storeZeros(0, kBlockDst, at * out(), lanesOf(count - at));
     });
   }
 
   static constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2;
   static constexpr std::int64_t kUnrolledVectors = 16;
+  static constexpr int kDataRegisters = 8;
 
   const Move m_;
   const HostIsa isa_;
   VectorAssembler a_;
+  ElementCode elements_;
   std::optional<Interleave> interleave_;
   int next_ = 0;
 };

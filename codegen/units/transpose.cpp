@@ -15,8 +15,8 @@ constexpr bool fits(std::int64_t pitch, int lanes) {
 
 class Network {
  public:
-  Network(VectorAssembler& a, const TransposeBlock& b)
-      : a_(a), b_(b), groups_(b.lanes / 4), liveRows_(std::max(b.rows, b.storeLanes)) {}
+  Network(VectorAssembler& a, const TransposeBlock& b, ElementCode& elements)
+      : a_(a), b_(b), elements_(elements), groups_(b.lanes / 4), liveRows_(std::max(b.rows, b.storeLanes)) {}
 
   void run() {
     load();
@@ -41,11 +41,11 @@ class Network {
       if (r >= b_.rows) {
         a_.zero(r);
       } else if (walks) {
-        a_.load(r, b_.walk, 0, lanes);
+        elements_.load(r, b_.lanes + r, b_.walk, 0, lanes);
         if (b_.prefetchAhead > 0) a_.prefetch(b_.walk, b_.prefetchAhead);
         a_.addImm(b_.walk, b_.walk, b_.srcPitch);
       } else {
-        a_.load(r, b_.src, r * b_.srcPitch, lanes);
+        elements_.load(r, b_.lanes + r, b_.src, r * b_.srcPitch, lanes);
         if (b_.prefetchAhead > 0) a_.prefetch(b_.src, r * b_.srcPitch + b_.prefetchAhead);
       }
     }
@@ -108,23 +108,28 @@ class Network {
         b_.storeLanes < b_.lanes ? LaneRange{0, static_cast<std::int16_t>(b_.storeLanes)} : LaneRange{};
     const bool walks = !fits(b_.dstPitch, b_.lanes);
     if (walks) a_.copy(b_.walk, b_.dst);
+    const int free = columnsAt == 0 ? b_.lanes : 0;  // the half that holds no columns
+    const NarrowScratch scratch{free, free + 1, free + 2};
     for (int c = 0; c < b_.cols; ++c) {
       if (walks) {
-        a_.store(columnsAt + c, b_.walk, 0, lanes);
+        elements_.store(columnsAt + c, scratch, b_.walk, 0, lanes);
         a_.addImm(b_.walk, b_.walk, b_.dstPitch);
       } else {
-        a_.store(columnsAt + c, b_.dst, c * b_.dstPitch, lanes);
+        elements_.store(columnsAt + c, scratch, b_.dst, c * b_.dstPitch, lanes);
       }
     }
   }
 
   VectorAssembler& a_;
   const TransposeBlock& b_;
+  ElementCode& elements_;
   const int groups_, liveRows_;
 };
 
 }  // namespace
 
-void transposeBlock(VectorAssembler& a, const TransposeBlock& block) { Network(a, block).run(); }
+void transposeBlock(VectorAssembler& a, const TransposeBlock& block, ElementCode& elements) {
+  Network(a, block, elements).run();
+}
 
 }  // namespace cubejit

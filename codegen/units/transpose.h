@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how one block of at most lanes x lanes f32 is transposed in registers: unpack pairs, then quads, then 128-bit blocks.
+// Decides how one block of at most lanes x lanes elements is transposed in registers: unpack pairs, then quads, then 128-bit blocks.
 // Work on rows that do not exist and for columns nobody stores is left out.
 #pragma once
 
 #include <cstdint>
 
 #include "codegen/units/assembler.h"
+#include "codegen/units/element_code.h"
 
 namespace cubejit {
 
@@ -19,6 +20,7 @@ struct TransposeBlock {
   int storeLanes = 16;  ///< lanes to store a destination row: `rows`, or more to write zeros behind them
 };
 
-void transposeBlock(VectorAssembler& a, const TransposeBlock& block);
+/// `elements` reads and writes what the network turns.
+void transposeBlock(VectorAssembler& a, const TransposeBlock& block, ElementCode& elements);
 
 }  // namespace cubejit

@@ -3,6 +3,7 @@
 // Decides nothing beyond ops.def: one case an op, one lane at a time, so that it can be checked by eye.
 #include "codegen/vector/interpret.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -13,10 +14,12 @@
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
 #include "codegen/vector/verify.h"
+#include "cubejit/float16.h"
 
 namespace cubejit {
 namespace {
 
+using Half = std::uint16_t;
 using Word = std::uint32_t;
 using Vector = std::array<Word, 16>;  // only the first `lanes` count
 
@@ -64,6 +67,7 @@ class Cpu {
     return value;
   }
   void writeAt(const Mem& mem, std::size_t lane, Word value) { std::memcpy(address(mem) + lane * 4, &value, 4); }
+  void writeHalf(const Mem& mem, std::size_t lane, Half value) { std::memcpy(address(mem) + lane * 2, &value, 2); }
 
   // Address arithmetic wraps like the hardware's.
   static std::int64_t sum(std::int64_t x, std::int64_t y) {
@@ -105,7 +109,9 @@ class Cpu {
 
   void memory(const VInstr& i) {
     if (i.op == VOp::kPrefetch) return;
-    const Word broadcast = i.op == VOp::kBroadcast || i.op == VOp::kFmaBroadcast ? readAt<Word>(i.mem) : 0;
+    if (i.op == VOp::kLoadWords || i.op == VOp::kStoreWords) return words(i);
+    const Word broadcast =
+        i.op == VOp::kBroadcast || i.op == VOp::kFmaBroadcast || i.op == VOp::kDotBroadcast ? readAt<Word>(i.mem) : 0;
     const Vector mask = i.op == VOp::kLoadMaskVector ? v(i.src1) : i.op == VOp::kStoreMaskVector ? v(i.src2) : Vector{};
     for (std::size_t l = 0; l < lanes_; ++l) {
       switch (i.op) {
@@ -119,6 +125,18 @@ class Cpu {
         case VOp::kFmaBroadcast:
           if (active(i.mask, l)) fma(i.dst, l, v(i.src1)[l], broadcast);
           break;
+        case VOp::kLoadHalf: v(i.dst)[l] = active(i.mask, l) ? readAt<Half>(i.mem, l) : 0; break;
+        case VOp::kLoadF16: v(i.dst)[l] = active(i.mask, l) ? word(f16ToFloat(readAt<Half>(i.mem, l))) : 0; break;
+        case VOp::kStoreHalf:
+          if (active(i.mask, l)) writeHalf(i.mem, l, static_cast<Half>(v(i.src1)[l]));
+          break;
+        case VOp::kStoreF16:
+          if (active(i.mask, l)) writeHalf(i.mem, l, floatToF16(real(v(i.src1)[l])));
+          break;
+        case VOp::kDotLoad: dot(i.dst, l, v(i.src1)[l], readAt<Word>(i.mem, l)); break;
+        case VOp::kDotBroadcast:
+          if (active(i.mask, l)) dot(i.dst, l, v(i.src1)[l], broadcast);
+          break;
         case VOp::kLoadMaskVector: v(i.dst)[l] = sign(mask[l]) ? readAt<Word>(i.mem, l) : 0; break;
         case VOp::kStoreMaskVector:
           if (sign(mask[l])) writeAt(i.mem, l, v(i.src1)[l]);
@@ -126,6 +144,38 @@ class Cpu {
         default: break;  // not a vector memory op
       }
     }
+  }
+
+  // The lower half of a register as words.
+  static Half lowWord(const Vector& x, std::size_t index) {
+    return static_cast<Half>(x[index / 2] >> (16 * (index % 2)));
+  }
+  Vector packed(const std::array<Half, 16>& words) const {
+    Vector x{};
+    for (std::size_t i = 0; i < lanes_; ++i) x[i / 2] |= Word{words[i]} << (16 * (i % 2));
+    return x;
+  }
+
+  void words(const VInstr& i) {
+    std::array<Half, 16> loaded{};
+    for (auto l = static_cast<std::size_t>(maskLo(i.imm)); l < static_cast<std::size_t>(maskHi(i.imm)); ++l) {
+      if (i.op == VOp::kLoadWords)
+        loaded[l] = readAt<Half>(i.mem, l);
+      else
+        writeHalf(i.mem, l, lowWord(v(i.src1), l));
+    }
+    if (i.op == VOp::kLoadWords) v(i.dst) = packed(loaded);
+  }
+
+  static float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; }
+
+  void dot(int dst, std::size_t lane, Word x, Word y) {
+    const auto half = [](Word pair, int which) {
+      return flushed(bf16ToFloat(static_cast<std::uint16_t>(pair >> (16 * which))));
+    };
+    Word& sum = v(dst)[lane];
+    const float upper = flushed(std::fma(half(x, 1), half(y, 1), flushed(real(sum))));
+    sum = word(flushed(std::fma(half(x, 0), half(y, 0), upper)));
   }
 
   void fma(int dst, std::size_t lane, Word x, Word y) {
@@ -154,6 +204,29 @@ class Cpu {
         case VOp::kFma:
           if (active(i.mask, l)) fma(i.dst, l, x[l], y[l]);
           break;
+        case VOp::kDot:
+          if (active(i.mask, l)) dot(i.dst, l, x[l], y[l]);
+          break;
+        case VOp::kAnd: d = x[l] & y[l]; break;
+        case VOp::kOr: d = x[l] | y[l]; break;
+        case VOp::kAddInt: d = x[l] + y[l]; break;
+        case VOp::kMinInt: d = std::min(x[l], y[l]); break;
+        case VOp::kMaxInt: d = std::max(x[l], y[l]); break;
+        case VOp::kWidenHalf: d = lowWord(x, l); break;
+        case VOp::kWidenF16: d = word(f16ToFloat(lowWord(x, l))); break;
+        case VOp::kNarrowF16: {
+          const auto half = [&](std::size_t lane) { return Word{floatToF16(real(x[lane]))}; };
+          d = l < lanes_ / 2 ? half(2 * l) | half(2 * l + 1) << 16 : 0;
+          break;
+        }
+        case VOp::kShuffleBytes: {
+          d = 0;
+          for (std::size_t byte = 0; byte < 4; ++byte) {
+            const Word pick = x[l] >> (8 * byte) & 0xff, from = pick & 15;
+            if (pick < 128) d |= (y[block + from / 4] >> (8 * (from % 4)) & 0xff) << (8 * byte);
+          }
+          break;
+        }
         case VOp::kAddF: d = word(real(x[l]) + real(y[l])); break;
         case VOp::kMul: d = word(real(x[l]) * real(y[l])); break;
         case VOp::kPermute: d = y[x[l] % lanes_]; break;
@@ -174,6 +247,7 @@ class Cpu {
         }
         case VOp::kBlendVector: d = sign(z[l]) ? y[l] : x[l]; break;
         case VOp::kShiftLeft: d = x[l] << i.imm; break;
+        case VOp::kShiftRight: d = x[l] >> i.imm; break;
         default: break;  // not a register-only op
       }
     }

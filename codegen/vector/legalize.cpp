@@ -76,7 +76,9 @@ class Rewriter {
       case VOp::kMove: return m;
       case VOp::kFma: return i.mask > 0 ? 1 + m : 0;
       case VOp::kFmaBroadcast: return i.mask > 0 ? 2 + m : 1;
-      case VOp::kPermute2: return 2;
+      case VOp::kPermute2:
+      case VOp::kStoreHalf: return 2;
+      case VOp::kStoreF16: return 1;
       default: return 0;
     }
   }
@@ -144,6 +146,17 @@ class Rewriter {
   std::int64_t maskConstant(std::int64_t range) {
     std::vector<std::int32_t> words(static_cast<std::size_t>(in_.isa.lanes()), 0);
     for (int l = maskLo(range); l < maskHi(range); ++l) words[static_cast<std::size_t>(l)] = -1;
+    return constant(std::move(words));
+  }
+
+  // The four words again and again.
+  std::int64_t wordsConstant(const std::array<std::int32_t, 4>& words) {
+    std::vector<std::int32_t> all;
+    for (int l = 0; l < in_.isa.lanes(); ++l) all.push_back(words[static_cast<std::size_t>(l % 4)]);
+    return constant(std::move(all));
+  }
+
+  std::int64_t constant(std::vector<std::int32_t> words) {
     const auto at = std::find(out_.constants.begin(), out_.constants.end(), words);
     if (at != out_.constants.end()) return at - out_.constants.begin();
     out_.constants.push_back(std::move(words));
@@ -182,8 +195,40 @@ class Rewriter {
         break;
       }
       case VOp::kPermute2: permute2(i); break;
+      case VOp::kLoadHalf: loadWords(i, VOp::kWidenHalf); break;
+      case VOp::kLoadF16: loadWords(i, VOp::kWidenF16); break;
+      case VOp::kStoreHalf: storeHalf(i); break;
+      case VOp::kStoreF16: {
+        const std::int8_t packed = take();
+        push({.op = VOp::kNarrowF16, .dst = packed, .src1 = i.src1});
+        push({.op = VOp::kStoreWords, .src1 = packed, .mem = i.mem, .imm = rangeOf(i)});
+        break;
+      }
       default: problem_ = "`" + print(i) + "` has no rewrite"; break;
     }
+  }
+
+  // The lanes an instruction works on.
+  std::int64_t rangeOf(const VInstr& i) {
+    if (i.mask < 0) return std::int64_t{in_.isa.lanes()} << 8;
+    const std::int64_t range = range_[static_cast<std::size_t>(i.mask)];
+    if (range == kNone) problem_ = "`" + print(in_.code[at_]) + "`: the mask's value depends on how often a loop ran";
+    return std::max<std::int64_t>(range, 0);
+  }
+
+  void loadWords(const VInstr& i, VOp widen) {
+    push({.op = VOp::kLoadWords, .dst = i.dst, .mem = i.mem, .imm = rangeOf(i)});
+    push({.op = widen, .dst = i.dst, .src1 = i.dst});
+  }
+
+  // The lower halves of each block's lanes, side by side; then the blocks.
+  void storeHalf(const VInstr& i) {
+    const std::int8_t table = take(), packed = take();
+    push({.op = VOp::kConst, .dst = table, .imm = wordsConstant({0x05040100, 0x0d0c0908, -1, -1})});
+    push({.op = VOp::kShuffleBytes, .dst = packed, .src1 = table, .src2 = i.src1});
+    push({.op = VOp::kConst, .dst = table, .imm = wordsConstant({0, 1, 4, 5})});
+    push({.op = VOp::kPermute, .dst = packed, .src1 = table, .src2 = packed});
+    push({.op = VOp::kStoreWords, .src1 = packed, .mem = i.mem, .imm = rangeOf(i)});
   }
 
   void setMask(const VInstr& i) {
@@ -241,10 +286,19 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kLoadMaskVector:
     case VOp::kStoreMaskVector:
     case VOp::kBlendVector:
-    case VOp::kShiftLeft: return isa.maskRegs == 0;
+    case VOp::kLoadWords:
+    case VOp::kStoreWords:
+    case VOp::kWidenHalf:
+    case VOp::kWidenF16:
+    case VOp::kNarrowF16:
+    case VOp::kShuffleBytes: return isa.maskRegs == 0;
+    case VOp::kStoreHalf: return isa.maskedMemory;
+    case VOp::kDot:
+    case VOp::kDotLoad:
+    case VOp::kDotBroadcast: return isa.bf16Dot;
     case VOp::kMaskRange: return isa.maskRegs > 0;
     case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
-    case VOp::kPermute2: return isa.level == IsaLevel::kAvx512;
+    case VOp::kPermute2: return isa.vectorBits == 512;
     default: return i.mask < 0 || isa.maskedMemory;
   }
 }

@@ -147,7 +147,7 @@ class Walk {
         break;
       case ImmKind::I:
         if (i.op == VOp::kPrefetch) within(i.imm, 1, 3);
-        if (i.op == VOp::kShiftLeft) within(i.imm, 0, 31);
+        if (i.op == VOp::kShiftLeft || i.op == VOp::kShiftRight) within(i.imm, 0, 31);
         if (i.op == VOp::kShuffleBlocks) within(i.imm, 0, p_.isa.vectorBits == 512 ? 255 : 3);
         break;
     }

@@ -34,7 +34,7 @@ class Emitter final : public Xbyak::CodeGenerator {
   Emitter(const VectorProgram& program, PlainMemory& memory)
       : CodeGenerator(65536, Xbyak::AutoGrow, &memory),
         program_(program),
-        wide_(program.isa.level == IsaLevel::kAvx512) {}
+        wide_(program.isa.vectorBits == 512) {}
 
   Code run() {
     Code code;
@@ -110,6 +110,23 @@ class Emitter final : public Xbyak::CodeGenerator {
   Xbyak::Address broadcastAt(const Mem& mem) { return ptr_b[scalar(mem.base) + mem.disp]; }
 
   void emit(const VInstr& i, std::size_t index);
+
+  Xbyak::Address word(const Mem& mem, int index) { return ptr[scalar(mem.base) + mem.disp + 2 * index]; }
+
+  // Words one by one: only what is in the range may be touched.
+  void loadWords(const VInstr& i) {
+    const Xbyak::Xmm x(i.dst);
+    if (maskLo(i.imm) == 0 && maskHi(i.imm) == 8) return vmovdqu(x, at(i.mem));
+    vpxor(x, x, x);
+    for (int w = maskLo(i.imm); w < maskHi(i.imm); ++w) vpinsrw(x, x, word(i.mem, w), static_cast<std::uint8_t>(w));
+  }
+  void storeWords(const VInstr& i) {
+    const Xbyak::Xmm x(i.src1);
+    if (maskLo(i.imm) == 0 && maskHi(i.imm) == 8) return vmovdqu(at(i.mem), x);
+    for (int w = maskLo(i.imm); w < maskHi(i.imm); ++w) vpextrw(word(i.mem, w), x, static_cast<std::uint8_t>(w));
+  }
+
+  static constexpr std::uint8_t kNearestEven = 0;  // the rounding mode in the instruction, whatever MXCSR says
 
   struct Loop {
     Xbyak::Label head, end;
@@ -243,6 +260,37 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vperm2f128(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2), imm);
       }
       break;
+    case VOp::kLoadHalf: vpmovzxwd(vec(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kLoadF16: vcvtph2ps(vec(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kStoreHalf: vpmovdw(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), vec(i.src1)); break;
+    case VOp::kStoreF16:
+      vcvtps2ph(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), vec(i.src1), kNearestEven);
+      break;
+    case VOp::kDot: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), vec(i.src2)); break;
+    case VOp::kDotLoad: vdpbf16ps(vec(i.dst), vec(i.src1), at(i.mem)); break;
+    case VOp::kDotBroadcast: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), broadcastAt(i.mem)); break;
+    case VOp::kAnd:
+      if (wide_)
+        vpandd(vec(i.dst), vec(i.src1), vec(i.src2));
+      else
+        vpand(vec(i.dst), vec(i.src1), vec(i.src2));
+      break;
+    case VOp::kOr:
+      if (wide_)
+        vpord(vec(i.dst), vec(i.src1), vec(i.src2));
+      else
+        vpor(vec(i.dst), vec(i.src1), vec(i.src2));
+      break;
+    case VOp::kAddInt: vpaddd(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kMinInt: vpminud(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kMaxInt: vpmaxud(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kShiftRight: vpsrld(vec(i.dst), vec(i.src1), static_cast<std::uint8_t>(i.imm)); break;
+    case VOp::kLoadWords: loadWords(i); break;
+    case VOp::kStoreWords: storeWords(i); break;
+    case VOp::kWidenHalf: vpmovzxwd(Xbyak::Ymm(i.dst), Xbyak::Xmm(i.src1)); break;
+    case VOp::kWidenF16: vcvtph2ps(Xbyak::Ymm(i.dst), Xbyak::Xmm(i.src1)); break;
+    case VOp::kNarrowF16: vcvtps2ph(Xbyak::Xmm(i.dst), Xbyak::Ymm(i.src1), kNearestEven); break;
+    case VOp::kShuffleBytes: vpshufb(vec(i.dst), vec(i.src2), vec(i.src1)); break;
     case VOp::kLoadMaskVector: vmaskmovps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kStoreMaskVector: vmaskmovps(at(i.mem), vec(i.src2), vec(i.src1)); break;
     case VOp::kBlendVector: vblendvps(vec(i.dst), vec(i.src1), vec(i.src2), vec(i.src3)); break;

@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which element types exist and how many bytes each takes in memory.
+// Decides which element types exist and how many bytes each takes in memory. Leaves conversions to float16.h.
 #pragma once
 
 #include <cstdint>
 
 namespace cubejit {
 
-/// Element type of a tensor. Only f32 is generated today; types are values so that more can follow.
-enum class DType : std::uint8_t { kF32 };
+/// Element type of a tensor. Sums are f32 for all of them; a result is rounded once, to nearest even, when it is stored.
+enum class DType : std::uint8_t {
+  kF32,
+  kF16,   ///< IEEE binary16; widened exactly, denormals included
+  kBf16,  ///< the upper half of an f32
+  kHf32,  ///< f32 in memory; operands are rounded to 11 mantissa bits (1+8+11, Ascend A2 and A3), ties away from zero
+  kHf32Low,  ///< the same with 10 mantissa bits (1+8+10, Ascend 950)
+};
 
-constexpr std::int64_t byteSize(DType) { return 4; }
-constexpr const char* toString(DType) { return "f32"; }
+constexpr std::int64_t byteSize(DType t) { return t == DType::kF16 || t == DType::kBf16 ? 2 : 4; }
+constexpr bool isHf32(DType t) { return t == DType::kHf32 || t == DType::kHf32Low; }
+constexpr const char* toString(DType t) {
+  return t == DType::kF32    ? "f32"
+         : t == DType::kF16  ? "f16"
+         : t == DType::kBf16 ? "bf16"
+         : t == DType::kHf32 ? "hf32"
+                             : "hf32_low";
+}
 
 }  // namespace cubejit

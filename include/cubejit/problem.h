@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cubejit/dtype.h"
@@ -26,6 +28,32 @@ struct Dhw {
   friend bool operator!=(const Dhw& a, const Dhw& b) { return !(a == b); }
 };
 
+/// The tensors of a convolution and its gradients.
+enum class TensorId : std::uint8_t { kDy, kX, kW, kDx, kDw, kDb };
+inline constexpr std::array<TensorId, 6> kTensorIds{TensorId::kDy, TensorId::kX,  TensorId::kW,
+                                                    TensorId::kDx, TensorId::kDw, TensorId::kDb};
+constexpr const char* toString(TensorId t) {
+  constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db"};
+  return kNames[static_cast<std::size_t>(t)];
+}
+
+/// How a tensor lies in memory.
+struct TensorFormat {
+  DType dtype = DType::kF32;
+  Layout layout = Layout::kNdhwc;
+  /// Distances between neighbours along (n, c, d, h, w), or (o, i, d, h, w) of weights, in elements; all 0 = dense in `layout`.
+  /// Inputs only (dy, x, w), and only with a plain or channels-last layout, which then means nothing. A distance may be 0
+  /// (a broadcast view), never negative.
+  std::array<std::int64_t, 5> strides{};
+  std::int64_t c0 = 0;  ///< channels of a block of the blocked layouts; 0 = what fills 32 bytes (8 f32, 16 half)
+  std::int64_t blockChannels() const { return c0 > 0 ? c0 : 32 / byteSize(dtype); }
+  bool strided() const { return strides != std::array<std::int64_t, 5>{}; }
+  friend bool operator==(const TensorFormat& a, const TensorFormat& b) {
+    return a.dtype == b.dtype && a.layout == b.layout && a.strides == b.strides && a.c0 == b.c0;
+  }
+  friend bool operator!=(const TensorFormat& a, const TensorFormat& b) { return !(a == b); }
+};
+
 /// One gradient of one convolution. Extents are those of the forward pass, in elements.
 ///
 /// Ordinary:    y[n][o][p] = b[o] + sum x[n][i][p*stride + k*dilation - padBefore] * w[o][i][k],  w is [cout][cin/groups][k]
@@ -41,9 +69,18 @@ struct Problem {
   Dhw stride, dilation;  ///< dilation 1 = none
   Dhw padBefore{0, 0, 0}, padAfter{0, 0, 0};
   bool transposed = false;
-  DType dtype = DType::kF32;
-  Layout layout = Layout::kNdhwc;  ///< of x, dx, dy alike
+  DType dtype = DType::kF32;       ///< of every tensor that `formats` does not mention
+  Layout layout = Layout::kNdhwc;  ///< of x, dx, dy unless `formats` mentions them; w and dw are plain
+  std::array<std::optional<TensorFormat>, 6> formats;  ///< by TensorId; see formatOf()
 };
+
+/// How a tensor of the problem lies in memory. HF32 is how operands are rounded, so results of an hf32 problem are f32.
+inline TensorFormat formatOf(const Problem& p, TensorId t) {
+  if (const auto& given = p.formats[static_cast<std::size_t>(t)]) return *given;
+  const bool result = t == TensorId::kDx || t == TensorId::kDw || t == TensorId::kDb;
+  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  return TensorFormat{result && isHf32(p.dtype) ? DType::kF32 : p.dtype, activation ? p.layout : Layout::kNcdhw, {}};
+}
 
 /// A set of gradients asked for in one call.
 struct GradientMask {
@@ -74,13 +111,14 @@ void describeProblem(P& p, Visitor&& v) {
   v("transposed", p.transposed);
   v("dtype", p.dtype);
   v("layout", p.layout);
+  v("formats", p.formats);
 }
 
 inline bool operator==(const Problem& a, const Problem& b) {
   return a.rank == b.rank && a.batch == b.batch && a.groups == b.groups && a.cin == b.cin && a.cout == b.cout &&
          a.in == b.in && a.kernel == b.kernel && a.out == b.out && a.stride == b.stride && a.dilation == b.dilation &&
          a.padBefore == b.padBefore && a.padAfter == b.padAfter && a.transposed == b.transposed && a.dtype == b.dtype &&
-         a.layout == b.layout;
+         a.layout == b.layout && a.formats == b.formats;
 }
 inline bool operator!=(const Problem& a, const Problem& b) { return !(a == b); }
 

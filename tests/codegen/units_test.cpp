@@ -83,9 +83,20 @@ class Units : public testing::TestWithParam<IsaLevel> {
     m.cols = m.kind == MoveKind::kLaneSums ? m.lanes : 1 + below(mostCols);
     const bool transposes = m.kind == MoveKind::kTranspose;
     m.padCols = transposes || m.kind == MoveKind::kCopy ? below(20) : 0;
-    m.srcPitch = 4 * (m.cols + below(4));
-    m.dstPitch = 4 * ((transposes ? m.rows : m.cols) + m.padCols + below(4));
+    if ((transposes || m.kind == MoveKind::kCopy) && below(2) == 0) randomTypes(m);
+    m.srcPitch = elementBytes(m.from) * (m.cols + below(4));
+    m.dstPitch = elementBytes(m.to) * ((transposes ? m.rows : m.cols) + m.padCols + below(4));
     return m;
+  }
+
+  void randomTypes(Move& m) {
+    m.from = static_cast<Element>(below(7));
+    m.to = static_cast<Element>(below(6));
+    if (m.from == Element::kPair) m.pairPitch = 2 * below(20);
+    if (m.from == Element::kPair || (m.from == Element::kHalf && below(2) == 0))
+      m.to = Element::kF32;
+    else if (m.from == Element::kHalf || m.to == Element::kHalf)
+      m.from = m.to = Element::kHalf;
   }
 
   std::vector<std::int64_t> randomList(const Contract& c) {
@@ -200,7 +211,7 @@ TEST_P(Units, RandomMovesAgree) {
   for (int n = 0; n < 1000 && !HasFailure(); ++n) {
     const Move m = randomMove(40, n % 10 == 0 ? 400 : 40);
     const bool transposes = m.kind == MoveKind::kTranspose;
-    const std::vector<float> source = randomFloats(static_cast<std::size_t>(2 * m.rows * m.srcPitch / 4));
+    const std::vector<float> source = randomFloats(static_cast<std::size_t>(2 * m.rows * m.srcPitch / 4 + 16));
     KernelArgs args;
     args.a = source.data();
     args.repeat = below(3);
@@ -244,7 +255,7 @@ TEST_P(Units, RegisterTilesFit) {
   const std::vector<std::pair<int, int>> avx512 = {{6, 4}, {9, 3}, {14, 2}, {28, 1}, {30, 1}, {4, 5}, {3, 8}};
   const std::vector<std::pair<int, int>> avx2 = {{6, 2}, {4, 3}, {12, 1}, {13, 1}};
   const std::vector<float> a = randomFloats(4000), b = randomFloats(4000);
-  for (const auto& [rows, columns] : isa().level == IsaLevel::kAvx512 ? avx512 : avx2) {
+  for (const auto& [rows, columns] : isa().vectorBits == 512 ? avx512 : avx2) {
     Contract c;
     c.lanes = isa().lanes();
     c.label = std::to_string(rows) + "x" + std::to_string(columns);
@@ -297,7 +308,7 @@ TEST_P(Units, KernelsThatMeanNothingAreRefused) {
   EXPECT_EQ(program.error().stage, Stage::kVector);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, Units, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+INSTANTIATE_TEST_SUITE_P(Isa, Units, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
                          [](const auto& level) { return std::string(toString(level.param)); });
 
 }  // namespace

@@ -275,7 +275,7 @@ TEST(XbyakBackendAvx2, UnlegalisedProgramsAreRefused) {
   EXPECT_NE(code.error().message.find("must be legalised"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, XbyakBackend, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+INSTANTIATE_TEST_SUITE_P(Isa, XbyakBackend, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
                          [](const auto& level) { return std::string(toString(level.param)); });
 
 }  // namespace

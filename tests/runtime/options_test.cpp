@@ -45,7 +45,7 @@ TEST_F(Environment, AllValues) {
 }
 
 TEST_F(Environment, TheIsaIsALimitNotADemand) {
-  setenv("CUBEJIT_MAX_ISA", "avx512", 1);
+  setenv("CUBEJIT_MAX_ISA", toString(IsaLevel::kAvx512Bf16), 1);
   const Result<Options> options = optionsFromEnvironment();
   ASSERT_TRUE(options.ok());
   EXPECT_FALSE(options.value().isa.has_value());

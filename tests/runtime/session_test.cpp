@@ -52,6 +52,8 @@ TEST(Session, EveryFieldTellsProblemsApart) {
       using Field = std::decay_t<decltype(field)>;
       if constexpr (std::is_same_v<Field, Dhw>)
         field.h += 1;
+      else if constexpr (std::is_same_v<Field, decltype(Problem::formats)>)
+        field[1] = TensorFormat{DType::kF16, Layout::kNdhwc, {}};
       else if constexpr (std::is_same_v<Field, bool>)
         field = !field;
       else if constexpr (std::is_enum_v<Field>)
@@ -64,6 +66,20 @@ TEST(Session, EveryFieldTellsProblemsApart) {
   });
   EXPECT_GE(fields, 15U);
   EXPECT_TRUE(keys.insert(problemKey(base, kAllGradients)).second);
+  for (const TensorId t : kTensorIds) {  // each part of each tensor's format counts
+    const auto with = [&](auto change) {
+      Problem changed = base;
+      TensorFormat format = formatOf(base, t);
+      change(format);
+      changed.formats[static_cast<std::size_t>(t)] = format;
+      return problemKey(changed, kDataOnly);
+    };
+    EXPECT_EQ(with([](TensorFormat&) {}), problemKey(base, kDataOnly)) << "the same format, spelled out";
+    EXPECT_TRUE(keys.insert(with([](TensorFormat& f) { f.dtype = DType::kBf16; })).second);
+    EXPECT_TRUE(keys.insert(with([](TensorFormat& f) { f.layout = Layout::kNdc1hwc0; })).second);
+    EXPECT_TRUE(keys.insert(with([](TensorFormat& f) { f.strides[2] = 7; })).second);
+    EXPECT_TRUE(keys.insert(with([](TensorFormat& f) { f.c0 = 16; })).second);
+  }
   Problem named = base;
   named.name = "other";
   EXPECT_EQ(problemKey(named, kDataOnly), problemKey(base, kDataOnly));

@@ -110,8 +110,44 @@ class Generator {
       case VOp::kShuffleBlocks:
         push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .imm = below(p_.isa.lanes() == 16 ? 256 : 4)});
         break;
+      case VOp::kLoadHalf:
+      case VOp::kLoadF16:
+        push({.op = op, .dst = vec(), .mask = mask(), .mem = vectorAt(below(2) == 0 ? kA : kC)});
+        break;
+      case VOp::kStoreHalf:
+      case VOp::kStoreF16: push({.op = op, .src1 = vec(), .mask = mask(), .mem = vectorAt(kC)}); break;
+      case VOp::kDot:
+      case VOp::kDotLoad:
+      case VOp::kDotBroadcast:
+        if (!p_.isa.bf16Dot) break;
+        if (op == VOp::kDot)
+          push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .mask = mask()});
+        else if (op == VOp::kDotLoad)
+          push({.op = op, .dst = vec(), .src1 = vec(), .mem = vectorAt(kA)});
+        else
+          push({.op = op, .dst = vec(), .src1 = vec(), .mask = mask(), .mem = wordAt(kA)});
+        break;
+      case VOp::kShiftRight: push({.op = op, .dst = vec(), .src1 = vec(), .imm = below(32)}); break;
+      case VOp::kShiftLeft:
+      case VOp::kAnd:
+      case VOp::kOr:
+      case VOp::kAddInt:
+      case VOp::kMinInt:
+      case VOp::kMaxInt: integers(op); break;
       default: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec()}); break;
     }
+  }
+
+  // What integer arithmetic leaves is made small enough not to be a NaN, whose payload float arithmetic may choose.
+  void integers(VOp op) {
+    const std::int8_t dst = vec();
+    VInstr i{.op = op, .dst = dst, .src1 = vec()};
+    if (op == VOp::kShiftLeft)
+      i.imm = below(32);
+    else
+      i.src2 = vec();
+    push(i);
+    push({.op = VOp::kShiftRight, .dst = dst, .src1 = dst, .imm = 9 + below(8)});
   }
 
   // Scalars reach memory as the base of a store: the low bits of a value pick the place.

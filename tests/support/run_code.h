@@ -14,6 +14,7 @@ namespace cubejit {
 
 /// True if this CPU can run code for the level.
 inline bool hostRuns(IsaLevel level) {
+  if (level == IsaLevel::kAvx512Bf16) return hostRuns(IsaLevel::kAvx512) && __builtin_cpu_supports("avx512bf16");
   if (level == IsaLevel::kAvx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

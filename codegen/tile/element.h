@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what an element is to a move: how it is read into a 32-bit lane and how a lane is written back.
+// Leaves vector code for it to units/element_code.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "cubejit/dtype.h"
+#include "cubejit/float16.h"
+
+namespace cubejit {
+
+enum class Element : std::uint8_t {
+  kF32,      ///< also any other 32-bit word: bits are kept
+  kF16,      ///< in a lane: its f32
+  kBf16,     ///< in a lane: its f32
+  kHf32,     ///< f32; rounded to 11 mantissa bits when written
+  kHf32Low,  ///< f32; rounded to 10 mantissa bits when written
+  kHalf,     ///< any 16-bit word; in a lane: zero-extended
+  kPair  ///< read only: the 16-bit words at p and, if Move::pairPitch is not 0, at p + pairPitch, the first one below
+};
+
+constexpr std::int64_t elementBytes(Element e) {
+  return e == Element::kF16 || e == Element::kBf16 || e == Element::kHalf || e == Element::kPair ? 2 : 4;
+}
+constexpr const char* toString(Element e) {
+  constexpr const char* kNames[] = {"f32", "f16", "bf16", "hf32", "hf32_low", "half", "pair"};
+  return kNames[static_cast<int>(e)];
+}
+constexpr Element elementOf(DType t) { return static_cast<Element>(t); }
+static_assert(elementOf(DType::kF32) == Element::kF32 && elementOf(DType::kF16) == Element::kF16 &&
+              elementOf(DType::kBf16) == Element::kBf16 && elementOf(DType::kHf32) == Element::kHf32 &&
+              elementOf(DType::kHf32Low) == Element::kHf32Low);
+
+/// Reads an element into a lane.
+inline std::uint32_t readElement(Element e, const char* at, std::int64_t pairPitch) {
+  if (elementBytes(e) == 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, at, 4);
+    return word;
+  }
+  std::uint16_t half = 0, second = 0;
+  std::memcpy(&half, at, 2);
+  if (e == Element::kF16) return bitsOf(f16ToFloat(half));
+  if (e == Element::kBf16) return static_cast<std::uint32_t>(half) << 16;
+  if (e == Element::kPair && pairPitch != 0) std::memcpy(&second, at + pairPitch, 2);
+  return half | static_cast<std::uint32_t>(second) << 16;
+}
+
+/// Writes a lane as an element.
+inline void writeElement(Element e, char* at, std::uint32_t lane) {
+  if (e == Element::kHf32 || e == Element::kHf32Low)
+    lane = bitsOf(toHf32(floatOf(lane), e == Element::kHf32 ? 11 : 10));
+  if (elementBytes(e) == 4) {
+    std::memcpy(at, &lane, 4);
+    return;
+  }
+  const std::uint16_t half = e == Element::kF16    ? floatToF16(floatOf(lane))
+                             : e == Element::kBf16 ? floatToBf16(floatOf(lane))
+                                                   : static_cast<std::uint16_t>(lane);
+  std::memcpy(at, &half, 2);
+}
+
+}  // namespace cubejit
