@@ -9,10 +9,13 @@
 
 #include "codegen/backend.h"
 #include "codegen/lower.h"
+#include "codegen/lower/convert.h"
 #include "codegen/tile/interpret.h"
 #include "codegen/vector/interpret.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
+#include "cubejit/index_map.h"
+#include "cubejit/staging.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -24,18 +27,52 @@ std::int64_t nowNs() {
       .count();
 }
 
-Result<TilingPlan> planFor(const CompileRequest& request, Gradient gradient, const Machine& machine) {
-  const auto given = std::find_if(request.plans.begin(), request.plans.end(),
-                                  [&](const TilingPlan& p) { return p.gradient == gradient; });
-  if (given == request.plans.end()) {
-    CUBEJIT_TRY(choice, choosePlan(request.problem, gradient, machine, false));
-    return choice.plan;
-  }
-  const std::vector<std::string> broken = checkPlan(request.problem, *given, machine);
-  if (broken.empty()) return *given;
-  std::string message = std::string("the plan given for ") + toString(gradient) + " is not legal:";
+// Plans for every gradient asked for, and the problem they are plans of.
+struct Planned {
+  Problem problem;
+  std::vector<TilingPlan> plans;
+  double cycles = 0;
+  bool sharesDy = false;
+};
+
+Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& given, const Machine& machine) {
+  const std::vector<std::string> broken = checkPlan(request.problem, given, machine);
+  if (broken.empty()) return given;
+  std::string message = std::string("the plan given for ") + toString(given.gradient) + " is not legal:";
   for (const std::string& rule : broken) message += "\n" + rule;
   return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
+}
+
+Result<Planned> planAll(const CompileRequest& request, const Problem& problem, const Machine& machine) {
+  Planned out{problem, {}, 0, false};
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    if (!request.gradients.has(gradient)) continue;
+    const auto given = std::find_if(request.plans.begin(), request.plans.end(),
+                                    [&](const TilingPlan& p) { return p.gradient == gradient; });
+    if (given != request.plans.end()) {
+      CUBEJIT_TRY(plan, givenPlan(request, *given, machine));
+      out.plans.push_back(plan);
+    } else {
+      CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false));
+      out.plans.push_back(choice.plan);
+      out.cycles += choice.cost.totalCycles;
+    }
+  }
+  return out;
+}
+
+// Gradients asked for together may share one conversion of dy, if that is cheaper than each taking dy as it is.
+Result<Planned> planTogether(const CompileRequest& request, const Machine& machine) {
+  CUBEJIT_TRY(apart, planAll(request, request.problem, machine));
+  Problem shared = request.problem;
+  shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
+  const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);
+  if (apart.plans.size() < 2 || !request.plans.empty() || alike) return apart;
+  auto together = planAll(request, shared, machine);
+  if (!together.ok()) return apart;
+  together->cycles += conversionCycles(request.problem, TensorId::kDy, machine) / machine.cores;
+  together->sharesDy = true;
+  return together->cycles < apart.cycles ? together : apart;
 }
 
 KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std::size_t firstKernel,
@@ -58,6 +95,34 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
   return runner;
 }
 
+// From a TileProgram to code, for one program after the other.
+struct Generator {
+  const Machine& machine;
+  const Options& options;
+  StageTimes& times;
+  std::vector<Code> codes;  ///< of all programs so far
+
+  Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile) {
+    auto part = std::make_unique<CompiledGradient>();
+    CUBEJIT_TRY(runs, launchable(tile));
+    static_cast<void>(runs);
+    part->tile = std::move(tile);
+    const std::int64_t start = nowNs();
+    for (const Kernel& kernel : part->tile.kernels) {
+      CUBEJIT_TRY(vector, vectorize(kernel, machine.isa));
+      CUBEJIT_TRY(legal, legalize(vector));
+      part->vectors.push_back(std::move(legal));
+      if (options.backend != BackendKind::kXbyak) continue;
+      CUBEJIT_TRY(code, emitXbyak(part->vectors.back()));
+      codes.push_back(code);
+      part->codes.push_back(std::move(code));
+    }
+    times.generateNs += nowNs() - start;
+    times.kernels += static_cast<int>(part->tile.kernels.size());
+    return part;
+  }
+};
+
 }  // namespace
 
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
@@ -71,45 +136,36 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   state.options = options;
   state.isa = machine.isa;
   state.threads = options.threads > 0 ? options.threads : defaultThreads();
-  std::vector<Code> codes;
-  std::vector<std::size_t> firstKernel;
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    if (!request.gradients.has(gradient)) continue;
-    auto part = std::make_unique<CompiledGradient>();
-    const std::int64_t start = nowNs();
-    CUBEJIT_TRY(plan, planFor(request, gradient, machine));
+  const std::int64_t start = nowNs();
+  CUBEJIT_TRY(planned, planTogether(request, machine));
+  state.times.planNs = nowNs() - start;
+  Generator generator{machine, options, state.times, {}};
+  if (planned.sharesDy) {
+    CUBEJIT_TRY(conversion,
+                generator.generate(conversionProgram(request.problem, planned.problem, TensorId::kDy, BufferRole::kDy,
+                                                     BufferRole::kDx, machine.isa.lanes())));
+    state.sharedDy = std::move(conversion);
+    state.sharedDyBytes = static_cast<std::size_t>(formatBytes(planned.problem, TensorId::kDy));
+  }
+  for (const TilingPlan& plan : planned.plans) {
+    const std::int64_t before = nowNs();
+    CUBEJIT_TRY(tile, lower(planned.problem, plan, machine));
+    state.times.lowerNs += nowNs() - before;
+    CUBEJIT_TRY(part, generator.generate(std::move(tile)));
     part->plan = plan;
-    const std::int64_t planned = nowNs();
-    CUBEJIT_TRY(tile, lower(request.problem, plan, machine));
-    CUBEJIT_TRY(runs, launchable(tile));
-    static_cast<void>(runs);
-    part->tile = std::move(tile);
-    const std::int64_t lowered = nowNs();
-    firstKernel.push_back(codes.size());
-    for (const Kernel& kernel : part->tile.kernels) {
-      CUBEJIT_TRY(vector, vectorize(kernel, machine.isa));
-      CUBEJIT_TRY(legal, legalize(vector));
-      part->vectors.push_back(std::move(legal));
-      if (options.backend != BackendKind::kXbyak) continue;
-      CUBEJIT_TRY(code, emitXbyak(part->vectors.back()));
-      codes.push_back(code);
-      part->codes.push_back(std::move(code));
-    }
-    state.times.planNs += planned - start;
-    state.times.lowerNs += lowered - planned;
-    state.times.generateNs += nowNs() - lowered;
-    state.times.kernels += static_cast<int>(part->tile.kernels.size());
     state.parts.push_back(std::move(part));
   }
-  const std::int64_t start = nowNs();
-  CUBEJIT_TRY(loaded, loadRaw(codes));
+  const std::int64_t loading = nowNs();
+  CUBEJIT_TRY(loaded, loadRaw(generator.codes));
   state.code = std::move(loaded);
-  for (std::size_t i = 0; i < state.parts.size(); ++i) {
-    CompiledGradient& part = *state.parts[i];
-    part.launch =
-        std::make_unique<LaunchProgram>(part.tile, runnerFor(part, state.code, firstKernel[i], options.backend));
-  }
-  state.times.generateNs += nowNs() - start;
+  std::size_t firstKernel = 0;
+  const auto launchable = [&](CompiledGradient& part) {
+    part.launch = std::make_unique<LaunchProgram>(part.tile, runnerFor(part, state.code, firstKernel, options.backend));
+    firstKernel += part.codes.size();
+  };
+  if (state.sharedDy != nullptr) launchable(*state.sharedDy);
+  for (const auto& part : state.parts) launchable(*part);
+  state.times.generateNs += nowNs() - loading;
   return executable;
 }
 

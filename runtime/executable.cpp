@@ -7,6 +7,7 @@
 
 #include "codegen/tile/print.h"
 #include "codegen/vector/print.h"
+#include "cubejit/index_map.h"
 #include "runtime/compile.h"
 #include "runtime/no_throw.h"
 
@@ -16,7 +17,7 @@ namespace {
 struct NamedRange {
   const char* name;
   const void* begin;
-  std::int64_t bytes;
+  std::int64_t bytes, alignment;
   bool written;
 };
 
@@ -35,14 +36,17 @@ int slotsOf(int threads, const Executable::State& state) {
 
 std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tensors& t, const void* workspace,
                                  std::int64_t workspaceBytes) {
-  const std::int64_t element = byteSize(p.dtype);
-  std::vector<NamedRange> ranges{{"dy", t.dy, yElements(p) * element, false}};
-  if (mask.dw) ranges.push_back({"x", t.x, xElements(p) * element, false});
-  if (mask.dx) ranges.push_back({"w", t.w, wElements(p) * element, false});
-  if (mask.dx) ranges.push_back({"dx", t.dx, xElements(p) * element, true});
-  if (mask.dw) ranges.push_back({"dw", t.dw, wElements(p) * element, true});
-  if (mask.db) ranges.push_back({"db", t.db, bElements(p) * element, true});
-  ranges.push_back({"workspace", workspace, workspaceBytes, true});
+  std::vector<NamedRange> ranges;
+  const auto add = [&](TensorId id, const void* begin, bool written) {
+    ranges.push_back({toString(id), begin, formatBytes(p, id), byteSize(formatOf(p, id).dtype), written});
+  };
+  add(TensorId::kDy, t.dy, false);
+  if (mask.dw) add(TensorId::kX, t.x, false);
+  if (mask.dx) add(TensorId::kW, t.w, false);
+  if (mask.dx) add(TensorId::kDx, t.dx, true);
+  if (mask.dw) add(TensorId::kDw, t.dw, true);
+  if (mask.db) add(TensorId::kDb, t.db, true);
+  ranges.push_back({"workspace", workspace, workspaceBytes, 64, true});
   return ranges;
 }
 
@@ -60,16 +64,15 @@ std::string brokenRules(const Executable::State& state, const Tensors& tensors, 
   for (const NamedRange& r : ranges) {
     if (r.begin == nullptr && r.bytes > 0) {
       rule(std::string(r.name) + " is null but " + std::to_string(r.bytes) + " bytes are needed");
-    } else if (reinterpret_cast<std::uintptr_t>(r.begin) % 4 != 0) {
-      rule(std::string(r.name) + " is not aligned to 4 bytes");
+    } else if (r.bytes > 0 &&
+               reinterpret_cast<std::uintptr_t>(r.begin) % static_cast<std::uintptr_t>(r.alignment) != 0) {
+      rule(std::string(r.name) + " is not aligned to " + std::to_string(r.alignment) + " bytes");
     }
   }
   if (workspace.bytes < workspace.needed) {
     rule("workspace has " + std::to_string(workspace.bytes) + " bytes, " + std::to_string(workspace.needed) +
          " are needed for " + std::to_string(slots) + " threads; ask workspaceBytes()");
   }
-  if (workspace.needed > 0 && reinterpret_cast<std::uintptr_t>(workspace.data) % 64 != 0)
-    rule("workspace is not aligned to 64 bytes");
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     for (std::size_t j = i + 1; j < ranges.size(); ++j) {
       if ((ranges[i].written || ranges[j].written) && ranges[i].begin != nullptr && ranges[j].begin != nullptr &&
@@ -97,7 +100,7 @@ std::size_t Executable::workspaceBytes(int threads) const {
   const int slots = slotsOf(threads, *state_);
   std::size_t bytes = 0;
   for (const auto& part : state_->parts) bytes = std::max(bytes, part->launch->workspaceBytes(slots));
-  return bytes;
+  return state_->sharedBytes() + bytes;
 }
 
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
@@ -106,9 +109,20 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const std::string broken =
         brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    Tensors seen = tensors;
+    char* rest = static_cast<char*>(workspace);
+    if (state_->sharedDy != nullptr) {  // converted once, at the beginning of the workspace, for all gradients
+      Tensors ends;
+      ends.dy = tensors.dy;
+      ends.dx = rest;
+      rest += state_->sharedBytes();
+      seen.dy = ends.dx;
+      state_->sharedDy->launch->run(ends, rest, slots, state_->options.parallelFor, state_->options.pinThreads,
+                                    state_->options.wakeCycles);
+    }
     for (const auto& part : state_->parts) {
-      part->launch->run(tensors, static_cast<char*>(workspace), slots, state_->options.parallelFor,
-                        state_->options.pinThreads, state_->options.wakeCycles);
+      part->launch->run(seen, rest, slots, state_->options.parallelFor, state_->options.pinThreads,
+                        state_->options.wakeCycles);
     }
     return Unit{};
   });
@@ -131,7 +145,10 @@ std::string Executable::tileProgram(Gradient gradient) const {
 std::vector<KernelView> Executable::kernels() const {
   std::vector<KernelView> views;
   std::size_t index = 0;
-  for (const auto& part : state_->parts) {
+  std::vector<const CompiledGradient*> parts;
+  if (state_->sharedDy != nullptr) parts.push_back(state_->sharedDy.get());
+  for (const auto& part : state_->parts) parts.push_back(part.get());
+  for (const CompiledGradient* part : parts) {
     for (std::size_t k = 0; k < part->vectors.size(); ++k) {
       KernelView view;
       view.name = part->vectors[k].name;

@@ -203,12 +203,12 @@ void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const Para
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       char* base = nullptr;
       switch (buffers_[b].role) {
-        case BufferRole::kDy: base = reinterpret_cast<char*>(const_cast<float*>(t.dy)); break;
-        case BufferRole::kX: base = reinterpret_cast<char*>(const_cast<float*>(t.x)); break;
-        case BufferRole::kW: base = reinterpret_cast<char*>(const_cast<float*>(t.w)); break;
-        case BufferRole::kDx: base = reinterpret_cast<char*>(t.dx); break;
-        case BufferRole::kDw: base = reinterpret_cast<char*>(t.dw); break;
-        case BufferRole::kDb: base = reinterpret_cast<char*>(t.db); break;
+        case BufferRole::kDy: base = static_cast<char*>(const_cast<void*>(t.dy)); break;
+        case BufferRole::kX: base = static_cast<char*>(const_cast<void*>(t.x)); break;
+        case BufferRole::kW: base = static_cast<char*>(const_cast<void*>(t.w)); break;
+        case BufferRole::kDx: base = static_cast<char*>(t.dx); break;
+        case BufferRole::kDw: base = static_cast<char*>(t.dw); break;
+        case BufferRole::kDb: base = static_cast<char*>(t.db); break;
         case BufferRole::kShared: base = workspace + place_[b]; break;
         case BufferRole::kPrivate:
           base = workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b];

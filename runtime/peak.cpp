@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how the FMA peak is measured: a generated loop of independent FMAs in registers, on bound threads that start together.
+// Decides how the peak is measured: a generated loop of independent FMAs (or dot products) in registers, on bound threads that start together.
 #include <pthread.h>
 #include <sched.h>
 
@@ -23,13 +23,18 @@ namespace {
 constexpr int kFmasPerIteration = 48, kMostThreads = 1024;
 
 // `repeat` iterations of 48 FMAs on 12 independent accumulators.
-VectorProgram peakProgram(const HostIsa& isa) {
+VectorProgram peakProgram(const HostIsa& isa, bool dots) {
   VectorAssembler a("fma_peak", isa);
   constexpr int kAccumulators = 12, kCounter = 0;
   for (int r = 0; r < kAccumulators + 2; ++r) a.zero(r);
   a.arg(kCounter, ArgSlot::kRepeat);
   a.loop(kCounter);
-  for (int i = 0; i < kFmasPerIteration; ++i) a.fma(i % kAccumulators, kAccumulators, kAccumulators + 1);
+  for (int i = 0; i < kFmasPerIteration; ++i) {
+    if (dots)
+      a.dot(i % kAccumulators, kAccumulators, kAccumulators + 1);
+    else
+      a.fma(i % kAccumulators, kAccumulators, kAccumulators + 1);
+  }
   a.endLoop();
   return a.take();
 }
@@ -49,7 +54,7 @@ void bindTo(int index) {
   }
 }
 
-Result<double> measurePeak(IsaLevel level, int threads, int milliseconds) {
+Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType type) {
   const std::vector<IsaLevel> runnable = runnableIsas();
   if (std::find(runnable.begin(), runnable.end(), level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kRun,
@@ -60,7 +65,8 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds) {
                  "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
   }
   const HostIsa isa = isaOf(level);
-  CUBEJIT_TRY(code, emitXbyak(peakProgram(isa)));
+  const bool dots = type == DType::kBf16 && isa.bf16Dot;
+  CUBEJIT_TRY(code, emitXbyak(peakProgram(isa, dots)));
   CUBEJIT_TRY(loaded, loadRaw({code}));
   using Clock = std::chrono::steady_clock;
   std::atomic<int> waiting{threads};
@@ -69,7 +75,7 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds) {
     bindTo(index);
     KernelArgs args;
     args.repeat = 20000;  // about a quarter of a millisecond
-    const double flops = static_cast<double>(args.repeat) * kFmasPerIteration * 2 * isa.lanes();
+    const double flops = static_cast<double>(args.repeat) * kFmasPerIteration * (dots ? 4 : 2) * isa.lanes();
     loaded.entry(0)(&args);
     waiting.fetch_sub(1);
     while (waiting.load() > 0) std::this_thread::yield();
@@ -94,8 +100,8 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds) {
 
 }  // namespace
 
-Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds) {
-  return withoutThrowing(Stage::kRun, [&] { return measurePeak(level, threads, milliseconds); });
+Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds, DType type) {
+  return withoutThrowing(Stage::kRun, [&] { return measurePeak(level, threads, milliseconds, type); });
 }
 
 }  // namespace cubejit

@@ -169,7 +169,8 @@ std::string toFlags(const Problem& p) {
                   weight + "," + axes(p.kernel) + " --stride " + axes(p.stride) + " --padding " + pads +
                   " --dilation " + axes(p.dilation) + " --groups " + std::to_string(p.groups);
   if (p.transposed) s += " --transposed --output-padding " + outputPadding;
-  return s + " --layout " + toString(p.layout);
+  s += " --layout " + layoutText(p);
+  return dtypeText(p) == "f32" ? s : s + " --dtype " + dtypeText(p);
 }
 
 Result<GradientMask> parseGradients(const std::string& text) {
@@ -189,13 +190,6 @@ Result<GradientMask> parseGradients(const std::string& text) {
     begin = end + 1;
   }
   return mask;
-}
-
-Result<Layout> parseLayout(const std::string& text) {
-  if (text == "ncdhw" || text == "nchw" || text == "ncl") return Layout::kNcdhw;
-  if (text == "ndhwc" || text == "nhwc" || text == "nlc") return Layout::kNdhwc;
-  return Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "unknown layout '" + text + "'; there are ncdhw (plain) and ndhwc (channels-last)"};
 }
 
 }  // namespace cubejit

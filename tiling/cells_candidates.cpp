@@ -158,7 +158,7 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
 }  // namespace
 
 bool cellsApply(const Problem& problem, const Machine& machine) {
-  const ConvView v = makeConvView(problem);
+  const ConvView v = makeConvView(problem, Gradient::kDw);
   const std::int64_t lanes = machine.isa.lanes();
   return v.groups > 1 && v.big.channels <= lanes && v.small.channels <= lanes && v.kernel.w <= kLongestKernel;
 }
@@ -166,6 +166,7 @@ bool cellsApply(const Problem& problem, const Machine& machine) {
 std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb || !cellsApply(problem, machine)) return {};
   const CellsShape s = cellsShape(problem, gradient, machine.isa.lanes());
+  if (s.view.big.channelsLast != s.view.small.channelsLast) return {};  // panels are for both tensors or for none
   return gradient == Gradient::kDx ? dataCandidates(s, machine) : weightCandidates(s, machine);
 }
 

@@ -23,7 +23,7 @@ struct CellsShape {
 
 inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t lanes) {
   CellsShape s;
-  s.view = makeConvView(p);
+  s.view = makeConvView(p, gradient);
   const ConvView& v = s.view;
   s.result = v.bigIsX ? v.big : v.small;
   s.operand = v.bigIsX ? v.small : v.big;

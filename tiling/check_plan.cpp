@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/staging.h"
 #include "tiling/host_shape.h"
 #include "tiling/planner.h"
 
@@ -49,7 +50,7 @@ void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
 }
 
 void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
-  const ConvView v = makeConvView(p);
+  const ConvView v = makeConvView(p, Gradient::kDx);
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.baseBatch * plan.baseD * plan.baseH * plan.baseW;
@@ -119,7 +120,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
 }
 
 void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
-  const ConvView v = makeConvView(p);
+  const ConvView v = makeConvView(p, Gradient::kDw);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   if (plan.lanes != LaneRole::kGroupCells) {
@@ -142,10 +143,31 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   }
 }
 
+// What the lowering does not read as it is must be converted first.
+void checkStaging(const Problem& p, const TilingPlan& plan, Rules& rules) {
+  const GradientTensors tensors = tensorsOf(plan.gradient);
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    const TensorId t = tensors.ids[i];
+    const TensorFormat f = formatOf(p, t);
+    rules.require(isStaged(plan, t) || isCore(f, t), [&] {
+      const char* field = t == TensorId::kDy  ? "stage_dy"
+                          : t == TensorId::kX ? "stage_x"
+                          : t == TensorId::kW ? "stage_w"
+                                              : "stage_result";
+      return std::string(field) + " must be true: " + toString(t) + " is " + toString(f.dtype) + " " +
+             toString(f.layout) + (f.strided() ? " with strides" : "");
+    });
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
   Rules rules;
+  checkStaging(asked, plan, rules);
+  const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;
+  const Problem inner = staged ? coreProblem(asked, plan) : Problem{};
+  const Problem& problem = staged ? inner : asked;
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
       if (std::string_view(name).substr(0, 12) != "single_shape") rules.positive(name, field);

@@ -4,6 +4,8 @@
 // Arithmetic is done in 128 bits, where sums and products of two 64-bit values cannot overflow.
 #include "tiling/check_problem.h"
 
+#include "cubejit/index_map.h"
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -37,6 +39,7 @@ class Rules {
     extents();
     for (int a = 0; a < 3; ++a) shape(a);
     sizes();
+    for (const TensorId t : kTensorIds) format(t);
     if (broken_.empty()) return Unit{};
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_};
   }
@@ -128,6 +131,60 @@ class Rules {
     require(expected == p_.out[a], given + " does not follow from the input; it must be " + text(expected) + values);
   }
 
+  // Layouts of each kind of tensor; strides of inputs.
+  void format(TensorId t) {
+    const TensorFormat f = formatOf(p_, t);
+    const std::string name = toString(t);
+    const bool weights = t == TensorId::kW || t == TensorId::kDw, result = t >= TensorId::kDx;
+    require(static_cast<int>(f.dtype) <= static_cast<int>(DType::kHf32Low) && f.layout <= Layout::kFractalZ3d,
+            name + ": dtype or layout is not one there is");
+    require(!result || !isHf32(f.dtype), name + " cannot be " + toString(f.dtype) +
+                                             ": HF32 is a rounding of operands; results are f32, f16 or bf16");
+    if (t == TensorId::kDb) return;
+    require(f.layout != (weights ? Layout::kNdc1hwc0 : Layout::kFractalZ3d),
+            name + " cannot be " + toString(f.layout) + "; " +
+                (weights ? "weights are ncdhw (plain), ndhwc (channels-last) or fractal_z_3d"
+                         : "activations are ncdhw (plain), ndhwc (channels-last) or ndc1hwc0"));
+    require(f.c0 >= 0 && f.c0 <= 256,
+            name + ": c0 = " + std::to_string(f.c0) + " must be from 1 to 256, or 0 for 32 bytes");
+    if (!f.strided()) return;
+    require(!result, name + " has strides; only inputs may");
+    require(f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc,
+            name + " has strides, so its layout cannot be blocked");
+    Wide span = 0;
+    for (const std::int64_t stride : f.strides) {
+      require(stride >= 0 && stride <= kMostBytes,
+              name + ": a stride of " + std::to_string(stride) + " elements must be from 0 to 2^47");
+    }
+    const Dhw& space = weights ? p_.kernel : t == TensorId::kX ? p_.in : p_.out;
+    const std::int64_t extents[] = {weights ? std::max(p_.cin, p_.cout) : p_.batch, std::max(p_.cin, p_.cout), space.d,
+                                    space.h, space.w};
+    for (std::size_t a = 0; a < 5; ++a)
+      span += Wide{std::min<std::int64_t>(std::max<std::int64_t>(1, extents[a]), std::int64_t{1} << 47)} * f.strides[a];
+    require(span * 4 <= kMostBytes, name + ": its strides reach beyond the 2^47 bytes a process can address");
+  }
+
+  // Blocks of channels make small tensors larger: by up to 16 x 256 elements for one.
+  void blockedBytes(TensorId t) {
+    const TensorFormat f = formatOf(p_, t);
+    if (f.layout != Layout::kNdc1hwc0 && f.layout != Layout::kFractalZ3d) return;
+    if (f.c0 < 0 || f.c0 > 256) return;
+    const bool weights = t == TensorId::kW || t == TensorId::kDw, ofX = t == TensorId::kX || t == TensorId::kDx;
+    const Dhw& space = weights ? p_.kernel : ofX ? p_.in : p_.out;
+    const Wide c0 = f.blockChannels();
+    const auto up = [](Wide value, Wide step) { return (value + step - 1) / step * step; };
+    Wide elements = up(ofX ? p_.cin : p_.cout, c0) * std::max<std::int64_t>(1, p_.batch);
+    if (weights) {
+      const std::int64_t inner = (p_.transposed ? p_.cout : p_.cin) / p_.groups,
+                         outer = (p_.transposed ? p_.cin : p_.cout) / p_.groups;
+      const RealGroups r = realGroups(inner, outer, p_.groups, f.blockChannels());
+      elements = Wide{r.count} * r.blocksC * c0 * r.blocksN * 16;
+    }
+    for (int a = 0; a < 3 && elements <= kMostBytes; ++a) elements *= space[a];
+    require(elements * byteSize(f.dtype) <= kMostBytes, std::string(toString(t)) + " as " + toString(f.layout) +
+                                                            " takes more than the 2^47 bytes a process can address");
+  }
+
   void bytes(const char* tensor, const std::int64_t* factors, int count) {
     Wide product = 4;
     std::string spelled;
@@ -152,6 +209,8 @@ class Rules {
     bytes("x", x, 5);
     bytes("y", y, 5);
     bytes("w", w, 5);
+    if (!broken_.empty()) return;
+    for (const TensorId t : kTensorIds) blockedBytes(t);
   }
 
   const Problem& p_;

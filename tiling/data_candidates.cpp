@@ -20,7 +20,7 @@ struct Ground {
 
 Ground groundOf(const Problem& p) {
   Ground g;
-  g.view = makeConvView(p);
+  g.view = makeConvView(p, Gradient::kDx);
   const bool gather = g.view.bigIsX;
   g.result = gather ? g.view.big : g.view.small;
   g.operand = gather ? g.view.small : g.view.big;
@@ -150,7 +150,8 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     const std::int64_t rows = (usableRegisters(m, tail) - vectors - 1) / vectors;
     if (rows < 1) continue;
     plan.unroll = chooseUnroll(g.operand.channels, rows * vectors);
-    plan.panelA = plan.panelC = !g.operand.channelsLast;
+    plan.panelA = !g.operand.channelsLast;
+    plan.panelC = !g.result.channelsLast;
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
     // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch.

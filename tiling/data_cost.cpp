@@ -55,7 +55,7 @@ double overlap(const ConvView& v, std::int64_t panel, int axis) {
 }  // namespace
 
 PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
-  const ConvView v = makeConvView(problem);
+  const ConvView v = makeConvView(problem, Gradient::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const AxisSums total = sumAxes(v, result, operand, plan);
   const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels), cores = m.cores;
@@ -100,8 +100,8 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
 }
 
 PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
-  const bool line = makeConvView(problem).line;
-  const ConvView v = makeConvView(problem, true);
+  const bool line = makeConvView(problem, Gradient::kDx).line;
+  const ConvView v = makeConvView(problem, Gradient::kDx, true);
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::array<std::int64_t, 3> block = line ? std::array<std::int64_t, 3>{1, plan.baseW, 1}

@@ -32,7 +32,7 @@ AxisRelation relationOf(const Ground& g, int axis) {
 
 Ground groundOf(const Problem& p) {
   Ground g;
-  g.view = makeConvView(p);
+  g.view = makeConvView(p, Gradient::kDx);
   g.gather = g.view.bigIsX;
   g.result = g.gather ? g.view.big : g.view.small;
   g.operand = g.gather ? g.view.small : g.view.big;

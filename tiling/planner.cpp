@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/index_map.h"
+#include "cubejit/staging.h"
 #include "tiling/bias_candidates.h"
 #include "tiling/cells_candidates.h"
 #include "tiling/data_candidates.h"
@@ -43,9 +45,31 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
   return weightCost(problem, plan, machine);
 }
 
+// What the planner must stage: tensors no lowering reads or writes as they are.
+TilingPlan stagingFor(const Problem& problem, Gradient gradient) {
+  TilingPlan staging;
+  staging.gradient = gradient;
+  const GradientTensors tensors = tensorsOf(gradient);
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    if (!isCore(formatOf(problem, tensors.ids[i]), tensors.ids[i])) setStaged(staging, tensors.ids[i]);
+  }
+  return staging;
+}
+
+// Core cycles of all conversions, one core: both ends go through memory, unless the copy fits the last cache.
+double stagingCycles(const Problem& problem, const TilingPlan& staging, const Machine& machine) {
+  double cycles = 0;
+  const GradientTensors tensors = tensorsOf(staging.gradient);
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    const TensorId t = tensors.ids[i];
+    if (isStaged(staging, t) && (i == 0 || t != tensors.ids[i - 1])) cycles += conversionCycles(problem, t, machine);
+  }
+  return cycles;
+}
+
 // The GEMM view of what a task works on, for people.
 Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
-  const ConvView v = makeConvView(problem);
+  const ConvView v = makeConvView(problem, plan.gradient);
   if (plan.gradient == Gradient::kDx) {
     const bool gather = v.bigIsX;
     const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
@@ -70,16 +94,32 @@ Error noPlan(Gradient gradient, const std::vector<Candidate>& refused, const Mac
 
 }  // namespace
 
-Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+double conversionCycles(const Problem& problem, TensorId t, const Machine& machine) {
+  const auto outside = static_cast<double>(formatBytes(problem, t));
+  const double elements = static_cast<double>(outside) / static_cast<double>(byteSize(formatOf(problem, t).dtype));
+  const double bytes = outside + elements * 4;
+  return bytes / bytesPerCycle(machine, bytes, true) + elements / machine.isa.lanes() * 4;
+}
+
+Result<PlanChoice> choosePlan(const Problem& asked, Gradient gradient, const Machine& machine, bool explain) {
   PlanChoice choice;
+  const TilingPlan staging = stagingFor(asked, gradient);
+  const Problem problem = coreProblem(asked, staging);
+  const double conversions = stagingCycles(asked, staging, machine);
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
   for (TilingPlan& plan : candidatesOf(problem, gradient, machine)) {
+    plan.stageDy = staging.stageDy;
+    plan.stageX = staging.stageX;
+    plan.stageW = staging.stageW;
+    plan.stageResult = staging.stageResult;
     Candidate candidate;
-    candidate.refusedBy = checkPlan(problem, plan, machine);
+    candidate.refusedBy = checkPlan(asked, plan, machine);
     const bool allowed = candidate.refusedBy.empty();
     if (!allowed && !explain && !legal.empty()) continue;
     if (allowed) {
       candidate.cost = costOf(problem, plan, machine);
+      candidate.cost.moveCycles += conversions;
+      candidate.cost.totalCycles += conversions / machine.cores;
       if (!explain && !legal.empty()) {
         if (candidate.cost.totalCycles >= legal.front().cost.totalCycles) continue;
         legal.clear();

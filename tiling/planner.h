@@ -37,6 +37,9 @@ struct PlanChoice {
 /// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure; takes well under 5 ms.
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain);
 
+/// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
+double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);
+
 /// Every rule the plan breaks for this problem and machine, one per entry with values and a fix; empty = legal.
 std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 

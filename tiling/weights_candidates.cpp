@@ -91,7 +91,7 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
 }  // namespace
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
-  const ConvView v = makeConvView(problem);
+  const ConvView v = makeConvView(problem, Gradient::kDw);
   std::vector<TilingPlan> out;
   for (const bool swapped : {false, true}) {
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;

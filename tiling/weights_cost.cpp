@@ -27,7 +27,7 @@ double insidePairs(const ConvView& v, int axis) {
 }  // namespace
 
 PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
-  const ConvView v = makeConvView(problem);
+  const ConvView v = makeConvView(problem, Gradient::kDw);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const double lanes = m.isa.lanes(), cores = m.cores, groups = static_cast<double>(v.groups),

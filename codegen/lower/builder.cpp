@@ -75,6 +75,27 @@ void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
 
 }  // namespace
 
+ProgramBuilder::ProgramBuilder(TileProgram program) : program_(std::move(program)), folds_(false) {
+  for (std::size_t k = 0; k < program_.kernels.size(); ++k)
+    kernelsByLabel_[labelOf(program_.kernels[k])].push_back(static_cast<int>(k));
+}
+
+int ProgramBuilder::bufferOf(BufferRole role) const {
+  const auto at = std::find_if(program_.buffers.begin(), program_.buffers.end(),
+                               [&](const Buffer& buffer) { return buffer.role == role; });
+  return at == program_.buffers.end() ? -1 : static_cast<int>(at - program_.buffers.begin());
+}
+
+void ProgramBuilder::makeShared(int buffer, std::string name) {
+  program_.buffers[static_cast<std::size_t>(buffer)].role = BufferRole::kShared;
+  program_.buffers[static_cast<std::size_t>(buffer)].name = std::move(name);
+}
+
+void ProgramBuilder::movePhasesToFront(std::size_t first) {
+  std::rotate(program_.phases.begin(), program_.phases.begin() + static_cast<std::ptrdiff_t>(first),
+              program_.phases.end());
+}
+
 int ProgramBuilder::addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
   program_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
   return static_cast<int>(program_.buffers.size()) - 1;
@@ -167,7 +188,7 @@ TileProgram ProgramBuilder::finish() {
         step.repeatDelta.resize(phase.streams.size(), 0);
       }
     }
-    foldRepeats(phase);
+    if (folds_) foldRepeats(phase);
   }
   return std::move(program_);
 }

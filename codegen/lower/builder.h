@@ -21,6 +21,9 @@ class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::string name) { program_.name = std::move(name); }
 
+  /// Continues a program that is already there.
+  explicit ProgramBuilder(TileProgram program);
+
   int addBuffer(std::string name, BufferRole role, std::int64_t bytes);
   int addKernel(Kernel kernel);   ///< index of an equal kernel if there is one
   int addList(SegmentList list);  ///< the same for lists
@@ -37,8 +40,15 @@ class ProgramBuilder {
   Phase& phase() { return program_.phases.back(); }
   TileProgram finish();
 
+  int bufferOf(BufferRole role) const;  ///< -1 if the program has none
+  void makeShared(int buffer, std::string name);
+  std::size_t phases() const { return program_.phases.size(); }
+  /// The phases from index `first` on come before all others.
+  void movePhasesToFront(std::size_t first);
+
  private:
   TileProgram program_;
+  bool folds_ = true;  ///< false: the phases that were there are folded already, and those added have nothing to fold
   std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
   std::unordered_map<std::string, int> listIndex_;
 };

@@ -3,6 +3,9 @@
 // Decides relations and weight strides of a data gradient, and the small pieces every lowering shares.
 #include "codegen/lower/data_gradient.h"
 
+#include "codegen/lower/stage.h"
+#include "cubejit/staging.h"
+
 #include <algorithm>
 
 #include "codegen/lower.h"
@@ -11,7 +14,7 @@ namespace cubejit {
 
 DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
   DataGradient g;
-  g.view = makeConvView(problem, lineOnH);
+  g.view = makeConvView(problem, Gradient::kDx, lineOnH);
   const ConvView& v = g.view;
   g.gather = v.bigIsX;
   g.result = g.gather ? v.big : v.small;
@@ -75,10 +78,12 @@ std::string problemLabel(const Problem& p, const TilingPlan& plan) {
   if (p.groups > 1) s += "g" + std::to_string(p.groups);
   s += "_" + dims(p.in) + "_k" + dims(p.kernel) + "_s" + dims(p.stride) + "_p" + dims(p.padBefore);
   if (p.dilation != Dhw{1, 1, 1}) s += "_d" + dims(p.dilation);
-  return s + "_" + toString(p.layout);
+  return s + "_" + toString(formatOf(p, TensorId::kDy).layout);
 }
 
-Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+namespace {
+
+Result<TileProgram> lowerCore(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kDb) return lowerBias(problem, plan, machine);
   if (plan.gradient == Gradient::kDx) {
     if (plan.lanes == LaneRole::kPixels) return lowerDataPixels(problem, plan, machine);
@@ -87,6 +92,15 @@ Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const 
   }
   if (plan.lanes == LaneRole::kGroupCells) return lowerWeightsCells(problem, plan, machine);
   return lowerWeights(problem, plan, machine);
+}
+
+}  // namespace
+
+Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;
+  if (!staged) return lowerCore(problem, plan, machine);
+  CUBEJIT_TRY(core, lowerCore(coreProblem(problem, plan), plan, machine));
+  return addStaging(std::move(core), problem, plan, machine.isa.lanes());
 }
 
 }  // namespace cubejit

@@ -17,7 +17,7 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
-        v_(makeConvView(problem)),
+        v_(makeConvView(problem, Gradient::kDb)),
         y_(v_.bigIsX ? v_.small : v_.big),
         channels_(v_.groups * y_.channels) {
     dyBuffer_ = b_.addBuffer("dy", BufferRole::kDy, y_.bytes);

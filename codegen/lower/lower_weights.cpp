@@ -37,7 +37,7 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
-        v_(makeConvView(problem)),
+        v_(makeConvView(problem, Gradient::kDw)),
         swapped_(plan.lanes == LaneRole::kSwapped) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;

@@ -31,7 +31,7 @@ class Lowering {
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
       : plan_(plan),
         b_(problemLabel(problem, plan)),
-        v_(makeConvView(problem)),
+        v_(makeConvView(problem, Gradient::kDw)),
         bigIsCell_(!lanesAreBig(v_, machine.isa.lanes())),
         lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small.channels : v_.big.channels,
                              bigIsCell_ ? v_.big.channels : v_.small.channels)) {}

@@ -18,7 +18,7 @@ namespace {
 constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
 
 // Only calls' c streams are written, and verify refuses those that lead to inputs.
-char* bytesOf(const float* values) { return reinterpret_cast<char*>(const_cast<float*>(values)); }
+char* bytesOf(const void* values) { return static_cast<char*>(const_cast<void*>(values)); }
 
 char* tensorOf(BufferRole role, const Tensors& t) {
   switch (role) {

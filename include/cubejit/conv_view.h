@@ -69,8 +69,9 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
 
 }  // namespace conv_view_detail
 
-/// The view of a legal problem. `lineOnH` asks for a line (if the problem is one) to lie on H.
-inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
+/// The view of a gradient of a legal problem whose activations are f32, plain or channels-last (see coreProblem()).
+/// `lineOnH` asks for a line (if the problem is one) to lie on H.
+inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH = false) {
   namespace detail = conv_view_detail;
   ConvView v;
   v.batch = p.batch;
@@ -80,10 +81,12 @@ inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
   v.dilation = p.dilation;
   v.pad = p.padBefore;
   v.bigIsX = !p.transposed;
+  const TensorFormat ofX = formatOf(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kX),
+                     ofY = formatOf(p, TensorId::kDy);
   Dhw in = p.in, out = p.out;
   v.line = detail::isLine(p);
   if (detail::isPointwise(p) && p.batch > 0) {
-    const bool imagesTouch = p.layout == Layout::kNdhwc;
+    const bool imagesTouch = ofX.layout == Layout::kNdhwc && ofY.layout == Layout::kNdhwc;
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
     if (imagesTouch) v.batch = 1;
     v.line = true;
@@ -98,9 +101,8 @@ inline ConvView makeConvView(const Problem& p, bool lineOnH = false) {
     if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = std::min(v.stride[a], (v.bigIsX ? in : out)[a]);
     if (v.kernel[a] == 1) v.dilation[a] = 1;
   }
-  const std::int64_t bytes = byteSize(p.dtype);
-  const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, p.cin, p.layout, bytes);
-  const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, p.cout, p.layout, bytes);
+  const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, p.cin, ofX.layout, byteSize(ofX.dtype));
+  const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, p.cout, ofY.layout, byteSize(ofY.dtype));
   v.big = v.bigIsX ? x : y;
   v.small = v.bigIsX ? y : x;
   return v;

@@ -60,11 +60,11 @@ typedef struct cubejit_options {
   void* parallel_for_user;
 } cubejit_options;
 
-/* Dense f32 tensors in the problem's layout; only those the gradients need are looked at. Start from cubejit_default_tensors(). */
+/* Tensors of the problem's types and layouts; only those the gradients need are looked at. Start from cubejit_default_tensors(). */
 typedef struct cubejit_tensors {
   size_t struct_size;
-  const float *dy, *x, *w;
-  float *dx, *dw, *db;
+  const void *dy, *x, *w;
+  void *dx, *dw, *db;
 } cubejit_tensors;
 
 typedef struct cubejit_plan_report {

@@ -124,8 +124,9 @@ std::vector<IsaLevel> runnableIsas();
 int defaultThreads();
 /// The machine plans are made for when code is generated for `level`.
 Machine detectHost(IsaLevel level);
-/// f32 GFLOP/s of a generated FMA loop on `threads` threads at once, each bound to a CPU; measured now (about `milliseconds`).
-Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds = 60);
+/// GFLOP/s of a generated loop of the type's own multiply-add on `threads` threads at once, each bound to a CPU; measured now
+/// (about `milliseconds`). That is the bf16 dot product for bf16 where the level has it, and the f32 FMA otherwise.
+Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds = 60, DType type = DType::kF32);
 
 const char* version();
 

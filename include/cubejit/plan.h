@@ -62,14 +62,18 @@ struct TilingPlan {
   std::int64_t unroll = 4;                    ///< reduction steps per loop iteration (stepK)
   // L1 step: what is staged in the private panels of a thread.
   bool panelA = false;  ///< operand dY (dX) or the row operand (dW) is transposed into a channels-last / pixel panel
-  bool panelB =
-      false;  ///< dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]
-  bool panelC = false;  ///< results are built in a panel and moved out
+  /// dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]; dX with channel lanes:
+  /// each task packs its block of weights into a panel of its own.
+  bool panelB = false;
+  bool panelC = false;  ///< results are built in a panel and moved out (dW: accumulators private to a task)
   bool packWeights =
       true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
   std::int64_t panelD = 1,
                panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
   bool streamingStore = false;
+  // Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the lowering does not read them
+  // as they are. coreProblem() is what is left to solve.
+  bool stageDy = false, stageX = false, stageW = false, stageResult = false;
 };
 
 /// Calls v(fieldName, field&) for every field; printing, JSON, hashing and comparison are written against it.
@@ -104,6 +108,10 @@ void describePlan(P& p, Visitor&& v) {
   v("panel_d", p.panelD);
   v("panel_h", p.panelH);
   v("streaming_store", p.streamingStore);
+  v("stage_dy", p.stageDy);
+  v("stage_x", p.stageX);
+  v("stage_w", p.stageW);
+  v("stage_result", p.stageResult);
 }
 
 }  // namespace cubejit

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cubejit/index_map.h"
 #include "runtime/verify/reference_conv.h"
 #include "tiling/check_problem.h"
 
@@ -82,6 +83,34 @@ Problem randomProblem(std::mt19937_64& random, double maxMultiplyAdds) {
     channels(dice, p);
     if (!geometry(dice, p) || insideMultiplyAdds(p) > maxMultiplyAdds || !checkProblem(p).ok()) continue;
     return p;
+  }
+}
+
+void randomFormats(std::mt19937_64& random, Problem& p, bool types, bool layouts) {
+  Dice dice(random);
+  const auto oneType = static_cast<DType>(dice.in(0, 4));  // often the same for all
+  const bool mixed = dice.oneIn(3);
+  for (const TensorId t : kTensorIds) {
+    const bool weights = t == TensorId::kW || t == TensorId::kDw;
+    const bool input = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kW;
+    TensorFormat f = formatOf(p, t);
+    if (types) f.dtype = mixed ? static_cast<DType>(dice.in(0, 4)) : oneType;
+    if (!input && isHf32(f.dtype)) f.dtype = DType::kF32;
+    if (layouts && t != TensorId::kDb) {
+      const Layout blocked = weights ? Layout::kFractalZ3d : Layout::kNdc1hwc0;
+      f.layout = dice.oneIn(3) ? blocked : dice.oneIn(2) ? Layout::kNcdhw : Layout::kNdhwc;
+      if (f.layout == blocked && dice.oneIn(4)) f.c0 = dice.oneIn(2) ? 16 : 8;
+      if (input && f.layout != blocked && dice.oneIn(5)) {  // a dense order of its own, with gaps
+        std::int64_t stride = dice.in(1, 2);
+        const IndexMap map = indexMap(p, t);
+        for (const std::size_t axis :
+             dice.oneIn(2) ? std::array<std::size_t, 5>{4, 1, 3, 2, 0} : std::array<std::size_t, 5>{3, 4, 2, 0, 1}) {
+          f.strides[axis] = stride;
+          stride *= (axis == 1 ? map.extent[1] / map.groups : map.extent[axis]) + dice.in(0, 1);
+        }
+      }
+    }
+    p.formats[static_cast<std::size_t>(t)] = f;
   }
 }
 

@@ -15,6 +15,9 @@ namespace cubejit {
 /// A legal problem of at most `maxMultiplyAdds`. The same generator state gives the same problem on every machine.
 Problem randomProblem(std::mt19937_64& random, double maxMultiplyAdds = 2e6);
 
+/// Gives every tensor a random type, layout or both; inputs sometimes strides.
+void randomFormats(std::mt19937_64& random, Problem& problem, bool types, bool layouts);
+
 /// Integers in [-4, 4], thinned when `summands` of their products would no longer add up exactly in f32.
 std::vector<float> randomIntegers(std::mt19937_64& random, std::int64_t count, double summands);
 

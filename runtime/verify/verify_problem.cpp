@@ -10,6 +10,8 @@
 #include <memory>
 #include <random>
 
+#include "cubejit/index_map.h"
+#include "runtime/verify/format_tensor.h"
 #include "runtime/verify/guarded_buffer.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
@@ -20,12 +22,12 @@ namespace {
 
 using Verdict = VerifyOutcome::Verdict;
 
-// One gradient: elements in all, those whose value is known, and what the run gave.
+// One gradient: what is known of its values, and what the run gave, both in plain order.
 struct Side {
-  const char* name;
-  std::size_t elements;
+  TensorId tensor;
+  DType type;
   const std::vector<SampledElement>& want;
-  const float* got;
+  DecodedTensor got;
 };
 
 std::vector<SampledElement> everyElement(const std::vector<double>& values, const std::vector<double>& bounds) {
@@ -40,23 +42,37 @@ double summandsOf(const Problem& p) {
   return std::max({taps * static_cast<double>(std::max(p.cout, p.cin)) / static_cast<double>(p.groups), pixels, 1.0});
 }
 
+// Half a unit in the last place of a result of this type, relative to its value; f32 rounding is part of the sum's own bound.
+double resultUnit(DType type) { return type == DType::kBf16 ? 0x1p-8 : type == DType::kF16 ? 0x1p-11 : 0; }
+
 // First element that differs more than it may, or that nobody wrote; empty if there is none.
 std::string compare(const Side& side, bool reals, double summands) {
-  for (std::size_t i = 0; i < side.elements; ++i) {
-    if (std::isnan(side.got[i]))
-      return std::string(side.name) + ": element [" + std::to_string(i) + "] is NaN or was not written";
+  const char* name = toString(side.tensor);
+  const std::vector<float>& got = side.got.plain;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(got[i]))
+      return std::string(name) + ": element [" + std::to_string(i) + "] is NaN or was not written";
   }
+  if (side.got.dirtyPadding >= 0)
+    return std::string(name) + ": padding at element " + std::to_string(side.got.dirtyPadding) +
+           " of memory is not zero";
   std::size_t wrong = 0;
   const SampledElement* first = nullptr;
   for (const SampledElement& want : side.want) {
-    const double allowed = reals ? summands * std::ldexp(1.0, -24) * want.bound + 1e-30 : 0.0;
-    if (std::fabs(static_cast<double>(side.got[want.index]) - want.value) <= allowed) continue;
+    // An exact sum is rounded once.
+    const double wanted = reals ? want.value : roundedTo(side.type, static_cast<float>(want.value));
+    const double allowed = reals ? summands * std::ldexp(1.0, -24) * want.bound +
+                                       resultUnit(side.type) * std::fabs(want.value) +
+                                       1e-7 * (side.type == DType::kF16 ? 1 : 0) + 1e-30
+                                 : 0.0;
+    const double is = got[want.index];
+    if (is == wanted || std::fabs(is - wanted) <= allowed) continue;
     if (wrong++ == 0) first = &want;
   }
   if (wrong == 0) return {};
-  return std::string(side.name) + ": " + std::to_string(wrong) + " of " + std::to_string(side.want.size()) +
-         " elements differ, first [" + std::to_string(first->index) + "] got " +
-         std::to_string(side.got[first->index]) + " want " + std::to_string(first->value);
+  return std::string(name) + ": " + std::to_string(wrong) + " of " + std::to_string(side.want.size()) +
+         " elements differ, first [" + std::to_string(first->index) + "] (plain order) got " +
+         std::to_string(got[first->index]) + " want " + std::to_string(first->value);
 }
 
 // Elements of all tensors together that operands, copies and results have room for.
@@ -88,36 +104,50 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const auto data = [&](std::int64_t count) {
     return request.reals ? randomReals(random, count) : randomIntegers(random, count, summands);
   };
-  const std::vector<float> dy = data(yElements(p)), x = data(xElements(p)), w = data(wElements(p));
+  const Problem plain = plainProblem(p);
+  // Operands are rounded first, so that the reference knows what the kernels see.
+  const auto operand = [&](TensorId t) {
+    std::vector<float> values = data(plainElements(p, t));
+    for (float& v : values) v = roundedTo(formatOf(p, t).dtype, v);
+    if (formatOf(p, t).strided()) {  // elements may share memory: what was written last is what all of them are
+      std::vector<char> memory(static_cast<std::size_t>(formatBytes(p, t)));
+      encodeTensor(p, t, values, memory.data());
+      values = decodeTensor(p, t, memory.data()).plain;
+    }
+    return values;
+  };
+  const std::vector<float> dy = operand(TensorId::kDy), x = operand(TensorId::kX), w = operand(TensorId::kW);
   constexpr Gradient kGradients[3] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
-  const std::int64_t sizes[3] = {xElements(p), wElements(p), bElements(p)};
+  constexpr TensorId kResults[3] = {TensorId::kDx, TensorId::kDw, TensorId::kDb};
   std::vector<SampledElement> want[3];
   if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
     for (std::size_t i = 0; i < 3; ++i) {
       if (!request.gradients.has(kGradients[i])) continue;
-      want[i] = sampledGradient(p, kGradients[i], request.sampleAbove, request.seed, dy, x, w);
+      want[i] = sampledGradient(plain, kGradients[i], request.sampleAbove, request.seed, dy, x, w);
     }
   } else {
-    const ReferenceGradients r = referenceGradients(p, request.gradients, dy, x, w);
+    const ReferenceGradients r = referenceGradients(plain, request.gradients, dy, x, w);
     want[0] = everyElement(r.dx, r.dxBound);
     want[1] = everyElement(r.dw, r.dwBound);
     want[2] = everyElement(r.db, r.dbBound);
   }
 
-  const auto guarded = [](const std::vector<float>& values) {
-    auto buffer = std::make_unique<GuardedBuffer>(values.size() * 4);
-    if (buffer->data() != nullptr && !values.empty()) std::memcpy(buffer->data(), values.data(), values.size() * 4);
+  const auto encoded = [&](TensorId t, const std::vector<float>& values) {
+    auto buffer = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(formatBytes(p, t)));
+    if (buffer->data() != nullptr && !values.empty())
+      encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()));
     return buffer;
   };
-  const auto gdy = guarded(dy), gx = guarded(x), gw = guarded(w);
-  std::vector<float> before[3];
+  const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
+  std::vector<char> before[3];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
-    // Results start as NaN: an element nobody writes is found.
+    // Results start as NaN of every type: an element nobody writes is found.
     std::unique_ptr<GuardedBuffer> results[3];
-    std::size_t elements[3];
+    std::size_t bytesOf[3];
     for (std::size_t i = 0; i < 3; ++i) {
-      elements[i] = request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(sizes[i]) : 0;
-      results[i] = guarded(std::vector<float>(elements[i], NAN));
+      bytesOf[i] = request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, kResults[i])) : 0;
+      results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
+      if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
     const Tensors tensors{gdy->data(),        gx->data(),         gw->data(),
                           results[0]->data(), results[1]->data(), results[2]->data()};
@@ -129,12 +159,14 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     const Status status = executable.run(tensors, workspace.get(), bytes, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};
     for (std::size_t i = 0; i < 3; ++i) {
-      const Side side{toString(kGradients[i]), elements[i], want[i], results[i]->data()};
+      if (bytesOf[i] == 0) continue;
+      const auto* memory = reinterpret_cast<const char*>(results[i]->data());
+      const Side side{kResults[i], formatOf(p, kResults[i]).dtype, want[i], decodeTensor(p, kResults[i], memory)};
       const std::string difference = compare(side, request.reals, summands);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
-      std::vector<float> now(side.got, side.got + side.elements);
-      if (run > 0 && !now.empty() && std::memcmp(now.data(), before[i].data(), now.size() * 4) != 0) {
-        return {Verdict::kFailed, std::string(side.name) + " differs in bits between " +
+      std::vector<char> now(memory, memory + bytesOf[i]);
+      if (run > 0 && now != before[i]) {
+        return {Verdict::kFailed, std::string(toString(kResults[i])) + " differs in bits between " +
                                       std::to_string(request.threads[run - 1]) + " and " + std::to_string(threads) +
                                       " threads"};
       }

@@ -24,7 +24,8 @@ Problem strided(Layout layout) {
 }
 
 TEST(ConvView, StridesFollowTheLayout) {
-  const ConvView last = makeConvView(strided(Layout::kNdhwc)), plain = makeConvView(strided(Layout::kNcdhw));
+  const ConvView last = makeConvView(strided(Layout::kNdhwc), Gradient::kDx),
+                 plain = makeConvView(strided(Layout::kNcdhw), Gradient::kDx);
   EXPECT_TRUE(last.bigIsX);
   EXPECT_EQ(last.big.channels, 2);
   EXPECT_EQ(last.big.cStride, 4);
@@ -41,7 +42,7 @@ TEST(ConvView, TransposedSwapsTheTensors) {
   Problem p = strided(Layout::kNdhwc);
   p.transposed = true;
   std::swap(p.in, p.out);
-  const ConvView v = makeConvView(p);
+  const ConvView v = makeConvView(p, Gradient::kDx);
   EXPECT_FALSE(v.bigIsX);
   EXPECT_EQ(v.big.extent, (Dhw{1, 5, 7}));
   EXPECT_EQ(v.small.channels, 2);
@@ -52,21 +53,21 @@ TEST(ConvView, PointwiseProblemsAreLines) {
   Problem p = strided(Layout::kNdhwc);
   p.kernel = p.stride = Dhw{1, 1, 1};
   p.out = p.in;
-  const ConvView last = makeConvView(p);
+  const ConvView last = makeConvView(p, Gradient::kDx);
   EXPECT_TRUE(last.line);
   EXPECT_EQ(last.batch, 1);
   EXPECT_EQ(last.big.extent, (Dhw{1, 1, 70}));
-  EXPECT_EQ(makeConvView(p, true).big.extent, (Dhw{1, 70, 1}));
+  EXPECT_EQ(makeConvView(p, Gradient::kDx, true).big.extent, (Dhw{1, 70, 1}));
   p.layout = Layout::kNcdhw;
-  EXPECT_EQ(makeConvView(p).batch, 2);
-  EXPECT_EQ(makeConvView(p).small.extent, (Dhw{1, 1, 35}));
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).batch, 2);
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).small.extent, (Dhw{1, 1, 35}));
 }
 
 TEST(ConvView, StepsNeverTakenCountAsOne) {
   Problem p = strided(Layout::kNdhwc);
   p.stride.d = p.dilation.d = std::int64_t{1} << 60;
-  EXPECT_EQ(makeConvView(p).stride, (Dhw{1, 2, 2}));
-  EXPECT_EQ(makeConvView(p).dilation, (Dhw{1, 1, 1}));
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).stride, (Dhw{1, 2, 2}));
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).dilation, (Dhw{1, 1, 1}));
 }
 
 }  // namespace

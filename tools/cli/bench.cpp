@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,11 +15,14 @@
 
 #include "aligned_memory.h"
 #include "commands.h"
+#include "cubejit/float16.h"
+#include "cubejit/index_map.h"
 #include "failure.h"
 #include "json_line.h"
 #include "progress.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
 
@@ -35,8 +39,14 @@ struct Sampling {
 };
 
 // Real-looking data without denormals; a repeated table, so that filling gigabytes takes no time.
-void fill(const AlignedMemory& memory, std::int64_t count, const std::vector<float>& table) {
-  for (std::int64_t i = 0; i < count; ++i) memory.floats()[i] = table[static_cast<std::size_t>(i) % table.size()];
+void fill(const AlignedMemory& memory, std::int64_t bytes, DType type, const std::vector<float>& table) {
+  const std::int64_t size = byteSize(type);
+  for (std::int64_t i = 0; i < bytes / size; ++i) {
+    const float value = table[static_cast<std::size_t>(i) % table.size()];
+    const std::uint16_t half = type == DType::kF16 ? floatToF16(value) : floatToBf16(value);
+    std::memcpy(static_cast<char*>(memory.data()) + i * size, size == 2 ? static_cast<const void*>(&half) : &value,
+                static_cast<std::size_t>(size));
+  }
 }
 
 struct Measured {
@@ -60,20 +70,23 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   out.workspaceBytes = (*compiled)->workspaceBytes();
   out.times = (*compiled)->times();
   out.plan = (*compiled)->plan(gradient);
-  const auto bytes = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * 4; };
-  const AlignedMemory dy(bytes(yElements(p))), x(bytes(mask.dw ? xElements(p) : 0)),
-      w(bytes(mask.dx ? wElements(p) : 0)), dx(bytes(mask.dx ? xElements(p) : 0)),
-      dw(bytes(mask.dw ? wElements(p) : 0)), db(bytes(p.cout)), workspace(out.workspaceBytes);
+  const auto bytes = [&](bool needed, TensorId t) { return static_cast<std::size_t>(needed ? formatBytes(p, t) : 0); };
+  const AlignedMemory dy(bytes(true, TensorId::kDy)), x(bytes(mask.dw, TensorId::kX)), w(bytes(mask.dx, TensorId::kW)),
+      dx(bytes(mask.dx, TensorId::kDx)), dw(bytes(mask.dw, TensorId::kDw)), db(bytes(mask.db, TensorId::kDb)),
+      workspace(out.workspaceBytes);
   for (const AlignedMemory* m : {&dy, &x, &w, &dx, &dw, &db, &workspace}) {
     if (m->data() == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
   }
   std::mt19937_64 random(1);
   const std::vector<float> table = randomReals(random, 4099);
-  fill(dy, yElements(p), table);
-  if (mask.dw) fill(x, xElements(p), table);
-  if (mask.dx) fill(w, wElements(p), table);
-  const Tensors tensors{dy.floats(), x.floats(), w.floats(), dx.floats(), dw.floats(), db.floats()};
+  const auto fillTensor = [&](const AlignedMemory& memory, TensorId t) {
+    fill(memory, formatBytes(p, t), formatOf(p, t).dtype, table);
+  };
+  fillTensor(dy, TensorId::kDy);
+  if (mask.dw) fillTensor(x, TensorId::kX);
+  if (mask.dx) fillTensor(w, TensorId::kW);
+  const Tensors tensors{dy.data(), x.data(), w.data(), dx.data(), dw.data(), db.data()};
   double spent = 0;
   for (int run = 0; spent < sampling.maxSeconds; ++run) {
     const Clock::time_point start = Clock::now();
@@ -98,11 +111,12 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   Session session(request->options);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
-  auto peak = measurePeakGflops(isa, threads);
+  const DType type = formatOf(request->problems.front(), TensorId::kDy).dtype;
+  auto peak = measurePeakGflops(isa, threads, 60, type);
   if (!peak.ok()) return report(peak.error(), typed);
   // A core that another process held during the whole measurement would make every fraction too good: the best of several.
   for (int again = 0; again < kPeakRepeats; ++again) {
-    const auto other = measurePeakGflops(isa, threads);
+    const auto other = measurePeakGflops(isa, threads, 60, type);
     if (other.ok() && *other > *peak) peak = other;
   }
   const std::vector<Gradient> gradients = gradientsOf(request->gradients);
@@ -110,7 +124,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   if (!flags.json)
     fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
                "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa),
-               toString(request->problems.front().layout));
+               layoutText(request->problems.front()));
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
@@ -137,7 +151,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
                  {"name", p.name},
                  {"gradient", toString(gradient)},
                  {"dtype", flags.dtype},
-                 {"layout", toString(p.layout)},
+                 {"layout", layoutText(p)},
                  {"isa", toString(isa)},
                  {"backend", flags.backend},
                  {"threads", threads},

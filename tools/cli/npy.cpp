@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cubejit/float16.h"
+
 namespace cubejit::cli {
 namespace {
 
@@ -56,8 +58,11 @@ bool parseShape(const std::string& text, std::vector<std::int64_t>& shape) {
   return true;
 }
 
+const char* typeName(DType type) { return type == DType::kF16 ? "<f2" : type == DType::kBf16 ? "<u2" : "<f4"; }
+
 bool writeFile(const std::string& path, const NpyOutput& output) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shapeText(output.shape) + ", }";
+  std::string header = std::string("{'descr': '") + typeName(output.type) +
+                       "', 'fortran_order': False, 'shape': " + shapeText(output.shape) + ", }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   const char start[10] = {'\x93',
@@ -73,15 +78,14 @@ bool writeFile(const std::string& path, const NpyOutput& output) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(start, 10);
   file.write(header.data(), static_cast<std::streamsize>(header.size()));
-  file.write(reinterpret_cast<const char*>(output.values.data()),
-             static_cast<std::streamsize>(output.values.size() * 4));
+  file.write(output.bytes.data(), static_cast<std::streamsize>(output.bytes.size()));
   file.close();
   return static_cast<bool>(file);
 }
 
 }  // namespace
 
-Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected) {
+Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, DType wanted) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
   char magic[8];
@@ -99,9 +103,12 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   if (!file.read(header.data(), static_cast<std::streamsize>(length))) return bad(path, "is truncated in its header");
   NpyArray array;
   const std::string type = valueOf(header, "descr"), order = valueOf(header, "fortran_order");
-  if (type != "'<f4'")
-    return bad(path,
-               "holds " + (type.empty() ? "no type" : type) + ", needed is '<f4' (f32); convert with numpy's astype");
+  const bool floats = type == "'<f4'", bits = wanted == DType::kBf16 && (type == "'|V2'" || type == "'<V2'");
+  if (!floats && !bits && type != std::string("'") + typeName(wanted) + "'")
+    return bad(path, "holds " + (type.empty() ? "no type" : type) + ", needed is '" + typeName(wanted) + "' (" +
+                         toString(wanted) + ")" + (byteSize(wanted) == 2 ? " or '<f4' (f32)" : "") +
+                         "; convert with numpy's astype");
+  const std::int64_t size = floats ? 4 : 2;
   if (order != "False") return bad(path, "is in Fortran order; save numpy.ascontiguousarray of it");
   if (!parseShape(valueOf(header, "shape"), array.shape)) return bad(path, "has no readable shape");
   if (array.shape != expected)
@@ -114,11 +121,21 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   const std::streamoff begin = file.tellg();
   file.seekg(0, std::ios::end);
   const std::streamoff held = file.tellg() - begin;
-  if (held != count * 4)
-    return bad(path, "holds " + std::to_string(held) + " bytes of data, its shape needs " + std::to_string(count * 4));
+  if (held != count * size)
+    return bad(path,
+               "holds " + std::to_string(held) + " bytes of data, its shape needs " + std::to_string(count * size));
   file.seekg(begin);
-  array.values.resize(static_cast<std::size_t>(count));
-  if (!file.read(reinterpret_cast<char*>(array.values.data()), count * 4)) return bad(path, "is truncated");
+  array.bytes.resize(static_cast<std::size_t>(count * size));
+  if (!file.read(array.bytes.data(), count * size)) return bad(path, "is truncated");
+  if (floats && byteSize(wanted) == 2) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      float value = 0;
+      std::memcpy(&value, array.bytes.data() + i * 4, 4);
+      const std::uint16_t half = wanted == DType::kF16 ? floatToF16(value) : floatToBf16(value);
+      std::memcpy(array.bytes.data() + i * 2, &half, 2);
+    }
+    array.bytes.resize(static_cast<std::size_t>(count * 2));
+  }
   return array;
 }
 

@@ -7,22 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/dtype.h"
 #include "cubejit/result.h"
 
 namespace cubejit::cli {
 
 struct NpyArray {
   std::vector<std::int64_t> shape;
-  std::vector<float> values;
+  std::vector<char> bytes;  ///< elements of the type asked for
 };
 
-/// Reads a file whose shape must be `expected`. Errors name the file, what it holds and what is needed.
-Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected);
+/// Reads a file whose shape must be `expected`, as elements of `type`: f32 from <f4, f16 from <f2, bf16 from <u2 or |V2 (its
+/// bits); 16-bit types also from <f4, rounded to nearest even. Errors name the file, what it holds and what is needed.
+Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, DType type = DType::kF32);
 
 struct NpyOutput {
   std::string path;
   std::vector<std::int64_t> shape;
-  std::vector<float> values;
+  DType type = DType::kF32;  ///< bf16 is written as its bits, <u2
+  std::vector<char> bytes;
 };
 
 /// Writes all files beside their paths, then renames them; if one cannot be written, none is.

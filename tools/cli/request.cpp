@@ -51,10 +51,11 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option("--problem", f.problemFile, "JSON problem: FILE, FILE:NAME, or - for one line of standard input")
       ->group("Problem");
   if (suite) app.add_option("--suite", f.suite, "File of JSON problems, one a line")->group("Problem");
-  app.add_option("--layout", f.layout, "Memory order of x, dx, dy: ncdhw or ndhwc, for problems of any rank")
+  app.add_option("--layout", f.layout,
+                 "Memory order of x, dx, dy (any rank): ncdhw, ndhwc or ndc1hwc0; of one tensor: w=fractal_z_3d,...")
       ->group("Problem");
   app.add_option("--gradients", f.gradients, "Which of dx,dw,db");
-  app.add_option("--dtype", f.dtype, "Element type: f32");
+  app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,...");
 }
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {
@@ -74,17 +75,16 @@ Result<Request> resolve(const RequestFlags& f) {
     if (e.code != ErrorCode::kInvalidProblem) code = e.code;
   };
   const auto mask = parseGradients(f.gradients);
-  const auto layout = parseLayout(f.layout.empty() ? "ndhwc" : f.layout);
+  Problem formats;
+  const Status formatted = applyFormats(formats, f.dtype, f.layout);
   const auto backend = parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
   auto environment = optionsFromEnvironment();
-  for (const Error* e : {mask.ok() ? nullptr : &mask.error(), layout.ok() ? nullptr : &layout.error(),
+  for (const Error* e : {mask.ok() ? nullptr : &mask.error(), formatted.ok() ? nullptr : &formatted.error(),
                          backend.ok() ? nullptr : &backend.error(), threads.ok() ? nullptr : &threads.error(),
                          environment.ok() ? nullptr : &environment.error()}) {
     if (e != nullptr) note(*e);
   }
-  if (f.dtype != "f32")
-    note(Error{ErrorCode::kUnsupported, Stage::kProblem, "dtype '" + f.dtype + "' is not available; there is f32"});
   if (environment.ok()) r.options = *environment;
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
@@ -142,7 +142,9 @@ Result<Request> resolve(const RequestFlags& f) {
     }
   }
   for (Problem& p : r.problems) {
-    if (layout.ok()) p.layout = *layout;
+    p.dtype = formats.dtype;
+    p.layout = formats.layout;
+    p.formats = formats.formats;
     const Status legal = r.isSuite ? Status(Unit{}) : checkProblem(p);
     if (!legal.ok()) note(legal.error());
   }

@@ -11,29 +11,15 @@
 
 #include "aligned_memory.h"
 #include "commands.h"
+#include "cubejit/index_map.h"
 #include "failure.h"
 #include "json_line.h"
+#include "memory_shape.h"
 #include "npy.h"
 #include "request.h"
 
 namespace cubejit::cli {
 namespace {
-
-// Shapes as a caller sees them: the problem's own rank, in the order of the layout.
-std::vector<std::int64_t> activationShape(const Problem& p, std::int64_t channels, const Dhw& extent) {
-  std::vector<std::int64_t> shape{p.batch};
-  if (p.layout == Layout::kNcdhw) shape.push_back(channels);
-  for (int a = 3 - p.rank; a < 3; ++a) shape.push_back(extent[a]);
-  if (p.layout == Layout::kNdhwc) shape.push_back(channels);
-  return shape;
-}
-
-std::vector<std::int64_t> weightShape(const Problem& p) {
-  std::vector<std::int64_t> shape = p.transposed ? std::vector<std::int64_t>{p.cin, p.cout / p.groups}
-                                                 : std::vector<std::int64_t>{p.cout, p.cin / p.groups};
-  for (int a = 3 - p.rank; a < 3; ++a) shape.push_back(p.kernel[a]);
-  return shape;
-}
 
 // NAME=FILE pairs with names from `allowed`.
 Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::string>& pairs,
@@ -79,17 +65,17 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
           fmt::format("{}--in {}=FILE is missing; the gradients asked for need it", missing.empty() ? "" : "\n", name);
   }
   if (!missing.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, missing};
-  const std::map<std::string, std::vector<std::int64_t>> shapes{{"dy", activationShape(p, p.cout, p.out)},
-                                                                {"x", activationShape(p, p.cin, p.in)},
-                                                                {"w", weightShape(p)},
-                                                                {"dx", activationShape(p, p.cin, p.in)},
-                                                                {"dw", weightShape(p)},
-                                                                {"db", {p.cout}}};
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  std::map<std::string, DType> types;
+  for (const TensorId t : kTensorIds) {
+    shapes[toString(t)] = memoryShape(p, t);
+    types[toString(t)] = formatOf(p, t).dtype;
+  }
   std::map<std::string, NpyArray> arrays;
   std::string broken;
   ErrorCode code = ErrorCode::kInvalidProblem;
   for (const auto& [name, file] : ins) {
-    auto array = readNpy(file, shapes.at(name));
+    auto array = readNpy(file, shapes.at(name), types.at(name));
     if (array.ok()) {
       arrays[name] = std::move(array.value());
     } else {
@@ -102,20 +88,21 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
   const auto compiled = request.plans.empty() ? session.compile(p, request.gradients)
                                               : session.compile(CompileRequest{p, request.gradients, request.plans});
   if (!compiled.ok()) return compiled.error();
-  std::map<std::string, std::vector<float>> results{{"dx", {}}, {"dw", {}}, {"db", {}}};
-  if (request.gradients.dx) results["dx"].resize(static_cast<std::size_t>(xElements(p)));
-  if (request.gradients.dw) results["dw"].resize(static_cast<std::size_t>(wElements(p)));
-  if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(p.cout));
+  std::map<std::string, std::vector<char>> results{{"dx", {}}, {"dw", {}}, {"db", {}}};
+  if (request.gradients.dx) results["dx"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)));
+  if (request.gradients.dw) results["dw"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDw)));
+  if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDb)));
   const std::size_t bytes = (*compiled)->workspaceBytes();
   const AlignedMemory workspace(bytes);
   if (workspace.data() == nullptr)
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
-  const Tensors tensors{arrays["dy"].values.data(), arrays["x"].values.data(), arrays["w"].values.data(),
-                        results["dx"].data(),       results["dw"].data(),      results["db"].data()};
+  const Tensors tensors{arrays["dy"].bytes.data(), arrays["x"].bytes.data(), arrays["w"].bytes.data(),
+                        results["dx"].data(),      results["dw"].data(),     results["db"].data()};
   CUBEJIT_TRY(done, (*compiled)->run(tensors, workspace.data(), bytes));
   static_cast<void>(done);
   std::vector<NpyOutput> files;
-  for (const auto& [name, file] : outs) files.push_back(NpyOutput{file, shapes.at(name), std::move(results[name])});
+  for (const auto& [name, file] : outs)
+    files.push_back(NpyOutput{file, shapes.at(name), types.at(name), std::move(results[name])});
   CUBEJIT_TRY(written, writeNpy(files));
   static_cast<void>(written);
   for (const auto& [name, file] : outs) {

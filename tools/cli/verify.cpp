@@ -35,6 +35,10 @@ const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Ver
 Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   if (fuzz.count <= 0) return resolve(flags);
   const bool layoutGiven = !flags.layout.empty();
+  const bool anyDtype = flags.dtype == "any", anyLayout = flags.layout == "any";
+  const RequestFlags given = flags;
+  if (anyDtype) flags.dtype = "f32";
+  if (anyLayout) flags.layout.clear();
   flags.prb = "ic1iw1oc1kw1";  // stands for the random problems
   auto request = resolve(flags);
   if (!request.ok()) return request;
@@ -43,7 +47,12 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   std::mt19937_64 random(fuzz.seed);
   for (std::int64_t i = 0; i < fuzz.count; ++i) {
     Problem p = randomProblem(random);
-    if (layoutGiven) p.layout = *parseLayout(flags.layout);
+    if (anyDtype || anyLayout) randomFormats(random, p, anyDtype, anyLayout);
+    if (!anyDtype || (layoutGiven && !anyLayout)) {
+      const Status applied =
+          applyFormats(p, anyDtype ? "" : given.dtype, layoutGiven && !anyLayout ? given.layout : "");
+      if (!applied.ok()) return applied.error();
+    }
     p.name = fmt::format("fuzz{}", i);
     request->problems.push_back(p);
   }
@@ -109,7 +118,10 @@ void addVerify(CLI::App& app, Action& action) {
   auto fuzz = std::make_shared<Fuzz>();
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
-  command->get_option("--layout")->description("Memory order: ncdhw or ndhwc (default: ndhwc; --fuzz takes turns)");
+  command->get_option("--layout")
+      ->description(
+          "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");
+  command->get_option("--dtype")->description("As elsewhere; --fuzz takes any as well: every tensor one of its own");
   command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(CLI::PositiveNumber);
   command->add_option("--seed", fuzz->seed, "Seed of problems and data");
   command->add_option("--max-macs", fuzz->maxMultiplyAdds,

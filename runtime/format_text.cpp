@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the names of types and layouts and how flags give them to tensors.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "runtime/problem_text.h"
+
+namespace cubejit {
+namespace {
+
+Error unknown(const std::string& what, const std::string& name, const std::string& there) {
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown " + what + " '" + name + "'; there are " + there};
+}
+
+// "NAME", "TENSOR=NAME", separated by commas.
+std::vector<std::pair<std::string, std::string>> entriesOf(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string entry = text.substr(begin, end - begin);
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos)
+      out.emplace_back("", entry);
+    else
+      out.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    begin = end + 1;
+  }
+  return out;
+}
+
+Result<TensorId> parseTensor(const std::string& name) {
+  for (const TensorId t : kTensorIds) {
+    if (name == toString(t)) return t;
+  }
+  return unknown("tensor", name, "dy, x, w, dx, dw, db");
+}
+
+}  // namespace
+
+Result<DType> parseDType(const std::string& text) {
+  for (const DType t : {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}) {
+    if (text == toString(t)) return t;
+  }
+  return unknown("dtype", text, "f32, f16, bf16, hf32, hf32_low");
+}
+
+Result<Layout> parseLayout(const std::string& text) {
+  if (text == "ncdhw" || text == "nchw" || text == "ncl" || text == "oidhw") return Layout::kNcdhw;
+  if (text == "ndhwc" || text == "nhwc" || text == "nlc" || text == "odhwi") return Layout::kNdhwc;
+  if (text == "ndc1hwc0" || text == "nc1hwc0") return Layout::kNdc1hwc0;
+  if (text == "fractal_z_3d" || text == "fractal_z") return Layout::kFractalZ3d;
+  return unknown(
+      "layout", text,
+      "ncdhw (plain), ndhwc (channels-last), ndc1hwc0 (blocked activations), fractal_z_3d (blocked weights)");
+}
+
+Status applyFormats(Problem& p, const std::string& dtypes, const std::string& layouts) {
+  std::string broken;
+  const auto note = [&](const Error& e) { broken += (broken.empty() ? "" : "\n") + e.message; };
+  const auto change = [&](const std::string& tensor, auto set) {
+    const auto t = parseTensor(tensor);
+    if (!t.ok()) return note(t.error());
+    TensorFormat format = formatOf(p, *t);
+    set(format);
+    p.formats[static_cast<std::size_t>(*t)] = format;
+  };
+  // Names for all tensors first, whatever the order they are given in.
+  for (const bool single : {false, true}) {
+    for (const auto& [tensor, name] : entriesOf(dtypes)) {
+      if (tensor.empty() == single) continue;
+      const auto type = parseDType(name);
+      if (!type.ok())
+        note(type.error());
+      else if (single)
+        change(tensor, [&](TensorFormat& f) { f.dtype = *type; });
+      else
+        p.dtype = *type;
+    }
+    for (const auto& [tensor, name] : entriesOf(layouts)) {
+      if (tensor.empty() == single) continue;
+      const auto layout = parseLayout(name);
+      if (!layout.ok())
+        note(layout.error());
+      else if (single)
+        change(tensor, [&](TensorFormat& f) { f.layout = *layout; });
+      else
+        p.layout = *layout;
+    }
+  }
+  if (broken.empty()) return Unit{};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, broken};
+}
+
+std::string dtypeText(const Problem& p) {
+  Problem bare = p;
+  bare.formats = {};
+  std::string text = toString(p.dtype);
+  for (const TensorId t : kTensorIds) {
+    const DType type = formatOf(p, t).dtype;
+    if (type != formatOf(bare, t).dtype) text += std::string(",") + toString(t) + "=" + toString(type);
+  }
+  return text;
+}
+
+std::string layoutText(const Problem& p) {
+  Problem bare = p;
+  bare.formats = {};
+  std::string text = toString(p.layout);
+  for (const TensorId t : kTensorIds) {
+    const Layout layout = formatOf(p, t).layout;
+    if (t != TensorId::kDb && layout != formatOf(bare, t).layout)
+      text += std::string(",") + toString(t) + "=" + toString(layout);
+  }
+  return text;
+}
+
+}  // namespace cubejit
