@@ -49,6 +49,14 @@ void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
   });
 }
 
+// Blocks of channels of a blocked tensor are not cut.
+void checkBlocks(const TensorView& t, bool cut, std::int64_t each, const char* what, Rules& rules) {
+  rules.require(t.c0 == 0 || !cut || each % t.c0 == 0, [&] {
+    return std::string(what) + " are cut every " + std::to_string(each) + " channels, but lie in blocks of " +
+           std::to_string(t.c0);
+  });
+}
+
 void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDx);
   const bool gather = v.bigIsX;
@@ -90,7 +98,9 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     }
   }
   if (plan.lanes == LaneRole::kChannels) {
-    const std::int64_t needed = box * plan.baseVectors + plan.baseVectors + 1;
+    // Rounding results takes three registers beside them.
+    const bool rounds = !plan.panelC && result.dtype == DType::kBf16;
+    const std::int64_t needed = box * plan.baseVectors + std::max<std::int64_t>(plan.baseVectors + 1, rounds ? 3 : 0);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
       return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false),
                   "shrink the base block");
@@ -110,7 +120,12 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     rules.require(plan.packWeights || (v.taps() == 1 && gather),
                   "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
-    rules.require(operand.channelsLast || plan.panelA, "panel_a must be true: dy is not channels-last");
+    const bool inPlace = plan.dotProducts ? operand.channelsLast : operand.direct();
+    rules.require(inPlace || plan.panelA,
+                  "panel_a must be true: dy is not channels-last of the type that is multiplied");
+    checkBlocks(result, plan.panelB, plan.baseVectors * m.isa.lanes(), "results", rules);
+    rules.require(plan.packWeights || formatOf(p, TensorId::kW).dtype == DType::kF32,
+                  "pack_weights must be true: w is not f32");
     rules.require(!plan.panelB || plan.packWeights, "panel_b needs pack_weights: it is the panel they are packed into");
     rules.require(plan.baseBatch == 1 || (!plan.panelA && !plan.panelC), "base_batch must be 1 when panels are used");
     rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0,
@@ -125,12 +140,18 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   if (plan.lanes != LaneRole::kGroupCells) {
     const std::int64_t operands = swapped ? plan.baseVectors : plan.baseVectors * plan.baseTapsW;
-    const std::int64_t needed = plan.baseRows * plan.baseTapsW * plan.baseVectors + operands + 1;
+    const std::int64_t needed =
+        plan.baseRows * plan.baseTapsW * plan.baseVectors + operands + (plan.dotProducts ? 2 : 1);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
       return pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
                   "shrink the base block");
     });
-    rules.require(lane.channelsLast || plan.panelB, "panel_b must be true: the lane operand is not channels-last");
+    rules.require((lane.direct() && !plan.dotProducts) || plan.panelB,
+                  "panel_b must be true: the lane operand is not channels-last f32");
+    rules.require((row.dtype == DType::kF32 && row.c0 == 0 && !plan.dotProducts) || plan.panelA,
+                  "panel_a must be true: the row operand is not plain or channels-last f32");
+    checkBlocks(row, plan.cores.channelsM > 1, plan.baseRows, "rows", rules);
+    checkBlocks(lane, plan.cores.channelsN > 1, plan.baseVectors * m.isa.lanes(), "lanes", rules);
     rules.require(!plan.panelC || plan.cores.reduction == 1,
                   "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
@@ -144,27 +165,34 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
 }
 
 // What the lowering does not read as it is must be converted first.
-void checkStaging(const Problem& p, const TilingPlan& plan, Rules& rules) {
+void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const GradientTensors tensors = tensorsOf(plan.gradient);
+  const bool channelLanes =
+      plan.gradient != Gradient::kDb && (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     const TensorFormat f = formatOf(p, t);
-    rules.require(isStaged(plan, t) || isCore(f, t), [&] {
+    rules.require(isStaged(plan, t) || isCore(f, t) || (channelLanes && isNative(p, t)), [&] {
       const char* field = t == TensorId::kDy  ? "stage_dy"
                           : t == TensorId::kX ? "stage_x"
                           : t == TensorId::kW ? "stage_w"
                                               : "stage_result";
-      return std::string(field) + " must be true: " + toString(t) + " is " + toString(f.dtype) + " " +
-             toString(f.layout) + (f.strided() ? " with strides" : "");
+      return std::string(field) + " must be true: lanes = " + toString(plan.lanes) + " cannot take " + toString(t) +
+             " as " + toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
     });
   }
+  if (!plan.dotProducts) return;
+  rules.require(m.isa.bf16Dot,
+                [&] { return std::string("dot_products: ") + toString(m.isa.level) + " has none of bf16"; });
+  rules.require(channelLanes && dotApplies(coreProblem(p, plan), plan.gradient),
+                "dot_products need channel lanes and two operands of bf16 (dX: an even number of channels a group)");
 }
 
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
   Rules rules;
-  checkStaging(asked, plan, rules);
+  checkStaging(asked, plan, machine, rules);
   const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;
   const Problem inner = staged ? coreProblem(asked, plan) : Problem{};
   const Problem& problem = staged ? inner : asked;

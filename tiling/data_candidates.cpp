@@ -7,6 +7,7 @@
 
 #include "cubejit/axis_phases.h"
 #include "cubejit/conv_view.h"
+#include "cubejit/staging.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
@@ -147,15 +148,20 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     plan.gradient = Gradient::kDx;
     plan.lanes = LaneRole::kChannels;
     plan.baseVectors = vectors;
-    const std::int64_t rows = (usableRegisters(m, tail) - vectors - 1) / vectors;
+    const std::int64_t beside =
+        g.result.channelsLast && g.result.dtype == DType::kBf16 ? std::max<std::int64_t>(vectors + 1, 3) : vectors + 1;
+    const std::int64_t rows = (usableRegisters(m, tail) - beside) / vectors;
     if (rows < 1) continue;
-    plan.unroll = chooseUnroll(g.operand.channels, rows * vectors);
-    plan.panelA = !g.operand.channelsLast;
+    plan.unroll = chooseUnroll(g.operand.channels / (m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) ? 2 : 1),
+                               rows * vectors);
+    plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
+    const bool inPlace = plan.dotProducts ? g.operand.channelsLast : g.operand.direct();
+    plan.panelA = !inPlace;
     plan.panelC = !g.result.channelsLast;
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
     // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch.
-    if (g.operand.channelsLast && g.operand.wStride % 2048 == 0) {
+    if (inPlace && g.operand.wStride % 2048 == 0) {
       plan.panelA = true;
       addBoxes(g, plan, rows, boxes);
     }
@@ -170,8 +176,8 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
   }
   for (const TilingPlan& box : boxes) addPrivateWeights(g, m, box, both);
   // Few pixels do not pay for packing weights that can be read in place.
-  if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 &&
-      g.operand.channelsLast) {
+  if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.direct() &&
+      formatOf(problem, TensorId::kW).dtype == DType::kF32) {
     const std::size_t count = both.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (both[i].panelB) continue;

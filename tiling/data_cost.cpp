@@ -114,7 +114,9 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     total = AxisSums{total.blocks * s.blocks, total.visits * s.visits, total.rows * s.rows, total.results * s.results};
   }
   const double lanes = m.isa.lanes(), vectors = static_cast<double>(plan.baseVectors);
-  const double reduced = static_cast<double>(operand.channels), channels = static_cast<double>(result.channels);
+  // A dot product takes two reduced channels.
+  const double reduced = static_cast<double>(operand.channels) / (plan.dotProducts ? 2 : 1),
+               channels = static_cast<double>(result.channels);
   const double nBlocks = std::ceil(channels / (lanes * vectors));
   const double realVectors = std::ceil(channels / lanes);
   const double images = static_cast<double>(v.batch), groups = static_cast<double>(v.groups), cores = m.cores;

@@ -21,10 +21,14 @@
 namespace cubejit {
 namespace {
 
-std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
+std::vector<TilingPlan> channelCandidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb) return biasCandidates(problem, machine);
-  std::vector<TilingPlan> plans =
-      gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
+  return gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
+}
+
+std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
+  std::vector<TilingPlan> plans = channelCandidatesOf(problem, gradient, machine);
+  if (gradient == Gradient::kDb) return plans;
   const auto append = [&](const std::vector<TilingPlan>& more) { plans.insert(plans.end(), more.begin(), more.end()); };
   if (gradient == Gradient::kDx) {
     append(dataPixelCandidates(problem, machine));
@@ -45,15 +49,20 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
   return weightCost(problem, plan, machine);
 }
 
-// What the planner must stage: tensors no lowering reads or writes as they are.
-TilingPlan stagingFor(const Problem& problem, Gradient gradient) {
+// What must be staged: for all lane roles, or (native) for channel lanes, which take more as it is.
+TilingPlan stagingFor(const Problem& problem, Gradient gradient, bool native) {
   TilingPlan staging;
   staging.gradient = gradient;
   const GradientTensors tensors = tensorsOf(gradient);
   for (std::size_t i = 0; i < tensors.count; ++i) {
-    if (!isCore(formatOf(problem, tensors.ids[i]), tensors.ids[i])) setStaged(staging, tensors.ids[i]);
+    const TensorId t = tensors.ids[i];
+    if (!isCore(formatOf(problem, t), t) && !(native && isNative(problem, t))) setStaged(staging, t);
   }
   return staging;
+}
+
+bool sameStaging(const TilingPlan& a, const TilingPlan& b) {
+  return a.stageDy == b.stageDy && a.stageX == b.stageX && a.stageW == b.stageW && a.stageResult == b.stageResult;
 }
 
 // Core cycles of all conversions, one core: both ends go through memory, unless the copy fits the last cache.
@@ -101,34 +110,56 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
   return bytes / bytesPerCycle(machine, bytes, true) + elements / machine.isa.lanes() * 4;
 }
 
-Result<PlanChoice> choosePlan(const Problem& asked, Gradient gradient, const Machine& machine, bool explain) {
-  PlanChoice choice;
-  const TilingPlan staging = stagingFor(asked, gradient);
-  const Problem problem = coreProblem(asked, staging);
-  const double conversions = stagingCycles(asked, staging, machine);
+namespace {
+
+// Plans of the core problem that a staging leaves, best first in `legal`.
+struct Search {
+  const Problem& asked;
+  const Machine& machine;
+  bool explain;
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
-  for (TilingPlan& plan : candidatesOf(problem, gradient, machine)) {
-    plan.stageDy = staging.stageDy;
-    plan.stageX = staging.stageX;
-    plan.stageW = staging.stageW;
-    plan.stageResult = staging.stageResult;
-    Candidate candidate;
-    candidate.refusedBy = checkPlan(asked, plan, machine);
-    const bool allowed = candidate.refusedBy.empty();
-    if (!allowed && !explain && !legal.empty()) continue;
-    if (allowed) {
-      candidate.cost = costOf(problem, plan, machine);
-      candidate.cost.moveCycles += conversions;
-      candidate.cost.totalCycles += conversions / machine.cores;
-      if (!explain && !legal.empty()) {
-        if (candidate.cost.totalCycles >= legal.front().cost.totalCycles) continue;
-        legal.clear();
+
+  void consider(const Problem& core, std::vector<TilingPlan> plans, const TilingPlan& staging) {
+    const double conversions = stagingCycles(asked, staging, machine);
+    for (TilingPlan& plan : plans) {
+      plan.stageDy = staging.stageDy;
+      plan.stageX = staging.stageX;
+      plan.stageW = staging.stageW;
+      plan.stageResult = staging.stageResult;
+      Candidate candidate;
+      candidate.refusedBy = checkPlan(asked, plan, machine);
+      const bool allowed = candidate.refusedBy.empty();
+      if (!allowed && !explain && !legal.empty()) continue;
+      if (allowed) {
+        candidate.cost = costOf(core, plan, machine);
+        candidate.cost.moveCycles += conversions;
+        candidate.cost.totalCycles += conversions / machine.cores;
+        if (!explain && !legal.empty()) {
+          if (candidate.cost.totalCycles >= legal.front().cost.totalCycles) continue;
+          legal.clear();
+        }
       }
+      candidate.plan = plan;
+      candidate.plan.singleShape = singleShapeOf(core, plan);
+      (allowed ? legal : refused).push_back(std::move(candidate));
     }
-    candidate.plan = plan;
-    candidate.plan.singleShape = singleShapeOf(problem, plan);
-    (allowed ? legal : refused).push_back(std::move(candidate));
   }
+};
+
+}  // namespace
+
+Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+  Search search{problem, machine, explain, {}, {}};
+  const TilingPlan all = stagingFor(problem, gradient, false), native = stagingFor(problem, gradient, true);
+  if (!sameStaging(all, native)) {
+    const Problem core = coreProblem(problem, native);
+    search.consider(core, channelCandidatesOf(core, gradient, machine), native);
+  }
+  const Problem core = coreProblem(problem, all);
+  search.consider(core, candidatesOf(core, gradient, machine), all);
+  auto& legal = search.legal;
+  auto& refused = search.refused;
+  PlanChoice choice;
   if (legal.empty()) return noPlan(gradient, refused, machine);
   std::stable_sort(legal.begin(), legal.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost.totalCycles < b.cost.totalCycles; });

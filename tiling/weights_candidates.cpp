@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/staging.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
@@ -16,11 +17,11 @@ struct Tile {
 };
 
 // Tiles (rows x taps x vectors) that fit the registers, equalised so that tails are small.
-std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped) {
+std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, bool dots) {
   std::vector<Tile> tiles;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const std::int64_t lanes = m.isa.lanes();
-  const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - 1;
+  const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - (dots ? 2 : 1);
   for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(4, divUp(lane.channels, lanes)); ++vectors) {
     std::int64_t lastTaps = 0;
     for (std::int64_t pieces = 1; pieces <= v.kernel.w; ++pieces) {
@@ -92,10 +93,11 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDw);
+  const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
   std::vector<TilingPlan> out;
   for (const bool swapped : {false, true}) {
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
-    for (const Tile& tile : tilesOf(v, m, swapped)) {
+    for (const Tile& tile : tilesOf(v, m, swapped, dots)) {
       TilingPlan plan;
       plan.gradient = Gradient::kDw;
       plan.lanes = swapped ? LaneRole::kSwapped : LaneRole::kChannels;
@@ -105,9 +107,11 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
       const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()),
                          rowBlocks = divUp(row.channels, tile.rows);
-      plan.panelB = !lane.channelsLast;  // lanes must be contiguous; rows may be read plane by plane
+      plan.dotProducts = dots;
+      plan.panelB = dots || !lane.direct();  // lanes must be contiguous; rows may be read plane by plane
+      const bool rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
       for (const bool stageRows : {false, true}) {
-        if (stageRows && row.channelsLast) continue;
+        if (stageRows ? row.direct() && !dots : !rowsInPlace) continue;
         plan.panelA = stageRows;
         for (const double share : {0.1, 0.3, 0.6, 1.5}) {
           setChunk(v, plan, share * static_cast<double>(m.buffers.l1Bytes));

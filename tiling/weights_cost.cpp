@@ -50,7 +50,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
   const double step = std::max({accs / m.rates.fmaPerCycle, vectorLoads + 0.5 * broadcasts, 4.0});
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
-  const double pixelSteps = images * groups * pairsDh * columns;
+  // A dot product takes two columns.
+  const double pixelSteps = images * groups * pairsDh * (plan.dotProducts ? std::ceil(columns / 2) : columns);
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
   const double issue = lanes < 16 ? 2.0 : 1.0;
   cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
@@ -133,12 +134,13 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
         reach *=
             1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
     }
-    return static_cast<double>(t.bytes) / 64.0 * reach *
+    return static_cast<double>(t.bytes) / static_cast<double>(byteSize(t.dtype)) / 16.0 * reach *
            (t.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
-  const bool direct = !plan.panelC && !swapped && v.taps() == 1 && splits == 1;
+  const bool direct =
+      !plan.panelC && !swapped && v.taps() == 1 && splits == 1 && formatOf(problem, TensorId::kDw).dtype == DType::kF32;
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
   if (direct && lane.channels * 4 % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
   const double result = static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * 4;

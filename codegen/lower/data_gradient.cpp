@@ -27,7 +27,8 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
     g.hasGaps = g.hasGaps || leavesGaps(r, axisPhases(r));
   }
   g.taps = v.taps();
-  const std::int64_t smallPitch = v.big.channels * g.taps * 4, bigPitch = g.taps * 4;
+  g.weightElement = elementOf(formatOf(problem, TensorId::kW).dtype);
+  const std::int64_t bigPitch = g.taps * elementBytes(g.weightElement), smallPitch = v.big.channels * bigPitch;
   g.wGroup = v.small.channels * smallPitch;
   g.wReduced = g.gather ? smallPitch : bigPitch;
   g.wResult = g.gather ? bigPitch : smallPitch;
@@ -36,19 +37,22 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
 }
 
 void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) {
-  const std::int64_t elements = bytes / 4, chunk = 16384;
+  // 16-bit tensors may end in the middle of a word.
+  const Element element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf;
+  const std::int64_t size = elementBytes(element), elements = bytes / size, chunk = 16384;
   b.beginPhase("zero");
   const int dst = b.addStream("dst", buffer);
   const int axis = b.addAxis("chunk", 2);
   Call call{"zero", dst, -1, dst, {axis}, {Variant{}, Variant{}}};
   const auto zero = [&](std::int64_t count, int cls) {
-    Move move{MoveKind::kZero, lanes, 1, count, count * 4, count * 4, 0, false, "zero_" + std::to_string(count)};
+    Move move{MoveKind::kZero, lanes, 1, count, count * size, count * size, 0, false, "zero_" + std::to_string(count)};
+    move.from = move.to = element;
     call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
   };
-  for (std::int64_t i = 0; i + chunk <= elements; i += chunk) b.addStep(axis, {{dst, i * 4}}, 0);
+  for (std::int64_t i = 0; i + chunk <= elements; i += chunk) b.addStep(axis, {{dst, i * size}}, 0);
   if (elements >= chunk) zero(chunk, 0);
   if (elements % chunk != 0) {
-    b.addStep(axis, {{dst, elements / chunk * chunk * 4}}, 1);
+    b.addStep(axis, {{dst, elements / chunk * chunk * size}}, 1);
     zero(elements % chunk, 1);
   }
   b.phase().parallelAxes = {axis};
@@ -73,7 +77,8 @@ std::string problemLabel(const Problem& p, const TilingPlan& plan) {
     return std::to_string(v.d) + "x" + std::to_string(v.h) + "x" + std::to_string(v.w);
   };
   std::string s = toString(plan.gradient);
-  s += p.transposed ? "_t_f32_n" : "_f32_n";
+  s += p.transposed ? "_t_" : "_";
+  s += toString(formatOf(p, TensorId::kDy).dtype) + std::string("_n");
   s += std::to_string(p.batch) + "c" + std::to_string(p.cin) + "k" + std::to_string(p.cout);
   if (p.groups > 1) s += "g" + std::to_string(p.groups);
   s += "_" + dims(p.in) + "_k" + dims(p.kernel) + "_s" + dims(p.stride) + "_p" + dims(p.padBefore);

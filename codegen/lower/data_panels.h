@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "codegen/lower/data_gradient.h"
+#include "codegen/lower/panel_moves.h"
 
 namespace cubejit {
 
@@ -22,6 +23,7 @@ struct DataPanels {
   const RowPitch &operandPitch, &resultPitch;
   int lanes = 16;
   std::int64_t width = 16;  ///< result channels of a block
+  PanelElements operandElements = PanelElements::kWide;
 };
 
 struct PanelEnds {

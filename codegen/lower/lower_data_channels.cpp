@@ -46,8 +46,9 @@ class Lowering {
     vectors_ = reducedLanes_ ? g_.result.channels : plan.baseVectors;
     width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
-    reduced_ = g_.operand.channels;
-    packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_};
+    reduced_ = plan.dotProducts ? g_.operand.channels / 2 : g_.operand.channels;
+    packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
+    resultElement_ = plan.panelC ? Element::kF32 : elementOf(g_.result.dtype);
   }
 
   TileProgram run() {
@@ -107,9 +108,9 @@ class Lowering {
       else
         d.emplace_back(w, i * (plan_.packWeights ? packing_.blockBytes(g_) : width_ * 4));
       if (plan_.panelB && plan_.panelC)
-        d.emplace_back(sink, i * width_ * g_.result.cStride);
+        d.emplace_back(sink, g_.result.channelOffset(i * width_));
       else
-        d.emplace_back(c, i * width_ * 4);
+        d.emplace_back(c, i * width_ * elementBytes(resultElement_));
       b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
     }
 
@@ -176,7 +177,15 @@ class Lowering {
     }
   }
 
-  DataPanels panels() const { return DataPanels{g_, axes_, aPitch_, cPitch_, lanes_, width_}; }
+  DataPanels panels() const {
+    return DataPanels{g_,
+                      axes_,
+                      aPitch_,
+                      cPitch_,
+                      lanes_,
+                      width_,
+                      plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide};
+  }
 
   // Panels hold whole rows of W.
   std::int64_t axisOperandWidth() const { return g_.operand.extent.w; }
@@ -346,8 +355,10 @@ class Lowering {
 
   // From one vector of B to the next: lanes side by side, or result channels.
   std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
-  // One reduction step: a reduced channel, or a vector of them.
-  std::int64_t aChannel() const { return reducedLanes_ ? lanes_ * 4 : plan_.panelA ? 4 : g_.operand.cStride; }
+  // One reduction step: a reduced channel, a pair, or a vector of them.
+  std::int64_t aChannel() const {
+    return reducedLanes_ ? lanes_ * 4 : plan_.panelA || plan_.dotProducts ? 4 : g_.operand.cStride;
+  }
   std::int64_t bChannel() const {
     return reducedLanes_ ? vectors_ * g_.taps * lanes_ * 4 : plan_.packWeights ? width_ * 4 : g_.wReduced;
   }
@@ -361,6 +372,8 @@ class Lowering {
     const std::int64_t vectors = reducedLanes_ ? vectors_ : (width + lanes_ - 1) / lanes_;
     Contract contract;
     contract.lanes = lanes_;
+    contract.dotProducts = plan_.dotProducts;
+    contract.result = resultElement_;
     contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
                      std::to_string(vectors) + (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
     const auto tailLanes = [&](std::int64_t v) {
@@ -377,8 +390,9 @@ class Lowering {
             const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d +
                                       h * axes_[1].resultStep * cPitch_.h + w * axes_[2].resultStep * cPitch_.w;
             for (std::int64_t v = 0; v < vectors; ++v) {
-              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + v * lanes_ * 4),
-                                                          plan_.panelC ? LaneRange{} : tailLanes(v)});
+              contract.accumulators.push_back(
+                  Accumulator{static_cast<std::int32_t>(base + v * lanes_ * elementBytes(resultElement_)),
+                              plan_.panelC ? LaneRange{} : tailLanes(v)});
             }
           }
         }
@@ -431,7 +445,8 @@ class Lowering {
         contract.sections.push_back(section(s, reducedLanes_ ? (left + lanes_ - 1) / lanes_ : left, left));
     }
     contract.prefetchResults = !plan_.panelC && reduced_ * g_.taps >= kLongSum;
-    contract.streamingStore = plan_.streamingStore && !plan_.panelC && width % lanes_ == 0;
+    contract.streamingStore =
+        plan_.streamingStore && !plan_.panelC && width % lanes_ == 0 && resultElement_ == Element::kF32;
     kernels_.emplace_back(std::make_pair(lens, width), b_.addKernel(std::move(contract)));
     return kernels_.back().second;
   }
@@ -449,6 +464,7 @@ class Lowering {
   RowPitch aPitch_{}, cPitch_{};
   std::int64_t panelCBytes_ = 0;
   PackedWeights packing_;
+  Element resultElement_ = Element::kF32;  ///< of what contracts write
   int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1,
       panelCBuffer_ = -1;
   std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;

@@ -22,6 +22,7 @@ namespace {
 struct Pattern {
   std::int64_t tapLo, tapHi, steps;
   bool alongRows;
+  bool single = false;  ///< dot products: one column whose partner does not take part
   friend bool operator==(const Pattern& x, const Pattern& y) = default;
 };
 
@@ -65,7 +66,8 @@ class Lowering {
     private_ = plan.panelC;
     rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels};
     lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels};
-    direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1;
+    out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
+    direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1 && out_.dwElement == Element::kF32;
   }
 
   TileProgram run() {
@@ -73,7 +75,8 @@ class Lowering {
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     bigBuffer_ = v_.bigIsX ? x : dy;
     smallBuffer_ = v_.bigIsX ? dy : x;
-    const std::int64_t dwBytes = v_.groups * v_.small.channels * v_.big.channels * v_.taps() * 4;
+    const std::int64_t dwBytes =
+        v_.groups * v_.small.channels * v_.big.channels * v_.taps() * elementBytes(out_.dwElement);
     out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, dwBytes);
     if (chunks_.chunks.empty()) {
       addZeroPhase(b_, out_.dwBuffer, dwBytes, lanes_);
@@ -112,7 +115,7 @@ class Lowering {
     for (std::int64_t g = 0; g < v_.groups; ++g) {
       std::vector<std::pair<int, std::int64_t>> d;
       if (direct_ || private_)
-        d.emplace_back(direct_ ? c : dw, g * out_.rows * out_.laneChannels * out_.taps * 4);
+        d.emplace_back(direct_ ? c : dw, g * out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement));
       else
         d.emplace_back(c, g * groupScratchBytes(out_));
       d.emplace_back(bigSource >= 0 ? bigSource : bigStream, g * v_.big.groupStride());
@@ -164,13 +167,14 @@ class Lowering {
       startAtPart(rowDeal, rowPart_, c, -rowBytes);
       startAtPart(laneDeal, lanePart_, c, -laneBytes / width_);
     }
+    // Blocks of a blocked tensor are not cut (see checkPlan), so a part begins at a whole one.
     const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
     if (bigStaged_) {
-      startAtPart(bigDeal, bigPart(), bigSource, v_.big.cStride);
+      startAtPart(bigDeal, bigPart(), bigSource, v_.big);
       startAtPart(bigDeal, bigPart(), bigStream, -4);
     }
     if (smallStaged_) {
-      startAtPart(smallDeal, smallPart(), smallSource, v_.small.cStride);
+      startAtPart(smallDeal, smallPart(), smallSource, v_.small);
       startAtPart(smallDeal, smallPart(), smallStream, -4);
     }
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
@@ -202,8 +206,14 @@ class Lowering {
   }
 
   StagedOperand staged(bool big) const {
-    return StagedOperand{
-        big, big ? big_ : small_, big ? bigPart() : smallPart(), images_, big ? bigPlanes_ : smallPlanes_, lanes_};
+    return StagedOperand{big,
+                         big ? big_ : small_,
+                         big ? bigPart() : smallPart(),
+                         images_,
+                         big ? bigPlanes_ : smallPlanes_,
+                         lanes_,
+                         plan_.dotProducts ? PanelElements::kPixelPairs : PanelElements::kWide,
+                         big ? v_.stride.w : 1};
   }
   const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
   const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
@@ -215,6 +225,15 @@ class Lowering {
       auto& delta = steps[i].delta;
       if (delta.size() <= static_cast<std::size_t>(stream)) delta.resize(static_cast<std::size_t>(stream) + 1, 0);
       delta[static_cast<std::size_t>(stream)] += part.begin(static_cast<std::int64_t>(i)) * channelBytes;
+    }
+  }
+
+  void startAtPart(int deal, const ChannelPart& part, int stream, const TensorView& t) {
+    auto& steps = b_.phase().axes[static_cast<std::size_t>(deal)].steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      auto& delta = steps[i].delta;
+      if (delta.size() <= static_cast<std::size_t>(stream)) delta.resize(static_cast<std::size_t>(stream) + 1, 0);
+      delta[static_cast<std::size_t>(stream)] += t.channelOffset(part.begin(static_cast<std::int64_t>(i)));
     }
   }
 
@@ -268,7 +287,13 @@ class Lowering {
     std::vector<PatternUse> uses;
     const std::int64_t accs = plan_.baseRows * plan_.baseVectors * taps.length();
     const std::int64_t unrolled = std::clamp<std::int64_t>(800 / std::max<std::int64_t>(1, accs), 4, 32);
-    for (const ColumnRun& run : columnRuns(v_, chunk, taps.lo, taps.length())) {
+    for (ColumnRun run : columnRuns(v_, chunk, taps.lo, taps.length())) {
+      if (plan_.dotProducts) {  // pairs of columns; an odd last one goes alone
+        if (run.length % 2 != 0)
+          uses.push_back({Pattern{run.tapLo, run.tapHi, 1, !v_.line, true}, run.start + run.length - 1, 1});
+        run.length /= 2;
+        if (run.length == 0) continue;
+      }
       if (!v_.line && run.length <= unrolled) {
         uses.push_back({Pattern{run.tapLo, run.tapHi, run.length, true}, run.start, 1});
         continue;
@@ -276,10 +301,15 @@ class Lowering {
       const std::int64_t steps = bestUnroll(run.length);
       uses.push_back({Pattern{run.tapLo, run.tapHi, steps, false}, run.start, run.length / steps});
       const std::int64_t rest = run.length % steps;
-      if (rest > 0) uses.push_back({Pattern{run.tapLo, run.tapHi, rest, !v_.line}, run.start + run.length - rest, 1});
+      if (rest > 0)
+        uses.push_back(
+            {Pattern{run.tapLo, run.tapHi, rest, !v_.line}, run.start + (run.length - rest) * columnsOf(false), 1});
     }
     return uses;
   }
+
+  // Columns a step takes.
+  std::int64_t columnsOf(bool single) const { return plan_.dotProducts && !single ? 2 : 1; }
 
   // Columns per loop iteration: few enough, and leaving as few over as possible.
   std::int64_t bestUnroll(std::int64_t length) const {
@@ -367,6 +397,7 @@ class Lowering {
     }
     Contract contract;
     contract.lanes = lanes_;
+    contract.dotProducts = plan_.dotProducts;
     const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
     contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
     const auto lanesOf = [&](std::int64_t vec) {
@@ -394,12 +425,14 @@ class Lowering {
   Section sectionFor(const Pattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
                      LanesOf lanesOf) const {
     Section section;
-    const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * small_.w;
-    const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * v_.stride.w * big_.w;
+    const std::int64_t columns = columnsOf(pattern.single);
+    const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * columns * small_.w;
+    const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * columns * v_.stride.w * big_.w;
     section.aOuterStep = swapped_ ? big : small;
     section.bOuterStep = swapped_ ? small : big;
-    for (std::int64_t x = 0; x < pattern.steps; ++x) {
+    for (std::int64_t x = 0; x < pattern.steps * columns; x += columns) {
       Step step;
+      step.firstMembers = pattern.single;
       const auto bigAt = [&](std::int64_t tap) { return (x * v_.stride.w + tap * v_.dilation.w) * big_.w; };
       const auto acc = [&](std::int64_t r, std::int64_t tap, std::int64_t vec) {
         return static_cast<std::int16_t>((r * taps + tap) * vectors + vec);

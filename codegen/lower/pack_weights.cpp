@@ -10,7 +10,18 @@ namespace cubejit {
 namespace {
 
 // With a single tap and channels side by side, lanes are contiguous in w already: rows are copied, not transposed.
-bool rowsAtOnce(const DataGradient& g) { return g.taps == 1 && g.wResult == 4; }
+bool rowsAtOnce(const DataGradient& g) { return g.taps == 1 && g.wResult == elementBytes(g.weightElement); }
+
+// What a move does to the elements: HF32 weights are rounded, pairs take the next reduced channel along.
+void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
+  const bool rounds = g.weightElement == Element::kHf32 || g.weightElement == Element::kHf32Low;
+  move.from = rounds ? Element::kF32 : g.weightElement;
+  move.to = rounds ? g.weightElement : Element::kF32;
+  if (!p.pairs) return;
+  move.from = Element::kPair;
+  move.to = Element::kF32;
+  move.pairPitch = g.wReduced;
+}
 
 std::int64_t chunkOf(const PackedWeights& p) { return divisorAtMost(p.reduced, 32); }
 
@@ -25,7 +36,8 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
               p.reduced * p.width * 4, p.width - width, false, "pack_w"};
     if (rowsAtOnce(g))
       move =
-          Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, g.wReduced, p.width * 4, p.width - width, false, "pack_w"};
+          Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, p.step(g), p.width * 4, p.width - width, false, "pack_w"};
+    setElements(move, g, p);
     move.prefetchAhead = prefetchAhead;
     call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
   }
@@ -45,8 +57,8 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
   const std::int64_t chunk = chunkOf(p);
-  const int outer = b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * g.wReduced}, {dst, chunk * p.width * 4}});
-  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, g.wReduced}, {dst, p.width * 4}});
+  const int outer = b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * p.step(g)}, {dst, chunk * p.width * 4}});
+  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, p.step(g)}, {dst, p.width * 4}});
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, src, dst, blocks, 0)));
   if (inner < 0) {
@@ -65,8 +77,7 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks) {
   const std::int64_t step = rowsAtOnce(g) ? chunkOf(p) : 1;
-  const int k =
-      b.addUniformAxis("pack_k", p.reduced / step, {{source, step * g.wReduced}, {panel, step * p.width * 4}});
+  const int k = b.addUniformAxis("pack_k", p.reduced / step, {{source, step * p.step(g)}, {panel, step * p.width * 4}});
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, source, panel, blocks, rowsAtOnce(g) ? 1 : 2)));
   return nest({k}, std::move(body));

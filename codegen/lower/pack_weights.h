@@ -17,7 +17,11 @@ struct PackedWeights {
   std::int64_t width = 16;     ///< result channels of a block, padded to whole vectors
   std::int64_t blocks = 1;     ///< blocks of a group
   std::int64_t channels = 16;  ///< result channels of a group
-  std::int64_t reduced = 1;
+  std::int64_t reduced = 1;    ///< reduced channels, or pairs of them
+  bool pairs = false;          ///< words are pairs of bf16: two neighbouring reduced channels
+
+  /// Bytes in w from one reduced channel (or pair) to the next.
+  std::int64_t step(const DataGradient& g) const { return pairs ? 2 * g.wReduced : g.wReduced; }
 
   std::int64_t widthOf(std::int64_t block) const;  ///< channels that exist in a block
   std::int64_t blockBytes(const DataGradient& g) const { return g.taps * reduced * width * 4; }

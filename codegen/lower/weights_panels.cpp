@@ -8,12 +8,6 @@
 namespace cubejit {
 namespace {
 
-Move panelMove(const TensorView& t, const StagedOperand& o, std::int64_t pixels, std::int64_t channels) {
-  if (t.channelsLast)
-    return Move{MoveKind::kCopy, o.lanes, pixels, channels, t.wStride, o.panel.w, 0, false, "load_panel"};
-  return Move{MoveKind::kTranspose, o.lanes, channels, pixels, t.cStride, o.panel.w, 0, false, "load_panel"};
-}
-
 // Positions of the tensor that a chunk reads along an axis.
 std::int64_t extentOf(const ConvView& v, const StagedOperand& o, int axis, const Range& own) {
   if (!o.big) return own.length();
@@ -32,7 +26,11 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
   const int plane = b.addAxis(o.big ? "d_big" : "d_small", static_cast<int>(o.planes));
   for (std::int64_t i = 0; i < o.planes; ++i)
     b.addStep(plane, {{source, i * t.dStride}, {sink, i * o.panel.d}}, static_cast<int>(i));
-  Call call{o.big ? "load_big" : "load_small", source, -1, sink, {axes.chunk, image, plane, axes.part}, {}};
+  const std::vector<ChannelPiece> longest = channelPieces(t, o.part.most(), o.elements);
+  const int piece = b.addAxis(o.big ? "piece_big" : "piece_small", static_cast<int>(longest.size()));
+  for (std::size_t i = 0; i < longest.size(); ++i)
+    b.addStep(piece, {{source, longest[i].tensorOffset}, {sink, longest[i].panelOffset}}, static_cast<int>(i));
+  Call call{o.big ? "load_big" : "load_small", source, -1, sink, {axes.chunk, image, plane, axes.part, piece}, {}};
   for (int cls = 0; cls < chunks.classes; ++cls) {
     const PixelChunk& c = chunks.chunks[static_cast<std::size_t>(chunks.representative[static_cast<std::size_t>(cls)])];
     const std::int64_t columns = view.line ? extentOf(view, o, 2, c.w) : o.big ? t.extent.w : c.w.length();
@@ -40,15 +38,19 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
     for (std::int64_t i = 0; i < o.images; ++i) {
       for (std::int64_t j = 0; j < o.planes; ++j) {
         for (std::int64_t k = 0; k < o.part.parts; ++k) {
-          Variant variant;
-          if (i < c.n.length() && j < depths && pixels > 0)
-            variant.kernel = b.addKernel(panelMove(t, o, pixels, o.part.count(k)));
-          call.variants.push_back(variant);
+          const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.count(k), o.elements);
+          for (std::size_t l = 0; l < longest.size(); ++l) {
+            Variant variant;
+            if (i < c.n.length() && j < depths && pixels > 0 && l < pieces.size())
+              variant.kernel =
+                  b.addKernel(loadMove(t, pieces[l], PanelMove{o.lanes, pixels, o.panel.w, o.elements, o.pairStep}));
+            call.variants.push_back(variant);
+          }
         }
       }
     }
   }
-  return loopNode(image, {loopNode(plane, {callNode(std::move(call))})});
+  return loopNode(image, {loopNode(plane, {loopNode(piece, {callNode(std::move(call))})})});
 }
 
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "codegen/lower/builder.h"
+#include "codegen/lower/panel_moves.h"
 #include "codegen/lower/pixel_chunks.h"
 
 namespace cubejit {
@@ -34,6 +35,8 @@ struct StagedOperand {
   ChannelPart part;
   std::int64_t images = 1, planes = 1;  ///< most of them in a chunk
   int lanes = 16;
+  PanelElements elements = PanelElements::kWide;
+  std::int64_t pairStep = 1;  ///< pixels from a pair's first member to its second
 };
 
 /// Axes whose classes tell what to load: the chunk, and the part of the channels.

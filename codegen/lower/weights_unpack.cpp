@@ -17,7 +17,7 @@ struct Pitch {
 };
 
 Pitch pitchOf(const WeightsScratch& s) {
-  const std::int64_t tapBytes = s.taps * 4;
+  const std::int64_t tapBytes = s.taps * elementBytes(s.dwElement);
   return s.swapped ? Pitch{tapBytes, s.rows * tapBytes} : Pitch{s.laneChannels * tapBytes, tapBytes};
 }
 
@@ -27,17 +27,19 @@ bool manyRows(const WeightsScratch& s) { return s.swapped || s.taps == 1; }
 // `width` lanes of one row, or of `rows` rows if one move takes many.
 Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) {
   const Pitch pitch = pitchOf(s);
+  Move move{MoveKind::kTranspose,
+            s.lanes,
+            s.swapped ? rows * s.taps : s.taps,
+            width,
+            s.width * 4,
+            pitch.lane,
+            0,
+            false,
+            "unpack_w"};
   if (!s.swapped && s.taps == 1)
-    return Move{MoveKind::kCopy, s.lanes, rows, width, s.width * 4, pitch.row, 0, false, "unpack_w"};
-  return Move{MoveKind::kTranspose,
-              s.lanes,
-              s.swapped ? rows * s.taps : s.taps,
-              width,
-              s.width * 4,
-              pitch.lane,
-              0,
-              false,
-              "unpack_w"};
+    move = Move{MoveKind::kCopy, s.lanes, rows, width, s.width * 4, pitch.row, 0, false, "unpack_w"};
+  move.to = s.dwElement;
+  return move;
 }
 
 }  // namespace
@@ -64,8 +66,9 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   const int src = b.addStream("acc", s.scratchBuffer), dst = b.addStream("dw", s.dwBuffer);
   const Pitch pitch = pitchOf(s);
   const std::int64_t rowBytes = s.taps * s.width * 4;
-  const int groups =
-      b.addUniformAxis("g", s.groups, {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * s.taps * 4}});
+  const int groups = b.addUniformAxis(
+      "g", s.groups,
+      {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * s.taps * elementBytes(s.dwElement)}});
   const int blocks = b.addAxis("lanes", 2);
   for (std::int64_t i = 0; i < s.laneBlocks; ++i) {
     b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * pitch.lane}},

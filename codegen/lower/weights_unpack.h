@@ -17,6 +17,7 @@ struct WeightsScratch {
   int lanes = 16;                 ///< of a vector
   bool swapped = false;           ///< lanes are the small tensor's channels (dw's slowest index), rows the big one's
   int scratchBuffer = -1, dwBuffer = -1;
+  Element dwElement = Element::kF32;
 };
 
 inline std::int64_t groupScratchBytes(const WeightsScratch& s) { return s.laneBlocks * s.rows * s.taps * s.width * 4; }

@@ -18,8 +18,10 @@
 //             value = av.kind: broadcast the f32 at a+offset | load the vector at a+offset |
 //                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
 //             for each use {acc, b} of av, in order:  acc[use.acc] = fma(value, bv[use.b], acc[use.acc])
+//                   (dot products: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step that takes
+//                    only first members sees the second ones as zero on both sides)
 //         a += section.aOuterStep;  b += section.bOuterStep
-//     store(C + cOffset[i], acc[i])                                             for every accumulator i
+//     store(C + cOffset[i], acc[i] rounded to `result`)                                        for every accumulator i
 //     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat
 //
 // The list in memory (int64s): counts[0 .. sections), then the segments of section 0, of section 1, ...; 3 int64 each.
@@ -29,6 +31,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "codegen/tile/element.h"
 
 namespace cubejit {
 
@@ -73,6 +77,7 @@ struct AOperand {
 struct Step {
   std::vector<VectorLoad> b;
   std::vector<AOperand> a;
+  bool firstMembers = false;       ///< dot products only: the second members of all pairs count as zero
   std::int32_t prefetchAhead = 0;  ///< ask for the lines this many bytes behind the A operands (0: do not); no meaning
   friend bool operator==(const Step& x, const Step& y) = default;
 };
@@ -99,11 +104,14 @@ struct Contract {
                                 ///< first source, [lanes, 2*lanes) from the second (kPermute2 only)
   bool streamingStore = false;  ///< store past the caches; needs full lanes and vector-aligned addresses
   bool prefetchResults =
-      false;          ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
-  std::string label;  ///< spells what it is, for names and dumps
+      false;                 ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
+  bool dotProducts = false;  ///< operands are pairs of bf16, multiplied by dot products
+  Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
+  std::string label;               ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
-           x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults;
+           x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
+           x.dotProducts == y.dotProducts && x.result == y.result;
   }
 };
 

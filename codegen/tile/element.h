@@ -4,6 +4,7 @@
 // Leaves vector code for it to units/element_code.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -33,6 +34,16 @@ constexpr Element elementOf(DType t) { return static_cast<Element>(t); }
 static_assert(elementOf(DType::kF32) == Element::kF32 && elementOf(DType::kF16) == Element::kF16 &&
               elementOf(DType::kBf16) == Element::kBf16 && elementOf(DType::kHf32) == Element::kHf32 &&
               elementOf(DType::kHf32Low) == Element::kHf32Low);
+
+/// Two pairs of bf16 multiplied and added: the upper members first, each product in one fused operation; denormal operands and
+/// sums count as zero. That is what the hardware's dot product does, found out with random operands.
+inline float dotPairs(float sum, std::uint32_t a, std::uint32_t b) {
+  const auto flushed = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; };
+  const auto upper = [&](std::uint32_t pair) { return flushed(floatOf(pair & 0xffff0000U)); };
+  const auto lower = [&](std::uint32_t pair) { return flushed(floatOf(pair << 16)); };
+  sum = flushed(std::fma(upper(a), upper(b), flushed(sum)));
+  return flushed(std::fma(lower(a), lower(b), sum));
+}
 
 /// Reads an element into a lane.
 inline std::uint32_t readElement(Element e, const char* at, std::int64_t pairPitch) {

@@ -52,8 +52,11 @@ void runStep(const Contract& c, const Step& step, const char* a, const char* b, 
       for (int l = 0; l < c.lanes; ++l) {
         const auto lane = static_cast<std::size_t>(l);
         float& sum = acc[static_cast<std::size_t>(use.acc)][lane];
-        if (inside(operand.useLanes, l))
-          sum = std::fma(value[lane], vectors[static_cast<std::size_t>(use.b)][lane], sum);
+        if (!inside(operand.useLanes, l)) continue;
+        const float factor = vectors[static_cast<std::size_t>(use.b)][lane];
+        const std::uint32_t members = step.firstMembers ? 0xffffU : ~0U;
+        sum = c.dotProducts ? dotPairs(sum, bitsOf(value[lane]) & members, bitsOf(factor) & members)
+                            : std::fma(value[lane], factor, sum);
       }
     }
   }
@@ -81,7 +84,9 @@ void interpret(const Contract& c, const KernelArgs& args) {
     for (std::size_t i = 0; i < acc.size(); ++i) {
       const Accumulator& to = c.accumulators[i];
       for (int l = 0; l < c.lanes; ++l) {
-        if (inside(to.lanes, l)) put(c0 + to.cOffset, l, acc[i][static_cast<std::size_t>(l)]);
+        if (inside(to.lanes, l))
+          writeElement(c.result, c0 + to.cOffset + l * elementBytes(c.result),
+                       bitsOf(acc[i][static_cast<std::size_t>(l)]));
       }
     }
   }
@@ -103,16 +108,17 @@ void interpret(const Move& m, const KernelArgs& args) {
     const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
     for (std::int64_t r = 0; r < m.rows; ++r) {
       for (std::int64_t c = 0; c < m.cols; ++c) {
+        const bool cut = turned ? c >= m.cols - m.pairsCut : r >= m.rows - m.pairsCut;
         char* to = turned ? dst + c * m.dstPitch + r * out : dst + r * m.dstPitch + c * out;
         const char* from = src + r * m.srcPitch + c * in;
         if (m.kind == MoveKind::kZero)
-          put(to, 0, 0.0F);
+          std::memset(to, 0, static_cast<std::size_t>(out));
         else if (m.kind == MoveKind::kAccumulate)
           put(to, 0, at(to, 0) + at(from, 0));
         else if (m.from == m.to)
           std::memcpy(to, from, static_cast<std::size_t>(out));
         else
-          writeElement(m.to, to, readElement(m.from, from, m.pairPitch));
+          writeElement(m.to, to, readElement(m.from, from, cut ? 0 : m.pairPitch));
       }
     }
     const std::int64_t lines = turned ? m.cols : m.rows, behind = turned ? m.rows : m.cols;

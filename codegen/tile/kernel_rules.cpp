@@ -42,6 +42,10 @@ class ContractRules {
         rules_.fail("streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
       }
     }
+    if (c_.result != Element::kF32 && c_.result != Element::kF16 && c_.result != Element::kBf16)
+      rules_.fail(std::string("results of type ") + toString(c_.result));
+    if (c_.result != Element::kF32 && (c_.streamingStore || !c_.tables.empty()))
+      rules_.fail("16-bit results with streaming stores or permutations");
     for (std::size_t t = 0; t < c_.tables.size(); ++t) {
       if (c_.tables[t].size() == static_cast<std::size_t>(c_.lanes)) continue;
       rules_.fail("table " + std::to_string(t) + " has " + std::to_string(c_.tables[t].size()) + " entries, not " +
@@ -50,6 +54,7 @@ class ContractRules {
     for (section_ = 0; section_ < c_.sections.size(); ++section_) {
       const std::vector<Step>& steps = c_.sections[section_].steps;
       for (step_ = 0; step_ < steps.size(); ++step_) {
+        if (steps[step_].firstMembers && !c_.dotProducts) fail("first members of what are no pairs");
         for (const VectorLoad& b : steps[step_].b) lanes(b.lanes, "b vector");
         for (const AOperand& a : steps[step_].a) operand(a, steps[step_].b.size());
       }
@@ -111,12 +116,16 @@ std::vector<std::string> moveRules(const Move& m) {
   rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
                 "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
   const bool converts = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose;
-  rules.require(converts || (m.from == Element::kF32 && m.to == Element::kF32),
+  rules.require(converts || (m.from == m.to &&
+                             (m.from == Element::kF32 || (m.from == Element::kHalf && m.kind == MoveKind::kZero))),
                 std::string("only copies and transposes convert ") + toString(m.from) + " to " + toString(m.to));
   const bool words = m.from == Element::kHalf || m.from == Element::kPair;
   rules.require(m.to != Element::kPair && (m.to != Element::kHalf || m.from == Element::kHalf) &&
                     (!words || m.to == Element::kHalf || m.to == Element::kF32),
                 std::string("no conversion of ") + toString(m.from) + " to " + toString(m.to));
+  const std::int64_t cuttable = m.kind == MoveKind::kTranspose ? m.cols : m.rows;
+  rules.require(m.pairsCut >= 0 && m.pairsCut <= cuttable && (m.pairsCut == 0 || m.from == Element::kPair),
+                std::to_string(m.pairsCut) + " pairs cut of " + std::to_string(cuttable));
   rules.require(m.pairPitch == 0 || m.from == Element::kPair,
                 "a pair pitch of " + std::to_string(m.pairPitch) + ", but elements are " + toString(m.from));
   rules.require(!m.streamingStore || elementBytes(m.to) == 4, "16-bit elements are not stored past the caches");

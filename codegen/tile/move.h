@@ -49,10 +49,12 @@ struct Move {
   Element from = Element::kF32, to = Element::kF32;
   std::int64_t pairPitch =
       0;  ///< from = kPair: bytes from the first member to the second; 0 = the second is missing (zero)
+  std::int64_t pairsCut = 0;  ///< the last so many rows (kTranspose: columns) of the source have no second member
   friend bool operator==(const Move& x, const Move& y) {
     return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
            x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore &&
-           x.prefetchAhead == y.prefetchAhead && x.from == y.from && x.to == y.to && x.pairPitch == y.pairPitch;
+           x.prefetchAhead == y.prefetchAhead && x.from == y.from && x.to == y.to && x.pairPitch == y.pairPitch &&
+           x.pairsCut == y.pairsCut;
   }
 };
 

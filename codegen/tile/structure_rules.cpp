@@ -187,6 +187,8 @@ class Structure {
       return;
     }
     const auto& contract = std::get<Contract>(kernel);
+    require(!v.accumulate || contract.result == Element::kF32,
+            which + "sums continue in " + toString(contract.result) + " memory; only f32 keeps them");
     stream(c, c.a, "a", true, false);
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);

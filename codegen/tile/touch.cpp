@@ -25,9 +25,9 @@ ByteRange swept(ByteRange r, std::int64_t count, std::int64_t step) {
   return whole;
 }
 
-ByteRange vectorAt(std::int64_t offset, const LaneRange& lanes, int count) {
-  return lanes.all() ? ByteRange{offset, offset + count * kWord}
-                     : ByteRange{offset + lanes.lo * kWord, offset + lanes.hi * kWord};
+ByteRange vectorAt(std::int64_t offset, const LaneRange& lanes, int count, std::int64_t element = kWord) {
+  return lanes.all() ? ByteRange{offset, offset + count * element}
+                     : ByteRange{offset + lanes.lo * element, offset + lanes.hi * element};
 }
 
 bool visitStep(const Contract& c, const Step& step, Operand operand, const std::function<bool(ByteRange)>& visit) {
@@ -44,8 +44,9 @@ bool visitStep(const Contract& c, const Step& step, Operand operand, const std::
 bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
                  const std::function<bool(ByteRange)>& visit) {
   if (operand == Operand::kC)
-    return std::all_of(c.accumulators.begin(), c.accumulators.end(),
-                       [&](const Accumulator& acc) { return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes)); });
+    return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) {
+      return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
+    });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     for (const Segment& segment : (*list)[s]) {
@@ -69,18 +70,22 @@ bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::
                      length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
   const std::int64_t pitch = operand == Operand::kC ? m.dstPitch : m.srcPitch;
   const std::int64_t element = elementBytes(operand == Operand::kC ? m.to : m.from);
-  const auto visitLines = [&](std::int64_t from) {
-    for (std::int64_t line = 0; line < lines; ++line) {
-      if (!visit({from + line * pitch, from + line * pitch + length * element})) return false;
+  const auto visitLines = [&](std::int64_t from, std::int64_t count, std::int64_t columns) {
+    for (std::int64_t line = 0; line < count && columns > 0; ++line) {
+      if (!visit({from + line * pitch, from + line * pitch + columns * element})) return false;
     }
     return true;
   };
-  return visitLines(0) && (operand == Operand::kC || m.pairPitch == 0 || visitLines(m.pairPitch));
+  if (!visitLines(0, lines, length)) return false;
+  if (operand == Operand::kC || m.pairPitch == 0) return true;
+  const bool cutColumns = m.kind == MoveKind::kTranspose;
+  return visitLines(m.pairPitch, cutColumns ? lines : lines - m.pairsCut, cutColumns ? length - m.pairsCut : length);
 }
 
 std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
   std::array<ByteRange, 3> whole;
-  for (const Accumulator& acc : c.accumulators) include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes));
+  for (const Accumulator& acc : c.accumulators)
+    include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     ByteRange a, b;
@@ -106,7 +111,12 @@ std::array<ByteRange, 3> extentsOf(const Move& m, const SegmentList*) {
   const bool turned = m.kind == MoveKind::kTranspose;
   std::array<ByteRange, 3> whole;
   if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * elementBytes(m.from)}, m.rows, m.srcPitch);
-  if (m.pairPitch != 0) include(whole[0], shifted(whole[0], m.pairPitch));
+  if (m.pairPitch != 0) {
+    const std::int64_t cutRows = turned ? 0 : m.pairsCut, cutColumns = turned ? m.pairsCut : 0;
+    if (m.cols > cutColumns)
+      include(whole[0], swept({m.pairPitch, m.pairPitch + (m.cols - cutColumns) * elementBytes(m.from)},
+                              m.rows - cutRows, m.srcPitch));
+  }
   if (m.kind == MoveKind::kLaneSums) {
     whole[2] = {0, m.rows * kWord};
     return whole;

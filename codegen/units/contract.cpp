@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "codegen/units/assembler.h"
+#include "codegen/units/element_code.h"
 
 namespace cubejit {
 namespace {
@@ -16,12 +17,16 @@ enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, k
 
 class Lowering {
  public:
-  Lowering(const Contract& contract, const HostIsa& isa) : c_(contract), isa_(isa), asm_(contract.label, isa) {}
+  Lowering(const Contract& contract, const HostIsa& isa)
+      : c_(contract), isa_(isa), asm_(contract.label, isa), results_(asm_, Element::kF32, contract.result) {}
 
   Result<VectorProgram> run() {
     assignRegisters();
     if (static_cast<int>(temporaries_.size()) < temporariesHeld()) return tooMany();
-    if (firstFree_ > registers()) return tooMany();
+    if (firstFree_ > registers() || (results_.storeNeedsScratch() && accs_ + 3 > registers())) return tooMany();
+    if (c_.dotProducts && !isa_.bf16Dot)
+      return Error{ErrorCode::kUnsupported, Stage::kVector,
+                   c_.label + ": " + toString(isa_.level) + " has no dot product of bf16"};
     prologue();
     asm_.loop(kRepeat);
     loadAccumulators();
@@ -45,6 +50,7 @@ class Lowering {
     int widest = 0;
     for (const Section& section : c_.sections) {
       for (const Step& step : section.steps) {
+        firstMembers_ = firstMembers_ || step.firstMembers;
         widest = std::max(widest, static_cast<int>(step.b.size()));
         for (const AOperand& a : step.a) {
           needsTemporary_ = needsTemporary_ ||
@@ -58,9 +64,10 @@ class Lowering {
     widest_ = widest;
     const int room = registers() - accs_;
     int reserve = (needsTemporary_ ? 1 : 0) + (permutes_ ? 2 : 0);
-    if (room - reserve < widest) {  // some B vectors will be read where they are used
+    if (firstMembers_) reserve = std::max(reserve, 2);  // a value and the members' mask
+    if (room - reserve < widest) {                      // some B vectors will be read where they are used
       needsTemporary_ = true;
-      reserve = permutes_ ? 4 : 2;
+      reserve = permutes_ ? 4 : firstMembers_ ? 3 : 2;
     }
     bRegisters_ = std::clamp(room - reserve, 0, widest);
     firstFree_ = accs_ + bRegisters_;
@@ -74,7 +81,7 @@ class Lowering {
   // Most temporaries that hold a value at the same time: nextTemporary() would look for a free one for ever.
   int temporariesHeld() const {
     if (permutes_) return firstTable_ >= 0 ? 2 : 3;
-    return bRegisters_ < widest_ ? 2 : needsTemporary_ ? 1 : 0;
+    return (bRegisters_ < widest_ ? 2 : needsTemporary_ || firstMembers_ ? 1 : 0) + (firstMembers_ ? 1 : 0);
   }
 
   // AVX2 masks, embedded broadcasts and two-source permutes are rewritten with scratch registers: leave some.
@@ -149,7 +156,7 @@ class Lowering {
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
       else
-        asm_.store(i, kC, acc.cOffset, acc.lanes);
+        results_.store(i, {accs_, accs_ + 1, accs_ + 2}, kC, acc.cOffset, acc.lanes);
     }
   }
 
@@ -173,7 +180,62 @@ class Lowering {
 
   int bRegister(int b) const { return b < bRegisters_ ? accs_ + b : -1; }
 
+  void multiply(int acc, int x, int y, LaneRange lanes) {
+    if (c_.dotProducts)
+      asm_.dot(acc, x, y, lanes);
+    else
+      asm_.fma(acc, x, y, lanes);
+  }
+  void multiplyLoad(int acc, int x, int base, std::int64_t disp) {
+    if (c_.dotProducts)
+      asm_.dotLoad(acc, x, base, disp);
+    else
+      asm_.fmaLoad(acc, x, base, disp);
+  }
+  void multiplyBroadcast(int acc, int x, int base, std::int64_t disp, LaneRange lanes) {
+    if (c_.dotProducts)
+      asm_.dotBroadcast(acc, x, base, disp, lanes);
+    else
+      asm_.fmaBroadcast(acc, x, base, disp, lanes);
+  }
+
+  // A step without second members: both operands are masked in registers.
+  void emitFirstMembers(const Step& step) {
+    const int members = nextTemporary();
+    asm_.constant(members, asm_.addUniform(0xffffU));
+    const auto otherTemporary = [&](int keep) {
+      int r = nextTemporary(members);
+      while (r == keep) r = nextTemporary(members);
+      return r;
+    };
+    for (std::size_t b = 0; b < step.b.size(); ++b) {
+      const int r = bRegister(static_cast<int>(b));
+      if (r < 0) continue;
+      asm_.load(r, kBt, step.b[b].offset, step.b[b].lanes);
+      asm_.binary(VOp::kAnd, r, r, members);
+    }
+    for (const AOperand& a : step.a) {
+      const int value = otherTemporary(-1);
+      if (a.kind == AKind::kBroadcast)
+        asm_.broadcast(value, kAt, a.offset);
+      else
+        asm_.load(value, kAt, a.offset, a.lanes);
+      asm_.binary(VOp::kAnd, value, value, members);
+      for (const Use& use : a.uses) {
+        int b = bRegister(use.b);
+        if (b < 0) {  // masking one side is enough only if the other is finite; mask both
+          b = otherTemporary(value);
+          const VectorLoad& load = step.b[static_cast<std::size_t>(use.b)];
+          asm_.load(b, kBt, load.offset, load.lanes);
+          asm_.binary(VOp::kAnd, b, b, members);
+        }
+        multiply(use.acc, value, b, a.useLanes);
+      }
+    }
+  }
+
   void emitStep(const Step& step) {
+    if (step.firstMembers) return emitFirstMembers(step);
     for (std::size_t b = 0; b < step.b.size(); ++b) {
       if (bRegister(static_cast<int>(b)) >= 0)
         asm_.load(bRegister(static_cast<int>(b)), kBt, step.b[b].offset, step.b[b].lanes);
@@ -195,11 +257,11 @@ class Lowering {
     const bool bInRegisters =
         std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return bRegister(u.b) >= 0; });
     if (a.kind == AKind::kBroadcast && bInRegisters && (a.uses.size() == 1 || temporaries_.empty())) {
-      for (const Use& use : a.uses) asm_.fmaBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
+      for (const Use& use : a.uses) multiplyBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
       return;
     }
     if (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() && bInRegisters) {
-      asm_.fmaLoad(a.uses[0].acc, bRegister(a.uses[0].b), kAt, a.offset);
+      multiplyLoad(a.uses[0].acc, bRegister(a.uses[0].b), kAt, a.offset);
       return;
     }
     const int value = nextTemporary();
@@ -222,13 +284,13 @@ class Lowering {
     for (const Use& use : a.uses) {
       const VectorLoad& b = step.b[static_cast<std::size_t>(use.b)];
       if (bRegister(use.b) >= 0)
-        asm_.fma(use.acc, value, bRegister(use.b), a.useLanes);
+        multiply(use.acc, value, bRegister(use.b), a.useLanes);
       else if (b.lanes.all() && a.useLanes.all())
-        asm_.fmaLoad(use.acc, value, kBt, b.offset);
+        multiplyLoad(use.acc, value, kBt, b.offset);
       else {
         const int loaded = nextTemporary(value);
         asm_.load(loaded, kBt, b.offset, b.lanes);
-        asm_.fma(use.acc, value, loaded, a.useLanes);
+        multiply(use.acc, value, loaded, a.useLanes);
       }
     }
   }
@@ -244,8 +306,9 @@ class Lowering {
   const Contract& c_;
   const HostIsa isa_;
   VectorAssembler asm_;
+  ElementCode results_;
   int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
-  bool needsTemporary_ = false, permutes_ = false, pairs_ = false;
+  bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;
 };

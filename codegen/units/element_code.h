@@ -25,6 +25,9 @@ class ElementCode {
   bool loadNeedsTemporary() const { return from_ == Element::kPair && pairPitch_ != 0; }
   bool storeNeedsScratch() const { return to_ == Element::kBf16 || to_ == Element::kHf32 || to_ == Element::kHf32Low; }
 
+  /// From here on pairs have no second member.
+  void dropSecond() { pairPitch_ = 0; }
+
   void load(int reg, int temporary, int base, std::int64_t disp, LaneRange lanes = {});
   /// Overwrites `reg`.
   void store(int reg, NarrowScratch scratch, int base, std::int64_t disp, LaneRange lanes = {});
@@ -37,7 +40,7 @@ class ElementCode {
 
   VectorAssembler& a_;
   const Element from_, to_;
-  const std::int64_t pairPitch_;
+  std::int64_t pairPitch_;
 };
 
 }  // namespace cubejit

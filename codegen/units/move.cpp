@@ -25,11 +25,12 @@ Move simplest(Move m) {
   const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
   const bool denseRow = m.rows == 1 && m.dstPitch == out && m.padCols == 0,
              denseColumn = m.cols == 1 && m.srcPitch == in;
-  if (m.kind == MoveKind::kTranspose && (denseRow || denseColumn)) {
+  if (m.pairsCut == 0 && m.kind == MoveKind::kTranspose && (denseRow || denseColumn)) {
     m.kind = MoveKind::kCopy;
     if (!denseRow) std::swap(m.rows, m.cols);
     m.srcPitch = m.dstPitch = 0;  // there is one row
   }
+  if (m.pairsCut > 0) return m;  // rows are not alike
   const bool dense =
       m.dstPitch == m.cols * out && m.padCols == 0 && (m.srcPitch == m.cols * in || m.kind == MoveKind::kZero);
   if (m.kind != MoveKind::kTranspose && m.kind != MoveKind::kLaneSums && dense) {
@@ -59,14 +60,16 @@ class Lowering {
     a_.arg(kSrc, ArgSlot::kA);
     a_.arg(kDst, ArgSlot::kC);
     a_.arg(kRepeat, ArgSlot::kRepeat);
-    reserveMasks();
+    reserveMasks(m_.rows, m_.cols);
     if (interleave_) interleave_->loadTables();
     a_.loop(kRepeat);
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
     prefetchNext();
     if (m_.rows > 0 && m_.cols > 0) {
-      if (interleave_)
+      if (m_.pairsCut > 0 && m_.pairPitch != 0)
+        cutPairs();
+      else if (interleave_)
         interleaveAll();
       else if (m_.kind == MoveKind::kTranspose)
         transposeAll();
@@ -84,6 +87,23 @@ class Lowering {
   }
 
  private:
+  // Whole pairs first, then the elements whose second member is missing.
+  void cutPairs() {
+    const bool turned = m_.kind == MoveKind::kTranspose;
+    std::int64_t& count = turned ? m_.cols : m_.rows;
+    const std::int64_t cut = m_.pairsCut, whole = count - cut;
+    const auto all = [&] { turned ? transposeAll() : copyAll(); };
+    count = whole;
+    if (whole > 0) all();
+    a_.copy(kRowSrc, kSrc);
+    a_.copy(kRowDst, kDst);
+    a_.addImm(kRowSrc, kRowSrc, whole * (turned ? in() : m_.srcPitch));
+    a_.addImm(kRowDst, kRowDst, whole * m_.dstPitch);
+    count = cut;
+    elements_.dropSecond();
+    all();
+  }
+
   // The lines of a later repetition's source. Rows that follow each other closely are one range.
   void prefetchNext() {
     if (m_.prefetchAhead <= 0) return;
@@ -100,9 +120,8 @@ class Lowering {
 
   LaneRange lanesOf(std::int64_t count) const { return lanesUpTo(count, m_.lanes); }
 
-  void reserveMasks() {
-    std::vector<LaneRange> ranges{lanesOf(m_.cols % m_.lanes), lanesOf(m_.rows % m_.lanes),
-                                  lanesOf(m_.padCols % m_.lanes)};
+  void reserveMasks(std::int64_t rows, std::int64_t cols) {
+    std::vector<LaneRange> ranges{lanesOf(cols % m_.lanes), lanesOf(rows % m_.lanes), lanesOf(m_.padCols % m_.lanes)};
     const std::int64_t live = m_.kind == MoveKind::kTranspose ? m_.rows : m_.cols;
     ranges.push_back(lanesOf((live + m_.padCols) % m_.lanes));
     if (interleave_) ranges.push_back(lanesOf(m_.cols % m_.lanes * (m_.rows + m_.padCols) % m_.lanes));
@@ -284,7 +303,7 @@ class Lowering {
   static constexpr std::int64_t kUnrolledVectors = 16;
   static constexpr int kDataRegisters = 8;
 
-  const Move m_;
+  Move m_;
   const HostIsa isa_;
   VectorAssembler a_;
   ElementCode elements_;

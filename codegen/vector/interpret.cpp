@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "codegen/tile/element.h"
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
 #include "codegen/vector/verify.h"
-#include "cubejit/float16.h"
 
 namespace cubejit {
 namespace {
@@ -167,16 +167,7 @@ class Cpu {
     if (i.op == VOp::kLoadWords) v(i.dst) = packed(loaded);
   }
 
-  static float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; }
-
-  void dot(int dst, std::size_t lane, Word x, Word y) {
-    const auto half = [](Word pair, int which) {
-      return flushed(bf16ToFloat(static_cast<std::uint16_t>(pair >> (16 * which))));
-    };
-    Word& sum = v(dst)[lane];
-    const float upper = flushed(std::fma(half(x, 1), half(y, 1), flushed(real(sum))));
-    sum = word(flushed(std::fma(half(x, 0), half(y, 0), upper)));
-  }
+  void dot(int dst, std::size_t lane, Word x, Word y) { v(dst)[lane] = word(dotPairs(real(v(dst)[lane]), x, y)); }
 
   void fma(int dst, std::size_t lane, Word x, Word y) {
     v(dst)[lane] = word(std::fma(real(x), real(y), real(v(dst)[lane])));

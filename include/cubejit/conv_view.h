@@ -18,10 +18,18 @@ struct TensorView {
   std::int64_t channels = 1;  ///< per group
   Dhw extent;
   std::int64_t nStride = 0, cStride = 0, dStride = 0, hStride = 0, wStride = 0;
-  bool channelsLast = false;  ///< cStride is one element
+  bool channelsLast = false;  ///< cStride is one element, pixels follow each other
+  DType dtype = DType::kF32;
+  std::int64_t c0 = 0, blockStride = 0;  ///< NDC1HWC0: channels of a block (0: not blocked), bytes between blocks
   std::int64_t bytes = 0;
   std::int64_t strideOf(int axis) const { return axis == 0 ? dStride : axis == 1 ? hStride : wStride; }
-  std::int64_t groupStride() const { return channels * cStride; }
+  /// Bytes from channel 0 to channel `c`.
+  std::int64_t channelOffset(std::int64_t c) const {
+    return c0 > 0 ? c / c0 * blockStride + c % c0 * cStride : c * cStride;
+  }
+  std::int64_t groupStride() const { return channelOffset(channels); }
+  /// Vectors of channels can be read and FMA operands broadcast where they lie.
+  bool direct() const { return channelsLast && dtype == DType::kF32; }
 };
 
 struct ConvView {
@@ -37,11 +45,24 @@ struct ConvView {
 namespace conv_view_detail {
 
 inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int64_t groups, const Dhw& extent,
-                             std::int64_t cTotal, Layout layout, std::int64_t elementBytes) {
+                             const TensorFormat& format) {
   TensorView t;
+  const std::int64_t cTotal = channels, elementBytes = byteSize(format.dtype);
   t.channels = channels / groups;
   t.extent = extent;
-  t.channelsLast = layout == Layout::kNdhwc;
+  t.dtype = format.dtype;
+  if (format.layout == Layout::kNdc1hwc0) {
+    t.c0 = format.blockChannels();
+    t.cStride = elementBytes;
+    t.wStride = t.c0 * elementBytes;
+    t.hStride = extent.w * t.wStride;
+    t.blockStride = extent.h * t.hStride;
+    t.dStride = (cTotal + t.c0 - 1) / t.c0 * t.blockStride;
+    t.nStride = extent.d * t.dStride;
+    t.bytes = batch * t.nStride;
+    return t;
+  }
+  t.channelsLast = format.layout == Layout::kNdhwc;
   const std::int64_t inner = t.channelsLast ? cTotal * elementBytes : elementBytes;
   t.cStride = t.channelsLast ? elementBytes : extent.volume() * elementBytes;
   t.wStride = inner;
@@ -69,7 +90,7 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
 
 }  // namespace conv_view_detail
 
-/// The view of a gradient of a legal problem whose activations are f32, plain or channels-last (see coreProblem()).
+/// The view of a gradient of a legal problem whose activations are dense.
 /// `lineOnH` asks for a line (if the problem is one) to lie on H.
 inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH = false) {
   namespace detail = conv_view_detail;
@@ -85,7 +106,9 @@ inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH =
                      ofY = formatOf(p, TensorId::kDy);
   Dhw in = p.in, out = p.out;
   v.line = detail::isLine(p);
-  if (detail::isPointwise(p) && p.batch > 0) {
+  // Planes of blocked tensors do not follow each other.
+  const bool blocked = ofX.layout == Layout::kNdc1hwc0 || ofY.layout == Layout::kNdc1hwc0;
+  if (detail::isPointwise(p) && p.batch > 0 && !(blocked && p.in.d > 1)) {
     const bool imagesTouch = ofX.layout == Layout::kNdhwc && ofY.layout == Layout::kNdhwc;
     in = out = Dhw{1, 1, p.in.volume() * (imagesTouch ? p.batch : 1)};
     if (imagesTouch) v.batch = 1;
@@ -101,8 +124,8 @@ inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH =
     if ((v.bigIsX ? out : in)[a] == 1) v.stride[a] = std::min(v.stride[a], (v.bigIsX ? in : out)[a]);
     if (v.kernel[a] == 1) v.dilation[a] = 1;
   }
-  const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, p.cin, ofX.layout, byteSize(ofX.dtype));
-  const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, p.cout, ofY.layout, byteSize(ofY.dtype));
+  const TensorView x = detail::makeTensor(v.batch, p.cin, p.groups, in, ofX);
+  const TensorView y = detail::makeTensor(v.batch, p.cout, p.groups, out, ofY);
   v.big = v.bigIsX ? x : y;
   v.small = v.bigIsX ? y : x;
   return v;

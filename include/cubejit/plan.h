@@ -71,6 +71,7 @@ struct TilingPlan {
   std::int64_t panelD = 1,
                panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
   bool streamingStore = false;
+  bool dotProducts = false;  ///< pairs of bf16 are multiplied by dot products: of channels (dX) or of pixels (dW)
   // Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the lowering does not read them
   // as they are. coreProblem() is what is left to solve.
   bool stageDy = false, stageX = false, stageW = false, stageResult = false;
@@ -108,6 +109,7 @@ void describePlan(P& p, Visitor&& v) {
   v("panel_d", p.panelD);
   v("panel_h", p.panelH);
   v("streaming_store", p.streamingStore);
+  v("dot_products", p.dotProducts);
   v("stage_dy", p.stageDy);
   v("stage_x", p.stageX);
   v("stage_w", p.stageW);

@@ -27,6 +27,24 @@ inline bool isCore(const TensorFormat& f, TensorId t) {
          (t == TensorId::kDb || f.layout == Layout::kNcdhw || (activation && f.layout == Layout::kNdhwc));
 }
 
+/// True if lowerings with channel lanes (dX: channels; dW: channels, swapped) take the tensor as it is, through panels where need
+/// be: activations of any type, dense, in any layout whose blocks do not hold channels of two groups; plain weights of any type.
+inline bool isNative(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  if (f.strided()) return false;
+  if (t == TensorId::kW || t == TensorId::kDw) return f.layout == Layout::kNcdhw;
+  if (t == TensorId::kDb) return f.dtype == DType::kF32;
+  const std::int64_t channels = (t == TensorId::kDy ? p.cout : p.cin) / p.groups;
+  return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
+}
+
+/// True if the gradient's operands are pairs for a dot product of bf16: both bf16 and, for dX, pairs of channels in each group.
+inline bool dotApplies(const Problem& p, Gradient gradient) {
+  const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
+  if (gradient == Gradient::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW) && p.cout / p.groups % 2 == 0;
+  return gradient == Gradient::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
+}
+
 /// What a staged tensor is converted to: f32, activations channels-last, weights plain.
 inline TensorFormat coreFormat(TensorId t) {
   const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;

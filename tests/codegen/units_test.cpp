@@ -61,12 +61,24 @@ class Units : public testing::TestWithParam<IsaLevel> {
       auto& table = c.tables.emplace_back();  // the first picks from one source only
       for (int l = 0; l < lanes; ++l) table.push_back(below(c.tables.size() == 1 ? lanes : 2 * lanes));
     }
+    if (c.tables.empty()) {
+      c.result = static_cast<Element>(below(3));
+      c.dotProducts = isa().bf16Dot && below(2) == 0;
+      if (c.result != Element::kF32) {  // rounding needs three registers
+        c.accumulators.resize(
+            std::min<std::size_t>(c.accumulators.size(), static_cast<std::size_t>(isa().vectorRegs - 6)));
+        for (std::size_t i = 0; i < c.accumulators.size(); ++i)
+          c.accumulators[i].cOffset =
+              static_cast<std::int32_t>(i) * lanes * static_cast<std::int32_t>(elementBytes(c.result));
+      }
+    }
     for (int s = 1 + below(2); s > 0; --s) {
       Section& section = c.sections.emplace_back();
       section.aOuterStep = 4 * below(8);
       section.bOuterStep = 4 * below(8);
       for (int k = 1 + below(3); k > 0; --k) {
         Step& step = section.steps.emplace_back();
+        step.firstMembers = c.dotProducts && below(3) == 0;
         for (int b = 0; b < vectors; ++b) step.b.push_back({4 * below(100), someLanes()});
         for (int a = 1 + below(4); a > 0; --a) step.a.push_back(randomOperand(c, vectors));
       }
@@ -93,6 +105,8 @@ class Units : public testing::TestWithParam<IsaLevel> {
     m.from = static_cast<Element>(below(7));
     m.to = static_cast<Element>(below(6));
     if (m.from == Element::kPair) m.pairPitch = 2 * below(20);
+    if (m.from == Element::kPair && below(2) == 0)
+      m.pairsCut = below(1 + static_cast<int>(m.kind == MoveKind::kTranspose ? m.cols : m.rows));
     if (m.from == Element::kPair || (m.from == Element::kHalf && below(2) == 0))
       m.to = Element::kF32;
     else if (m.from == Element::kHalf || m.to == Element::kHalf)
@@ -152,7 +166,9 @@ class Units : public testing::TestWithParam<IsaLevel> {
       args.a = a.data() - touched[0].begin;
       args.b = b.data() - touched[1].begin;
       args.c = c.data() - touched[2].begin;
-      for (args.accumulate = 0; args.accumulate < 2; ++args.accumulate) ASSERT_TRUE(runCode(*code, args));
+      const auto* contract = std::get_if<Contract>(&kernel);
+      const std::int64_t ways = contract != nullptr && contract->result != Element::kF32 ? 1 : 2;
+      for (args.accumulate = 0; args.accumulate < ways; ++args.accumulate) ASSERT_TRUE(runCode(*code, args));
     }
   }
 
@@ -169,19 +185,22 @@ class Units : public testing::TestWithParam<IsaLevel> {
 
 TEST_P(Units, RandomContractsAgree) {
   const std::vector<float> a = randomFloats(4000), b = randomFloats(4000);
+  std::vector<float> pairs(4000);  // both members are sound numbers
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    pairs[i] = floatOf(floatToBf16(a[i]) | static_cast<std::uint32_t>(floatToBf16(b[i])) << 16);
   for (int n = 0; n < 1000 && !HasFailure(); ++n) {
     const Contract contract = randomContract();
     const std::vector<std::int64_t> list = randomList(contract);
     const auto words = static_cast<std::int64_t>(contract.accumulators.size()) * contract.lanes;
     KernelArgs args;
-    args.a = a.data();
-    args.b = b.data();
+    args.a = contract.dotProducts ? pairs.data() : a.data();
+    args.b = contract.dotProducts ? pairs.data() : b.data();
     args.list = list.data();
     args.repeat = below(4);
     args.aRepeat = 16;
     args.bRepeat = 20;
     args.cRepeat = words * 4;
-    args.accumulate = below(2);
+    args.accumulate = contract.result == Element::kF32 ? below(2) : 0;
     agree(contract, args, randomFloats(static_cast<std::size_t>(3 * words + 64)));
   }
 }
