@@ -195,10 +195,14 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     const double reachD =
         static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (gather ? static_cast<double>(v.stride.d) : 1.0);
     const double ownD = static_cast<double>(plan.panelD) * (gather ? 1.0 : static_cast<double>(v.stride.d));
-    moves += operandBytes / 64.0 * (1 + reach / own) * (1 + reachD / ownD) *
-             (operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector) * (plan.panelB ? nBlocks : 1.0);
+    moves += panelVectors(operand) * (1 + reach / own) * (1 + reachD / ownD) * panelCycles(operand) *
+             (plan.panelB ? nBlocks : 1.0);
   }
-  if (plan.panelC) moves += resultBytes / 64.0 * (kTransposeCyclesPerVector + 2.0);
+  if (plan.panelC) moves += panelVectors(result) * (panelCycles(result) + 2.0);
+  // A slab's moves are calls, one for each block of channels.
+  const double slabVisits = groups * imageBlocks * slabs * (plan.panelB ? nBlocks : 1.0);
+  moves +=
+      slabVisits * kCallCycles * ((plan.panelA ? panelPieces(operand) : 0) + (plan.panelC ? panelPieces(result) : 0));
   cost.moveCycles = moves;
   double tasks = groups * imageBlocks * slabs;
   if (plan.panelB)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cubejit/conv_view.h"
 #include "cubejit/machine.h"
 
 namespace cubejit {
@@ -42,6 +43,17 @@ inline double reuseBytesPerCycle(const Machine& m, double bytes) {
 /// Cycles to move one vector of data through registers (measured on Zen4: copies are store-bound, 16x16 transposes shuffle-bound).
 constexpr double kCopyCyclesPerVector = 3.0;
 constexpr double kTransposeCyclesPerVector = 7.0;
+
+/// What moving a tensor to or from panels of f32 takes: moves for a run of pixels, vectors (those of narrow blocks half empty),
+/// cycles for each.
+inline double panelPieces(const TensorView& t) { return t.c0 > 0 ? static_cast<double>(divUp(t.channels, t.c0)) : 1.0; }
+inline double panelVectors(const TensorView& t) {
+  const double elements = static_cast<double>(t.bytes) / static_cast<double>(byteSize(t.dtype));
+  return t.c0 > 0 ? elements / static_cast<double>(std::min<std::int64_t>(t.c0, 16)) : elements / 16.0;
+}
+inline double panelCycles(const TensorView& t) {
+  return t.channelsLast || t.c0 > 0 ? kCopyCyclesPerVector : kTransposeCyclesPerVector;
+}
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
 constexpr double kRowLineCycles = 1.0;

@@ -134,8 +134,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
         reach *=
             1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
     }
-    return static_cast<double>(t.bytes) / static_cast<double>(byteSize(t.dtype)) / 16.0 * reach *
-           (t.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector);
+    return panelVectors(t) * reach * panelCycles(t);
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);

@@ -10,6 +10,7 @@
 #include <array>
 #include <utility>
 
+#include "codegen/lower/column_patterns.h"
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/pixel_chunks.h"
 #include "codegen/lower/weights_panels.h"
@@ -17,20 +18,6 @@
 
 namespace cubejit {
 namespace {
-
-// A section of the contract: `steps` neighbouring columns for taps [tapLo, tapHi); the outer loop runs along rows or along W.
-struct Pattern {
-  std::int64_t tapLo, tapHi, steps;
-  bool alongRows;
-  bool single = false;  ///< dot products: one column whose partner does not take part
-  friend bool operator==(const Pattern& x, const Pattern& y) = default;
-};
-
-struct PatternUse {
-  Pattern pattern;
-  std::int64_t start = 0;  ///< first column, relative to the chunk
-  std::int64_t outer = 1;  ///< iterations along W (if not alongRows)
-};
 
 class Lowering {
  public:
@@ -170,11 +157,11 @@ class Lowering {
     // Blocks of a blocked tensor are not cut (see checkPlan), so a part begins at a whole one.
     const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
     if (bigStaged_) {
-      startAtPart(bigDeal, bigPart(), bigSource, v_.big);
+      moveToPart(bigDeal, bigPart(), bigSource, [&](std::int64_t c) { return v_.big.channelOffset(c); });
       startAtPart(bigDeal, bigPart(), bigStream, -4);
     }
     if (smallStaged_) {
-      startAtPart(smallDeal, smallPart(), smallSource, v_.small);
+      moveToPart(smallDeal, smallPart(), smallSource, [&](std::int64_t c) { return v_.small.channelOffset(c); });
       startAtPart(smallDeal, smallPart(), smallStream, -4);
     }
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
@@ -220,20 +207,15 @@ class Lowering {
 
   // Moves a stream with the part: a source starts at the part's first channel, a private panel holds only the part.
   void startAtPart(int deal, const ChannelPart& part, int stream, std::int64_t channelBytes) {
-    auto& steps = b_.phase().axes[static_cast<std::size_t>(deal)].steps;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      auto& delta = steps[i].delta;
-      if (delta.size() <= static_cast<std::size_t>(stream)) delta.resize(static_cast<std::size_t>(stream) + 1, 0);
-      delta[static_cast<std::size_t>(stream)] += part.begin(static_cast<std::int64_t>(i)) * channelBytes;
-    }
+    moveToPart(deal, part, stream, [&](std::int64_t channel) { return channel * channelBytes; });
   }
-
-  void startAtPart(int deal, const ChannelPart& part, int stream, const TensorView& t) {
+  template <class OffsetOf>
+  void moveToPart(int deal, const ChannelPart& part, int stream, OffsetOf offsetOf) {
     auto& steps = b_.phase().axes[static_cast<std::size_t>(deal)].steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       auto& delta = steps[i].delta;
-      if (delta.size() <= static_cast<std::size_t>(stream)) delta.resize(static_cast<std::size_t>(stream) + 1, 0);
-      delta[static_cast<std::size_t>(stream)] += t.channelOffset(part.begin(static_cast<std::int64_t>(i)));
+      delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
+      delta[static_cast<std::size_t>(stream)] += offsetOf(part.begin(static_cast<std::int64_t>(i)));
     }
   }
 
@@ -282,49 +264,11 @@ class Lowering {
     }
   }
 
-  // The patterns that cover the chunk's columns for one tap block.
-  std::vector<PatternUse> patternsOf(const PixelChunk& chunk, const Range& taps) const {
-    std::vector<PatternUse> uses;
-    const std::int64_t accs = plan_.baseRows * plan_.baseVectors * taps.length();
-    const std::int64_t unrolled = std::clamp<std::int64_t>(800 / std::max<std::int64_t>(1, accs), 4, 32);
-    for (ColumnRun run : columnRuns(v_, chunk, taps.lo, taps.length())) {
-      if (plan_.dotProducts) {  // pairs of columns; an odd last one goes alone
-        if (run.length % 2 != 0)
-          uses.push_back({Pattern{run.tapLo, run.tapHi, 1, !v_.line, true}, run.start + run.length - 1, 1});
-        run.length /= 2;
-        if (run.length == 0) continue;
-      }
-      if (!v_.line && run.length <= unrolled) {
-        uses.push_back({Pattern{run.tapLo, run.tapHi, run.length, true}, run.start, 1});
-        continue;
-      }
-      const std::int64_t steps = bestUnroll(run.length);
-      uses.push_back({Pattern{run.tapLo, run.tapHi, steps, false}, run.start, run.length / steps});
-      const std::int64_t rest = run.length % steps;
-      if (rest > 0)
-        uses.push_back(
-            {Pattern{run.tapLo, run.tapHi, rest, !v_.line}, run.start + (run.length - rest) * columnsOf(false), 1});
-    }
-    return uses;
-  }
-
-  // Columns a step takes.
-  std::int64_t columnsOf(bool single) const { return plan_.dotProducts && !single ? 2 : 1; }
-
-  // Columns per loop iteration: few enough, and leaving as few over as possible.
-  std::int64_t bestUnroll(std::int64_t length) const {
-    std::int64_t best = std::min(length, plan_.unroll);
-    for (std::int64_t u = best; u >= std::max<std::int64_t>(1, plan_.unroll / 2); --u) {
-      if (length % u < length % best) best = u;
-    }
-    return std::max<std::int64_t>(1, best);
-  }
-
   void fillVariants(Call& call) {
     patterns_.resize(tapBlocks_.size());
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
-        for (const PatternUse& use : patternsOf(chunkOf(cls), tapBlocks_[t])) {
+        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, chunkOf(cls), tapBlocks_[t])) {
           if (std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) == patterns_[t].end())
             patterns_[t].push_back(use.pattern);
         }
@@ -366,12 +310,12 @@ class Lowering {
   int listFor(const PixelChunk& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
     const Range depths = validPixels(chunk.d, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
     const Range rows = validPixels(chunk.h, kh, v_.stride.h, v_.dilation.h, v_.pad.h, v_.big.extent.h);
-    const std::vector<PatternUse> uses = patternsOf(chunk, tapBlocks_[t]);
+    const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, chunk, tapBlocks_[t]);
     if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
     SegmentList list(patterns_[t].size());
     for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
       for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
-        for (const PatternUse& use : uses) {
+        for (const ColumnPatternUse& use : uses) {
           auto& section = list[static_cast<std::size_t>(
               std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) - patterns_[t].begin())];
           const std::int64_t end = use.pattern.alongRows ? rows.lo + 1 : rows.hi;
@@ -414,7 +358,7 @@ class Lowering {
         }
       }
     }
-    for (const Pattern& pattern : patterns_[t])
+    for (const ColumnPattern& pattern : patterns_[t])
       contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
     contract.prefetchResults = direct_;
     kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
@@ -422,10 +366,10 @@ class Lowering {
   }
 
   template <class LanesOf>
-  Section sectionFor(const Pattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
+  Section sectionFor(const ColumnPattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
                      LanesOf lanesOf) const {
     Section section;
-    const std::int64_t columns = columnsOf(pattern.single);
+    const std::int64_t columns = columnsOfStep(plan_, pattern.single);
     const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * columns * small_.w;
     const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * columns * v_.stride.w * big_.w;
     section.aOuterStep = swapped_ ? big : small;
@@ -493,7 +437,7 @@ class Lowering {
   int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
   Pitches big_, small_;
   std::int64_t bigPlanes_ = 1, smallPlanes_ = 1, images_ = 1;
-  std::vector<std::vector<Pattern>> patterns_;
+  std::vector<std::vector<ColumnPattern>> patterns_;
   std::vector<KernelKey> kernels_;
 };
 

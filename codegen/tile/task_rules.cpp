@@ -14,6 +14,9 @@
 namespace cubejit {
 namespace {
 
+// Bytes that are owned together: the smallest element.
+constexpr std::int64_t kGrain = 2;
+
 // A phase beyond these is not judged: about a second of checking, and as much memory as the buffers it writes.
 constexpr std::int64_t kMostCalls = 200'000, kMostWords = 100'000'000, kMostBytes = std::int64_t{1} << 28;
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
@@ -54,7 +57,7 @@ class Tasks {
   void collide(const CallSite& site, const char* does, std::uint32_t owner, std::int64_t word) {
     if (!said_.insert({site.call, does}).second) return;
     broken_.push_back("phase " + phase_.name + ": task " + std::to_string(site.task) + " (call " + site.call->name +
-                      ") " + does + " byte " + std::to_string(word * 4) + " of " + at_ + ", which task " +
+                      ") " + does + " byte " + std::to_string(word * kGrain) + " of " + at_ + ", which task " +
                       std::to_string(owner) + " writes");
   }
 
@@ -72,7 +75,8 @@ class Tasks {
       if (operand != Operand::kC) return true;  // nobody writes it
       if (buffer.bytes > kMostBytes) return false;
       owners =
-          owners_.emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / 4 + 1), kNobody))
+          owners_
+              .emplace(index, std::vector<std::uint32_t>(static_cast<std::size_t>(buffer.bytes / kGrain + 1), kNobody))
               .first;
     }
     at_ = buffer.name;
@@ -81,7 +85,7 @@ class Tasks {
     return visitTouched(p_.kernels[static_cast<std::size_t>(v.kernel)], list, operand, [&](ByteRange r) {
       for (std::int64_t rep = 0; rep < site.repeat; ++rep) {
         const std::int64_t from = site.at[s] + rep * site.repeatStep[s];
-        for (std::int64_t word = (from + r.begin) / 4; word < (from + r.end + 3) / 4; ++word) {
+        for (std::int64_t word = (from + r.begin) / kGrain; word < (from + r.end + kGrain - 1) / kGrain; ++word) {
           if (++words_ > kMostWords) return false;
           use(owners->second[static_cast<std::size_t>(word)], word);
         }

@@ -32,9 +32,7 @@ class PlainMemory final : public Xbyak::Allocator {
 class Emitter final : public Xbyak::CodeGenerator {
  public:
   Emitter(const VectorProgram& program, PlainMemory& memory)
-      : CodeGenerator(65536, Xbyak::AutoGrow, &memory),
-        program_(program),
-        wide_(program.isa.vectorBits == 512) {}
+      : CodeGenerator(65536, Xbyak::AutoGrow, &memory), program_(program), wide_(program.isa.vectorBits == 512) {}
 
   Code run() {
     Code code;

@@ -25,6 +25,7 @@ bool runnable(IsaLevel level) {
 
 // 1,100 problems for each of two ISAs: 2,200 problems with three gradients each.
 class Fuzz : public testing::TestWithParam<IsaLevel> {};
+class Formats : public testing::TestWithParam<IsaLevel> {};
 
 TEST_P(Fuzz, MatchesReferenceForAnyThreadCount) {
   if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
@@ -41,6 +42,45 @@ TEST_P(Fuzz, MatchesReferenceForAnyThreadCount) {
         << "\nshrunk: " << toFlags(shrinkFailure(session, request));
   }
 }
+
+// Every tensor of a type, a layout and sometimes strides of its own: three ISAs, 2,100 problems in all.
+TEST_P(Formats, MatchReferenceForAnyThreadCount) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  options.wakeCycles = 0;
+  Session session(options);
+  std::mt19937_64 random(1000 + static_cast<int>(GetParam()));
+  for (int i = 0; i < 700; ++i) {
+    Problem problem = randomProblem(random, 5e5);
+    randomFormats(random, problem, true, true);
+    const VerifyRequest request{problem, kAll, {1, 2}, static_cast<std::uint64_t>(i), i % 5 == 4, {}};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify " << toFlags(problem) << " --isa " << toString(GetParam());
+  }
+}
+
+// One type for all tensors is what most callers have: dot products and typed panels in every geometry.
+TEST_P(Formats, OneTypeMatchesReference) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  Session session(options);
+  std::mt19937_64 random(2000);
+  for (int i = 0; i < 240; ++i) {
+    Problem problem = randomProblem(random, 5e5);
+    problem.dtype = static_cast<DType>(1 + i % 4);
+    if (i % 3 == 0) problem.layout = Layout::kNdc1hwc0;
+    const VerifyRequest request{problem, kAll, {2}, static_cast<std::uint64_t>(i), false, {}};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify " << toFlags(problem) << " --isa " << toString(GetParam());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Formats, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
+                         [](const auto& info) { return toString(info.param); });
 
 // Every legal candidate must be right, not only the one the planner likes best.
 TEST_P(Fuzz, EveryCandidatePlanMatchesReference) {

@@ -84,11 +84,11 @@ TEST(Run, WorkspaceTooSmallOrMisaligned) {
 TEST(Run, OverlapAndMisalignment) {
   Bench bench(squareProblem(1, 8, 8, 6));
   Tensors t = bench.operands.tensors();
-  t.dx = const_cast<float*>(t.dy);  // in place
+  t.dx = const_cast<void*>(t.dy);  // in place
   std::string message = bench.errorOf(t, bench.workspace, bench.bytes);
   EXPECT_NE(message.find("dy and dx overlap"), std::string::npos) << message;
   t = bench.operands.tensors();
-  t.db = t.dw + wElements(bench.executable->problem()) - 1;  // by one element
+  t.db = static_cast<float*>(t.dw) + wElements(bench.executable->problem()) - 1;  // by one element
   message = bench.errorOf(t, bench.workspace, bench.bytes);
   EXPECT_NE(message.find("dw and db overlap"), std::string::npos) << message;
   std::vector<float> together(static_cast<std::size_t>(wElements(bench.executable->problem()) + 8), 0.0F);

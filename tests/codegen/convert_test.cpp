@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that conversions put every element where the index map says, for every pair of layouts and types, and zero the rest.
+#include "codegen/lower/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "codegen/tile/interpret_program.h"
+#include "cubejit/index_map.h"
+#include "runtime/verify/format_tensor.h"
+
+namespace cubejit {
+namespace {
+
+Problem problemOf(std::int64_t groups, std::int64_t cin, std::int64_t cout) {
+  Problem p;
+  p.batch = 2;
+  p.groups = groups;
+  p.cin = cin;
+  p.cout = cout;
+  p.in = {2, 3, 5};
+  p.kernel = {2, 1, 3};
+  p.out = {1, 3, 3};
+  return p;
+}
+
+// Converts through the tile interpreter, which checks that nothing outside the tensors is touched.
+void converts(Problem from, Problem to, TensorId t, const TensorFormat& source, const TensorFormat& target) {
+  from.formats[static_cast<std::size_t>(t)] = source;
+  to.formats[static_cast<std::size_t>(t)] = target;
+  std::vector<float> plain;
+  std::mt19937 random(3);
+  for (std::int64_t i = 0; i < plainElements(from, t); ++i)
+    plain.push_back(static_cast<float>(static_cast<int>(random() % 401) - 200));  // exact in every type
+  std::vector<char> memory(static_cast<std::size_t>(formatBytes(from, t))),
+      wanted(static_cast<std::size_t>(formatBytes(to, t)));
+  encodeTensor(from, t, plain, memory.data());
+  encodeTensor(to, t, plain, wanted.data());
+  std::vector<char> got(wanted.size(), '\x5a');
+  Tensors tensors;
+  tensors.dy = memory.data();
+  tensors.dx = got.data();
+  for (const int lanes : {8, 16}) {
+    const auto done = interpret(conversionProgram(from, to, t, BufferRole::kDy, BufferRole::kDx, lanes), tensors);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    ASSERT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
+        << toString(t) << " " << toString(source.dtype) << " " << toString(source.layout) << " to "
+        << toString(target.dtype) << " " << toString(target.layout) << ", groups " << from.groups << ", " << lanes
+        << " lanes";
+  }
+}
+
+TEST(Convert, EveryPairOfLayoutsAndTypes) {
+  constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBf16};
+  for (const auto& [groups, cin, cout] :
+       {std::array<std::int64_t, 3>{1, 20, 33}, {1, 1, 16}, {4, 12, 8}, {5, 40, 40}, {20, 20, 20}}) {
+    const Problem p = problemOf(groups, cin, cout);
+    for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kW}) {
+      const bool weights = t == TensorId::kW;
+      const Layout layouts[] = {Layout::kNcdhw, Layout::kNdhwc, weights ? Layout::kFractalZ3d : Layout::kNdc1hwc0};
+      for (const Layout from : layouts) {
+        for (const Layout to : layouts) {
+          for (const DType fromType : kTypes) {
+            for (const DType toType : kTypes) converts(p, p, t, {fromType, from, {}}, {toType, to, {}});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Convert, StridedViewsAndBlocksOfOtherSizes) {
+  const Problem p = problemOf(1, 20, 33);
+  // x as a transposed view with gaps: w slowest, channels 2 apart.
+  const TensorFormat view{DType::kF16, Layout::kNcdhw, {45, 2, 400, 90, 1200}};
+  for (const Layout to : {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0})
+    converts(p, p, TensorId::kX, view, {DType::kF32, to, {}});
+  TensorFormat sixteen{DType::kF32, Layout::kNdc1hwc0, {}};
+  sixteen.c0 = 16;
+  converts(p, p, TensorId::kX, sixteen, {DType::kF32, Layout::kNdc1hwc0, {}});
+  TensorFormat weights{DType::kF32, Layout::kFractalZ3d, {}};
+  weights.c0 = 16;
+  converts(p, p, TensorId::kW, {DType::kF16, Layout::kNcdhw, {}}, weights);
+}
+
+}  // namespace
+}  // namespace cubejit
