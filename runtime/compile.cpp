@@ -169,4 +169,15 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   return executable;
 }
 
+Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const Machine& machine,
+                                                         const Options& options, LoadedCode& code) {
+  StageTimes times;
+  Generator generator{machine, options, times, {}};
+  CUBEJIT_TRY(part, generator.generate(std::move(tile)));
+  CUBEJIT_TRY(loaded, loadRaw(generator.codes));
+  code = std::move(loaded);
+  part->launch = std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, code, 0, options.backend));
+  return std::move(part);
+}
+
 }  // namespace cubejit

@@ -38,6 +38,14 @@ struct Executable::State {
   StageTimes times;
 };
 
+/// A program that stands alone, ready to run; `code` holds its kernels and must live as long.
+Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const Machine& machine,
+                                                         const Options& options, LoadedCode& code);
+
+Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem, TensorId tensor,
+                                                          const TensorFormat& to, const Machine& machine,
+                                                          const Options& options);
+
 /// Plans (unless the request brings a plan), lowers, vectorises, legalises, emits and loads. Pure but for loading.
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
                                                       const Options& options);

@@ -155,6 +155,12 @@ Compiled Session::compile(const CompileRequest& request) {
   return withoutThrowing(Stage::kProblem, [&] { return state_->generate(request); });
 }
 
+Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem, TensorId tensor,
+                                                         const TensorFormat& to) const {
+  return withoutThrowing(Stage::kProblem,
+                         [&] { return compileRepacking(problem, tensor, to, state_->machine, state_->options); });
+}
+
 Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool explain) const {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<PlanReport> {
     const Machine& machine = state_->machine;

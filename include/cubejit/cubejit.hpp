@@ -74,6 +74,28 @@ class Executable {
   std::unique_ptr<State> state_;
 };
 
+/// The generated conversion of one tensor from one type and layout to another. Immutable; all methods may be called from many
+/// threads at once.
+class Repacking {
+ public:
+  Repacking();
+  ~Repacking();
+  Repacking(const Repacking&) = delete;
+  Repacking& operator=(const Repacking&) = delete;
+
+  std::size_t sourceBytes() const;
+  std::size_t targetBytes() const;
+  /// Converts. What stands for nothing in the target's blocks becomes zero. Errors: null or overlapping memory, memory that is not
+  /// aligned to an element. 0 threads: the session's choice.
+  Status run(const void* source, void* target, int threads = 0) const;
+
+  struct State;
+  State& state() { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
 struct PlanCandidate {
   TilingPlan plan;
   double predictedCycles = 0, computeCycles = 0, memoryCycles = 0, moveCycles = 0, callCycles = 0;
@@ -107,6 +129,9 @@ class Session {
   /// The same with plans of the caller's own; not cached.
   Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
   Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;
+  /// Generates the conversion of a tensor from the format the problem gives it to `to`. Not cached.
+  Result<std::shared_ptr<const Repacking>> repack(const Problem& problem, TensorId tensor,
+                                                  const TensorFormat& to) const;
 
   const Options& options() const;
   const Machine& machine() const;

@@ -224,6 +224,29 @@ TEST_F(Cli, RunComputesTheGradientsNamedByOut) {
   }
 }
 
+TEST_F(Cli, PackAndUnpackAreInverse) {
+  const auto w = numbers(6 * 2 * 9, 3);
+  write("w.npy", npy("(6,2,3,3,)", w));
+  const std::string problem =
+      " --input 2,4,5,4 --weight 6,2,3,3 --groups 2 --padding 1 --dtype f16 --layout w=fractal_z ";
+  Outcome o = run("pack" + problem + "--tensor w --in w.npy --out packed.npy --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json line = lines(o.out).at(0);
+  EXPECT_EQ(line["layout"], "fractal_z_3d");
+  EXPECT_EQ(line["shape"], Json::array({9, 1, 16, 16})) << "both groups share a real group";
+  o = run("unpack" + problem + "--tensor w --in packed.npy --out back.npy");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(slurp(folder_ / "back.npy"), slurp(folder_ / "w.npy"));
+  o = run("pack" + problem + "--tensor w --in w.npy --out packed.raw");
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(fs::file_size(folder_ / "packed.raw"), 9U * 16 * 16 * 2);
+  for (const char* name : {"packed.npy", "back.npy", "packed.raw"}) fs::remove(folder_ / name);
+  write("short.raw", "12");
+  refused(2, "unpack" + problem + "--tensor w --in short.raw --out back.npy", {"holds 2 bytes", "takes 4608"});
+  refused(2, "pack" + problem + "--tensor v --in w.npy --out back.npy", {"dy, x, w, dx, dw, db"});
+  refused(5, "pack" + problem + "--tensor w --in none.raw --out back.npy", {"cannot read none.raw"});
+}
+
 TEST_F(Cli, VerifyOneSuiteAndFuzz) {
   Outcome o = run(std::string("verify ") + kSmall + " --threads 1,2,3");
   EXPECT_EQ(o.code, 0) << o.err;

@@ -17,6 +17,7 @@ void addPlan(CLI::App& app, Action& action);
 void addDump(CLI::App& app, Action& action);
 void addRun(CLI::App& app, Action& action);
 void addVerify(CLI::App& app, Action& action);
+void addPack(CLI::App& app, Action& action);  ///< pack and unpack
 void addBench(CLI::App& app, Action& action);
 
 }  // namespace cubejit::cli

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   cubejit::cli::addDump(app, action);
   cubejit::cli::addRun(app, action);
   cubejit::cli::addVerify(app, action);
+  cubejit::cli::addPack(app, action);
   cubejit::cli::addBench(app, action);
   const std::string typed = cubejit::cli::commandLine(argc, argv);
   try {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a conversion alone is generated and run. Leaves its moves to codegen/lower/convert.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "codegen/lower/convert.h"
+#include "cubejit/index_map.h"
+#include "runtime/compile.h"
+#include "runtime/no_throw.h"
+#include "tiling/check_problem.h"
+
+namespace cubejit {
+
+struct Repacking::State {
+  std::unique_ptr<CompiledGradient> part;
+  LoadedCode code;
+  Options options;
+  int threads = 1;
+  std::size_t sourceBytes = 0, targetBytes = 0, sourceAlignment = 1, targetAlignment = 1;
+};
+
+Repacking::Repacking() : state_(std::make_unique<State>()) {}
+Repacking::~Repacking() = default;
+std::size_t Repacking::sourceBytes() const { return state_->sourceBytes; }
+std::size_t Repacking::targetBytes() const { return state_->targetBytes; }
+
+Status Repacking::run(const void* source, void* target, int threads) const {
+  return withoutThrowing(Stage::kRun, [&]() -> Status {
+    const State& s = *state_;
+    std::string broken;
+    const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
+    const auto judge = [&](const char* name, const void* at, std::size_t bytes, std::size_t alignment) {
+      if (at == nullptr && bytes > 0)
+        rule(std::string(name) + " is null but " + std::to_string(bytes) + " bytes are needed");
+      if (reinterpret_cast<std::uintptr_t>(at) % alignment != 0)
+        rule(std::string(name) + " is not aligned to " + std::to_string(alignment) + " bytes");
+    };
+    judge("source", source, s.sourceBytes, s.sourceAlignment);
+    judge("target", target, s.targetBytes, s.targetAlignment);
+    const auto a = reinterpret_cast<std::uintptr_t>(source), b = reinterpret_cast<std::uintptr_t>(target);
+    if (s.sourceBytes > 0 && s.targetBytes > 0 && a < b + s.targetBytes && b < a + s.sourceBytes)
+      rule("source and target overlap; a conversion needs memory of its own");
+    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    Tensors ends;
+    ends.dy = source;
+    ends.dx = target;
+    s.part->launch->run(ends, nullptr, std::clamp(threads > 0 ? threads : s.threads, 1, 1024), s.options.parallelFor,
+                        s.options.pinThreads, s.options.wakeCycles);
+    return Unit{};
+  });
+}
+
+Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem, TensorId tensor,
+                                                          const TensorFormat& to, const Machine& machine,
+                                                          const Options& options) {
+  Problem target = problem;
+  target.formats[static_cast<std::size_t>(tensor)] = to;
+  CUBEJIT_TRY(fromLegal, checkProblem(problem));
+  CUBEJIT_TRY(toLegal, checkProblem(target));
+  static_cast<void>(fromLegal);
+  static_cast<void>(toLegal);
+  auto out = std::make_shared<Repacking>();
+  Repacking::State& s = out->state();
+  CUBEJIT_TRY(part, compileProgram(conversionProgram(problem, target, tensor, BufferRole::kDy, BufferRole::kDx,
+                                                     machine.isa.lanes()),
+                                   machine, options, s.code));
+  s.part = std::move(part);
+  s.options = options;
+  s.threads = options.threads > 0 ? options.threads : defaultThreads();
+  s.sourceBytes = static_cast<std::size_t>(formatBytes(problem, tensor));
+  s.targetBytes = static_cast<std::size_t>(formatBytes(target, tensor));
+  s.sourceAlignment = static_cast<std::size_t>(byteSize(formatOf(problem, tensor).dtype));
+  s.targetAlignment = static_cast<std::size_t>(byteSize(to.dtype));
+  return std::shared_ptr<const Repacking>(std::move(out));
+}
+
+}  // namespace cubejit
