@@ -235,6 +235,12 @@ Result<TilingPlan> planFromJson(const std::string& text) {
             value,
             {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells, LaneRole::kReduced},
             field);
+      else if constexpr (std::is_same_v<Field, PlanUnit>)
+        known = parseEnum(value, {PlanUnit::kVector, PlanUnit::kCube}, field);
+      else if constexpr (std::is_same_v<Field, CubeType>)
+        known = parseEnum(value, kCubeTypes, field);
+      else if constexpr (std::is_same_v<Field, BlockOrder>)
+        known = parseEnum(value, {BlockOrder::kMOuter, BlockOrder::kNOuter}, field);
       else
         known = parseEnum(value, {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}, field);
       if (!known) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value + "' is not known";

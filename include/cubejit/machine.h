@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a plan is made for: cores, buffers and rates, as plain data.
+// Decides what a plan is made for: cores, buffers, units and rates, as plain data. The host and every NPU are rows of it.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <vector>
 
+#include "cubejit/cube_type.h"
 #include "cubejit/host_isa.h"
+#include "cubejit/mkn.h"
 
 namespace cubejit {
 
 /// Buffer capacities in bytes, in the NPU's vocabulary. On the host: l0c = vector registers, l0a/l0b = L1 data cache, l1 = L2 cache.
 struct Buffers {
   std::int64_t l0aBytes = 0, l0bBytes = 0, l0cBytes = 0, l1Bytes = 0, l2Bytes = 0;
+  std::int64_t ubBytes = 0;            ///< unified buffer: the vector unit's
+  std::int64_t btBytes = 0;            ///< bias table; 0 = there is none
+  std::int64_t fbBytes = 0;            ///< the fixpipe's parameters; 0 = there is none
 };
 
 /// Rates the cost model needs, per core and core cycle. Measured on Zen4; sources beside the values in hostMachine().
@@ -25,13 +32,66 @@ struct Rates {
   double dramBytesPerCycle = 6.5;  ///< sequential read
 };
 
-/// A machine that plans are made for: the host, described with the terms an NPU is described with.
+/// One step of a cube unit for one operand type: C[m][n] += A[m][k] * B[k][n], sums in f32. `fractal` is also the tile that L0A
+/// (m x k) and L0B (k x n) are filled by.
+struct CubeStep {
+  CubeType operand = CubeType::kF16;
+  Mkn fractal{16, 16, 16};
+  double cycles = 1;  ///< core cycles of one step
+};
+
+/// Bytes each path moves in a core cycle, per core. 0 = the chip has no such path.
+struct PathRates {
+  double ddrRead = 0, ddrWrite = 0;  ///< memory, a core's share
+  double l2Read = 0, l2Write = 0;    ///< L2 to and from a core
+  double l1ToL0a = 0, l1ToL0b = 0;
+  double l1ToUb = 0, ubToL1 = 0;
+  double l0cToUb = 0;                ///< also the rate at which a fixpipe reads L0C
+  double ubToL2 = 0, ubToDdr = 0;
+};
+
+/// What a chip's load unit takes of a convolution. They are limits of the chip, not of the arithmetic.
+struct LoadLimits {
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
+  std::int64_t strideHw = kNone, strideD = kNone;
+  std::int64_t dilationHw = kNone, dilationD = kNone;
+  std::int64_t pad = kNone;       ///< each of the six
+  std::int64_t kernelHw = kNone;
+};
+
+/// What a core of an NPU has. A machine without cube steps is the host.
+struct NpuCore {
+  std::string product;            ///< the vendor's name for the cards that carry it
+  int architecture = 0;           ///< the vendor's number of the core's generation; 0 = not stated
+  int vectorCores = 0;            ///< separate ones of the chip; 0 = a vector unit within each core
+  double mhz = 0;                 ///< of the cube
+  std::int64_t memoryBytes = 0;   ///< 0 = not stated
+  std::int64_t vectorBytes = 0;   ///< per core cycle
+  bool fixpipe = false;           ///< L0C can be converted on its way to memory; without, results pass through UB
+  int hf32MantissaBits = 0;       ///< kept of an f32's 23; 0 = there is no hf32
+  std::vector<CubeStep> cubes;    ///< one a type
+  PathRates paths;
+  LoadLimits limits;
+
+  /// The step for a type; null if this cube lacks it.
+  const CubeStep* step(CubeType type) const {
+    for (const CubeStep& cube : cubes) {
+      if (cube.operand == type) return &cube;
+    }
+    return nullptr;
+  }
+};
+
+/// A machine that plans are made for: the host, described with the terms an NPU is described with, or an NPU.
 struct Machine {
   std::string name = "host";
   int cores = 1;  ///< how many cores a plan splits for; the run may use any number of threads
   Buffers buffers;
-  Rates rates;
-  HostIsa isa;  ///< gives the cube step: rows x (columns = lanes)
+  Rates rates;  ///< of the host
+  HostIsa isa;  ///< of the host: gives the cube step, rows x (columns = lanes)
+  NpuCore npu;  ///< of an NPU
+
+  bool isNpu() const { return !npu.cubes.empty(); }
 };
 
 /// The host as a machine. `l1dBytes`, `l2Bytes`, `l3Bytes` as detected (0 = take Zen4's 32 KiB, 1 MiB, 32 MiB).

@@ -7,9 +7,15 @@
 #include <cstdint>
 #include <string>
 
+#include "cubejit/cube_type.h"
+#include "cubejit/mkn.h"
 #include "cubejit/problem.h"
 
 namespace cubejit {
+
+/// Which unit multiplies, and so which of a plan's fields count: the host's vector registers or an NPU's cube.
+enum class PlanUnit : std::uint8_t { kVector, kCube };
+constexpr const char* toString(PlanUnit u) { return u == PlanUnit::kVector ? "vector" : "cube"; }
 
 /// What the lanes of a vector register stand for.
 enum class LaneRole : std::uint8_t {
@@ -33,22 +39,39 @@ constexpr const char* toString(IterateOrder o) {
   return o == IterateOrder::kPixelsOuter ? "pixels_outer" : "channels_outer";
 }
 
-struct Mkn {
-  std::int64_t m = 0, k = 0, n = 0;
-  friend bool operator==(const Mkn& a, const Mkn& b) { return a.m == b.m && a.k == b.k && a.n == b.n; }
-};
-
 /// How the work is cut into tasks. The product is the number of tasks; threads take tasks, so any thread count works.
+/// On an NPU a task is what one SetSingleShape covers: one image, one real group, one depth. Its cores take equal runs of tasks.
 struct CoreSplit {
   std::int64_t batch = 1, groups = 1, depth = 1, rows = 1, channelsM = 1, channelsN = 1;
   std::int64_t reduction =
       1;  ///< dW, db: pixel ranges summed apart, then combined in order; fixed by the plan, not by threads
+  std::int64_t tapsD = 1;  ///< dW on a cube: depths of the kernel, each a task of its own
+  std::int64_t tasks() const { return batch * groups * depth * rows * channelsM * channelsN * reduction * tapsD; }
 };
 
-/// One tiling of one gradient on the host.
+/// Which loop over a task's base blocks is outside. An NPU's iterateOrder: kMOuter is 0, kNOuter (m runs fastest) is 1.
+enum class BlockOrder : std::uint8_t { kMOuter, kNOuter };
+constexpr const char* toString(BlockOrder o) { return o == BlockOrder::kMOuter ? "m_outer" : "n_outer"; }
+
+/// How a task goes through an NPU core's buffers. 1 buffer = single, 2 = double buffering (ping-pong).
+struct CubeTile {
+  CubeType operand = CubeType::kF16;
+  Mkn base;                            ///< L0C holds m x n sums, L0A m x k, L0B k x n elements
+  std::int64_t stepM = 1, stepN = 1;   ///< base blocks side by side in L1
+  std::int64_t stepKa = 1, stepKb = 1;  ///< base.k's of A and of B in L1
+  std::int64_t buffersL0a = 2, buffersL0b = 2, buffersL0c = 1;
+  std::int64_t buffersA1 = 2, buffersB1 = 2;  ///< of A and of B in L1
+  BlockOrder order = BlockOrder::kNOuter;
+};
+
+/// One tiling of one gradient, on the host or on an NPU.
 ///
 /// GEMM view: dX: M = pixels, K = reduced channels x taps, N = result channels. dW: M = rows x taps, K = pixels, N = lane channels.
+/// On a cube, where a real group's channels are padded to whole blocks: dX: M = pixels of one depth, K = reduced channels x all
+/// taps, N = result channels. dW: M = channels of the small tensor, K = its pixels at one depth, N = channels of the big one x
+/// taps of one depth.
 struct TilingPlan {
+  PlanUnit unit = PlanUnit::kVector;  ///< kVector: all fields but `cube`; kCube: gradient, cores, singleShape and `cube`
   Gradient gradient = Gradient::kDx;
   LaneRole lanes = LaneRole::kChannels;
   IterateOrder order = IterateOrder::kPixelsOuter;
@@ -75,24 +98,49 @@ struct TilingPlan {
   // Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the lowering does not read them
   // as they are. coreProblem() is what is left to solve.
   bool stageDy = false, stageX = false, stageW = false, stageResult = false;
+  CubeTile cube;
 };
 
-/// Calls v(fieldName, field&) for every field; printing, JSON, hashing and comparison are written against it.
+/// Calls v(fieldName, field&) for every field that counts for the plan's unit; printing, JSON, hashing and comparison are written
+/// against it. `unit` comes first, so that a reader that sets it sees the fields that go with it.
 template <class P, class Visitor>
 void describePlan(P& p, Visitor&& v) {
+  const auto split = [&] {
+    v("core_batch", p.cores.batch);
+    v("core_groups", p.cores.groups);
+    v("core_depth", p.cores.depth);
+    v("core_rows", p.cores.rows);
+    v("core_channels_m", p.cores.channelsM);
+    v("core_channels_n", p.cores.channelsN);
+    v("core_reduction", p.cores.reduction);
+    if (p.unit == PlanUnit::kCube) v("core_taps_d", p.cores.tapsD);
+    v("single_shape_m", p.singleShape.m);
+    v("single_shape_k", p.singleShape.k);
+    v("single_shape_n", p.singleShape.n);
+  };
+  v("unit", p.unit);
   v("gradient", p.gradient);
+  if (p.unit == PlanUnit::kCube) {
+    v("operand", p.cube.operand);
+    v("block_order", p.cube.order);
+    split();
+    v("base_m", p.cube.base.m);
+    v("base_k", p.cube.base.k);
+    v("base_n", p.cube.base.n);
+    v("step_m", p.cube.stepM);
+    v("step_n", p.cube.stepN);
+    v("step_ka", p.cube.stepKa);
+    v("step_kb", p.cube.stepKb);
+    v("buffers_l0a", p.cube.buffersL0a);
+    v("buffers_l0b", p.cube.buffersL0b);
+    v("buffers_l0c", p.cube.buffersL0c);
+    v("buffers_a1", p.cube.buffersA1);
+    v("buffers_b1", p.cube.buffersB1);
+    return;
+  }
   v("lanes", p.lanes);
   v("order", p.order);
-  v("core_batch", p.cores.batch);
-  v("core_groups", p.cores.groups);
-  v("core_depth", p.cores.depth);
-  v("core_rows", p.cores.rows);
-  v("core_channels_m", p.cores.channelsM);
-  v("core_channels_n", p.cores.channelsN);
-  v("core_reduction", p.cores.reduction);
-  v("single_shape_m", p.singleShape.m);
-  v("single_shape_k", p.singleShape.k);
-  v("single_shape_n", p.singleShape.n);
+  split();
   v("base_batch", p.baseBatch);
   v("base_d", p.baseD);
   v("base_h", p.baseH);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which numbers make an NPU that can be planned for.
+#include <set>
+
+#include "cubejit/machines.h"
+
+namespace cubejit {
+namespace {
+
+class Rules {
+ public:
+  void require(bool holds, const std::string& rule) {
+    if (!holds) broken_.push_back(rule);
+  }
+  void range(const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
+    require(value >= least && value <= most,
+            field + " = " + std::to_string(value) + " must be " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  void positive(const std::string& field, double value) {
+    require(value > 0 && value <= 1e6, field + " = " + std::to_string(value) + " must be more than 0 and at most 1e6");
+  }
+  std::vector<std::string> take() { return std::move(broken_); }
+
+ private:
+  std::vector<std::string> broken_;
+};
+
+void checkCubes(const Machine& m, Rules& rules) {
+  rules.require(!m.npu.cubes.empty(), "cubes must list at least one type; f16, bf16, f32 and hf32 are known");
+  std::set<CubeType> seen;
+  for (const CubeStep& cube : m.npu.cubes) {
+    const std::string name = std::string("cubes.") + toString(cube.operand);
+    rules.require(seen.insert(cube.operand).second, name + " is listed twice");
+    const std::int64_t channels = c0Of(cube.operand);
+    rules.require(cube.fractal.m == 16, name + ".m = " + std::to_string(cube.fractal.m) + " must be 16, the rows of a fractal");
+    rules.require(cube.fractal.n == 16, name + ".n = " + std::to_string(cube.fractal.n) + " must be 16, the columns of a fractal");
+    rules.require(cube.fractal.k == channels, name + ".k = " + std::to_string(cube.fractal.k) + " must be " +
+                                                  std::to_string(channels) + ", the values in 32 bytes");
+    rules.positive(name + ".cycles", cube.cycles);
+    if (cube.operand == CubeType::kHF32) rules.range("hf32_mantissa_bits", m.npu.hf32MantissaBits, 1, 23);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> checkMachine(const Machine& m) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+  Rules rules;
+  rules.require(!m.name.empty(), "name must not be empty");
+  rules.range("cores", m.cores, 1, 4096);
+  rules.range("vector_cores", m.npu.vectorCores, 0, 65536);
+  rules.positive("mhz", m.npu.mhz);
+  const Buffers& b = m.buffers;
+  // A fractal of f16 is 512 bytes, one of sums 1024.
+  rules.range("l0a_bytes", b.l0aBytes, 512, kMostBytes);
+  rules.range("l0b_bytes", b.l0bBytes, 512, kMostBytes);
+  rules.range("l0c_bytes", b.l0cBytes, 1024, kMostBytes);
+  rules.range("l1_bytes", b.l1Bytes, 1024, kMostBytes);
+  rules.range("l2_bytes", b.l2Bytes, 0, kMostBytes);
+  rules.range("ub_bytes", b.ubBytes, 1024, kMostBytes);
+  rules.range("bt_bytes", b.btBytes, 0, kMostBytes);
+  rules.range("fb_bytes", b.fbBytes, 0, kMostBytes);
+  rules.range("vector_bytes", m.npu.vectorBytes, 1, 65536);
+  checkCubes(m, rules);
+  const PathRates& r = m.npu.paths;
+  const struct {
+    const char* name;
+    double rate;
+  } rates[] = {{"ddr_read", r.ddrRead},   {"ddr_write", r.ddrWrite}, {"l2_read", r.l2Read},    {"l2_write", r.l2Write},
+               {"l1_to_l0a", r.l1ToL0a},  {"l1_to_l0b", r.l1ToL0b},  {"l1_to_ub", r.l1ToUb},   {"ub_to_l1", r.ubToL1},
+               {"l0c_to_ub", r.l0cToUb},  {"ub_to_l2", r.ubToL2},    {"ub_to_ddr", r.ubToDdr}};
+  for (const auto& rate : rates) rules.positive(std::string("rates.") + rate.name, rate.rate);
+  const LoadLimits& l = m.npu.limits;
+  const struct {
+    const char* name;
+    std::int64_t limit;
+  } limits[] = {{"stride_hw", l.strideHw},     {"stride_d", l.strideD}, {"dilation_hw", l.dilationHw},
+                {"dilation_d", l.dilationD}, {"pad", l.pad},          {"kernel_hw", l.kernelHw}};
+  for (const auto& limit : limits) rules.range(std::string("limits.") + limit.name, limit.limit, 1, LoadLimits::kNone);
+  return rules.take();
+}
+
+}  // namespace cubejit

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which plans an NPU's planner looks at. Leaves their legality to the rules and their worth to the cost.
+#pragma once
+
+#include <functional>
+
+#include "cubejit/machine.h"
+#include "cubejit/plan.h"
+#include "tiling/npu/cube_work.h"
+
+namespace cubejit {
+
+/// Fields the caller has fixed; 0 = free.
+struct CubeFixed {
+  Mkn singleShape;
+};
+
+/// Calls `visit` with every candidate. Precondition: the machine's cube has the work's type.
+void visitCubeCandidates(const CubeWork& work, const Machine& machine, const CubeFixed& fixed,
+                         const std::function<void(const TilingPlan&)>& visit);
+
+}  // namespace cubejit

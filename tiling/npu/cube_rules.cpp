@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which plans a cube core can run. Messages are made only for what is broken: a search checks thousands of plans.
+#include "tiling/npu/cube_rules.h"
+
+#include <string_view>
+#include <type_traits>
+
+#include "tiling/npu/cube_footprint.h"
+
+namespace cubejit {
+namespace {
+
+using Broken = std::vector<std::string>;
+
+constexpr std::int64_t kMostMmad = 4095;  // m, k and n of one mmad; the documentation of its parameters
+constexpr std::int64_t kMostStep = std::int64_t{1} << 31;
+
+std::string is(const std::string& field, std::int64_t value) { return field + " = " + std::to_string(value); }
+
+void require(Broken& broken, bool holds, const char* field, std::int64_t value, const std::string& rule) {
+  if (!holds) broken.push_back(is(field, value) + " " + rule);
+}
+
+// Fields that stand alone: their range and their fractal.
+void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
+  describePlan(plan, [&](const char* name, const auto& field) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
+      if (field < 1) broken.push_back(is(name, field) + " must be at least 1");
+      if (field > kMostStep && std::string_view(name).substr(0, 4) == "step")
+        broken.push_back(is(name, field) + " must be at most 2^31");
+      if (field > 2 && std::string_view(name).substr(0, 7) == "buffers")
+        broken.push_back(is(name, field) + " must be 1 (single) or 2 (ping-pong)");
+    }
+  });
+  const CubeTile& t = plan.cube;
+  const struct {
+    const char* name;
+    std::int64_t value, fractal;
+  } bases[] = {{"base_m", t.base.m, step.fractal.m}, {"base_k", t.base.k, step.fractal.k}, {"base_n", t.base.n, step.fractal.n}};
+  for (const auto& base : bases) {
+    if (base.value < 1) continue;
+    if (base.value % base.fractal != 0)
+      broken.push_back(is(base.name, base.value) + " must be a multiple of " + std::to_string(base.fractal) +
+                       ", the fractal of " + toString(t.operand));
+    if (base.value > kMostMmad)
+      broken.push_back(is(base.name, base.value) + " must be at most " + std::to_string(kMostMmad) + ", what one mmad takes");
+  }
+}
+
+// Pixels of a task: whole rows, or a piece of one row where the rows need not be staged whole.
+void checkPixels(const CubeWork& w, const char* field, std::int64_t pixels, Broken& broken) {
+  const std::string row = std::to_string(w.row());
+  if (pixels >= w.row())
+    require(broken, pixels % w.row() == 0, field, pixels, "must be a multiple of a row's " + row + " pixels");
+  else
+    require(broken, !w.wholeRows, field, pixels, "must be at least a row's " + row + " pixels");
+}
+
+void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
+  const Mkn& s = plan.singleShape;
+  const std::int64_t unit = w.blockUnit();
+  if (w.gradient == Gradient::kDx) {
+    checkPixels(w, "single_shape_m", s.m, broken);
+    require(broken, s.k % (unit * w.kernel.d) == 0, "single_shape_k", s.k,
+            "must be a multiple of " + std::to_string(unit * w.kernel.d) + ", the taps of a block of channels");
+    require(broken, s.n % w.c0 == 0, "single_shape_n", s.n, "must be a multiple of c0 = " + std::to_string(w.c0));
+    require(broken, plan.cores.reduction == 1 || w.resultBytes == 4, "core_reduction", plan.cores.reduction,
+            std::string("must be 1: parts of a sum are added in memory, in f32, and dx is ") + toString(w.type));
+  } else {
+    require(broken, s.m % 16 == 0, "single_shape_m", s.m, "must be a multiple of 16 channels");
+    checkPixels(w, "single_shape_k", s.k, broken);
+    require(broken, s.n % unit == 0, "single_shape_n", s.n,
+            "must be a multiple of " + std::to_string(unit) + ", the taps of a block of channels");
+  }
+  const CoreSplit need = splitOf(w, s), &have = plan.cores;
+  const struct {
+    const char* name;
+    std::int64_t need, have;
+  } counts[] = {{"core_batch", need.batch, have.batch},           {"core_groups", need.groups, have.groups},
+                {"core_depth", need.depth, have.depth},           {"core_rows", need.rows, have.rows},
+                {"core_channels_m", need.channelsM, have.channelsM}, {"core_channels_n", need.channelsN, have.channelsN},
+                {"core_reduction", need.reduction, have.reduction}, {"core_taps_d", need.tapsD, have.tapsD}};
+  for (const auto& count : counts) {
+    require(broken, count.need == count.have, count.name, count.have,
+            "must be " + std::to_string(count.need) + ", which covers the gradient once with tasks of single_shape");
+  }
+}
+
+void fits(Broken& broken, const Machine& machine, const char* buffer, std::int64_t needed, std::int64_t capacity,
+          const char* fix) {
+  if (needed <= capacity) return;
+  broken.push_back(std::string(buffer) + " needs " + std::to_string(needed) + " bytes, " + machine.name + " has " +
+                   std::to_string(capacity) + "; " + fix);
+}
+
+void checkBuffers(const CubeWork& w, const TilingPlan& plan, const Machine& m, Broken& broken) {
+  const CubeFootprint f = footprintOf(w, plan);
+  fits(broken, m, "L0A", f.l0a, m.buffers.l0aBytes, "lower base_m, base_k or buffers_l0a");
+  fits(broken, m, "L0B", f.l0b, m.buffers.l0bBytes, "lower base_k, base_n or buffers_l0b");
+  fits(broken, m, "L0C", f.l0c, m.buffers.l0cBytes, "lower base_m, base_n or buffers_l0c");
+  if (f.l1 > m.buffers.l1Bytes) {
+    const bool a = f.l1A * plan.cube.buffersA1 >= f.l1B * plan.cube.buffersB1 || f.l1A > m.buffers.l1Bytes;
+    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(plan.cube.buffersA1) + ", B " +
+                              std::to_string(f.l1B) + " x " + std::to_string(plan.cube.buffersB1);
+    fits(broken, m, ("L1 (" + parts + ")").c_str(), f.l1, m.buffers.l1Bytes,
+         a ? "lower step_ka, buffers_a1, step_m or base_m" : "lower step_kb, buffers_b1, step_n or base_n");
+  }
+  if (!m.npu.fixpipe) fits(broken, m, "UB", f.ub, m.buffers.ubBytes, "lower base_m: results leave in strips of base_m x 16");
+}
+
+}  // namespace
+
+std::int64_t pixelTasks(const CubeWork& w, std::int64_t pixels) {
+  if (pixels < w.row()) return w.pixels.h * ceilDiv(w.row(), pixels);
+  return ceilDiv(w.pixels.h, pixels / w.row());
+}
+
+CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
+  CoreSplit split;
+  split.batch = w.batch;
+  split.groups = w.groups.count;
+  split.depth = w.pixels.d;
+  split.channelsN = ceilDiv(w.gemm.n, s.n);
+  if (w.gradient == Gradient::kDx) {
+    split.rows = pixelTasks(w, s.m);
+    split.reduction = ceilDiv(w.gemm.k * w.kernel.d, s.k);
+  } else {
+    split.channelsM = ceilDiv(w.gemm.m, s.m);
+    split.reduction = pixelTasks(w, s.k);
+    split.tapsD = w.kernel.d;
+  }
+  return split;
+}
+
+std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
+  Broken broken;
+  if (plan.unit != PlanUnit::kCube) return {"unit = " + std::string(toString(plan.unit)) + " must be cube on " + m.name};
+  if (plan.gradient != w.gradient)
+    return {std::string("gradient = ") + toString(plan.gradient) + " must be " + toString(w.gradient)};
+  if (plan.cube.operand != w.type)
+    return {std::string("operand = ") + toString(plan.cube.operand) + " must be the problem's " + toString(w.type)};
+  const CubeStep* step = m.npu.step(w.type);
+  if (step == nullptr) return {std::string("operand = ") + toString(w.type) + " is no type of the cube of " + m.name};
+  checkFields(plan, *step, broken);
+  if (!broken.empty()) return broken;  // the rest divides by them
+  checkTask(w, plan, broken);
+  if (w.wholeRows) {
+    require(broken, plan.cube.stepM == 1, "step_m", plan.cube.stepM, "must be 1 for the Ascend C kernels");
+    require(broken, plan.cube.stepN == 1, "step_n", plan.cube.stepN, "must be 1 for the Ascend C kernels");
+  }
+  checkBuffers(w, plan, m, broken);
+  return broken;
+}
+
+std::vector<std::string> checkChip(const Problem& p, Gradient gradient, CubeType type, const Machine& m) {
+  Broken broken;
+  if (gradient == Gradient::kDb) return {"db is a sum of dy, not a product: it has no plan on " + m.name + "; ask for dx or dw"};
+  if (m.npu.step(type) == nullptr) {
+    std::string have;
+    for (const CubeStep& cube : m.npu.cubes) have += (have.empty() ? "" : ", ") + std::string(toString(cube.operand));
+    broken.push_back(std::string(toString(type)) + " is no type of the cube of " + m.name + ", which has " + have);
+  }
+  const LoadLimits& most = m.npu.limits;
+  const auto limit = [&](const std::string& field, std::int64_t value, std::int64_t allowed) {
+    if (value > allowed)
+      broken.push_back(is(field, value) + " must be at most " + std::to_string(allowed) + " on " + m.name +
+                       ", what its load unit takes");
+  };
+  constexpr const char* kAxes[] = {".d", ".h", ".w"};
+  for (int a = 0; a < 3; ++a) {
+    const std::string axis = kAxes[a];
+    const bool depth = a == 0;
+    // dW steps through depths by address; only dX spreads them.
+    if (!depth || gradient == Gradient::kDx) limit("stride" + axis, p.stride[a], depth ? most.strideD : most.strideHw);
+    limit("dilation" + axis, p.dilation[a], depth ? most.dilationD : most.dilationHw);
+    if (!depth) limit("kernel" + axis, p.kernel[a], most.kernelHw);
+    if (!depth || gradient == Gradient::kDx) {
+      limit("pad_before" + axis, p.padBefore[a], most.pad);
+      limit("pad_after" + axis, p.padAfter[a], most.pad);
+    }
+  }
+  return broken;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the matrix view of a gradient. See the header for the view itself.
+#include "tiling/npu/cube_work.h"
+
+#include <map>
+
+namespace cubejit {
+namespace {
+
+// Lists of depths longer than this cost more to make than the plan they would refine.
+constexpr std::int64_t kMostDepths = 1 << 16;
+
+std::int64_t volume(const Dhw& v) { return v.d * v.h * v.w; }
+
+// Kernel depths that meet the image for depth `at` of dx.
+std::int32_t meetsOf(const CubeWork& w, std::int64_t at) {
+  std::int32_t count = 0;
+  for (std::int64_t k = 0; k < w.kernel.d; ++k) {
+    const std::int64_t reach = w.spread ? at + w.pad.d - k * w.dilation.d : at * w.stride.d + k * w.dilation.d - w.pad.d;
+    if (reach < 0 || (w.spread && reach % w.stride.d != 0)) continue;
+    count += (w.spread ? reach / w.stride.d : reach) < w.image.d ? 1 : 0;
+  }
+  return count;
+}
+
+DepthKinds kindsOf(const std::vector<std::int32_t>& meets) {
+  DepthKinds kinds;
+  std::map<std::int64_t, std::size_t> kindOfValue;
+  for (const std::int32_t m : meets) kindOfValue.emplace(m, 0);
+  const std::size_t width = (kindOfValue.size() + DepthKinds::kMost - 1) / DepthKinds::kMost;
+  std::size_t at = 0;
+  for (auto& [value, kind] : kindOfValue) {
+    kind = at++ / width;
+    if (kind == kinds.meets.size()) kinds.meets.push_back(value);
+    kinds.meets.back() = value;
+  }
+  kinds.counts.assign(kinds.meets.size(), 0);
+  DepthKinds::Counts below{};
+  for (const std::int32_t m : meets) {
+    const std::size_t kind = kindOfValue[m];
+    kinds.kindOf.push_back(static_cast<std::uint8_t>(kind));
+    kinds.below.push_back(below);
+    ++below[kind];
+    ++kinds.counts[kind];
+  }
+  return kinds;
+}
+
+DepthKinds listDepths(const CubeWork& w) {
+  const bool dx = w.gradient == Gradient::kDx;
+  if (w.depths > kMostDepths || w.kernel.d > kMostDepths) {
+    DepthKinds all;
+    all.meets = {dx ? w.kernel.d : 1};
+    all.counts = {w.depths};
+    return all;
+  }
+  std::vector<std::int32_t> meets;
+  for (std::int64_t d = 0; d < w.pixels.d; ++d) {
+    if (dx) {
+      meets.push_back(meetsOf(w, d));
+      continue;
+    }
+    for (std::int64_t k = 0; k < w.kernel.d; ++k) {
+      const std::int64_t at = d * w.stride.d + k * w.dilation.d - w.pad.d;
+      meets.push_back(at >= 0 && at < w.image.d ? 1 : 0);
+    }
+  }
+  return kindsOf(meets);
+}
+
+}  // namespace
+
+CubeWork cubeWorkOf(const Problem& p, Gradient gradient, CubeType type, bool wholeRows) {
+  CubeWork w;
+  w.gradient = gradient;
+  w.type = type;
+  w.c0 = c0Of(type);
+  w.elementBytes = byteSize(type);
+  w.resultBytes = gradient == Gradient::kDw ? 4 : w.elementBytes;  // dW is summed in memory, in f32
+  w.wholeRows = wholeRows;
+  w.batch = p.batch;
+  const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
+  const std::int64_t bigChannels = p.transposed ? p.cout : p.cin, smallChannels = p.transposed ? p.cin : p.cout;
+  w.groups = realGroups(bigChannels / p.groups, smallChannels / p.groups, p.groups, w.c0);
+  w.kernel = p.kernel;
+  w.stride = p.stride;
+  w.dilation = p.dilation;
+  w.pad = p.padBefore;
+  w.tapsHw = p.kernel.h * p.kernel.w;
+  const bool dx = gradient == Gradient::kDx;
+  w.spread = dx && !p.transposed;
+  w.pixels = w.spread ? big : small;
+  w.image = w.spread ? small : big;
+  w.blocks = w.spread ? w.groups.smallBlocks : w.groups.bigBlocks;
+  if (dx) {
+    const std::int64_t results = w.spread ? w.groups.bigBlocks : w.groups.smallBlocks;
+    w.gemm = Mkn{w.pixels.h * w.pixels.w, w.blocks * w.blockUnit(), results * w.c0};
+  } else {
+    w.gemm = Mkn{w.groups.smallPadded, w.pixels.h * w.pixels.w, w.blocks * w.blockUnit()};
+  }
+  w.depths = dx ? w.pixels.d : w.pixels.d * w.kernel.d;
+  w.depthKinds = listDepths(w);
+  const std::int64_t bigBytes = p.batch * w.groups.count * w.groups.bigBlocks * w.c0 * volume(big) * w.elementBytes;
+  const std::int64_t smallBytes = p.batch * w.groups.count * w.groups.smallBlocks * w.c0 * volume(small) * w.elementBytes;
+  const std::int64_t weights =
+      w.groups.count * w.groups.bigBlocks * w.c0 * w.groups.smallPadded * p.kernel.volume();
+  w.readBytes = dx ? (w.spread ? smallBytes : bigBytes) + weights * w.elementBytes : bigBytes + smallBytes;
+  w.writtenBytes = dx ? (w.spread ? bigBytes : smallBytes) : weights * 4;
+  return w;
+}
+
+}  // namespace cubejit

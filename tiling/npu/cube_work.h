@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a gradient is to a cube: its matrix extents, the image that one operand is unfolded from, and which depths meet.
+// Leaves to plans how it is cut.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cubejit/cube_type.h"
+#include "cubejit/mkn.h"
+#include "cubejit/problem.h"
+#include "tiling/npu/real_groups.h"
+
+namespace cubejit {
+
+/// Depths by how many kernel depths meet the image there. Tasks at depths of one kind cost the same.
+struct DepthKinds {
+  static constexpr std::size_t kMost = 8;
+  using Counts = std::array<std::int32_t, kMost>;
+  std::vector<std::int64_t> meets;   ///< of each kind; kinds beyond kMost share one with a neighbour, at the larger value
+  std::vector<std::int64_t> counts;  ///< depths of each kind
+  std::vector<std::uint8_t> kindOf;  ///< of each depth; empty: all are of kind 0
+  std::vector<Counts> below;         ///< [d][kind]: depths below d of that kind
+};
+
+/// One gradient of a legal problem as matrix products, one for each image, real group and depth.
+///
+/// dX: M = pixels of one depth of dx, N = its channels, K = channels of dy x taps of one depth, once for each kernel depth that
+/// meets one of dy. The image is dy (operand A), spread by the stride with zeros in between, or, for a transposed convolution,
+/// read with the stride.
+/// dW: M = channels of the small tensor, N = channels of the big one x taps of one depth, K = pixels of one depth of the small
+/// tensor. The image is the big tensor (operand B). One task for each pair of a depth and a kernel depth.
+struct CubeWork {
+  Gradient gradient = Gradient::kDx;
+  CubeType type = CubeType::kF16;
+  std::int64_t c0 = 16, elementBytes = 2, resultBytes = 2;
+  bool spread = true;      ///< the image is spread by the stride (dX of an ordinary convolution)
+  bool wholeRows = false;  ///< rows of the image are staged whole, as the Ascend C kernels do
+  std::int64_t batch = 1;
+  RealGroups groups;
+  Dhw pixels;  ///< dX: extent of dx. dW: extent of the small tensor
+  Dhw image;   ///< extent of what is unfolded
+  Dhw kernel, stride, dilation, pad;
+  std::int64_t tapsHw = 1;
+  Mkn gemm;                ///< of one depth; dX: k of one kernel depth
+  std::int64_t blocks = 1;  ///< channel blocks of the image in a real group
+  std::int64_t depths = 1;  ///< depths that tasks are made for: of dx, or of the small tensor times those of the kernel
+  /// For each depth (dX) how many kernel depths meet the image; for each depth and kernel depth (dW) whether they do, 1 or 0.
+  /// Too many depths to list are all taken to meet everything.
+  DepthKinds depthKinds;
+  std::int64_t readBytes = 0, writtenBytes = 0;  ///< of the tensors in memory, channels padded to blocks
+
+  /// Columns of N (dW) or rows of K (dX) that one channel block of the image gives.
+  std::int64_t blockUnit() const { return tapsHw * c0; }
+  /// Pixels along one row: what M (dX) or K (dW) of a task is a multiple of, or less than.
+  std::int64_t row() const { return pixels.w; }
+};
+
+/// Precondition: `problem` passed checkProblem; `gradient` is dx or dw; batch > 0.
+CubeWork cubeWorkOf(const Problem& problem, Gradient gradient, CubeType type, bool wholeRows);
+
+}  // namespace cubejit
