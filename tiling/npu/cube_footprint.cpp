@@ -13,6 +13,7 @@ namespace {
 // The most units that a run of `length` touches when runs follow one another from the start of a unit.
 std::int64_t unitsTouched(std::int64_t length, std::int64_t unit) {
   constexpr std::int64_t kEndless = std::int64_t{1} << 60;
+  if (length % unit == 0) return std::min(length, kEndless) / unit;
   return ceilDiv(unit - std::gcd(length, unit) + std::min(length, kEndless), unit);
 }
 
@@ -39,11 +40,6 @@ ImagePiece pieceOf(const CubeWork& w, std::int64_t pixels, std::int64_t taskPixe
 }
 
 }  // namespace
-
-std::int64_t saturatingProduct(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
-}
 
 CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
   const CubeTile& t = plan.cube;

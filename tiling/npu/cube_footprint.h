@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cubejit/plan.h"
 #include "tiling/npu/cube_work.h"
@@ -28,6 +29,9 @@ struct CubeFootprint {
 CubeFootprint footprintOf(const CubeWork& work, const TilingPlan& plan);
 
 /// a * b, or the largest value if it does not fit. Both must not be negative.
-std::int64_t saturatingProduct(std::int64_t a, std::int64_t b);
+inline std::int64_t saturatingProduct(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
 
 }  // namespace cubejit

@@ -18,8 +18,10 @@ constexpr std::int64_t kMostStep = std::int64_t{1} << 31;
 
 std::string is(const std::string& field, std::int64_t value) { return field + " = " + std::to_string(value); }
 
-void require(Broken& broken, bool holds, const char* field, std::int64_t value, const std::string& rule) {
-  if (!holds) broken.push_back(is(field, value) + " " + rule);
+// `rule` is called to spell the rule only when it is broken.
+template <class Rule>
+void require(Broken& broken, bool holds, const char* field, std::int64_t value, const Rule& rule) {
+  if (!holds) broken.push_back(is(field, value) + " " + rule());
 }
 
 // Fields that stand alone: their range and their fractal.
@@ -50,28 +52,32 @@ void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
 
 // Pixels of a task: whole rows, or a piece of one row where the rows need not be staged whole.
 void checkPixels(const CubeWork& w, const char* field, std::int64_t pixels, Broken& broken) {
-  const std::string row = std::to_string(w.row());
-  if (pixels >= w.row())
-    require(broken, pixels % w.row() == 0, field, pixels, "must be a multiple of a row's " + row + " pixels");
-  else
-    require(broken, !w.wholeRows, field, pixels, "must be at least a row's " + row + " pixels");
+  const bool rows = pixels >= w.row();
+  require(broken, rows ? pixels % w.row() == 0 : !w.wholeRows, field, pixels, [&] {
+    return std::string(rows ? "must be a multiple of" : "must be at least") + " a row's " + std::to_string(w.row()) + " pixels";
+  });
+}
+
+void checkMultiple(const char* field, std::int64_t value, std::int64_t unit, const char* what, Broken& broken) {
+  require(broken, value % unit == 0, field, value,
+          [&] { return "must be a multiple of " + std::to_string(unit) + ", " + what; });
 }
 
 void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
   const Mkn& s = plan.singleShape;
   const std::int64_t unit = w.blockUnit();
+  constexpr const char* kTaps = "the taps of a block of channels";
   if (w.gradient == Gradient::kDx) {
     checkPixels(w, "single_shape_m", s.m, broken);
-    require(broken, s.k % (unit * w.kernel.d) == 0, "single_shape_k", s.k,
-            "must be a multiple of " + std::to_string(unit * w.kernel.d) + ", the taps of a block of channels");
-    require(broken, s.n % w.c0 == 0, "single_shape_n", s.n, "must be a multiple of c0 = " + std::to_string(w.c0));
-    require(broken, plan.cores.reduction == 1 || w.resultBytes == 4, "core_reduction", plan.cores.reduction,
-            std::string("must be 1: parts of a sum are added in memory, in f32, and dx is ") + toString(w.type));
+    checkMultiple("single_shape_k", s.k, unit * w.kernel.d, kTaps, broken);
+    checkMultiple("single_shape_n", s.n, w.c0, "c0", broken);
+    require(broken, plan.cores.reduction == 1 || w.resultBytes == 4, "core_reduction", plan.cores.reduction, [&] {
+      return std::string("must be 1: parts of a sum are added in memory, in f32, and dx is ") + toString(w.type);
+    });
   } else {
-    require(broken, s.m % 16 == 0, "single_shape_m", s.m, "must be a multiple of 16 channels");
+    checkMultiple("single_shape_m", s.m, 16, "the channels of a fractal", broken);
     checkPixels(w, "single_shape_k", s.k, broken);
-    require(broken, s.n % unit == 0, "single_shape_n", s.n,
-            "must be a multiple of " + std::to_string(unit) + ", the taps of a block of channels");
+    checkMultiple("single_shape_n", s.n, unit, kTaps, broken);
   }
   const CoreSplit need = splitOf(w, s), &have = plan.cores;
   const struct {
@@ -82,8 +88,9 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
                 {"core_channels_m", need.channelsM, have.channelsM}, {"core_channels_n", need.channelsN, have.channelsN},
                 {"core_reduction", need.reduction, have.reduction}, {"core_taps_d", need.tapsD, have.tapsD}};
   for (const auto& count : counts) {
-    require(broken, count.need == count.have, count.name, count.have,
-            "must be " + std::to_string(count.need) + ", which covers the gradient once with tasks of single_shape");
+    require(broken, count.need == count.have, count.name, count.have, [&] {
+      return "must be " + std::to_string(count.need) + ", which covers the gradient once with tasks of single_shape";
+    });
   }
 }
 
@@ -146,8 +153,9 @@ std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan
   if (!broken.empty()) return broken;  // the rest divides by them
   checkTask(w, plan, broken);
   if (w.wholeRows) {
-    require(broken, plan.cube.stepM == 1, "step_m", plan.cube.stepM, "must be 1 for the Ascend C kernels");
-    require(broken, plan.cube.stepN == 1, "step_n", plan.cube.stepN, "must be 1 for the Ascend C kernels");
+    const auto one = [] { return std::string("must be 1 for the Ascend C kernels"); };
+    require(broken, plan.cube.stepM == 1, "step_m", plan.cube.stepM, one);
+    require(broken, plan.cube.stepN == 1, "step_n", plan.cube.stepN, one);
   }
   checkBuffers(w, plan, m, broken);
   return broken;
