@@ -237,8 +237,8 @@ Result<TilingPlan> planFromJson(const std::string& text) {
             field);
       else if constexpr (std::is_same_v<Field, PlanUnit>)
         known = parseEnum(value, {PlanUnit::kVector, PlanUnit::kCube}, field);
-      else if constexpr (std::is_same_v<Field, CubeType>)
-        known = parseEnum(value, kCubeTypes, field);
+      else if constexpr (std::is_same_v<Field, DType>)
+        known = parseEnum(value, {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}, field);
       else if constexpr (std::is_same_v<Field, BlockOrder>)
         known = parseEnum(value, {BlockOrder::kMOuter, BlockOrder::kNOuter}, field);
       else

@@ -78,7 +78,7 @@ Result<Machine> machineByName(const std::string& name) {
                "no machine is called '" + name + "'" + (near.empty() ? "" : "; near it are " + near)};
 }
 
-std::vector<std::string> machinesWith(CubeType type) {
+std::vector<std::string> machinesWith(DType type) {
   std::vector<std::string> names;
   for (const AscendRow& row : kAscendRows) {
     if (machineOf(row).npu.step(type) != nullptr) names.push_back(lower(row.name));

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cubejit/cube_type.h"
+#include "cubejit/dtype.h"
 #include "cubejit/host_isa.h"
 #include "cubejit/mkn.h"
 
@@ -35,7 +35,7 @@ struct Rates {
 /// One step of a cube unit for one operand type: C[m][n] += A[m][k] * B[k][n], sums in f32. `fractal` is also the tile that L0A
 /// (m x k) and L0B (k x n) are filled by.
 struct CubeStep {
-  CubeType operand = CubeType::kF16;
+  DType operand = DType::kF16;
   Mkn fractal{16, 16, 16};
   double cycles = 1;  ///< core cycles of one step
 };
@@ -68,15 +68,14 @@ struct NpuCore {
   std::int64_t memoryBytes = 0;   ///< 0 = not stated
   std::int64_t vectorBytes = 0;   ///< per core cycle
   bool fixpipe = false;           ///< L0C can be converted on its way to memory; without, results pass through UB
-  int hf32MantissaBits = 0;       ///< kept of an f32's 23; 0 = there is no hf32
   std::vector<CubeStep> cubes;    ///< one a type
   PathRates paths;
   LoadLimits limits;
 
-  /// The step for a type; null if this cube lacks it.
-  const CubeStep* step(CubeType type) const {
+  /// The step for a type; null if this cube lacks it. Asked for hf32 of any width, the cube's own.
+  const CubeStep* step(DType type) const {
     for (const CubeStep& cube : cubes) {
-      if (cube.operand == type) return &cube;
+      if (cube.operand == type || (isHf32(cube.operand) && isHf32(type))) return &cube;
     }
     return nullptr;
   }

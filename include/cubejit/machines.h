@@ -19,7 +19,7 @@ std::vector<std::string> machineNames();
 Result<Machine> machineByName(const std::string& name);
 
 /// Names of the machines whose cube has the type.
-std::vector<std::string> machinesWith(CubeType type);
+std::vector<std::string> machinesWith(DType type);
 
 /// Every rule an NPU of the caller's breaks, with values and a fix; empty = it can be planned for.
 std::vector<std::string> checkMachine(const Machine& machine);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cubejit/cube_type.h"
+#include "cubejit/dtype.h"
 #include "cubejit/mkn.h"
 #include "cubejit/problem.h"
 
@@ -55,7 +55,7 @@ constexpr const char* toString(BlockOrder o) { return o == BlockOrder::kMOuter ?
 
 /// How a task goes through an NPU core's buffers. 1 buffer = single, 2 = double buffering (ping-pong).
 struct CubeTile {
-  CubeType operand = CubeType::kF16;
+  DType operand = DType::kF16;
   Mkn base;                            ///< L0C holds m x n sums, L0A m x k, L0B k x n elements
   std::int64_t stepM = 1, stepN = 1;   ///< base blocks side by side in L1
   std::int64_t stepKa = 1, stepKb = 1;  ///< base.k's of A and of B in L1

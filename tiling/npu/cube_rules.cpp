@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "cubejit/machines.h"
 #include "tiling/npu/cube_footprint.h"
 
 namespace cubejit {
@@ -161,13 +162,22 @@ std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan
   return broken;
 }
 
-std::vector<std::string> checkChip(const Problem& p, Gradient gradient, CubeType type, const Machine& m) {
+std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Machine& m) {
   Broken broken;
   if (gradient == Gradient::kDb) return {"db is a sum of dy, not a product: it has no plan on " + m.name + "; ask for dx or dw"};
-  if (m.npu.step(type) == nullptr) {
-    std::string have;
+  if (p.batch < 1) return {is("batch", p.batch) + " must be at least 1 on " + m.name};
+  const DType dy = formatOf(p, TensorId::kDy).dtype;
+  const TensorId otherId = gradient == Gradient::kDx ? TensorId::kW : TensorId::kX;
+  const DType other = formatOf(p, otherId).dtype;
+  if (dy != other)
+    broken.push_back(std::string("dy is ") + toString(dy) + " and " + toString(otherId) + " is " + toString(other) +
+                     "; a cube multiplies two operands of one type");
+  if (m.npu.step(dy) == nullptr) {
+    std::string have, chips;
     for (const CubeStep& cube : m.npu.cubes) have += (have.empty() ? "" : ", ") + std::string(toString(cube.operand));
-    broken.push_back(std::string(toString(type)) + " is no type of the cube of " + m.name + ", which has " + have);
+    for (const std::string& name : machinesWith(dy)) chips += (chips.empty() ? "" : ", ") + name;
+    broken.push_back(std::string(toString(dy)) + " is no type of the cube of " + m.name + ", which has " + have +
+                     (chips.empty() ? "" : "; chips that have it: " + chips));
   }
   const LoadLimits& most = m.npu.limits;
   const auto limit = [&](const std::string& field, std::int64_t value, std::int64_t allowed) {

@@ -71,13 +71,20 @@ DepthKinds listDepths(const CubeWork& w) {
 
 }  // namespace
 
-CubeWork cubeWorkOf(const Problem& p, Gradient gradient, CubeType type, bool wholeRows) {
+DType cubeOperandOf(const Problem& p, const Machine& m) {
+  const DType asked = formatOf(p, TensorId::kDy).dtype;
+  const CubeStep* step = m.npu.step(asked);
+  return step == nullptr ? asked : step->operand;
+}
+
+CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine, bool wholeRows) {
+  const DType type = cubeOperandOf(p, machine);
   CubeWork w;
   w.gradient = gradient;
   w.type = type;
-  w.c0 = c0Of(type);
+  w.c0 = 32 / byteSize(type);
   w.elementBytes = byteSize(type);
-  w.resultBytes = gradient == Gradient::kDw ? 4 : w.elementBytes;  // dW is summed in memory, in f32
+  w.resultBytes = gradient == Gradient::kDw ? 4 : byteSize(formatOf(p, TensorId::kDx).dtype);  // dW is summed in memory, in f32
   w.wholeRows = wholeRows;
   w.batch = p.batch;
   const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cubejit/cube_type.h"
+#include "cubejit/machine.h"
 #include "cubejit/mkn.h"
 #include "cubejit/problem.h"
 #include "tiling/npu/real_groups.h"
@@ -34,7 +34,7 @@ struct DepthKinds {
 /// tensor. The image is the big tensor (operand B). One task for each pair of a depth and a kernel depth.
 struct CubeWork {
   Gradient gradient = Gradient::kDx;
-  CubeType type = CubeType::kF16;
+  DType type = DType::kF16;
   std::int64_t c0 = 16, elementBytes = 2, resultBytes = 2;
   bool spread = true;      ///< the image is spread by the stride (dX of an ordinary convolution)
   bool wholeRows = false;  ///< rows of the image are staged whole, as the Ascend C kernels do
@@ -59,6 +59,10 @@ struct CubeWork {
 };
 
 /// Precondition: `problem` passed checkProblem; `gradient` is dx or dw; batch > 0.
-CubeWork cubeWorkOf(const Problem& problem, Gradient gradient, CubeType type, bool wholeRows);
+/// The type comes from the problem: that of dy, in the width the machine's cube has of hf32.
+CubeWork cubeWorkOf(const Problem& problem, Gradient gradient, const Machine& machine, bool wholeRows);
+
+/// What the machine's cube multiplies for a problem: the type of dy, in the width the cube has of hf32.
+DType cubeOperandOf(const Problem& problem, const Machine& machine);
 
 }  // namespace cubejit

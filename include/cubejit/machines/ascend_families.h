@@ -16,8 +16,8 @@ enum class AscendFamily : std::uint8_t { kAscend310, k1001, k2002, k2201, k3002,
 
 inline Machine ascendFamily(AscendFamily family) {
   constexpr std::int64_t kKib = 1024;
-  const CubeStep f16{CubeType::kF16, {16, 16, 16}, 1}, bf16{CubeType::kBF16, {16, 16, 16}, 1};
-  const CubeStep hf32{CubeType::kHF32, {16, 8, 16}, 1};
+  const CubeStep f16{DType::kF16, {16, 16, 16}, 1}, bf16{DType::kBf16, {16, 16, 16}, 1};
+  const CubeStep hf32{DType::kHf32, {16, 8, 16}, 1}, hf32Low{DType::kHf32Low, {16, 8, 16}, 1};
   Machine m;
   m.buffers.l0aBytes = m.buffers.l0bBytes = 64 * kKib;
   m.npu.vectorBytes = 128;
@@ -52,8 +52,7 @@ inline Machine ascendFamily(AscendFamily family) {
       m.npu.product = "Atlas A2 and A3";
       m.npu.architecture = 2201;
       m.npu.fixpipe = true;
-      m.npu.hf32MantissaBits = 11;
-      m.npu.cubes = {f16, bf16, {CubeType::kF32, {16, 8, 16}, 2}, hf32};
+      m.npu.cubes = {f16, bf16, {DType::kF32, {16, 8, 16}, 2}, hf32};
       m.buffers.l0cBytes = 128 * kKib;
       m.buffers.l1Bytes = 512 * kKib;
       m.buffers.ubBytes = 192 * kKib;
@@ -78,8 +77,7 @@ inline Machine ascendFamily(AscendFamily family) {
       m.npu.product = "Ascend 950 and 350";
       m.npu.architecture = 3510;
       m.npu.fixpipe = true;
-      m.npu.hf32MantissaBits = 10;
-      m.npu.cubes = {f16, bf16, {CubeType::kF32, {16, 8, 16}, 8}, hf32};
+      m.npu.cubes = {f16, bf16, {DType::kF32, {16, 8, 16}, 8}, hf32Low};
       m.buffers.l0cBytes = 256 * kKib;
       m.buffers.l1Bytes = 512 * kKib;
       m.buffers.ubBytes = 248 * kKib;
