@@ -2,8 +2,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS cubejit_shared cubejit_static EXPORT cubejitTargets)
+install(TARGETS cubejit_shared cubejit_static cubejit_ascendc EXPORT cubejitTargets)
 install(DIRECTORY include/cubejit TYPE INCLUDE)
+install(DIRECTORY api/ascendc/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit-ascendc)
 install(FILES LICENSE README.md CHANGELOG.md TYPE DOC)
 if(TARGET cubejit_cli)
   install(TARGETS cubejit_cli)

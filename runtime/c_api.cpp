@@ -11,6 +11,7 @@
 
 #include "cubejit/cubejit.h"
 #include "cubejit/cubejit.hpp"
+#include "runtime/last_error.h"
 #include "runtime/no_throw.h"
 
 struct cubejit_session {
@@ -25,11 +26,6 @@ struct cubejit_executable {
 
 namespace cubejit {
 namespace {
-
-std::string& lastError() {
-  static thread_local std::string text;
-  return text;
-}
 
 cubejit_status codeOf(ErrorCode code) {
   switch (code) {

@@ -7,8 +7,9 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <type_traits>
+
+#include "runtime/json_object.h"
 
 namespace cubejit {
 namespace {
@@ -17,102 +18,16 @@ using Json = nlohmann::ordered_json;
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
 
-class ObjectReader {
- public:
-  explicit ObjectReader(const Json& json) : json_(json) {}
-
-  void integer(const char* key, std::int64_t& to, bool required = true) {
-    seen_.insert(key);
-    if (!json_.contains(key)) {
-      if (required) fail(std::string("'") + key + "' is missing");
-      return;
-    }
-    read(json_[key], key, to);
+void readPadding(ObjectReader& reader, Problem& p) {
+  std::int64_t pads[6] = {};
+  if (!reader.six("pad", "[front, back, up, down, left, right]", pads)) return;
+  for (int a = 0; a < 3; ++a) {
+    p.padBefore[a] = pads[2 * a];
+    p.padAfter[a] = pads[2 * a + 1];
   }
-
-  void axes(const char* key, Dhw& to, bool required = true) {
-    seen_.insert(key);
-    if (!json_.contains(key)) {
-      if (required) fail(std::string("'") + key + "' is missing");
-      return;
-    }
-    const Json& value = json_[key];
-    if (!value.is_array() || value.size() != 3) {
-      fail(std::string("'") + key + "' must be [d, h, w]");
-      return;
-    }
-    for (int a = 0; a < 3; ++a) read(value[static_cast<std::size_t>(a)], key, to[a]);
-  }
-
-  void padding(Problem& p) {
-    seen_.insert("pad");
-    if (!json_.contains("pad")) return;
-    const Json& value = json_["pad"];
-    if (!value.is_array() || value.size() != 6) {
-      fail("'pad' must be [front, back, up, down, left, right]");
-      return;
-    }
-    for (int a = 0; a < 3; ++a) {
-      read(value[static_cast<std::size_t>(2 * a)], "pad", p.padBefore[a]);
-      read(value[static_cast<std::size_t>(2 * a + 1)], "pad", p.padAfter[a]);
-    }
-  }
-
-  void note(const char* key) { seen_.insert(key); }
-
-  void boolean(const char* key, bool& to) {
-    seen_.insert(key);
-    if (!json_.contains(key)) return;
-    if (json_[key].is_boolean())
-      to = json_[key].get<bool>();
-    else
-      fail(std::string("'") + key + "' must be true or false");
-  }
-
-  void string(const char* key, std::string& to) {
-    seen_.insert(key);
-    if (!json_.contains(key)) return;
-    if (json_[key].is_string())
-      to = json_[key].get<std::string>();
-    else
-      fail(std::string("'") + key + "' must be a string");
-  }
-
-  std::string broken() {
-    for (const auto& [key, value] : json_.items()) {
-      static_cast<void>(value);
-      if (seen_.count(key) == 0) fail("'" + key + "' is not a key this object has");
-    }
-    return broken_;
-  }
-
- private:
-  void read(const Json& value, const char* key, std::int64_t& to) {
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
-      fail(std::string("'") + key + "' exceeds 2^63 - 1");
-    else if (value.is_number_integer())
-      to = value.get<std::int64_t>();
-    else
-      fail(std::string("'") + key + "' must be whole numbers of 64 bits");
-  }
-  void fail(const std::string& message) { broken_ += (broken_.empty() ? "" : "\n") + message; }
-
-  const Json& json_;
-  std::set<std::string> seen_;
-  std::string broken_;
-};
+}
 
 Json axesToJson(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
-
-template <class Enum, std::size_t N>
-bool parseEnum(const std::string& text, const Enum (&values)[N], Enum& to) {
-  for (const Enum value : values) {
-    if (text != toString(value)) continue;
-    to = value;
-    return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -133,7 +48,7 @@ Result<Problem> problemFromJson(const std::string& text) {
   reader.axes("kernel", p.kernel);
   reader.axes("stride", p.stride, false);
   reader.axes("dilation", p.dilation, false);
-  reader.padding(p);
+  readPadding(reader, p);
   reader.boolean("transposed", p.transposed);
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();

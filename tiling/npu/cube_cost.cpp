@@ -33,6 +33,7 @@ void add(TaskTimes& sums, const TaskTimes& t, double count) {
   sums.fill += t.fill * count;
   sums.bytesIn += t.bytesIn * count;
   sums.bytesOut += t.bytesOut * count;
+  sums.products += t.products * count;
 }
 
 TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& machine, CoreShares& shares) {
@@ -53,11 +54,11 @@ TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& ma
 
 // Memory gives each tensor once; what is read again comes from L2 as far as L2 holds the tensors.
 double memoryCyclesOf(const CubeWork& w, const TaskTimes& sums, const Machine& m) {
-  const double once = std::min(static_cast<double>(w.readBytes), sums.bytesIn), again = sums.bytesIn - once;
+  const double once = std::min(w.readBytes, sums.bytesIn), again = sums.bytesIn - once;
   const double missed = std::max(0.0, 1.0 - static_cast<double>(m.buffers.l2Bytes) / std::max(1.0, once));
   const PathRates& r = m.npu.paths;
   const double parts = static_cast<double>(m.cores);
-  return (once + again * missed) / (r.ddrRead * parts) + static_cast<double>(w.writtenBytes) / (r.ddrWrite * parts);
+  return (once + again * missed) / (r.ddrRead * parts) + w.writtenBytes / (r.ddrWrite * parts);
 }
 
 }  // namespace

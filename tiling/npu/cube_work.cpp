@@ -11,7 +11,7 @@ namespace {
 // Lists of depths longer than this cost more to make than the plan they would refine.
 constexpr std::int64_t kMostDepths = 1 << 16;
 
-std::int64_t volume(const Dhw& v) { return v.d * v.h * v.w; }
+double volume(const Dhw& v) { return static_cast<double>(v.d) * static_cast<double>(v.h) * static_cast<double>(v.w); }
 
 // Kernel depths that meet the image for depth `at` of dx.
 std::int32_t meetsOf(const CubeWork& w, std::int64_t at) {
@@ -108,11 +108,13 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   }
   w.depths = dx ? w.pixels.d : w.pixels.d * w.kernel.d;
   w.depthKinds = listDepths(w);
-  const std::int64_t bigBytes = p.batch * w.groups.count * w.groups.bigBlocks * w.c0 * volume(big) * w.elementBytes;
-  const std::int64_t smallBytes = p.batch * w.groups.count * w.groups.smallBlocks * w.c0 * volume(small) * w.elementBytes;
-  const std::int64_t weights =
-      w.groups.count * w.groups.bigBlocks * w.c0 * w.groups.smallPadded * p.kernel.volume();
-  w.readBytes = dx ? (w.spread ? smallBytes : bigBytes) + weights * w.elementBytes : bigBytes + smallBytes;
+  const double blockBytes = static_cast<double>(p.batch) * static_cast<double>(w.groups.count) *
+                            static_cast<double>(w.c0 * w.elementBytes);
+  const double bigBytes = blockBytes * static_cast<double>(w.groups.bigBlocks) * volume(big);
+  const double smallBytes = blockBytes * static_cast<double>(w.groups.smallBlocks) * volume(small);
+  const double weights = static_cast<double>(w.groups.count) * static_cast<double>(w.groups.bigBlocks * w.c0) *
+                         static_cast<double>(w.groups.smallPadded) * volume(p.kernel);
+  w.readBytes = dx ? (w.spread ? smallBytes : bigBytes) + weights * static_cast<double>(w.elementBytes) : bigBytes + smallBytes;
   w.writtenBytes = dx ? (w.spread ? bigBytes : smallBytes) : weights * 4;
   return w;
 }

@@ -50,7 +50,7 @@ struct CubeWork {
   /// For each depth (dX) how many kernel depths meet the image; for each depth and kernel depth (dW) whether they do, 1 or 0.
   /// Too many depths to list are all taken to meet everything.
   DepthKinds depthKinds;
-  std::int64_t readBytes = 0, writtenBytes = 0;  ///< of the tensors in memory, channels padded to blocks
+  double readBytes = 0, writtenBytes = 0;  ///< of the tensors in memory, channels padded to blocks
 
   /// Columns of N (dW) or rows of K (dX) that one channel block of the image gives.
   std::int64_t blockUnit() const { return tapsHw * c0; }

@@ -55,6 +55,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
 
   t.cube = m / real(step.fractal.m) * (n / real(step.fractal.n)) * (k / real(step.fractal.k)) * step.cycles +
            instructions * kIssueCycles;
+  t.products = m * n * k;
   const double loadA = over(m * k * real(loop.n) * element, r.l1ToL0a) + instructions * kIssueCycles;
   const double loadB = over(n * k * real(loop.m) * element, r.l1ToL0b) + instructions * kIssueCycles;
   t.load = loadA + loadB;

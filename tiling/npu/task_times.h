@@ -18,6 +18,7 @@ struct TaskTimes {
   double store = 0;   ///< L0C to memory
   double fill = 0;    ///< first loads and last stores that nothing hides
   double bytesIn = 0, bytesOut = 0;
+  double products = 0;  ///< multiply-adds the cube does, with zeros and padding
 };
 
 /// Extents of one task; tails are smaller than the plan's. `k` of one kernel depth, `meets` kernel depths in turn.

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing: the other documented spelling of tiling/conv_backprop/conv3d_bp_input_tilingdata.h.
+#pragma once
+
+#include "tiling/conv_backprop/conv3d_bp_input_tilingdata.h"

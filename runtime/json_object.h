@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how objects are read from JSON: every key that is missing, unknown or of the wrong kind is reported, none is guessed.
+// Leaves which keys there are to the readers of problems, plans and machines.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+/// Reads one object. `broken()` last: it also reports keys nobody asked for.
+class ObjectReader {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  explicit ObjectReader(const Json& json) : json_(json) {}
+
+  void integer(const char* key, std::int64_t& to, bool required = true) {
+    if (const Json* value = find(key, required)) read(*value, key, to);
+  }
+
+  void number(const char* key, double& to, bool required = true) {
+    const Json* value = find(key, required);
+    if (value == nullptr) return;
+    if (value->is_number())
+      to = value->get<double>();
+    else
+      fail(std::string("'") + key + "' must be a number");
+  }
+
+  void axes(const char* key, Dhw& to, bool required = true) {
+    const Json* value = find(key, required);
+    if (value == nullptr) return;
+    if (!value->is_array() || value->size() != 3) {
+      fail(std::string("'") + key + "' must be [d, h, w]");
+      return;
+    }
+    for (int a = 0; a < 3; ++a) read((*value)[static_cast<std::size_t>(a)], key, to[a]);
+  }
+
+  /// Six whole numbers; false if they are not there.
+  bool six(const char* key, const char* form, std::int64_t (&to)[6]) {
+    const Json* value = find(key, false);
+    if (value == nullptr) return false;
+    if (!value->is_array() || value->size() != 6) {
+      fail(std::string("'") + key + "' must be " + form);
+      return false;
+    }
+    for (std::size_t i = 0; i < 6; ++i) read((*value)[i], key, to[i]);
+    return true;
+  }
+
+  void note(const char* key) { seen_.insert(key); }
+
+  void boolean(const char* key, bool& to) {
+    const Json* value = find(key, false);
+    if (value == nullptr) return;
+    if (value->is_boolean())
+      to = value->get<bool>();
+    else
+      fail(std::string("'") + key + "' must be true or false");
+  }
+
+  void string(const char* key, std::string& to, bool required = false) {
+    const Json* value = find(key, required);
+    if (value == nullptr) return;
+    if (value->is_string())
+      to = value->get<std::string>();
+    else
+      fail(std::string("'") + key + "' must be a string");
+  }
+
+  /// An object or array within; null, and reported, if it is neither there nor of that kind.
+  const Json* inner(const char* key, bool array) {
+    const Json* value = find(key, true);
+    if (value != nullptr && (array ? value->is_array() : value->is_object())) return value;
+    if (value != nullptr) fail(std::string("'") + key + "' must be " + (array ? "a list" : "an object"));
+    return nullptr;
+  }
+
+  void fail(const std::string& message) { broken_ += (broken_.empty() ? "" : "\n") + message; }
+
+  std::string broken() {
+    for (const auto& [key, value] : json_.items()) {
+      static_cast<void>(value);
+      if (seen_.count(key) == 0) fail("'" + key + "' is not a key this object has");
+    }
+    return broken_;
+  }
+
+ private:
+  const Json* find(const char* key, bool required) {
+    seen_.insert(key);
+    if (json_.contains(key)) return &json_[key];
+    if (required) fail(std::string("'") + key + "' is missing");
+    return nullptr;
+  }
+
+  void read(const Json& value, const char* key, std::int64_t& to) {
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
+      fail(std::string("'") + key + "' exceeds 2^63 - 1");
+    else if (value.is_number_integer())
+      to = value.get<std::int64_t>();
+    else
+      fail(std::string("'") + key + "' must be whole numbers of 64 bits");
+  }
+
+  const Json& json_;
+  std::set<std::string> seen_;
+  std::string broken_;
+};
+
+/// Finds the value that is spelled `text`.
+template <class Enum, std::size_t N>
+bool parseEnum(const std::string& text, const Enum (&values)[N], Enum& to) {
+  for (const Enum value : values) {
+    if (text != toString(value)) continue;
+    to = value;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace cubejit

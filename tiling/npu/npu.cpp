@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the order of planning for an NPU: the problem's rules, the chip's, then the search or the check.
+#include "cubejit/npu.h"
+
+#include "cubejit/machines.h"
+#include "tiling/check_problem.h"
+#include "tiling/npu/cube_report.h"
+#include "tiling/npu/cube_rules.h"
+
+namespace cubejit {
+namespace {
+
+Error joined(ErrorCode code, const std::vector<std::string>& rules) {
+  std::string message;
+  for (const std::string& rule : rules) message += (message.empty() ? "" : "\n") + rule;
+  return Error{code, Stage::kPlan, message};
+}
+
+// What is wrong before any plan: with the machine, the problem, or the two together.
+Status checkBefore(const Problem& problem, Gradient gradient, const Machine& machine, bool trustExtents = false) {
+  if (!machine.isNpu()) return joined(ErrorCode::kUnsupported, {machine.name + " has no cube; plan on it with a Session"});
+  const std::vector<std::string> broken = checkMachine(machine);
+  if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
+  const Status legal = trustExtents ? Status(Unit{}) : checkProblem(problem);
+  if (!legal.ok()) return legal.error();
+  const std::vector<std::string> limits = checkChip(problem, gradient, machine);
+  if (!limits.empty()) return joined(ErrorCode::kUnsupported, limits);
+  return Unit{};
+}
+
+}  // namespace
+
+Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine, const NpuPlanOptions& options) {
+  CUBEJIT_TRY(checked, checkBefore(problem, gradient, machine, options.trustExtents));
+  static_cast<void>(checked);
+  const CubeWork work = cubeWorkOf(problem, gradient, machine, options.ascendKernels);
+  CUBEJIT_TRY(choice, chooseCubePlan(work, machine, options.explain, CubeFixed{options.singleShape}));
+  NpuReport report = reportOf(problem, work, choice.plan, choice.cost, machine);
+  report.legal = choice.legal;
+  report.refused = choice.refused;
+  if (!options.explain) return report;
+  for (const CubeCandidate& c : choice.best)
+    report.candidates.push_back({c.plan, c.cost.totalCycles, c.cost.slowestCore, boundOf(c.cost)});
+  report.refusedBy = choice.refusedBy;
+  report.better = whatWouldHelp(problem, work, report, machine);
+  return report;
+}
+
+std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels) {
+  const Status before = checkBefore(problem, plan.gradient, machine);
+  if (!before.ok()) return {before.error().message};
+  return checkCubePlan(cubeWorkOf(problem, plan.gradient, machine, ascendKernels), plan, machine);
+}
+
+Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels) {
+  CUBEJIT_TRY(checked, checkBefore(problem, plan.gradient, machine));
+  static_cast<void>(checked);
+  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, ascendKernels);
+  const std::vector<std::string> broken = checkCubePlan(work, plan, machine);
+  if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
+  return reportOf(problem, work, plan, cubeCost(work, plan, machine), machine);
+}
+
+}  // namespace cubejit
