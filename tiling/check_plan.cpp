@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/npu.h"
 #include "cubejit/staging.h"
 #include "tiling/host_shape.h"
 #include "tiling/planner.h"
@@ -191,6 +192,8 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
+  if (machine.isNpu()) return checkOnNpu(asked, plan, machine);
+  if (plan.unit != PlanUnit::kVector) return {"unit = " + std::string(toString(plan.unit)) + " must be vector on " + machine.name};
   Rules rules;
   checkStaging(asked, plan, machine, rules);
   const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/npu.h"
 #include "cubejit/index_map.h"
 #include "cubejit/staging.h"
 #include "tiling/bias_candidates.h"
@@ -88,6 +89,35 @@ Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
   return Mkn{v.small.channels, v.batch * v.small.extent.volume(), v.big.channels * v.taps()};
 }
 
+// An NPU's report as a choice: what is said of its pipes, in the words the host's plans are compared by.
+Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+  NpuPlanOptions options;
+  options.explain = explain;
+  CUBEJIT_TRY(report, planOnNpu(problem, gradient, machine, options));
+  PlanChoice choice;
+  choice.plan = report.plan;
+  choice.cost.totalCycles = report.predictedCycles;
+  choice.cost.memoryCycles = report.memoryCycles;
+  choice.cost.bound = report.bound;
+  for (const PipeUse& pipe : report.pipes) {
+    const double cycles = pipe.cycles / machine.cores;
+    (pipe.pipe == "cube" ? choice.cost.computeCycles : pipe.pipe == "fill" ? choice.cost.callCycles : choice.cost.moveCycles) +=
+        cycles;
+  }
+  Candidate candidate;
+  for (const NpuCandidate& c : report.candidates) {
+    candidate.plan = c.plan;
+    candidate.cost.totalCycles = c.predictedCycles;
+    candidate.cost.bound = c.bound;
+    choice.considered.push_back(candidate);
+  }
+  for (const std::string& rule : report.refusedBy) {
+    candidate.refusedBy = {rule};
+    choice.considered.push_back(candidate);
+  }
+  return choice;
+}
+
 // Names every rule that refused a candidate, once.
 Error noPlan(Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine) {
   std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
@@ -149,6 +179,7 @@ struct Search {
 }  // namespace
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+  if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
   Search search{problem, machine, explain, {}, {}};
   const TilingPlan all = stagingFor(problem, gradient, false), native = stagingFor(problem, gradient, true);
   if (!sameStaging(all, native)) {

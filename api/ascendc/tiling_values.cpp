@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "tiling/npu/real_groups.h"
+#include "cubejit/index_map.h"
+#include "tiling/npu/rounding.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -81,7 +82,7 @@ void setProblemFields(InputTiling& t, const Problem& p, DType type) {
   const std::int64_t c0 = 32 / byteSize(type);
   const RealGroups g = realGroups(p.cin / p.groups, p.cout / p.groups, p.groups, c0);
   t.cout1 = u32(ceilDiv(p.cout, c0)), t.cin1 = u32(ceilDiv(p.cin, c0));
-  t.cout1G = u32(g.smallBlocks), t.cin1G = u32(g.bigBlocks);
+  t.cout1G = u32(ceilDiv(g.together * (p.cout / p.groups), c0)), t.cin1G = u32(g.blocksC);
   t.c0 = u32(c0);
   t.c0Bits = static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(c0)));
   t.group = u32(g.count);
@@ -97,8 +98,8 @@ void setProblemFields(FilterTiling& t, const Problem& p, DType type) {
   setShared(t, p);
   const std::int64_t c0 = 32 / byteSize(type);
   const RealGroups g = realGroups(p.cin / p.groups, p.cout / p.groups, p.groups, c0);
-  t.cin1G = u32(g.bigBlocks);
-  t.cout1G = u32(g.smallBlocks);
+  t.cin1G = u32(g.blocksC);
+  t.cout1G = u32(ceilDiv(g.together * (p.cout / p.groups), c0));
   t.group = u32(p.groups);
   t.channelSize = u32(c0);
   t.m0 = 16, t.k0 = u32(c0), t.n0 = 16;

@@ -43,7 +43,7 @@ void zeros(const Problem& p, const CubeWork& w, const NpuReport& report, std::ve
       because(std::string(name) + " = " + std::to_string(channels) + " fills " + percent(static_cast<double>(channels) / static_cast<double>(roundUp(channels, blocks))) +
               " of blocks of " + std::to_string(blocks));
   }
-  if (p.groups > 1) because(std::to_string(w.groups.merged) + " groups are merged into one of whole blocks");
+  if (p.groups > 1) because(std::to_string(w.groups.together) + " groups are merged into one of whole blocks");
   if (w.pixels.w < 16 || w.gemm.m % 16 != 0) because("rows of m or k are padded to fractals");
   out.push_back(idle + (why.empty() ? "" : ": " + why));
 }

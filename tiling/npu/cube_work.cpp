@@ -90,6 +90,7 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
   const std::int64_t bigChannels = p.transposed ? p.cout : p.cin, smallChannels = p.transposed ? p.cin : p.cout;
   w.groups = realGroups(bigChannels / p.groups, smallChannels / p.groups, p.groups, w.c0);
+  w.smallBlocks = ceilDiv(w.groups.together * (smallChannels / p.groups), w.c0);
   w.kernel = p.kernel;
   w.stride = p.stride;
   w.dilation = p.dilation;
@@ -99,21 +100,21 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   w.spread = dx && !p.transposed;
   w.pixels = w.spread ? big : small;
   w.image = w.spread ? small : big;
-  w.blocks = w.spread ? w.groups.smallBlocks : w.groups.bigBlocks;
+  w.blocks = w.spread ? w.smallBlocks : w.groups.blocksC;
   if (dx) {
-    const std::int64_t results = w.spread ? w.groups.bigBlocks : w.groups.smallBlocks;
+    const std::int64_t results = w.spread ? w.groups.blocksC : w.smallBlocks;
     w.gemm = Mkn{w.pixels.h * w.pixels.w, w.blocks * w.blockUnit(), results * w.c0};
   } else {
-    w.gemm = Mkn{w.groups.smallPadded, w.pixels.h * w.pixels.w, w.blocks * w.blockUnit()};
+    w.gemm = Mkn{w.groups.blocksN * 16, w.pixels.h * w.pixels.w, w.blocks * w.blockUnit()};
   }
   w.depths = dx ? w.pixels.d : w.pixels.d * w.kernel.d;
   w.depthKinds = listDepths(w);
   const double blockBytes = static_cast<double>(p.batch) * static_cast<double>(w.groups.count) *
                             static_cast<double>(w.c0 * w.elementBytes);
-  const double bigBytes = blockBytes * static_cast<double>(w.groups.bigBlocks) * volume(big);
-  const double smallBytes = blockBytes * static_cast<double>(w.groups.smallBlocks) * volume(small);
-  const double weights = static_cast<double>(w.groups.count) * static_cast<double>(w.groups.bigBlocks * w.c0) *
-                         static_cast<double>(w.groups.smallPadded) * volume(p.kernel);
+  const double bigBytes = blockBytes * static_cast<double>(w.groups.blocksC) * volume(big);
+  const double smallBytes = blockBytes * static_cast<double>(w.smallBlocks) * volume(small);
+  const double weights = static_cast<double>(w.groups.count) * static_cast<double>(w.groups.blocksC * w.c0) *
+                         static_cast<double>(w.groups.blocksN * 16) * volume(p.kernel);
   w.readBytes = dx ? (w.spread ? smallBytes : bigBytes) + weights * static_cast<double>(w.elementBytes) : bigBytes + smallBytes;
   w.writtenBytes = dx ? (w.spread ? bigBytes : smallBytes) : weights * 4;
   return w;

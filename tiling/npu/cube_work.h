@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "cubejit/index_map.h"
 #include "cubejit/machine.h"
 #include "cubejit/mkn.h"
 #include "cubejit/problem.h"
-#include "tiling/npu/real_groups.h"
+#include "tiling/npu/rounding.h"
 
 namespace cubejit {
 
@@ -39,7 +40,8 @@ struct CubeWork {
   bool spread = true;      ///< the image is spread by the stride (dX of an ordinary convolution)
   bool wholeRows = false;  ///< rows of the image are staged whole, as the Ascend C kernels do
   std::int64_t batch = 1;
-  RealGroups groups;
+  RealGroups groups;           ///< inner = the big tensor's channels, outer = the small one's
+  std::int64_t smallBlocks = 1;  ///< blocks of c0 channels of the small tensor in a real group; groups.blocksC of the big one
   Dhw pixels;  ///< dX: extent of dx. dW: extent of the small tensor
   Dhw image;   ///< extent of what is unfolded
   Dhw kernel, stride, dilation, pad;

@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
+#include "plan_npu.h"
 #include "request.h"
 #include "runtime/json_problem.h"
 #include "runtime/verify/reference_conv.h"
@@ -61,9 +62,48 @@ void explain(const PlanReport& report) {
   for (const auto& [rule, count] : refused) fmt::print("  refused {} times: {}\n", count, rule);
 }
 
+// A plan of the caller's for the gradient, if --plan gave one, else the planner's.
+Result<NpuReport> npuPlan(const Request& request, const Problem& problem, Gradient gradient, bool explained) {
+  for (const TilingPlan& plan : request.plans) {
+    if (plan.gradient == gradient) return reportOnNpu(problem, plan, *request.soc);
+  }
+  NpuPlanOptions options;
+  options.explain = explained;
+  return planOnNpu(problem, gradient, *request.soc, options);
+}
+
+int planForSoc(const RequestFlags& flags, const Request& request, bool explained) {
+  GradientMask mask = request.gradients;
+  if (mask.dx && mask.dw) mask.db = false;  // not asked for by name: db is no product and has no plan
+  int code = 0;
+  for (const Problem& problem : request.problems) {
+    for (const Gradient gradient : gradientsOf(mask)) {
+      const auto start = std::chrono::steady_clock::now();
+      const auto planned = npuPlan(request, problem, gradient, explained);
+      const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+      const std::string again = reproduction("plan", flags, problem);
+      if (!planned.ok()) {
+        code = report(planned.error(), again);
+        if (!request.isSuite) return code;
+        continue;
+      }
+      if (flags.json) {
+        Json out = npuReportToJson(problem, *request.soc, *planned);
+        out["plan_us"] = planUs;
+        fmt::print("{}", jsonLine(out));
+        continue;
+      }
+      printNpuReport(problem, *request.soc, *planned, explained);
+      fmt::print("  repro      {}\n", again);
+    }
+  }
+  return code;
+}
+
 int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   const auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
+  if (request->soc) return planForSoc(flags, *request, explained);
   Session session(request->options);
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(request->gradients)) {
@@ -124,6 +164,7 @@ void addPlan(CLI::App& app, Action& action) {
   auto explained = std::make_shared<bool>(false);
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
+  addSocFlag(*command, *flags);
   command->add_flag("--explain", *explained, "Show the candidates, their costs and the rules that refused some");
   command->callback([&action, flags, explained] {
     action = [flags, explained](const std::string& typed) { return plan(*flags, *explained, typed); };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "tiling/check_problem.h"
 
@@ -66,6 +67,10 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
 }
 
+void addSocFlag(CLI::App& app, RequestFlags& f) {
+  app.add_option("--soc", f.soc, "An NPU by name (`cubejit targets` lists them), or a file with one as JSON");
+}
+
 Result<Request> resolve(const RequestFlags& f) {
   Request r;
   std::string broken;
@@ -86,6 +91,13 @@ Result<Request> resolve(const RequestFlags& f) {
     if (e != nullptr) note(*e);
   }
   if (environment.ok()) r.options = *environment;
+  if (!f.soc.empty()) {
+    const auto machine = readMachine(f.soc);
+    if (machine.ok())
+      r.soc = *machine;
+    else
+      note(machine.error());
+  }
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
     if (isa.ok())
@@ -165,6 +177,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (!f.isa.empty()) out << " --isa " << f.isa;
   if (f.backend != "xbyak") out << " --backend " << f.backend;
   if (!f.threads.empty()) out << " --threads " << f.threads;
+  if (!f.soc.empty()) out << " --soc " << f.soc;
   return out.str();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,14 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = "xbyak", threads, planFile;
+  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = "xbyak", threads, planFile, soc;
   bool json = false;
   bool manyThreads = false;  ///< --threads may be a list
 };
 
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
 void addRunFlags(CLI::App& app, RequestFlags& flags);
+void addSocFlag(CLI::App& app, RequestFlags& flags);
 
 /// What the flags ask for.
 struct Request {
@@ -32,6 +34,7 @@ struct Request {
   std::vector<int> threads;       ///< at least one
   std::vector<TilingPlan> plans;  ///< from --plan
   bool isSuite = false;
+  std::optional<Machine> soc;  ///< from --soc
 };
 
 /// Everything wrong is reported; problems pass checkProblem unless they come from a suite (then each is checked on its own).

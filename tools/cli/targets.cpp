@@ -8,10 +8,22 @@
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machines.h"
+#include "failure.h"
 #include "json_line.h"
+#include "runtime/json_machine.h"
 
 namespace cubejit::cli {
 namespace {
+
+void print(const Machine& m) {
+  constexpr std::int64_t kKib = 1024;
+  std::string types;
+  for (const CubeStep& cube : m.npu.cubes) types += (types.empty() ? "" : " ") + std::string(toString(cube.operand));
+  fmt::print("{:<18} {:>5} {:>6} {:>5.0f} {:>7} {:>7} {:>6} {:>6} {:>6.0f}  {:<22} {}\n", m.name, m.cores, m.npu.vectorCores, m.npu.mhz,
+             m.buffers.l0aBytes / kKib, m.buffers.l0cBytes / kKib, m.buffers.l1Bytes / kKib, m.buffers.ubBytes / kKib,
+             static_cast<double>(m.buffers.l2Bytes) / (kKib * kKib), types, m.npu.product);
+}
 
 int targets(bool json) {
   const std::vector<IsaLevel> isas = runnableIsas();
@@ -27,7 +39,8 @@ int targets(bool json) {
   out["l2_bytes"] = m.buffers.l1Bytes;
   out["l3_bytes"] = m.buffers.l2Bytes;
   out["backends"] = {"xbyak", "interpreter", "tile_interpreter"};
-  out["machines"] = {"host"};
+  out["machines"] = machineNames();
+  out["machines"].insert(out["machines"].begin(), "host");
   if (json) {
     fmt::print("{}", jsonLine(out));
     return 0;
@@ -39,7 +52,18 @@ int targets(bool json) {
       "KiB\n",
       levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
       m.buffers.l2Bytes / 1024);
-  fmt::print("backends  xbyak, interpreter, tile_interpreter\nmachines  host\n");
+  fmt::print("backends  xbyak, interpreter, tile_interpreter\n");
+  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores", "vector", "MHz",
+             "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
+  for (const std::string& name : machineNames()) print(*machineByName(name));
+  return 0;
+}
+
+// One machine, in the form that --soc FILE reads.
+int target(const std::string& soc, const std::string& typed) {
+  const auto machine = readMachine(soc);
+  if (!machine.ok()) return report(machine.error(), typed);
+  fmt::print("{}\n", machineToJson(*machine));
   return 0;
 }
 
@@ -49,8 +73,12 @@ void addTargets(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
   auto json = std::make_shared<bool>(false);
+  auto soc = std::make_shared<std::string>();
   command->add_flag("--json", *json, "One JSON object");
-  command->callback([&action, json] { action = [json](const std::string&) { return targets(*json); }; });
+  command->add_option("--soc", *soc, "Only this NPU, as JSON: what --soc FILE reads, to be changed");
+  command->callback([&action, json, soc] {
+    action = [json, soc](const std::string& typed) { return soc->empty() ? targets(*json) : target(*soc, typed); };
+  });
 }
 
 }  // namespace cubejit::cli
