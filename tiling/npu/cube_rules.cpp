@@ -173,9 +173,13 @@ std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Ma
     broken.push_back(std::string("dy is ") + toString(dy) + " and " + toString(otherId) + " is " + toString(other) +
                      "; a cube multiplies two operands of one type");
   if (m.npu.step(dy) == nullptr) {
-    std::string have, chips;
+    std::string have, chips, product;
     for (const CubeStep& cube : m.npu.cubes) have += (have.empty() ? "" : ", ") + std::string(toString(cube.operand));
-    for (const std::string& name : machinesWith(dy)) chips += (chips.empty() ? "" : ", ") + name;
+    for (const std::string& name : machinesWith(dy)) {  // one of each product line
+      const std::string line = machineByName(name)->npu.product;
+      if (line != product) chips += (chips.empty() ? "" : ", ") + name + " and others of " + line;
+      product = line;
+    }
     broken.push_back(std::string(toString(dy)) + " is no type of the cube of " + m.name + ", which has " + have +
                      (chips.empty() ? "" : "; chips that have it: " + chips));
   }

@@ -14,6 +14,7 @@ using Action = std::function<int(const std::string& typed)>;
 
 void addTargets(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
+void addTiling(CLI::App& app, Action& action);
 void addDump(CLI::App& app, Action& action);
 void addRun(CLI::App& app, Action& action);
 void addVerify(CLI::App& app, Action& action);

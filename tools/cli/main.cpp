@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   cubejit::cli::Action action;
   cubejit::cli::addTargets(app, action);
   cubejit::cli::addPlan(app, action);
+  cubejit::cli::addTiling(app, action);
   cubejit::cli::addDump(app, action);
   cubejit::cli::addRun(app, action);
   cubejit::cli::addVerify(app, action);

@@ -53,7 +53,7 @@ int targets(bool json) {
       levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
       m.buffers.l2Bytes / 1024);
   fmt::print("backends  xbyak, interpreter, tile_interpreter\n");
-  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores", "vector", "MHz",
+  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores", "vector", "MHz",
              "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
   for (const std::string& name : machineNames()) print(*machineByName(name));
   return 0;

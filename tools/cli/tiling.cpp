@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what `tiling` does with the structs of the Ascend C API: print the one GetTiling fills, compare two, or take one from a
+// file, check it and say what it costs.
+#include <fmt/core.h>
+
+#include <fstream>
+#include <memory>
+
+#include "commands.h"
+#include "cubejit/cubejit.h"
+#include "cubejit/npu.h"
+#include "failure.h"
+#include "json_line.h"
+#include "plan_npu.h"
+#include "request.h"
+#include "runtime/json_machine.h"
+#include "tiling_file.h"
+
+namespace cubejit::cli {
+namespace {
+
+struct TilingFlags {
+  RequestFlags request;
+  std::vector<std::string> compare;
+  std::string import, raw;
+};
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
+
+// What an operator developer would tell the tiling classes about the problem.
+ascendc::TilingRequest requestFor(const Problem& p, const Machine& machine) {
+  ascendc::TilingRequest r;
+  r.machine = machine;
+  r.n = p.batch, r.cin = p.cin, r.cout = p.cout, r.groups = p.groups;
+  for (int a = 0; a < 3; ++a) {
+    const auto i = static_cast<std::size_t>(a);
+    r.in[i] = p.in[a], r.out[i] = p.out[a], r.kernel[i] = p.kernel[a];
+    r.stride[i] = p.stride[a], r.dilation[i] = p.dilation[a];
+    r.pads[2 * i] = p.padBefore[a], r.pads[2 * i + 1] = p.padAfter[a];
+  }
+  const DType type = formatOf(p, TensorId::kDy).dtype;
+  using ConvCommonApi::ConvDtype;
+  const ConvDtype dtype = type == DType::kF16 ? ConvDtype::FLOAT16 : type == DType::kBf16 ? ConvDtype::BF16 : ConvDtype::FLOAT32;
+  r.hf32 = isHf32(type);
+  r.weight.dtype = r.input.dtype = r.gradOutput.dtype = dtype;
+  return r;
+}
+
+Result<Tiling> fill(const Problem& p, Gradient gradient, const Machine& machine) {
+  if (gradient == Gradient::kDb) return invalid("db has no tiling: ask for dx or dw");
+  if (p.transposed) return invalid("the tiling classes know gradients of ordinary convolutions only; use plan --soc");
+  const ascendc::TilingRequest request = requestFor(p, machine);
+  if (gradient == Gradient::kDx) {
+    InputTiling tiling;
+    if (ascendc::fillInputTiling(request, tiling) == 0) return Tiling(tiling);
+  } else {
+    AscendC::tiling::Conv3DBackpropFilterTilingData tiling;
+    if (ascendc::fillFilterTiling(request, tiling) == 0) return Tiling(tiling.dwTiling);
+  }
+  return invalid(cubejit_last_error());
+}
+
+void print(const Tiling& tiling, bool json) {
+  if (json) {
+    fmt::print("{}\n", tilingToJson(tiling));
+    return;
+  }
+  fmt::print("{}\n", std::holds_alternative<InputTiling>(tiling) ? "TConv3DBackpropInputTiling" : "TConv3DBpFilterTiling");
+  describeTiling(tiling, [](const char* name, const auto& value) { fmt::print("  {:<18} {}\n", name, value); });
+}
+
+Status writeRaw(const Tiling& tiling, const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  std::visit([&](const auto& t) { out.write(reinterpret_cast<const char*>(&t), sizeof(t)); }, tiling);
+  out.flush();
+  if (!out) return Error{ErrorCode::kIo, Stage::kPlan, "cannot write " + path};
+  return Unit{};
+}
+
+int printFilled(const TilingFlags& flags, const std::string& typed) {
+  const auto request = resolve(flags.request);
+  if (!request.ok()) return report(request.error(), typed);
+  GradientMask mask = request->gradients;
+  if (mask.dx && mask.dw) mask.db = false;
+  for (const Problem& problem : request->problems) {
+    for (const Gradient gradient : gradientsOf(mask)) {
+      const auto tiling = fill(problem, gradient, *request->soc);
+      if (!tiling.ok()) return report(tiling.error(), reproduction("tiling", flags.request, problem));
+      if (!flags.raw.empty()) {
+        const Status written = writeRaw(*tiling, flags.raw);
+        if (!written.ok()) return report(written.error(), typed);
+      }
+      print(*tiling, flags.request.json);
+    }
+  }
+  return 0;
+}
+
+// 0 if equal, 1 if not, like diff.
+int compare(const TilingFlags& flags, const std::string& typed) {
+  const auto a = readTiling(flags.compare[0]), b = readTiling(flags.compare[1]);
+  for (const auto* side : {&a, &b}) {
+    if (!side->ok()) return report(side->error(), typed);
+  }
+  if (a->index() != b->index()) return report(invalid("one tiling is an input gradient's, the other a filter gradient's"), typed);
+  std::vector<std::string> values;
+  describeTiling(*b, [&](const char*, const auto& value) { values.push_back(std::to_string(value)); });
+  nlohmann::ordered_json out{{"schema", "cubejit.tiling_diff/1"}, {"fields", nlohmann::ordered_json::object()}};
+  std::size_t at = 0;
+  describeTiling(*a, [&](const char* name, const auto& value) {
+    const std::string other = values[at++];
+    if (std::to_string(value) == other) return;
+    out["fields"][name] = {std::to_string(value), other};
+    if (!flags.request.json) fmt::print("{:<18} {:>12} {:>12}\n", name, value, other);
+  });
+  if (flags.request.json) fmt::print("{}", jsonLine(out));
+  return out["fields"].empty() ? 0 : 1;
+}
+
+int import(const TilingFlags& flags, const std::string& typed) {
+  const auto machine = readMachine(flags.request.soc);
+  if (!machine.ok()) return report(machine.error(), typed);
+  const auto tiling = readTiling(flags.import);
+  if (!tiling.ok()) return report(tiling.error(), typed);
+  const auto broken = std::visit([&](const auto& t) { return ascendc::checkTiling(t, *machine); }, *tiling);
+  if (!broken.empty()) {
+    std::string message;
+    for (const std::string& rule : broken) message += (message.empty() ? "" : "\n") + rule;
+    return report(invalid(message), typed);
+  }
+  const Problem problem = std::visit([](const auto& t) { return ascendc::problemOf(t); }, *tiling);
+  const TilingPlan plan = std::visit([&](const auto& t) { return ascendc::planOf(t, *machine); }, *tiling);
+  const auto costs = reportOnNpu(problem, plan, *machine, true);
+  if (!costs.ok()) return report(costs.error(), typed);
+  if (flags.request.json)
+    fmt::print("{}", jsonLine(npuReportToJson(problem, *machine, *costs)));
+  else
+    printNpuReport(problem, *machine, *costs, false);
+  return 0;
+}
+
+int tiling(const TilingFlags& flags, const std::string& typed) {
+  const bool needsSoc = flags.compare.empty();
+  if (needsSoc && flags.request.soc.empty())
+    return reportUsage("--soc is required: it says which chip the tiling is for", typed);
+  if (!flags.compare.empty()) return compare(flags, typed);
+  return flags.import.empty() ? printFilled(flags, typed) : import(flags, typed);
+}
+
+}  // namespace
+
+void addTiling(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("tiling", "Print, compare or check the tiling structs of the Ascend C API");
+  auto flags = std::make_shared<TilingFlags>();
+  flags->request.dtype = "f16";
+  addProblemFlags(*command, flags->request, true);
+  addSocFlag(*command, flags->request);
+  command->add_flag("--json", flags->request.json, "One JSON object a line on standard output");
+  command->add_option("--raw", flags->raw, "Also write the struct's bytes to this file");
+  command->add_option("--diff", flags->compare, "Compare two tiling files (JSON or bytes) field by field; exit code 1 if they differ")
+      ->expected(2);
+  command->add_option("--import", flags->import, "Check a tiling file for --soc and say what it costs");
+  command->callback([&action, flags] {
+    action = [flags](const std::string& typed) { return tiling(*flags, typed); };
+  });
+}
+
+}  // namespace cubejit::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the two forms of tiling files.
+#include "tiling_file.h"
+
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/json_object.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kInputName = "TConv3DBackpropInputTiling";
+constexpr const char* kFilterName = "TConv3DBpFilterTiling";
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
+
+}  // namespace
+
+std::string tilingToJson(const Tiling& tiling) {
+  Json json{{"schema", "cubejit.tiling/1"},
+            {"struct", std::holds_alternative<InputTiling>(tiling) ? kInputName : kFilterName}};
+  describeTiling(tiling, [&](const char* name, const auto& value) { json[name] = value; });
+  return json.dump();
+}
+
+Result<Tiling> tilingFromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return invalid("the tiling is not a JSON object");
+  ObjectReader reader(json);
+  std::string schema = "cubejit.tiling/1", name;
+  reader.string("schema", schema);
+  reader.string("struct", name, true);
+  if (schema != "cubejit.tiling/1") reader.fail("'schema' = '" + schema + "' must be cubejit.tiling/1");
+  if (name != kInputName && name != kFilterName)
+    return invalid("'struct' = '" + name + "' must be " + kInputName + " or " + kFilterName);
+  Tiling tiling;
+  if (name == kFilterName) tiling = FilterTiling{};
+  describeTiling(tiling, [&](const char* field, auto& to) {
+    using Field = std::decay_t<decltype(to)>;
+    std::int64_t value = 0;
+    reader.integer(field, value, false);
+    const bool low = value < 0 && !std::numeric_limits<Field>::is_signed;
+    const bool high = sizeof(Field) < 8 && value > static_cast<std::int64_t>(std::numeric_limits<Field>::max());
+    if (low || high || (value < 0 && value < static_cast<std::int64_t>(std::numeric_limits<Field>::min())))
+      reader.fail(std::string("'") + field + "' = " + std::to_string(value) + " does not fit its field");
+    to = static_cast<Field>(value);
+  });
+  const std::string broken = reader.broken();
+  if (!broken.empty()) return invalid(broken);
+  return tiling;
+}
+
+Result<Tiling> readTiling(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
+  const std::string bytes = text.str();
+  if (!bytes.empty() && bytes.front() == '{') return tilingFromJson(bytes);
+  if (bytes.size() == sizeof(InputTiling)) {
+    InputTiling tiling;
+    std::memcpy(&tiling, bytes.data(), sizeof(tiling));
+    return Tiling(tiling);
+  }
+  AscendC::tiling::Conv3DBackpropFilterTilingData all;
+  if (bytes.size() == sizeof(all)) {
+    std::memcpy(&all, bytes.data(), sizeof(all));
+    return Tiling(all.dwTiling);
+  }
+  FilterTiling tiling;
+  if (bytes.size() == sizeof(tiling)) {
+    std::memcpy(&tiling, bytes.data(), sizeof(tiling));
+    return Tiling(tiling);
+  }
+  return invalid(path + " has " + std::to_string(bytes.size()) + " bytes: neither JSON nor a tiling of " +
+                 std::to_string(sizeof(InputTiling)) + " (input) or " + std::to_string(sizeof(FilterTiling)) + " or " +
+                 std::to_string(sizeof(all)) + " (filter)");
+}
+
+}  // namespace cubejit::cli
