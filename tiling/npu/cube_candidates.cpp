@@ -166,6 +166,11 @@ class Search {
     cutInto(1);
     for (const int rounds : {1, 2, 4}) cutInto(static_cast<std::int64_t>(rounds * m_.cores / side + 0.999));
     cutInto(w_.pixels.h);  // single rows need the least of L1
+    // Rows that hold a few base blocks: few enough to balance, enough to keep the pipes filled.
+    const std::int64_t block = dx_ ? plan_.cube.base.m : std::max<std::int64_t>(plan_.cube.base.k, 128);
+    for (const std::int64_t blocks : {4, 16}) {
+      if (w_.row() <= blocks * block) cutInto(ceilDiv(w_.pixels.h, std::max<std::int64_t>(1, blocks * block / w_.row())));
+    }
     for (const std::int64_t size : sizes) {
       pixels = size;
       steps();
