@@ -22,16 +22,18 @@ std::string tileOf(const NpuReport& r) {
 int published(const Machine& machine) {
   const auto rows = publishedTilings("bench/shapes/ascend_published.jsonl", machine);
   if (!rows.ok()) return std::fprintf(stderr, "%s\n", rows.error().message.c_str()), 2;
-  std::printf("| published tiling on %s | gradient | legal | theirs, base and steps | cycles | ours, base and steps | cycles | theirs / ours |\n",
-              machine.name.c_str());
+  std::printf(
+      "| published tiling on %s | gradient | legal | theirs, base and steps | cycles | ours, base and steps | cycles | "
+      "theirs / ours |\n",
+      machine.name.c_str());
   std::printf("|---|---|---|---|---|---|---|---|\n");
   int worse = 0;
   for (const PublishedTiling& row : *rows) {
     const double ratio = row.theirs.predictedCycles / row.ours.predictedCycles;
     worse += row.broken.empty() && ratio >= 1 ? 0 : 1;
     std::printf("| %s | %s | %s | %s | %.0f | %s | %.0f | %.3f |\n", row.problem.name.c_str(), toString(row.gradient),
-                row.broken.empty() ? "yes" : row.broken.front().c_str(), tileOf(row.theirs).c_str(), row.theirs.predictedCycles,
-                tileOf(row.ours).c_str(), row.ours.predictedCycles, ratio);
+                row.broken.empty() ? "yes" : row.broken.front().c_str(), tileOf(row.theirs).c_str(),
+                row.theirs.predictedCycles, tileOf(row.ours).c_str(), row.ours.predictedCycles, ratio);
   }
   std::printf("\n%zu published tilings, %d illegal or cheaper than ours\n\n", rows->size(), worse);
   return worse == 0 ? 0 : 1;
@@ -40,8 +42,8 @@ int published(const Machine& machine) {
 int suite(const Machine& machine, const std::string& path) {
   auto problems = readSuite(path);
   if (!problems.ok()) return std::fprintf(stderr, "%s\n", problems.error().message.c_str()), 2;
-  std::printf("| %s on %s, f16 | gradient | cycles | cube busy | needed | bound | base and steps | planned in |\n", path.c_str(),
-              machine.name.c_str());
+  std::printf("| %s on %s, f16 | gradient | cycles | cube busy | needed | bound | base and steps | planned in |\n",
+              path.c_str(), machine.name.c_str());
   std::printf("|---|---|---|---|---|---|---|---|\n");
   double longest = 0;
   for (Problem& problem : *problems) {
@@ -56,8 +58,9 @@ int suite(const Machine& machine, const std::string& path) {
         std::printf("| %s | %s | refused: %s | | | | | |\n", problem.name.c_str(), toString(gradient), why.c_str());
         continue;
       }
-      std::printf("| %s | %s | %.0f | %.0f %% | %.0f %% | %s | %s | %.1f ms |\n", problem.name.c_str(), toString(gradient),
-                  r->predictedCycles, 100 * r->cubeShare, 100 * r->usefulShare, r->bound.c_str(), tileOf(*r).c_str(), ms);
+      std::printf("| %s | %s | %.0f | %.0f %% | %.0f %% | %s | %s | %.1f ms |\n", problem.name.c_str(),
+                  toString(gradient), r->predictedCycles, 100 * r->cubeShare, 100 * r->usefulShare, r->bound.c_str(),
+                  tileOf(*r).c_str(), ms);
     }
   }
   std::printf("\nlongest planning time: %.1f ms\n", longest);

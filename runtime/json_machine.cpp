@@ -84,7 +84,9 @@ void readCubes(const Json& list, Machine& m, std::string& broken) {
   }
 }
 
-int narrow(std::int64_t value) { return static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(value, -1), 1 << 30)); }
+int narrow(std::int64_t value) {
+  return static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(value, -1), 1 << 30));
+}
 
 }  // namespace
 
@@ -133,10 +135,14 @@ Result<Machine> machineFromJson(const std::string& text) {
 }
 
 std::string machineToJson(const Machine& m) {
-  Json json{{"schema", "cubejit.machine/1"},       {"name", m.name},
-            {"product", m.npu.product},            {"architecture", m.npu.architecture},
-            {"cores", m.cores},                    {"vector_cores", m.npu.vectorCores},
-            {"mhz", m.npu.mhz},                    {"memory_bytes", m.npu.memoryBytes},
+  Json json{{"schema", "cubejit.machine/1"},
+            {"name", m.name},
+            {"product", m.npu.product},
+            {"architecture", m.npu.architecture},
+            {"cores", m.cores},
+            {"vector_cores", m.npu.vectorCores},
+            {"mhz", m.npu.mhz},
+            {"memory_bytes", m.npu.memoryBytes},
             {"fixpipe", m.npu.fixpipe}};
   sizes(m, [&](const char* key, std::int64_t value) { json[key] = value; });
   json["cubes"] = Json::array();

@@ -14,8 +14,8 @@ class Rules {
     if (!holds) broken_.push_back(rule);
   }
   void range(const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
-    require(value >= least && value <= most,
-            field + " = " + std::to_string(value) + " must be " + std::to_string(least) + " to " + std::to_string(most));
+    require(value >= least && value <= most, field + " = " + std::to_string(value) + " must be " +
+                                                 std::to_string(least) + " to " + std::to_string(most));
   }
   void positive(const std::string& field, double value) {
     require(value > 0 && value <= 1e6, field + " = " + std::to_string(value) + " must be more than 0 and at most 1e6");
@@ -33,8 +33,10 @@ void checkCubes(const Machine& m, Rules& rules) {
     const std::string name = std::string("cubes.") + toString(cube.operand);
     rules.require(seen.insert(cube.operand).second, name + " is listed twice");
     const std::int64_t channels = 32 / byteSize(cube.operand);
-    rules.require(cube.fractal.m == 16, name + ".m = " + std::to_string(cube.fractal.m) + " must be 16, the rows of a fractal");
-    rules.require(cube.fractal.n == 16, name + ".n = " + std::to_string(cube.fractal.n) + " must be 16, the columns of a fractal");
+    rules.require(cube.fractal.m == 16,
+                  name + ".m = " + std::to_string(cube.fractal.m) + " must be 16, the rows of a fractal");
+    rules.require(cube.fractal.n == 16,
+                  name + ".n = " + std::to_string(cube.fractal.n) + " must be 16, the columns of a fractal");
     rules.require(cube.fractal.k == channels, name + ".k = " + std::to_string(cube.fractal.k) + " must be " +
                                                   std::to_string(channels) + ", the values in 32 bytes");
     rules.positive(name + ".cycles", cube.cycles);
@@ -66,15 +68,15 @@ std::vector<std::string> checkMachine(const Machine& m) {
   const struct {
     const char* name;
     double rate;
-  } rates[] = {{"ddr_read", r.ddrRead},   {"ddr_write", r.ddrWrite}, {"l2_read", r.l2Read},    {"l2_write", r.l2Write},
-               {"l1_to_l0a", r.l1ToL0a},  {"l1_to_l0b", r.l1ToL0b},  {"l1_to_ub", r.l1ToUb},   {"ub_to_l1", r.ubToL1},
-               {"l0c_to_ub", r.l0cToUb},  {"ub_to_l2", r.ubToL2},    {"ub_to_ddr", r.ubToDdr}};
+  } rates[] = {{"ddr_read", r.ddrRead},  {"ddr_write", r.ddrWrite}, {"l2_read", r.l2Read},   {"l2_write", r.l2Write},
+               {"l1_to_l0a", r.l1ToL0a}, {"l1_to_l0b", r.l1ToL0b},  {"l1_to_ub", r.l1ToUb},  {"ub_to_l1", r.ubToL1},
+               {"l0c_to_ub", r.l0cToUb}, {"ub_to_l2", r.ubToL2},    {"ub_to_ddr", r.ubToDdr}};
   for (const auto& rate : rates) rules.positive(std::string("rates.") + rate.name, rate.rate);
   const LoadLimits& l = m.npu.limits;
   const struct {
     const char* name;
     std::int64_t limit;
-  } limits[] = {{"stride_hw", l.strideHw},     {"stride_d", l.strideD}, {"dilation_hw", l.dilationHw},
+  } limits[] = {{"stride_hw", l.strideHw},   {"stride_d", l.strideD}, {"dilation_hw", l.dilationHw},
                 {"dilation_d", l.dilationD}, {"pad", l.pad},          {"kernel_hw", l.kernelHw}};
   for (const auto& limit : limits) rules.range(std::string("limits.") + limit.name, limit.limit, 1, LoadLimits::kNone);
   return rules.take();

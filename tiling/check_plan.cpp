@@ -193,7 +193,8 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
   if (machine.isNpu()) return checkOnNpu(asked, plan, machine);
-  if (plan.unit != PlanUnit::kVector) return {"unit = " + std::string(toString(plan.unit)) + " must be vector on " + machine.name};
+  if (plan.unit != PlanUnit::kVector)
+    return {"unit = " + std::string(toString(plan.unit)) + " must be vector on " + machine.name};
   Rules rules;
   checkStaging(asked, plan, machine, rules);
   const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cubejit/conv_view.h"
-#include "cubejit/npu.h"
 #include "cubejit/index_map.h"
+#include "cubejit/npu.h"
 #include "cubejit/staging.h"
 #include "tiling/bias_candidates.h"
 #include "tiling/cells_candidates.h"
@@ -101,8 +101,9 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
   choice.cost.bound = report.bound;
   for (const PipeUse& pipe : report.pipes) {
     const double cycles = pipe.cycles / machine.cores;
-    (pipe.pipe == "cube" ? choice.cost.computeCycles : pipe.pipe == "fill" ? choice.cost.callCycles : choice.cost.moveCycles) +=
-        cycles;
+    (pipe.pipe == "cube"   ? choice.cost.computeCycles
+     : pipe.pipe == "fill" ? choice.cost.callCycles
+                           : choice.cost.moveCycles) += cycles;
   }
   Candidate candidate;
   for (const NpuCandidate& c : report.candidates) {

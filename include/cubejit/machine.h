@@ -17,9 +17,9 @@ namespace cubejit {
 /// Buffer capacities in bytes, in the NPU's vocabulary. On the host: l0c = vector registers, l0a/l0b = L1 data cache, l1 = L2 cache.
 struct Buffers {
   std::int64_t l0aBytes = 0, l0bBytes = 0, l0cBytes = 0, l1Bytes = 0, l2Bytes = 0;
-  std::int64_t ubBytes = 0;            ///< unified buffer: the vector unit's
-  std::int64_t btBytes = 0;            ///< bias table; 0 = there is none
-  std::int64_t fbBytes = 0;            ///< the fixpipe's parameters; 0 = there is none
+  std::int64_t ubBytes = 0;  ///< unified buffer: the vector unit's
+  std::int64_t btBytes = 0;  ///< bias table; 0 = there is none
+  std::int64_t fbBytes = 0;  ///< the fixpipe's parameters; 0 = there is none
 };
 
 /// Rates the cost model needs, per core and core cycle. Measured on Zen4; sources beside the values in hostMachine().
@@ -46,7 +46,7 @@ struct PathRates {
   double l2Read = 0, l2Write = 0;    ///< L2 to and from a core
   double l1ToL0a = 0, l1ToL0b = 0;
   double l1ToUb = 0, ubToL1 = 0;
-  double l0cToUb = 0;                ///< also the rate at which a fixpipe reads L0C
+  double l0cToUb = 0;  ///< also the rate at which a fixpipe reads L0C
   double ubToL2 = 0, ubToDdr = 0;
 };
 
@@ -55,20 +55,20 @@ struct LoadLimits {
   static constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
   std::int64_t strideHw = kNone, strideD = kNone;
   std::int64_t dilationHw = kNone, dilationD = kNone;
-  std::int64_t pad = kNone;       ///< each of the six
+  std::int64_t pad = kNone;  ///< each of the six
   std::int64_t kernelHw = kNone;
 };
 
 /// What a core of an NPU has. A machine without cube steps is the host.
 struct NpuCore {
-  std::string product;            ///< the vendor's name for the cards that carry it
-  int architecture = 0;           ///< the vendor's number of the core's generation; 0 = not stated
-  int vectorCores = 0;            ///< separate ones of the chip; 0 = a vector unit within each core
-  double mhz = 0;                 ///< of the cube
-  std::int64_t memoryBytes = 0;   ///< 0 = not stated
-  std::int64_t vectorBytes = 0;   ///< per core cycle
-  bool fixpipe = false;           ///< L0C can be converted on its way to memory; without, results pass through UB
-  std::vector<CubeStep> cubes;    ///< one a type
+  std::string product;           ///< the vendor's name for the cards that carry it
+  int architecture = 0;          ///< the vendor's number of the core's generation; 0 = not stated
+  int vectorCores = 0;           ///< separate ones of the chip; 0 = a vector unit within each core
+  double mhz = 0;                ///< of the cube
+  std::int64_t memoryBytes = 0;  ///< 0 = not stated
+  std::int64_t vectorBytes = 0;  ///< per core cycle
+  bool fixpipe = false;          ///< L0C can be converted on its way to memory; without, results pass through UB
+  std::vector<CubeStep> cubes;   ///< one a type
   PathRates paths;
   LoadLimits limits;
 

@@ -45,10 +45,10 @@ struct NpuCandidate {
 
 struct NpuReport {
   TilingPlan plan;
-  double predictedCycles = 0;      ///< of the slowest core, or of memory if that takes longer
+  double predictedCycles = 0;  ///< of the slowest core, or of memory if that takes longer
   double predictedMicroseconds = 0;
-  double memoryCycles = 0;         ///< the chip's memory
-  std::string bound;               ///< the pipe that takes the longest, or "memory"
+  double memoryCycles = 0;  ///< the chip's memory
+  std::string bound;        ///< the pipe that takes the longest, or "memory"
   std::int64_t tasks = 0;
   std::vector<double> coreCycles;  ///< of each core of the chip
   double cubeShare = 0;            ///< of all core cycles, those in which the cube works
@@ -64,7 +64,8 @@ struct NpuReport {
 
 /// The best plan for dx or dw of a problem on an NPU. Errors: the problem's own rules, the chip's limits and types (kUnsupported),
 /// or that no plan fits (kNoFeasiblePlan), each with values and a fix.
-Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine, const NpuPlanOptions& options = {});
+Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
+                            const NpuPlanOptions& options = {});
 
 /// What a plan of the caller's is expected to cost. It must be legal.
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,

@@ -56,8 +56,8 @@ constexpr const char* toString(BlockOrder o) { return o == BlockOrder::kMOuter ?
 /// How a task goes through an NPU core's buffers. 1 buffer = single, 2 = double buffering (ping-pong).
 struct CubeTile {
   DType operand = DType::kF16;
-  Mkn base;                            ///< L0C holds m x n sums, L0A m x k, L0B k x n elements
-  std::int64_t stepM = 1, stepN = 1;   ///< base blocks side by side in L1
+  Mkn base;                             ///< L0C holds m x n sums, L0A m x k, L0B k x n elements
+  std::int64_t stepM = 1, stepN = 1;    ///< base blocks side by side in L1
   std::int64_t stepKa = 1, stepKb = 1;  ///< base.k's of A and of B in L1
   std::int64_t buffersL0a = 2, buffersL0b = 2, buffersL0c = 1;
   std::int64_t buffersA1 = 2, buffersB1 = 2;  ///< of A and of B in L1
@@ -71,7 +71,8 @@ struct CubeTile {
 /// taps, N = result channels. dW: M = channels of the small tensor, K = its pixels at one depth, N = channels of the big one x
 /// taps of one depth.
 struct TilingPlan {
-  PlanUnit unit = PlanUnit::kVector;  ///< kVector: all fields but `cube`; kCube: gradient, cores, singleShape and `cube`
+  PlanUnit unit =
+      PlanUnit::kVector;  ///< kVector: all fields but `cube`; kCube: gradient, cores, singleShape and `cube`
   Gradient gradient = Gradient::kDx;
   LaneRole lanes = LaneRole::kChannels;
   IterateOrder order = IterateOrder::kPixelsOuter;

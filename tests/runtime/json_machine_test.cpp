@@ -49,10 +49,10 @@ TEST(JsonMachine, MissingUnknownAndMistypedKeysAreAllReported) {
   text = replaced(text, "\"type\":\"f32\"", "\"type\":\"f64\"");
   text = replaced(text, "\"stride_d\"", "\"stride_depth\"");
   EXPECT_THAT(refusal(text),
-              AllOf(HasSubstr("'l1_bytes' is missing"), HasSubstr("'l1_byte' is not a key"), HasSubstr("'mhz' must be a number"),
-                    HasSubstr("'fixpipe' must be true or false"), HasSubstr("rates: 'ddr_read' is missing"),
-                    HasSubstr("rates: 'ddr' is not a key"), HasSubstr("cubes: 'type' = 'f64'"),
-                    HasSubstr("limits: 'stride_depth' is not a key")));
+              AllOf(HasSubstr("'l1_bytes' is missing"), HasSubstr("'l1_byte' is not a key"),
+                    HasSubstr("'mhz' must be a number"), HasSubstr("'fixpipe' must be true or false"),
+                    HasSubstr("rates: 'ddr_read' is missing"), HasSubstr("rates: 'ddr' is not a key"),
+                    HasSubstr("cubes: 'type' = 'f64'"), HasSubstr("limits: 'stride_depth' is not a key")));
 }
 
 TEST(JsonMachine, ValuesAreCheckedToo) {
@@ -60,14 +60,18 @@ TEST(JsonMachine, ValuesAreCheckedToo) {
   text = replaced(text, "\"cores\":2", "\"cores\":0");
   text = replaced(text, "\"l0c_bytes\":8192", "\"l0c_bytes\":3");
   text = replaced(text, "\"cycles\":1.0", "\"cycles\":0");
-  EXPECT_THAT(refusal(text), AllOf(HasSubstr("cores = 0 must be 1 to 4096"), HasSubstr("l0c_bytes = 3"), HasSubstr("cubes.f16.cycles")));
+  EXPECT_THAT(refusal(text), AllOf(HasSubstr("cores = 0 must be 1 to 4096"), HasSubstr("l0c_bytes = 3"),
+                                   HasSubstr("cubes.f16.cycles")));
   EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "machine/1", "machine/2")), HasSubstr("'schema'"));
-  EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":9223372036854775807")), HasSubstr("cores"));
+  EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":9223372036854775807")),
+              HasSubstr("cores"));
 }
 
 TEST(JsonMachine, WhatIsNoMachineIsRefused) {
-  for (const char* text : {"", "7", "[]", "{", "{}", "{\"cubes\": 3, \"rates\": []}"}) EXPECT_NE(refusal(text), "") << text;
-  EXPECT_THAT(refusal("{\"cubes\": 3, \"rates\": []}"), AllOf(HasSubstr("'cubes' must be a list"), HasSubstr("'rates' must be an object")));
+  for (const char* text : {"", "7", "[]", "{", "{}", "{\"cubes\": 3, \"rates\": []}"})
+    EXPECT_NE(refusal(text), "") << text;
+  EXPECT_THAT(refusal("{\"cubes\": 3, \"rates\": []}"),
+              AllOf(HasSubstr("'cubes' must be a list"), HasSubstr("'rates' must be an object")));
   EXPECT_THAT(refusal("{\"cubes\": [3]}"), HasSubstr("'cubes' must list objects"));
 }
 

@@ -30,7 +30,8 @@ Error unreadable(const std::string& what) { return Error{ErrorCode::kInvalidProb
 
 Status fillInput(PublishedTiling& row, const Json& fields, const Machine& machine) {
   AscendC::tiling::TConv3DBackpropInputTiling t;
-  if (ascendc::fillInputTiling(requestFor(row.problem, machine), t) != 0) return unreadable("the problem has no tiling");
+  if (ascendc::fillInputTiling(requestFor(row.problem, machine), t) != 0)
+    return unreadable("the problem has no tiling");
   ascendc::describeInputTiling(t, [&](const char* name, auto& field) {
     if (fields.contains(name)) field = fields.at(name).get<std::decay_t<decltype(field)>>();
   });

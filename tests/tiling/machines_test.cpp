@@ -65,19 +65,21 @@ TEST(Machines, KnownChipsHaveTheirNumbers) {
 TEST(Machines, TypesAreThoseOfTheCube) {
   EXPECT_EQ(named("ascend910a").npu.step(DType::kBf16), nullptr);
   EXPECT_EQ(named("ascend310p1").npu.step(DType::kF32), nullptr);
-  EXPECT_EQ(named("ascend910b1").npu.step(DType::kF32)->cycles, 2);        // 4 of k a cycle
-  EXPECT_EQ(named("ascend950pr_950z").npu.step(DType::kF32)->cycles, 8);   // 1 of k a cycle
+  EXPECT_EQ(named("ascend910b1").npu.step(DType::kF32)->cycles, 2);       // 4 of k a cycle
+  EXPECT_EQ(named("ascend950pr_950z").npu.step(DType::kF32)->cycles, 8);  // 1 of k a cycle
   // The width of hf32 is the chip's, whichever was asked for.
   EXPECT_EQ(named("ascend910b1").npu.step(DType::kHf32Low)->operand, DType::kHf32);
   EXPECT_EQ(named("ascend950pr_950z").npu.step(DType::kHf32)->operand, DType::kHf32Low);
-  EXPECT_THAT(machinesWith(DType::kBf16), AllOf(Contains("ascend910b4-1"), Contains("ascend350_354f"), Not(Contains("ascend910b"))));
+  EXPECT_THAT(machinesWith(DType::kBf16),
+              AllOf(Contains("ascend910b4-1"), Contains("ascend350_354f"), Not(Contains("ascend910b"))));
 }
 
 TEST(Machines, AnUnknownNameIsToldItsNeighbours) {
   const auto unknown = machineByName("ascend910b9");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(unknown.error().message, AllOf(HasSubstr("ascend910b9"), HasSubstr("ascend910b2"), Not(HasSubstr("ascend310"))));
+  EXPECT_THAT(unknown.error().message,
+              AllOf(HasSubstr("ascend910b9"), HasSubstr("ascend910b2"), Not(HasSubstr("ascend310"))));
   EXPECT_FALSE(machineByName("").ok());
 }
 
@@ -91,10 +93,11 @@ TEST(CheckMachine, EveryBrokenRuleIsNamedWithItsValue) {
   m.npu.limits.strideHw = 0;
   m.npu.cubes.push_back({DType::kF16, {16, 16, 8}, 0});
   EXPECT_THAT(checkMachine(m),
-              AllOf(Contains("name must not be empty"), Contains("cores = 0 must be 1 to 4096"), Contains(HasSubstr("mhz = -1")),
-                    Contains(HasSubstr("l0c_bytes = 100 must be 1024")), Contains(HasSubstr("rates.l2_read")),
-                    Contains(HasSubstr("limits.stride_hw = 0")), Contains("cubes.f16 is listed twice"),
-                    Contains(HasSubstr("cubes.f16.n = 8 must be 16")), Contains(HasSubstr("cubes.f16.cycles"))));
+              AllOf(Contains("name must not be empty"), Contains("cores = 0 must be 1 to 4096"),
+                    Contains(HasSubstr("mhz = -1")), Contains(HasSubstr("l0c_bytes = 100 must be 1024")),
+                    Contains(HasSubstr("rates.l2_read")), Contains(HasSubstr("limits.stride_hw = 0")),
+                    Contains("cubes.f16 is listed twice"), Contains(HasSubstr("cubes.f16.n = 8 must be 16")),
+                    Contains(HasSubstr("cubes.f16.cycles"))));
   m.npu.cubes.clear();
   EXPECT_THAT(checkMachine(m), Contains(HasSubstr("cubes must list at least one type")));
 }

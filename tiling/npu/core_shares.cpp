@@ -14,7 +14,8 @@ std::int64_t CoreShares::Cut::countBelow(int kind, std::int64_t x) const {
   return std::min(x, size - (hasTail ? 1 : 0));
 }
 
-CoreShares::CoreShares(const CubeWork& w, const TilingPlan& plan) : batch_(w.batch), depths_(w.depths), kinds_(&w.depthKinds) {
+CoreShares::CoreShares(const CubeWork& w, const TilingPlan& plan)
+    : batch_(w.batch), depths_(w.depths), kinds_(&w.depthKinds) {
   const Mkn& s = plan.singleShape;
   const CoreSplit split = splitOf(w, s);
   const bool dx = w.gradient == Gradient::kDx;

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tiling/npu/cube_work.h"
 #include "cubejit/plan.h"
+#include "tiling/npu/cube_work.h"
 
 namespace cubejit {
 
@@ -65,7 +65,7 @@ class CoreShares {
   double groups_ = 1, perGroup_ = 0;
   const DepthKinds* kinds_;
   std::array<double, 2 * kMostDepths * 4> costs_{};
-  std::array<double, 2> perImage_{};         ///< all depths of one image, by outer kind
+  std::array<double, 2> perImage_{};  ///< all depths of one image, by outer kind
 };
 
 }  // namespace cubejit

@@ -27,7 +27,8 @@ std::int64_t evenPiece(std::int64_t all, std::int64_t most, std::int64_t unit) {
 
 class Search {
  public:
-  Search(const CubeWork& w, const Machine& m, const CubeFixed& fixed, const std::function<void(const TilingPlan&)>& visit)
+  Search(const CubeWork& w, const Machine& m, const CubeFixed& fixed,
+         const std::function<void(const TilingPlan&)>& visit)
       : w_(w), m_(m), fixed_(fixed), visit_(visit), step_(*m.npu.step(w.type)), dx_(w.gradient == Gradient::kDx) {
     plan_.unit = PlanUnit::kCube;
     plan_.gradient = w.gradient;
@@ -51,7 +52,9 @@ class Search {
  private:
   // Rows and columns of the result a task can have at most.
   std::int64_t rows() const { return fixed_.singleShape.m > 0 ? std::min(fixed_.singleShape.m, w_.gemm.m) : w_.gemm.m; }
-  std::int64_t columns() const { return fixed_.singleShape.n > 0 ? std::min(fixed_.singleShape.n, w_.gemm.n) : w_.gemm.n; }
+  std::int64_t columns() const {
+    return fixed_.singleShape.n > 0 ? std::min(fixed_.singleShape.n, w_.gemm.n) : w_.gemm.n;
+  }
 
   void blocks(std::int64_t n, std::int64_t l0c) {
     const std::int64_t whole = roundUp(rows(), 16);
@@ -63,7 +66,8 @@ class Search {
       if (most < 16) break;
       addOnce(ms, most);
       addOnce(ms, evenPiece(rows(), most, 16));
-      if (dx_ && most >= w_.row() && w_.row() % 16 == 0) addOnce(ms, most / w_.row() * w_.row());  // whole rows of the image
+      if (dx_ && most >= w_.row() && w_.row() % 16 == 0)
+        addOnce(ms, most / w_.row() * w_.row());  // whole rows of the image
     }
     plan_.cube.base.n = n;
     plan_.cube.buffersL0c = l0c;
@@ -106,10 +110,13 @@ class Search {
     };
     const std::int64_t before = visited_;
     for (const std::int64_t baseK : ks) with(baseK);
-    for (std::int64_t less = most / 2 / unit * unit; visited_ == before && less >= unit; less = less / 2 / unit * unit) with(less);
+    for (std::int64_t less = most / 2 / unit * unit; visited_ == before && less >= unit; less = less / 2 / unit * unit)
+      with(less);
   }
 
-  std::int64_t longestSum() const { return fixed_.singleShape.k > 0 ? std::min(fixed_.singleShape.k, w_.gemm.k) : w_.gemm.k; }
+  std::int64_t longestSum() const {
+    return fixed_.singleShape.k > 0 ? std::min(fixed_.singleShape.k, w_.gemm.k) : w_.gemm.k;
+  }
 
   void tasks() {
     const CubeTile& t = plan_.cube;
@@ -148,8 +155,8 @@ class Search {
       return;
     }
     pixels = w_.gemm.m;
-    const double side = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) * static_cast<double>(w_.depths) *
-                        static_cast<double>(ceilDiv(w_.gemm.n, plan_.singleShape.n)) *
+    const double side = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
+                        static_cast<double>(w_.depths) * static_cast<double>(ceilDiv(w_.gemm.n, plan_.singleShape.n)) *
                         static_cast<double>(dx_ ? 1 : ceilDiv(w_.gemm.m, plan_.singleShape.m));
     Sizes sizes;
     const auto cutInto = [&](std::int64_t parts) {
@@ -169,7 +176,8 @@ class Search {
     // Rows that hold a few base blocks: few enough to balance, enough to keep the pipes filled.
     const std::int64_t block = dx_ ? plan_.cube.base.m : std::max<std::int64_t>(plan_.cube.base.k, 128);
     for (const std::int64_t blocks : {4, 16}) {
-      if (w_.row() <= blocks * block) cutInto(ceilDiv(w_.pixels.h, std::max<std::int64_t>(1, blocks * block / w_.row())));
+      if (w_.row() <= blocks * block)
+        cutInto(ceilDiv(w_.pixels.h, std::max<std::int64_t>(1, blocks * block / w_.row())));
     }
     for (const std::int64_t size : sizes) {
       pixels = size;

@@ -14,7 +14,9 @@ namespace {
 // Extents of a task of a kind.
 TaskExtents extentsOf(const CubeWork& w, const TilingPlan& plan, const CoreShares::Kind& kind) {
   const Mkn& s = plan.singleShape;
-  const auto cut = [](std::int64_t all, std::int64_t piece, int tail) { return tail == 1 ? all % piece : std::min(all, piece); };
+  const auto cut = [](std::int64_t all, std::int64_t piece, int tail) {
+    return tail == 1 ? all % piece : std::min(all, piece);
+  };
   const std::int64_t meets = w.depthKinds.meets[static_cast<std::size_t>(kind.depth)];
   const auto pixels = [&](std::int64_t piece) {
     return piece < w.row() ? piece : cut(w.pixels.h, piece / w.row(), kind.outer) * w.row();

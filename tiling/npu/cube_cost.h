@@ -16,13 +16,13 @@
 namespace cubejit {
 
 struct CubeCost {
-  double totalCycles = 0;   ///< of the slowest core, or of memory if that is slower: what plans are compared by
+  double totalCycles = 0;  ///< of the slowest core, or of memory if that is slower: what plans are compared by
   double slowestCore = 0;
   double meanCore = 0;      ///< over all cores of the chip: what perfect balance would take
   double memoryCycles = 0;  ///< the chip's memory, all cores together
   TaskTimes sums;           ///< over all tasks
   std::int64_t tasks = 0;
-  bool exact = true;        ///< false: only `totalCycles`, a lower bound that already exceeds `limit`
+  bool exact = true;  ///< false: only `totalCycles`, a lower bound that already exceeds `limit`
 };
 
 /// The cost of a legal plan. Stops early, with a lower bound, once it must exceed `limit`.

@@ -38,9 +38,8 @@ class Ranking {
     ++choice_.legal;
     const CubeCost cost = cubeCost(w_, plan, m_, limit_);
     if (!cost.exact || cost.totalCycles > limit_) return;
-    const auto at = std::upper_bound(kept_.begin(), kept_.end(), cost, [](const CubeCost& a, const CubeCandidate& b) {
-      return cheaper(a, b.cost);
-    });
+    const auto at = std::upper_bound(kept_.begin(), kept_.end(), cost,
+                                     [](const CubeCost& a, const CubeCandidate& b) { return cheaper(a, b.cost); });
     kept_.insert(at, CubeCandidate{plan, cost});
     if (kept_.size() > (explain_ ? kShown : 1)) kept_.pop_back();
     if (kept_.size() == (explain_ ? kShown : 1)) limit_ = kept_.back().cost.totalCycles;
@@ -49,7 +48,8 @@ class Ranking {
   Result<CubeChoice> take() {
     for (const auto& [kind, rule] : rules_) choice_.refusedBy.push_back(rule);
     if (kept_.empty()) {
-      std::string message = std::string("no legal plan for ") + toString(w_.gradient) + " of this problem on " + m_.name;
+      std::string message =
+          std::string("no legal plan for ") + toString(w_.gradient) + " of this problem on " + m_.name;
       for (const std::string& rule : choice_.refusedBy) message += "\n" + rule;
       return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
     }

@@ -21,11 +21,12 @@ struct CubeChoice {
   TilingPlan plan;
   CubeCost cost;
   std::int64_t legal = 0, refused = 0;
-  std::vector<CubeCandidate> best;        ///< the cheapest, best first; filled when asked to explain
-  std::vector<std::string> refusedBy;     ///< rules that refused candidates, each once, with the values of the first
+  std::vector<CubeCandidate> best;     ///< the cheapest, best first; filled when asked to explain
+  std::vector<std::string> refusedBy;  ///< rules that refused candidates, each once, with the values of the first
 };
 
 /// Picks a plan. Preconditions: checkChip found nothing. Pure; takes some milliseconds.
-Result<CubeChoice> chooseCubePlan(const CubeWork& work, const Machine& machine, bool explain, const CubeFixed& fixed = {});
+Result<CubeChoice> chooseCubePlan(const CubeWork& work, const Machine& machine, bool explain,
+                                  const CubeFixed& fixed = {});
 
 }  // namespace cubejit

@@ -20,27 +20,31 @@ struct WhatIf {
 };
 
 std::vector<WhatIf> whatIfs() {
-  return {{"twice the L0A and L0B", [](Machine& m) { m.buffers.l0aBytes *= 2, m.buffers.l0bBytes *= 2; }},
-          {"twice the L0C", [](Machine& m) { m.buffers.l0cBytes *= 2; }},
-          {"twice the L1", [](Machine& m) { m.buffers.l1Bytes *= 2; }},
-          {"twice the rate from L1 to L0A and L0B", [](Machine& m) { m.npu.paths.l1ToL0a *= 2, m.npu.paths.l1ToL0b *= 2; }},
-          {"twice the rate from L2 to L1", [](Machine& m) { m.npu.paths.l2Read *= 2; }},
-          {"twice the rate out of L0C",
-           [](Machine& m) { m.npu.paths.l0cToUb *= 2, m.npu.paths.l2Write *= 2, m.npu.paths.ubToL2 *= 2; }},
-          {"twice the memory's rate", [](Machine& m) { m.npu.paths.ddrRead *= 2, m.npu.paths.ddrWrite *= 2; }},
-          {"twice the cores", [](Machine& m) { m.cores *= 2, m.npu.paths.ddrRead /= 2, m.npu.paths.ddrWrite /= 2; }}};
+  return {
+      {"twice the L0A and L0B", [](Machine& m) { m.buffers.l0aBytes *= 2, m.buffers.l0bBytes *= 2; }},
+      {"twice the L0C", [](Machine& m) { m.buffers.l0cBytes *= 2; }},
+      {"twice the L1", [](Machine& m) { m.buffers.l1Bytes *= 2; }},
+      {"twice the rate from L1 to L0A and L0B", [](Machine& m) { m.npu.paths.l1ToL0a *= 2, m.npu.paths.l1ToL0b *= 2; }},
+      {"twice the rate from L2 to L1", [](Machine& m) { m.npu.paths.l2Read *= 2; }},
+      {"twice the rate out of L0C",
+       [](Machine& m) { m.npu.paths.l0cToUb *= 2, m.npu.paths.l2Write *= 2, m.npu.paths.ubToL2 *= 2; }},
+      {"twice the memory's rate", [](Machine& m) { m.npu.paths.ddrRead *= 2, m.npu.paths.ddrWrite *= 2; }},
+      {"twice the cores", [](Machine& m) { m.cores *= 2, m.npu.paths.ddrRead /= 2, m.npu.paths.ddrWrite /= 2; }}};
 }
 
 void zeros(const Problem& p, const CubeWork& w, const NpuReport& report, std::vector<std::string>& out) {
   if (report.usefulShare > 0.9) return;
-  const std::string idle = percent(1 - std::min(1.0, report.usefulShare)) + " of the cube's products are zeros or padding";
+  const std::string idle =
+      percent(1 - std::min(1.0, report.usefulShare)) + " of the cube's products are zeros or padding";
   std::string why;
   const auto because = [&](const std::string& text) { why += (why.empty() ? "" : "; ") + text; };
-  if (w.spread && p.stride.h * p.stride.w > 1) because("dy is spread by stride " + std::to_string(p.stride.h) + " x " + std::to_string(p.stride.w));
+  if (w.spread && p.stride.h * p.stride.w > 1)
+    because("dy is spread by stride " + std::to_string(p.stride.h) + " x " + std::to_string(p.stride.w));
   const std::int64_t blocks = w.c0;
   for (const auto& [name, channels] : {std::pair<const char*, std::int64_t>{"cin", p.cin}, {"cout", p.cout}}) {
     if (p.groups == 1 && channels % blocks != 0)
-      because(std::string(name) + " = " + std::to_string(channels) + " fills " + percent(static_cast<double>(channels) / static_cast<double>(roundUp(channels, blocks))) +
+      because(std::string(name) + " = " + std::to_string(channels) + " fills " +
+              percent(static_cast<double>(channels) / static_cast<double>(roundUp(channels, blocks))) +
               " of blocks of " + std::to_string(blocks));
   }
   if (p.groups > 1) because(std::to_string(w.groups.together) + " groups are merged into one of whole blocks");
@@ -57,7 +61,8 @@ double productsNeeded(const Problem& p) {
          static_cast<double>(small.d) * static_cast<double>(small.h) * static_cast<double>(small.w);
 }
 
-NpuReport reportOf(const Problem& problem, const CubeWork& w, const TilingPlan& plan, const CubeCost& cost, const Machine& m) {
+NpuReport reportOf(const Problem& problem, const CubeWork& w, const TilingPlan& plan, const CubeCost& cost,
+                   const Machine& m) {
   NpuReport r;
   r.plan = plan;
   r.predictedCycles = cost.totalCycles;
@@ -84,7 +89,8 @@ NpuReport reportOf(const Problem& problem, const CubeWork& w, const TilingPlan& 
   return r;
 }
 
-std::vector<std::string> whatWouldHelp(const Problem& problem, const CubeWork& w, const NpuReport& report, const Machine& machine) {
+std::vector<std::string> whatWouldHelp(const Problem& problem, const CubeWork& w, const NpuReport& report,
+                                       const Machine& machine) {
   std::vector<std::pair<double, std::string>> gains;
   for (const WhatIf& whatIf : whatIfs()) {
     Machine changed = machine;
@@ -96,7 +102,8 @@ std::vector<std::string> whatWouldHelp(const Problem& problem, const CubeWork& w
   }
   std::stable_sort(gains.begin(), gains.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> out;
-  for (const auto& [gain, what] : gains) out.push_back(std::string(what) + " would take " + percent(1 / gain) + " of the cycles");
+  for (const auto& [gain, what] : gains)
+    out.push_back(std::string(what) + " would take " + percent(1 / gain) + " of the cycles");
   zeros(problem, w, report, out);
   const auto busy = std::count_if(report.coreCycles.begin(), report.coreCycles.end(), [](double c) { return c > 0; });
   if (busy < machine.cores)

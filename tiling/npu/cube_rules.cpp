@@ -40,14 +40,16 @@ void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
   const struct {
     const char* name;
     std::int64_t value, fractal;
-  } bases[] = {{"base_m", t.base.m, step.fractal.m}, {"base_k", t.base.k, step.fractal.k}, {"base_n", t.base.n, step.fractal.n}};
+  } bases[] = {
+      {"base_m", t.base.m, step.fractal.m}, {"base_k", t.base.k, step.fractal.k}, {"base_n", t.base.n, step.fractal.n}};
   for (const auto& base : bases) {
     if (base.value < 1) continue;
     if (base.value % base.fractal != 0)
       broken.push_back(is(base.name, base.value) + " must be a multiple of " + std::to_string(base.fractal) +
                        ", the fractal of " + toString(t.operand));
     if (base.value > kMostMmad)
-      broken.push_back(is(base.name, base.value) + " must be at most " + std::to_string(kMostMmad) + ", what one mmad takes");
+      broken.push_back(is(base.name, base.value) + " must be at most " + std::to_string(kMostMmad) +
+                       ", what one mmad takes");
   }
 }
 
@@ -55,7 +57,8 @@ void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
 void checkPixels(const CubeWork& w, const char* field, std::int64_t pixels, Broken& broken) {
   const bool rows = pixels >= w.row();
   require(broken, rows ? pixels % w.row() == 0 : !w.wholeRows, field, pixels, [&] {
-    return std::string(rows ? "must be a multiple of" : "must be at least") + " a row's " + std::to_string(w.row()) + " pixels";
+    return std::string(rows ? "must be a multiple of" : "must be at least") + " a row's " + std::to_string(w.row()) +
+           " pixels";
   });
 }
 
@@ -84,10 +87,14 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
   const struct {
     const char* name;
     std::int64_t need, have;
-  } counts[] = {{"core_batch", need.batch, have.batch},           {"core_groups", need.groups, have.groups},
-                {"core_depth", need.depth, have.depth},           {"core_rows", need.rows, have.rows},
-                {"core_channels_m", need.channelsM, have.channelsM}, {"core_channels_n", need.channelsN, have.channelsN},
-                {"core_reduction", need.reduction, have.reduction}, {"core_taps_d", need.tapsD, have.tapsD}};
+  } counts[] = {{"core_batch", need.batch, have.batch},
+                {"core_groups", need.groups, have.groups},
+                {"core_depth", need.depth, have.depth},
+                {"core_rows", need.rows, have.rows},
+                {"core_channels_m", need.channelsM, have.channelsM},
+                {"core_channels_n", need.channelsN, have.channelsN},
+                {"core_reduction", need.reduction, have.reduction},
+                {"core_taps_d", need.tapsD, have.tapsD}};
   for (const auto& count : counts) {
     require(broken, count.need == count.have, count.name, count.have, [&] {
       return "must be " + std::to_string(count.need) + ", which covers the gradient once with tasks of single_shape";
@@ -114,7 +121,8 @@ void checkBuffers(const CubeWork& w, const TilingPlan& plan, const Machine& m, B
     fits(broken, m, ("L1 (" + parts + ")").c_str(), f.l1, m.buffers.l1Bytes,
          a ? "lower step_ka, buffers_a1, step_m or base_m" : "lower step_kb, buffers_b1, step_n or base_n");
   }
-  if (!m.npu.fixpipe) fits(broken, m, "UB", f.ub, m.buffers.ubBytes, "lower base_m: results leave in strips of base_m x 16");
+  if (!m.npu.fixpipe)
+    fits(broken, m, "UB", f.ub, m.buffers.ubBytes, "lower base_m: results leave in strips of base_m x 16");
 }
 
 }  // namespace
@@ -143,7 +151,8 @@ CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
 
 std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
   Broken broken;
-  if (plan.unit != PlanUnit::kCube) return {"unit = " + std::string(toString(plan.unit)) + " must be cube on " + m.name};
+  if (plan.unit != PlanUnit::kCube)
+    return {"unit = " + std::string(toString(plan.unit)) + " must be cube on " + m.name};
   if (plan.gradient != w.gradient)
     return {std::string("gradient = ") + toString(plan.gradient) + " must be " + toString(w.gradient)};
   if (plan.cube.operand != w.type)
@@ -164,7 +173,8 @@ std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan
 
 std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Machine& m) {
   Broken broken;
-  if (gradient == Gradient::kDb) return {"db is a sum of dy, not a product: it has no plan on " + m.name + "; ask for dx or dw"};
+  if (gradient == Gradient::kDb)
+    return {"db is a sum of dy, not a product: it has no plan on " + m.name + "; ask for dx or dw"};
   if (p.batch < 1) return {is("batch", p.batch) + " must be at least 1 on " + m.name};
   const DType dy = formatOf(p, TensorId::kDy).dtype;
   const TensorId otherId = gradient == Gradient::kDx ? TensorId::kW : TensorId::kX;

@@ -17,7 +17,8 @@ double volume(const Dhw& v) { return static_cast<double>(v.d) * static_cast<doub
 std::int32_t meetsOf(const CubeWork& w, std::int64_t at) {
   std::int32_t count = 0;
   for (std::int64_t k = 0; k < w.kernel.d; ++k) {
-    const std::int64_t reach = w.spread ? at + w.pad.d - k * w.dilation.d : at * w.stride.d + k * w.dilation.d - w.pad.d;
+    const std::int64_t reach =
+        w.spread ? at + w.pad.d - k * w.dilation.d : at * w.stride.d + k * w.dilation.d - w.pad.d;
     if (reach < 0 || (w.spread && reach % w.stride.d != 0)) continue;
     count += (w.spread ? reach / w.stride.d : reach) < w.image.d ? 1 : 0;
   }
@@ -84,7 +85,8 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   w.type = type;
   w.c0 = 32 / byteSize(type);
   w.elementBytes = byteSize(type);
-  w.resultBytes = gradient == Gradient::kDw ? 4 : byteSize(formatOf(p, TensorId::kDx).dtype);  // dW is summed in memory, in f32
+  w.resultBytes =
+      gradient == Gradient::kDw ? 4 : byteSize(formatOf(p, TensorId::kDx).dtype);  // dW is summed in memory, in f32
   w.wholeRows = wholeRows;
   w.batch = p.batch;
   const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
@@ -109,13 +111,14 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   }
   w.depths = dx ? w.pixels.d : w.pixels.d * w.kernel.d;
   w.depthKinds = listDepths(w);
-  const double blockBytes = static_cast<double>(p.batch) * static_cast<double>(w.groups.count) *
-                            static_cast<double>(w.c0 * w.elementBytes);
+  const double blockBytes =
+      static_cast<double>(p.batch) * static_cast<double>(w.groups.count) * static_cast<double>(w.c0 * w.elementBytes);
   const double bigBytes = blockBytes * static_cast<double>(w.groups.blocksC) * volume(big);
   const double smallBytes = blockBytes * static_cast<double>(w.smallBlocks) * volume(small);
   const double weights = static_cast<double>(w.groups.count) * static_cast<double>(w.groups.blocksC * w.c0) *
                          static_cast<double>(w.groups.blocksN * 16) * volume(p.kernel);
-  w.readBytes = dx ? (w.spread ? smallBytes : bigBytes) + weights * static_cast<double>(w.elementBytes) : bigBytes + smallBytes;
+  w.readBytes =
+      dx ? (w.spread ? smallBytes : bigBytes) + weights * static_cast<double>(w.elementBytes) : bigBytes + smallBytes;
   w.writtenBytes = dx ? (w.spread ? bigBytes : smallBytes) : weights * 4;
   return w;
 }

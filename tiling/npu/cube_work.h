@@ -20,7 +20,8 @@ namespace cubejit {
 struct DepthKinds {
   static constexpr std::size_t kMost = 8;
   using Counts = std::array<std::int32_t, kMost>;
-  std::vector<std::int64_t> meets;   ///< of each kind; kinds beyond kMost share one with a neighbour, at the larger value
+  std::vector<std::int64_t>
+      meets;  ///< of each kind; kinds beyond kMost share one with a neighbour, at the larger value
   std::vector<std::int64_t> counts;  ///< depths of each kind
   std::vector<std::uint8_t> kindOf;  ///< of each depth; empty: all are of kind 0
   std::vector<Counts> below;         ///< [d][kind]: depths below d of that kind
@@ -40,13 +41,14 @@ struct CubeWork {
   bool spread = true;      ///< the image is spread by the stride (dX of an ordinary convolution)
   bool wholeRows = false;  ///< rows of the image are staged whole, as the Ascend C kernels do
   std::int64_t batch = 1;
-  RealGroups groups;           ///< inner = the big tensor's channels, outer = the small one's
-  std::int64_t smallBlocks = 1;  ///< blocks of c0 channels of the small tensor in a real group; groups.blocksC of the big one
+  RealGroups groups;  ///< inner = the big tensor's channels, outer = the small one's
+  std::int64_t smallBlocks =
+      1;       ///< blocks of c0 channels of the small tensor in a real group; groups.blocksC of the big one
   Dhw pixels;  ///< dX: extent of dx. dW: extent of the small tensor
   Dhw image;   ///< extent of what is unfolded
   Dhw kernel, stride, dilation, pad;
   std::int64_t tapsHw = 1;
-  Mkn gemm;                ///< of one depth; dX: k of one kernel depth
+  Mkn gemm;                 ///< of one depth; dX: k of one kernel depth
   std::int64_t blocks = 1;  ///< channel blocks of the image in a real group
   std::int64_t depths = 1;  ///< depths that tasks are made for: of dx, or of the small tensor times those of the kernel
   /// For each depth (dX) how many kernel depths meet the image; for each depth and kernel depth (dW) whether they do, 1 or 0.

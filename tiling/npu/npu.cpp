@@ -19,7 +19,8 @@ Error joined(ErrorCode code, const std::vector<std::string>& rules) {
 
 // What is wrong before any plan: with the machine, the problem, or the two together.
 Status checkBefore(const Problem& problem, Gradient gradient, const Machine& machine, bool trustExtents = false) {
-  if (!machine.isNpu()) return joined(ErrorCode::kUnsupported, {machine.name + " has no cube; plan on it with a Session"});
+  if (!machine.isNpu())
+    return joined(ErrorCode::kUnsupported, {machine.name + " has no cube; plan on it with a Session"});
   const std::vector<std::string> broken = checkMachine(machine);
   if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
   const Status legal = trustExtents ? Status(Unit{}) : checkProblem(problem);
@@ -31,7 +32,8 @@ Status checkBefore(const Problem& problem, Gradient gradient, const Machine& mac
 
 }  // namespace
 
-Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine, const NpuPlanOptions& options) {
+Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
+                            const NpuPlanOptions& options) {
   CUBEJIT_TRY(checked, checkBefore(problem, gradient, machine, options.trustExtents));
   static_cast<void>(checked);
   const CubeWork work = cubeWorkOf(problem, gradient, machine, options.ascendKernels);
@@ -47,13 +49,15 @@ Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Mac
   return report;
 }
 
-std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels) {
+std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                    bool ascendKernels) {
   const Status before = checkBefore(problem, plan.gradient, machine);
   if (!before.ok()) return {before.error().message};
   return checkCubePlan(cubeWorkOf(problem, plan.gradient, machine, ascendKernels), plan, machine);
 }
 
-Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels) {
+Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                              bool ascendKernels) {
   CUBEJIT_TRY(checked, checkBefore(problem, plan.gradient, machine));
   static_cast<void>(checked);
   const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, ascendKernels);

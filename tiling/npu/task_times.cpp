@@ -68,7 +68,8 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double perBlock = piece / std::max(1.0, real(f.piece.blocks));
   const double plainA = std::min(real(c.stepM * c.base.m), m) * k * element;
   const double plainB = std::min(real(c.stepN * c.base.n), n) * k * element;
-  const double sweepA = dx ? meets * std::max(real(chunksA) * std::min(piece, perBlock * wholeBlocks), perBlock * wholeBlocks) : plainA;
+  const double sweepA =
+      dx ? meets * std::max(real(chunksA) * std::min(piece, perBlock * wholeBlocks), perBlock * wholeBlocks) : plainA;
   const double sweepB = dx ? plainB : real(chunksB) * std::min(piece, perBlock * wholeBlocks);
   const bool wholeA = chunksA == 1 && task.meets == 1, wholeB = chunksB == 1 && task.meets == 1;
   const bool mOuter = c.order == BlockOrder::kMOuter;
@@ -87,9 +88,9 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double firstLoad = hiddenLoad / instructions;
   const double inner = std::max(t.cube, hiddenLoad - firstLoad) + firstLoad + (t.load - hiddenLoad);
   const double hiddenStage = (c.buffersA1 == 2 ? stageA : 0) + (c.buffersB1 == 2 ? stageB : 0);
-  const double firstStage = over((c.buffersA1 == 2 ? std::min(real(f.l1A), bytesA) : 0) +
-                                     (c.buffersB1 == 2 ? std::min(real(f.l1B), bytesB) : 0),
-                                 r.l2Read);
+  const double firstStage = over(
+      (c.buffersA1 == 2 ? std::min(real(f.l1A), bytesA) : 0) + (c.buffersB1 == 2 ? std::min(real(f.l1B), bytesB) : 0),
+      r.l2Read);
   const double staged = std::max(inner, hiddenStage - firstStage) + firstStage + (t.stage - hiddenStage);
   const double lastStore = c.buffersL0c == 2 ? t.store / blocks : t.store;
   t.fill = kFirstByteCycles + firstLoad + firstStage + (c.buffersL0c == 2 ? lastStore : 0);

@@ -12,11 +12,11 @@ namespace cubejit {
 /// Core cycles of one task in each pipe, and their sum with what double buffering hides. Bytes cross between memory and L1.
 struct TaskTimes {
   double total = 0;
-  double cube = 0;    ///< steps of the cube, zeros and padding included
-  double load = 0;    ///< L1 to L0A and L0B, which share a pipe
-  double stage = 0;   ///< memory to L1, A and B in one pipe
-  double store = 0;   ///< L0C to memory
-  double fill = 0;    ///< first loads and last stores that nothing hides
+  double cube = 0;   ///< steps of the cube, zeros and padding included
+  double load = 0;   ///< L1 to L0A and L0B, which share a pipe
+  double stage = 0;  ///< memory to L1, A and B in one pipe
+  double store = 0;  ///< L0C to memory
+  double fill = 0;   ///< first loads and last stores that nothing hides
   double bytesIn = 0, bytesOut = 0;
   double products = 0;  ///< multiply-adds the cube does, with zeros and padding
 };

@@ -18,15 +18,16 @@ double share(double part, double whole) { return whole > 0 ? 100 * part / whole 
 
 std::string brief(const TilingPlan& p) {
   const CubeTile& t = p.cube;
-  return fmt::format("base {}x{}x{} step m {} n {} ka {} kb {} buffers {}{}{} {}{} {} task {}x{}x{}", t.base.m, t.base.k, t.base.n,
-                     t.stepM, t.stepN, t.stepKa, t.stepKb, t.buffersL0a, t.buffersL0b, t.buffersL0c, t.buffersA1, t.buffersB1,
-                     toString(t.order), p.singleShape.m, p.singleShape.k, p.singleShape.n);
+  return fmt::format("base {}x{}x{} step m {} n {} ka {} kb {} buffers {}{}{} {}{} {} task {}x{}x{}", t.base.m,
+                     t.base.k, t.base.n, t.stepM, t.stepN, t.stepKa, t.stepKb, t.buffersL0a, t.buffersL0b, t.buffersL0c,
+                     t.buffersA1, t.buffersB1, toString(t.order), p.singleShape.m, p.singleShape.k, p.singleShape.n);
 }
 
 void printCores(const NpuReport& r) {
   fmt::print("  cores, cycles and share of the time\n");
   for (std::size_t i = 0; i < r.coreCycles.size(); ++i) {
-    fmt::print("{}{:>4} {:>12.0f} {:>5.1f} %", i % 4 == 0 ? "   " : "", i, r.coreCycles[i], share(r.coreCycles[i], r.predictedCycles));
+    fmt::print("{}{:>4} {:>12.0f} {:>5.1f} %", i % 4 == 0 ? "   " : "", i, r.coreCycles[i],
+               share(r.coreCycles[i], r.predictedCycles));
     if (i % 4 == 3 || i + 1 == r.coreCycles.size()) fmt::print("\n");
   }
 }
@@ -79,18 +80,20 @@ void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r
   const TilingPlan& p = r.plan;
   const CubeTile& t = p.cube;
   const bool dx = p.gradient == Gradient::kDx;
-  fmt::print("{}{} on {} ({} cores, {}, {:.0f} MHz)\n", problem.name.empty() ? "" : problem.name + ": ", toString(p.gradient), m.name,
-             m.cores, toString(t.operand), m.npu.mhz);
-  fmt::print("  base       m {} k {} n {}; in L1 step_m {} step_n {} step_ka {} step_kb {}; {}\n", t.base.m, t.base.k, t.base.n,
-             t.stepM, t.stepN, t.stepKa, t.stepKb, toString(t.order));
-  fmt::print("  buffers    L0A {} L0B {} L0C {} A1 {} B1 {} (2 = double)\n", t.buffersL0a, t.buffersL0b, t.buffersL0c, t.buffersA1,
-             t.buffersB1);
-  fmt::print("  tasks      {} of m {} k {} n {}: {} images, {} groups, {} depths{}, {} along {}, {} along n{}\n", r.tasks,
-             p.singleShape.m, p.singleShape.k, p.singleShape.n, p.cores.batch, p.cores.groups, p.cores.depth,
+  fmt::print("{}{} on {} ({} cores, {}, {:.0f} MHz)\n", problem.name.empty() ? "" : problem.name + ": ",
+             toString(p.gradient), m.name, m.cores, toString(t.operand), m.npu.mhz);
+  fmt::print("  base       m {} k {} n {}; in L1 step_m {} step_n {} step_ka {} step_kb {}; {}\n", t.base.m, t.base.k,
+             t.base.n, t.stepM, t.stepN, t.stepKa, t.stepKb, toString(t.order));
+  fmt::print("  buffers    L0A {} L0B {} L0C {} A1 {} B1 {} (2 = double)\n", t.buffersL0a, t.buffersL0b, t.buffersL0c,
+             t.buffersA1, t.buffersB1);
+  fmt::print("  tasks      {} of m {} k {} n {}: {} images, {} groups, {} depths{}, {} along {}, {} along n{}\n",
+             r.tasks, p.singleShape.m, p.singleShape.k, p.singleShape.n, p.cores.batch, p.cores.groups, p.cores.depth,
              dx ? "" : fmt::format(" x {} of the kernel", p.cores.tapsD), dx ? p.cores.rows : p.cores.channelsM, "m",
              p.cores.channelsN, p.cores.reduction > 1 ? fmt::format(", {} along k", p.cores.reduction) : "");
-  fmt::print("  predicted  {:.0f} cycles, {:.1f} us, bound by {}; the cube works {:.1f} % of the time, {:.1f} % of it needed\n",
-             r.predictedCycles, r.predictedMicroseconds, r.bound, 100 * r.cubeShare, 100 * r.usefulShare);
+  fmt::print(
+      "  predicted  {:.0f} cycles, {:.1f} us, bound by {}; the cube works {:.1f} % of the time, {:.1f} % of it "
+      "needed\n",
+      r.predictedCycles, r.predictedMicroseconds, r.bound, 100 * r.cubeShare, 100 * r.usefulShare);
   fmt::print("  occupancy ");
   for (const BufferUse& b : r.buffers)
     fmt::print(" {} {} of {} ({:.0f} %)", b.buffer, b.usedBytes, b.capacityBytes,
@@ -105,7 +108,8 @@ void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r
   for (const std::string& rule : r.refusedBy) fmt::print("    refused: {}\n", rule);
   fmt::print("  what would be better\n");
   for (const std::string& line : r.better) fmt::print("    {}\n", line);
-  if (r.better.empty()) fmt::print("    nothing that is asked for here: no doubled buffer, rate or core count gains 2 %\n");
+  if (r.better.empty())
+    fmt::print("    nothing that is asked for here: no doubled buffer, rate or core count gains 2 %\n");
 }
 
 }  // namespace cubejit::cli

@@ -20,9 +20,10 @@ void print(const Machine& m) {
   constexpr std::int64_t kKib = 1024;
   std::string types;
   for (const CubeStep& cube : m.npu.cubes) types += (types.empty() ? "" : " ") + std::string(toString(cube.operand));
-  fmt::print("{:<18} {:>5} {:>6} {:>5.0f} {:>7} {:>7} {:>6} {:>6} {:>6.0f}  {:<22} {}\n", m.name, m.cores, m.npu.vectorCores, m.npu.mhz,
-             m.buffers.l0aBytes / kKib, m.buffers.l0cBytes / kKib, m.buffers.l1Bytes / kKib, m.buffers.ubBytes / kKib,
-             static_cast<double>(m.buffers.l2Bytes) / (kKib * kKib), types, m.npu.product);
+  fmt::print("{:<18} {:>5} {:>6} {:>5.0f} {:>7} {:>7} {:>6} {:>6} {:>6.0f}  {:<22} {}\n", m.name, m.cores,
+             m.npu.vectorCores, m.npu.mhz, m.buffers.l0aBytes / kKib, m.buffers.l0cBytes / kKib,
+             m.buffers.l1Bytes / kKib, m.buffers.ubBytes / kKib, static_cast<double>(m.buffers.l2Bytes) / (kKib * kKib),
+             types, m.npu.product);
 }
 
 int targets(bool json) {
@@ -53,8 +54,8 @@ int targets(bool json) {
       levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
       m.buffers.l2Bytes / 1024);
   fmt::print("backends  xbyak, interpreter, tile_interpreter\n");
-  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores", "vector", "MHz",
-             "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
+  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores",
+             "vector", "MHz", "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
   for (const std::string& name : machineNames()) print(*machineByName(name));
   return 0;
 }

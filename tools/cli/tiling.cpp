@@ -41,7 +41,9 @@ ascendc::TilingRequest requestFor(const Problem& p, const Machine& machine) {
   }
   const DType type = formatOf(p, TensorId::kDy).dtype;
   using ConvCommonApi::ConvDtype;
-  const ConvDtype dtype = type == DType::kF16 ? ConvDtype::FLOAT16 : type == DType::kBf16 ? ConvDtype::BF16 : ConvDtype::FLOAT32;
+  const ConvDtype dtype = type == DType::kF16    ? ConvDtype::FLOAT16
+                          : type == DType::kBf16 ? ConvDtype::BF16
+                                                 : ConvDtype::FLOAT32;
   r.hf32 = isHf32(type);
   r.weight.dtype = r.input.dtype = r.gradOutput.dtype = dtype;
   return r;
@@ -66,7 +68,8 @@ void print(const Tiling& tiling, bool json) {
     fmt::print("{}\n", tilingToJson(tiling));
     return;
   }
-  fmt::print("{}\n", std::holds_alternative<InputTiling>(tiling) ? "TConv3DBackpropInputTiling" : "TConv3DBpFilterTiling");
+  fmt::print("{}\n",
+             std::holds_alternative<InputTiling>(tiling) ? "TConv3DBackpropInputTiling" : "TConv3DBpFilterTiling");
   describeTiling(tiling, [](const char* name, const auto& value) { fmt::print("  {:<18} {}\n", name, value); });
 }
 
@@ -103,7 +106,8 @@ int compare(const TilingFlags& flags, const std::string& typed) {
   for (const auto* side : {&a, &b}) {
     if (!side->ok()) return report(side->error(), typed);
   }
-  if (a->index() != b->index()) return report(invalid("one tiling is an input gradient's, the other a filter gradient's"), typed);
+  if (a->index() != b->index())
+    return report(invalid("one tiling is an input gradient's, the other a filter gradient's"), typed);
   std::vector<std::string> values;
   describeTiling(*b, [&](const char*, const auto& value) { values.push_back(std::to_string(value)); });
   nlohmann::ordered_json out{{"schema", "cubejit.tiling_diff/1"}, {"fields", nlohmann::ordered_json::object()}};
@@ -158,12 +162,12 @@ void addTiling(CLI::App& app, Action& action) {
   addSocFlag(*command, flags->request);
   command->add_flag("--json", flags->request.json, "One JSON object a line on standard output");
   command->add_option("--raw", flags->raw, "Also write the struct's bytes to this file");
-  command->add_option("--diff", flags->compare, "Compare two tiling files (JSON or bytes) field by field; exit code 1 if they differ")
+  command
+      ->add_option("--diff", flags->compare,
+                   "Compare two tiling files (JSON or bytes) field by field; exit code 1 if they differ")
       ->expected(2);
   command->add_option("--import", flags->import, "Check a tiling file for --soc and say what it costs");
-  command->callback([&action, flags] {
-    action = [flags](const std::string& typed) { return tiling(*flags, typed); };
-  });
+  command->callback([&action, flags] { action = [flags](const std::string& typed) { return tiling(*flags, typed); }; });
 }
 
 }  // namespace cubejit::cli

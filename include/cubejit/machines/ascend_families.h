@@ -22,7 +22,8 @@ inline Machine ascendFamily(AscendFamily family) {
   m.buffers.l0aBytes = m.buffers.l0bBytes = 64 * kKib;
   m.npu.vectorBytes = 128;
   m.npu.cubes = {f16};
-  m.npu.limits = {63, 63, 255, 255, 255, 255};  // TBE operators: stride 1..63, dilation and dilated kernel 1..255, pad 0..255
+  m.npu.limits = {63,  63,  255,
+                  255, 255, 255};  // TBE operators: stride 1..63, dilation and dilated kernel 1..255, pad 0..255
   switch (family) {
     case AscendFamily::kAscend310:
       m.npu.product = "Atlas 200/300/500 inference";
@@ -30,7 +31,8 @@ inline Machine ascendFamily(AscendFamily family) {
       m.buffers.l0cBytes = 256 * kKib;
       m.buffers.l1Bytes = 1024 * kKib;
       m.buffers.ubBytes = 256 * kKib;
-      m.npu.paths = {0, 0, 128, 64, 512, 256, 128, 512, 512, 64, 64};  // UB to L2 and memory not stated: the memory's rate
+      m.npu.paths = {0,   0,   128, 64, 512, 256,
+                     128, 512, 512, 64, 64};  // UB to L2 and memory not stated: the memory's rate
       break;
     case AscendFamily::k1001:
       m.npu.product = "Atlas training";

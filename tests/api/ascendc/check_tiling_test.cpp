@@ -50,7 +50,8 @@ const Machine& chip() {
 
 TEST(PublishedTilings, AreLegalAndNeverCheaperThanOurs) {
   for (const char* name : {"ascend910b2", "ascend910_9391"}) {
-    const auto rows = publishedTilings(std::string(CUBEJIT_SOURCE_DIR) + "/bench/shapes/ascend_published.jsonl", *machineByName(name));
+    const auto rows = publishedTilings(std::string(CUBEJIT_SOURCE_DIR) + "/bench/shapes/ascend_published.jsonl",
+                                       *machineByName(name));
     ASSERT_TRUE(rows.ok()) << rows.error().message;
     EXPECT_EQ(rows->size(), 23U);
     for (const PublishedTiling& row : *rows) {
@@ -72,13 +73,16 @@ TEST(CheckTiling, WhatWeFillPasses) {
 TEST(CheckTiling, BuffersAreNamedWithBothByteCountsAndTheFieldToChange) {
   auto t = inputTiling();
   t.baseM = 512, t.baseN = 512, t.baseK = 512, t.al0Pbuffer = 2;
-  EXPECT_THAT(checkTiling(t, chip()),
-              AllOf(Contains(AllOf(HasSubstr("L0A needs 1048576 bytes, ascend910b2 has 65536"), HasSubstr("lower baseM, baseK or al0Pbuffer"))),
-                    Contains(AllOf(HasSubstr("L0B needs "), HasSubstr("bl0Pbuffer"))),
-                    Contains(AllOf(HasSubstr("L0C needs "), HasSubstr("ascend910b2 has 131072"), HasSubstr("cl0Pbuffer")))));
+  EXPECT_THAT(
+      checkTiling(t, chip()),
+      AllOf(Contains(AllOf(HasSubstr("L0A needs 1048576 bytes, ascend910b2 has 65536"),
+                           HasSubstr("lower baseM, baseK or al0Pbuffer"))),
+            Contains(AllOf(HasSubstr("L0B needs "), HasSubstr("bl0Pbuffer"))),
+            Contains(AllOf(HasSubstr("L0C needs "), HasSubstr("ascend910b2 has 131072"), HasSubstr("cl0Pbuffer")))));
   t = inputTiling();
   t.stepKb = 100000;
-  EXPECT_THAT(checkTiling(t, chip()), Contains(AllOf(HasSubstr("L1 (A "), HasSubstr("has 524288; lower stepKb, bl1Pbuffer"))));
+  EXPECT_THAT(checkTiling(t, chip()),
+              Contains(AllOf(HasSubstr("L1 (A "), HasSubstr("has 524288; lower stepKb, bl1Pbuffer"))));
   auto f = filterTiling();
   f.stepKa = 100000;
   EXPECT_THAT(checkTiling(f, chip()), Contains(AllOf(HasSubstr("L1 (A "), HasSubstr("lower stepKa, al1Pbuffer"))));
@@ -87,22 +91,26 @@ TEST(CheckTiling, BuffersAreNamedWithBothByteCountsAndTheFieldToChange) {
 TEST(CheckTiling, FieldsThatFollowFromOthersMustAgree) {
   auto t = inputTiling();
   t.cout1 += 1, t.cin1G += 1, t.backpropPadUp += 1, t.singleCoreBatch = 2;
-  EXPECT_THAT(checkTiling(t, chip()),
-              AllOf(Contains("cout1 = 4 must be 3, which follows from the other fields"), Contains(HasSubstr("cin1G = ")),
-                    Contains(HasSubstr("backpropPadUp = 2 must be 1")), Contains(HasSubstr("singleCoreBatch = 2 must be 1"))));
+  EXPECT_THAT(
+      checkTiling(t, chip()),
+      AllOf(Contains("cout1 = 4 must be 3, which follows from the other fields"), Contains(HasSubstr("cin1G = ")),
+            Contains(HasSubstr("backpropPadUp = 2 must be 1")), Contains(HasSubstr("singleCoreBatch = 2 must be 1"))));
   auto f = filterTiling();
   f.m0 = 8, f.bl1Bound = 1, f.cout1G = 9;
-  EXPECT_THAT(checkTiling(f, chip()), AllOf(Contains(HasSubstr("m0 = 8 must be 16")), Contains(HasSubstr("bl1Bound = 1 must be at least")),
-                                            Contains(HasSubstr("cout1G = 9 must be 3"))));
+  EXPECT_THAT(checkTiling(f, chip()),
+              AllOf(Contains(HasSubstr("m0 = 8 must be 16")), Contains(HasSubstr("bl1Bound = 1 must be at least")),
+                    Contains(HasSubstr("cout1G = 9 must be 3"))));
 }
 
 TEST(CheckTiling, TasksAreToldInTheTilingsWords) {
   auto t = inputTiling();
   t.singleCoreM = 30, t.baseM = 24, t.stepM = 2, t.al1Pbuffer = 3;
-  EXPECT_THAT(checkTiling(t, chip()), AllOf(Contains(HasSubstr("baseM = 24 must be a multiple of 16")), Contains(HasSubstr("al1Pbuffer = 3 must be 1"))));
+  EXPECT_THAT(checkTiling(t, chip()), AllOf(Contains(HasSubstr("baseM = 24 must be a multiple of 16")),
+                                            Contains(HasSubstr("al1Pbuffer = 3 must be 1"))));
   t.baseM = 16, t.al1Pbuffer = 1;
-  EXPECT_THAT(checkTiling(t, chip()), AllOf(Contains(HasSubstr("singleCoreM = 30 must be a multiple of a row's 24 pixels")),
-                                            Contains(HasSubstr("stepM = 2 must be 1"))));
+  EXPECT_THAT(checkTiling(t, chip()),
+              AllOf(Contains(HasSubstr("singleCoreM = 30 must be a multiple of a row's 24 pixels")),
+                    Contains(HasSubstr("stepM = 2 must be 1"))));
 }
 
 // Zeros, and random values in every field: an answer, never a crash.
@@ -139,7 +147,8 @@ TEST(CheckTiling, TilingsOfRandomProblemsPass) {
     TilingRequest r;
     r.machine = chip();
     r.n = p.batch, r.cin = p.cin, r.cout = p.cout, r.groups = p.groups;
-    r.in = {p.in.d, p.in.h, p.in.w}, r.out = {p.out.d, p.out.h, p.out.w}, r.kernel = {p.kernel.d, p.kernel.h, p.kernel.w};
+    r.in = {p.in.d, p.in.h, p.in.w}, r.out = {p.out.d, p.out.h, p.out.w},
+    r.kernel = {p.kernel.d, p.kernel.h, p.kernel.w};
     r.stride = {p.stride.d, p.stride.h, p.stride.w}, r.dilation = {p.dilation.d, p.dilation.h, p.dilation.w};
     r.pads = {p.padBefore.d, p.padAfter.d, p.padBefore.h, p.padAfter.h, p.padBefore.w, p.padAfter.w};
     AscendC::tiling::TConv3DBackpropInputTiling t;

@@ -18,8 +18,8 @@
 
 namespace {
 
-using ConvBackpropApi::Conv3DBpInputTiling;
 using ConvBackpropApi::Conv3dBpFilterTiling;
+using ConvBackpropApi::Conv3DBpInputTiling;
 using ConvCommonApi::ConvDtype;
 using ConvCommonApi::ConvFormat;
 using ConvCommonApi::TPosition;
@@ -59,8 +59,14 @@ TEST(TilingClasses, DefaultsAreTheDocumentedOnes) {
 }
 
 TEST(TilingClasses, PlatformsAreTakenOver) {
-  const OpenInput info(ConvBackpropApi::PlatformInfo{
-      .socVersion = SocVersion::ASCEND910_93, .l1Size = 100, .l0CSize = 200, .ubSize = 300, .l0ASize = 400, .l0BSize = 500, .btSize = 6, .fbSize = 7});
+  const OpenInput info(ConvBackpropApi::PlatformInfo{.socVersion = SocVersion::ASCEND910_93,
+                                                     .l1Size = 100,
+                                                     .l0CSize = 200,
+                                                     .ubSize = 300,
+                                                     .l0ASize = 400,
+                                                     .l0BSize = 500,
+                                                     .btSize = 6,
+                                                     .fbSize = 7});
   EXPECT_EQ(info.info().l0BSize, 500U);
   EXPECT_EQ(info.info().btSize, 1024U);  // forced
   EXPECT_EQ(info.request().machine.buffers.l1Bytes, 100);
@@ -98,7 +104,8 @@ TEST(TilingClasses, InputTilingIsFilledFromThePlanner) {
   data.SaveToBuffer(&saved, sizeof(saved));
   EXPECT_EQ(data.GetDataSize(), 280U);
   EXPECT_EQ(std::memcmp(&saved, &plain, sizeof(saved)), 0);
-  EXPECT_THAT(cubejit::ascendc::checkTiling(plain.conv3DDxTiling, *cubejit::machineByName("ascend910b2")), testing::IsEmpty());
+  EXPECT_THAT(cubejit::ascendc::checkTiling(plain.conv3DDxTiling, *cubejit::machineByName("ascend910b2")),
+              testing::IsEmpty());
 }
 
 TEST(TilingClasses, SettersKeepWhatWasSetAndWhatItIs) {
@@ -143,8 +150,8 @@ TEST(TilingClasses, EveryBrokenRuleOfAnInputTilingIsTold) {
   EXPECT_EQ(t.GetTiling(data), -1);
   EXPECT_THAT(cubejit_last_error(),
               AllOf(HasSubstr("groups = 2 must be 1"), HasSubstr("weight format = NCDHW must be FRACTAL_Z_3D"),
-                    HasSubstr("gradOutput dtype = FLOAT16 must be that of weight, FLOAT32"), HasSubstr("strideD = 4 must be at most kernel D = 3"),
-                    HasSubstr("strideH = 64 must be 1 to 63")));
+                    HasSubstr("gradOutput dtype = FLOAT16 must be that of weight, FLOAT32"),
+                    HasSubstr("strideD = 4 must be at most kernel D = 3"), HasSubstr("strideH = 64 must be 1 to 63")));
   Conv3DBpInputTiling empty;
   EXPECT_EQ(empty.GetTiling(data), -1);
   EXPECT_THAT(cubejit_last_error(), AllOf(HasSubstr("cout = -1"), HasSubstr("gradOutput H = -1"), HasSubstr("N = -1")));
@@ -235,7 +242,8 @@ TEST(TilingClasses, FilterTilingDoesNotAskWhetherExtentsFollow) {
   t.SetDilation(1, 256, 1);
   t.SetPadding(0, 0, 256, 0, 0, 0);
   EXPECT_EQ(t.GetTiling(data), -1);
-  EXPECT_THAT(cubejit_last_error(), AllOf(HasSubstr("strideH = 64"), HasSubstr("dilationH = 256"), HasSubstr("padUp = 256")));
+  EXPECT_THAT(cubejit_last_error(),
+              AllOf(HasSubstr("strideH = 64"), HasSubstr("dilationH = 256"), HasSubstr("padUp = 256")));
 }
 
 TEST(TilingClasses, TypesGiveTheirBlocks) {

@@ -20,7 +20,9 @@ struct Case {
 };
 
 Case randomCase(std::mt19937_64& random) {
-  const auto upTo = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1; };
+  const auto upTo = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)) + 1;
+  };
   Problem p = handProblem();
   p.batch = upTo(3);
   p.groups = upTo(2);
@@ -68,7 +70,9 @@ TEST(CoreShares, SumsOfRunsAreThoseOfTheirTasks) {
     const Case c = randomCase(random);
     CoreShares shares(c.work, c.plan);
     std::vector<double> costOfKind;
-    const auto costOf = [](const CoreShares::Kind& k) { return 1.0 + 3 * k.outer + 10 * k.depth + 100 * k.middle + 1000 * k.inner; };
+    const auto costOf = [](const CoreShares::Kind& k) {
+      return 1.0 + 3 * k.outer + 10 * k.depth + 100 * k.middle + 1000 * k.inner;
+    };
     double counted = 0;
     CoreShares::Kind kind;
     for (kind.outer = 0; kind.outer < shares.kindsOf(0); ++kind.outer)

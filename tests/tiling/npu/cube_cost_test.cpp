@@ -20,7 +20,8 @@ struct Hand {
   CubeWork work = cubeWorkOf(handProblem(), Gradient::kDx, machine, false);
   TilingPlan plan = handPlan(work);
   TaskTimes times() const {
-    return timesOf(work, plan, footprintOf(work, plan), TaskExtents{plan.singleShape.m, work.gemm.k, plan.singleShape.n, 1}, machine);
+    return timesOf(work, plan, footprintOf(work, plan),
+                   TaskExtents{plan.singleShape.m, work.gemm.k, plan.singleShape.n, 1}, machine);
   }
 };
 
@@ -42,7 +43,8 @@ TEST(TaskTimes, ATaskByHand) {
 TEST(TaskTimes, SingleBuffersWait) {
   Hand hand;
   const double doubled = hand.times().total;
-  for (std::int64_t* buffers : {&hand.plan.cube.buffersL0a, &hand.plan.cube.buffersL0b, &hand.plan.cube.buffersA1, &hand.plan.cube.buffersB1}) {
+  for (std::int64_t* buffers :
+       {&hand.plan.cube.buffersL0a, &hand.plan.cube.buffersL0b, &hand.plan.cube.buffersA1, &hand.plan.cube.buffersB1}) {
     *buffers = 1;
     EXPECT_GE(hand.times().total, doubled);
     *buffers = 2;
@@ -68,7 +70,8 @@ TEST(TaskTimes, WholeKStaysInL1AsTheOrderSays) {
 
 TEST(TaskTimes, NothingThatMeetsIsSkipped) {
   const Hand hand;
-  const TaskTimes t = timesOf(hand.work, hand.plan, footprintOf(hand.work, hand.plan), TaskExtents{64, 576, 32, 0}, hand.machine);
+  const TaskTimes t =
+      timesOf(hand.work, hand.plan, footprintOf(hand.work, hand.plan), TaskExtents{64, 576, 32, 0}, hand.machine);
   EXPECT_EQ(t.total, 0);
 }
 
@@ -87,8 +90,9 @@ TEST(CubeCost, CoresAddUpAndTheSlowestSetsTheTime) {
 TEST(CubeCost, MoreOfAnythingNeverCostsMore) {
   const Hand hand;
   const double before = cubeCost(hand.work, hand.plan, hand.machine).totalCycles;
-  double PathRates::* const rates[] = {&PathRates::ddrRead, &PathRates::ddrWrite, &PathRates::l2Read, &PathRates::l2Write,
-                                       &PathRates::l1ToL0a, &PathRates::l1ToL0b,  &PathRates::l0cToUb};
+  double PathRates::* const rates[] = {&PathRates::ddrRead, &PathRates::ddrWrite, &PathRates::l2Read,
+                                       &PathRates::l2Write, &PathRates::l1ToL0a,  &PathRates::l1ToL0b,
+                                       &PathRates::l0cToUb};
   for (double PathRates::* const rate : rates) {
     Machine faster = hand.machine;
     faster.npu.paths.*rate *= 2;

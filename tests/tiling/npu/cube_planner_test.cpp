@@ -64,7 +64,8 @@ void expectCoveredOnce(const CubeWork& w, const TilingPlan& plan) {
             std::int64_t sum = 0;
             for (std::int64_t k = k0; k < k1; k += t.base.k) sum += std::min(t.base.k, k1 - k);
             for (std::int64_t i = m; i < std::min(m + t.base.m, m1); ++i)
-              for (std::int64_t j = n; j < std::min(n + t.base.n, n1); ++j) summed[static_cast<std::size_t>(i * w.gemm.n + j)] += sum;
+              for (std::int64_t j = n; j < std::min(n + t.base.n, n1); ++j)
+                summed[static_cast<std::size_t>(i * w.gemm.n + j)] += sum;
           }
   for (const std::int64_t sum : summed) ASSERT_EQ(sum, w.gemm.k);
 }
@@ -79,7 +80,8 @@ void expectFits(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
 
 TEST(CubePlanner, PlansOfRandomProblemsCoverEverythingOnceAndFit) {
   std::mt19937_64 random(2026);
-  const Machine machines[] = {toyMachine(), *machineByName("ascend910b2"), *machineByName("ascend310p3"), *machineByName("ascend950pr_950z")};
+  const Machine machines[] = {toyMachine(), *machineByName("ascend910b2"), *machineByName("ascend310p3"),
+                              *machineByName("ascend950pr_950z")};
   constexpr DType kTypes[] = {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32};
   int planned = 0, refused = 0;
   for (int i = 0; i < 3000; ++i) {

@@ -40,11 +40,13 @@ TEST_P(Rules, EachBufferIsNamedWithBothByteCountsAndTheField) {
   machine.buffers = Buffers{};
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = machine.buffers.l0cBytes = machine.buffers.l1Bytes = 1024;
   const bool dx = GetParam() == Gradient::kDx;
-  EXPECT_THAT(check(), AllOf(Contains(AllOf(HasSubstr(dx ? "L0A needs 6144 bytes" : "L0A needs 4096 bytes"), HasSubstr("toy has 1024"),
-                                            HasSubstr("lower base_m, base_k or buffers_l0a"))),
-                             Contains(AllOf(HasSubstr("L0B needs 6144 bytes"), HasSubstr("base_n or buffers_l0b"))),
-                             Contains(AllOf(HasSubstr(dx ? "L0C needs 4096 bytes" : "L0C needs 6144 bytes"), HasSubstr("buffers_l0c"))),
-                             Contains(AllOf(HasSubstr("L1 (A "), HasSubstr("toy has 1024"), HasSubstr("lower step_k")))));
+  EXPECT_THAT(
+      check(),
+      AllOf(Contains(AllOf(HasSubstr(dx ? "L0A needs 6144 bytes" : "L0A needs 4096 bytes"), HasSubstr("toy has 1024"),
+                           HasSubstr("lower base_m, base_k or buffers_l0a"))),
+            Contains(AllOf(HasSubstr("L0B needs 6144 bytes"), HasSubstr("base_n or buffers_l0b"))),
+            Contains(AllOf(HasSubstr(dx ? "L0C needs 4096 bytes" : "L0C needs 6144 bytes"), HasSubstr("buffers_l0c"))),
+            Contains(AllOf(HasSubstr("L1 (A "), HasSubstr("toy has 1024"), HasSubstr("lower step_k")))));
 }
 
 TEST_P(Rules, UbCountsWhereThereIsNoFixpipe) {
@@ -52,7 +54,8 @@ TEST_P(Rules, UbCountsWhereThereIsNoFixpipe) {
   machine.buffers.ubBytes = 1024;
   EXPECT_THAT(check(), IsEmpty());
   machine.npu.fixpipe = false;
-  EXPECT_THAT(check(), ElementsAre(AllOf(HasSubstr("UB needs "), HasSubstr("toy has 1024"), HasSubstr("lower base_m"))));
+  EXPECT_THAT(check(),
+              ElementsAre(AllOf(HasSubstr("UB needs "), HasSubstr("toy has 1024"), HasSubstr("lower base_m"))));
 }
 
 TEST_P(Rules, FractalsRangesAndBuffers) {
@@ -74,8 +77,9 @@ TEST_P(Rules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
                          "core_channels_m", "core_channels_n", "core_reduction", "core_taps_d"};
   for (std::size_t i = 0; i < 8; ++i) {
     ++*counts[i];
-    EXPECT_THAT(check(), Contains(AllOf(HasSubstr(std::string(names[i]) + " = " + std::to_string(*counts[i]) + " must be "),
-                                        HasSubstr("covers the gradient once"))));
+    EXPECT_THAT(check(),
+                Contains(AllOf(HasSubstr(std::string(names[i]) + " = " + std::to_string(*counts[i]) + " must be "),
+                               HasSubstr("covers the gradient once"))));
     --*counts[i];
   }
 }
@@ -103,8 +107,10 @@ TEST(CubeRules, TasksAreWholeBlocksOfTheirAxes) {
   plan.cube.stepM = 2;
   EXPECT_THAT(checkCubePlan(w, plan, machine),
               AllOf(Contains("single_shape_m = 24 must be a multiple of a row's 16 pixels"),
-                    Contains(HasSubstr("single_shape_k = 100 must be a multiple of 144")), Contains("single_shape_n = 20 must be a multiple of 16, c0"),
-                    Contains(HasSubstr("core_reduction = 6 must be 1")), Contains("step_m = 2 must be 1 for the Ascend C kernels")));
+                    Contains(HasSubstr("single_shape_k = 100 must be a multiple of 144")),
+                    Contains("single_shape_n = 20 must be a multiple of 16, c0"),
+                    Contains(HasSubstr("core_reduction = 6 must be 1")),
+                    Contains("step_m = 2 must be 1 for the Ascend C kernels")));
   plan.singleShape.m = 8;
   EXPECT_THAT(checkCubePlan(w, plan, machine), Contains("single_shape_m = 8 must be at least a row's 16 pixels"));
   w = cubeWorkOf(handProblem(), Gradient::kDw, machine, false);
@@ -125,7 +131,8 @@ TEST(CubeRules, PiecesOfARowAreTasksOfTheirOwn) {
 }
 
 // What chips refuse. `words` are told.
-void refused(const std::string& flags, Gradient gradient, DType type, const char* soc, const std::vector<const char*>& words) {
+void refused(const std::string& flags, Gradient gradient, DType type, const char* soc,
+             const std::vector<const char*>& words) {
   ProblemFlags typed;
   std::istringstream in(flags);
   in >> typed.input >> typed.weight >> typed.stride >> typed.padding >> typed.dilation;
@@ -145,9 +152,11 @@ void refused(const std::string& flags, Gradient gradient, DType type, const char
 TEST(CubeRules, CasesThatAChipIsKnownToRefuse) {
   const char* a2 = "ascend910b2";
   // The minimal tile of a kernel that reaches 255 rows does not fit L1.
-  refused("1,1,2,510,510 1,1,2,2,2 1 0 1,255,255", Gradient::kDx, DType::kF16, a2, {"L1 (A ", "ascend910b2 has 524288", "lower"});
+  refused("1,1,2,510,510 1,1,2,2,2 1 0 1,255,255", Gradient::kDx, DType::kF16, a2,
+          {"L1 (A ", "ascend910b2 has 524288", "lower"});
   refused("1,1,2,257,257 1,1,2,2,2 1 0 1,255,255", Gradient::kDw, DType::kF16, a2, {"L1 (A ", "B 2", "524288"});
-  refused("1,128,1,14,20 128,128,1,3,3 1,64,1 0,1,1 1", Gradient::kDw, DType::kF32, a2, {"stride.h = 64", "at most 63"});
+  refused("1,128,1,14,20 128,128,1,3,3 1,64,1 0,1,1 1", Gradient::kDw, DType::kF32, a2,
+          {"stride.h = 64", "at most 63"});
   refused("1,1,4,4,4 1,1,2,2,2 1 0 1,1,0", Gradient::kDx, DType::kF16, a2, {"dilation.w = 0"});
   refused("1,7,4,4,4 8,3,1,1,1 1 0 1", Gradient::kDx, DType::kF16, a2, {"7", "3"});
   refused("1,1,4,4,2 1,1,1,1,1 1 0,0,0,0,-1,-1 1", Gradient::kDw, DType::kF16, a2, {"-1"});

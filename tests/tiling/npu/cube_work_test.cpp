@@ -90,7 +90,8 @@ TEST(CubeWork, DepthsThatMeetAreCountedAsOneByOne) {
     Problem p = randomProblem(random);
     if (p.batch == 0) continue;
     p.dtype = DType::kF16;
-    const CubeWork dx = cubeWorkOf(p, Gradient::kDx, toyMachine(), false), dw = cubeWorkOf(p, Gradient::kDw, toyMachine(), false);
+    const CubeWork dx = cubeWorkOf(p, Gradient::kDx, toyMachine(), false),
+                   dw = cubeWorkOf(p, Gradient::kDw, toyMachine(), false);
     const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
     std::vector<std::int64_t> ofBig(static_cast<std::size_t>(big.d)), ofSmall(static_cast<std::size_t>(small.d));
     std::int64_t pairs = 0;

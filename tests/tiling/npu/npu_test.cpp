@@ -31,7 +31,8 @@ TEST(Npu, TheHostsDoorLeadsToThePlanner) {
   EXPECT_FALSE(choice->considered.empty());
   EXPECT_TRUE(checkPlan(handProblem(), choice->plan, toyMachine()).empty());
   const Machine host = hostMachine(avx512Isa(), 2, 0, 0, 0);
-  EXPECT_THAT(checkPlan(handProblem(), choice->plan, host), ElementsAre(HasSubstr("unit = cube must be vector on host")));
+  EXPECT_THAT(checkPlan(handProblem(), choice->plan, host),
+              ElementsAre(HasSubstr("unit = cube must be vector on host")));
 }
 
 TEST(Npu, AReportsPartsAgree) {
@@ -74,7 +75,8 @@ TEST(Npu, PlansOfTheCallersAreChecked) {
   const auto refused = reportOnNpu(handProblem(), plan, m);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidProblem);
-  EXPECT_THAT(checkOnNpu(handProblem(), plan, hostMachine(avx512Isa(), 2, 0, 0, 0)), ElementsAre(HasSubstr("host has no cube")));
+  EXPECT_THAT(checkOnNpu(handProblem(), plan, hostMachine(avx512Isa(), 2, 0, 0, 0)),
+              ElementsAre(HasSubstr("host has no cube")));
 }
 
 TEST(Npu, AMachineOfTheCallersIsCheckedFirst) {
