@@ -65,13 +65,16 @@ void positive(const T& t, Rules& broken) {
 
 // Fields that repeat others must agree with them.
 template <class T, class Describe>
-void derived(const T& have, const T& need, const std::vector<std::string>& fields, const Describe& describe, Rules& broken) {
+void derived(const T& have, const T& need, const std::vector<std::string>& fields, const Describe& describe,
+             Rules& broken) {
   std::vector<std::pair<std::string, std::int64_t>> values;
-  describe(need, [&](const char* name, const auto& value) { values.emplace_back(name, static_cast<std::int64_t>(value)); });
+  describe(need,
+           [&](const char* name, const auto& value) { values.emplace_back(name, static_cast<std::int64_t>(value)); });
   std::size_t at = 0;
   describe(have, [&](const char* name, const auto& value) {
     const auto& [field, needed] = values[at++];
-    if (std::find(fields.begin(), fields.end(), field) == fields.end() || static_cast<std::int64_t>(value) == needed) return;
+    if (std::find(fields.begin(), fields.end(), field) == fields.end() || static_cast<std::int64_t>(value) == needed)
+      return;
     broken.push_back(std::string(name) + " = " + std::to_string(value) + " must be " + std::to_string(needed) +
                      ", which follows from the other fields");
   });
@@ -116,7 +119,8 @@ TilingPlan planFrom(const T& t, Gradient gradient, const Problem& p, Mkn single,
 template <class T>
 Rules checkPlanned(const T& t, const TilingPlan& plan, const Machine& machine, bool input) {
   Rules broken;
-  for (const std::string& rule : checkOnNpu(problemOf(t), plan, machine, true)) broken.push_back(inWordsOf(rule, input));
+  for (const std::string& rule : checkOnNpu(problemOf(t), plan, machine, true))
+    broken.push_back(inWordsOf(rule, input));
   return broken;
 }
 
@@ -154,11 +158,12 @@ Rules checkTiling(const InputTiling& t, const Machine& machine) {
   setProblemFields(need, p, p.dtype);
   need.singleCoreCin1 = static_cast<std::uint32_t>(ceilDiv(static_cast<std::int64_t>(t.singleCoreCin), t.c0));
   need.singleCoreCout = t.singleCoreCout1 * t.c0;
-  derived(t, need,
-          {"cout1", "cin1", "cout1G", "cin1G", "c0Bits", "backpropPadTail", "backpropPadUp", "backpropPadDown",
-           "backpropPadLeft", "backpropPadRight", "singleCoreCin1", "singleCoreCout", "singleCoreBatch", "singleCoreDin",
-           "singleCoreGroup"},
-          [](const auto& tiling, const auto& v) { describeInputTiling(tiling, v); }, broken);
+  derived(
+      t, need,
+      {"cout1", "cin1", "cout1G", "cin1G", "c0Bits", "backpropPadTail", "backpropPadUp", "backpropPadDown",
+       "backpropPadLeft", "backpropPadRight", "singleCoreCin1", "singleCoreCout", "singleCoreBatch", "singleCoreDin",
+       "singleCoreGroup"},
+      [](const auto& tiling, const auto& v) { describeInputTiling(tiling, v); }, broken);
   return broken;
 }
 
@@ -182,8 +187,9 @@ Rules checkTiling(const FilterTiling& t, const Machine& machine) {
       broken.push_back("bl1Bound = " + std::to_string(t.bl1Bound) + " must be at least " + std::to_string(least) +
                        ", the elements of B that a step needs in L1");
   }
-  derived(t, need, {"cin1G", "cout1G", "m0", "k0", "n0", "singleCoreBatch", "singleCoreGroup", "singleCoreDk"},
-          [](const auto& tiling, const auto& v) { describeFilterTiling(tiling, v); }, broken);
+  derived(
+      t, need, {"cin1G", "cout1G", "m0", "k0", "n0", "singleCoreBatch", "singleCoreGroup", "singleCoreDk"},
+      [](const auto& tiling, const auto& v) { describeFilterTiling(tiling, v); }, broken);
   return broken;
 }
 

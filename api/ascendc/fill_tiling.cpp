@@ -82,7 +82,8 @@ std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBac
     const CubeWork work = cubeWorkOf(p, Gradient::kDw, r.machine, true);
     t.dwTiling.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, plan).l1B / work.elementBytes);
     t.params.totalL1Size = static_cast<std::uint32_t>(r.machine.buffers.l1Bytes);
-    t.basicBlockTiling = {static_cast<std::uint32_t>(plan.singleShape.m), static_cast<std::uint32_t>(plan.singleShape.n),
+    t.basicBlockTiling = {static_cast<std::uint32_t>(plan.singleShape.m),
+                          static_cast<std::uint32_t>(plan.singleShape.n),
                           static_cast<std::uint32_t>(plan.singleShape.k)};
     out = t;
     return 0;

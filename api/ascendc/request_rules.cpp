@@ -24,7 +24,8 @@ class Rules {
   // Returns whether it holds, for rules that build on it.
   bool range(const std::string& field, std::int64_t value, std::int64_t least, std::int64_t most) {
     const bool holds = value >= least && value <= most;
-    require(holds, field + " = " + std::to_string(value) + " must be " + std::to_string(least) + " to " + std::to_string(most));
+    require(holds, field + " = " + std::to_string(value) + " must be " + std::to_string(least) + " to " +
+                       std::to_string(most));
     return holds;
   }
   std::vector<std::string> broken;
@@ -33,7 +34,7 @@ class Rules {
 std::string axis(const char* name, std::size_t a) { return std::string(name) + kAxes[a]; }
 
 const char* nameOf(ConvFormat format) {
-  constexpr const char* kNames[] = {"ND",    "NCHW",  "NHWC",    "HWCN",      "DHWNC",        "DHWCN",
+  constexpr const char* kNames[] = {"ND",    "NCHW",  "NHWC",    "HWCN",     "DHWNC",       "DHWCN",
                                     "NDHWC", "NCDHW", "NC1HWC0", "NDC1HWC0", "FRACTAL_Z_3D"};
   const auto i = static_cast<std::size_t>(format);
   return i < std::size(kNames) ? kNames[i] : "unknown";
@@ -46,7 +47,8 @@ void format(Rules& rules, const char* tensor, ConvFormat given, ConvFormat neede
 // What both classes ask of attributes and extents.
 bool shared(const TilingRequest& r, Rules& rules) {
   const std::size_t before = rules.broken.size();
-  rules.require(r.groups == 1, "groups = " + std::to_string(r.groups) + " must be 1: the documented classes have no other");
+  rules.require(r.groups == 1,
+                "groups = " + std::to_string(r.groups) + " must be 1: the documented classes have no other");
   for (std::size_t i = 0; i < 6; ++i) rules.range(kPads[i], r.pads[i], 0, kMostExtent);
   for (std::size_t a = 0; a < 3; ++a) {
     rules.range(axis("stride", a), r.stride[a], 1, kMostExtent);
@@ -63,9 +65,10 @@ bool shared(const TilingRequest& r, Rules& rules) {
 void types(const TilingRequest& r, Rules& rules, const char* otherName, ConvDtype other) {
   const ConvDtype dy = r.gradOutput.dtype;
   DType type{};
-  rules.require(dtypeOf(dy, r.hf32, type), std::string("gradOutput dtype = ") + ascendc::nameOf(dy) + " must be FLOAT16, BF16 or FLOAT32");
-  rules.require(dy == other, std::string("gradOutput dtype = ") + ascendc::nameOf(dy) + " must be that of " + otherName + ", " +
-                                 ascendc::nameOf(other));
+  rules.require(dtypeOf(dy, r.hf32, type),
+                std::string("gradOutput dtype = ") + ascendc::nameOf(dy) + " must be FLOAT16, BF16 or FLOAT32");
+  rules.require(dy == other, std::string("gradOutput dtype = ") + ascendc::nameOf(dy) + " must be that of " +
+                                 otherName + ", " + ascendc::nameOf(other));
   rules.require(!r.hf32 || dy == ConvDtype::FLOAT32, "hf32 needs FLOAT32 operands");
 }
 
@@ -75,7 +78,8 @@ void infer(TilingRequest& r, Rules& rules) {
     rules.range(axis("outputPadding", a), r.outputPadding[a], 0, std::max(r.stride[a], r.dilation[a]) - 1);
     const std::int64_t front = r.pads[2 * a], back = r.pads[2 * a + 1];
     r.in[a] = (r.out[a] - 1) * r.stride[a] - front - back + r.dilation[a] * (r.kernel[a] - 1) + r.outputPadding[a] + 1;
-    rules.require(r.in[a] > 0, axis("input ", a) + " is inferred to be " + std::to_string(r.in[a]) + "; lower the padding");
+    rules.require(r.in[a] > 0,
+                  axis("input ", a) + " is inferred to be " + std::to_string(r.in[a]) + "; lower the padding");
   }
 }
 
@@ -124,14 +128,15 @@ std::vector<std::string> inputRules(TilingRequest& r) {
     const bool known = sound && rules.range(axis("input ", a), r.in[a], 1, kMostExtent);
     sound = sound && known;
   }
-  rules.require(r.stride[0] <= r.kernel[0],
-                "strideD = " + std::to_string(r.stride[0]) + " must be at most kernel D = " + std::to_string(r.kernel[0]));
+  rules.require(r.stride[0] <= r.kernel[0], "strideD = " + std::to_string(r.stride[0]) +
+                                                " must be at most kernel D = " + std::to_string(r.kernel[0]));
   rules.range("strideD", r.stride[0], 1, 255);
   rules.range("strideH", r.stride[1], 1, 63);
   rules.range("strideW", r.stride[2], 1, 63);
   if (!sound) return rules.broken;
-  rules.require(r.in[1] <= kMostPlane / r.in[2], "input H x W = " + std::to_string(r.in[1]) + " x " + std::to_string(r.in[2]) +
-                                                      " must be at most " + std::to_string(kMostPlane));
+  rules.require(r.in[1] <= kMostPlane / r.in[2], "input H x W = " + std::to_string(r.in[1]) + " x " +
+                                                     std::to_string(r.in[2]) + " must be at most " +
+                                                     std::to_string(kMostPlane));
   shapes(r, rules);
   return rules.broken;
 }

@@ -89,7 +89,8 @@ void setProblemFields(InputTiling& t, const Problem& p, DType type) {
   t.backpropPadTail = u32(tail(p, 0));
   t.backpropPadUp = u32(head(p, 1)), t.backpropPadDown = u32(tail(p, 1));
   t.backpropPadLeft = u32(head(p, 2)), t.backpropPadRight = u32(tail(p, 2));
-  t.singleCoreGroup = t.singleCoreDin = t.singleCoreHo = t.baseD = t.baseBatch = t.baseGroup = t.stepBatch = t.stepGroup = 1;
+  t.singleCoreGroup = t.singleCoreDin = t.singleCoreHo = t.baseD = t.baseBatch = t.baseGroup = t.stepBatch =
+      t.stepGroup = 1;
   t.singleCoreBatch = 1;
   t.hf32Flag = isHf32(type) ? 1 : 0;
 }

@@ -15,7 +15,7 @@ only() {
 }
 # nowhere_but PATTERN ALLOWED WHY: lines that match PATTERN may stand only in files that match ALLOWED.
 nowhere_but() {
-  if grep -rnE "$1" include tiling codegen runtime tools/cli bench examples --include='*.h' --include='*.hpp' \
+  if grep -rnE "$1" include tiling codegen runtime api tools/cli bench examples --include='*.h' --include='*.hpp' \
     --include='*.cpp' --include='*.c' | grep -vE "^($2)"; then
     echo "layers: $3" >&2
     broken=1
@@ -27,13 +27,14 @@ only examples 'cubejit/'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only runtime 'cubejit/|tiling/|codegen/|runtime/'
-only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/'
+only api 'cubejit/|cubejit_ascendc/|api/|tiling/|runtime/last_error\.h'
+only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp' 'LLVM belongs in codegen/disassemble.cpp'
 nowhere_but '#include [<"]nlohmann' 'runtime/json|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp and the command'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
-nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/' \
+nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/' \
   'threads, files, memory maps and CPU detection belong in runtime/'
 nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/options\.cpp|tools/cli/' 'the environment is read in runtime/options.cpp'
 exit $broken

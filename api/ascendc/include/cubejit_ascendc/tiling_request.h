@@ -35,18 +35,22 @@ struct TilingRequest {
   std::array<std::int64_t, 4> backpropPads{};  ///< up, down, left, right, as preset
   std::int64_t groups = 1;
   bool hf32 = false;
-  TensorNote weight{ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::FRACTAL_Z_3D, ConvCommonApi::ConvDtype::FLOAT16};
+  TensorNote weight{ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::FRACTAL_Z_3D,
+                    ConvCommonApi::ConvDtype::FLOAT16};
   TensorNote input, gradOutput;
 };
 
 /// Fills a tiling from the planner's choice. 0, or -1 with every broken rule in cubejit_last_error(); then nothing is written.
 std::int64_t fillInputTiling(const TilingRequest& request, AscendC::tiling::TConv3DBackpropInputTiling& out) noexcept;
-std::int64_t fillFilterTiling(const TilingRequest& request, AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept;
+std::int64_t fillFilterTiling(const TilingRequest& request,
+                              AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept;
 
 /// Every rule that a tiling filled or changed by hand breaks on a machine, in the tiling's own field names: for buffers both byte
 /// counts and the fields to change. Empty = it can be run.
-std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBackpropInputTiling& tiling, const cubejit::Machine& machine);
-std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBpFilterTiling& tiling, const cubejit::Machine& machine);
+std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBackpropInputTiling& tiling,
+                                     const cubejit::Machine& machine);
+std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBpFilterTiling& tiling,
+                                     const cubejit::Machine& machine);
 
 /// The problem and the plan a tiling stands for; tasks that reach beyond the tensor are cut to it. Precondition of planOf:
 /// checkTiling found nothing.

@@ -11,7 +11,9 @@ namespace ConvBackpropApi {
 class Conv3dBpFilterTilingBase : public Conv3DBpTilingBase {
  public:
   Conv3dBpFilterTilingBase() { defaults(); }
-  explicit Conv3dBpFilterTilingBase(const platform_ascendc::PlatformAscendC& platform) : Conv3DBpTilingBase(platform) { defaults(); }
+  explicit Conv3dBpFilterTilingBase(const platform_ascendc::PlatformAscendC& platform) : Conv3DBpTilingBase(platform) {
+    defaults();
+  }
   explicit Conv3dBpFilterTilingBase(const PlatformInfo& info) : Conv3DBpTilingBase(info) { defaults(); }
   virtual ~Conv3dBpFilterTilingBase() = default;
 

@@ -96,7 +96,8 @@ class Conv3DBackpropFilterTilingData {
   /// Writes the plain form if `capacity` bytes hold it, else nothing.
   void SaveToBuffer(void* data, std::size_t capacity) const {
     if (data == nullptr || capacity < GetDataSize()) return;
-    const AscendC::tiling::Conv3DBackpropFilterTilingData all{params.plain(), dwTiling.plain(), basicBlockTiling.plain()};
+    const AscendC::tiling::Conv3DBackpropFilterTilingData all{params.plain(), dwTiling.plain(),
+                                                              basicBlockTiling.plain()};
     std::memcpy(data, &all, GetDataSize());
   }
 };

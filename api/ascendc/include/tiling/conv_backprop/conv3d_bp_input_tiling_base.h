@@ -11,7 +11,9 @@ namespace ConvBackpropApi {
 class Conv3DBpInputTilingBase : public Conv3DBpTilingBase {
  public:
   Conv3DBpInputTilingBase() { defaults(); }
-  explicit Conv3DBpInputTilingBase(const platform_ascendc::PlatformAscendC& platform) : Conv3DBpTilingBase(platform) { defaults(); }
+  explicit Conv3DBpInputTilingBase(const platform_ascendc::PlatformAscendC& platform) : Conv3DBpTilingBase(platform) {
+    defaults();
+  }
   explicit Conv3DBpInputTilingBase(const PlatformInfo& info) : Conv3DBpTilingBase(info) { defaults(); }
   virtual ~Conv3DBpInputTilingBase() = default;
 
@@ -46,7 +48,9 @@ class Conv3DBpInputTilingBase : public Conv3DBpTilingBase {
     return true;
   }
   /// Beyond the documented interface.
-  void SetBackpropPadding(int64_t up, int64_t down, int64_t left, int64_t right) { request_.backpropPads = {up, down, left, right}; }
+  void SetBackpropPadding(int64_t up, int64_t down, int64_t left, int64_t right) {
+    request_.backpropPads = {up, down, left, right};
+  }
 
  private:
   static bool agrees(int64_t set, int64_t given) { return set <= 0 || set == given; }

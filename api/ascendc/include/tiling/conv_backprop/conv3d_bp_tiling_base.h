@@ -31,8 +31,11 @@ class Conv3DBpTilingBase {
 
   void SetWeightType(TPosition pos, ConvFormat format, ConvDtype dtype) { request_.weight = {pos, format, dtype}; }
   void SetInputType(TPosition pos, ConvFormat format, ConvDtype dtype) { request_.input = {pos, format, dtype}; }
-  void SetGradOutputType(TPosition pos, ConvFormat format, ConvDtype dtype) { request_.gradOutput = {pos, format, dtype}; }
-  void SetPadding(int64_t padFront, int64_t padBack, int64_t padUp, int64_t padDown, int64_t padLeft, int64_t padRight) {
+  void SetGradOutputType(TPosition pos, ConvFormat format, ConvDtype dtype) {
+    request_.gradOutput = {pos, format, dtype};
+  }
+  void SetPadding(int64_t padFront, int64_t padBack, int64_t padUp, int64_t padDown, int64_t padLeft,
+                  int64_t padRight) {
     request_.pads = {padFront, padBack, padUp, padDown, padLeft, padRight};
   }
   void SetStride(int64_t strideD, int64_t strideH, int64_t strideW) { request_.stride = {strideD, strideH, strideW}; }
@@ -44,7 +47,9 @@ class Conv3DBpTilingBase {
   void SetHF32(bool hf32) { request_.hf32 = hf32; }
 
  protected:
-  Conv3DBpTilingBase() { take({platform_ascendc::SocVersion::ASCEND910B, 524288, 131072, 262144, 65536, 65536, 1024, 2048}); }
+  Conv3DBpTilingBase() {
+    take({platform_ascendc::SocVersion::ASCEND910B, 524288, 131072, 262144, 65536, 65536, 1024, 2048});
+  }
   explicit Conv3DBpTilingBase(const platform_ascendc::PlatformAscendC& platform) {
     using platform_ascendc::CoreMemType;
     PlatformInfo sizes;

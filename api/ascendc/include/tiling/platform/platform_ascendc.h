@@ -28,9 +28,32 @@ namespace platform_ascendc {
 enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
 
 enum class SocVersion {
-  ASCEND910 = 0, ASCEND910B, ASCEND310P, ASCEND310B, ASCEND950, ASCEND910_95 = ASCEND950, ASCEND910_55, AS31XM1, ASCEND031,
-  ASCEND035, ASCEND310, ASCEND610, ASCEND610Lite, ASCEND910_93, BS9SX1A, BS9SX2A, HI3796CV300CS, HI3796CV300ES, MC61AM21A, MC62,
-  SD3403, KIRINX90, KIRIN9030, MC32DM11A, ASCEND350, RESERVED_VERSION = 99999
+  ASCEND910 = 0,
+  ASCEND910B,
+  ASCEND310P,
+  ASCEND310B,
+  ASCEND950,
+  ASCEND910_95 = ASCEND950,
+  ASCEND910_55,
+  AS31XM1,
+  ASCEND031,
+  ASCEND035,
+  ASCEND310,
+  ASCEND610,
+  ASCEND610Lite,
+  ASCEND910_93,
+  BS9SX1A,
+  BS9SX2A,
+  HI3796CV300CS,
+  HI3796CV300ES,
+  MC61AM21A,
+  MC62,
+  SD3403,
+  KIRINX90,
+  KIRIN9030,
+  MC32DM11A,
+  ASCEND350,
+  RESERVED_VERSION = 99999
 };
 
 /// The SocVersion that groups a machine of the table; RESERVED_VERSION for machines of the caller's own.
@@ -69,7 +92,9 @@ class PlatformAscendC {
     const uint32_t ratio = aiv / aic;
     return (slices + ratio - 1) / ratio;
   }
-  uint32_t CalcTschBlockDim(uint32_t slices, uint32_t aic, uint32_t aiv) const { return CalcTschNumBlocks(slices, aic, aiv); }
+  uint32_t CalcTschBlockDim(uint32_t slices, uint32_t aic, uint32_t aiv) const {
+    return CalcTschNumBlocks(slices, aic, aiv);
+  }
   /// The emulated chip's library needs no memory of its own.
   uint32_t GetLibApiWorkSpaceSize() const { return 0; }
 
@@ -94,7 +119,9 @@ class PlatformAscendC {
   /// Bytes a core cycle out of L2 or memory; 0 for other memories.
   void GetCoreMemBw(const CoreMemType& memory, uint64_t& bytesPerCycle) const {
     const cubejit::PathRates& r = machine().npu.paths;
-    bytesPerCycle = static_cast<uint64_t>(memory == CoreMemType::L2 ? r.l2Read : memory == CoreMemType::HBM ? r.ddrRead : 0);
+    bytesPerCycle = static_cast<uint64_t>(memory == CoreMemType::L2    ? r.l2Read
+                                          : memory == CoreMemType::HBM ? r.ddrRead
+                                                                       : 0);
   }
 
   SocVersion GetSocVersion() const { return socVersionOf(machine()); }
@@ -117,7 +144,8 @@ class PlatformAscendCManager {
     const std::lock_guard<std::mutex> lock(mutex);
     if (instance != nullptr) return instance.get();
     if (customSocVersion == nullptr) {
-      cubejit::ascendc::setLastError("PlatformAscendCManager::GetInstance: name a chip, e.g. \"Ascend910B2\": there is none here");
+      cubejit::ascendc::setLastError(
+          "PlatformAscendCManager::GetInstance: name a chip, e.g. \"Ascend910B2\": there is none here");
       return nullptr;
     }
     auto machine = cubejit::machineByName(customSocVersion);
