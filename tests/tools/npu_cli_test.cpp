@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what is asked of the command for NPUs: targets, plan --soc and tiling, their data, their refusals and exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace cubejit {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kLayer = "--input 1,64,3,20,24 --weight 48,64,1,3,3 --padding 0,1,1 --dtype f16 --soc ascend910b2";
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+class NpuCli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / ("cubejit_npu_" + std::string(test->name()) + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  Outcome run(const std::string& arguments) const {
+    const std::string line =
+        "cd " + folder_.string() + " && timeout 120 " + CUBEJIT_CLI + " " + arguments + " </dev/null >out 2>err";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, read("out"), read("err")};
+  }
+  std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / name, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(NpuCli, TargetsListsChipsAndPrintsOneAsAFileToChange) {
+  const Json targets = Json::parse(run("targets --json").out);
+  EXPECT_EQ(targets.at("machines").size(), 65U);  // the host, 63 chips, the toy
+  EXPECT_THAT(run("targets").out, AllOf(HasSubstr("ascend910_9391"), HasSubstr("f16 bf16 f32 hf32_low")));
+  const Outcome one = run("targets --soc Ascend310P3");
+  ASSERT_EQ(one.code, 0) << one.err;
+  Json machine = Json::parse(one.out);
+  EXPECT_EQ(machine.at("cores"), 8);
+  machine["cores"] = 3;
+  machine["name"] = "three";
+  write("three.json", machine.dump());
+  const Outcome planned =
+      run("plan --input 1,64,20,24 --weight 48,64,3,3 --padding 1 --dtype f16 --soc ./three.json --json");
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  EXPECT_EQ(Json::parse(planned.out.substr(0, planned.out.find('\n'))).at("core_cycles").size(), 3U);
+  machine["cores"] = 0;
+  machine.erase("mhz");
+  write("three.json", machine.dump());
+  const Outcome broken = run("targets --soc ./three.json");
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, AllOf(HasSubstr("'mhz' is missing"), HasSubstr("error[")));
+}
+
+TEST_F(NpuCli, PlansAreDataAndExplainThemselves) {
+  const Outcome data = run(std::string("plan ") + kLayer + " --json --explain --gradients dw");
+  ASSERT_EQ(data.code, 0) << data.err;
+  const Json plan = Json::parse(data.out);
+  EXPECT_EQ(plan.at("schema"), "cubejit.npu_plan/1");
+  EXPECT_EQ(plan.at("plan").at("unit"), "cube");
+  EXPECT_EQ(plan.at("core_cycles").size(), 24U);
+  EXPECT_FALSE(plan.at("candidates").empty());
+  EXPECT_LT(plan.at("plan_us").get<double>(), 1e6);
+  const Outcome text = run(std::string("plan ") + kLayer + " --explain");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("dx on ascend910b2"), HasSubstr("dw on ascend910b2"), HasSubstr("occupancy"),
+                              HasSubstr("pipes"), HasSubstr("cores, cycles"), HasSubstr("what would be better"),
+                              HasSubstr("repro      cubejit plan")));
+  // A plan read back costs what it did.
+  write("plan.json", plan.at("plan").dump());
+  const Outcome again = run(std::string("plan ") + kLayer + " --json --gradients dw --plan plan.json");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(Json::parse(again.out).at("predicted_cycles"), plan.at("predicted_cycles"));
+  Json tooBig = plan.at("plan");
+  tooBig["base_n"] = 4080;
+  write("plan.json", tooBig.dump());
+  const Outcome refused = run(std::string("plan ") + kLayer + " --gradients dw --plan plan.json");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("L0B needs"), HasSubstr("ascend910b2 has 65536"), HasSubstr("base_n"),
+                                 HasSubstr("= repro:")));
+}
+
+TEST_F(NpuCli, WhatAChipLacksIsAnsweredWithTheChipsThatHaveIt) {
+  const Outcome type = run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ascend910a --gradients dx");
+  EXPECT_EQ(type.code, 3);
+  EXPECT_EQ(type.out, "");
+  EXPECT_THAT(type.err, AllOf(HasSubstr("f32 is no type of the cube of ascend910a"), HasSubstr("ascend910b1")));
+  EXPECT_EQ(run(std::string("plan ") + kLayer + " --gradients db").code, 3);
+  const Outcome name = run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ascend911");
+  EXPECT_EQ(name.code, 3);
+  EXPECT_THAT(name.err, HasSubstr("no machine is called 'ascend911'"));
+  EXPECT_EQ(run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ./none.json").code, 5);
+}
+
+TEST_F(NpuCli, TilingsArePrintedComparedAndChecked) {
+  const std::string dx = std::string("tiling ") + kLayer + " --gradients dx";
+  const Outcome json = run(dx + " --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  Json tiling = Json::parse(json.out);
+  EXPECT_EQ(tiling.at("struct"), "TConv3DBackpropInputTiling");
+  EXPECT_EQ(tiling.at("cout1"), 3);
+  write("a.json", json.out);
+  EXPECT_EQ(run(dx + " --raw a.bin").code, 0);
+  EXPECT_EQ(fs::file_size(folder_ / "a.bin"), 280U);
+  EXPECT_EQ(run("tiling --diff a.json a.bin").code, 0);
+  EXPECT_THAT(run("tiling --import a.bin --soc ascend910b2").out, HasSubstr("dx on ascend910b2"));
+  tiling["stepKb"] = 100000;
+  write("b.json", tiling.dump());
+  const Outcome diff = run("tiling --diff a.json b.json");
+  EXPECT_EQ(diff.code, 1);
+  EXPECT_THAT(diff.out, AllOf(HasSubstr("stepKb"), HasSubstr("100000")));
+  EXPECT_EQ(Json::parse(run("tiling --diff a.json b.json --json").out).at("fields").size(), 1U);
+  const Outcome broken = run("tiling --import b.json --soc ascend910b2");
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, AllOf(HasSubstr("L1 (A "), HasSubstr("ascend910b2 has 524288; lower stepKb")));
+  const Outcome dw = run(std::string("tiling ") + kLayer + " --gradients dw");
+  EXPECT_THAT(dw.out, AllOf(HasSubstr("TConv3DBpFilterTiling"), HasSubstr("bl1Bound")));
+}
+
+TEST_F(NpuCli, WhatIsNoTilingIsRefused) {
+  write("a.json", "{}");
+  EXPECT_THAT(run("tiling --import a.json --soc ascend910b2").err, HasSubstr("'struct' = ''"));
+  write("a.json", "{\"struct\": \"TConv3DBpFilterTiling\", \"batch\": -1, \"batches\": 2, \"cin\": 5000000000}");
+  EXPECT_THAT(run("tiling --import a.json --soc ascend910b2").err,
+              AllOf(HasSubstr("'batch' = -1 does not fit"), HasSubstr("'batches' is not a key"),
+                    HasSubstr("'cin' = 5000000000")));
+  write("a.bin", "seven b");
+  EXPECT_THAT(run("tiling --import a.bin --soc ascend910b2").err, HasSubstr("a.bin has 7 bytes"));
+  EXPECT_EQ(run("tiling --import none.bin --soc ascend910b2").code, 5);
+  EXPECT_EQ(run("tiling --input 1,16,8,8 --weight 16,16,3,3").code, 2);  // no --soc
+  const Outcome groups =
+      run("tiling --input 1,16,8,8 --weight 16,8,3,3 --groups 2 --dtype f16 --soc ascend910b2 --gradients dx");
+  EXPECT_EQ(groups.code, 2);
+  EXPECT_THAT(groups.err, HasSubstr("groups = 2 must be 1"));
+}
+
+}  // namespace
+}  // namespace cubejit
