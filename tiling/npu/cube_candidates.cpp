@@ -131,6 +131,14 @@ class Search {
     }
     if (dx_) {
       others = {w_.gemm.k * w_.kernel.d};
+      // Few results and a long sum: its parts are added in memory, which only f32 results allow.
+      const double most = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
+                          static_cast<double>(w_.depths) * static_cast<double>(w_.pixels.h) *
+                          static_cast<double>(ceilDiv(w_.gemm.n, t.base.n));
+      for (const std::int64_t parts : {2, 4, 8}) {
+        if (w_.resultBytes == 4 && most < m_.cores && parts <= w_.blocks)
+          addOnce(others, ceilDiv(w_.blocks, parts) * w_.blockUnit() * w_.kernel.d);
+      }
     } else if (fixed_.singleShape.m > 0) {
       others = {fixed_.singleShape.m};
     } else {
@@ -218,7 +226,8 @@ class Search {
 
   // base.k's in the sum of a task (dX: of one kernel depth).
   std::int64_t wholeSteps() const {
-    return ceilDiv(dx_ ? w_.gemm.k : std::min(plan_.singleShape.k, w_.gemm.k), plan_.cube.base.k);
+    const std::int64_t sum = dx_ ? plan_.singleShape.k / w_.kernel.d : std::min(plan_.singleShape.k, w_.gemm.k);
+    return ceilDiv(sum, plan_.cube.base.k);
   }
 
   bool fits() const { return footprintOf(w_, plan_).l1 <= m_.buffers.l1Bytes; }

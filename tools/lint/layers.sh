@@ -23,7 +23,7 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/'
+only examples 'cubejit/|tiling/(conv_backprop|platform)/'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only runtime 'cubejit/|tiling/|codegen/|runtime/'

@@ -134,6 +134,22 @@ TEST(CubePlanner, TheChoiceIsTheCheapestLegalCandidate) {
   }
 }
 
+TEST(CubePlanner, LongSumsOfFewF32ResultsAreCutAndOthersAreNot) {
+  const Machine m = *machineByName("ascend910b2");
+  Problem p = handProblem();
+  p.batch = 1, p.cin = 16, p.cout = 8192, p.in = p.out = Dhw{1, 4, 4};
+  p.dtype = DType::kF32;
+  const CubeWork f32 = cubeWorkOf(p, Gradient::kDx, m, false);
+  const auto cut = chooseCubePlan(f32, m, false);
+  ASSERT_TRUE(cut.ok());
+  EXPECT_GT(cut->plan.cores.reduction, 1);
+  expectCoveredOnce(f32, cut->plan);
+  p.dtype = DType::kF16;
+  const auto whole = chooseCubePlan(cubeWorkOf(p, Gradient::kDx, m, false), m, false);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->plan.cores.reduction, 1);
+}
+
 TEST(CubePlanner, GivenExtentsOfATaskAreKept) {
   const Machine m = *machineByName("ascend910b2");
   const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDw, m, true);
