@@ -17,6 +17,7 @@ namespace cubejit {
 /// One gradient, all its stages kept: they are what dumps and tests look at.
 struct CompiledGradient {
   TilingPlan plan;
+  PlanSource source = PlanSource::kModel;
   TileProgram tile;
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code

@@ -135,6 +135,13 @@ TilingPlan Executable::plan(Gradient gradient) const {
   return TilingPlan{};
 }
 
+PlanSource Executable::planSource(Gradient gradient) const {
+  for (const auto& part : state_->parts) {
+    if (part->plan.gradient == gradient) return part->source;
+  }
+  return PlanSource::kModel;
+}
+
 std::string Executable::tileProgram(Gradient gradient) const {
   for (const auto& part : state_->parts) {
     if (part->plan.gradient == gradient) return print(part->tile);

@@ -3,6 +3,8 @@
 // Decides what the environment may say. No other file reads it.
 #include "cubejit/options.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <vector>
 
@@ -21,9 +23,23 @@ Result<long> parsePositive(const char* variable, const std::string& text) {
   return value;
 }
 
+constexpr const char* kStoreFile = "/cubejit/tune-v1.db";
+
 const char* read(const char* variable) {
   const char* text = secure_getenv(variable);
   return text == nullptr || *text == '\0' ? nullptr : text;
+}
+
+// Where the XDG base directory specification puts a user's data.
+std::string userStore() {
+  if (const char* data = read("XDG_DATA_HOME"); data != nullptr && *data == '/') return std::string(data) + kStoreFile;
+  if (const char* home = read("HOME")) return std::string(home) + "/.local/share" + kStoreFile;
+  return {};
+}
+
+std::string turnFile() {
+  const char* folder = read("XDG_RUNTIME_DIR");
+  return std::string(folder != nullptr ? folder : "/tmp") + "/cubejit-measure-" + std::to_string(getuid()) + ".lock";
 }
 
 }  // namespace
@@ -44,8 +60,31 @@ Result<BackendKind> parseBackend(const std::string& name) {
                "unknown backend '" + name + "'; there are xbyak, interpreter, tile_interpreter"};
 }
 
+Result<TuneMode> parseTuneMode(const std::string& name) {
+  for (const TuneMode mode : {TuneMode::kOff, TuneMode::kUse, TuneMode::kMissing, TuneMode::kAlways}) {
+    if (name == toString(mode)) return mode;
+  }
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+               "CUBEJIT_TUNE = '" + name + "' is not known; there are off, use, missing, always"};
+}
+
 Result<Options> optionsFromEnvironment() {
   Options options;
+  options.tune = TuneMode::kUse;
+  options.store = userStore();
+  options.systemStore = "/usr/share/cubejit/tune-v1.db";
+  options.turnFile = turnFile();
+  if (const char* text = read("CUBEJIT_TUNE")) {
+    CUBEJIT_TRY(mode, parseTuneMode(text));
+    options.tune = mode;
+  }
+  if (const char* text = read("CUBEJIT_TUNE_SECONDS")) {
+    CUBEJIT_TRY(seconds, parsePositive("CUBEJIT_TUNE_SECONDS", text));
+    options.tuneSeconds = static_cast<double>(seconds);
+  }
+  if (const char* text = read("CUBEJIT_DB")) options.store = text;
+  if (const char* text = read("CUBEJIT_SYSTEM_DB")) options.systemStore = text;
+  if (const char* text = read("CUBEJIT_PIN")) options.pins = text;
   if (const char* text = read("CUBEJIT_MAX_ISA")) {
     CUBEJIT_TRY(most, parseIsa(text));
     const std::vector<IsaLevel> runnable = runnableIsas();

@@ -14,6 +14,7 @@
 #include "runtime/fork.h"
 #include "runtime/no_throw.h"
 #include "runtime/problem_key.h"
+#include "runtime/tuning/plan_source.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -138,7 +139,26 @@ Compiled Session::State::generate(const CompileRequest& request) const {
   }
   if (!request.gradients.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
-  CUBEJIT_TRY(executable, compileExecutable(request, machine, options));
+  CUBEJIT_TRY(checked, checkProblem(request.problem));
+  static_cast<void>(checked);
+  CompileRequest sourced = request;
+  std::vector<std::pair<Gradient, PlanSource>> sources;
+  for (const TilingPlan& plan : request.plans) sources.emplace_back(plan.gradient, PlanSource::kCaller);
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const bool given = std::any_of(request.plans.begin(), request.plans.end(),
+                                   [&](const TilingPlan& plan) { return plan.gradient == gradient; });
+    if (given || !request.gradients.has(gradient)) continue;
+    CUBEJIT_TRY(found, findPlan(request.problem, gradient, machine, options));
+    if (!found.plan) continue;
+    sourced.plans.push_back(*found.plan);
+    sources.emplace_back(gradient, found.source);
+  }
+  CUBEJIT_TRY(executable, compileExecutable(sourced, machine, options));
+  for (const auto& [gradient, source] : sources) {
+    for (const auto& part : executable->state().parts) {
+      if (part->plan.gradient == gradient) part->source = source;
+    }
+  }
   return std::shared_ptr<const Executable>(executable);
 }
 
@@ -169,13 +189,24 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
     CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
     PlanReport report;
     report.plan = choice.plan;
+    CUBEJIT_TRY(found, findPlan(problem, gradient, machine, state_->options));
+    report.source = found.source;
+    report.sourceNote = found.note;
+    if (found.plan) {
+      report.plan = *found.plan;
+      const std::vector<std::string> broken = checkPlan(problem, report.plan, machine);
+      if (!broken.empty())
+        return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
+                     std::string("the plan of ") + toString(found.source) + " is not legal: " + broken.front()};
+      choice.cost = planCost(problem, report.plan, machine);
+    }
     report.predictedCycles = choice.cost.totalCycles;
     report.bound = choice.cost.bound;
     for (const Candidate& c : choice.considered) {
       report.candidates.push_back(PlanCandidate{c.plan, c.cost.totalCycles, c.cost.computeCycles, c.cost.memoryCycles,
                                                 c.cost.moveCycles, c.cost.callCycles, c.cost.bound, c.refusedBy});
     }
-    CUBEJIT_TRY(tile, lower(problem, choice.plan, machine));
+    CUBEJIT_TRY(tile, lower(problem, report.plan, machine));
     KernelRunner runner;
     runner.functions.assign(tile.kernels.size(), nullptr);
     const int threads = state_->options.threads > 0 ? state_->options.threads : defaultThreads();

@@ -77,8 +77,8 @@ double stagingCycles(const Problem& problem, const TilingPlan& staging, const Ma
   return cycles;
 }
 
-// The GEMM view of what a task works on, for people.
-Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
+// The GEMM view of what a task works on, for people. `problem` is the core problem.
+Mkn shapeOf(const Problem& problem, const TilingPlan& plan) {
   const ConvView v = makeConvView(problem, plan.gradient);
   if (plan.gradient == Gradient::kDx) {
     const bool gather = v.bigIsX;
@@ -141,6 +141,16 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
   return bytes / bytesPerCycle(machine, bytes, true) + elements / machine.isa.lanes() * 4;
 }
 
+PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  PlanCost cost = costOf(coreProblem(problem, plan), plan, machine);
+  const double conversions = stagingCycles(problem, plan, machine);
+  cost.moveCycles += conversions;
+  cost.totalCycles += conversions / machine.cores;
+  return cost;
+}
+
+Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) { return shapeOf(coreProblem(problem, plan), plan); }
+
 namespace {
 
 // Plans of the core problem that a staging leaves, best first in `legal`.
@@ -171,7 +181,7 @@ struct Search {
         }
       }
       candidate.plan = plan;
-      candidate.plan.singleShape = singleShapeOf(core, plan);
+      candidate.plan.singleShape = shapeOf(core, plan);
       (allowed ? legal : refused).push_back(std::move(candidate));
     }
   }

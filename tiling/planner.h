@@ -40,6 +40,12 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
 /// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);
 
+/// What the cost model expects of a legal plan.
+PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+/// TilingPlan::singleShape as it follows from the rest of the plan, for people.
+Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan);
+
 /// Every rule the plan breaks for this problem and machine, one per entry with values and a fix; empty = legal.
 std::vector<std::string> checkPlan(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 

@@ -35,6 +35,17 @@ struct KernelView {
   std::string vectorProgram;     ///< text
 };
 
+/// Who chose a plan.
+enum class PlanSource : std::uint8_t {
+  kModel,   ///< the planner, by its cost model
+  kRecord,  ///< a tuning run on this machine, see Options::store
+  kPin,     ///< a pin file, see Options::pins
+  kCaller   ///< CompileRequest::plans
+};
+constexpr const char* toString(PlanSource s) {
+  return s == PlanSource::kModel ? "model" : s == PlanSource::kRecord ? "record" : s == PlanSource::kPin ? "pin" : "caller";
+}
+
 struct StageTimes {
   std::int64_t planNs = 0, lowerNs = 0, generateNs = 0;  ///< generate = vectorize + legalize + emit + load
   int kernels = 0;
@@ -60,8 +71,9 @@ class Executable {
   /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
   Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 
-  /// Precondition of the next two: gradients().has(gradient).
+  /// Precondition of the next three: gradients().has(gradient).
   TilingPlan plan(Gradient gradient) const;
+  PlanSource planSource(Gradient gradient) const;
   std::string tileProgram(Gradient gradient) const;
   std::vector<KernelView> kernels() const;
   StageTimes times() const;
@@ -105,6 +117,8 @@ struct PlanCandidate {
 
 struct PlanReport {
   TilingPlan plan;
+  PlanSource source = PlanSource::kModel;
+  std::string sourceNote;  ///< what a record promises, or why one was not used
   double predictedCycles = 0;
   std::string bound;
   std::size_t workspaceBytes = 0;         ///< with the session's threads

@@ -5,49 +5,30 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 
-#include "aligned_memory.h"
 #include "commands.h"
-#include "cubejit/float16.h"
-#include "cubejit/index_map.h"
 #include "failure.h"
 #include "json_line.h"
 #include "progress.h"
 #include "request.h"
 #include "runtime/json_problem.h"
-#include "runtime/problem_text.h"
-#include "runtime/verify/random_problem.h"
+#include "runtime/measure.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
 struct Sampling {
   double minSeconds = 0.25;
   int minSamples = 7;
   double maxSeconds = 5;
 };
-
-// Real-looking data without denormals; a repeated table, so that filling gigabytes takes no time.
-void fill(const AlignedMemory& memory, std::int64_t bytes, DType type, const std::vector<float>& table) {
-  const std::int64_t size = byteSize(type);
-  for (std::int64_t i = 0; i < bytes / size; ++i) {
-    const float value = table[static_cast<std::size_t>(i) % table.size()];
-    const std::uint16_t half = type == DType::kF16 ? floatToF16(value) : floatToBf16(value);
-    std::memcpy(static_cast<char*>(memory.data()) + i * size, size == 2 ? static_cast<const void*>(&half) : &value,
-                static_cast<std::size_t>(size));
-  }
-}
 
 struct Measured {
   std::vector<std::int64_t> samplesNs;
@@ -70,29 +51,11 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   out.workspaceBytes = (*compiled)->workspaceBytes();
   out.times = (*compiled)->times();
   out.plan = (*compiled)->plan(gradient);
-  const auto bytes = [&](bool needed, TensorId t) { return static_cast<std::size_t>(needed ? formatBytes(p, t) : 0); };
-  const AlignedMemory dy(bytes(true, TensorId::kDy)), x(bytes(mask.dw, TensorId::kX)), w(bytes(mask.dx, TensorId::kW)),
-      dx(bytes(mask.dx, TensorId::kDx)), dw(bytes(mask.dw, TensorId::kDw)), db(bytes(mask.db, TensorId::kDb)),
-      workspace(out.workspaceBytes);
-  for (const AlignedMemory* m : {&dy, &x, &w, &dx, &dw, &db, &workspace}) {
-    if (m->data() == nullptr)
-      return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
-  }
-  std::mt19937_64 random(1);
-  const std::vector<float> table = randomReals(random, 4099);
-  const auto fillTensor = [&](const AlignedMemory& memory, TensorId t) {
-    fill(memory, formatBytes(p, t), formatOf(p, t).dtype, table);
-  };
-  fillTensor(dy, TensorId::kDy);
-  if (mask.dw) fillTensor(x, TensorId::kX);
-  if (mask.dx) fillTensor(w, TensorId::kW);
-  const Tensors tensors{dy.data(), x.data(), w.data(), dx.data(), dw.data(), db.data()};
+  auto workload = Workload::create(p, mask);
+  if (!workload.ok()) return workload.error();
   double spent = 0;
   for (int run = 0; spent < sampling.maxSeconds; ++run) {
-    const Clock::time_point start = Clock::now();
-    CUBEJIT_TRY(done, (*compiled)->run(tensors, workspace.data(), out.workspaceBytes));
-    static_cast<void>(done);
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+    CUBEJIT_TRY(ns, (*workload)->run(**compiled));
     if (run == 0) continue;  // warm-up
     out.samplesNs.push_back(ns);
     spent += static_cast<double>(ns) * 1e-9;
@@ -111,12 +74,11 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   Session session(request->options);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
-  const DType type = formatOf(request->problems.front(), TensorId::kDy).dtype;
-  auto peak = measurePeakGflops(isa, threads, 60, type);
+  auto peak = measurePeakGflops(isa, threads);
   if (!peak.ok()) return report(peak.error(), typed);
   // A core that another process held during the whole measurement would make every fraction too good: the best of several.
   for (int again = 0; again < kPeakRepeats; ++again) {
-    const auto other = measurePeakGflops(isa, threads, 60, type);
+    const auto other = measurePeakGflops(isa, threads);
     if (other.ok() && *other > *peak) peak = other;
   }
   const std::vector<Gradient> gradients = gradientsOf(request->gradients);
@@ -124,7 +86,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   if (!flags.json)
     fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
                "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa),
-               layoutText(request->problems.front()));
+               toString(request->problems.front().layout));
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
@@ -151,7 +113,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
                  {"name", p.name},
                  {"gradient", toString(gradient)},
                  {"dtype", flags.dtype},
-                 {"layout", layoutText(p)},
+                 {"layout", toString(p.layout)},
                  {"isa", toString(isa)},
                  {"backend", flags.backend},
                  {"threads", threads},

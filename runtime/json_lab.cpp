@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the spelling of questions and replies. Both ends are ours: what does not parse is one error, not a list.
+#include "runtime/json_lab.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/json_problem.h"
+#include "runtime/json_record.h"
+
+namespace cubejit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kKinds[] = {"open", "load", "verify", "sample", "drop"};
+
+Error garbled(const std::string& text) {
+  return Error{ErrorCode::kInternal, Stage::kRun, "the tuner and its worker do not understand each other: " +
+                                                      text.substr(0, 200)};
+}
+
+std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string questionToJson(const LabQuestion& q) {
+  Json json{{"ask", kKinds[static_cast<int>(q.kind)]}};
+  using Kind = LabQuestion::Kind;
+  if (q.kind == Kind::kOpen) {
+    json["problem"] = Json::parse(problemIdentity(q.task.problem));
+    json["name"] = q.task.problem.name;
+    json["gradient"] = toString(q.task.gradient);
+    json["isa"] = q.task.isa;
+    json["backend"] = q.task.backend;
+    json["threads"] = q.task.threads;
+    json["turn_file"] = q.turnFile;
+  } else {
+    json["plans"] = q.numbers;
+  }
+  if (q.kind == Kind::kLoad) json["plan"] = Json::parse(planToJson(q.plan));
+  if (q.kind == Kind::kSample) json["rounds"] = q.rounds;
+  return spell(json);
+}
+
+Result<LabQuestion> questionFromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return garbled(text);
+  LabQuestion q;
+  const std::string kind = json.value("ask", "");
+  int found = -1;
+  for (int k = 0; k < 5; ++k) {
+    if (kind == kKinds[k]) found = k;
+  }
+  if (found < 0) return garbled(text);
+  q.kind = static_cast<LabQuestion::Kind>(found);
+  try {
+    if (q.kind == LabQuestion::Kind::kOpen) {
+      CUBEJIT_TRY(problem, problemFromIdentity(spell(json.at("problem"))));
+      q.task.problem = problem;
+      q.task.problem.name = json.at("name").get<std::string>();
+      const std::string gradient = json.at("gradient").get<std::string>();
+      q.task.gradient = gradient == "dx" ? Gradient::kDx : gradient == "dw" ? Gradient::kDw : Gradient::kDb;
+      q.task.isa = json.at("isa").get<std::string>();
+      q.task.backend = json.at("backend").get<std::string>();
+      q.task.threads = json.at("threads").get<int>();
+      q.turnFile = json.at("turn_file").get<std::string>();
+      return q;
+    }
+    q.numbers = json.at("plans").get<std::vector<int>>();
+    if (q.numbers.empty()) return garbled(text);
+    if (q.kind == LabQuestion::Kind::kLoad) {
+      CUBEJIT_TRY(plan, planFromJson(spell(json.at("plan"))));
+      q.plan = plan;
+    }
+    if (q.kind == LabQuestion::Kind::kSample) q.rounds = json.at("rounds").get<int>();
+  } catch (const Json::exception&) {
+    return garbled(text);
+  }
+  return q;
+}
+
+std::string replyToJson(const LabReply& reply) {
+  return spell(Json{{"status", toString(reply.status)},
+                    {"message", reply.message},
+                    {"code", reply.code},
+                    {"samples_ns", reply.samplesNs}});
+}
+
+Result<LabReply> replyFromJson(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return garbled(text);
+  LabReply reply;
+  try {
+    const std::string status = json.at("status").get<std::string>();
+    reply.status = TrialStatus::kFailed;
+    for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) {
+      if (status == toString(static_cast<TrialStatus>(s))) reply.status = static_cast<TrialStatus>(s);
+    }
+    reply.message = json.at("message").get<std::string>();
+    reply.code = json.at("code").get<std::string>();
+    reply.samplesNs = json.at("samples_ns").get<std::vector<std::vector<std::int64_t>>>();
+  } catch (const Json::exception&) {
+    return garbled(text);
+  }
+  return reply;
+}
+
+}  // namespace cubejit

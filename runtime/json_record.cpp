@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides spelling and strictness of records. Problems and plans are written against their descriptions, so that a field
+// added there is kept here, too.
+#include "runtime/json_record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <type_traits>
+
+#include "runtime/json_problem.h"
+
+namespace cubejit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostText = std::size_t{1} << 20;  // no honest record is longer
+constexpr std::size_t kMostSamples = 100000;
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
+
+Result<Json> parseObject(const std::string& text, const char* what) {
+  if (text.size() > kMostText) return invalid(std::string(what) + " is longer than 1 MiB");
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return invalid(std::string(what) + " is not a JSON object");
+  return json;
+}
+
+std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// The values of an enum are few and numbered from 0; a text that none of them is spelled as is refused.
+template <class Enum>
+bool parseNamed(const std::string& text, Enum& to) {
+  constexpr int kMostValues = 32;
+  for (int i = 0; i < kMostValues; ++i) {
+    if (text != toString(static_cast<Enum>(i))) continue;
+    to = static_cast<Enum>(i);
+    return true;
+  }
+  return false;
+}
+
+Json problemJson(const Problem& problem) {
+  Json json;
+  describeProblem(problem, [&](const char* name, const auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, Dhw>)
+      json[name] = Json::array({field.d, field.h, field.w});
+    else if constexpr (std::is_enum_v<Field>)
+      json[name] = toString(field);
+    else
+      json[name] = field;
+  });
+  return json;
+}
+
+bool isWhole(const Json& value) {
+  return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+}
+
+Result<Problem> problemOf(const Json& json) {
+  if (!json.is_object()) return invalid("the problem is not an object");
+  Problem problem;
+  std::string broken;
+  std::size_t known = 0;
+  describeProblem(problem, [&](const char* name, auto& field) {
+    using Field = std::decay_t<decltype(field)>;
+    if (!json.contains(name)) return;  // written before the field existed: its default
+    ++known;
+    const Json& value = json[name];
+    bool right = false;
+    if constexpr (std::is_same_v<Field, Dhw>) {
+      right = value.is_array() && value.size() == 3 && std::all_of(value.begin(), value.end(), isWhole);
+      for (int axis = 0; right && axis < 3; ++axis)
+        field[axis] = value[static_cast<std::size_t>(axis)].template get<std::int64_t>();
+    } else if constexpr (std::is_enum_v<Field>) {
+      right = value.is_string() && parseNamed(value.get<std::string>(), field);
+    } else if constexpr (std::is_same_v<Field, bool>) {
+      right = value.is_boolean();
+      if (right) field = value.get<bool>();
+    } else {
+      right = isWhole(value) && (sizeof(Field) == 8 || std::abs(value.get<std::int64_t>()) < 1000);
+      if (right) field = value.get<Field>();
+    }
+    if (!right) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' of the problem is " + spell(value);
+  });
+  if (known != json.size()) broken += std::string(broken.empty() ? "" : "\n") + "the problem has keys of a newer cubejit";
+  if (!broken.empty()) return invalid(broken);
+  return problem;
+}
+
+// Reads members with checks; remembers what is wrong.
+class Members {
+ public:
+  explicit Members(const Json& json) : json_(json) {}
+  void text(const char* key, std::string& to) {
+    if (const Json* value = member(key, [](const Json& v) { return v.is_string(); })) to = value->get<std::string>();
+  }
+  void flag(const char* key, bool& to) {
+    if (const Json* value = member(key, [](const Json& v) { return v.is_boolean(); })) to = value->get<bool>();
+  }
+  void whole(const char* key, std::int64_t& to) {
+    if (const Json* value = member(key, isWhole)) to = value->get<std::int64_t>();
+  }
+  void number(const char* key, double& to) {
+    const auto fits = [](const Json& v) { return v.is_number() && v.get<double>() >= 0 && v.get<double>() < 1e18; };
+    if (const Json* value = member(key, fits)) to = value->get<double>();
+  }
+  const Json* any(const char* key) {
+    return member(key, [](const Json&) { return true; });
+  }
+  void wrong(const std::string& what) { broken_ += (broken_.empty() ? "" : "\n") + what; }
+  std::string broken() {
+    for (const auto& [key, value] : json_.items()) {
+      static_cast<void>(value);
+      if (seen_.count(key) == 0) wrong("'" + key + "' is not a key this object has");
+    }
+    return broken_;
+  }
+
+ private:
+  template <class Fits>
+  const Json* member(const char* key, const Fits& fits) {
+    seen_.insert(key);
+    if (!json_.contains(key)) {
+      wrong(std::string("'") + key + "' is missing");
+      return nullptr;
+    }
+    if (fits(json_[key])) return &json_[key];
+    wrong(std::string("'") + key + "' is " + spell(json_[key]).substr(0, 60));
+    return nullptr;
+  }
+  const Json& json_;
+  std::set<std::string> seen_;
+  std::string broken_;
+};
+
+Json costJson(const PlanCost& cost) {
+  return Json{{"total", cost.totalCycles},
+              {"compute", cost.computeCycles},
+              {"memory", cost.memoryCycles},
+              {"move", cost.moveCycles},
+              {"call", cost.callCycles}};
+}
+
+Result<PlanCost> costOf(const Json& json) {
+  if (!json.is_object()) return invalid("the cost is not an object");
+  PlanCost cost;
+  Members members(json);
+  members.number("total", cost.totalCycles);
+  members.number("compute", cost.computeCycles);
+  members.number("memory", cost.memoryCycles);
+  members.number("move", cost.moveCycles);
+  members.number("call", cost.callCycles);
+  const std::string broken = members.broken();
+  if (!broken.empty()) return invalid(broken);
+  return cost;
+}
+
+Result<std::vector<std::int64_t>> samplesOf(const Json& json) {
+  const auto fits = [](const Json& v) { return isWhole(v) && v.get<std::int64_t>() > 0; };
+  if (!json.is_array() || json.size() > kMostSamples || !std::all_of(json.begin(), json.end(), fits))
+    return invalid("samples must be a list of nanoseconds of at least 1");
+  return json.get<std::vector<std::int64_t>>();
+}
+
+}  // namespace
+
+std::string problemIdentity(const Problem& problem) { return spell(problemJson(problem)); }
+
+Result<Problem> problemFromIdentity(const std::string& text) {
+  CUBEJIT_TRY(json, parseObject(text, "the problem"));
+  return problemOf(json);
+}
+
+std::string planIdentity(const TilingPlan& plan) {
+  TilingPlan bare = plan;
+  bare.singleShape = Mkn{};
+  return planToJson(bare);
+}
+
+std::string samplesToJson(const std::vector<std::int64_t>& samples) { return spell(Json(samples)); }
+
+Result<std::vector<std::int64_t>> samplesFromJson(const std::string& text) {
+  return samplesOf(Json::parse(text.substr(0, kMostText), nullptr, false));
+}
+
+std::string costToJson(const PlanCost& cost) { return spell(costJson(cost)); }
+
+Result<PlanCost> costFromJson(const std::string& text) {
+  CUBEJIT_TRY(json, parseObject(text, "the cost"));
+  return costOf(json);
+}
+
+std::string recordToJson(const TuneRecord& r) {
+  Json json{{"schema", "cubejit.record/1"}, {"name", r.key.problem.name}, {"problem", problemJson(r.key.problem)}};
+  json["gradient"] = toString(r.key.gradient);
+  json["machine"] = r.key.machine;
+  json["backend"] = r.key.backend;
+  json["threads"] = r.key.threads;
+  json["version"] = r.version;
+  json["code"] = r.code;
+  json["plan"] = Json::parse(planToJson(r.plan));
+  json["cost"] = costJson(r.cost);
+  json["status"] = toString(r.status);
+  json["won"] = r.won;
+  json["verified"] = r.verified;
+  json["untuned"] = r.untuned;
+  json["relative"] = r.relative;
+  json["samples_ns"] = r.samplesNs;
+  json["message"] = r.message;
+  json["run"] = r.run;
+  json["time"] = r.unixTime;
+  return spell(json);
+}
+
+Result<TuneRecord> recordFromJson(const std::string& text) {
+  CUBEJIT_TRY(json, parseObject(text, "the record"));
+  TuneRecord r;
+  Members members(json);
+  std::string schema, gradient, status;
+  std::int64_t threads = 0;
+  members.text("schema", schema);
+  members.text("name", r.key.problem.name);
+  members.text("gradient", gradient);
+  members.text("machine", r.key.machine);
+  members.text("backend", r.key.backend);
+  members.whole("threads", threads);
+  members.text("version", r.version);
+  members.text("code", r.code);
+  members.text("status", status);
+  members.flag("won", r.won);
+  members.flag("verified", r.verified);
+  members.flag("untuned", r.untuned);
+  members.number("relative", r.relative);
+  members.text("message", r.message);
+  members.text("run", r.run);
+  members.whole("time", r.unixTime);
+  const auto take = [&](const Json* value, const auto& read, auto& to) {
+    if (value == nullptr) return;
+    auto result = read(*value);
+    if (result.ok())
+      to = *result;
+    else
+      members.wrong(result.error().message);
+  };
+  const std::string name = r.key.problem.name;
+  take(members.any("problem"), problemOf, r.key.problem);
+  r.key.problem.name = name;
+  take(members.any("plan"), [](const Json& v) { return planFromJson(spell(v)); }, r.plan);
+  take(members.any("cost"), costOf, r.cost);
+  take(members.any("samples_ns"), samplesOf, r.samplesNs);
+  if (schema != "cubejit.record/1") members.wrong("schema '" + schema + "' is not cubejit.record/1");
+  if (!parseNamed(gradient, r.key.gradient) || r.plan.gradient != r.key.gradient)
+    members.wrong("gradient '" + gradient + "' is not that of the plan");
+  if (threads < 1 || threads > 4096) members.wrong("threads = " + std::to_string(threads) + " must be from 1 to 4096");
+  bool known = false;
+  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) {
+    if (status != toString(static_cast<TrialStatus>(s))) continue;
+    r.status = static_cast<TrialStatus>(s);
+    known = true;
+  }
+  if (!known) members.wrong("status '" + status + "' is not known");
+  r.key.threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, 4096));
+  const std::string broken = members.broken();
+  if (!broken.empty()) return invalid(broken);
+  return r;
+}
+
+std::string pinToJson(const Pin& pin) {
+  return spell(Json{{"schema", "cubejit.pin/1"},
+                    {"name", pin.problem.name},
+                    {"isa", pin.isa},
+                    {"problem", problemJson(pin.problem)},
+                    {"plan", Json::parse(planToJson(pin.plan))}});
+}
+
+Result<Pin> pinFromJson(const std::string& text) {
+  CUBEJIT_TRY(json, parseObject(text, "the pin"));
+  Pin pin;
+  Members members(json);
+  std::string schema, name;
+  members.text("schema", schema);
+  members.text("name", name);
+  members.text("isa", pin.isa);
+  const Json *problem = members.any("problem"), *plan = members.any("plan");
+  if (schema != "cubejit.pin/1") members.wrong("schema '" + schema + "' is not cubejit.pin/1");
+  const std::string broken = members.broken();
+  if (!broken.empty()) return invalid(broken);
+  CUBEJIT_TRY(theProblem, problemOf(*problem));
+  CUBEJIT_TRY(thePlan, planFromJson(spell(*plan)));
+  pin.problem = theProblem;
+  pin.problem.name = name;
+  pin.plan = thePlan;
+  return pin;
+}
+
+}  // namespace cubejit

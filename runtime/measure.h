@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides on which data and memory gradients are timed. Leaves how often, and what the times mean, to bench and to tuning.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cubejit/cubejit.hpp"
+
+namespace cubejit {
+
+/// Tensors of one problem filled with real-looking data, and a workspace that grows as executables need it. Executables of the
+/// same problem and gradient that are timed on one workload read and write the same memory.
+class Workload {
+ public:
+  /// kLimitExceeded if there is no memory for the tensors.
+  static Result<std::unique_ptr<Workload>> create(const Problem& problem, GradientMask gradients);
+  ~Workload();
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  /// Runs once and returns how long it took, in nanoseconds, at least 1. The run counts as a sample only after one before it.
+  Result<std::int64_t> run(const Executable& executable);
+
+ private:
+  class Memory;
+  explicit Workload(const Problem& problem);
+  Problem problem_;
+  std::vector<std::unique_ptr<Memory>> tensors_;  ///< dy, x, w, dx, dw, db; empty where a gradient does not need it
+  std::unique_ptr<Memory> workspace_;
+};
+
+}  // namespace cubejit

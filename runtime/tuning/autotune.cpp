@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the steps of a search: the untuned plan first, then one challenger after the other against the best so far, at last
+// the best once more against the untuned plan.
+#include "runtime/tuning/autotune.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "runtime/json_record.h"
+
+namespace cubejit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kUntuned = 0;        // the number of the planner's choice in the lab; challengers count up from 1
+constexpr int kConfirmPairs = 15;  // of the last race
+constexpr int kBatchPairs = 2;
+constexpr double kFirstLook = 1.6;  // slower than this in the very first pair: out
+constexpr int kMostFailures = 3;    // in a row: the lab itself is broken
+constexpr double kConfirmShare = 0.12;  // of the time allowed, kept for the last race
+
+struct Duel {
+  RaceVerdict verdict = RaceVerdict::kOpen;
+  Ratio ratio;
+  std::vector<std::int64_t> challenger, incumbent;
+  LabReply lost;  ///< not ok: the challenger did not come back
+};
+
+class Search {
+ public:
+  Search(const TuneSetup& setup, Lab& lab, const TuneWatch& watch) : setup_(setup), lab_(lab), watch_(watch) {}
+
+  Result<TuneOutcome> run() {
+    CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.gradient, setup_.machine));
+    const auto strategy = makeStrategy(setup_.strategy, space, setup_.seed, setup_.otherPoints);
+    CUBEJIT_TRY(begun, begin(space, *strategy));
+    static_cast<void>(begun);
+    int failures = 0;
+    while (!over()) {
+      adopt(*strategy);
+      const std::optional<SearchPlan> next = strategy->next();
+      if (!next) {
+        out_.exhausted = true;
+        break;
+      }
+      const TuneRecord record = tryPlan(*next);
+      strategy->learn(*next, record.relative > 0 ? std::optional<double>(record.relative) : std::nullopt);
+      failures = record.status == TrialStatus::kFailed ? failures + 1 : 0;
+      if (failures >= kMostFailures)
+        return Error{ErrorCode::kLimitExceeded, Stage::kRun, "plans can no longer be tried: " + record.message};
+    }
+    finish();
+    return out_;
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool stopped() const { return watch_.stop && watch_.stop(); }
+  bool over() {
+    if (stopped()) {
+      out_.interrupted = true;
+      return true;
+    }
+    if (setup_.mostTrials > 0 && out_.tried >= setup_.mostTrials) return true;
+    return setup_.mostSeconds > 0 && seconds() >= setup_.mostSeconds * (1 - kConfirmShare);
+  }
+
+  TuneRecord blank(const SearchPlan& plan) const {
+    TuneRecord record;
+    record.key = setup_.key;
+    record.version = setup_.version;
+    record.run = setup_.run;
+    record.plan = plan.plan;
+    record.cost = plan.cost;
+    record.unixTime = static_cast<std::int64_t>(std::time(nullptr));
+    return record;
+  }
+
+  void keep(const TuneRecord& record) {
+    measured_[planIdentity(record.plan)] = record;
+    if (!record.code.empty() && record.relative > 0) byCode_.emplace(record.code, record.relative);
+    if (watch_.keep) watch_.keep(record);
+  }
+
+  // The plan the planner would choose is what everything is compared with. One measured before keeps its record.
+  Status begin(const SearchSpace& space, Strategy& strategy) {
+    const SearchPlan& untuned = space.enumerated().front();
+    LabReply reply = lab_.load(kUntuned, untuned.plan);
+    if (reply.ok()) reply = withCode(reply, lab_.verify(kUntuned));
+    out_.untuned = blank(untuned);
+    out_.untuned.untuned = out_.untuned.won = true;
+    out_.untuned.code = reply.code;
+    out_.untuned.status = reply.status;
+    out_.untuned.message = reply.message;
+    if (reply.ok()) {
+      out_.untuned.verified = true;
+      const LabReply times = lab_.sample({kUntuned}, setup_.rules.firstPairs + 2);
+      out_.untuned.status = times.status;
+      out_.untuned.message = times.message;
+      if (times.ok()) out_.untuned.samplesNs = times.samplesNs.front();
+      out_.untuned.relative = times.ok() ? 1 : 0;
+    }
+    if (out_.untuned.status != TrialStatus::kMeasured) {
+      if (watch_.keep) watch_.keep(out_.untuned);
+      return Error{out_.untuned.status == TrialStatus::kFailed ? ErrorCode::kLimitExceeded : ErrorCode::kInternal,
+                   Stage::kRun,
+                   std::string("the untuned plan of ") + toString(setup_.key.gradient) + " is " +
+                       toString(out_.untuned.status) + ": " + out_.untuned.message};
+    }
+    bestNs_ = medianNs(out_.untuned.samplesNs);
+    strategy.learn(untuned, 1.0);
+    out_.best = out_.untuned;
+    bestNumber_ = kUntuned;
+    for (const TuneRecord& record : setup_.known) learnKnown(record, strategy);
+    const auto earlier = measured_.find(planIdentity(untuned.plan));
+    if (earlier != measured_.end() && earlier->second.untuned)
+      out_.untuned.run = earlier->second.run;  // nothing is recorded twice
+    else
+      keep(out_.untuned);
+    tell(out_.untuned);
+    return Unit{};
+  }
+
+  static LabReply withCode(const LabReply& loaded, LabReply next) {
+    next.code = loaded.code;
+    return next;
+  }
+
+  // A record of an earlier run, or of a tuner that works beside this one. A better plan becomes the incumbent unmeasured.
+  void learnKnown(const TuneRecord& record, Strategy& strategy) {
+    const std::string identity = planIdentity(record.plan);
+    if (measured_.count(identity) != 0) return;
+    if (!checkPlan(setup_.key.problem, record.plan, setup_.machine).empty()) return;
+    measured_[identity] = record;
+    ++out_.adopted;
+    const SearchPlan plan{record.plan, planCost(setup_.key.problem, record.plan, setup_.machine)};
+    const bool timed = record.status == TrialStatus::kMeasured && record.relative > 0;
+    strategy.learn(plan, timed ? std::optional<double>(record.relative) : std::nullopt);
+    if (timed && !record.code.empty()) byCode_.emplace(record.code, record.relative);
+    if (!timed || !record.won || !record.verified || record.relative >= out_.best.relative || record.untuned) return;
+    const int number = nextNumber_++;
+    if (!lab_.load(number, record.plan).ok()) return;
+    if (!lab_.verify(number).ok()) return lab_.drop(number);  // a stranger's plan is believed only after that
+    replaceBest(number, record);
+    bestNs_ = 0;  // its samples are of another time
+  }
+
+  void adopt(Strategy& strategy) {
+    if (!watch_.refresh || seconds() < nextRefresh_) return;
+    nextRefresh_ = seconds() + 1;
+    for (const TuneRecord& record : watch_.refresh()) learnKnown(record, strategy);
+  }
+
+  void replaceBest(int number, const TuneRecord& record) {
+    if (bestNumber_ != kUntuned) lab_.drop(bestNumber_);
+    bestNumber_ = number;
+    out_.best = record;
+  }
+
+  // Rounds in turn until the difference is decided. Disturbed batches do not count.
+  Duel race(int incumbent, int challenger, int pairs, bool confirming) {
+    Duel duel;
+    int discarded = 0;
+    for (int batch = confirming ? 5 : 1; duel.verdict == RaceVerdict::kOpen; batch = confirming ? 5 : kBatchPairs) {
+      const LabReply reply = lab_.sample({incumbent, challenger}, batch);
+      if (!reply.ok()) {
+        duel.lost = reply;
+        return duel;
+      }
+      const std::vector<std::int64_t>&mine = reply.samplesNs[0], &theirs = reply.samplesNs[1];
+      if (discarded < setup_.rules.mostDiscarded && disturbed(mine, bestNs_, setup_.rules)) {
+        ++discarded;
+        ++out_.discarded;
+        if (discarded == setup_.rules.mostDiscarded) bestNs_ = 0;  // not a disturbance: the machine is slower now
+        continue;
+      }
+      if (mine.size() > 1) bestNs_ = bestNs_ == 0 ? medianNs(mine) : std::min(bestNs_, medianNs(mine));
+      duel.incumbent.insert(duel.incumbent.end(), mine.begin(), mine.end());
+      duel.challenger.insert(duel.challenger.end(), theirs.begin(), theirs.end());
+      duel.ratio = ratioOf(duel.incumbent, duel.challenger);
+      if (confirming)
+        duel.verdict = duel.ratio.pairs < pairs ? RaceVerdict::kOpen
+                       : duel.ratio.high <= 1.0 ? RaceVerdict::kFaster
+                                                : RaceVerdict::kNotFaster;
+      else if (duel.ratio.pairs == 1 && duel.ratio.median > kFirstLook)
+        duel.verdict = RaceVerdict::kNotFaster;
+      else
+        duel.verdict = judge(duel.ratio, setup_.rules);
+      if (duel.verdict == RaceVerdict::kOpen && stopped()) duel.verdict = RaceVerdict::kNotFaster;
+    }
+    return duel;
+  }
+
+  TuneRecord tryPlan(const SearchPlan& plan) {
+    const int number = nextNumber_++;
+    TuneRecord record = blank(plan);
+    const LabReply loaded = lab_.load(number, plan.plan);
+    record.status = loaded.status;
+    record.message = loaded.message;
+    record.code = loaded.code;
+    const auto twin = byCode_.find(loaded.code);
+    if (loaded.ok() && twin != byCode_.end()) {
+      record.status = TrialStatus::kDuplicate;
+      record.relative = twin->second;
+    } else if (loaded.ok()) {
+      const Duel duel = race(bestNumber_, number, 0, false);
+      record.status = duel.lost.status;
+      record.message = duel.lost.message;
+      record.samplesNs = duel.challenger;
+      if (duel.lost.ok()) record.relative = duel.ratio.median * out_.best.relative;
+      if (duel.verdict == RaceVerdict::kFaster) {
+        const LabReply right = lab_.verify(number);
+        record.status = right.status;
+        record.message = right.message;
+        record.won = record.verified = right.ok();
+      }
+    }
+    ++out_.tried;
+    ++out_.byStatus[static_cast<int>(record.status)];
+    if (record.won) {
+      replaceBest(number, record);
+      bestNs_ = medianNs(record.samplesNs);
+    } else {
+      lab_.drop(number);
+    }
+    keep(record);
+    tell(record);
+    return record;
+  }
+
+  void tell(const TuneRecord& record) {
+    if (!watch_.progress) return;
+    TuneProgress now;
+    now.trial = out_.tried;
+    now.seconds = seconds();
+    now.status = record.status;
+    now.relative = record.relative;
+    now.best = out_.best.relative;
+    now.untunedNs = medianNs(out_.untuned.samplesNs);
+    now.bestNs = static_cast<std::int64_t>(static_cast<double>(now.untunedNs) * now.best);
+    watch_.progress(now);
+  }
+
+  // Among many challengers one wins by luck: the best has to beat the untuned plan once more, in a longer race.
+  void finish() {
+    if (bestNumber_ != kUntuned && !out_.interrupted) {
+      bestNs_ = 0;
+      const Duel duel = race(kUntuned, bestNumber_, kConfirmPairs, true);
+      out_.confirmed = duel.lost.ok() && duel.verdict == RaceVerdict::kFaster;
+      if (out_.confirmed) {
+        out_.best.relative = duel.ratio.median;
+        out_.best.samplesNs = duel.challenger;
+        out_.best.unixTime = static_cast<std::int64_t>(std::time(nullptr));
+        keep(out_.best);
+      } else if (!out_.interrupted) {
+        withdraw();
+      }
+    }
+    out_.seconds = seconds();
+    std::vector<FitPoint> points;
+    for (const auto& [identity, record] : measured_) {
+      if (record.status == TrialStatus::kMeasured)
+        points.push_back({record.cost, record.plan.lanes, record.relative, 0});
+    }
+    out_.model = rankQuality(FittedCost(), points);
+    out_.refitted = rankQuality(FittedCost::fit(setup_.otherPoints), points);
+  }
+
+  // None of this key's winners is believed any more; what was measured stays.
+  void withdraw() {
+    for (auto& [identity, record] : std::map<std::string, TuneRecord>(measured_)) {
+      if (!record.won || record.untuned) continue;
+      record.won = false;
+      record.message = "not faster than the untuned plan when measured again";
+      record.unixTime = static_cast<std::int64_t>(std::time(nullptr));
+      keep(record);
+    }
+    out_.best = out_.untuned;
+  }
+
+  const TuneSetup& setup_;
+  Lab& lab_;
+  const TuneWatch& watch_;
+  const Clock::time_point start_ = Clock::now();
+  TuneOutcome out_;
+  int bestNumber_ = kUntuned, nextNumber_ = 1;
+  std::int64_t bestNs_ = 0;  ///< least median of a batch of the incumbent's
+  double nextRefresh_ = 0;
+  std::map<std::string, TuneRecord> measured_;  ///< by the plan's identity
+  std::map<std::string, double> byCode_;        ///< relative time by the digest of generated code
+};
+
+}  // namespace
+
+Result<TuneOutcome> autotune(const TuneSetup& setup, Lab& lab, const TuneWatch& watch) {
+  return Search(setup, lab, watch).run();
+}
+
+std::vector<FitPoint> fitPoints(const std::vector<TuneRecord>& records) {
+  std::map<std::string, int> numbers;
+  std::vector<FitPoint> points;
+  for (const TuneRecord& record : records) {
+    if (record.status != TrialStatus::kMeasured || record.relative <= 0) continue;
+    const std::string key = problemIdentity(record.key.problem) + toString(record.key.gradient) +
+                            std::to_string(record.key.threads) + record.key.machine;
+    const int number = numbers.emplace(key, static_cast<int>(numbers.size())).first->second;
+    points.push_back({record.cost, record.plan.lanes, record.relative, number});
+  }
+  return points;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how measurements correct the planner's cost model, and how well a model ranks plans. Pure arithmetic.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "tiling/planner.h"
+
+namespace cubejit {
+
+/// A plan that was measured: what the model said about it, and its time (in any unit that is the same within a problem).
+struct FitPoint {
+  PlanCost cost;
+  LaneRole lanes = LaneRole::kChannels;
+  double time = 0;
+  int problem = 0;  ///< times are compared, and scaled, within one problem only
+};
+
+/// Corrects PlanCost::totalCycles by a positive weight on each of its terms, one set of weights per lane role.
+class FittedCost {
+ public:
+  static constexpr std::size_t kTerms = 5;
+  using Terms = std::array<double, kTerms>;
+
+  /// All weights 1: the model as it is.
+  FittedCost() = default;
+
+  /// Least squares on relative errors, drawn towards weights of 1 as strongly as `prior` points would: few measurements
+  /// correct little. Points without time or cost are left out.
+  static FittedCost fit(const std::vector<FitPoint>& points, double prior = 4);
+
+  /// In cycles of the planner's scale; only the order means something.
+  double predict(const PlanCost& cost, LaneRole lanes) const;
+  /// Weights of compute, memory, move, call and the rest (idle cores, tasks).
+  Terms weights(LaneRole lanes) const;
+
+ private:
+  std::map<LaneRole, Terms> weights_;
+};
+
+/// How well predictions rank measurements.
+struct RankQuality {
+  double spearman = 0, kendall = 0;  ///< -1 to 1; 0 for fewer than 3 plans
+  double regret = 0;                 ///< time of the plan predicted best / time of the best plan, minus 1
+  int plans = 0;
+};
+RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<double>& measured);
+
+/// The mean over problems (weighted by plans - 1) of the ranks that a model gives to points, each problem by itself.
+RankQuality rankQuality(const FittedCost& model, const std::vector<FitPoint>& points);
+
+/// The same where each problem is ranked by a model fitted to the others only: what a refit is worth for a new problem.
+RankQuality crossValidated(const std::vector<FitPoint>& points);
+
+}  // namespace cubejit

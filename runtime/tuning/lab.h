@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what can be asked about plans of one problem and gradient: do they run, are they right, how long do they take.
+// Leaves where that happens to its implementations: this process, a child of it, or a book of recorded answers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cubejit/options.h"
+#include "runtime/tuning/record.h"
+
+namespace cubejit {
+
+/// What the plans of a lab are for.
+struct LabTask {
+  Problem problem;
+  Gradient gradient = Gradient::kDx;
+  std::string isa = "avx512";
+  std::string backend = "xbyak";
+  int threads = 1;
+};
+
+struct LabReply {
+  TrialStatus status = TrialStatus::kMeasured;  ///< anything else is the end of the plan that was asked about
+  std::string message;
+  std::string code;                                 ///< load: digest of what was generated
+  std::vector<std::vector<std::int64_t>> samplesNs;  ///< sample: per plan, in the order asked
+  bool ok() const { return status == TrialStatus::kMeasured; }
+};
+
+/// Plans are spoken of by numbers that the caller chooses.
+class Lab {
+ public:
+  virtual ~Lab() = default;
+  /// Generates the plan's code and runs it once. A number used before is replaced.
+  virtual LabReply load(int number, const TilingPlan& plan) = 0;
+  /// Compares the loaded plan's results with the reference: kMeasured if they are right, kWrong if not.
+  virtual LabReply verify(int number) = 0;
+  /// Times the loaded plans in turn, `rounds` times each.
+  virtual LabReply sample(const std::vector<int>& numbers, int rounds) = 0;
+  /// Forgets a loaded plan.
+  virtual void drop(int number) = 0;
+};
+
+}  // namespace cubejit

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the order of sources and what a search within a compilation may cost.
+#include "runtime/tuning/plan_source.h"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include "runtime/json_record.h"
+#include "runtime/tuning/autotune.h"
+#include "runtime/tuning/fingerprint.h"
+#include "runtime/tuning/local_lab.h"
+#include "runtime/tuning/pins.h"
+#include "runtime/tuning/record_keeper.h"
+#include "runtime/tuning/store.h"
+
+namespace cubejit {
+
+TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
+  return {problem, gradient, machineFingerprint(machine), toString(options.backend),
+          options.threads > 0 ? options.threads : defaultThreads()};
+}
+
+namespace {
+
+void addNote(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
+
+// The best record of the file whose plan is legal here.
+std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, const Machine& machine,
+                                 std::string& notes) {
+  if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
+  const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr);
+  if (!store.ok()) {
+    addNote(notes, store.error().message);
+    return std::nullopt;
+  }
+  const auto best = (*store)->best(key, version());
+  if (!best.ok()) {
+    addNote(notes, best.error().message);
+    return std::nullopt;
+  }
+  if (!*best) {
+    const auto others = (*store)->elsewhere(key, version());
+    if (others.ok() && *others > 0)
+      addNote(notes, std::to_string(*others) + " winners of other machines, threads, backends or versions are not used");
+    return std::nullopt;
+  }
+  const std::vector<std::string> broken = checkPlan(key.problem, (*best)->plan, machine);
+  if (broken.empty()) return **best;
+  addNote(notes, "the record's plan is not legal here: " + broken.front());
+  return std::nullopt;
+}
+
+// Only the planner's own candidates: they run in this process. Mutations are the command's business, which has a child for them.
+void tuneNow(const TuneKey& key, const Machine& machine, const Options& options, std::string& notes) {
+  LabTask task{key.problem, key.gradient, toString(machine.isa.level), key.backend, key.threads};
+  auto lab = LocalLab::open(task, options.turnFile);
+  if (!lab.ok()) return addNote(notes, lab.error().message);
+  RecordKeeper keeper(options.store, [&](const std::string& note) { addNote(notes, note); });
+  TuneSetup setup;
+  setup.key = key;
+  setup.machine = machine;
+  setup.strategy = StrategyKind::kModel;
+  setup.mostSeconds = options.tuneSeconds;
+  setup.version = version();
+  setup.run = "compile-" + std::to_string(std::time(nullptr)) + "-" + std::to_string(getpid());
+  setup.otherPoints = fitPoints(keeper.all());
+  TuneWatch watch;
+  watch.keep = [&](const TuneRecord& record) { keeper.keep(record); };
+  const auto outcome = autotune(setup, **lab, watch);
+  if (!outcome.ok()) addNote(notes, outcome.error().message);
+}
+
+SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
+  SourcedPlan out;
+  if (options.tune == TuneMode::kOff || options.backend != BackendKind::kXbyak) return out;
+  const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
+  auto found = lookUp(options.store, key, machine, out.note);
+  const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);
+  if (search && !options.store.empty()) {
+    tuneNow(key, machine, options, out.note);
+    found = lookUp(options.store, key, machine, out.note);
+  }
+  if (!found) found = lookUp(options.systemStore, key, machine, out.note);
+  if (!found) return out;
+  out.plan = found->plan;
+  out.plan->singleShape = singleShapeOf(problem, *out.plan);
+  out.source = PlanSource::kRecord;
+  std::string gain = std::to_string(1 / found->relative);
+  gain.resize(gain.find('.') + 3);
+  addNote(out.note, "measured " + gain + "x the speed of the model's choice, run " + found->run);
+  return out;
+}
+
+}  // namespace
+
+Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine,
+                             const Options& options) {
+  if (options.pins.empty()) return findTuned(problem, gradient, machine, options);
+  const char* isa = toString(machine.isa.level);
+  CUBEJIT_TRY(pin, findPin(options.pins, problem, gradient, isa));
+  if (pin) return SourcedPlan{*pin, PlanSource::kPin, options.pins};
+  SourcedPlan chosen = findTuned(problem, gradient, machine, options);
+  if (!chosen.plan) {
+    CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false));
+    chosen.plan = choice.plan;
+  }
+  CUBEJIT_TRY(added, addPin(options.pins, problem, *chosen.plan, isa));
+  static_cast<void>(added);
+  return chosen;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides where the plan of a compilation comes from: a pin, a record of a tuning run, a search made now, or the cost model.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cubejit/cubejit.hpp"
+#include "runtime/tuning/record.h"
+
+namespace cubejit {
+
+struct SourcedPlan {
+  std::optional<TilingPlan> plan;  ///< none: the planner is to choose
+  PlanSource source = PlanSource::kModel;
+  std::string note;  ///< what was found, or why a record is not used; for people
+};
+
+/// Looks in the options' pin file, user's store and system store; tunes if the options say so. Stores do not fail a
+/// compilation: what cannot be read is noted. A pin file that cannot be read or added to does: a pin that is silently ignored
+/// is none. Opens and closes files on every call, so that nothing is carried across fork().
+Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options);
+
+/// The key under which this compilation's records are kept.
+TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options);
+
+}  // namespace cubejit

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides retries and the fallback file.
+#include "runtime/tuning/record_keeper.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "runtime/json_record.h"
+
+namespace cubejit {
+
+RecordKeeper::RecordKeeper(std::string path, std::function<void(const std::string&)> tell)
+    : path_(std::move(path)), tell_(std::move(tell)) {
+  StoreNotes notes;
+  auto store = TuningStore::open(path_, StoreAccess::kReadWrite, &notes);
+  for (const std::string& note : notes) tell_(note);
+  if (store.ok()) {
+    store_ = std::move(*store);
+    return;
+  }
+  lastProblem_ = store.error().message;
+  tell_(lastProblem_ + "; the run goes on, its records wait");
+}
+
+bool RecordKeeper::flush() {
+  if (store_ == nullptr) {
+    auto store = TuningStore::open(path_, StoreAccess::kReadWrite, nullptr);
+    if (!store.ok()) return false;
+    store_ = std::move(*store);
+  }
+  const Status kept = store_->addAll(waiting_);
+  if (kept.ok()) {
+    waiting_.clear();
+    lastProblem_.clear();
+    return true;
+  }
+  if (kept.error().message != lastProblem_) tell_(kept.error().message + "; the run goes on, its records wait");
+  lastProblem_ = kept.error().message;
+  return false;
+}
+
+void RecordKeeper::keep(const TuneRecord& record) {
+  waiting_.push_back(record);
+  flush();
+}
+
+std::vector<TuneRecord> RecordKeeper::of(const TuneKey& key, const std::string& version) {
+  std::vector<TuneRecord> records;
+  if (store_ != nullptr) {
+    auto stored = store_->of(key, version);
+    if (stored.ok()) records = std::move(*stored);
+  }
+  for (const TuneRecord& record : waiting_) {
+    if (record.key.problem == key.problem && record.key.gradient == key.gradient && record.key.machine == key.machine &&
+        record.key.threads == key.threads && record.key.backend == key.backend)
+      records.push_back(record);
+  }
+  return records;
+}
+
+std::vector<TuneRecord> RecordKeeper::all() {
+  std::vector<TuneRecord> records;
+  if (store_ != nullptr) {
+    auto stored = store_->all();
+    if (stored.ok()) records = std::move(*stored);
+  }
+  records.insert(records.end(), waiting_.begin(), waiting_.end());
+  return records;
+}
+
+bool RecordKeeper::finish(const std::string& fallback) {
+  if (waiting_.empty() || flush()) return true;
+  const Status written = appendRecords(fallback, waiting_);
+  if (written.ok()) {
+    tell_(std::to_string(waiting_.size()) + " records could not be stored (" + lastProblem_ + "); they are in " +
+          fallback + ", which `cubejit db import` reads");
+    waiting_.clear();
+  } else {
+    tell_(std::to_string(waiting_.size()) + " records are lost: " + lastProblem_ + "; " + written.error().message);
+  }
+  return false;
+}
+
+Status appendRecords(const std::string& path, const std::vector<TuneRecord>& records) {
+  const auto failed = [&] {
+    return Error{ErrorCode::kIo, Stage::kPlan, "cannot write " + path + ": " + std::strerror(errno)};
+  };
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return failed();
+  for (const TuneRecord& record : records) {
+    const std::string line = recordToJson(record) + "\n";
+    if (write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size())) continue;
+    const Error error = failed();
+    close(file);
+    return error;
+  }
+  if (close(file) != 0) return failed();
+  return Unit{};
+}
+
+Result<RecordLines> readRecords(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
+  RecordLines out;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    auto record = recordFromJson(line);
+    if (record.ok())
+      out.records.push_back(std::move(*record));
+    else
+      out.refused.push_back(path + ":" + std::to_string(number) + ": " + record.error().message);
+  }
+  return out;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides tables, queries and what opening a file does.
+#include "runtime/tuning/store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "runtime/json_problem.h"
+#include "runtime/json_record.h"
+#include "runtime/tuning/statement.h"
+#include "runtime/tuning/store_file.h"
+
+namespace cubejit {
+namespace {
+
+constexpr int kSchema = 1;
+constexpr int kApplication = 0x63626a74;  // "cbjt": tells our files from other SQLite files
+constexpr int kWaitMs = 10000;
+constexpr int kMostTextBytes = 4 << 20;
+
+constexpr const char* kTables =
+    "CREATE TABLE problem(id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE machine(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE record(id INTEGER PRIMARY KEY, problem INTEGER NOT NULL REFERENCES problem(id),"
+    " gradient TEXT NOT NULL, machine INTEGER NOT NULL REFERENCES machine(id), backend TEXT NOT NULL,"
+    " threads INTEGER NOT NULL, version TEXT NOT NULL, plan TEXT NOT NULL, run TEXT NOT NULL, name TEXT NOT NULL,"
+    " code TEXT NOT NULL, cost TEXT NOT NULL, status TEXT NOT NULL, won INTEGER NOT NULL, verified INTEGER NOT NULL,"
+    " untuned INTEGER NOT NULL, relative REAL NOT NULL, samples_ns TEXT NOT NULL, message TEXT NOT NULL,"
+    " unix_time INTEGER NOT NULL,"
+    " UNIQUE(problem, gradient, machine, backend, threads, version, plan, run));"
+    "CREATE VIEW records AS SELECT record.*, identity, fingerprint FROM record"
+    " JOIN problem ON problem.id = record.problem JOIN machine ON machine.id = record.machine;";
+
+constexpr const char* kColumns =
+    "SELECT identity, name, gradient, fingerprint, backend, threads, version, code, plan, cost, status, won, verified,"
+    " untuned, relative, samples_ns, message, run, unix_time FROM records";
+
+// Plans and problems are read as a stranger's: what does not parse is no record.
+Result<TuneRecord> readRow(const Statement& row) {
+  TuneRecord r;
+  CUBEJIT_TRY(problem, problemFromIdentity(row.text(0)));
+  r.key.problem = problem;
+  r.key.problem.name = row.text(1);
+  CUBEJIT_TRY(plan, planFromJson(row.text(8)));
+  r.plan = plan;
+  r.key.gradient = plan.gradient;
+  if (row.text(2) != toString(plan.gradient))
+    return Error{ErrorCode::kIo, Stage::kPlan, "a record's gradient is not its plan's"};
+  r.key.machine = row.text(3);
+  r.key.backend = row.text(4);
+  r.key.threads = static_cast<int>(std::clamp<std::int64_t>(row.whole(5), 1, 4096));
+  r.version = row.text(6);
+  r.code = row.text(7);
+  CUBEJIT_TRY(cost, costFromJson(row.text(9)));
+  r.cost = cost;
+  r.status = TrialStatus::kFailed;
+  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) {
+    if (row.text(10) == toString(static_cast<TrialStatus>(s))) r.status = static_cast<TrialStatus>(s);
+  }
+  r.won = row.whole(11) == 1;
+  r.verified = row.whole(12) == 1;
+  r.untuned = row.whole(13) == 1;
+  r.relative = std::max(0.0, row.number(14));
+  CUBEJIT_TRY(samples, samplesFromJson(row.text(15)));
+  r.samplesNs = samples;
+  r.message = row.text(16);
+  r.run = row.text(17);
+  r.unixTime = row.whole(18);
+  return r;
+}
+
+Result<std::vector<TuneRecord>> readRows(Statement& rows, std::int64_t* unreadable) {
+  std::vector<TuneRecord> records;
+  for (;;) {
+    CUBEJIT_TRY(more, rows.step("cannot read the tuning store"));
+    if (!more) return records;
+    auto record = readRow(rows);
+    if (record.ok())
+      records.push_back(std::move(*record));
+    else if (unreadable != nullptr)
+      ++*unreadable;
+  }
+}
+
+void bindKey(Statement& s, const TuneKey& key, const std::string& version) {
+  s.bind(1, problemIdentity(key.problem)).bind(2, std::string(toString(key.gradient))).bind(3, key.machine);
+  s.bind(4, key.backend).bind(5, static_cast<std::int64_t>(key.threads)).bind(6, version);
+}
+
+constexpr const char* kOfKey =
+    " WHERE identity = ?1 AND gradient = ?2 AND fingerprint = ?3 AND backend = ?4 AND threads = ?5 AND version = ?6";
+
+Status insert(sqlite3* db, const TuneRecord& r) {
+  const char* doing = "cannot write to the tuning store";
+  Statement problem(db, "INSERT OR IGNORE INTO problem(identity) VALUES(?1)");
+  CUBEJIT_TRY(haveProblem, problem.bind(1, problemIdentity(r.key.problem)).step(doing));
+  static_cast<void>(haveProblem);
+  Statement machine(db, "INSERT OR IGNORE INTO machine(fingerprint) VALUES(?1)");
+  CUBEJIT_TRY(haveMachine, machine.bind(1, r.key.machine).step(doing));
+  static_cast<void>(haveMachine);
+  Statement s(
+      db,
+      "INSERT INTO record(problem, gradient, machine, backend, threads, version, plan, run, name, code, cost, status,"
+      " won, verified, untuned, relative, samples_ns, message, unix_time) VALUES("
+      "(SELECT id FROM problem WHERE identity = ?1), ?2, (SELECT id FROM machine WHERE fingerprint = ?3),"
+      " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
+      " ON CONFLICT(problem, gradient, machine, backend, threads, version, plan, run) DO UPDATE SET"
+      " name = excluded.name, code = excluded.code, cost = excluded.cost, status = excluded.status, won = excluded.won,"
+      " verified = excluded.verified, untuned = excluded.untuned, relative = excluded.relative,"
+      " samples_ns = excluded.samples_ns, message = excluded.message, unix_time = excluded.unix_time"
+      " WHERE excluded.unix_time >= record.unix_time");
+  bindKey(s, r.key, r.version);
+  s.bind(7, planIdentity(r.plan)).bind(8, r.run).bind(9, r.key.problem.name).bind(10, r.code);
+  s.bind(11, costToJson(r.cost)).bind(12, std::string(toString(r.status))).bind(13, std::int64_t{r.won});
+  s.bind(14, std::int64_t{r.verified}).bind(15, std::int64_t{r.untuned}).bind(16, r.relative);
+  s.bind(17, samplesToJson(r.samplesNs)).bind(18, r.message).bind(19, r.unixTime);
+  CUBEJIT_TRY(done, s.step(doing));
+  static_cast<void>(done);
+  return Unit{};
+}
+
+// Settings of a connection that hold for every file, hostile ones too.
+void harden(sqlite3* db) {
+  sqlite3_busy_timeout(db, kWaitMs);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMostTextBytes);
+}
+
+bool isDamage(sqlite3* db) {
+  const int code = sqlite3_errcode(db) & 0xff;
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+}
+
+enum class Condition : std::uint8_t { kSound, kEmpty, kNewer, kForeign, kDamaged, kUnreadable };
+
+// The whole file is read through only before it is written to: a session that looks up a plan must not wait for that.
+Condition examine(sqlite3* db, bool thoroughly) {
+  const std::string application = askText(db, "PRAGMA application_id");
+  if (application.empty()) return isDamage(db) ? Condition::kDamaged : Condition::kUnreadable;
+  const std::string version = askText(db, "PRAGMA user_version"),
+                    check = thoroughly ? askText(db, "PRAGMA quick_check(1)") : "ok";
+  if (check != "ok") return isDamage(db) || !check.empty() ? Condition::kDamaged : Condition::kUnreadable;
+  if (application == "0" && version == "0" && askText(db, "SELECT count(*) FROM sqlite_master") == "0")
+    return Condition::kEmpty;
+  if (application != std::to_string(kApplication)) return Condition::kForeign;
+  if (std::atoi(version.c_str()) > kSchema) return Condition::kNewer;
+  return askText(db, "SELECT count(*) FROM records WHERE 0").empty() ? Condition::kDamaged : Condition::kSound;
+}
+
+Error unusable(sqlite3* db, Condition condition, const std::string& path) {
+  if (condition == Condition::kNewer) {
+    return Error{ErrorCode::kUnsupported, Stage::kPlan,
+                 "the tuning store " + path + " has schema " + askText(db, "PRAGMA user_version") +
+                     ", written by a newer cubejit; this one reads schema " + std::to_string(kSchema) +
+                     " (another file can be named with --db or CUBEJIT_DB)"};
+  }
+  if (condition == Condition::kForeign)
+    return Error{ErrorCode::kIo, Stage::kPlan, path + " is an SQLite file, but not a tuning store; it is left alone"};
+  if (condition == Condition::kDamaged)
+    return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " is damaged"};
+  return storeError(db, "cannot read the tuning store " + path);
+}
+
+Status createTables(sqlite3* db) {
+  return execute(db,
+                 "BEGIN IMMEDIATE;" + std::string(kTables) + "PRAGMA application_id = " + std::to_string(kApplication) +
+                     ";PRAGMA user_version = " + std::to_string(kSchema) + ";COMMIT;",
+                 "cannot begin a tuning store");
+}
+
+// SQLite refuses links anywhere in a path; those of folders are resolved here, that of the file itself is not followed.
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path, error);
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(full.parent_path(), error);
+  return error ? path : (folder / full.filename()).string();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given, StoreAccess access, StoreNotes* notes,
+                                                       bool assumeNetwork) {
+  const std::string path = resolved(given);
+  const bool writing = access == StoreAccess::kReadWrite;
+  CUBEJIT_TRY(trusted, checkStoreFile(path));
+  static_cast<void>(trusted);
+  const auto note = [&](const std::string& text) {
+    if (notes != nullptr) notes->push_back(text);
+  };
+  std::unique_ptr<StoreLock> lock;
+  if (writing) {
+    CUBEJIT_TRY(created, createStoreFile(path));
+    static_cast<void>(created);
+    lock = std::make_unique<StoreLock>(path);
+  }
+  constexpr int kRead = SQLITE_OPEN_READONLY, kWrite = SQLITE_OPEN_READWRITE;
+  for (const bool retried : {false, true}) {
+    sqlite3* db = nullptr;
+    const int opened =
+        sqlite3_open_v2(path.c_str(), &db, (writing ? kWrite : kRead) | SQLITE_OPEN_NOFOLLOW, nullptr);
+    std::unique_ptr<TuningStore> store(new TuningStore(db));
+    if (opened != SQLITE_OK) return storeError(db, "cannot open the tuning store " + path);
+    harden(db);
+    Condition condition = examine(db, writing);
+    if (condition == Condition::kUnreadable && !writing) {
+      // A log cannot be read without writing beside it: a file in a read-only folder is read as it is.
+      sqlite3_close(store->db_);
+      store->db_ = nullptr;
+      if (sqlite3_open_v2(("file:" + path + "?immutable=1").c_str(), &store->db_, kRead | SQLITE_OPEN_URI, nullptr) !=
+          SQLITE_OK)
+        return storeError(store->db_, "cannot open the tuning store " + path);
+      harden(store->db_);
+      condition = examine(store->db_, writing);
+    }
+    if (condition == Condition::kSound || (condition == Condition::kEmpty && writing)) {
+      if (!writing) return store;
+      const bool local = !assumeNetwork && liesOnLocalFileSystem(path);
+      if (!local) note("the tuning store " + path + " is not on a file system known to be local: no write-ahead log");
+      const std::string mode = local ? "wal" : "delete";
+      if (askText(db, ("PRAGMA journal_mode = " + mode).c_str()) != mode && local)
+        note("the tuning store " + path + " keeps a rollback journal: another process has it open");
+      // Every commit reaches the disk before it is reported: FULL, where WAL would make do with less.
+      CUBEJIT_TRY(set, execute(db, "PRAGMA synchronous = FULL", "cannot set up the tuning store " + path));
+      static_cast<void>(set);
+      if (condition == Condition::kEmpty) {
+        CUBEJIT_TRY(made, createTables(db));
+        static_cast<void>(made);
+      }
+      return store;
+    }
+    if (condition == Condition::kEmpty)
+      return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " is empty"};
+    if (condition != Condition::kDamaged || !writing || retried) return unusable(store->db_, condition, path);
+    store.reset();
+    CUBEJIT_TRY(aside, setAside(path));
+    note("the tuning store " + path + " was damaged; it is kept as " + aside + ", and a new one is begun");
+    CUBEJIT_TRY(created, createStoreFile(path));
+    static_cast<void>(created);
+  }
+  return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " cannot be used"};
+}
+
+TuningStore::~TuningStore() { sqlite3_close(db_); }
+
+Status TuningStore::add(const TuneRecord& record) { return addAll({record}); }
+
+Status TuningStore::addAll(const std::vector<TuneRecord>& records) {
+  CUBEJIT_TRY(begun, execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
+  static_cast<void>(begun);
+  for (const TuneRecord& record : records) {
+    const Status kept = insert(db_, record);
+    if (kept.ok()) continue;
+    static_cast<void>(execute(db_, "ROLLBACK", ""));
+    return kept;
+  }
+  Status done = execute(db_, "COMMIT", "cannot write to the tuning store");
+  if (!done.ok()) static_cast<void>(execute(db_, "ROLLBACK", ""));
+  return done;
+}
+
+Result<std::vector<TuneRecord>> TuningStore::all(std::int64_t* unreadable) const {
+  Statement rows(db_, (std::string(kColumns) + " ORDER BY id").c_str());
+  return readRows(rows, unreadable);
+}
+
+Result<std::vector<TuneRecord>> TuningStore::of(const TuneKey& key, const std::string& version) const {
+  Statement rows(db_, (std::string(kColumns) + kOfKey + " ORDER BY id").c_str());
+  bindKey(rows, key, version);
+  return readRows(rows, nullptr);
+}
+
+Result<std::optional<TuneRecord>> TuningStore::best(const TuneKey& key, const std::string& version) const {
+  Statement rows(db_, (std::string(kColumns) + kOfKey +
+                       " AND won = 1 AND verified = 1 AND status = 'measured' AND relative > 0"
+                       " ORDER BY relative, unix_time DESC LIMIT 4")
+                          .c_str());
+  bindKey(rows, key, version);
+  CUBEJIT_TRY(found, readRows(rows, nullptr));
+  if (found.empty()) return std::optional<TuneRecord>();
+  return std::optional<TuneRecord>(found.front());
+}
+
+Result<std::int64_t> TuningStore::elsewhere(const TuneKey& key, const std::string& version) const {
+  Statement rows(db_,
+                 "SELECT count(*) FROM records WHERE identity = ?1 AND gradient = ?2 AND won = 1 AND verified = 1 AND"
+                 " NOT (fingerprint = ?3 AND backend = ?4 AND threads = ?5 AND version = ?6)");
+  bindKey(rows, key, version);
+  CUBEJIT_TRY(row, rows.step("cannot read the tuning store"));
+  return row ? rows.whole(0) : 0;
+}
+
+Result<std::int64_t> TuningStore::prune(const Prune& what) {
+  Statement s(db_,
+              "DELETE FROM record WHERE (?1 <> '' AND version <> ?1) OR (?2 AND status IN ('refused', 'duplicate',"
+              " 'failed')) OR (?3 AND won = 0) OR (unix_time < ?4)");
+  s.bind(1, what.keepVersion).bind(2, std::int64_t{what.failures}).bind(3, std::int64_t{what.losers});
+  s.bind(4, what.before);
+  CUBEJIT_TRY(done, s.step("cannot prune the tuning store"));
+  static_cast<void>(done);
+  return static_cast<std::int64_t>(sqlite3_changes(db_));
+}
+
+Result<std::vector<std::string>> TuningStore::integrity() const {
+  std::vector<std::string> findings;
+  for (const char* check : {"PRAGMA integrity_check", "PRAGMA foreign_key_check"}) {
+    Statement rows(db_, check);
+    for (;;) {
+      CUBEJIT_TRY(more, rows.step("cannot check the tuning store"));
+      if (!more) break;
+      if (rows.text(0) != "ok") findings.push_back(rows.text(0));
+    }
+  }
+  return findings;
+}
+
+bool TuningStore::usesWriteAheadLog() const { return askText(db_, "PRAGMA journal_mode") == "wal"; }
+
+}  // namespace cubejit

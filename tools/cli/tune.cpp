@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what `tune` tunes, in which order and for how long, and what it says about the result.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "duration.h"
+#include "failure.h"
+#include "json_line.h"
+#include "request.h"
+#include "runtime/json_problem.h"
+#include "runtime/tuning/serve_lab.h"
+#include "tune_mpi.h"
+#include "tune_report.h"
+#include "tune_run.h"
+#include "tune_simulate.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+struct TuneFlags {
+  std::string budget, strategy = "evolve", db, progress = "auto", report, simulate, worker, soc;
+  std::string trialTimeout = "30s";
+  int trials = 0;
+  std::uint64_t seed = 1;
+  bool resume = false, mpi = false;
+};
+
+// A handler can be given nothing but globals. The first signal asks for a clean end, the second is taken at its word.
+std::atomic<int> interrupts{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+void onInterrupt(int) {
+  if (interrupts.fetch_add(1) > 0) _exit(130);
+}
+
+bool stopRequested() { return interrupts.load() > 0; }
+
+constexpr int kDefaultTrials = 64;
+
+struct Asked {
+  Request request;
+  TuneOptions options;
+  ViewKind view = ViewKind::kPlain;
+};
+
+Result<ViewKind> parseView(const std::string& text, bool quiet) {
+  if (text == "json") return ViewKind::kJson;
+  if (text == "plain") return ViewKind::kPlain;
+  if (text == "none" || quiet) return ViewKind::kSilent;
+  if (text == "auto") return isatty(STDERR_FILENO) == 1 ? ViewKind::kTerminal : ViewKind::kPlain;
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+               "--progress = '" + text + "' is not known; there are auto, plain, json, none"};
+}
+
+// Everything wrong with the flags is said at once.
+Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool quiet) {
+  Asked asked;
+  std::string broken;
+  ErrorCode code = ErrorCode::kInvalidProblem;
+  const auto note = [&](const Error& e) {
+    broken += (broken.empty() ? "" : "\n") + e.message;
+    if (e.code != ErrorCode::kInvalidProblem) code = e.code;
+  };
+  auto request = resolve(flags);
+  const auto strategy = parseStrategy(own.strategy);
+  const auto view = parseView(own.progress, quiet);
+  const auto timeout = parseDuration("--trial-timeout", own.trialTimeout);
+  if (!request.ok()) note(request.error());
+  if (!strategy.ok()) note(strategy.error());
+  if (!view.ok()) note(view.error());
+  if (!timeout.ok()) note(timeout.error());
+  if (own.trials < 0 || (own.trials == 0 && own.budget == "0trials"))
+    note(Error{ErrorCode::kInvalidProblem, Stage::kProblem, "--trials must be at least 1"});
+  if (!own.soc.empty())
+    note(Error{ErrorCode::kUnsupported, Stage::kProblem,
+               "--soc = '" + own.soc + "': there is no emulated machine to tune for; `cubejit targets` lists machines"});
+  if (!own.budget.empty()) {
+    const auto seconds = parseDuration("--budget", own.budget);
+    if (seconds.ok())
+      asked.options.seconds = *seconds;
+    else
+      note(seconds.error());
+  }
+  if (request.ok() && request->options.backend != BackendKind::kXbyak)
+    note(Error{ErrorCode::kUnsupported, Stage::kProblem, "only generated code is worth tuning; leave --backend out"});
+  if (request.ok() && !request->plans.empty())
+    note(Error{ErrorCode::kInvalidProblem, Stage::kPlan, "--plan fixes what tuning is to find; leave it out"});
+  if (!own.db.empty() && request.ok()) request->options.store = own.db;
+  if (request.ok() && request->options.store.empty())
+    note(Error{ErrorCode::kIo, Stage::kPlan, "no place for records: HOME is not set; name a file with --db"});
+  if (!broken.empty()) return Error{code, Stage::kProblem, broken};
+  asked.request = std::move(*request);
+  asked.options.strategy = *strategy;
+  asked.options.trials = own.trials == 0 && own.budget.empty() && *strategy != StrategyKind::kExhaustive ? kDefaultTrials
+                                                                                                       : own.trials;
+  asked.options.trialSeconds = *timeout;
+  asked.options.worker = own.worker;
+  asked.options.resume = own.resume;
+  asked.options.seed = own.seed;
+  asked.view = *view;
+  return asked;
+}
+
+Json rowJson(const TuneRow& row) {
+  Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"gradient", toString(row.task.gradient)}};
+  if (!row.error.empty()) {
+    out["error"] = row.error;
+    return out;
+  }
+  const TuneOutcome& o = row.outcome;
+  out["untuned_ns"] = medianNs(o.untuned.samplesNs);
+  out["relative"] = o.best.relative;
+  out["gain"] = 1 / o.best.relative;
+  out["confirmed"] = o.confirmed;
+  out["tuned"] = !o.best.untuned;
+  out["trials"] = o.tried;
+  out["adopted"] = o.adopted;
+  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) out[toString(static_cast<TrialStatus>(s))] = o.byStatus[s];
+  out["discarded_batches"] = o.discarded;
+  out["seconds"] = o.seconds;
+  out["interrupted"] = o.interrupted;
+  out["exhausted"] = o.exhausted;
+  out["spearman"] = o.model.spearman;
+  out["kendall"] = o.model.kendall;
+  out["model_regret"] = o.model.regret;
+  out["refit_spearman"] = o.refitted.spearman;
+  out["plan"] = Json::parse(planToJson(o.best.plan));
+  return out;
+}
+
+void printRow(const TuneRow& row, bool json) {
+  if (json) {
+    fmt::print("{}", jsonLine(rowJson(row)));
+  } else if (row.error.empty()) {
+    const TuneOutcome& o = row.outcome;
+    const double ms = static_cast<double>(medianNs(o.untuned.samplesNs)) * 1e-6;
+    fmt::print("{:<34} {:<3} {:>10.3f} {:>10.3f} {:>6.2f}x {:>6} {:>6} {:>8.2f}  {}\n", row.task.problem.name.substr(0, 34),
+               toString(row.task.gradient), ms, ms * o.best.relative, 1 / o.best.relative, o.tried, o.adopted,
+               o.model.spearman, o.interrupted ? "interrupted" : o.best.untuned ? "the model's plan stays" : "tuned");
+  }
+  std::fflush(stdout);
+}
+
+void printSummary(const std::vector<TuneRow>& rows, double seconds) {
+  std::map<std::string, std::pair<double, int>> logs;
+  double worst = 1;
+  for (const TuneRow& row : rows) {
+    if (!row.error.empty() || row.outcome.best.relative <= 0) continue;
+    auto& [sum, count] = logs[toString(row.task.gradient)];
+    sum += std::log(1 / row.outcome.best.relative);
+    ++count;
+    worst = std::max(worst, 1 / row.outcome.best.relative);
+  }
+  for (const auto& [gradient, entry] : logs)
+    fmt::print("{}: {:.3f}x geometric mean over {} problems\n", gradient, std::exp(entry.first / entry.second), entry.second);
+  fmt::print("largest gain {:.2f}x; {} spent\n", worst, clockText(seconds));
+}
+
+// What was not finished, and how to go on.
+void printResume(const std::string& typed) {
+  fmt::print(stderr, "interrupted; every finished trial is stored. Go on with\n  {}{}\n", typed,
+             typed.find("--resume") == std::string::npos ? " --resume" : "");
+}
+
+int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typed) {
+  if (!own.simulate.empty()) return simulate(own.simulate, flags.json, typed);
+  auto mpi = own.mpi ? MpiWorld::join() : Result<std::unique_ptr<MpiWorld>>(nullptr);
+  if (!mpi.ok()) return report(mpi.error(), typed);
+  const int rank = *mpi == nullptr ? 0 : (*mpi)->rank();
+  auto asked = resolveTune(flags, own, rank > 0);
+  if (!asked.ok()) {
+    const int code = rank == 0 ? report(asked.error(), typed) : exitCode(asked.error().code);
+    if (*mpi != nullptr) (*mpi)->leave();
+    return code;
+  }
+  std::signal(SIGINT, onInterrupt);
+  std::signal(SIGTERM, onInterrupt);
+  asked->request.options.tune = TuneMode::kOff;
+  const Session session(asked->request.options);
+  TuneView view(asked->view, asked->options.seconds);
+  const std::string store = *mpi == nullptr ? session.options().store : (*mpi)->storeOf(session.options().store);
+  RecordKeeper keeper(store, [&](const std::string& text) { view.note(text); });
+  TuneRun run(session, asked->options, keeper, view, stopRequested);
+  std::vector<TuneTask> tasks;
+  for (const Problem& problem : asked->request.problems) {
+    for (const Gradient gradient : gradientsOf(asked->request.gradients)) tasks.push_back({problem, gradient});
+  }
+  const Clock::time_point start = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const bool header = !flags.json && rank == 0;
+  if (header)
+    fmt::print("{:<34} {:<3} {:>10} {:>10} {:>7} {:>6} {:>6} {:>8}\n", "problem", "", "untuned ms", "tuned ms", "gain",
+               "trials", "known", "spearman");
+  std::vector<TuneRow> rows;
+  int code = 0;
+  const auto tuneOne = [&](int index, int left) {
+    const double share = asked->options.seconds > 0 ? (asked->options.seconds - elapsed()) / std::max(1, left) : 0;
+    TuneRow row = run.tune(tasks[static_cast<std::size_t>(index)], asked->options.seconds > 0 ? std::max(share, 0.05) : 0,
+                           index, static_cast<int>(tasks.size()));
+    view.clear();
+    if (!row.error.empty()) {
+      code = std::max(code, exitCode(row.errorCode));
+      if (rank == 0 || *mpi != nullptr) {
+        report(Error{row.errorCode, Stage::kRun, row.task.problem.name + ": " + row.error},
+               reproduction("tune", flags, row.task.problem));
+      }
+    }
+    printRow(row, flags.json);
+    rows.push_back(std::move(row));
+  };
+  if (*mpi != nullptr) {
+    code = std::max(code, (*mpi)->share(static_cast<int>(tasks.size()), tuneOne, run, keeper, session.options().store,
+                                        stopRequested, [&](const std::string& text) { view.note(text); }));
+  } else {
+    for (std::size_t i = 0; i < tasks.size() && !stopRequested(); ++i)
+      tuneOne(static_cast<int>(i), static_cast<int>(tasks.size() - i));
+  }
+  view.clear();
+  if (!keeper.finish(fmt::format("cubejit-records-{}.jsonl", run.run()))) code = std::max(code, 5);
+  if (header && rows.size() > 1) printSummary(rows, elapsed());
+  if (rank == 0 && !own.report.empty()) {
+    const Status written = writeReport(own.report, rows, keeper, session, run, elapsed());
+    if (!written.ok()) code = std::max(code, report(written.error(), typed));
+  }
+  if (*mpi != nullptr) (*mpi)->leave();
+  if (!stopRequested()) return code;
+  if (rank == 0) printResume(typed);
+  return 130;
+}
+
+}  // namespace
+
+void addTune(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "tune", "Measure plans on this machine and keep the best; later runs use what was found");
+  auto flags = std::make_shared<RequestFlags>();
+  auto own = std::make_shared<TuneFlags>();
+  addProblemFlags(*command, *flags, true);
+  addRunFlags(*command, *flags);
+  command->add_option("--budget", own->budget, "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
+  command->add_option("--trials", own->trials, "Plans to try for each gradient (default 64, unless there is a budget)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--strategy", own->strategy, "model, evolve, random or exhaustive");
+  command->add_option("--seed", own->seed, "Seed of the strategies that draw lots");
+  command->add_option("--db", own->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
+  command->add_flag("--resume", own->resume, "Go on from the records there are: no plan is measured twice");
+  command->add_option("--report", own->report, "Write a page about the run to this HTML file");
+  command->add_option("--progress", own->progress, "auto, plain, json or none; on standard error");
+  command->add_option("--simulate", own->simulate, "Replay the records of this file (store or JSON lines) and compare strategies");
+  command->add_option("--trial-timeout", own->trialTimeout, "A plan that takes longer counts as hung");
+  command->add_option("--worker", own->worker, "Shell command to run plans in, instead of `cubejit tune-worker`");
+  command->add_flag("--mpi", own->mpi, "Share the problems among the ranks mpirun started");
+  command->add_option("--soc", own->soc, "Tune for an emulated machine by modelled cycles");
+  command->callback([&action, flags, own] {
+    action = [flags, own](const std::string& typed) { return tune(*flags, *own, typed); };
+  });
+  CLI::App* worker = app.add_subcommand("tune-worker", "")->group("");
+  worker->callback([&action] {
+    action = [](const std::string&) { return serveLab(STDIN_FILENO, STDOUT_FILENO) ? 0 : 6; };
+  });
+}
+
+}  // namespace cubejit::cli

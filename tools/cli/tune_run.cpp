@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the pieces a search is put together from.
+#include "tune_run.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/tuning/child_lab.h"
+#include "runtime/tuning/plan_source.h"
+#include "tiling/check_problem.h"
+
+namespace cubejit::cli {
+namespace {
+
+WorkerHow workerOf(const TuneOptions& options) {
+  WorkerHow how;
+  how.timeoutSeconds = options.trialSeconds;
+  std::error_code error;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (options.worker.empty())
+    how.command = {error ? "cubejit" : self, "tune-worker"};
+  else
+    how.command = {"/bin/sh", "-c", options.worker};
+  return how;
+}
+
+std::string newRunName() {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  return fmt::format("{}-{}-{}", host.data(), static_cast<long>(std::time(nullptr)), getpid());
+}
+
+}  // namespace
+
+TuneRun::TuneRun(const Session& session, const TuneOptions& options, RecordKeeper& keeper, TuneView& view,
+                 std::function<bool()> stop)
+    : session_(session), options_(options), keeper_(keeper), view_(view), stop_(std::move(stop)), run_(newRunName()) {}
+
+TuneKey TuneRun::keyOf(const TuneTask& task) const {
+  return tuneKeyOf(task.problem, task.gradient, session_.machine(), session_.options());
+}
+
+TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count) {
+  TuneRow row;
+  row.task = task;
+  const auto failed = [&](const Error& error) {
+    row.error = error.message;
+    row.errorCode = error.code;
+    return row;
+  };
+  view_.begin({index, count, task.problem.name, toString(task.gradient), options_.trials, seconds});
+  const Status legal = checkProblem(task.problem);
+  if (!legal.ok()) return failed(legal.error());
+  TuneSetup setup;
+  setup.key = keyOf(task);
+  setup.machine = session_.machine();
+  setup.strategy = options_.strategy;
+  setup.seed = options_.seed;
+  setup.mostTrials = options_.trials;
+  setup.mostSeconds = seconds;
+  setup.version = version();
+  setup.run = run_;
+  const std::vector<TuneRecord> all = keeper_.all();
+  std::vector<TuneRecord> others;
+  for (const TuneRecord& record : all) {
+    const bool same = record.key.problem == task.problem && record.key.gradient == task.gradient;
+    if (!same && record.key.machine == setup.key.machine && record.key.gradient == task.gradient)
+      others.push_back(record);
+  }
+  setup.otherPoints = fitPoints(others);
+  if (options_.resume) setup.known = keeper_.of(setup.key, setup.version);
+  const LabTask what{task.problem, task.gradient, toString(session_.machine().isa.level), setup.key.backend,
+                     setup.key.threads};
+  auto lab = ChildLab::open(what, session_.options().turnFile, workerOf(options_));
+  if (!lab.ok()) return failed(lab.error());
+  TuneWatch watch;
+  watch.keep = [&](const TuneRecord& record) {
+    keeper_.keep(record);
+    if (alsoKeep) alsoKeep(record);
+  };
+  watch.progress = [&](const TuneProgress& now) { view_.progress(now); };
+  watch.stop = stop_;
+  if (options_.resume) watch.refresh = [&] { return keeper_.of(setup.key, setup.version); };
+  auto outcome = autotune(setup, **lab, watch);
+  if (!outcome.ok()) return failed(outcome.error());
+  row.outcome = std::move(*outcome);
+  view_.end(row.outcome);
+  return row;
+}
+
+}  // namespace cubejit::cli
