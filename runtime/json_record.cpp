@@ -43,11 +43,58 @@ bool parseNamed(const std::string& text, Enum& to) {
   return false;
 }
 
+using Formats = decltype(Problem::formats);
+
+// Tensors that are not mentioned are not written: most problems mention none.
+Json formatsJson(const Formats& formats) {
+  Json json = Json::object();
+  for (const TensorId tensor : kTensorIds) {
+    const auto& format = formats[static_cast<std::size_t>(tensor)];
+    if (!format) continue;
+    json[toString(tensor)] = Json{{"dtype", toString(format->dtype)},
+                                  {"layout", toString(format->layout)},
+                                  {"strides", format->strides},
+                                  {"c0", format->c0}};
+  }
+  return json;
+}
+
+bool isWhole(const Json& value) {
+  return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+}
+
+bool readFormats(const Json& json, Formats& formats) {
+  if (!json.is_object()) return false;
+  std::size_t known = 0;
+  for (const TensorId tensor : kTensorIds) {
+    if (!json.contains(toString(tensor))) continue;
+    ++known;
+    const Json& value = json[toString(tensor)];
+    TensorFormat format;
+    if (!value.is_object() || value.size() != 4 || !value.contains("dtype") || !value["dtype"].is_string() ||
+        !value.contains("layout") || !value["layout"].is_string() || !value.contains("c0") || !isWhole(value["c0"]) ||
+        !value.contains("strides") || !value["strides"].is_array() || value["strides"].size() != format.strides.size() ||
+        !std::all_of(value["strides"].begin(), value["strides"].end(), isWhole))
+      return false;
+    if (!parseNamed(value["dtype"].get<std::string>(), format.dtype) ||
+        !parseNamed(value["layout"].get<std::string>(), format.layout))
+      return false;
+    format.c0 = value["c0"].get<std::int64_t>();
+    for (std::size_t axis = 0; axis < format.strides.size(); ++axis)
+      format.strides[axis] = value["strides"][axis].get<std::int64_t>();
+    formats[static_cast<std::size_t>(tensor)] = format;
+  }
+  return known == json.size();
+}
+
 Json problemJson(const Problem& problem) {
   Json json;
   describeProblem(problem, [&](const char* name, const auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    if constexpr (std::is_same_v<Field, Dhw>)
+    if constexpr (std::is_same_v<Field, Formats>) {
+      const Json formats = formatsJson(field);
+      if (!formats.empty()) json[name] = formats;
+    } else if constexpr (std::is_same_v<Field, Dhw>)
       json[name] = Json::array({field.d, field.h, field.w});
     else if constexpr (std::is_enum_v<Field>)
       json[name] = toString(field);
@@ -55,10 +102,6 @@ Json problemJson(const Problem& problem) {
       json[name] = field;
   });
   return json;
-}
-
-bool isWhole(const Json& value) {
-  return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
 }
 
 Result<Problem> problemOf(const Json& json) {
@@ -72,7 +115,9 @@ Result<Problem> problemOf(const Json& json) {
     ++known;
     const Json& value = json[name];
     bool right = false;
-    if constexpr (std::is_same_v<Field, Dhw>) {
+    if constexpr (std::is_same_v<Field, Formats>) {
+      right = readFormats(value, field);
+    } else if constexpr (std::is_same_v<Field, Dhw>) {
       right = value.is_array() && value.size() == 3 && std::all_of(value.begin(), value.end(), isWhole);
       for (int axis = 0; right && axis < 3; ++axis)
         field[axis] = value[static_cast<std::size_t>(axis)].template get<std::int64_t>();

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string_view>
 
 namespace cubejit::cli {
 namespace {
@@ -61,20 +60,16 @@ int reportUsage(const std::string& what, const std::string& reproduction) {
   return 2;
 }
 
+std::string quoted(const std::string& word) {
+  if (!word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]{}#~!") == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string commandLine(int argc, const char* const* argv) {
   std::string line = "cubejit";
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]{}#~!") == std::string_view::npos;
-    line += ' ';
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
+  for (int i = 1; i < argc; ++i) line += " " + quoted(argv[i]);
   return line;
 }
 

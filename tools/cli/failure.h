@@ -18,6 +18,9 @@ int report(const Error& error, const std::string& reproduction);
 /// The same for a command line that cannot be read.
 int reportUsage(const std::string& what, const std::string& reproduction);
 
+/// A word that a shell reads back as it is.
+std::string quoted(const std::string& word);
+
 /// What was typed, quoted so that a shell reads it back.
 std::string commandLine(int argc, const char* const* argv);
 

@@ -118,6 +118,8 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                  {"gradient", toString(gradient)},
                  {"isa", toString(session.machine().isa.level)}};
         out["plan"] = Json::parse(planToJson(planned->plan));
+        out["source"] = toString(planned->source);
+        out["source_note"] = planned->sourceNote;
         out["predicted_cycles"] = planned->predictedCycles;
         out["plan_us"] = planUs;
         out["bound"] = planned->bound;
@@ -142,6 +144,8 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
       fmt::print("{}{} for {} ({} cores)\n", problem.name.empty() ? "" : problem.name + ": ", toString(gradient),
                  toString(session.machine().isa.level), session.machine().cores);
       fmt::print("  plan       {}\n", brief(planned->plan));
+      fmt::print("  source     {}{}{}\n", toString(planned->source), planned->sourceNote.empty() ? "" : ": ",
+                 planned->sourceNote);
       fmt::print("  gemm view  M {} K {} N {} a task\n", planned->plan.singleShape.m, planned->plan.singleShape.k,
                  planned->plan.singleShape.n);
       fmt::print("  predicted  {:.0f} cycles a core, bound by {}; {:.1f} FMA slots in 100 used\n",

@@ -64,6 +64,7 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option("--backend", f.backend, "xbyak, interpreter or tile_interpreter");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
+  app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
 }
 
@@ -98,6 +99,7 @@ Result<Request> resolve(const RequestFlags& f) {
     else
       note(machine.error());
   }
+  if (!f.pins.empty()) r.options.pins = f.pins;
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
     if (isa.ok())

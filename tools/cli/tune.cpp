@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -81,8 +82,6 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!strategy.ok()) note(strategy.error());
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
-  if (own.trials < 0 || (own.trials == 0 && own.budget == "0trials"))
-    note(Error{ErrorCode::kInvalidProblem, Stage::kProblem, "--trials must be at least 1"});
   if (!own.soc.empty())
     note(Error{ErrorCode::kUnsupported, Stage::kProblem,
                "--soc = '" + own.soc + "': there is no emulated machine to tune for; `cubejit targets` lists machines"});
@@ -168,6 +167,27 @@ void printSummary(const std::vector<TuneRow>& rows, double seconds) {
   fmt::print("largest gain {:.2f}x; {} spent\n", worst, clockText(seconds));
 }
 
+// Tasks that other ranks tuned, as their records tell.
+void addRowsOfOthers(const std::vector<TuneTask>& tasks, const TuneRun& run, RecordKeeper& keeper,
+                     std::vector<TuneRow>& rows) {
+  for (const TuneTask& task : tasks) {
+    const auto same = [&](const TuneRow& row) {
+      return row.task.problem == task.problem && row.task.gradient == task.gradient;
+    };
+    if (std::any_of(rows.begin(), rows.end(), same)) continue;
+    TuneRow row;
+    row.task = task;
+    for (const TuneRecord& record : keeper.of(run.keyOf(task), version())) {
+      if (record.untuned) row.outcome.untuned = record;
+      const bool winner = record.won && record.verified && record.status == TrialStatus::kMeasured;
+      if (winner && (row.outcome.best.relative == 0 || record.relative < row.outcome.best.relative))
+        row.outcome.best = record;
+      ++row.outcome.tried;
+    }
+    if (row.outcome.best.relative > 0) rows.push_back(std::move(row));
+  }
+}
+
 // What was not finished, and how to go on.
 void printResume(const std::string& typed) {
   fmt::print(stderr, "interrupted; every finished trial is stored. Go on with\n  {}{}\n", typed,
@@ -182,7 +202,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   auto asked = resolveTune(flags, own, rank > 0);
   if (!asked.ok()) {
     const int code = rank == 0 ? report(asked.error(), typed) : exitCode(asked.error().code);
-    if (*mpi != nullptr) (*mpi)->leave();
+    if (*mpi != nullptr) (*mpi)->leave(code);
     return code;
   }
   std::signal(SIGINT, onInterrupt);
@@ -190,8 +210,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   asked->request.options.tune = TuneMode::kOff;
   const Session session(asked->request.options);
   TuneView view(asked->view, asked->options.seconds);
-  const std::string store = *mpi == nullptr ? session.options().store : (*mpi)->storeOf(session.options().store);
-  RecordKeeper keeper(store, [&](const std::string& text) { view.note(text); });
+  RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.note(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);
   std::vector<TuneTask> tasks;
   for (const Problem& problem : asked->request.problems) {
@@ -221,8 +240,9 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
     rows.push_back(std::move(row));
   };
   if (*mpi != nullptr) {
-    code = std::max(code, (*mpi)->share(static_cast<int>(tasks.size()), tuneOne, run, keeper, session.options().store,
-                                        stopRequested, [&](const std::string& text) { view.note(text); }));
+    code = std::max(code, (*mpi)->share(static_cast<int>(tasks.size()), tuneOne, run, keeper, stopRequested,
+                                        [&](const std::string& text) { view.note(text); }));
+    if (rank == 0) addRowsOfOthers(tasks, run, keeper, rows);
   } else {
     for (std::size_t i = 0; i < tasks.size() && !stopRequested(); ++i)
       tuneOne(static_cast<int>(i), static_cast<int>(tasks.size() - i));
@@ -234,10 +254,12 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
     const Status written = writeReport(own.report, rows, keeper, session, run, elapsed());
     if (!written.ok()) code = std::max(code, report(written.error(), typed));
   }
-  if (*mpi != nullptr) (*mpi)->leave();
-  if (!stopRequested()) return code;
-  if (rank == 0) printResume(typed);
-  return 130;
+  if (stopRequested()) {
+    if (rank == 0) printResume(typed);
+    code = 130;
+  }
+  if (*mpi != nullptr) (*mpi)->leave(code);
+  return code;
 }
 
 }  // namespace

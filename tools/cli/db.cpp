@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what can be done with a store of tuning records: look, exchange, merge, compare, clean, check.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "cubejit/cubejit.hpp"
+#include "failure.h"
+#include "json_line.h"
+#include "runtime/json_problem.h"
+#include "runtime/json_record.h"
+#include "runtime/tuning/fingerprint.h"
+#include "runtime/tuning/record_keeper.h"
+#include "runtime/tuning/store.h"
+#include "tiling/check_problem.h"
+#include "tiling/planner.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct DbFlags {
+  std::string db, name, gradient, file, before;
+  bool json = false, jsonl = false, failures = false, losers = false, oldVersions = false, best = false;
+};
+
+Result<std::string> fileOf(const DbFlags& flags) {
+  if (!flags.db.empty()) return flags.db;
+  CUBEJIT_TRY(options, optionsFromEnvironment());
+  if (options.store.empty())
+    return Error{ErrorCode::kIo, Stage::kPlan, "HOME is not set; name the store's file with --db"};
+  return options.store;
+}
+
+Result<std::unique_ptr<TuningStore>> openStore(const std::string& path, StoreAccess access) {
+  StoreNotes notes;
+  auto store = TuningStore::open(path, access, &notes);
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+  return store;
+}
+
+bool matches(const TuneRecord& r, const DbFlags& flags) {
+  return (flags.name.empty() || r.key.problem.name.find(flags.name) != std::string::npos) &&
+         (flags.gradient.empty() || flags.gradient == toString(r.key.gradient));
+}
+
+std::string keyText(const TuneRecord& r) {
+  return fmt::format("{} {} {} {} {}", problemIdentity(r.key.problem), toString(r.key.gradient), r.key.machine,
+                     r.key.backend, r.key.threads);
+}
+
+// Per key: how much was tried, and the best.
+int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
+  struct Line {
+    const TuneRecord* best = nullptr;
+    const TuneRecord* any = nullptr;
+    int trials = 0, bad = 0;
+  };
+  std::map<std::string, Line> lines;
+  for (const TuneRecord& r : records) {
+    if (!matches(r, flags)) continue;
+    Line& line = lines[keyText(r)];
+    line.any = &r;
+    ++line.trials;
+    const bool bad = r.status == TrialStatus::kWrong || r.status == TrialStatus::kCrashed || r.status == TrialStatus::kTimedOut;
+    line.bad += bad ? 1 : 0;
+    if (r.won && r.verified && r.status == TrialStatus::kMeasured && (line.best == nullptr || r.relative < line.best->relative))
+      line.best = &r;
+  }
+  if (!flags.json)
+    fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10} {:>7}  machine\n", "problem", "", "thr", "trials", "bad", "best ms", "gain");
+  for (const auto& [key, line] : lines) {
+    const double ms = line.best == nullptr ? 0 : static_cast<double>(medianNs(line.best->samplesNs)) * 1e-6;
+    const double gain = line.best == nullptr ? 0 : 1 / line.best->relative;
+    const TuneRecord& r = *line.any;
+    if (flags.json) {
+      fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db/1"},
+                                     {"name", r.key.problem.name},
+                                     {"gradient", toString(r.key.gradient)},
+                                     {"threads", r.key.threads},
+                                     {"machine", r.key.machine},
+                                     {"trials", line.trials},
+                                     {"bad", line.bad},
+                                     {"best_ns", line.best == nullptr ? 0 : medianNs(line.best->samplesNs)},
+                                     {"gain", gain}}));
+    } else {
+      fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10.3f} {:>6.2f}x  {}\n", r.key.problem.name.substr(0, 36),
+                 toString(r.key.gradient), r.key.threads, line.trials, line.bad, ms, gain, r.key.machine);
+    }
+  }
+  return 0;
+}
+
+int show(const std::vector<TuneRecord>& records, const DbFlags& flags) {
+  for (const TuneRecord& r : records) {
+    if (!matches(r, flags)) continue;
+    if (flags.json) {
+      fmt::print("{}\n", recordToJson(r));
+      continue;
+    }
+    fmt::print("{} {} {}{}{} relative {:.4f} median {:.3f} ms ({} samples) code {} run {}{}{}\n  {}\n", r.key.problem.name,
+               toString(r.key.gradient), toString(r.status), r.untuned ? " untuned" : r.won ? " won" : "",
+               r.verified ? " verified" : "", r.relative, static_cast<double>(medianNs(r.samplesNs)) * 1e-6,
+               r.samplesNs.size(), r.code, r.run, r.message.empty() ? "" : ": ", r.message, planToJson(r.plan));
+  }
+  return 0;
+}
+
+std::vector<const TuneRecord*> winners(const std::vector<TuneRecord>& records, const DbFlags& flags) {
+  std::map<std::string, const TuneRecord*> best;
+  for (const TuneRecord& r : records) {
+    if (!matches(r, flags) || !r.won || !r.verified || r.status != TrialStatus::kMeasured) continue;
+    const TuneRecord*& now = best[keyText(r)];
+    if (now == nullptr || r.relative < now->relative) now = &r;
+  }
+  std::vector<const TuneRecord*> out;
+  for (const auto& [key, record] : best) out.push_back(record);
+  return out;
+}
+
+// Plans of the winners, one a line: what --plan and --pin read.
+int best(const std::vector<TuneRecord>& records, const DbFlags& flags) {
+  for (const TuneRecord* r : winners(records, flags)) {
+    const bool avx512 = r->key.machine.find("/avx512") != std::string::npos;
+    fmt::print("{}\n", flags.json ? recordToJson(*r) : pinToJson({r->key.problem, r->plan, avx512 ? "avx512" : "avx2"}));
+  }
+  return 0;
+}
+
+int exportRecords(const std::vector<TuneRecord>& records, const DbFlags& flags) {
+  for (const TuneRecord& r : records) {
+    if (matches(r, flags)) fmt::print("{}\n", recordToJson(r));
+  }
+  return 0;
+}
+
+int addFrom(TuningStore& store, const std::vector<TuneRecord>& records, const std::string& from, const std::string& typed) {
+  const auto before = store.all();
+  const Status added = store.addAll(records);
+  if (!added.ok()) return report(added.error(), typed);
+  const auto after = store.all();
+  const std::size_t grown = before.ok() && after.ok() ? after->size() - before->size() : 0;
+  fmt::print(stderr, "{}: {} records, {} new\n", from, records.size(), grown);
+  return 0;
+}
+
+int import(TuningStore& store, const DbFlags& flags, const std::string& typed) {
+  const auto lines = readRecords(flags.file);
+  if (!lines.ok()) return report(lines.error(), typed);
+  const int code = addFrom(store, lines->records, flags.file, typed);
+  for (const std::string& line : lines->refused) fmt::print(stderr, "left out {}\n", line);
+  return code != 0 ? code : lines->refused.empty() ? 0 : 1;
+}
+
+int merge(TuningStore& store, const DbFlags& flags, const std::string& typed) {
+  const auto other = openStore(flags.file, StoreAccess::kRead);
+  if (!other.ok()) return report(other.error(), typed);
+  std::int64_t unreadable = 0;
+  const auto records = (*other)->all(&unreadable);
+  if (!records.ok()) return report(records.error(), typed);
+  if (unreadable > 0) fmt::print(stderr, "left out {} records that do not read\n", unreadable);
+  return addFrom(store, *records, flags.file, typed);
+}
+
+// Keys whose best differs, and by how much. Exit 1 if any does, as diff(1) has it.
+int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::string& typed) {
+  const auto other = openStore(flags.file, StoreAccess::kRead);
+  if (!other.ok()) return report(other.error(), typed);
+  const auto theirs = (*other)->all();
+  if (!theirs.ok()) return report(theirs.error(), typed);
+  std::map<std::string, std::pair<const TuneRecord*, const TuneRecord*>> pairs;
+  for (const TuneRecord* r : winners(mine, flags)) pairs[keyText(*r)].first = r;
+  for (const TuneRecord* r : winners(*theirs, flags)) pairs[keyText(*r)].second = r;
+  int differing = 0;
+  for (const auto& [key, pair] : pairs) {
+    const auto& [a, b] = pair;
+    if (a != nullptr && b != nullptr && planIdentity(a->plan) == planIdentity(b->plan)) continue;
+    ++differing;
+    const TuneRecord& any = a != nullptr ? *a : *b;
+    const auto gain = [](const TuneRecord* r) { return r == nullptr ? std::string("-") : fmt::format("{:.3f}x", 1 / r->relative); };
+    if (flags.json)
+      fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db_diff/1"},
+                                     {"name", any.key.problem.name},
+                                     {"gradient", toString(any.key.gradient)},
+                                     {"gain", a == nullptr ? 0 : 1 / a->relative},
+                                     {"other_gain", b == nullptr ? 0 : 1 / b->relative}}));
+    else
+      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", any.key.problem.name.substr(0, 36), toString(any.key.gradient), gain(a), gain(b));
+  }
+  fmt::print(stderr, "{} of {} keys differ\n", differing, pairs.size());
+  return differing > 0 ? 1 : 0;
+}
+
+int verifyStore(const TuningStore& store, const DbFlags& flags, const std::string& typed) {
+  auto findings = store.integrity();
+  if (!findings.ok()) return report(findings.error(), typed);
+  std::int64_t unreadable = 0;
+  const auto records = store.all(&unreadable);
+  if (!records.ok()) return report(records.error(), typed);
+  if (unreadable > 0) findings->push_back(fmt::format("{} records do not read", unreadable));
+  std::map<std::string, Machine> machines;
+  for (const IsaLevel level : runnableIsas()) {
+    const Machine machine = detectHost(level);
+    machines[machineFingerprint(machine)] = machine;
+  }
+  std::int64_t foreign = 0, checked = 0;
+  for (const TuneRecord& r : *records) {
+    const auto machine = machines.find(r.key.machine);
+    if (machine == machines.end()) {
+      ++foreign;
+      continue;
+    }
+    ++checked;
+    const auto finding = [&](const std::string& what) {
+      findings->push_back(fmt::format("{} {} of run {}: {}", r.key.problem.name, toString(r.key.gradient), r.run, what));
+    };
+    const Status legal = checkProblem(r.key.problem);
+    if (!legal.ok()) {
+      finding("the problem is not legal: " + legal.error().message);
+      continue;
+    }
+    const bool ran = r.status == TrialStatus::kMeasured;
+    if (!ran) continue;
+    const auto broken = checkPlan(r.key.problem, r.plan, machine->second);
+    if (!broken.empty()) finding("the plan is not legal: " + broken.front());
+    if (r.won && !r.verified) finding("a winner was not verified");
+    if (r.samplesNs.empty()) finding("it is measured, but has no samples");
+  }
+  for (const std::string& finding : *findings) fmt::print("{}\n", finding);
+  fmt::print(stderr, "{} records: {} checked, {} of other machines; {} findings\n", records->size(), checked, foreign, findings->size());
+  static_cast<void>(flags);
+  return findings->empty() ? 0 : 1;
+}
+
+int prune(TuningStore& store, const DbFlags& flags, const std::string& typed) {
+  TuningStore::Prune what;
+  if (flags.oldVersions) what.keepVersion = version();
+  what.failures = flags.failures;
+  what.losers = flags.losers;
+  if (!flags.oldVersions && !flags.failures && !flags.losers) {
+    return reportUsage("say what to prune: --old-versions, --failures, --losers", typed);
+  }
+  const auto removed = store.prune(what);
+  if (!removed.ok()) return report(removed.error(), typed);
+  fmt::print("{} records removed\n", *removed);
+  return 0;
+}
+
+enum class What : std::uint8_t { kList, kShow, kBest, kExport, kImport, kMerge, kDiff, kPrune, kVerify };
+
+int db(What what, const DbFlags& flags, const std::string& typed) {
+  const auto path = fileOf(flags);
+  if (!path.ok()) return report(path.error(), typed);
+  const bool writes = what == What::kImport || what == What::kMerge || what == What::kPrune;
+  const auto store = openStore(*path, writes ? StoreAccess::kReadWrite : StoreAccess::kRead);
+  if (!store.ok()) return report(store.error(), typed);
+  if (what == What::kImport) return import(**store, flags, typed);
+  if (what == What::kMerge) return merge(**store, flags, typed);
+  if (what == What::kPrune) return prune(**store, flags, typed);
+  if (what == What::kVerify) return verifyStore(**store, flags, typed);
+  std::int64_t unreadable = 0;
+  const auto records = (*store)->all(&unreadable);
+  if (!records.ok()) return report(records.error(), typed);
+  if (unreadable > 0) fmt::print(stderr, "note: {} records do not read and are left out; see `cubejit db verify`\n", unreadable);
+  if (what == What::kShow) return show(*records, flags);
+  if (what == What::kBest) return best(*records, flags);
+  if (what == What::kExport) return exportRecords(*records, flags);
+  if (what == What::kDiff) return diff(*records, flags, typed);
+  return list(*records, flags);
+}
+
+}  // namespace
+
+void addDb(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("db", "Look at, exchange and clean tuning records");
+  command->require_subcommand(1);
+  auto flags = std::make_shared<DbFlags>();
+  const auto add = [&](const char* name, const char* help, What what) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    sub->add_option("--db", flags->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
+    sub->callback([&action, flags, what] {
+      action = [flags, what](const std::string& typed) { return db(what, *flags, typed); };
+    });
+    return sub;
+  };
+  const auto filters = [&](CLI::App* sub) {
+    sub->add_option("--name", flags->name, "Only problems whose name holds this text");
+    sub->add_option("--gradient", flags->gradient, "Only dx, dw or db");
+    return sub;
+  };
+  const auto json = [&](CLI::App* sub) { sub->add_flag("--json", flags->json, "One JSON object a line"); };
+  json(filters(add("list", "Problems with the number of trials and the best gain", What::kList)));
+  json(filters(add("show", "Every record", What::kShow)));
+  json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest)));
+  filters(add("export", "Every record as a JSON line", What::kExport))->add_flag("--jsonl", flags->jsonl, "The form of the export (there is one)");
+  add("import", "Add records of JSON lines", What::kImport)->add_option("file", flags->file, "JSON lines")->required();
+  add("merge", "Add the records of another store", What::kMerge)->add_option("file", flags->file, "Another store")->required();
+  CLI::App* differ = filters(add("diff", "Compare the winners with those of another store; exit 1 if they differ", What::kDiff));
+  differ->add_option("file", flags->file, "Another store")->required();
+  json(differ);
+  CLI::App* pruner = add("prune", "Remove records", What::kPrune);
+  pruner->add_flag("--old-versions", flags->oldVersions, "Of other versions of cubejit");
+  pruner->add_flag("--failures", flags->failures, "Plans that were refused, duplicates, or could not be run");
+  pruner->add_flag("--losers", flags->losers, "All that did not win");
+  add("verify", "Check the file, and every record as a stranger's; exit 1 with findings", What::kVerify);
+}
+
+}  // namespace cubejit::cli

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the data of the page: every layer with its trials, the machine's roofs, how well the cost model ranks.
+#include "tune_report.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "failure.h"
+#include "runtime/bandwidth.h"
+#include "runtime/json_problem.h"
+#include "runtime/tuning/fingerprint.h"
+#include "runtime/verify/reference_conv.h"
+
+namespace cubejit::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kPage =
+#include "tune_report_page.inc"
+    ;
+constexpr const char* kPlace = "__DATA__";
+
+// Bytes a gradient has to touch: its operands and its result once.
+double compulsoryBytes(const Problem& p, Gradient gradient) {
+  const auto bytes = [&](TensorId tensor, std::int64_t elements) {
+    return static_cast<double>(elements * byteSize(formatOf(p, tensor).dtype));
+  };
+  const double dy = bytes(TensorId::kDy, yElements(p));
+  if (gradient == Gradient::kDx) return dy + bytes(TensorId::kW, wElements(p)) + bytes(TensorId::kDx, xElements(p));
+  if (gradient == Gradient::kDw) return dy + bytes(TensorId::kX, xElements(p)) + bytes(TensorId::kDw, wElements(p));
+  return dy + bytes(TensorId::kDb, bElements(p));
+}
+
+Json trialJson(const TuneRecord& r) {
+  Json out{{"status", toString(r.status)}, {"rel", r.relative}, {"won", r.won}, {"untuned", r.untuned}};
+  out["ns"] = medianNs(r.samplesNs);
+  out["cycles"] = r.cost.totalCycles;
+  out["plan"] = Json::parse(planToJson(r.plan));
+  if (!r.message.empty()) out["message"] = r.message.substr(0, 200);
+  return out;
+}
+
+Json qualityJson(const RankQuality& q) {
+  return Json{{"spearman", q.spearman}, {"kendall", q.kendall}, {"regret", q.regret}, {"plans", q.plans}};
+}
+
+// The stages of a plan's code, written by `cubejit dump`; the folder's name relative to the page, or nothing.
+std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& session, std::size_t number) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  if (error) return {};
+  const fs::path problem = folder / fmt::format("{:03}.problem.json", number);
+  const fs::path plan = folder / fmt::format("{:03}.plan.json", number);
+  std::ofstream(problem) << problemToJson(row.task.problem) << "\n";
+  std::ofstream(plan) << planToJson(row.outcome.best.plan) << "\n";
+  const std::string line = fmt::format(
+      "{} dump --problem {} --layout {} --gradients {} --isa {} --plan {} --emit problem,plan,tile,vector,asm -o {} "
+      "2>/dev/null </dev/null",
+      quoted(self), quoted(problem), toString(row.task.problem.layout), toString(row.task.gradient),
+      toString(session.machine().isa.level), quoted(plan), quoted(folder));
+  std::string printed;
+  if (FILE* out = popen(line.c_str(), "r")) {
+    std::array<char, 4096> bytes{};
+    while (const std::size_t n = fread(bytes.data(), 1, bytes.size(), out)) printed.append(bytes.data(), n);
+    if (pclose(out) != 0) return {};
+  }
+  while (!printed.empty() && printed.back() == '\n') printed.pop_back();
+  if (printed.empty() || printed.find('\n') != std::string::npos) return {};
+  return (folder.filename() / fs::path(printed).filename()).string();
+}
+
+Json layerJson(const TuneRow& row, RecordKeeper& keeper, const TuneRun& run) {
+  const TuneOutcome& o = row.outcome;
+  Json layer{{"name", row.task.problem.name}, {"gradient", toString(row.task.gradient)}};
+  layer["flops"] = gradientFlops(row.task.problem, row.task.gradient);
+  layer["bytes"] = compulsoryBytes(row.task.problem, row.task.gradient);
+  layer["untuned_ns"] = medianNs(o.untuned.samplesNs);
+  layer["rel"] = o.best.relative;
+  layer["tuned"] = !o.best.untuned;
+  layer["confirmed"] = o.confirmed;
+  layer["tried"] = o.tried;
+  layer["discarded"] = o.discarded;
+  layer["seconds"] = o.seconds;
+  layer["model"] = qualityJson(o.model);
+  layer["refit"] = qualityJson(o.refitted);
+  layer["untuned_plan"] = Json::parse(planToJson(o.untuned.plan));
+  layer["best_plan"] = Json::parse(planToJson(o.best.plan));
+  layer["trials"] = Json::array();
+  for (const TuneRecord& record : keeper.of(run.keyOf(row.task), version())) layer["trials"].push_back(trialJson(record));
+  return layer;
+}
+
+// What refitting is worth: the model as it is, fitted to everything, and fitted to the other problems only.
+Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
+  std::vector<TuneRecord> mine;
+  for (const TuneRecord& record : records) {
+    if (record.key.gradient == gradient) mine.push_back(record);
+  }
+  const std::vector<FitPoint> points = fitPoints(mine);
+  const FittedCost fitted = FittedCost::fit(points);
+  Json out{{"gradient", toString(gradient)}};
+  out["planner"] = qualityJson(rankQuality(FittedCost(), points));
+  out["fitted"] = qualityJson(rankQuality(fitted, points));
+  out["others"] = qualityJson(crossValidated(points));
+  out["weights"] = Json::object();
+  for (const LaneRole lanes : {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells,
+                               LaneRole::kReduced}) {
+    if (std::any_of(points.begin(), points.end(), [&](const FitPoint& p) { return p.lanes == lanes; }))
+      out["weights"][toString(lanes)] = fitted.weights(lanes);
+  }
+  return out;
+}
+
+std::string utcNow() {
+  std::array<char, 40> text{};
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc);
+  return text.data();
+}
+
+// JSON inside a script element: nothing in it may look like the element's end or a comment.
+std::string embedded(const Json& json) {
+  std::string out;
+  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, RecordKeeper& keeper,
+                   const Session& session, const TuneRun& run, double seconds) {
+  const int threads = session.options().threads > 0 ? session.options().threads : defaultThreads();
+  const auto peak = measurePeakGflops(session.machine().isa.level, threads);
+  const auto bandwidth = measureReadBandwidth(threads);
+  Json data{{"version", version()}, {"when", utcNow()}, {"machine", machineFingerprint(session.machine())}};
+  data["threads"] = threads;
+  data["isa"] = toString(session.machine().isa.level);
+  data["seconds"] = seconds;
+  data["peak_gflops"] = peak.ok() ? *peak : 0;
+  data["read_gbs"] = bandwidth.ok() ? *bandwidth : 0;
+  data["run"] = run.run();
+  data["layers"] = Json::array();
+  data["failed"] = Json::array();
+  const fs::path page = path;
+  const fs::path dumps = page.parent_path() / (page.stem().string() + "_dumps");
+  std::vector<TuneRecord> records;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].error.empty()) {
+      data["failed"].push_back({{"name", rows[i].task.problem.name},
+                                {"gradient", toString(rows[i].task.gradient)},
+                                {"error", rows[i].error}});
+      continue;
+    }
+    Json layer = layerJson(rows[i], keeper, run);
+    if (!rows[i].outcome.best.untuned) layer["dump"] = dumpOf(dumps, rows[i], session, i);
+    data["layers"].push_back(std::move(layer));
+    const std::vector<TuneRecord> own = keeper.of(run.keyOf(rows[i].task), version());
+    records.insert(records.end(), own.begin(), own.end());
+  }
+  data["models"] = Json::array();
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const bool present = std::any_of(records.begin(), records.end(),
+                                     [&](const TuneRecord& r) { return r.key.gradient == gradient; });
+    if (present) data["models"].push_back(modelJson(records, gradient));
+  }
+  std::string text = kPage;
+  const std::size_t place = text.find(kPlace);
+  text.replace(place, std::string(kPlace).size(), embedded(data));
+  // Written beside and renamed: a page is whole or not there.
+  const std::string temporary = path + ".tmp" + std::to_string(getpid());
+  std::ofstream out(temporary, std::ios::binary);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(temporary, path, error);
+  if (out && !error) return Unit{};
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  return Error{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
+}
+
+}  // namespace cubejit::cli
