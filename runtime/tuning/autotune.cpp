@@ -19,8 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kUntuned = 0;        // the number of the planner's choice in the lab; challengers count up from 1
-constexpr int kConfirmPairs = 15;  // of the last race
-constexpr int kBatchPairs = 2;
+constexpr int kBatchPairs = 2, kConfirmPairs = 3;  // taken at once
 constexpr double kFirstLook = 1.6;  // slower than this in the very first pair: out
 constexpr int kMostFailures = 3;    // in a row: the lab itself is broken
 constexpr double kConfirmShare = 0.12;  // of the time allowed, kept for the last race
@@ -164,10 +163,11 @@ class Search {
   }
 
   // Rounds in turn until the difference is decided. Disturbed batches do not count.
-  Duel race(int incumbent, int challenger, int pairs, bool confirming) {
+  Duel race(int incumbent, int challenger, bool confirming) {
     Duel duel;
     int discarded = 0;
-    for (int batch = confirming ? 5 : 1; duel.verdict == RaceVerdict::kOpen; batch = confirming ? 5 : kBatchPairs) {
+    for (int batch = confirming ? kConfirmPairs : 1; duel.verdict == RaceVerdict::kOpen;
+         batch = confirming ? kConfirmPairs : kBatchPairs) {
       const LabReply reply = lab_.sample({incumbent, challenger}, batch);
       if (!reply.ok()) {
         duel.lost = reply;
@@ -185,9 +185,7 @@ class Search {
       duel.challenger.insert(duel.challenger.end(), theirs.begin(), theirs.end());
       duel.ratio = ratioOf(duel.incumbent, duel.challenger);
       if (confirming)
-        duel.verdict = duel.ratio.pairs < pairs ? RaceVerdict::kOpen
-                       : duel.ratio.high <= 1.0 ? RaceVerdict::kFaster
-                                                : RaceVerdict::kNotFaster;
+        duel.verdict = judgeConfirmation(duel.ratio, setup_.rules);
       else if (duel.ratio.pairs == 1 && duel.ratio.median > kFirstLook)
         duel.verdict = RaceVerdict::kNotFaster;
       else
@@ -209,7 +207,7 @@ class Search {
       record.status = TrialStatus::kDuplicate;
       record.relative = twin->second;
     } else if (loaded.ok()) {
-      const Duel duel = race(bestNumber_, number, 0, false);
+      const Duel duel = race(bestNumber_, number, false);
       record.status = duel.lost.status;
       record.message = duel.lost.message;
       record.samplesNs = duel.challenger;
@@ -251,7 +249,7 @@ class Search {
   void finish() {
     if (bestNumber_ != kUntuned && !out_.interrupted) {
       bestNs_ = 0;
-      const Duel duel = race(kUntuned, bestNumber_, kConfirmPairs, true);
+      const Duel duel = race(kUntuned, bestNumber_, true);
       out_.confirmed = duel.lost.ok() && duel.verdict == RaceVerdict::kFaster;
       if (out_.confirmed) {
         out_.best.relative = duel.ratio.median;

@@ -55,7 +55,16 @@ RaceVerdict judge(const Ratio& ratio, const RaceRules& rules) {
     if (ratio.high < 1 - rules.margin) return RaceVerdict::kFaster;
     if (ratio.low > 1 - rules.margin) return RaceVerdict::kNotFaster;
   }
+  if (ratio.pairs >= rules.enoughPairs && ratio.median > 1 - rules.margin) return RaceVerdict::kNotFaster;
   return ratio.pairs >= rules.mostPairs ? RaceVerdict::kNotFaster : RaceVerdict::kOpen;
+}
+
+RaceVerdict judgeConfirmation(const Ratio& ratio, const RaceRules& rules) {
+  if (ratio.pairs < rules.enoughPairs) return RaceVerdict::kOpen;
+  if (ratio.high < 1) return RaceVerdict::kFaster;
+  if (ratio.low > 1) return RaceVerdict::kNotFaster;
+  if (ratio.pairs < 3 * rules.mostPairs) return RaceVerdict::kOpen;
+  return ratio.median < 1 - rules.margin ? RaceVerdict::kFaster : RaceVerdict::kNotFaster;
 }
 
 double spreadOf(std::vector<std::int64_t> samples) {

@@ -21,7 +21,8 @@ Ratio ratioOf(const std::vector<std::int64_t>& incumbent, const std::vector<std:
 
 struct RaceRules {
   int firstPairs = 3;       ///< taken before anything is decided
-  int mostPairs = 27;       ///< an open race ends here, for the incumbent
+  int enoughPairs = 9;      ///< from here on a challenger whose median is not faster by the margin is out
+  int mostPairs = 21;       ///< an open race ends here, for the incumbent
   double margin = 0.01;     ///< a challenger must be faster by this share of the time to win
   double hopeless = 1.2;    ///< slower than this in each of the first pairs: out
   double mostSpread = 0.35; ///< of the incumbent within a batch: beyond it the batch is discarded as disturbed
@@ -30,6 +31,9 @@ struct RaceRules {
 };
 
 enum class RaceVerdict : std::uint8_t { kOpen, kFaster, kNotFaster };
+/// The last race of a search: is the challenger faster at all? Decided when the interval excludes 1 or at three times
+/// `mostPairs`, then by the margin.
+RaceVerdict judgeConfirmation(const Ratio& ratio, const RaceRules& rules);
 RaceVerdict judge(const Ratio& ratio, const RaceRules& rules);
 
 /// (90th - 10th percentile) / median of the samples: how restless the machine was.

@@ -127,8 +127,10 @@ std::vector<const TuneRecord*> winners(const std::vector<TuneRecord>& records, c
 // Plans of the winners, one a line: what --plan and --pin read.
 int best(const std::vector<TuneRecord>& records, const DbFlags& flags) {
   for (const TuneRecord* r : winners(records, flags)) {
-    const bool avx512 = r->key.machine.find("/avx512") != std::string::npos;
-    fmt::print("{}\n", flags.json ? recordToJson(*r) : pinToJson({r->key.problem, r->plan, avx512 ? "avx512" : "avx2"}));
+    const std::string& machine = r->key.machine;  // the second part of a fingerprint is the ISA level
+    const std::size_t begin = machine.find('/') + 1;
+    const std::string isa = machine.substr(begin, machine.find('/', begin) - begin);
+    fmt::print("{}\n", flags.json ? recordToJson(*r) : pinToJson({r->key.problem, r->plan, isa}));
   }
   return 0;
 }
