@@ -135,6 +135,34 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   }
 }
 
+// Group cells read channels-last operands in place and stage plain ones; there is no other way to have groups side by side.
+void checkCells(const Problem& p, const TilingPlan& plan, Rules& rules) {
+  const ConvView v = makeConvView(p);
+  const bool plain = !v.big.channelsLast;
+  const char* fix = plain ? "must be true: tensors are not channels-last" : "must be false: tensors are channels-last";
+  rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
+  if (plan.gradient == Gradient::kDx) rules.require(plan.panelC == plain, [&] { return std::string("panel_c ") + fix; });
+  if (plan.gradient == Gradient::kDw) rules.require(plan.panelB == plain, [&] { return std::string("panel_b ") + fix; });
+}
+
+// A chunk is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.
+void checkChunk(const Problem& p, const TilingPlan& plan, Rules& rules) {
+  const ConvView v = makeConvView(p);
+  const Dhw& e = v.small.extent;
+  const auto atMost = [&](const char* field, std::int64_t value, std::int64_t most) {
+    rules.require(value <= std::max<std::int64_t>(1, most), [&] {
+      return std::string(field) + " = " + std::to_string(value) + " is more than the " + std::to_string(most) +
+             " there are";
+    });
+  };
+  atMost("panel_h", plan.panelH, v.line ? e.w : e.h);
+  atMost("panel_d", plan.panelD, v.line ? 1 : e.d);
+  atMost("base_batch", plan.baseBatch, v.batch);
+  rules.require(plan.panelD == 1 || plan.panelH >= e.h, "panel_d of more than 1 needs whole planes: raise panel_h");
+  const bool whole = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
+  rules.require(plan.baseBatch == 1 || whole, "base_batch of more than 1 needs whole images: raise panel_h and panel_d");
+}
+
 void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDw);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
@@ -209,6 +237,9 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (!broken.empty()) return broken;
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
+  if (plan.gradient == Gradient::kDw) checkChunk(problem, plan, rules);
+  if (plan.lanes == LaneRole::kGroupCells && plan.gradient != Gradient::kDb) checkCells(problem, plan, rules);
+  rules.require(!plan.streamingStore, "streaming_store must be false: results need not lie at a vector's alignment");
   if (plan.gradient == Gradient::kDb) {
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {
       return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors");

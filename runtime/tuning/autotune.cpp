@@ -266,8 +266,8 @@ class Search {
       if (record.status == TrialStatus::kMeasured)
         points.push_back({record.cost, record.plan.lanes, record.relative, 0});
     }
-    out_.model = rankQuality(FittedCost(), points);
-    out_.refitted = rankQuality(FittedCost::fit(setup_.otherPoints), points);
+    out_.model = rankModel(FittedCost(), points);
+    out_.refitted = rankModel(FittedCost::fit(setup_.otherPoints), points);
   }
 
   // None of this key's winners is believed any more; what was measured stays.

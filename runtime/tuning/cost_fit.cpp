@@ -14,18 +14,17 @@ namespace {
 using Terms = FittedCost::Terms;
 constexpr std::size_t kTerms = FittedCost::kTerms;
 
-// Shares of the total: what the terms weigh together is the total, so that weights of 1 give the model back.
+// The total, dealt to the terms by their proportions: weights of 1 give the model back.
 Terms termsOf(const PlanCost& c) {
   const double named = c.computeCycles + c.memoryCycles + c.moveCycles + c.callCycles;
-  // Terms are of one core or of all, depending on the gradient; overlap hides some. Only their proportions are used.
-  const double scale = named > 0 ? c.totalCycles / named : 0;
-  return {c.computeCycles * scale, c.memoryCycles * scale, c.moveCycles * scale, c.callCycles * scale, c.totalCycles};
+  if (named <= 0) return {c.totalCycles, 0, 0, 0};
+  const double scale = c.totalCycles / named;
+  return {c.computeCycles * scale, c.memoryCycles * scale, c.moveCycles * scale, c.callCycles * scale};
 }
 
 double dot(const Terms& a, const Terms& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-// Weights of 1 must predict the total: the four shares count half, the total itself the other half.
-constexpr Terms kNeutral{0.5, 0.5, 0.5, 0.5, 0.5};
+constexpr Terms kNeutral{1, 1, 1, 1};
 
 // Solves (A + ridge I) (w - neutral) = residue by elimination; A is symmetric and, with the ridge, positive definite.
 Terms solve(std::array<Terms, kTerms> a, Terms b) {
@@ -84,11 +83,11 @@ std::map<int, std::vector<FitPoint>> byProblem(const std::vector<FitPoint>& poin
   return groups;
 }
 
-// Cycles a unit of time of one problem: the median over its plans, so that a few bad predictions do not tilt it.
-double scaleOf(const std::vector<FitPoint>& group) {
+// Predicted cycles a unit of time of one problem: the median over its plans, so that a few bad predictions do not tilt it.
+double scaleOf(const FittedCost& model, const std::vector<FitPoint>& group) {
   std::vector<double> ratios;
   ratios.reserve(group.size());
-  for (const FitPoint& p : group) ratios.push_back(p.cost.totalCycles / p.time);
+  for (const FitPoint& p : group) ratios.push_back(model.predict(p.cost, p.lanes) / p.time);
   std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
   return ratios[ratios.size() / 2];
 }
@@ -124,31 +123,35 @@ RankQuality rankGroup(const FittedCost& model, const std::vector<FitPoint>& grou
 }  // namespace
 
 FittedCost FittedCost::fit(const std::vector<FitPoint>& points, double prior) {
-  std::map<LaneRole, std::array<Terms, kTerms>> products;
-  std::map<LaneRole, Terms> residues;
-  for (const auto& [problem, group] : byProblem(points)) {
-    static_cast<void>(problem);
-    const double scale = scaleOf(group);
-    for (const FitPoint& p : group) {
-      Terms x = termsOf(p.cost);
-      const double cycles = p.time * scale;
-      for (double& term : x) term /= cycles;  // relative errors: a slow plan is not worth more than a fast one
-      const double missing = 1 - dot(x, kNeutral);
-      // A plan far from the best says little about the order among good ones.
-      const double weight = 1 / (1 + missing * missing);
-      for (std::size_t i = 0; i < kTerms; ++i) {
-        residues[p.lanes][i] += weight * x[i] * missing;
-        for (std::size_t j = 0; j < kTerms; ++j) products[p.lanes][i][j] += weight * x[i] * x[j];
+  const std::map<int, std::vector<FitPoint>> groups = byProblem(points);
+  FittedCost out;
+  constexpr int kPasses = 3;  // weights and the problems' scales depend on each other; they settle quickly
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::map<LaneRole, std::array<Terms, kTerms>> products;
+    std::map<LaneRole, Terms> residues;
+    for (const auto& [problem, group] : groups) {
+      static_cast<void>(problem);
+      const double scale = scaleOf(out, group);
+      for (const FitPoint& p : group) {
+        Terms x = termsOf(p.cost);
+        const double cycles = p.time * scale;
+        for (double& term : x) term /= cycles;  // relative errors: a slow plan is not worth more than a fast one
+        const double missing = 1 - dot(x, kNeutral), wrong = 1 - dot(x, out.weights(p.lanes));
+        // A plan that is predicted badly anyhow says little about the order among good ones.
+        const double weight = 1 / (1 + 4 * wrong * wrong);
+        for (std::size_t i = 0; i < kTerms; ++i) {
+          residues[p.lanes][i] += weight * x[i] * missing;
+          for (std::size_t j = 0; j < kTerms; ++j) products[p.lanes][i][j] += weight * x[i] * x[j];
+        }
       }
     }
-  }
-  FittedCost out;
-  for (auto& [lanes, matrix] : products) {
-    for (std::size_t i = 0; i < kTerms; ++i) matrix[i][i] += prior;
-    Terms weights = solve(matrix, residues[lanes]);
-    constexpr double kLeast = 0.02;  // more work never costs less
-    for (std::size_t i = 0; i < kTerms; ++i) weights[i] = std::max(kLeast, kNeutral[i] + weights[i]);
-    out.weights_[lanes] = weights;
+    for (auto& [lanes, matrix] : products) {
+      for (std::size_t i = 0; i < kTerms; ++i) matrix[i][i] += prior;
+      Terms weights = solve(matrix, residues[lanes]);
+      constexpr double kLeast = 0.05;  // more work never costs less
+      for (std::size_t i = 0; i < kTerms; ++i) weights[i] = std::max(kLeast, kNeutral[i] + weights[i]);
+      out.weights_[lanes] = weights;
+    }
   }
   return out;
 }
@@ -181,7 +184,7 @@ RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<
   return out;
 }
 
-RankQuality rankQuality(const FittedCost& model, const std::vector<FitPoint>& points) {
+RankQuality rankModel(const FittedCost& model, const std::vector<FitPoint>& points) {
   std::vector<RankQuality> all;
   for (const auto& [problem, group] : byProblem(points)) {
     static_cast<void>(problem);

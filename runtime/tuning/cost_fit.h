@@ -20,10 +20,11 @@ struct FitPoint {
   int problem = 0;  ///< times are compared, and scaled, within one problem only
 };
 
-/// Corrects PlanCost::totalCycles by a positive weight on each of its terms, one set of weights per lane role.
+/// Corrects PlanCost::totalCycles: the shares that its terms have in it get a positive weight each, one set of weights per
+/// lane role. What the total adds beyond the terms (idle cores, tasks) scales with them.
 class FittedCost {
  public:
-  static constexpr std::size_t kTerms = 5;
+  static constexpr std::size_t kTerms = 4;
   using Terms = std::array<double, kTerms>;
 
   /// All weights 1: the model as it is.
@@ -31,11 +32,11 @@ class FittedCost {
 
   /// Least squares on relative errors, drawn towards weights of 1 as strongly as `prior` points would: few measurements
   /// correct little. Points without time or cost are left out.
-  static FittedCost fit(const std::vector<FitPoint>& points, double prior = 4);
+  static FittedCost fit(const std::vector<FitPoint>& points, double prior = 0.5);
 
   /// In cycles of the planner's scale; only the order means something.
   double predict(const PlanCost& cost, LaneRole lanes) const;
-  /// Weights of compute, memory, move, call and the rest (idle cores, tasks).
+  /// Weights of compute, memory, move and call cycles.
   Terms weights(LaneRole lanes) const;
 
  private:
@@ -51,7 +52,7 @@ struct RankQuality {
 RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<double>& measured);
 
 /// The mean over problems (weighted by plans - 1) of the ranks that a model gives to points, each problem by itself.
-RankQuality rankQuality(const FittedCost& model, const std::vector<FitPoint>& points);
+RankQuality rankModel(const FittedCost& model, const std::vector<FitPoint>& points);
 
 /// The same where each problem is ranked by a model fitted to the others only: what a refit is worth for a new problem.
 RankQuality crossValidated(const std::vector<FitPoint>& points);

@@ -112,8 +112,8 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
   const std::vector<FitPoint> points = fitPoints(mine);
   const FittedCost fitted = FittedCost::fit(points);
   Json out{{"gradient", toString(gradient)}};
-  out["planner"] = qualityJson(rankQuality(FittedCost(), points));
-  out["fitted"] = qualityJson(rankQuality(fitted, points));
+  out["planner"] = qualityJson(rankModel(FittedCost(), points));
+  out["fitted"] = qualityJson(rankModel(fitted, points));
   out["others"] = qualityJson(crossValidated(points));
   out["weights"] = Json::object();
   for (const LaneRole lanes : {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells,

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: does a session use what was measured, say so, refuse what is not legal, and stay on the plans that are pinned?
+#include "runtime/tuning/plan_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "runtime/json_record.h"
+#include "runtime/tuning/pins.h"
+#include "runtime/tuning/search_space.h"
+#include "runtime/tuning/store.h"
+#include "runtime/verify/verify_problem.h"
+#include "tests/support/tuning_cases.h"
+
+namespace cubejit {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PlanSources : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+    options_.tune = TuneMode::kUse;
+    options_.threads = 2;
+    options_.store = folder_.file("user.db");
+    options_.systemStore = folder_.file("system.db");
+    std::mt19937_64 random(1);
+    other_ = SearchSpace::of(problem_, Gradient::kDx, planMachine()).value().enumerated().back().plan;
+  }
+  // A winner with the most expensive plan there is: nobody would choose it without the record.
+  TuneRecord winner(double relative, const std::string& run) const {
+    TuneRecord record = winnerFor(keyFor(problem_), relative, run);
+    record.plan = other_;
+    return record;
+  }
+  static void store(const std::string& path, const TuneRecord& record) {
+    ASSERT_TRUE(TuningStore::open(path, StoreAccess::kReadWrite, nullptr).value()->add(record).ok());
+  }
+  PlanReport report() const {
+    const auto planned = Session(options_).plan(problem_, Gradient::kDx);
+    EXPECT_TRUE(planned.ok()) << (planned.ok() ? "" : planned.error().message);
+    return planned.ok() ? planned.value() : PlanReport{};
+  }
+  ScratchFolder folder_{"source"};
+  const Problem problem_ = smallConvolution(32);
+  Options options_;
+  TilingPlan other_;
+};
+
+TEST_F(PlanSources, TheModelChoosesWhereNothingIsKnown) {
+  EXPECT_EQ(report().source, PlanSource::kModel);
+  EXPECT_FALSE(std::filesystem::exists(options_.store)) << "looking creates no file";
+}
+
+TEST_F(PlanSources, ARecordIsUsedSaidAndRight) {
+  store(options_.store, winner(0.5, "a"));
+  const PlanReport planned = report();
+  EXPECT_EQ(planned.source, PlanSource::kRecord);
+  EXPECT_THAT(planned.sourceNote, HasSubstr("2.00x"));
+  EXPECT_EQ(planIdentity(planned.plan), planIdentity(other_));
+  Session session(options_);
+  const auto compiled = session.compile(problem_, {true, true, false});
+  ASSERT_TRUE(compiled.ok());
+  EXPECT_EQ(compiled.value()->planSource(Gradient::kDx), PlanSource::kRecord);
+  EXPECT_EQ(compiled.value()->planSource(Gradient::kDw), PlanSource::kModel);
+  VerifyRequest request;
+  request.problem = problem_;
+  request.gradients = {true, false, false};
+  request.threads = {1, 2, 3};
+  EXPECT_EQ(verifyProblem(session, request).verdict, VerifyOutcome::Verdict::kPassed);
+}
+
+TEST_F(PlanSources, OffLooksAtNothing) {
+  store(options_.store, winner(0.5, "a"));
+  options_.tune = TuneMode::kOff;
+  EXPECT_EQ(report().source, PlanSource::kModel);
+}
+
+TEST_F(PlanSources, TheUsersStoreComesBeforeTheSystems) {
+  store(options_.systemStore, winner(0.4, "system"));
+  EXPECT_THAT(report().sourceNote, HasSubstr("run system"));
+  store(options_.store, winner(0.6, "user"));
+  EXPECT_THAT(report().sourceNote, HasSubstr("run user"));
+}
+
+TEST_F(PlanSources, RecordsOfAnotherMachineAreNotUsedAndSaid) {
+  TuneRecord record = winner(0.5, "a");
+  record.key.machine = "GenuineIntel-6-143-8/avx512/56x/48K-2048K-107520K";
+  store(options_.store, record);
+  EXPECT_EQ(report().source, PlanSource::kModel);
+  EXPECT_THAT(report().sourceNote, HasSubstr("1 winners of other machines"));
+}
+
+TEST_F(PlanSources, AnIllegalPlanInAStoreIsNotUsed) {
+  TuneRecord record = winner(0.5, "a");
+  record.plan.baseVectors = 400;
+  store(options_.store, record);
+  EXPECT_EQ(report().source, PlanSource::kModel);
+  EXPECT_THAT(report().sourceNote, HasSubstr("not legal here"));
+  EXPECT_TRUE(Session(options_).compile(problem_, {true, false, false}).ok());
+}
+
+TEST_F(PlanSources, ADamagedStoreDoesNotStopACompilation) {
+  std::ofstream(options_.store) << std::string(5000, 'x');
+  std::filesystem::permissions(options_.store, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(report().source, PlanSource::kModel);
+  EXPECT_THAT(report().sourceNote, HasSubstr("damaged"));
+}
+
+TEST_F(PlanSources, MissingTunesOnceAndThenUses) {
+  options_.tune = TuneMode::kMissing;
+  options_.tuneSeconds = 0.2;
+  Session session(options_);
+  ASSERT_TRUE(session.compile(problem_, {true, false, false}).ok());
+  const auto stored = TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all();
+  ASSERT_TRUE(stored.ok());
+  EXPECT_GT(stored.value().size(), 1U);
+  EXPECT_EQ(report().source, PlanSource::kRecord);
+  EXPECT_EQ(TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all().value().size(),
+            stored.value().size());
+}
+
+TEST_F(PlanSources, PinsOutliveRecords) {
+  options_.pins = folder_.file("pins.jsonl");
+  EXPECT_EQ(report().source, PlanSource::kModel);  // chosen now, and added
+  const PlanReport pinned = report();
+  EXPECT_EQ(pinned.source, PlanSource::kPin);
+  store(options_.store, winner(0.5, "a"));
+  EXPECT_EQ(report().source, PlanSource::kPin);
+  EXPECT_EQ(planIdentity(report().plan), planIdentity(pinned.plan));
+  options_.pins.clear();
+  EXPECT_EQ(report().source, PlanSource::kRecord);
+}
+
+TEST_F(PlanSources, APinFileThatCannotBeReadIsAnError) {
+  options_.pins = folder_.file("pins.jsonl");
+  std::ofstream(options_.pins) << "{\"schema\":\"cubejit.pin/1\"}\n";
+  const auto planned = Session(options_).plan(problem_, Gradient::kDx);
+  ASSERT_FALSE(planned.ok());
+  EXPECT_THAT(planned.error().message, HasSubstr("pins.jsonl:1:"));
+  options_.pins = "/nonexistent/folder/pins.jsonl";
+  EXPECT_FALSE(Session(options_).compile(problem_, {true, false, false}).ok());
+}
+
+TEST_F(PlanSources, PinsTellGradientsAndProblemsApart) {
+  const std::string path = folder_.file("pins.jsonl"), isa = toString(planMachine().isa.level);
+  ASSERT_TRUE(addPin(path, problem_, other_, isa).ok());
+  EXPECT_TRUE(findPin(path, problem_, Gradient::kDx, isa).value().has_value());
+  EXPECT_FALSE(findPin(path, problem_, Gradient::kDw, isa).value().has_value());
+  EXPECT_FALSE(findPin(path, smallConvolution(16), Gradient::kDx, isa).value().has_value());
+  EXPECT_FALSE(findPin(path, problem_, Gradient::kDx, "avx1024").value().has_value());
+  EXPECT_FALSE(findPin(folder_.file("none"), problem_, Gradient::kDx, isa).value().has_value());
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: does tuning from the command line keep what it measured through interruption and death, does it say what is wrong with
+// its flags and files, and do records move between stores?
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cubejit/cubejit.hpp"
+#include "runtime/json_record.h"
+#include "runtime/tuning/store.h"
+#include "tests/support/tuning_cases.h"
+
+namespace cubejit {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* const kProblem = "--input 2,16,10,10 --weight 32,16,3,3 --padding 1 --gradients dx";
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string slurp(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+class Tune : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+  }
+  std::string line(const std::string& arguments) const {
+    return "cd " + folder_.file("") + " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= CUBEJIT_TUNE=use " + prefix_ +
+           " timeout 120 " + CUBEJIT_CLI + " " + arguments;
+  }
+  Outcome run(const std::string& arguments) const {
+    const int status = std::system((line(arguments) + " >out.txt 2>err.txt </dev/null").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, slurp(folder_.file("out.txt")),
+            slurp(folder_.file("err.txt"))};
+  }
+  std::vector<TuneRecord> records(const std::string& name = "tune.db") const {
+    const auto store = TuningStore::open(folder_.file(name), StoreAccess::kRead, nullptr);
+    return store.ok() ? store.value()->all().value() : std::vector<TuneRecord>{};
+  }
+  void writeSuite(int problems) const {
+    std::ofstream suite(folder_.file("suite.jsonl"));
+    for (int i = 1; i <= problems; ++i) {
+      suite << R"({"name":"p)" << i << R"(","rank":1,"n":2,"ci":16,"co":)" << 8 * i
+            << R"(,"input":[1,1,40],"output":[1,1,40],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})" << "\n";
+    }
+  }
+  // Starts the command, ends it by a signal after a while, and returns its exit code (or 1000 + signal).
+  int interrupted(const std::string& arguments, int signal, int afterMs) const {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const std::string text = "exec env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= " + std::string(CUBEJIT_CLI) + " " +
+                               arguments + " >out.txt 2>err.txt </dev/null";
+      if (chdir(folder_.file("").c_str()) != 0) _exit(9);
+      execl("/bin/sh", "sh", "-c", text.c_str(), nullptr);
+      _exit(9);
+    }
+    usleep(static_cast<useconds_t>(afterMs) * 1000);
+    kill(pid, signal);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+  ScratchFolder folder_{"tune_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name())};
+  std::string prefix_;
+};
+
+TEST_F(Tune, RecordsAreUsedByLaterRuns) {
+  const Outcome tuned = run(std::string("tune ") + kProblem + " --trials 12 --json --progress json");
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const Json row = Json::parse(tuned.out);
+  EXPECT_EQ(row["schema"], "cubejit.tune/1");
+  EXPECT_EQ(row["trials"], 12);
+  EXPECT_LE(row["relative"], 1.0);
+  std::istringstream events(tuned.err);
+  int trials = 0;
+  for (std::string text; std::getline(events, text);) trials += Json::parse(text)["event"] == "trial" ? 1 : 0;
+  EXPECT_EQ(trials, 13);
+  EXPECT_EQ(records().size(), 13U);
+  const Outcome planned = run(std::string("plan ") + kProblem + " --json");
+  EXPECT_EQ(Json::parse(planned.out)["source"], "record");
+  EXPECT_EQ(Json::parse(planned.out)["plan"], row["plan"]);
+  EXPECT_EQ(run(std::string("verify ") + kProblem).code, 0);
+}
+
+TEST_F(Tune, ResumingMeasuresNothingTwice) {
+  writeSuite(3);
+  ASSERT_EQ(run("tune --suite suite.jsonl --gradients dx,dw --trials 6 --progress none").code, 0);
+  const std::vector<TuneRecord> first = records();
+  const Outcome again = run("tune --suite suite.jsonl --gradients dx,dw --trials 4 --resume --progress none");
+  ASSERT_EQ(again.code, 0) << again.err;
+  std::map<std::string, int> measured;
+  for (const TuneRecord& r : records()) {
+    if (r.status == TrialStatus::kMeasured && !r.won)
+      ++measured[problemIdentity(r.key.problem) + toString(r.key.gradient) + planIdentity(r.plan)];
+  }
+  for (const auto& [plan, count] : measured) EXPECT_EQ(count, 1) << plan;
+  EXPECT_GT(records().size(), first.size());
+}
+
+// Killed at moments spread over a run: what was committed stays, and nothing committed is measured again.
+TEST_F(Tune, KillsLoseNothing) {
+  writeSuite(4);
+  std::map<std::string, std::string> committed;
+  for (int round = 0; round < 8; ++round) {
+    EXPECT_EQ(interrupted("tune --suite suite.jsonl --gradients dx,dw --trials 400 --resume --progress none", SIGKILL,
+                          120 + 37 * round),
+              1000 + SIGKILL);
+    std::map<std::string, std::string> now;
+    for (const TuneRecord& r : records()) {
+      const std::string key = problemIdentity(r.key.problem) + toString(r.key.gradient) + planIdentity(r.plan);
+      EXPECT_TRUE(now.emplace(key, r.run).second) << "measured twice: " << key;
+    }
+    for (const auto& [key, runName] : committed) EXPECT_EQ(now[key], runName) << "lost or replaced: " << key;
+    committed = now;
+  }
+  EXPECT_GT(committed.size(), 5U);
+  EXPECT_EQ(run("db verify").code, 0);
+}
+
+TEST_F(Tune, CtrlCEndsCleanly) {
+  writeSuite(6);
+  const int code = interrupted("tune --suite suite.jsonl --gradients dx,dw --budget 60s --progress none", SIGINT, 700);
+  EXPECT_EQ(code, 130);
+  EXPECT_THAT(slurp(folder_.file("err.txt")), AllOf(HasSubstr("every finished trial is stored"), HasSubstr("--resume")));
+  EXPECT_GT(records().size(), 1U);
+}
+
+TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
+  std::string all;
+  for (int i = 0; i < 8; ++i) {
+    all += "(" + line(std::string("tune ") + kProblem + " --trials 5 --strategy random --progress none --seed " +
+                      std::to_string(i)) +
+           " >out" + std::to_string(i) + ".txt 2>&1 </dev/null) & ";
+  }
+  ASSERT_EQ(std::system((all + "wait").c_str()), 0);
+  std::map<std::string, int> runs;
+  for (const TuneRecord& r : records()) ++runs[r.run];
+  EXPECT_EQ(runs.size(), 8U);
+  for (const auto& [name, count] : runs) EXPECT_EQ(count, 6) << name;
+}
+
+TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
+  std::ofstream(folder_.file("worker.sh"))
+      << "while IFS= read -r line; do case $line in *'\"base_vectors\":1'*) kill -SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
+         " | { "
+      << CUBEJIT_CLI << " tune-worker; }\n";
+  const Outcome tuned = run(std::string("tune ") + kProblem + " --trials 25 --json --progress none --worker 'exec sh worker.sh'");
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const Json row = Json::parse(tuned.out);
+  EXPECT_GT(row["crashed"], 0);
+  EXPECT_GT(row["measured"], 0);
+  for (const TuneRecord& r : records()) EXPECT_EQ(r.status == TrialStatus::kCrashed, r.plan.baseVectors == 1);
+}
+
+TEST_F(Tune, WrongFlagsAreAllNamed) {
+  const auto refused = [&](const std::string& flags, const char* word) {
+    const Outcome o = run("tune " + flags);
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_THAT(o.err, AllOf(HasSubstr("error["), HasSubstr(word), HasSubstr("= repro: cubejit tune")));
+    EXPECT_TRUE(records().empty());
+  };
+  const std::string p = std::string(kProblem) + " ";
+  refused(p + "--budget 0", "must be more than zero");
+  refused(p + "--budget 0s", "must be more than zero");
+  refused(p + "--budget -5m", "must be more than zero");
+  refused(p + "--budget soon", "is not a time");
+  refused(p + "--budget 5fortnights", "unknown unit");
+  refused(p + "--trials 0", "--trials");
+  refused(p + "--strategy annealing", "there are model, evolve, random, exhaustive");
+  refused(p + "--progress loud", "there are auto, plain, json, none");
+  refused("--budget 10s", "no problem given");
+  const Outcome both = run("tune " + p + "--budget 0 --strategy annealing");
+  EXPECT_THAT(both.err, AllOf(HasSubstr("more than zero"), HasSubstr("annealing")));
+}
+
+TEST_F(Tune, EmulatedMachinesAreRefusedByName) {
+  const Outcome o = run(std::string("tune ") + kProblem + " --soc ascend910b");
+  EXPECT_EQ(o.code, 3);
+  EXPECT_THAT(o.err, HasSubstr("ascend910b"));
+}
+
+TEST_F(Tune, ANewerStoreIsLeftAloneAndRecordsAreKeptBesideIt) {
+  ASSERT_EQ(run(std::string("tune ") + kProblem + " --trials 2 --progress none").code, 0);
+  std::fstream file(folder_.file("tune.db"), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(60);  // user_version in the header of an SQLite file, big endian
+  file.write("\0\0\0\x63", 4);
+  file.close();
+  const std::string before = slurp(folder_.file("tune.db"));
+  const Outcome o = run(std::string("tune ") + kProblem + " --trials 2 --progress plain");
+  EXPECT_EQ(o.code, 5) << o.err;
+  EXPECT_THAT(o.err, AllOf(HasSubstr("newer cubejit"), HasSubstr("cubejit db import")));
+  EXPECT_EQ(slurp(folder_.file("tune.db")), before);
+  EXPECT_EQ(run(std::string("plan ") + kProblem).code, 0);
+  for (const auto& entry : fs::directory_iterator(folder_.file(""))) {
+    if (entry.path().extension() != ".jsonl") continue;
+    EXPECT_EQ(run("db import --db other.db " + entry.path().filename().string()).code, 0);
+  }
+  EXPECT_EQ(records("other.db").size(), 3U);
+}
+
+TEST_F(Tune, AReadOnlyFolderDoesNotStopTheRun) {
+  if (geteuid() == 0) GTEST_SKIP() << "root writes everywhere";
+  fs::create_directories(folder_.file("locked"));
+  fs::permissions(folder_.file("locked"), fs::perms::owner_read | fs::perms::owner_exec);
+  const Outcome o = run(std::string("tune ") + kProblem + " --trials 2 --db locked/tune.db");
+  EXPECT_EQ(o.code, 5);
+  EXPECT_THAT(o.err, HasSubstr("cubejit db import"));
+}
+
+TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
+  std::ofstream(folder_.file("suite.jsonl"))
+      << R"({"name":"</script><b>x","rank":1,"n":1,"ci":16,"co":16,"input":[1,1,30],"output":[1,1,28],"kernel":[1,1,3]})"
+      << "\n";
+  const Outcome o = run("tune --suite suite.jsonl --gradients dx --trials 6 --report page.html --progress none");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const std::string page = slurp(folder_.file("page.html"));
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg")) << "nothing is fetched";
+  const std::size_t begin = page.find("type=\"application/json\">") + 24, end = page.find("</script>", begin);
+  const Json data = Json::parse(page.substr(begin, end - begin));
+  EXPECT_EQ(data["layers"][0]["name"], "</script><b>x");
+  EXPECT_EQ(data["layers"][0]["trials"].size(), 7U);
+  EXPECT_EQ(run("tune --suite suite.jsonl --trials 1 --gradients dx --progress none --report /nonexistent/page.html").code, 5);
+}
+
+TEST_F(Tune, RecordsMoveBetweenStores) {
+  ASSERT_EQ(run(std::string("tune ") + kProblem + " --trials 8 --progress none").code, 0);
+  const Outcome exported = run("db export --jsonl");
+  std::ofstream(folder_.file("all.jsonl")) << exported.out << "{\"schema\":\"cubejit.rec";
+  EXPECT_EQ(run("db import --db b.db all.jsonl").code, 1) << "a line that was cut off is told";
+  EXPECT_EQ(run("db export --db b.db --jsonl").out, exported.out);
+  EXPECT_EQ(run("db diff --db b.db tune.db").code, 0);
+  const Outcome again = run("db merge --db b.db tune.db");
+  EXPECT_EQ(again.code, 0);
+  EXPECT_THAT(again.err, HasSubstr("9 records, 0 new"));
+  const Outcome list = run("db list --json");
+  EXPECT_EQ(Json::parse(list.out)["trials"], 9);
+  EXPECT_THAT(run("db show").out, HasSubstr("untuned"));
+  const Outcome best = run("db best");
+  EXPECT_TRUE(pinFromJson(best.out.substr(0, best.out.find('\n'))).ok());
+  EXPECT_EQ(run("db verify").code, 0);
+  EXPECT_EQ(run("db prune").code, 2);
+  EXPECT_EQ(run("db prune --losers").code, 0);
+  EXPECT_LT(records().size(), 9U);
+  EXPECT_EQ(run("db list --db none.db").code, 5);
+  EXPECT_FALSE(fs::exists(folder_.file("none.db"))) << "looking creates no file";
+}
+
+TEST_F(Tune, VerifyFindsWhatIsWrongWithRecords) {
+  TuneRecord broken = winnerFor(keyFor(smallConvolution()), 0.5);
+  broken.plan.baseVectors = 500;
+  ASSERT_TRUE(TuningStore::open(folder_.file("tune.db"), StoreAccess::kReadWrite, nullptr).value()->add(broken).ok());
+  const Outcome o = run("db verify");
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.out, HasSubstr("the plan is not legal"));
+}
+
+TEST_F(Tune, StrategiesAreReplayedFromRecords) {
+  ASSERT_EQ(run(std::string("tune ") + kProblem + " --trials 30 --strategy random --progress none").code, 0);
+  const Outcome o = run("tune --simulate tune.db --json");
+  ASSERT_EQ(o.code, 0) << o.err;
+  std::istringstream lines(o.out);
+  int strategies = 0;
+  for (std::string text; std::getline(lines, text); ++strategies) {
+    const Json row = Json::parse(text);
+    EXPECT_GE(row["regret_1"].get<double>(), row["regret_40"].get<double>());
+  }
+  EXPECT_EQ(strategies, 4);
+  std::ofstream(folder_.file("empty.jsonl")) << "";
+  EXPECT_EQ(run("tune --simulate empty.jsonl").code, 2);
+}
+
+TEST_F(Tune, PinsFixPlans) {
+  ASSERT_EQ(run(std::string("plan ") + kProblem + " --pin pins.jsonl").code, 0);
+  const Outcome before = run(std::string("plan ") + kProblem + " --pin pins.jsonl --json");
+  ASSERT_EQ(run(std::string("tune ") + kProblem + " --trials 20 --progress none").code, 0);
+  const Outcome after = run(std::string("plan ") + kProblem + " --pin pins.jsonl --json");
+  EXPECT_EQ(Json::parse(after.out)["source"], "pin");
+  EXPECT_EQ(Json::parse(after.out)["plan"], Json::parse(before.out)["plan"]);
+}
+
+// Three ranks share a suite; one is killed. With recovery the others finish all of it, and nothing committed is lost.
+TEST_F(Tune, RanksShareASuiteAndSurviveOne) {
+  if (std::system("mpirun --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed";
+  if (run("tune --mpi --input 1,1,1 --weight 1,1,1 --trials 1").err.find("built without MPI") != std::string::npos)
+    GTEST_SKIP() << "built without MPI";
+  std::filesystem::remove(folder_.file("tune.db"));
+  writeSuite(6);
+  std::ofstream(folder_.file("victim.sh"))
+      << "#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = 2 ]; then (sleep 1.2; kill -KILL $$) & fi\nexec \"$@\"\n";
+  const std::string mpirun =
+      "cd " + folder_.file("") + " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= OMPI_ALLOW_RUN_AS_ROOT=1"
+      " OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe --enable-recovery -n 3 ";
+  const std::string share = std::string(CUBEJIT_CLI) +
+                            " tune --mpi --suite suite.jsonl --gradients dx,dw --trials 30 --progress plain";
+  const int status = std::system((mpirun + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
+  static_cast<void>(status);  // mpirun's code is that of the rank that was killed
+  EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));
+  std::map<std::string, int> keys, runs;
+  for (const TuneRecord& r : records()) {
+    ++keys[r.key.problem.name + toString(r.key.gradient)];
+    ++runs[r.run];
+  }
+  EXPECT_EQ(keys.size(), 12U) << slurp(folder_.file("err.txt"));
+  EXPECT_EQ(runs.size(), 3U);
+  EXPECT_EQ(run("db verify").code, 0);
+}
+
+}  // namespace
+}  // namespace cubejit
