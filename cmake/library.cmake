@@ -2,6 +2,7 @@
 # Inside the project the modules are linked one by one instead, so that tests can reach everything.
 find_package(TBB REQUIRED)
 find_package(Threads REQUIRED)
+find_package(SQLite3 REQUIRED)
 foreach(kind static shared)
   string(TOUPPER ${kind} KIND)
   add_library(cubejit_${kind} ${KIND} $<TARGET_OBJECTS:cubejit_tiling> $<TARGET_OBJECTS:cubejit_codegen>
@@ -9,7 +10,7 @@ foreach(kind static shared)
   target_include_directories(cubejit_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                              $<INSTALL_INTERFACE:include>)
   target_compile_features(cubejit_${kind} PUBLIC cxx_std_17)
-  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads)
+  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads SQLite::SQLite3)
   set_target_properties(cubejit_${kind} PROPERTIES OUTPUT_NAME cubejit LINKER_LANGUAGE CXX)
 endforeach()
 

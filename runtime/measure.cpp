@@ -6,15 +6,28 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <string>
 
+#include "cubejit/float16.h"
+#include "cubejit/index_map.h"
 #include "runtime/verify/random_problem.h"
 
 namespace cubejit {
 namespace {
 
 constexpr std::int64_t kTableValues = 4099;  // prime: rows of tensors do not repeat one another
+
+void fill(void* data, std::int64_t bytes, DType type, const std::vector<float>& table) {
+  const std::int64_t size = byteSize(type);
+  for (std::int64_t i = 0; i < bytes / size; ++i) {
+    const float value = table[static_cast<std::size_t>(i % kTableValues)];
+    const std::uint16_t half = type == DType::kF16 ? floatToF16(value) : floatToBf16(value);
+    std::memcpy(static_cast<char*>(data) + i * size, size == 2 ? static_cast<const void*>(&half) : &value,
+                static_cast<std::size_t>(size));
+  }
+}
 
 }  // namespace
 
@@ -25,7 +38,6 @@ class Workload::Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   void* data() const { return data_; }
-  float* floats() const { return static_cast<float*>(data_); }
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -38,19 +50,21 @@ Workload::~Workload() = default;
 
 Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, GradientMask mask) {
   std::unique_ptr<Workload> workload(new Workload(p));
-  const bool x = mask.dw, w = mask.dx;
-  const std::int64_t elements[] = {yElements(p),           x ? xElements(p) : 0,       w ? wElements(p) : 0,
-                                   mask.dx ? xElements(p) : 0, mask.dw ? wElements(p) : 0, mask.db ? bElements(p) : 0};
   std::mt19937_64 random(1);
   const std::vector<float> table = randomReals(random, kTableValues);
-  constexpr std::size_t kInputs = 3;
-  for (const std::int64_t count : elements) {
-    workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(count) * 4));
-    float* values = workload->tensors_.back()->floats();
-    if (values == nullptr)
+  for (const TensorId tensor : kTensorIds) {
+    const bool needed = tensor == TensorId::kDy   ? mask.any()
+                        : tensor == TensorId::kX  ? mask.dw
+                        : tensor == TensorId::kW  ? mask.dx
+                        : tensor == TensorId::kDx ? mask.dx
+                        : tensor == TensorId::kDw ? mask.dw
+                                                  : mask.db;
+    const std::int64_t bytes = needed ? formatBytes(p, tensor) : 0;
+    workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(bytes)));
+    void* data = workload->tensors_.back()->data();
+    if (data == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
-    if (workload->tensors_.size() > kInputs) continue;
-    for (std::int64_t i = 0; i < count; ++i) values[i] = table[static_cast<std::size_t>(i % kTableValues)];
+    if (tensor <= TensorId::kW) fill(data, bytes, formatOf(p, tensor).dtype, table);
   }
   return workload;
 }
@@ -63,8 +77,8 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
     return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                  "no memory for a workspace of " + std::to_string(bytes) + " bytes"};
   }
-  const Tensors tensors{tensors_[0]->floats(), tensors_[1]->floats(), tensors_[2]->floats(),
-                        tensors_[3]->floats(), tensors_[4]->floats(), tensors_[5]->floats()};
+  const Tensors tensors{tensors_[0]->data(), tensors_[1]->data(), tensors_[2]->data(),
+                        tensors_[3]->data(), tensors_[4]->data(), tensors_[5]->data()};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   CUBEJIT_TRY(done, executable.run(tensors, workspace_->data(), bytes));

@@ -137,7 +137,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
 
 // Group cells read channels-last operands in place and stage plain ones; there is no other way to have groups side by side.
 void checkCells(const Problem& p, const TilingPlan& plan, Rules& rules) {
-  const ConvView v = makeConvView(p);
+  const ConvView v = makeConvView(p, plan.gradient);
   const bool plain = !v.big.channelsLast;
   const char* fix = plain ? "must be true: tensors are not channels-last" : "must be false: tensors are channels-last";
   rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
@@ -147,7 +147,7 @@ void checkCells(const Problem& p, const TilingPlan& plan, Rules& rules) {
 
 // A chunk is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.
 void checkChunk(const Problem& p, const TilingPlan& plan, Rules& rules) {
-  const ConvView v = makeConvView(p);
+  const ConvView v = makeConvView(p, plan.gradient);
   const Dhw& e = v.small.extent;
   const auto atMost = [&](const char* field, std::int64_t value, std::int64_t most) {
     rules.require(value <= std::max<std::int64_t>(1, most), [&] {

@@ -17,7 +17,8 @@ class Environment : public ::testing::Test {
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
   static void clear() {
-    for (const char* name : {"CUBEJIT_MAX_ISA", "CUBEJIT_BACKEND", "CUBEJIT_NUM_THREADS", "CUBEJIT_CACHE_CAPACITY"})
+    for (const char* name : {"CUBEJIT_MAX_ISA", "CUBEJIT_BACKEND", "CUBEJIT_NUM_THREADS", "CUBEJIT_CACHE_CAPACITY",
+                             "CUBEJIT_TUNE", "CUBEJIT_TUNE_SECONDS", "CUBEJIT_DB", "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN"})
       unsetenv(name);
   }
 };
@@ -28,6 +29,30 @@ TEST_F(Environment, SilentEnvironmentGivesDefaults) {
   EXPECT_FALSE(options.value().isa.has_value());
   EXPECT_EQ(options.value().threads, 0);
   EXPECT_EQ(options.value().backend, BackendKind::kXbyak);
+}
+
+TEST_F(Environment, TuningIsUsedUnlessSaidOtherwise) {
+  setenv("XDG_DATA_HOME", "/data/of/user", 1);
+  Options options = optionsFromEnvironment().value();
+  EXPECT_EQ(options.tune, TuneMode::kUse);
+  EXPECT_EQ(options.store, "/data/of/user/cubejit/tune-v1.db");
+  EXPECT_EQ(Options{}.tune, TuneMode::kOff) << "a session that was told nothing looks at no file";
+  setenv("CUBEJIT_TUNE", "missing", 1);
+  setenv("CUBEJIT_TUNE_SECONDS", "7", 1);
+  setenv("CUBEJIT_DB", "/a.db", 1);
+  setenv("CUBEJIT_SYSTEM_DB", "/b.db", 1);
+  setenv("CUBEJIT_PIN", "pins", 1);
+  options = optionsFromEnvironment().value();
+  EXPECT_EQ(options.tune, TuneMode::kMissing);
+  EXPECT_EQ(options.tuneSeconds, 7);
+  EXPECT_EQ(options.store, "/a.db");
+  EXPECT_EQ(options.systemStore, "/b.db");
+  EXPECT_EQ(options.pins, "pins");
+  setenv("CUBEJIT_TUNE", "sometimes", 1);
+  const Result<Options> wrong = optionsFromEnvironment();
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("off, use, missing, always"), std::string::npos);
+  unsetenv("XDG_DATA_HOME");
 }
 
 TEST_F(Environment, AllValues) {

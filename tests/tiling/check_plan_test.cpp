@@ -49,6 +49,33 @@ TEST(CheckPlan, AcceptsSmallPlans) {
   }
 }
 
+// Rules that plans changed at random showed to be missing: without them these compute wrong results or crash.
+TEST(CheckPlan, WhatMutatedPlansBroke) {
+  TilingPlan streams = planOf(Gradient::kDx, LaneRole::kChannels);
+  streams.streamingStore = true;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), streams, kAvx512), Contains(HasSubstr("streaming_store must be false")));
+  Problem depthwise = convolution(Layout::kNcdhw);
+  depthwise.groups = 32;
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    EXPECT_THAT(checkPlan(depthwise, planOf(gradient, LaneRole::kGroupCells), kAvx512),
+                Contains(HasSubstr("panel_a must be true")));
+  }
+  EXPECT_THAT(checkPlan(depthwise, planOf(Gradient::kDw, LaneRole::kGroupCells), kAvx512),
+              Contains(HasSubstr("panel_b must be true")));
+  EXPECT_THAT(checkPlan(depthwise, planOf(Gradient::kDx, LaneRole::kGroupCells), kAvx512),
+              Contains(HasSubstr("panel_c must be true")));
+  TilingPlan chunk = planOf(Gradient::kDw, LaneRole::kChannels);
+  chunk.panelH = 9;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("panel_h = 9 is more than the 8")));
+  chunk.panelH = 8;
+  chunk.panelD = 2;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("panel_d = 2")));
+  chunk.panelD = 1;
+  chunk.panelH = 4;
+  chunk.baseBatch = 2;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("needs whole images")));
+}
+
 TEST(CheckPlan, EveryCountIsPositive) {
   const TilingPlan good = planOf(Gradient::kDx, LaneRole::kChannels);
   std::vector<std::string> fields;

@@ -15,9 +15,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cubejit/index_map.h"
 #include "failure.h"
 #include "runtime/bandwidth.h"
 #include "runtime/json_problem.h"
+#include "runtime/problem_text.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/verify/reference_conv.h"
 
@@ -34,13 +36,10 @@ constexpr const char* kPlace = "__DATA__";
 
 // Bytes a gradient has to touch: its operands and its result once.
 double compulsoryBytes(const Problem& p, Gradient gradient) {
-  const auto bytes = [&](TensorId tensor, std::int64_t elements) {
-    return static_cast<double>(elements * byteSize(formatOf(p, tensor).dtype));
-  };
-  const double dy = bytes(TensorId::kDy, yElements(p));
-  if (gradient == Gradient::kDx) return dy + bytes(TensorId::kW, wElements(p)) + bytes(TensorId::kDx, xElements(p));
-  if (gradient == Gradient::kDw) return dy + bytes(TensorId::kX, xElements(p)) + bytes(TensorId::kDw, wElements(p));
-  return dy + bytes(TensorId::kDb, bElements(p));
+  const auto bytes = [&](TensorId tensor) { return static_cast<double>(formatBytes(p, tensor)); };
+  if (gradient == Gradient::kDx) return bytes(TensorId::kDy) + bytes(TensorId::kW) + bytes(TensorId::kDx);
+  if (gradient == Gradient::kDw) return bytes(TensorId::kDy) + bytes(TensorId::kX) + bytes(TensorId::kDw);
+  return bytes(TensorId::kDy) + bytes(TensorId::kDb);
 }
 
 Json trialJson(const TuneRecord& r) {
@@ -62,15 +61,11 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
   fs::create_directories(folder, error);
   const std::string self = fs::read_symlink("/proc/self/exe", error).string();
   if (error) return {};
-  const fs::path problem = folder / fmt::format("{:03}.problem.json", number);
   const fs::path plan = folder / fmt::format("{:03}.plan.json", number);
-  std::ofstream(problem) << problemToJson(row.task.problem) << "\n";
   std::ofstream(plan) << planToJson(row.outcome.best.plan) << "\n";
   const std::string line = fmt::format(
-      "{} dump --problem {} --layout {} --gradients {} --isa {} --plan {} --emit problem,plan,tile,vector,asm -o {} "
-      "2>/dev/null </dev/null",
-      quoted(self), quoted(problem), toString(row.task.problem.layout), toString(row.task.gradient),
-      toString(session.machine().isa.level), quoted(plan), quoted(folder));
+      "{} dump {} --gradients {} --isa {} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
+      quoted(self), toFlags(row.task.problem), toString(row.task.gradient), toString(session.machine().isa.level), quoted(plan), quoted(folder));
   std::string printed;
   if (FILE* out = popen(line.c_str(), "r")) {
     std::array<char, 4096> bytes{};

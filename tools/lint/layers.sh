@@ -33,6 +33,8 @@ only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp' 'LLVM belongs in codegen/disassemble.cpp'
 nowhere_but '#include [<"]nlohmann' 'runtime/json|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp and the command'
+nowhere_but '#include [<"]sqlite3' 'runtime/tuning/' 'SQLite belongs in runtime/tuning/'
+nowhere_but '#include [<"]mpi' 'tools/cli/tune_mpi\.cpp|examples/data_parallel\.cpp' 'MPI belongs in tune_mpi.cpp and its example'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
 nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/' \
   'threads, files, memory maps and CPU detection belong in runtime/'
