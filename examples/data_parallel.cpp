@@ -101,8 +101,10 @@ int main(int argc, char** argv) {
     run(*weights, {myDy, myX, nullptr, nullptr, dw.data(), db.data()});
   }
   MPI_Request requests[2];
-  MPI_Iallreduce(MPI_IN_PLACE, dw.data(), static_cast<int>(dw.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
-  MPI_Iallreduce(MPI_IN_PLACE, db.data(), static_cast<int>(db.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+  MPI_Iallreduce(MPI_IN_PLACE, dw.data(), static_cast<int>(dw.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                 &requests[0]);
+  MPI_Iallreduce(MPI_IN_PLACE, db.data(), static_cast<int>(db.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                 &requests[1]);
 
   // Meanwhile dX, image by image, with a look at the messages in between: they only move while MPI is called.
   const auto data = compile(session, layer(1), {true, false, false});

@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kKinds[] = {"open", "load", "verify", "sample", "drop"};
 
 Error garbled(const std::string& text) {
-  return Error{ErrorCode::kInternal, Stage::kRun, "the tuner and its worker do not understand each other: " +
-                                                      text.substr(0, 200)};
+  return Error{ErrorCode::kInternal, Stage::kRun,
+               "the tuner and its worker do not understand each other: " + text.substr(0, 200)};
 }
 
 std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

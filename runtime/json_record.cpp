@@ -73,7 +73,8 @@ bool readFormats(const Json& json, Formats& formats) {
     TensorFormat format;
     if (!value.is_object() || value.size() != 4 || !value.contains("dtype") || !value["dtype"].is_string() ||
         !value.contains("layout") || !value["layout"].is_string() || !value.contains("c0") || !isWhole(value["c0"]) ||
-        !value.contains("strides") || !value["strides"].is_array() || value["strides"].size() != format.strides.size() ||
+        !value.contains("strides") || !value["strides"].is_array() ||
+        value["strides"].size() != format.strides.size() ||
         !std::all_of(value["strides"].begin(), value["strides"].end(), isWhole))
       return false;
     if (!parseNamed(value["dtype"].get<std::string>(), format.dtype) ||
@@ -132,7 +133,8 @@ Result<Problem> problemOf(const Json& json) {
     }
     if (!right) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' of the problem is " + spell(value);
   });
-  if (known != json.size()) broken += std::string(broken.empty() ? "" : "\n") + "the problem has keys of a newer cubejit";
+  if (known != json.size())
+    broken += std::string(broken.empty() ? "" : "\n") + "the problem has keys of a newer cubejit";
   if (!broken.empty()) return invalid(broken);
   return problem;
 }

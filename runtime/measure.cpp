@@ -62,8 +62,7 @@ Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, GradientMas
     const std::int64_t bytes = needed ? formatBytes(p, tensor) : 0;
     workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(bytes)));
     void* data = workload->tensors_.back()->data();
-    if (data == nullptr)
-      return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
+    if (data == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
     if (tensor <= TensorId::kW) fill(data, bytes, formatOf(p, tensor).dtype, table);
   }
   return workload;

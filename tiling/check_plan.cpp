@@ -141,8 +141,10 @@ void checkCells(const Problem& p, const TilingPlan& plan, Rules& rules) {
   const bool plain = !v.big.channelsLast;
   const char* fix = plain ? "must be true: tensors are not channels-last" : "must be false: tensors are channels-last";
   rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
-  if (plan.gradient == Gradient::kDx) rules.require(plan.panelC == plain, [&] { return std::string("panel_c ") + fix; });
-  if (plan.gradient == Gradient::kDw) rules.require(plan.panelB == plain, [&] { return std::string("panel_b ") + fix; });
+  if (plan.gradient == Gradient::kDx)
+    rules.require(plan.panelC == plain, [&] { return std::string("panel_c ") + fix; });
+  if (plan.gradient == Gradient::kDw)
+    rules.require(plan.panelB == plain, [&] { return std::string("panel_b ") + fix; });
 }
 
 // A chunk is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.
@@ -160,7 +162,8 @@ void checkChunk(const Problem& p, const TilingPlan& plan, Rules& rules) {
   atMost("base_batch", plan.baseBatch, v.batch);
   rules.require(plan.panelD == 1 || plan.panelH >= e.h, "panel_d of more than 1 needs whole planes: raise panel_h");
   const bool whole = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
-  rules.require(plan.baseBatch == 1 || whole, "base_batch of more than 1 needs whole images: raise panel_h and panel_d");
+  rules.require(plan.baseBatch == 1 || whole,
+                "base_batch of more than 1 needs whole images: raise panel_h and panel_d");
 }
 
 void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {

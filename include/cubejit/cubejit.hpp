@@ -43,7 +43,10 @@ enum class PlanSource : std::uint8_t {
   kCaller   ///< CompileRequest::plans
 };
 constexpr const char* toString(PlanSource s) {
-  return s == PlanSource::kModel ? "model" : s == PlanSource::kRecord ? "record" : s == PlanSource::kPin ? "pin" : "caller";
+  return s == PlanSource::kModel    ? "model"
+         : s == PlanSource::kRecord ? "record"
+         : s == PlanSource::kPin    ? "pin"
+                                    : "caller";
 }
 
 struct StageTimes {

@@ -24,8 +24,8 @@ struct TuneSetup {
   int mostTrials = 0;      ///< plans loaded; 0 = no limit
   double mostSeconds = 0;  ///< 0 = no limit. At least one limit, or a strategy that ends
   RaceRules rules;
-  std::string version, run;          ///< go into every record
-  std::vector<TuneRecord> known;     ///< of this key, from earlier or other runs: not measured again
+  std::string version, run;           ///< go into every record
+  std::vector<TuneRecord> known;      ///< of this key, from earlier or other runs: not measured again
   std::vector<FitPoint> otherPoints;  ///< of other problems on this machine: they correct the cost model from the start
 };
 
@@ -40,21 +40,22 @@ struct TuneProgress {
 };
 
 struct TuneWatch {
-  std::function<void(const TuneRecord&)> keep;         ///< called once a trial is over; again when a winner is confirmed
-  std::function<void(const TuneProgress&)> progress;   ///< may be empty
-  std::function<bool()> stop;                          ///< asked often; true = finish cleanly now. May be empty
-  std::function<std::vector<TuneRecord>()> refresh;    ///< records other tuners made meanwhile; may be empty
+  std::function<void(const TuneRecord&)> keep;        ///< called once a trial is over; again when a winner is confirmed
+  std::function<void(const TuneProgress&)> progress;  ///< may be empty
+  std::function<bool()> stop;                         ///< asked often; true = finish cleanly now. May be empty
+  std::function<std::vector<TuneRecord>()> refresh;   ///< records other tuners made meanwhile; may be empty
 };
 
 struct TuneOutcome {
-  TuneRecord untuned;  ///< the planner's own choice
-  TuneRecord best;     ///< confirmed against it at the end, or the untuned plan itself
+  TuneRecord untuned;          ///< the planner's own choice
+  TuneRecord best;             ///< confirmed against it at the end, or the untuned plan itself
   int tried = 0, adopted = 0;  ///< plans tried now; plans known before
   int byStatus[7] = {};        ///< of those tried now, per TrialStatus
   int discarded = 0;           ///< batches of samples thrown away because the machine was disturbed
   bool confirmed = false, interrupted = false, exhausted = false;
   double seconds = 0;
-  RankQuality model, refitted;  ///< how the planner's model ranks what was measured; and corrected by the other problems
+  RankQuality model,
+      refitted;  ///< how the planner's model ranks what was measured; and corrected by the other problems
 };
 
 /// Errors are of the problem (no legal plan), or kLimitExceeded when the lab cannot run the untuned plan.

@@ -50,7 +50,8 @@ ChildLab::ChildLab(const LabTask& task, std::string turnFile, WorkerHow how)
 
 ChildLab::~ChildLab() { stop(); }
 
-Result<std::unique_ptr<ChildLab>> ChildLab::open(const LabTask& task, const std::string& turnFile, const WorkerHow& how) {
+Result<std::unique_ptr<ChildLab>> ChildLab::open(const LabTask& task, const std::string& turnFile,
+                                                 const WorkerHow& how) {
   std::unique_ptr<ChildLab> lab(new ChildLab(task, turnFile, how));
   CUBEJIT_TRY(started, lab->start());
   static_cast<void>(started);
@@ -108,9 +109,7 @@ void ChildLab::stop() {
 
 LabReply ChildLab::exchange(const LabQuestion& question) {
   using Clock = std::chrono::steady_clock;
-  const auto lost = [&](TrialStatus status, const std::string& why) {
-    return LabReply{status, why, {}, {}};
-  };
+  const auto lost = [&](TrialStatus status, const std::string& why) { return LabReply{status, why, {}, {}}; };
   const auto crashed = [&] {
     int status = 0;
     close(toChild_);
@@ -121,8 +120,8 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
     return lost(TrialStatus::kCrashed, "the worker process " + describeEnd(status));
   };
   if (!sendAll(toChild_, questionToJson(question) + "\n")) return crashed();
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(how_.timeoutSeconds));
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(how_.timeoutSeconds));
   for (;;) {
     const std::size_t end = unread_.find('\n');
     if (end != std::string::npos) {

@@ -59,7 +59,8 @@ std::vector<double> ranksOf(const std::vector<double>& values) {
 
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const double n = static_cast<double>(a.size());
-  const double meanA = std::accumulate(a.begin(), a.end(), 0.0) / n, meanB = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  const double meanA = std::accumulate(a.begin(), a.end(), 0.0) / n,
+               meanB = std::accumulate(b.begin(), b.end(), 0.0) / n;
   double ab = 0, aa = 0, bb = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     ab += (a[i] - meanA) * (b[i] - meanB);

@@ -25,7 +25,7 @@ struct LabTask {
 struct LabReply {
   TrialStatus status = TrialStatus::kMeasured;  ///< anything else is the end of the plan that was asked about
   std::string message;
-  std::string code;                                 ///< load: digest of what was generated
+  std::string code;                                  ///< load: digest of what was generated
   std::vector<std::vector<std::int64_t>> samplesNs;  ///< sample: per plan, in the order asked
   bool ok() const { return status == TrialStatus::kMeasured; }
 };

@@ -43,7 +43,8 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
   if (!*best) {
     const auto others = (*store)->elsewhere(key, version());
     if (others.ok() && *others > 0)
-      addNote(notes, std::to_string(*others) + " winners of other machines, threads, backends or versions are not used");
+      addNote(notes,
+              std::to_string(*others) + " winners of other machines, threads, backends or versions are not used");
     return std::nullopt;
   }
   const std::vector<std::string> broken = checkPlan(key.problem, (*best)->plan, machine);

@@ -51,8 +51,8 @@ struct TuneRecord {
   bool untuned = false;   ///< the planner's own choice
   double relative = 0;    ///< time divided by that of the untuned plan, from runs that took turns; 0 = unknown
   std::vector<std::int64_t> samplesNs;
-  std::string message;     ///< why it was refused, what differed, which signal
-  std::string run;         ///< of one tuning run; records of two runs never replace one another
+  std::string message;  ///< why it was refused, what differed, which signal
+  std::string run;      ///< of one tuning run; records of two runs never replace one another
   std::int64_t unixTime = 0;
 };
 

@@ -13,7 +13,9 @@ namespace cubejit {
 namespace {
 
 // The gradient is not a choice, lane roles differ in everything (each has candidates of its own), and single shapes follow.
-bool isDecision(std::string_view name) { return name != "gradient" && name != "lanes" && name.substr(0, 12) != "single_shape"; }
+bool isDecision(std::string_view name) {
+  return name != "gradient" && name != "lanes" && name.substr(0, 12) != "single_shape";
+}
 
 std::vector<std::int64_t> numbersOf(const TilingPlan& plan) {
   std::vector<std::int64_t> numbers;
@@ -67,9 +69,8 @@ SearchSpace SearchSpace::among(const Problem& problem, const Machine& machine, s
   space.problem_ = problem;
   space.machine_ = machine;
   space.plans_ = std::move(plans);
-  std::stable_sort(space.plans_.begin(), space.plans_.end(), [](const SearchPlan& a, const SearchPlan& b) {
-    return a.cost.totalCycles < b.cost.totalCycles;
-  });
+  std::stable_sort(space.plans_.begin(), space.plans_.end(),
+                   [](const SearchPlan& a, const SearchPlan& b) { return a.cost.totalCycles < b.cost.totalCycles; });
   for (const SearchPlan& plan : space.plans_) space.closedTo_.insert(identityOf(plan.plan));
   return space;
 }

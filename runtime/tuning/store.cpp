@@ -199,8 +199,7 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
   constexpr int kRead = SQLITE_OPEN_READONLY, kWrite = SQLITE_OPEN_READWRITE;
   for (const bool retried : {false, true}) {
     sqlite3* db = nullptr;
-    const int opened =
-        sqlite3_open_v2(path.c_str(), &db, (writing ? kWrite : kRead) | SQLITE_OPEN_NOFOLLOW, nullptr);
+    const int opened = sqlite3_open_v2(path.c_str(), &db, (writing ? kWrite : kRead) | SQLITE_OPEN_NOFOLLOW, nullptr);
     std::unique_ptr<TuningStore> store(new TuningStore(db));
     if (opened != SQLITE_OK) return storeError(db, "cannot open the tuning store " + path);
     harden(db);

@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 // Magic numbers of statfs(2); linux/magic.h lacks xfs and zfs.
 constexpr std::int64_t kXfs = 0x58465342, kZfs = 0x2fc12fc1;
-constexpr std::array<std::int64_t, 8> kLocal{EXT4_SUPER_MAGIC, kXfs,  BTRFS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
-                                             F2FS_SUPER_MAGIC, kZfs, RAMFS_MAGIC};
+constexpr std::array<std::int64_t, 8> kLocal{
+    EXT4_SUPER_MAGIC, kXfs, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, kZfs, RAMFS_MAGIC};
 
 Error failed(const std::string& what, int error) {
   return Error{ErrorCode::kIo, Stage::kPlan, what + ": " + std::strerror(error)};
@@ -39,7 +39,8 @@ bool isLocalFileSystem(std::int64_t type) { return std::find(kLocal.begin(), kLo
 bool liesOnLocalFileSystem(const std::string& path) {
   struct statfs system{};
   const std::string folder = fs::path(path).parent_path().string();
-  if (::statfs(path.c_str(), &system) != 0 && ::statfs(folder.empty() ? "." : folder.c_str(), &system) != 0) return false;
+  if (::statfs(path.c_str(), &system) != 0 && ::statfs(folder.empty() ? "." : folder.c_str(), &system) != 0)
+    return false;
   return isLocalFileSystem(static_cast<std::int64_t>(system.f_type));
 }
 

@@ -19,9 +19,9 @@ class FakeLab : public Lab {
   std::function<double(const TilingPlan&)> time = [](const TilingPlan&) { return 1e6; };
   /// kMeasured, or how the plan fails: refused and failed when loaded, wrong when verified, crashed and timed out when sampled.
   std::function<TrialStatus(const TilingPlan&)> fate = [](const TilingPlan&) { return TrialStatus::kMeasured; };
-  double noise = 0.01;    ///< standard deviation of the logarithm
-  double slowdown = 1;    ///< of everything: a machine that got busy
-  int spikeEvery = 0;     ///< every so many samples one takes five times as long
+  double noise = 0.01;  ///< standard deviation of the logarithm
+  double slowdown = 1;  ///< of everything: a machine that got busy
+  int spikeEvery = 0;   ///< every so many samples one takes five times as long
   std::map<std::string, int> sampledPlans;
   int verifications = 0;
 
@@ -35,7 +35,8 @@ class FakeLab : public Lab {
   }
   LabReply verify(int number) override {
     ++verifications;
-    if (fate(plans_.at(number)) == TrialStatus::kWrong) return {TrialStatus::kWrong, "dx: 1 of 1 elements differ", {}, {}};
+    if (fate(plans_.at(number)) == TrialStatus::kWrong)
+      return {TrialStatus::kWrong, "dx: 1 of 1 elements differ", {}, {}};
     return {};
   }
   LabReply sample(const std::vector<int>& numbers, int rounds) override {

@@ -53,7 +53,8 @@ TEST(CheckPlan, AcceptsSmallPlans) {
 TEST(CheckPlan, WhatMutatedPlansBroke) {
   TilingPlan streams = planOf(Gradient::kDx, LaneRole::kChannels);
   streams.streamingStore = true;
-  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), streams, kAvx512), Contains(HasSubstr("streaming_store must be false")));
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), streams, kAvx512),
+              Contains(HasSubstr("streaming_store must be false")));
   Problem depthwise = convolution(Layout::kNcdhw);
   depthwise.groups = 32;
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
@@ -66,7 +67,8 @@ TEST(CheckPlan, WhatMutatedPlansBroke) {
               Contains(HasSubstr("panel_c must be true")));
   TilingPlan chunk = planOf(Gradient::kDw, LaneRole::kChannels);
   chunk.panelH = 9;
-  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("panel_h = 9 is more than the 8")));
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512),
+              Contains(HasSubstr("panel_h = 9 is more than the 8")));
   chunk.panelH = 8;
   chunk.panelD = 2;
   EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("panel_d = 2")));

@@ -144,15 +144,17 @@ TEST_F(Tune, CtrlCEndsCleanly) {
   writeSuite(6);
   const int code = interrupted("tune --suite suite.jsonl --gradients dx,dw --budget 60s --progress none", SIGINT, 700);
   EXPECT_EQ(code, 130);
-  EXPECT_THAT(slurp(folder_.file("err.txt")), AllOf(HasSubstr("every finished trial is stored"), HasSubstr("--resume")));
+  EXPECT_THAT(slurp(folder_.file("err.txt")),
+              AllOf(HasSubstr("every finished trial is stored"), HasSubstr("--resume")));
   EXPECT_GT(records().size(), 1U);
 }
 
 TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
   std::string all;
   for (int i = 0; i < 8; ++i) {
-    all += "(" + line(std::string("tune ") + kProblem + " --trials 5 --strategy random --progress none --seed " +
-                      std::to_string(i)) +
+    all += "(" +
+           line(std::string("tune ") + kProblem + " --trials 5 --strategy random --progress none --seed " +
+                std::to_string(i)) +
            " >out" + std::to_string(i) + ".txt 2>&1 </dev/null) & ";
   }
   ASSERT_EQ(std::system((all + "wait").c_str()), 0);
@@ -163,11 +165,12 @@ TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
 }
 
 TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
-  std::ofstream(folder_.file("worker.sh"))
-      << "while IFS= read -r line; do case $line in *'\"base_vectors\":1'*) kill -SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
-         " | { "
-      << CUBEJIT_CLI << " tune-worker; }\n";
-  const Outcome tuned = run(std::string("tune ") + kProblem + " --trials 25 --json --progress none --worker 'exec sh worker.sh'");
+  std::ofstream(folder_.file("worker.sh")) << "while IFS= read -r line; do case $line in *'\"base_vectors\":1'*) kill "
+                                              "-SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
+                                              " | { "
+                                           << CUBEJIT_CLI << " tune-worker; }\n";
+  const Outcome tuned =
+      run(std::string("tune ") + kProblem + " --trials 25 --json --progress none --worker 'exec sh worker.sh'");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const Json row = Json::parse(tuned.out);
   EXPECT_GT(row["crashed"], 0);
@@ -243,7 +246,9 @@ TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
   const Json data = Json::parse(page.substr(begin, end - begin));
   EXPECT_EQ(data["layers"][0]["name"], "</script><b>x");
   EXPECT_EQ(data["layers"][0]["trials"].size(), 7U);
-  EXPECT_EQ(run("tune --suite suite.jsonl --trials 1 --gradients dx --progress none --report /nonexistent/page.html").code, 5);
+  EXPECT_EQ(
+      run("tune --suite suite.jsonl --trials 1 --gradients dx --progress none --report /nonexistent/page.html").code,
+      5);
 }
 
 TEST_F(Tune, RecordsMoveBetweenStores) {
@@ -312,10 +317,11 @@ TEST_F(Tune, RanksShareASuiteAndSurviveOne) {
   std::ofstream(folder_.file("victim.sh"))
       << "#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = 2 ]; then (sleep 1.2; kill -KILL $$) & fi\nexec \"$@\"\n";
   const std::string mpirun =
-      "cd " + folder_.file("") + " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= OMPI_ALLOW_RUN_AS_ROOT=1"
+      "cd " + folder_.file("") +
+      " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= OMPI_ALLOW_RUN_AS_ROOT=1"
       " OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe --enable-recovery -n 3 ";
-  const std::string share = std::string(CUBEJIT_CLI) +
-                            " tune --mpi --suite suite.jsonl --gradients dx,dw --trials 30 --progress plain";
+  const std::string share =
+      std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --gradients dx,dw --trials 30 --progress plain";
   const int status = std::system((mpirun + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
   static_cast<void>(status);  // mpirun's code is that of the rank that was killed
   EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));

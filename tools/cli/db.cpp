@@ -68,13 +68,16 @@ int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
     Line& line = lines[keyText(r)];
     line.any = &r;
     ++line.trials;
-    const bool bad = r.status == TrialStatus::kWrong || r.status == TrialStatus::kCrashed || r.status == TrialStatus::kTimedOut;
+    const bool bad =
+        r.status == TrialStatus::kWrong || r.status == TrialStatus::kCrashed || r.status == TrialStatus::kTimedOut;
     line.bad += bad ? 1 : 0;
-    if (r.won && r.verified && r.status == TrialStatus::kMeasured && (line.best == nullptr || r.relative < line.best->relative))
+    if (r.won && r.verified && r.status == TrialStatus::kMeasured &&
+        (line.best == nullptr || r.relative < line.best->relative))
       line.best = &r;
   }
   if (!flags.json)
-    fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10} {:>7}  machine\n", "problem", "", "thr", "trials", "bad", "best ms", "gain");
+    fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10} {:>7}  machine\n", "problem", "", "thr", "trials", "bad",
+               "best ms", "gain");
   for (const auto& [key, line] : lines) {
     const double ms = line.best == nullptr ? 0 : static_cast<double>(medianNs(line.best->samplesNs)) * 1e-6;
     const double gain = line.best == nullptr ? 0 : 1 / line.best->relative;
@@ -104,8 +107,11 @@ int show(const std::vector<TuneRecord>& records, const DbFlags& flags) {
       fmt::print("{}\n", recordToJson(r));
       continue;
     }
-    fmt::print("{} {} {}{}{} relative {:.4f} median {:.3f} ms ({} samples) code {} run {}{}{}\n  {}\n", r.key.problem.name,
-               toString(r.key.gradient), toString(r.status), r.untuned ? " untuned" : r.won ? " won" : "",
+    fmt::print("{} {} {}{}{} relative {:.4f} median {:.3f} ms ({} samples) code {} run {}{}{}\n  {}\n",
+               r.key.problem.name, toString(r.key.gradient), toString(r.status),
+               r.untuned ? " untuned"
+               : r.won   ? " won"
+                         : "",
                r.verified ? " verified" : "", r.relative, static_cast<double>(medianNs(r.samplesNs)) * 1e-6,
                r.samplesNs.size(), r.code, r.run, r.message.empty() ? "" : ": ", r.message, planToJson(r.plan));
   }
@@ -142,7 +148,8 @@ int exportRecords(const std::vector<TuneRecord>& records, const DbFlags& flags) 
   return 0;
 }
 
-int addFrom(TuningStore& store, const std::vector<TuneRecord>& records, const std::string& from, const std::string& typed) {
+int addFrom(TuningStore& store, const std::vector<TuneRecord>& records, const std::string& from,
+            const std::string& typed) {
   const auto before = store.all();
   const Status added = store.addAll(records);
   if (!added.ok()) return report(added.error(), typed);
@@ -185,7 +192,9 @@ int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::s
     if (a != nullptr && b != nullptr && planIdentity(a->plan) == planIdentity(b->plan)) continue;
     ++differing;
     const TuneRecord& any = a != nullptr ? *a : *b;
-    const auto gain = [](const TuneRecord* r) { return r == nullptr ? std::string("-") : fmt::format("{:.3f}x", 1 / r->relative); };
+    const auto gain = [](const TuneRecord* r) {
+      return r == nullptr ? std::string("-") : fmt::format("{:.3f}x", 1 / r->relative);
+    };
     if (flags.json)
       fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db_diff/1"},
                                      {"name", any.key.problem.name},
@@ -193,7 +202,8 @@ int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::s
                                      {"gain", a == nullptr ? 0 : 1 / a->relative},
                                      {"other_gain", b == nullptr ? 0 : 1 / b->relative}}));
     else
-      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", any.key.problem.name.substr(0, 36), toString(any.key.gradient), gain(a), gain(b));
+      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", any.key.problem.name.substr(0, 36), toString(any.key.gradient), gain(a),
+                 gain(b));
   }
   fmt::print(stderr, "{} of {} keys differ\n", differing, pairs.size());
   return differing > 0 ? 1 : 0;
@@ -220,7 +230,8 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
     }
     ++checked;
     const auto finding = [&](const std::string& what) {
-      findings->push_back(fmt::format("{} {} of run {}: {}", r.key.problem.name, toString(r.key.gradient), r.run, what));
+      findings->push_back(
+          fmt::format("{} {} of run {}: {}", r.key.problem.name, toString(r.key.gradient), r.run, what));
     };
     const Status legal = checkProblem(r.key.problem);
     if (!legal.ok()) {
@@ -235,7 +246,8 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
     if (r.samplesNs.empty()) finding("it is measured, but has no samples");
   }
   for (const std::string& finding : *findings) fmt::print("{}\n", finding);
-  fmt::print(stderr, "{} records: {} checked, {} of other machines; {} findings\n", records->size(), checked, foreign, findings->size());
+  fmt::print(stderr, "{} records: {} checked, {} of other machines; {} findings\n", records->size(), checked, foreign,
+             findings->size());
   static_cast<void>(flags);
   return findings->empty() ? 0 : 1;
 }
@@ -269,7 +281,8 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
   std::int64_t unreadable = 0;
   const auto records = (*store)->all(&unreadable);
   if (!records.ok()) return report(records.error(), typed);
-  if (unreadable > 0) fmt::print(stderr, "note: {} records do not read and are left out; see `cubejit db verify`\n", unreadable);
+  if (unreadable > 0)
+    fmt::print(stderr, "note: {} records do not read and are left out; see `cubejit db verify`\n", unreadable);
   if (what == What::kShow) return show(*records, flags);
   if (what == What::kBest) return best(*records, flags);
   if (what == What::kExport) return exportRecords(*records, flags);
@@ -300,10 +313,14 @@ void addDb(CLI::App& app, Action& action) {
   json(filters(add("list", "Problems with the number of trials and the best gain", What::kList)));
   json(filters(add("show", "Every record", What::kShow)));
   json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest)));
-  filters(add("export", "Every record as a JSON line", What::kExport))->add_flag("--jsonl", flags->jsonl, "The form of the export (there is one)");
+  filters(add("export", "Every record as a JSON line", What::kExport))
+      ->add_flag("--jsonl", flags->jsonl, "The form of the export (there is one)");
   add("import", "Add records of JSON lines", What::kImport)->add_option("file", flags->file, "JSON lines")->required();
-  add("merge", "Add the records of another store", What::kMerge)->add_option("file", flags->file, "Another store")->required();
-  CLI::App* differ = filters(add("diff", "Compare the winners with those of another store; exit 1 if they differ", What::kDiff));
+  add("merge", "Add the records of another store", What::kMerge)
+      ->add_option("file", flags->file, "Another store")
+      ->required();
+  CLI::App* differ =
+      filters(add("diff", "Compare the winners with those of another store; exit 1 if they differ", What::kDiff));
   differ->add_option("file", flags->file, "Another store")->required();
   json(differ);
   CLI::App* pruner = add("prune", "Remove records", What::kPrune);

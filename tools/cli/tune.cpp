@@ -83,8 +83,9 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
   if (!own.soc.empty())
-    note(Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "--soc = '" + own.soc + "': there is no emulated machine to tune for; `cubejit targets` lists machines"});
+    note(
+        Error{ErrorCode::kUnsupported, Stage::kProblem,
+              "--soc = '" + own.soc + "': there is no emulated machine to tune for; `cubejit targets` lists machines"});
   if (!own.budget.empty()) {
     const auto seconds = parseDuration("--budget", own.budget);
     if (seconds.ok())
@@ -102,8 +103,8 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   asked.request = std::move(*request);
   asked.options.strategy = *strategy;
-  asked.options.trials = own.trials == 0 && own.budget.empty() && *strategy != StrategyKind::kExhaustive ? kDefaultTrials
-                                                                                                       : own.trials;
+  asked.options.trials =
+      own.trials == 0 && own.budget.empty() && *strategy != StrategyKind::kExhaustive ? kDefaultTrials : own.trials;
   asked.options.trialSeconds = *timeout;
   asked.options.worker = own.worker;
   asked.options.resume = own.resume;
@@ -126,7 +127,8 @@ Json rowJson(const TuneRow& row) {
   out["tuned"] = !o.best.untuned;
   out["trials"] = o.tried;
   out["adopted"] = o.adopted;
-  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) out[toString(static_cast<TrialStatus>(s))] = o.byStatus[s];
+  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s)
+    out[toString(static_cast<TrialStatus>(s))] = o.byStatus[s];
   out["discarded_batches"] = o.discarded;
   out["seconds"] = o.seconds;
   out["interrupted"] = o.interrupted;
@@ -145,9 +147,12 @@ void printRow(const TuneRow& row, bool json) {
   } else if (row.error.empty()) {
     const TuneOutcome& o = row.outcome;
     const double ms = static_cast<double>(medianNs(o.untuned.samplesNs)) * 1e-6;
-    fmt::print("{:<34} {:<3} {:>10.3f} {:>10.3f} {:>6.2f}x {:>6} {:>6} {:>8.2f}  {}\n", row.task.problem.name.substr(0, 34),
-               toString(row.task.gradient), ms, ms * o.best.relative, 1 / o.best.relative, o.tried, o.adopted,
-               o.model.spearman, o.interrupted ? "interrupted" : o.best.untuned ? "the model's plan stays" : "tuned");
+    fmt::print("{:<34} {:<3} {:>10.3f} {:>10.3f} {:>6.2f}x {:>6} {:>6} {:>8.2f}  {}\n",
+               row.task.problem.name.substr(0, 34), toString(row.task.gradient), ms, ms * o.best.relative,
+               1 / o.best.relative, o.tried, o.adopted, o.model.spearman,
+               o.interrupted    ? "interrupted"
+               : o.best.untuned ? "the model's plan stays"
+                                : "tuned");
   }
   std::fflush(stdout);
 }
@@ -163,7 +168,8 @@ void printSummary(const std::vector<TuneRow>& rows, double seconds) {
     worst = std::max(worst, 1 / row.outcome.best.relative);
   }
   for (const auto& [gradient, entry] : logs)
-    fmt::print("{}: {:.3f}x geometric mean over {} problems\n", gradient, std::exp(entry.first / entry.second), entry.second);
+    fmt::print("{}: {:.3f}x geometric mean over {} problems\n", gradient, std::exp(entry.first / entry.second),
+               entry.second);
   fmt::print("largest gain {:.2f}x; {} spent\n", worst, clockText(seconds));
 }
 
@@ -226,8 +232,9 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   int code = 0;
   const auto tuneOne = [&](int index, int left) {
     const double share = asked->options.seconds > 0 ? (asked->options.seconds - elapsed()) / std::max(1, left) : 0;
-    TuneRow row = run.tune(tasks[static_cast<std::size_t>(index)], asked->options.seconds > 0 ? std::max(share, 0.05) : 0,
-                           index, static_cast<int>(tasks.size()));
+    TuneRow row =
+        run.tune(tasks[static_cast<std::size_t>(index)], asked->options.seconds > 0 ? std::max(share, 0.05) : 0, index,
+                 static_cast<int>(tasks.size()));
     view.clear();
     if (!row.error.empty()) {
       code = std::max(code, exitCode(row.errorCode));
@@ -265,13 +272,14 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
 }  // namespace
 
 void addTune(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "tune", "Measure plans on this machine and keep the best; later runs use what was found");
+  CLI::App* command =
+      app.add_subcommand("tune", "Measure plans on this machine and keep the best; later runs use what was found");
   auto flags = std::make_shared<RequestFlags>();
   auto own = std::make_shared<TuneFlags>();
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
-  command->add_option("--budget", own->budget, "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
+  command->add_option("--budget", own->budget,
+                      "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
   command->add_option("--trials", own->trials, "Plans to try for each gradient (default 64, unless there is a budget)")
       ->check(CLI::PositiveNumber);
   command->add_option("--strategy", own->strategy, "model, evolve, random or exhaustive");
@@ -280,18 +288,17 @@ void addTune(CLI::App& app, Action& action) {
   command->add_flag("--resume", own->resume, "Go on from the records there are: no plan is measured twice");
   command->add_option("--report", own->report, "Write a page about the run to this HTML file");
   command->add_option("--progress", own->progress, "auto, plain, json or none; on standard error");
-  command->add_option("--simulate", own->simulate, "Replay the records of this file (store or JSON lines) and compare strategies");
+  command->add_option("--simulate", own->simulate,
+                      "Replay the records of this file (store or JSON lines) and compare strategies");
   command->add_option("--trial-timeout", own->trialTimeout, "A plan that takes longer counts as hung");
   command->add_option("--worker", own->worker, "Shell command to run plans in, instead of `cubejit tune-worker`");
   command->add_flag("--mpi", own->mpi, "Share the problems among the ranks mpirun started");
   command->add_option("--soc", own->soc, "Tune for an emulated machine by modelled cycles");
-  command->callback([&action, flags, own] {
-    action = [flags, own](const std::string& typed) { return tune(*flags, *own, typed); };
-  });
+  command->callback(
+      [&action, flags, own] { action = [flags, own](const std::string& typed) { return tune(*flags, *own, typed); }; });
   CLI::App* worker = app.add_subcommand("tune-worker", "")->group("");
-  worker->callback([&action] {
-    action = [](const std::string&) { return serveLab(STDIN_FILENO, STDOUT_FILENO) ? 0 : 6; };
-  });
+  worker->callback(
+      [&action] { action = [](const std::string&) { return serveLab(STDIN_FILENO, STDOUT_FILENO) ? 0 : 6; }; });
 }
 
 }  // namespace cubejit::cli

@@ -28,7 +28,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-enum Tag : int { kAsk = 1, kTask, kRecord };  // worker wants work; rank 0 gives it (an index, or kNoMore); a record as JSON
+enum Tag : int {
+  kAsk = 1,
+  kTask,
+  kRecord
+};  // worker wants work; rank 0 gives it (an index, or kNoMore); a record as JSON
 
 constexpr int kNoMore = -1;
 constexpr auto kLook = std::chrono::milliseconds(5);
@@ -94,8 +98,7 @@ struct MpiWorld::State {
   bool isDead(int other) {
     if (dead.count(other) != 0) return true;
     const Peer &peer = peers[static_cast<std::size_t>(other)], &self = peers[static_cast<std::size_t>(rank)];
-    const double silent =
-        std::chrono::duration<double>(Clock::now() - heard[static_cast<std::size_t>(other)]).count();
+    const double silent = std::chrono::duration<double>(Clock::now() - heard[static_cast<std::size_t>(other)]).count();
     const bool gone = peer.host == self.host ? hasEnded(peer.pid) : silent > kSilentSeconds;
     if (gone) dead.insert(other);
     return gone;
@@ -110,7 +113,8 @@ int MpiWorld::size() const { return state_->size; }
 Result<std::unique_ptr<MpiWorld>> MpiWorld::join() {
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    return Error{ErrorCode::kLimitExceeded, Stage::kRun, "MPI does not start; run with mpirun -n N cubejit tune --mpi ..."};
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+                 "MPI does not start; run with mpirun -n N cubejit tune --mpi ..."};
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   auto state = std::make_unique<State>();
   MPI_Comm_rank(MPI_COMM_WORLD, &state->rank);
@@ -170,8 +174,9 @@ int MpiWorld::share(int tasks, const std::function<void(int, int)>& tuneOne, Tun
       const auto worker = static_cast<std::size_t>(other);
       if (finished[worker] || !s.isDead(other)) continue;
       finished[worker] = true;
-      tell(fmt::format("rank {} died; {}", other,
-                       holds[worker] == kNoMore ? "it held no task" : "its task is dealt out again, its records are kept"));
+      tell(fmt::format(
+          "rank {} died; {}", other,
+          holds[worker] == kNoMore ? "it held no task" : "its task is dealt out again, its records are kept"));
       if (holds[worker] != kNoMore) open.push_front(holds[worker]);
     }
   };

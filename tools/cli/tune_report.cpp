@@ -65,7 +65,8 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
   std::ofstream(plan) << planToJson(row.outcome.best.plan) << "\n";
   const std::string line = fmt::format(
       "{} dump {} --gradients {} --isa {} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
-      quoted(self), toFlags(row.task.problem), toString(row.task.gradient), toString(session.machine().isa.level), quoted(plan), quoted(folder));
+      quoted(self), toFlags(row.task.problem), toString(row.task.gradient), toString(session.machine().isa.level),
+      quoted(plan), quoted(folder));
   std::string printed;
   if (FILE* out = popen(line.c_str(), "r")) {
     std::array<char, 4096> bytes{};
@@ -94,7 +95,8 @@ Json layerJson(const TuneRow& row, RecordKeeper& keeper, const TuneRun& run) {
   layer["untuned_plan"] = Json::parse(planToJson(o.untuned.plan));
   layer["best_plan"] = Json::parse(planToJson(o.best.plan));
   layer["trials"] = Json::array();
-  for (const TuneRecord& record : keeper.of(run.keyOf(row.task), version())) layer["trials"].push_back(trialJson(record));
+  for (const TuneRecord& record : keeper.of(run.keyOf(row.task), version()))
+    layer["trials"].push_back(trialJson(record));
   return layer;
 }
 
@@ -111,8 +113,8 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
   out["fitted"] = qualityJson(rankModel(fitted, points));
   out["others"] = qualityJson(crossValidated(points));
   out["weights"] = Json::object();
-  for (const LaneRole lanes : {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells,
-                               LaneRole::kReduced}) {
+  for (const LaneRole lanes :
+       {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells, LaneRole::kReduced}) {
     if (std::any_of(points.begin(), points.end(), [&](const FitPoint& p) { return p.lanes == lanes; }))
       out["weights"][toString(lanes)] = fitted.weights(lanes);
   }
@@ -174,8 +176,8 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
   }
   data["models"] = Json::array();
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const bool present = std::any_of(records.begin(), records.end(),
-                                     [&](const TuneRecord& r) { return r.key.gradient == gradient; });
+    const bool present =
+        std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.gradient == gradient; });
     if (present) data["models"].push_back(modelJson(records, gradient));
   }
   std::string text = kPage;

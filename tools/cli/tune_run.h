@@ -24,9 +24,9 @@ struct TuneTask {
 struct TuneOptions {
   StrategyKind strategy = StrategyKind::kEvolve;
   int trials = 0;
-  double seconds = 0;         ///< of the whole run
-  double trialSeconds = 30;   ///< for one answer of the worker
-  std::string worker;         ///< shell command that stands in for `cubejit tune-worker`; empty: this program
+  double seconds = 0;        ///< of the whole run
+  double trialSeconds = 30;  ///< for one answer of the worker
+  std::string worker;        ///< shell command that stands in for `cubejit tune-worker`; empty: this program
   bool resume = false;
   std::uint64_t seed = 1;
 };
@@ -35,7 +35,7 @@ struct TuneOptions {
 struct TuneRow {
   TuneTask task;
   TuneOutcome outcome;
-  std::string error;     ///< not empty: it could not be tuned
+  std::string error;  ///< not empty: it could not be tuned
   ErrorCode errorCode = ErrorCode::kInternal;
 };
 

@@ -25,8 +25,8 @@ namespace cubejit::cli {
 namespace {
 
 constexpr std::array kMarks{1, 5, 10, 20, 40};
-constexpr std::size_t kFewest = 8;   // recorded plans that make a problem worth replaying
-constexpr int kSeeds = 5;            // lots are drawn that often
+constexpr std::size_t kFewest = 8;  // recorded plans that make a problem worth replaying
+constexpr int kSeeds = 5;           // lots are drawn that often
 constexpr double kCloseEnough = 0.02;
 
 // One key's records: the times by plan.
@@ -54,8 +54,8 @@ std::vector<Book> booksOf(const std::vector<TuneRecord>& records) {
   std::map<std::string, Book> byKey;
   for (const TuneRecord& r : records) {
     if (r.status != TrialStatus::kMeasured || r.relative <= 0) continue;
-    Book& book = byKey[fmt::format("{} {} {} {}", problemIdentity(r.key.problem), toString(r.key.gradient), r.key.machine,
-                                   r.key.threads)];
+    Book& book = byKey[fmt::format("{} {} {} {}", problemIdentity(r.key.problem), toString(r.key.gradient),
+                                   r.key.machine, r.key.threads)];
     book.key = r.key;
     const auto [place, isNew] = book.times.emplace(planIdentity(r.plan), r.relative);
     if (isNew) book.plans.push_back({r.plan, r.cost});
@@ -128,7 +128,8 @@ int simulate(const std::string& path, bool json, const std::string& typed) {
       for (int seed = 1; seed <= kSeeds; ++seed)
         replay(book, kind, static_cast<std::uint64_t>(seed), points, machine, score);
     }
-    nlohmann::ordered_json out{{"schema", "cubejit.simulation/1"}, {"strategy", toString(kind)}, {"problems", books.size()}};
+    nlohmann::ordered_json out{
+        {"schema", "cubejit.simulation/1"}, {"strategy", toString(kind)}, {"problems", books.size()}};
     if (!json) fmt::print("{:<12}", toString(kind));
     for (std::size_t m = 0; m < kMarks.size(); ++m) {
       const double regret = std::exp(score.logRegret[m] / score.runs) - 1;

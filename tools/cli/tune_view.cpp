@@ -26,7 +26,9 @@ std::size_t terminalWidth() {
 
 std::string milliseconds(std::int64_t ns) {
   const double ms = static_cast<double>(ns) * 1e-6;
-  return ms >= 100 ? fmt::format("{:.0f} ms", ms) : ms >= 1 ? fmt::format("{:.2f} ms", ms) : fmt::format("{:.1f} us", ms * 1e3);
+  return ms >= 100 ? fmt::format("{:.0f} ms", ms)
+         : ms >= 1 ? fmt::format("{:.2f} ms", ms)
+                   : fmt::format("{:.1f} us", ms * 1e3);
 }
 
 }  // namespace
@@ -78,7 +80,8 @@ void TuneView::draw(const TuneProgress& now, const std::string& what) {
                                                 : 0;
   const double whole = (layer_.index + std::clamp(share, 0.0, 1.0)) / std::max(1, layer_.count);
   const auto filled = static_cast<std::size_t>(whole * kBar);
-  std::string trials = layer_.mostTrials > 0 ? fmt::format("{}/{}", now.trial, layer_.mostTrials) : std::to_string(now.trial);
+  std::string trials =
+      layer_.mostTrials > 0 ? fmt::format("{}/{}", now.trial, layer_.mostTrials) : std::to_string(now.trial);
   std::string line = fmt::format("tune {}/{} {} {}  [{}{}] {:.0f} %  trial {}", layer_.index + 1, layer_.count,
                                  layer_.gradient, layer_.name.substr(0, 28), std::string(filled, '='),
                                  std::string(kBar - filled, ' '), 100 * whole, trials);
@@ -113,8 +116,9 @@ void TuneView::progress(const TuneProgress& now) {
   if (kind_ == ViewKind::kTerminal) {
     if (time - drawnAt_ < std::chrono::milliseconds(100) && !better) return;
     drawnAt_ = time;
-    draw(now, now.status == TrialStatus::kMeasured ? (now.relative > 0 ? fmt::format("now {:.2f}x", 1 / now.relative) : "")
-                                                   : toString(now.status));
+    draw(now, now.status == TrialStatus::kMeasured
+                  ? (now.relative > 0 ? fmt::format("now {:.2f}x", 1 / now.relative) : "")
+                  : toString(now.status));
   } else if (kind_ == ViewKind::kPlain && time - drawnAt_ > std::chrono::seconds(10)) {
     drawnAt_ = time;
     fmt::print(stderr, "tune {}/{} {} {}: trial {}, best {} ({:.2f}x), eta {}\n", layer_.index + 1, layer_.count,

@@ -77,7 +77,8 @@ TEST(CostFit, WeightsStayPositive) {
 }
 
 TEST(CostFit, Ranks) {
-  const RankQuality same = rankQuality({1, 2, 3, 4}, {10, 20, 30, 40}), opposite = rankQuality({4, 3, 2, 1}, {10, 20, 30, 40});
+  const RankQuality same = rankQuality({1, 2, 3, 4}, {10, 20, 30, 40}),
+                    opposite = rankQuality({4, 3, 2, 1}, {10, 20, 30, 40});
   EXPECT_DOUBLE_EQ(same.spearman, 1);
   EXPECT_DOUBLE_EQ(same.kendall, 1);
   EXPECT_DOUBLE_EQ(same.regret, 0);

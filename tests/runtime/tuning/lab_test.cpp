@@ -38,7 +38,7 @@ class Labs : public ::testing::Test {
   // The real worker behind a filter that misbehaves when a question holds `trigger`.
   WorkerHow misbehaving(const std::string& trigger, const std::string& how, double timeout = 20) {
     return script("while IFS= read -r line; do case $line in *'" + trigger + "'*) " + how +
-                  " ;; esac; printf '%s\\n' \"$line\"; done | { " + std::string(CUBEJIT_CLI) + " tune-worker; }\n",
+                      " ;; esac; printf '%s\\n' \"$line\"; done | { " + std::string(CUBEJIT_CLI) + " tune-worker; }\n",
                   timeout);
   }
   void works(Lab& lab) {

@@ -107,7 +107,8 @@ TEST_F(PlanSources, AnIllegalPlanInAStoreIsNotUsed) {
 
 TEST_F(PlanSources, ADamagedStoreDoesNotStopACompilation) {
   std::ofstream(options_.store) << std::string(5000, 'x');
-  std::filesystem::permissions(options_.store, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::permissions(options_.store,
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   EXPECT_EQ(report().source, PlanSource::kModel);
   EXPECT_THAT(report().sourceNote, HasSubstr("damaged"));
 }

@@ -94,8 +94,9 @@ TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
     if (!session.compile(CompileRequest{p, request.gradients, {plan}}).ok()) continue;
     ++ran;
     const VerifyOutcome outcome = verifyProblem(session, request);
-    EXPECT_NE(outcome.verdict, VerifyOutcome::Verdict::kFailed)
-        << outcome.message << "\n" << problemIdentity(p) << "\n" << planIdentity(plan);
+    EXPECT_NE(outcome.verdict, VerifyOutcome::Verdict::kFailed) << outcome.message << "\n"
+                                                                << problemIdentity(p) << "\n"
+                                                                << planIdentity(plan);
   }
   EXPECT_GT(ran, 20);
 }

@@ -270,7 +270,8 @@ TEST_F(Store, StrangePlansInAStoreAreNoRecords) {
 
 TEST_F(Store, PrunesWhatIsAskedFor) {
   const auto store = open();
-  TuneRecord old = winnerFor(key_, 0.9, "old"), failed = winnerFor(key_, 0, "failed"), loser = winnerFor(key_, 1.2, "loser");
+  TuneRecord old = winnerFor(key_, 0.9, "old"), failed = winnerFor(key_, 0, "failed"),
+             loser = winnerFor(key_, 1.2, "loser");
   old.version = "0.0.1";
   failed.status = TrialStatus::kRefused;
   failed.won = loser.won = false;
