@@ -195,6 +195,13 @@ class Search {
     return duel;
   }
 
+  // Ratios of ratios add up their errors: what wins is timed against the untuned plan itself.
+  double againstUntuned(int number, double chained) {
+    constexpr int kPairs = 7;
+    const LabReply times = lab_.sample({kUntuned, number}, kPairs);
+    return times.ok() ? ratioOf(times.samplesNs[0], times.samplesNs[1]).median : chained;
+  }
+
   TuneRecord tryPlan(const SearchPlan& plan) {
     const int number = nextNumber_++;
     TuneRecord record = blank(plan);
@@ -217,6 +224,7 @@ class Search {
         record.status = right.status;
         record.message = right.message;
         record.won = record.verified = right.ok();
+        if (right.ok()) record.relative = againstUntuned(number, record.relative);
       }
     }
     ++out_.tried;
@@ -267,7 +275,7 @@ class Search {
         points.push_back({record.cost, record.plan.lanes, record.relative, 0});
     }
     out_.model = rankModel(FittedCost(), points);
-    out_.refitted = rankModel(FittedCost::fit(setup_.otherPoints), points);
+    out_.refitted = rankModel(FittedCost::fit(setup_.otherPoints, FittedCost::choosePrior(setup_.otherPoints)), points);
   }
 
   // None of this key's winners is believed any more; what was measured stays.

@@ -157,6 +157,20 @@ FittedCost FittedCost::fit(const std::vector<FitPoint>& points, double prior) {
   return out;
 }
 
+double FittedCost::choosePrior(const std::vector<FitPoint>& points) {
+  constexpr std::size_t kFewest = 4;  // problems
+  constexpr std::array kPriors{0.5, 2.0, 8.0, 32.0, 1e6};
+  if (byProblem(points).size() < kFewest) return kUsualPrior;
+  double best = kUsualPrior, bestRank = -2;
+  for (const double prior : kPriors) {
+    const double rank = crossValidated(points, prior).spearman;
+    if (rank <= bestRank) continue;
+    best = prior;
+    bestRank = rank;
+  }
+  return best;
+}
+
 FittedCost::Terms FittedCost::weights(LaneRole lanes) const {
   const auto found = weights_.find(lanes);
   return found == weights_.end() ? kNeutral : found->second;
@@ -194,7 +208,7 @@ RankQuality rankModel(const FittedCost& model, const std::vector<FitPoint>& poin
   return mean(all);
 }
 
-RankQuality crossValidated(const std::vector<FitPoint>& points) {
+RankQuality crossValidated(const std::vector<FitPoint>& points, double prior) {
   std::vector<RankQuality> all;
   for (const auto& [problem, group] : byProblem(points)) {
     if (group.size() < 3) continue;
@@ -202,7 +216,7 @@ RankQuality crossValidated(const std::vector<FitPoint>& points) {
     for (const FitPoint& p : points) {
       if (p.problem != problem) others.push_back(p);
     }
-    all.push_back(rankGroup(FittedCost::fit(others), group));
+    all.push_back(rankGroup(FittedCost::fit(others, prior), group));
   }
   return mean(all);
 }

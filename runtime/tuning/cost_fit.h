@@ -25,6 +25,7 @@ struct FitPoint {
 class FittedCost {
  public:
   static constexpr std::size_t kTerms = 4;
+  static constexpr double kUsualPrior = 2;
   using Terms = std::array<double, kTerms>;
 
   /// All weights 1: the model as it is.
@@ -32,7 +33,11 @@ class FittedCost {
 
   /// Least squares on relative errors, drawn towards weights of 1 as strongly as `prior` points would: few measurements
   /// correct little. Points without time or cost are left out.
-  static FittedCost fit(const std::vector<FitPoint>& points, double prior = 0.5);
+  static FittedCost fit(const std::vector<FitPoint>& points, double prior = kUsualPrior);
+
+  /// How strongly to hold on to the model as it is, chosen by how well each problem is ranked by a fit to the others. Where
+  /// refitting would rank worse, the choice is so strong that the model stays. Few problems: the usual prior.
+  static double choosePrior(const std::vector<FitPoint>& points);
 
   /// In cycles of the planner's scale; only the order means something.
   double predict(const PlanCost& cost, LaneRole lanes) const;
@@ -55,6 +60,6 @@ RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<
 RankQuality rankModel(const FittedCost& model, const std::vector<FitPoint>& points);
 
 /// The same where each problem is ranked by a model fitted to the others only: what a refit is worth for a new problem.
-RankQuality crossValidated(const std::vector<FitPoint>& points);
+RankQuality crossValidated(const std::vector<FitPoint>& points, double prior = FittedCost::kUsualPrior);
 
 }  // namespace cubejit

@@ -52,7 +52,7 @@ class InOrder : public Base {
 class ByModel : public Base {
  public:
   ByModel(const SearchSpace& space, std::vector<FitPoint> earlier)
-      : Base(space), points_(std::move(earlier)), left_(space.enumerated()) {
+      : Base(space), points_(std::move(earlier)), left_(space.enumerated()), prior_(FittedCost::choosePrior(points_)) {
     refit();
   }
   std::optional<SearchPlan> next() override {
@@ -80,11 +80,12 @@ class ByModel : public Base {
  private:
   static constexpr int kRefitAfter = 4;
   void refit() {
-    model_ = FittedCost::fit(points_);
+    model_ = FittedCost::fit(points_, prior_);
     fresh_ = 0;
   }
   std::vector<FitPoint> points_;
   std::vector<SearchPlan> left_;
+  double prior_;
   FittedCost model_;
   int fresh_ = 0;
 };

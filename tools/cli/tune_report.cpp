@@ -107,11 +107,12 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
     if (record.key.gradient == gradient) mine.push_back(record);
   }
   const std::vector<FitPoint> points = fitPoints(mine);
-  const FittedCost fitted = FittedCost::fit(points);
+  const double prior = FittedCost::choosePrior(points);
+  const FittedCost fitted = FittedCost::fit(points, prior);
   Json out{{"gradient", toString(gradient)}};
   out["planner"] = qualityJson(rankModel(FittedCost(), points));
   out["fitted"] = qualityJson(rankModel(fitted, points));
-  out["others"] = qualityJson(crossValidated(points));
+  out["others"] = qualityJson(crossValidated(points, prior));
   out["weights"] = Json::object();
   for (const LaneRole lanes :
        {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells, LaneRole::kReduced}) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace cubejit {
@@ -62,6 +63,23 @@ TEST(CostFit, MoreMeasurementsMakeItBetter) {
   };
   EXPECT_LT(learnt(0), learnt(1));
   EXPECT_LT(learnt(1), learnt(8) + 1e-9);
+}
+
+// Where measurements say nothing about the terms, a refit must not make ranks worse: the model is held on to.
+TEST(CostFit, NoiseDoesNotSpoilAGoodModel) {
+  std::mt19937_64 random(8);
+  std::uniform_real_distribution<double> any(0.1, 1);
+  std::normal_distribution<double> noise(0, 0.15);
+  std::vector<FitPoint> points;
+  for (int i = 0; i < 60; ++i) {
+    const PlanCost cost = costOf(any(random), any(random), any(random), any(random));
+    points.push_back({cost, LaneRole::kChannels, cost.totalCycles * std::exp(noise(random)), i / 5});
+  }
+  const double prior = FittedCost::choosePrior(points);
+  EXPECT_GE(crossValidated(points, prior).spearman, crossValidated(points, 0.5).spearman);
+  EXPECT_GE(crossValidated(points, prior).spearman, rankModel(FittedCost(), points).spearman - 1e-9);
+  EXPECT_EQ(FittedCost::choosePrior({}), FittedCost::kUsualPrior);
+  EXPECT_LT(FittedCost::choosePrior(memoryIsDearer(8, 5)), 10) << "where there is something to learn, it is learnt";
 }
 
 TEST(CostFit, ARoleWithoutMeasurementsIsNotTouched) {
