@@ -15,7 +15,7 @@ before='' lost=0
 for ((i = 0; i < kills; ++i)); do
   "$cubejit" tune --suite suite.jsonl --gradients dx,dw --trials 1000 --resume --progress none >/dev/null 2>>errors.txt &
   run=$!
-  sleep "0.$((RANDOM % 80 + 10))"
+  sleep "$((RANDOM % 2)).$((RANDOM % 90 + 10))"
   kill -KILL "$run" 2>/dev/null || true
   wait "$run" 2>/dev/null || true
   [[ -s tune.db ]] || continue
