@@ -106,8 +106,8 @@ Result<Problem> problemOf(const cubejit_problem* given) {
 }
 
 Result<Options> optionsOf(const cubejit_options* given) {
+  if (given == nullptr) return optionsFromEnvironment();
   Options options;
-  if (given == nullptr) return options;
   CUBEJIT_TRY(sized, checkSize("options", given, sizeof(cubejit_options)));
   static_cast<void>(sized);
   if (given->isa == CUBEJIT_ISA_AVX2)

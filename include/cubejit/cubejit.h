@@ -124,7 +124,7 @@ const char* cubejit_version(void);
 /* What went wrong in the last call that failed on this thread, one violated rule per line; valid until the next failure. */
 const char* cubejit_last_error(void);
 
-/* `options` may be null. The session keeps what it compiled; one per process is enough. */
+/* `options` may be null: then the environment says (CUBEJIT_NUM_THREADS ...), and plans tuned on this machine are used. The session keeps what it compiled; one per process is enough. */
 cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session);
 void cubejit_session_destroy(cubejit_session* session);
 cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);

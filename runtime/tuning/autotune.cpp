@@ -253,20 +253,31 @@ class Search {
     watch_.progress(now);
   }
 
-  // Among many challengers one wins by luck: the best has to beat the untuned plan once more, in a longer race.
+  // Among many challengers one wins by luck, of the draw or of where its memory lies: the best has to beat the untuned plan in
+  // longer races, in fresh processes, every time.
+  bool confirm() {
+    std::vector<Ratio> ratios;
+    std::vector<std::int64_t> samples;
+    for (int fresh = 0; fresh < kFreshProcesses; ++fresh) {
+      bestNs_ = 0;
+      if (!lab_.renew().ok()) return false;
+      const Duel duel = race(kUntuned, bestNumber_, true);
+      if (!duel.lost.ok() || duel.verdict != RaceVerdict::kFaster) return false;
+      ratios.push_back(duel.ratio);
+      samples.insert(samples.end(), duel.challenger.begin(), duel.challenger.end());
+    }
+    std::sort(ratios.begin(), ratios.end(), [](const Ratio& x, const Ratio& y) { return x.median < y.median; });
+    out_.best.relative = ratios[ratios.size() / 2].median;
+    out_.best.samplesNs = std::move(samples);
+    out_.best.unixTime = static_cast<std::int64_t>(std::time(nullptr));
+    keep(out_.best);
+    return true;
+  }
+
   void finish() {
     if (bestNumber_ != kUntuned && !out_.interrupted) {
-      bestNs_ = 0;
-      const Duel duel = race(kUntuned, bestNumber_, true);
-      out_.confirmed = duel.lost.ok() && duel.verdict == RaceVerdict::kFaster;
-      if (out_.confirmed) {
-        out_.best.relative = duel.ratio.median;
-        out_.best.samplesNs = duel.challenger;
-        out_.best.unixTime = static_cast<std::int64_t>(std::time(nullptr));
-        keep(out_.best);
-      } else if (!out_.interrupted) {
-        withdraw();
-      }
+      out_.confirmed = confirm();
+      if (!out_.confirmed && !stopped()) withdraw();
     }
     out_.seconds = seconds();
     std::vector<FitPoint> points;

@@ -201,6 +201,13 @@ LabReply ChildLab::sample(const std::vector<int>& numbers, int rounds) {
   return ask(question);
 }
 
+LabReply ChildLab::renew() {
+  constexpr int kNone = -1;
+  stop();
+  const Status back = recover(kNone);
+  return back.ok() ? LabReply{} : LabReply{TrialStatus::kFailed, back.error().message, {}, {}};
+}
+
 void ChildLab::drop(int number) {
   wanted_.erase(number);
   if (child_ < 0) return;

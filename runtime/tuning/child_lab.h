@@ -29,6 +29,7 @@ class ChildLab : public Lab {
   LabReply verify(int number) override;
   LabReply sample(const std::vector<int>& numbers, int rounds) override;
   void drop(int number) override;
+  LabReply renew() override;
 
  private:
   ChildLab(const LabTask& task, std::string turnFile, WorkerHow how);

@@ -42,6 +42,8 @@ class Lab {
   virtual LabReply sample(const std::vector<int>& numbers, int rounds) = 0;
   /// Forgets a loaded plan.
   virtual void drop(int number) = 0;
+  /// Begins afresh with the plans that are loaded: other memory, another process. What was luck of the old does not repeat.
+  virtual LabReply renew() { return {}; }
 };
 
 }  // namespace cubejit

@@ -23,6 +23,7 @@ class LocalLab : public Lab {
   LabReply verify(int number) override;
   LabReply sample(const std::vector<int>& numbers, int rounds) override;
   void drop(int number) override { loaded_.erase(number); }
+  LabReply renew() override;
 
  private:
   LocalLab(const LabTask& task, const Options& options, std::string turnFile);

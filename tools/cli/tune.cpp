@@ -49,6 +49,7 @@ void onInterrupt(int) {
 bool stopRequested() { return interrupts.load() > 0; }
 
 constexpr int kDefaultTrials = 64;
+constexpr double kBusyShare = 0.75;  // of the cores taken by others
 
 struct Asked {
   Request request;
@@ -218,6 +219,12 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   TuneView view(asked->view, asked->options.seconds);
   RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.note(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);
+  double load = 0;
+  if (getloadavg(&load, 1) == 1 && load > kBusyShare * session.machine().cores && rank == 0)
+    view.note(
+        fmt::format("the machine is busy (load {:.1f} on {} cores): plans that get on with the neighbours will be "
+                    "found, not those that are fastest alone",
+                    load, session.machine().cores));
   std::vector<TuneTask> tasks;
   for (const Problem& problem : asked->request.problems) {
     for (const Gradient gradient : gradientsOf(asked->request.gradients)) tasks.push_back({problem, gradient});

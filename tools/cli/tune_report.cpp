@@ -22,6 +22,7 @@
 #include "runtime/problem_text.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/verify/reference_conv.h"
+#include "tune_report_page.h"
 
 namespace cubejit::cli {
 namespace {
@@ -29,9 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kPage =
-#include "tune_report_page.inc"
-    ;
 constexpr const char* kPlace = "__DATA__";
 
 // Bytes a gradient has to touch: its operands and its result once.
@@ -181,7 +179,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
         std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.gradient == gradient; });
     if (present) data["models"].push_back(modelJson(records, gradient));
   }
-  std::string text = kPage;
+  std::string text = kReportPage;
   const std::size_t place = text.find(kPlace);
   text.replace(place, std::string(kPlace).size(), embedded(data));
   // Written beside and renamed: a page is whole or not there.

@@ -52,6 +52,8 @@ class Labs : public ::testing::Test {
     ASSERT_EQ(times.samplesNs.size(), 2U);
     EXPECT_EQ(times.samplesNs[0].size(), 4U);
     for (const std::int64_t ns : times.samplesNs[1]) EXPECT_GT(ns, 0);
+    EXPECT_TRUE(lab.renew().ok());
+    EXPECT_TRUE(lab.sample({0, 1}, 2).ok()) << "plans survive a fresh start";
     lab.drop(1);
     EXPECT_EQ(lab.sample({0, 1}, 1).status, TrialStatus::kFailed);
     EXPECT_TRUE(lab.sample({0}, 1).ok());
