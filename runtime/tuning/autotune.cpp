@@ -22,7 +22,8 @@ constexpr int kUntuned = 0;  // the number of the planner's choice in the lab; c
 constexpr int kBatchPairs = 2, kConfirmPairs = 3;  // taken at once
 constexpr double kFirstLook = 1.6;                 // slower than this in the very first pair: out
 constexpr int kMostFailures = 3;                   // in a row: the lab itself is broken
-constexpr double kConfirmShare = 0.12;             // of the time allowed, kept for the last race
+constexpr double kConfirmShare = 0.25;             // of the time allowed, kept for the last races
+constexpr int kFreshProcesses = 3;                 // in which they are run
 
 struct Duel {
   RaceVerdict verdict = RaceVerdict::kOpen;

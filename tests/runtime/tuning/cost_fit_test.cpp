@@ -43,7 +43,7 @@ TEST(CostFit, NoMeasurementsLeaveTheModelAsItIs) {
 
 TEST(CostFit, LearnsWhichTermIsDearer) {
   const std::vector<FitPoint> points = memoryIsDearer(6, 1);
-  const FittedCost fitted = FittedCost::fit(points);
+  const FittedCost fitted = FittedCost::fit(points, 0.1);
   const auto weights = fitted.weights(LaneRole::kChannels);
   EXPECT_GT(weights[1], 1.5 * weights[0]);
   EXPECT_GT(weights[1], 1.5 * weights[2]);

@@ -115,7 +115,7 @@ TEST_F(PlanSources, ADamagedStoreDoesNotStopACompilation) {
 
 TEST_F(PlanSources, MissingTunesOnceAndThenUses) {
   options_.tune = TuneMode::kMissing;
-  options_.tuneSeconds = 0.2;
+  options_.tuneSeconds = 3;
   Session session(options_);
   ASSERT_TRUE(session.compile(problem_, {true, false, false}).ok());
   const auto stored = TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all();

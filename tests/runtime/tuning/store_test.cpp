@@ -56,8 +56,7 @@ TEST_F(Store, GivesBackWhatItWasGiven) {
   const auto all = open(StoreAccess::kRead)->all();
   ASSERT_TRUE(all.ok());
   ASSERT_EQ(all.value().size(), 1U);
-  EXPECT_EQ(recordToJson(all.value().front()).size(), recordToJson(record).size());
-  TuneRecord expected = record;
+  TuneRecord expected = record;  // single shapes follow from the rest and are not kept
   expected.plan.singleShape = {};
   EXPECT_EQ(recordToJson(all.value().front()), recordToJson(expected));
 }
