@@ -170,7 +170,8 @@ TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
                                               " | { "
                                            << CUBEJIT_CLI << " tune-worker; }\n";
   const Outcome tuned =
-      run(std::string("tune ") + kProblem + " --trials 25 --json --progress none --worker 'exec sh worker.sh'");
+      run("tune --input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx --trials 25 --json --progress none "
+          "--worker 'exec sh worker.sh'");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const Json row = Json::parse(tuned.out);
   EXPECT_GT(row["crashed"], 0);
