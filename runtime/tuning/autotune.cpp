@@ -264,11 +264,12 @@ class Search {
       if (!lab_.renew().ok()) return false;
       const Duel duel = race(kUntuned, bestNumber_, true);
       if (!duel.lost.ok() || duel.verdict != RaceVerdict::kFaster) return false;
+      if (duel.ratio.median > 1 - setup_.rules.margin) return false;
       ratios.push_back(duel.ratio);
       samples.insert(samples.end(), duel.challenger.begin(), duel.challenger.end());
     }
     std::sort(ratios.begin(), ratios.end(), [](const Ratio& x, const Ratio& y) { return x.median < y.median; });
-    out_.best.relative = ratios[ratios.size() / 2].median;
+    out_.best.relative = ratios.back().median;  // the least gain of them
     out_.best.samplesNs = std::move(samples);
     out_.best.unixTime = static_cast<std::int64_t>(std::time(nullptr));
     keep(out_.best);

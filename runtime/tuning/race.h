@@ -23,7 +23,7 @@ struct RaceRules {
   int firstPairs = 3;        ///< taken before anything is decided
   int enoughPairs = 9;       ///< from here on a challenger whose median is not faster by the margin is out
   int mostPairs = 21;        ///< an open race ends here, for the incumbent
-  double margin = 0.01;      ///< a challenger must be faster by this share of the time to win
+  double margin = 0.02;      ///< a challenger must be faster by this share of the time to win
   double hopeless = 1.2;     ///< slower than this in each of the first pairs: out
   double mostSpread = 0.35;  ///< of the incumbent within a batch: beyond it the batch is discarded as disturbed
   double mostDrift = 1.3;    ///< incumbent now / incumbent at its best: beyond it the batch is discarded
