@@ -9,7 +9,7 @@ foreach(kind static shared)
   target_include_directories(cubejit_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                              $<INSTALL_INTERFACE:include>)
   target_compile_features(cubejit_${kind} PUBLIC cxx_std_17)
-  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads)
+  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(cubejit_${kind} PROPERTIES OUTPUT_NAME cubejit LINKER_LANGUAGE CXX)
 endforeach()
 

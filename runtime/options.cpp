@@ -37,11 +37,12 @@ Result<IsaLevel> parseIsa(const std::string& name) {
 }
 
 Result<BackendKind> parseBackend(const std::string& name) {
-  for (const BackendKind kind : {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+  std::string all;
+  for (const BackendKind kind : kAllBackends) {
     if (name == toString(kind)) return kind;
+    all += (all.empty() ? "" : ", ") + std::string(toString(kind));
   }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "unknown backend '" + name + "'; there are xbyak, interpreter, tile_interpreter"};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are " + all};
 }
 
 Result<Options> optionsFromEnvironment() {
@@ -63,6 +64,7 @@ Result<Options> optionsFromEnvironment() {
     CUBEJIT_TRY(capacity, parsePositive("CUBEJIT_CACHE_CAPACITY", text));
     options.cacheCapacity = static_cast<std::size_t>(capacity);
   }
+  if (const char* text = read("CUBEJIT_LLVM_COMPONENT")) options.llvmComponent = text;
   return options;
 }
 

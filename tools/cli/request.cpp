@@ -60,7 +60,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option("--isa", f.isa, "avx2 or avx512 (default: the best this CPU has)");
-  app.add_option("--backend", f.backend, "xbyak, interpreter or tile_interpreter");
+  app.add_option("--backend", f.backend, "xbyak, llvm, interpreter or tile_interpreter");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_flag("--json", f.json, "One JSON object a line on standard output");

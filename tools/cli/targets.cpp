@@ -2,16 +2,32 @@
 //
 // Decides what `targets` tells about this machine.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "json_line.h"
+#include "runtime/backends.h"
 
 namespace cubejit::cli {
 namespace {
+
+// Those that work here.
+std::vector<std::string> backendNames() {
+  const auto environment = optionsFromEnvironment();
+  Options options = environment.ok() ? *environment : Options{};
+  std::vector<std::string> names;
+  for (const BackendKind kind : kAllBackends) {
+    options.backend = kind;
+    if (!emitsCode(kind) || codeBackend(options).ok()) names.emplace_back(toString(kind));
+  }
+  return names;
+}
 
 int targets(bool json) {
   const std::vector<IsaLevel> isas = runnableIsas();
@@ -26,7 +42,8 @@ int targets(bool json) {
   out["l1d_bytes"] = m.buffers.l0aBytes;
   out["l2_bytes"] = m.buffers.l1Bytes;
   out["l3_bytes"] = m.buffers.l2Bytes;
-  out["backends"] = {"xbyak", "interpreter", "tile_interpreter"};
+  const std::vector<std::string> backends = backendNames();
+  out["backends"] = backends;
   out["machines"] = {"host"};
   if (json) {
     fmt::print("{}", jsonLine(out));
@@ -39,7 +56,7 @@ int targets(bool json) {
       "KiB\n",
       levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
       m.buffers.l2Bytes / 1024);
-  fmt::print("backends  xbyak, interpreter, tile_interpreter\nmachines  host\n");
+  fmt::print("backends  {}\nmachines  host\n", fmt::join(backends, ", "));
   return 0;
 }
 

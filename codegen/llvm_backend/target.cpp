@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the rows, and the options every TargetMachine is made with.
+#include "codegen/llvm_backend/target.h"
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include <string>
+
+namespace cubejit {
+namespace {
+
+constexpr const char* kLinuxX86 = "x86_64-unknown-linux-gnu";
+
+// Tuning is for the machine the planner's rates were measured on.
+constexpr LlvmTarget kAvx2{kLinuxX86,
+                           "x86-64",
+                           "+avx,+avx2,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
+                           "znver4",
+                           {"cf-protection-branch"},
+                           llvm::Intrinsic::x86_avx2_permps,
+                           llvm::Intrinsic::not_intrinsic};
+constexpr LlvmTarget kAvx512{kLinuxX86,
+                             "x86-64",
+                             "+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
+                             "znver4",
+                             {"cf-protection-branch"},
+                             llvm::Intrinsic::x86_avx512_permvar_sf_512,
+                             llvm::Intrinsic::x86_avx512_vpermi2var_ps_512};
+
+void registerTargets() {
+  static const bool registered = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  static_cast<void>(registered);
+}
+
+}  // namespace
+
+const LlvmTarget& llvmTargetOf(const HostIsa& isa) { return isa.level == IsaLevel::kAvx2 ? kAvx2 : kAvx512; }
+
+Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const LlvmTarget& target) {
+  registerTargets();
+  std::string reason;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, reason);
+  if (found == nullptr) return Error{ErrorCode::kUnsupported, Stage::kEmit, reason};
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a multiply-add is fused where the program says so, nowhere else
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(target.triple, target.cpu, target.features,
+                                                                          options, llvm::Reloc::PIC_,
+                                                                          llvm::CodeModel::Small));
+  if (machine == nullptr)
+    return Error{ErrorCode::kUnsupported, Stage::kEmit, std::string("LLVM has no code generator for ") + target.triple};
+  return machine;
+}
+
+void setKernelAttributes(llvm::Function& function, const HostIsa& isa) {
+  const LlvmTarget& target = llvmTargetOf(isa);
+  function.addFnAttr("target-cpu", target.cpu);
+  function.addFnAttr("target-features", target.features);
+  function.addFnAttr("tune-cpu", target.tuneCpu);
+  const std::string bits = std::to_string(isa.vectorBits);
+  function.addFnAttr("prefer-vector-width", bits);
+  function.addFnAttr("min-legal-vector-width", bits);
+  function.addFnAttr("frame-pointer", "all");  // as the other backend: profilers walk the stack
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+  function.setUWTableKind(llvm::UWTableKind::Async);
+}
+
+}  // namespace cubejit

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing further; see the header.
+#include "runtime/backends.h"
+
+#include "codegen/backend.h"
+#include "runtime/llvm_component.h"
+#include "runtime/load_raw.h"
+
+namespace cubejit {
+
+Result<CodeBackend> codeBackend(const Options& options) {
+  if (options.backend == BackendKind::kXbyak) return CodeBackend{emitXbyak, loadRaw};
+  CUBEJIT_TRY(component, llvmComponent(options.llvmComponent));
+  return CodeBackend{component->emitLlvm, component->loadOrc};
+}
+
+}  // namespace cubejit
