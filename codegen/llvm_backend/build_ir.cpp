@@ -7,10 +7,10 @@
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +55,7 @@ class Function {
       instruction(program_.code[at_]);
     }
     b_.CreateRetVoid();
-    for (BasicBlock& block : *function_) llvm::DeleteDeadPHIs(&block);
+    dropDeadPhis();
     return std::move(module_);
   }
 
@@ -91,6 +91,30 @@ class Function {
     b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   }
 
+  // Phis that only other dead phis read.
+  void dropDeadPhis() {
+    std::set<llvm::PHINode*> dead;
+    std::vector<llvm::PHINode*> live;
+    for (BasicBlock& block : *function_) {
+      for (llvm::PHINode& phi : block.phis()) {
+        if (llvm::all_of(phi.users(), [](const llvm::User* user) { return llvm::isa<llvm::PHINode>(user); }))
+          dead.insert(&phi);
+        else
+          live.push_back(&phi);
+      }
+    }
+    while (!live.empty()) {
+      const llvm::PHINode* phi = live.back();
+      live.pop_back();
+      for (Value* incoming : phi->incoming_values()) {
+        auto* other = llvm::dyn_cast<llvm::PHINode>(incoming);
+        if (other != nullptr && dead.erase(other) > 0) live.push_back(other);
+      }
+    }
+    for (llvm::PHINode* phi : dead) phi->replaceAllUsesWith(llvm::PoisonValue::get(phi->getType()));
+    for (llvm::PHINode* phi : dead) phi->eraseFromParent();
+  }
+
   Value*& valueOf(OperandKind kind, int reg) { return values_[static_cast<std::size_t>(placeOf(kind, reg))]; }
   Value* scalar(int reg) { return valueOf(OperandKind::S, reg); }
 
@@ -122,6 +146,16 @@ class Function {
     return mem.disp == 0 ? base : b_.CreatePtrAdd(base, b_.getInt64(mem.disp));
   }
 
+  // A program has no register to spare for what it reads from memory a second time, so LLVM must not keep the first one. A
+  // fence that holds back the compiler only, and becomes no instruction, stands between the two.
+  void keepReadsApart(const Mem& mem) {
+    if (b_.GetInsertBlock() != readsIn_) reads_.clear();
+    readsIn_ = b_.GetInsertBlock();
+    if (reads_.insert({scalar(mem.base), mem.disp}).second) return;
+    b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+    reads_ = {{scalar(mem.base), mem.disp}};
+  }
+
   Value* loadScalar(Value* from) { return b_.CreateAlignedLoad(b_.getInt64Ty(), from, llvm::Align(8)); }
 
   void instruction(const VInstr& i) {
@@ -135,6 +169,7 @@ class Function {
     if (row.src2 != OperandKind::N) o.src2 = valueOf(row.src2, i.src2);
     if (row.src3 != OperandKind::N) o.src3 = valueOf(row.src3, i.src3);
     if (i.mask > 0) o.mask = valueOf(OperandKind::K, i.mask);
+    if (row.mem == MemUse::R) keepReadsApart(i.mem);
     if (row.mem != MemUse::N) o.address = address(i.mem);
     Value* result = speller_.spell(i, o);
     if (result != nullptr) set(placeOf(row.dst, i.dst), result);
@@ -222,6 +257,8 @@ class Function {
   std::array<Value*, kRegisters> values_{};
   std::array<int, kRegisters> versions_{};
   std::map<Value*, Value*> pointers_;
+  std::set<std::pair<Value*, std::int32_t>> reads_;  ///< by vector ops of the block, since the last fence
+  BasicBlock* readsIn_ = nullptr;
 };
 
 }  // namespace
