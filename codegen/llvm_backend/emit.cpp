@@ -6,7 +6,6 @@
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/raw_ostream.h>
@@ -14,6 +13,7 @@
 #include <memory>
 
 #include "codegen/llvm_backend/build_ir.h"
+#include "codegen/llvm_backend/generate.h"
 #include "codegen/llvm_backend/ir_text.h"
 #include "codegen/llvm_backend/optimise.h"
 #include "codegen/llvm_backend/target.h"
@@ -97,10 +97,7 @@ Result<Code> emitLlvm(const VectorProgram& program) {
   optimise(*m.module, *m.machine);
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream out(object);
-  llvm::legacy::PassManager passes;
-  if (m.machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return internal(program, "LLVM cannot write objects for this target");
-  passes.run(*m.module);
+  if (!generate(*m.module, *m.machine, out)) return internal(program, "LLVM cannot write objects for this target");
   if (!m.diagnostics->errors.empty()) return internal(program, m.diagnostics->errors);
   return describe(program, object);
 }
