@@ -13,8 +13,7 @@
 
 namespace cubejit {
 
-/// Precondition: verify(program) is ok; whether it is legal for its ISA does not matter. Names and order depend on the
-/// program only. The debug location of an IR instruction is the program's instruction it came from: line = index + 1.
+/// Precondition: checkLegal(program) is ok. Names and order depend on the program only. The debug location of an IR instruction is the program's instruction it came from: line = index + 1.
 std::unique_ptr<llvm::Module> buildIr(llvm::LLVMContext& context, const VectorProgram& program);
 
 }  // namespace cubejit

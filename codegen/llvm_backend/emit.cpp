@@ -17,7 +17,7 @@
 #include "codegen/llvm_backend/ir_text.h"
 #include "codegen/llvm_backend/optimise.h"
 #include "codegen/llvm_backend/target.h"
-#include "codegen/vector/verify.h"
+#include "codegen/vector/legalize.h"
 
 namespace cubejit {
 namespace {
@@ -47,7 +47,7 @@ Error internal(const VectorProgram& program, const std::string& what) {
 }
 
 Result<Module> moduleOf(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, verify(program));
+  CUBEJIT_TRY(checked, checkLegal(program));
   static_cast<void>(checked);
   CUBEJIT_TRY(machine, makeTargetMachine(llvmTargetOf(program.isa)));
   Module m;

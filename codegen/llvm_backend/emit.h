@@ -15,7 +15,7 @@ namespace cubejit {
 
 enum class IrStage : std::uint8_t { kBuilt, kOptimised };
 
-/// Compiles a verified program, legalised or not, for program.isa: an ELF object whose only function is program.name.
+/// Compiles a legalised program for program.isa: an ELF object whose only function is program.name.
 /// Deterministic: same program, same LLVM, same bytes. Bit-identical to the interpreter when run. Thread-safe.
 Result<Code> emitLlvm(const VectorProgram& program);
 

@@ -3,11 +3,19 @@
 // Decides the entries. Multiply-adds are llvm.fma; no instruction carries a fast-math flag, so no sum is reordered.
 #include "codegen/llvm_backend/spell.h"
 
+#include <llvm/Analysis/VectorUtils.h>
+
 #include <vector>
 
 #include "codegen/vector/op_table.h"
 
 namespace cubejit {
+namespace {
+
+// Elements of 16 bits may lie anywhere, pairs of them as well.
+constexpr llvm::Align kElementAlign = llvm::Align::Constant<2>();
+
+}  // namespace
 
 using llvm::Value;
 
@@ -16,6 +24,7 @@ Speller::Speller(llvm::IRBuilder<>& builder, const VectorProgram& program)
   const auto lanes = static_cast<unsigned>(lanes_);
   floats_ = llvm::FixedVectorType::get(b_.getFloatTy(), lanes);
   words_ = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes);
+  halves_ = llvm::FixedVectorType::get(b_.getInt16Ty(), lanes);
   bits_ = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes);
 }
 
@@ -23,18 +32,34 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
   switch (i.op) {
     case VOp::kZero: return constant(std::vector<std::int32_t>(static_cast<std::size_t>(lanes_), 0));
     case VOp::kConst: return constant(program_.constants[static_cast<std::size_t>(i.imm)]);
-    case VOp::kLoad: return load(o, o.mask);
-    case VOp::kStore: return store(o, o.mask), nullptr;
+    case VOp::kLoad: return load(floats_, o, o.mask);
+    case VOp::kStore: return store(o.src1, o, o.mask), nullptr;
     case VOp::kStoreStream: return storeStream(o), nullptr;
     case VOp::kBroadcast: return broadcast(o);
     case VOp::kPrefetch: return prefetch(o, i.imm), nullptr;
     case VOp::kMaskRange: return maskRange(i.imm);
     case VOp::kMove: return merge(o, o.src1);
+    case VOp::kLoadHalf: return fromWords(b_.CreateZExt(load(halves_, o, o.mask), words_));
+    case VOp::kStoreHalf: return store(b_.CreateTrunc(words(o.src1), halves_), o, o.mask), nullptr;
+    case VOp::kLoadF16: return widenF16(load(halves_, o, o.mask));
+    case VOp::kStoreF16: return store(narrowF16(o.src1), o, o.mask), nullptr;
     case VOp::kFma: return merge(o, fma(o.src1, o.src2, o.dst));
-    case VOp::kFmaLoad: return fma(o.src1, load(o, nullptr), o.dst);
+    case VOp::kFmaLoad: return fma(o.src1, load(floats_, o, nullptr), o.dst);
     case VOp::kFmaBroadcast: return merge(o, fma(o.src1, broadcast(o), o.dst));
     case VOp::kAddF: return b_.CreateFAdd(o.src1, o.src2);
     case VOp::kMul: return b_.CreateFMul(o.src1, o.src2);
+    case VOp::kDot: return merge(o, dot(o.src1, o.src2, o.dst));
+    case VOp::kDotLoad: return dot(o.src1, load(floats_, o, nullptr), o.dst);
+    case VOp::kDotBroadcast: return merge(o, dot(o.src1, broadcast(o), o.dst));
+    case VOp::kAnd: return fromWords(b_.CreateAnd(words(o.src1), words(o.src2)));
+    case VOp::kOr: return fromWords(b_.CreateOr(words(o.src1), words(o.src2)));
+    case VOp::kAddInt: return fromWords(b_.CreateAdd(words(o.src1), words(o.src2)));
+    case VOp::kMinInt:
+      return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, words(o.src1), words(o.src2)));
+    case VOp::kMaxInt:
+      return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, words(o.src1), words(o.src2)));
+    case VOp::kShiftLeft: return fromWords(b_.CreateShl(words(o.src1), static_cast<std::uint64_t>(i.imm)));
+    case VOp::kShiftRight: return fromWords(b_.CreateLShr(words(o.src1), static_cast<std::uint64_t>(i.imm)));
     case VOp::kPermute: return permute(o);
     case VOp::kPermute2: return permute2(o);
     case VOp::kUnpackLo: return shuffleInBlocks(o, {0, 4, 1, 5});
@@ -42,11 +67,15 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kUnpackLo64: return shuffleInBlocks(o, {0, 1, 4, 5});
     case VOp::kUnpackHi64: return shuffleInBlocks(o, {2, 3, 6, 7});
     case VOp::kShuffleBlocks: return shuffleBlocks(o, i.imm);
-    case VOp::kLoadMaskVector: return load(o, isSet(o.src1));
-    case VOp::kStoreMaskVector: return store(o, isSet(o.src2)), nullptr;
+    case VOp::kLoadMaskVector: return load(floats_, o, isSet(o.src1));
+    case VOp::kStoreMaskVector: return store(o.src1, o, isSet(o.src2)), nullptr;
     case VOp::kBlendVector: return b_.CreateSelect(isSet(o.src3), o.src2, o.src1);
-    case VOp::kShiftLeft:
-      return b_.CreateBitCast(b_.CreateShl(words(o.src1), static_cast<std::uint64_t>(i.imm)), floats_);
+    case VOp::kLoadWords: return fromLowerHalves(load(halves_, o, maskUnlessAll(i.imm)));
+    case VOp::kStoreWords: return store(lowerHalves(o.src1), o, maskUnlessAll(i.imm)), nullptr;
+    case VOp::kWidenHalf: return fromWords(b_.CreateZExt(lowerHalves(o.src1), words_));
+    case VOp::kWidenF16: return widenF16(lowerHalves(o.src1));
+    case VOp::kNarrowF16: return fromLowerHalves(narrowF16(o.src1));
+    case VOp::kShuffleBytes: return shuffleBytes(o);
     case VOp::kArg:
     case VOp::kSet:
     case VOp::kCopy:
@@ -61,22 +90,42 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
 }
 
 Value* Speller::words(Value* vector) { return b_.CreateBitCast(vector, words_); }
+Value* Speller::fromWords(Value* words) { return b_.CreateBitCast(words, floats_); }
 
 // The lanes whose sign bit is set.
 Value* Speller::isSet(Value* vector) { return b_.CreateICmpSLT(words(vector), llvm::Constant::getNullValue(words_)); }
+
+// The lower half of a register, as words of 16 bits; the upper half of a register made of them is zero.
+Value* Speller::lowerHalves(Value* vector) {
+  auto* all = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * static_cast<unsigned>(lanes_));
+  return b_.CreateShuffleVector(b_.CreateBitCast(vector, all),
+                                llvm::createSequentialMask(0, static_cast<unsigned>(lanes_), 0));
+}
+Value* Speller::fromLowerHalves(Value* halves) {
+  const auto all = llvm::createSequentialMask(0, 2 * static_cast<unsigned>(lanes_), 0);
+  return b_.CreateBitCast(b_.CreateShuffleVector(halves, llvm::Constant::getNullValue(halves_), all), floats_);
+}
+
+Value* Speller::widenF16(Value* halves) {
+  auto* f16 = llvm::FixedVectorType::get(b_.getHalfTy(), static_cast<unsigned>(lanes_));
+  return b_.CreateFPExt(b_.CreateBitCast(halves, f16), floats_);
+}
+Value* Speller::narrowF16(Value* vector) {
+  auto* f16 = llvm::FixedVectorType::get(b_.getHalfTy(), static_cast<unsigned>(lanes_));
+  return b_.CreateBitCast(b_.CreateFPTrunc(vector, f16), halves_);
+}
 
 Value* Speller::merge(const Operands& o, Value* value) {
   return o.mask == nullptr ? value : b_.CreateSelect(o.mask, value, o.dst);
 }
 
-Value* Speller::load(const Operands& o, Value* mask) {
-  const llvm::Align align(4);
-  if (mask == nullptr) return b_.CreateAlignedLoad(floats_, o.address, align);
-  return b_.CreateMaskedLoad(floats_, o.address, align, mask, llvm::Constant::getNullValue(floats_));
+Value* Speller::load(llvm::FixedVectorType* type, const Operands& o, Value* mask) {
+  if (mask == nullptr) return b_.CreateAlignedLoad(type, o.address, kElementAlign);
+  return b_.CreateMaskedLoad(type, o.address, kElementAlign, mask, llvm::Constant::getNullValue(type));
 }
 
 Value* Speller::broadcast(const Operands& o) {
-  Value* word = b_.CreateAlignedLoad(b_.getFloatTy(), o.address, llvm::Align(4));
+  Value* word = b_.CreateAlignedLoad(b_.getFloatTy(), o.address, kElementAlign);
   return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), word);
 }
 
@@ -84,11 +133,17 @@ Value* Speller::fma(Value* x, Value* y, Value* z) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fma, {floats_}, {x, y, z});
 }
 
-void Speller::store(const Operands& o, Value* mask) {
+// Pairs of bf16 in every lane. The result counts denormals as zero, as kDot says.
+Value* Speller::dot(Value* x, Value* y, Value* z) {
+  auto* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * static_cast<unsigned>(lanes_));
+  return b_.CreateIntrinsic(target_.dot, {}, {z, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)});
+}
+
+void Speller::store(Value* value, const Operands& o, Value* mask) {
   if (mask == nullptr)
-    b_.CreateAlignedStore(o.src1, o.address, llvm::Align(4));
+    b_.CreateAlignedStore(value, o.address, kElementAlign);
   else
-    b_.CreateMaskedStore(o.src1, o.address, llvm::Align(4), mask);
+    b_.CreateMaskedStore(value, o.address, kElementAlign, mask);
 }
 
 void Speller::storeStream(const Operands& o) {
@@ -116,6 +171,10 @@ Value* Speller::maskRange(std::int64_t range) {
   std::vector<llvm::Constant*> lanes;
   for (int l = 0; l < lanes_; ++l) lanes.push_back(b_.getInt1(l >= maskLo(range) && l < maskHi(range)));
   return llvm::ConstantVector::get(lanes);
+}
+
+Value* Speller::maskUnlessAll(std::int64_t range) {
+  return maskLo(range) == 0 && maskHi(range) == lanes_ ? nullptr : maskRange(range);
 }
 
 Value* Speller::shuffleInBlocks(const Operands& o, const int (&pattern)[4]) {

@@ -30,16 +30,24 @@ class Speller {
   llvm::Value* words(llvm::Value* vector);
   llvm::Value* isSet(llvm::Value* vector);
   llvm::Value* merge(const Operands& o, llvm::Value* value);
-  llvm::Value* load(const Operands& o, llvm::Value* mask);
+  llvm::Value* load(llvm::FixedVectorType* type, const Operands& o, llvm::Value* mask);
   llvm::Value* broadcast(const Operands& o);
   llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);
-  void store(const Operands& o, llvm::Value* mask);
+  llvm::Value* dot(llvm::Value* x, llvm::Value* y, llvm::Value* z);
+  llvm::Value* fromWords(llvm::Value* words);
+  llvm::Value* lowerHalves(llvm::Value* vector);
+  llvm::Value* fromLowerHalves(llvm::Value* halves);
+  llvm::Value* widenF16(llvm::Value* halves);
+  llvm::Value* narrowF16(llvm::Value* vector);
+  void store(llvm::Value* value, const Operands& o, llvm::Value* mask);
   void storeStream(const Operands& o);
   void prefetch(const Operands& o, std::int64_t level);
   llvm::Value* constant(const std::vector<std::int32_t>& words);
   llvm::Value* maskRange(std::int64_t range);
+  llvm::Value* maskUnlessAll(std::int64_t range);
   llvm::Value* permute(const Operands& o);
   llvm::Value* permute2(const Operands& o);
+  llvm::Value* shuffleBytes(const Operands& o);
   llvm::Value* laneByLane(llvm::Value* index, llvm::Value* table);
   llvm::Value* shuffleInBlocks(const Operands& o, const int (&pattern)[4]);
   llvm::Value* shuffleBlocks(const Operands& o, std::int64_t picks);
@@ -48,7 +56,7 @@ class Speller {
   const VectorProgram& program_;
   const LlvmTarget& target_;
   const int lanes_;
-  llvm::FixedVectorType *floats_, *words_, *bits_;
+  llvm::FixedVectorType *floats_, *words_, *halves_, *bits_;
 };
 
 }  // namespace cubejit

@@ -46,6 +46,21 @@ Value* Speller::permute2(const Operands& o) {
   return laneByLane(words(o.src1), b_.CreateShuffleVector(o.src2, o.src3, both));
 }
 
+// Index bytes with the sign set give zero; of the others the lower four bits pick within the block.
+Value* Speller::shuffleBytes(const Operands& o) {
+  const unsigned count = 4 * static_cast<unsigned>(lanes_);
+  auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), count);
+  Value *index = b_.CreateBitCast(o.src1, bytes), *table = b_.CreateBitCast(o.src2, bytes);
+  const auto known = knownIndices(o.src1, static_cast<unsigned>(lanes_), std::uint64_t{1} << 32);
+  if (!known) return b_.CreateBitCast(b_.CreateIntrinsic(target_.shuffleBytes, {}, {table, index}), floats_);
+  std::vector<int> picks;
+  for (unsigned byte = 0; byte < count; ++byte) {
+    const unsigned pick = static_cast<unsigned>((*known)[byte / 4]) >> (8 * (byte % 4)) & 0xff;
+    picks.push_back(static_cast<int>(pick >= 128 ? count : byte / 16 * 16 + pick % 16));
+  }
+  return b_.CreateBitCast(b_.CreateShuffleVector(table, llvm::Constant::getNullValue(bytes), picks), floats_);
+}
+
 // `table` may have more lanes than a vector; a power of two.
 Value* Speller::laneByLane(Value* index, Value* table) {
   const auto entries = llvm::cast<llvm::FixedVectorType>(table->getType())->getNumElements();

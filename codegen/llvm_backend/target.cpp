@@ -15,21 +15,40 @@ namespace {
 
 constexpr const char* kLinuxX86 = "x86_64-unknown-linux-gnu";
 
+namespace id = llvm::Intrinsic;
+
 // Tuning is for the machine the planner's rates were measured on.
-constexpr LlvmTarget kAvx2{kLinuxX86,
-                           "x86-64",
-                           "+avx,+avx2,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
-                           "znver4",
-                           {"cf-protection-branch"},
-                           llvm::Intrinsic::x86_avx2_permps,
-                           llvm::Intrinsic::not_intrinsic};
-constexpr LlvmTarget kAvx512{kLinuxX86,
-                             "x86-64",
-                             "+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
-                             "znver4",
-                             {"cf-protection-branch"},
-                             llvm::Intrinsic::x86_avx512_permvar_sf_512,
-                             llvm::Intrinsic::x86_avx512_vpermi2var_ps_512};
+constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
+                           .cpu = "x86-64",
+                           .features = "+avx,+avx2,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
+                           .tuneCpu = "znver4",
+                           .moduleFlags = {"cf-protection-branch"},
+                           .permute = id::x86_avx2_permps,
+                           .permute2 = id::not_intrinsic,
+                           .shuffleBytes = id::x86_avx2_pshuf_b,
+                           .dot = id::not_intrinsic};
+constexpr LlvmTarget kAvx512{
+    .triple = kLinuxX86,
+    .cpu = "x86-64",
+    .features =
+        "+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
+    .tuneCpu = "znver4",
+    .moduleFlags = {"cf-protection-branch"},
+    .permute = id::x86_avx512_permvar_sf_512,
+    .permute2 = id::x86_avx512_vpermi2var_ps_512,
+    .shuffleBytes = id::x86_avx512_pshuf_b_512,
+    .dot = id::not_intrinsic};
+constexpr LlvmTarget kAvx512Bf16{
+    .triple = kLinuxX86,
+    .cpu = "x86-64",
+    .features = "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,"
+                "+ssse3",
+    .tuneCpu = "znver4",
+    .moduleFlags = {"cf-protection-branch"},
+    .permute = id::x86_avx512_permvar_sf_512,
+    .permute2 = id::x86_avx512_vpermi2var_ps_512,
+    .shuffleBytes = id::x86_avx512_pshuf_b_512,
+    .dot = id::x86_avx512bf16_dpbf16ps_512};
 
 void registerTargets() {
   static const bool registered = [] {
@@ -44,7 +63,14 @@ void registerTargets() {
 
 }  // namespace
 
-const LlvmTarget& llvmTargetOf(const HostIsa& isa) { return isa.level == IsaLevel::kAvx2 ? kAvx2 : kAvx512; }
+const LlvmTarget& llvmTargetOf(const HostIsa& isa) {
+  switch (isa.level) {
+    case IsaLevel::kAvx2: return kAvx2;
+    case IsaLevel::kAvx512: return kAvx512;
+    case IsaLevel::kAvx512Bf16: break;
+  }
+  return kAvx512Bf16;
+}
 
 Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const LlvmTarget& target) {
   registerTargets();

@@ -23,6 +23,8 @@ struct LlvmTarget {
   const char* moduleFlags[2];  ///< set to 1; null = none
   /// Permutations by run-time indices, operands in the order of the intrinsic; not_intrinsic = lane by lane.
   llvm::Intrinsic::ID permute, permute2;
+  llvm::Intrinsic::ID shuffleBytes;
+  llvm::Intrinsic::ID dot;  ///< of bf16 pairs; not_intrinsic if programs for the level have none
 };
 
 const LlvmTarget& llvmTargetOf(const HostIsa& isa);

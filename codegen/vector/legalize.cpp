@@ -303,6 +303,19 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
   }
 }
 
+Status checkLegal(const VectorProgram& program) {
+  CUBEJIT_TRY(checked, verify(program));
+  static_cast<void>(checked);
+  std::string rules;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    if (!isLegal(program.code[i], program.isa))
+      rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
+  }
+  if (rules.empty()) return Unit{};
+  return Error{ErrorCode::kInternal, Stage::kEmit,
+               program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
+}
+
 Result<VectorProgram> legalize(const VectorProgram& program) {
   CUBEJIT_TRY(checked, verify(program));
   static_cast<void>(checked);

@@ -11,8 +11,6 @@
 #include "codegen/backend.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
-#include "codegen/vector/print.h"
-#include "codegen/vector/verify.h"
 
 namespace cubejit {
 namespace {
@@ -294,19 +292,6 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kBlendVector: vblendvps(vec(i.dst), vec(i.src1), vec(i.src2), vec(i.src3)); break;
     case VOp::kShiftLeft: vpslld(vec(i.dst), vec(i.src1), static_cast<std::uint8_t>(i.imm)); break;
   }
-}
-
-Status checkLegal(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, verify(program));
-  static_cast<void>(checked);
-  std::string rules;
-  for (std::size_t i = 0; i < program.code.size(); ++i) {
-    if (!isLegal(program.code[i], program.isa))
-      rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
-  }
-  if (rules.empty()) return Unit{};
-  return Error{ErrorCode::kInternal, Stage::kEmit,
-               program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that generated gradients are right on random problems of every geometry: equal to the fp64 reference on exact data, on
-// guarded memory, for each ISA, layout and 1, 2 and 3 threads (bit-identical), and equal bit by bit between the interpreters and xbyak.
+// guarded memory, for each ISA, layout and 1, 2 and 3 threads (bit-identical), and equal bit by bit between the interpreters, xbyak and LLVM.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,8 +150,9 @@ std::vector<float> gradientsBy(Session& session, const Problem& p, const std::ve
 TEST(Backends, AgreeBitByBit) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     std::vector<std::unique_ptr<Session>> sessions;
-    for (const BackendKind backend : {BackendKind::kTileInterpreter, BackendKind::kInterpreter, BackendKind::kXbyak}) {
-      if (backend == BackendKind::kXbyak && !runnable(level)) continue;
+    for (const BackendKind backend : {BackendKind::kTileInterpreter, BackendKind::kInterpreter, BackendKind::kXbyak,
+                                      BackendKind::kLlvm}) {
+      if ((backend == BackendKind::kXbyak || backend == BackendKind::kLlvm) && !runnable(level)) continue;
       Options options;
       options.isa = level;
       options.backend = backend;
