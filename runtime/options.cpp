@@ -29,11 +29,12 @@ const char* read(const char* variable) {
 }  // namespace
 
 Result<IsaLevel> parseIsa(const std::string& name) {
-  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16}) {
+  std::string all;
+  for (const IsaLevel level : kAllIsaLevels) {
     if (name == toString(level)) return level;
+    all += (all.empty() ? "" : ", ") + std::string(toString(level));
   }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "unknown ISA '" + name + "'; there are avx2, avx512, avx512_bf16"};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are " + all};
 }
 
 Result<BackendKind> parseBackend(const std::string& name) {
@@ -50,7 +51,8 @@ Result<Options> optionsFromEnvironment() {
   if (const char* text = read("CUBEJIT_MAX_ISA")) {
     CUBEJIT_TRY(most, parseIsa(text));
     const std::vector<IsaLevel> runnable = runnableIsas();
-    if (!runnable.empty() && most < runnable.front()) options.isa = most;
+    const bool same = !runnable.empty() && architectureOf(most) == architectureOf(runnable.front());
+    if (same && most < runnable.front()) options.isa = most;
   }
   if (const char* text = read("CUBEJIT_BACKEND")) {
     CUBEJIT_TRY(backend, parseBackend(text));

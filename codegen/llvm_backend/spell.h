@@ -48,7 +48,7 @@ class Speller {
   llvm::Value* permute(const Operands& o);
   llvm::Value* permute2(const Operands& o);
   llvm::Value* shuffleBytes(const Operands& o);
-  llvm::Value* laneByLane(llvm::Value* index, llvm::Value* table);
+  llvm::Value* elementByElement(llvm::Value* index, llvm::Value* table);
   llvm::Value* shuffleInBlocks(const Operands& o, const int (&pattern)[4]);
   llvm::Value* shuffleBlocks(const Operands& o, std::int64_t picks);
 

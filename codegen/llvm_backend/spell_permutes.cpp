@@ -31,19 +31,18 @@ std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, std::
 Value* Speller::permute(const Operands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
   if (const auto known = knownIndices(o.src1, lanes, lanes)) return b_.CreateShuffleVector(o.src2, *known);
-  if (target_.permute != llvm::Intrinsic::not_intrinsic)
-    return b_.CreateIntrinsic(target_.permute, {}, {o.src2, words(o.src1)});
-  return laneByLane(words(o.src1), o.src2);
+  if (target_.permutes->words != nullptr) return target_.permutes->words(b_, words(o.src1), o.src2);
+  return elementByElement(words(o.src1), o.src2);
 }
 
 Value* Speller::permute2(const Operands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
   if (const auto known = knownIndices(o.src1, lanes, 2 * lanes)) return b_.CreateShuffleVector(o.src2, o.src3, *known);
-  if (target_.permute2 != llvm::Intrinsic::not_intrinsic)
-    return b_.CreateIntrinsic(target_.permute2, {}, {o.src2, words(o.src1), o.src3});
+  if (target_.permutes->twoWords != nullptr)
+    return target_.permutes->twoWords(b_, words(o.src1), o.src2, o.src3);
   std::vector<int> both(2 * lanes);
   for (std::size_t l = 0; l < both.size(); ++l) both[l] = static_cast<int>(l);
-  return laneByLane(words(o.src1), b_.CreateShuffleVector(o.src2, o.src3, both));
+  return elementByElement(words(o.src1), b_.CreateShuffleVector(o.src2, o.src3, both));
 }
 
 // Index bytes with the sign set give zero; of the others the lower four bits pick within the block.
@@ -52,7 +51,7 @@ Value* Speller::shuffleBytes(const Operands& o) {
   auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), count);
   Value *index = b_.CreateBitCast(o.src1, bytes), *table = b_.CreateBitCast(o.src2, bytes);
   const auto known = knownIndices(o.src1, static_cast<unsigned>(lanes_), std::uint64_t{1} << 32);
-  if (!known) return b_.CreateBitCast(b_.CreateIntrinsic(target_.shuffleBytes, {}, {table, index}), floats_);
+  if (!known) return b_.CreateBitCast(target_.permutes->bytes(b_, index, table), floats_);
   std::vector<int> picks;
   for (unsigned byte = 0; byte < count; ++byte) {
     const unsigned pick = static_cast<unsigned>((*known)[byte / 4]) >> (8 * (byte % 4)) & 0xff;
@@ -62,7 +61,7 @@ Value* Speller::shuffleBytes(const Operands& o) {
 }
 
 // `table` may have more lanes than a vector; a power of two.
-Value* Speller::laneByLane(Value* index, Value* table) {
+Value* Speller::elementByElement(Value* index, Value* table) {
   const auto entries = llvm::cast<llvm::FixedVectorType>(table->getType())->getNumElements();
   Value* result = llvm::PoisonValue::get(floats_);
   for (int l = 0; l < lanes_; ++l) {

@@ -10,12 +10,14 @@
 
 #include <string>
 
+#include "codegen/llvm_backend/permutes.h"
+
 namespace cubejit {
 namespace {
 
 constexpr const char* kLinuxX86 = "x86_64-unknown-linux-gnu";
 
-namespace id = llvm::Intrinsic;
+constexpr const char* kLinuxArm = "aarch64-unknown-linux-gnu";
 
 // Tuning is for the machine the planner's rates were measured on.
 constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
@@ -23,10 +25,9 @@ constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
                            .features = "+avx,+avx2,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
                            .tuneCpu = "znver4",
                            .moduleFlags = {"cf-protection-branch"},
-                           .permute = id::x86_avx2_permps,
-                           .permute2 = id::not_intrinsic,
-                           .shuffleBytes = id::x86_avx2_pshuf_b,
-                           .dot = id::not_intrinsic};
+                           .scalableUnits = 0,
+                           .permutes = &kAvx2Permutes,
+                           .dot = llvm::Intrinsic::not_intrinsic};
 constexpr LlvmTarget kAvx512{
     .triple = kLinuxX86,
     .cpu = "x86-64",
@@ -34,10 +35,9 @@ constexpr LlvmTarget kAvx512{
         "+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
     .tuneCpu = "znver4",
     .moduleFlags = {"cf-protection-branch"},
-    .permute = id::x86_avx512_permvar_sf_512,
-    .permute2 = id::x86_avx512_vpermi2var_ps_512,
-    .shuffleBytes = id::x86_avx512_pshuf_b_512,
-    .dot = id::not_intrinsic};
+    .scalableUnits = 0,
+    .permutes = &kAvx512Permutes,
+    .dot = llvm::Intrinsic::not_intrinsic};
 constexpr LlvmTarget kAvx512Bf16{
     .triple = kLinuxX86,
     .cpu = "x86-64",
@@ -45,10 +45,25 @@ constexpr LlvmTarget kAvx512Bf16{
                 "+ssse3",
     .tuneCpu = "znver4",
     .moduleFlags = {"cf-protection-branch"},
-    .permute = id::x86_avx512_permvar_sf_512,
-    .permute2 = id::x86_avx512_vpermi2var_ps_512,
-    .shuffleBytes = id::x86_avx512_pshuf_b_512,
-    .dot = id::x86_avx512bf16_dpbf16ps_512};
+    .scalableUnits = 0,
+    .permutes = &kAvx512Permutes,
+    .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512};
+constexpr LlvmTarget kNeon{.triple = kLinuxArm,
+                           .cpu = "generic",
+                           .features = "+neon",
+                           .tuneCpu = "tsv110",  // Kunpeng 920
+                           .moduleFlags = {},
+                           .scalableUnits = 0,
+                           .permutes = &kNeonPermutes,
+                           .dot = llvm::Intrinsic::not_intrinsic};
+constexpr LlvmTarget kSve256{.triple = kLinuxArm,
+                             .cpu = "generic",
+                             .features = "+neon,+sve",
+                             .tuneCpu = "neoverse-v1",
+                             .moduleFlags = {},
+                             .scalableUnits = 2,
+                             .permutes = &kSvePermutes,
+                             .dot = llvm::Intrinsic::not_intrinsic};
 
 void registerTargets() {
   static const bool registered = [] {
@@ -56,6 +71,10 @@ void registerTargets() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     return true;
   }();
   static_cast<void>(registered);
@@ -67,9 +86,11 @@ const LlvmTarget& llvmTargetOf(const HostIsa& isa) {
   switch (isa.level) {
     case IsaLevel::kAvx2: return kAvx2;
     case IsaLevel::kAvx512: return kAvx512;
-    case IsaLevel::kAvx512Bf16: break;
+    case IsaLevel::kAvx512Bf16: return kAvx512Bf16;
+    case IsaLevel::kNeon: return kNeon;
+    case IsaLevel::kSve256: break;
   }
-  return kAvx512Bf16;
+  return kSve256;
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const LlvmTarget& target) {
@@ -93,6 +114,10 @@ void setKernelAttributes(llvm::Function& function, const HostIsa& isa) {
   function.addFnAttr("target-features", target.features);
   function.addFnAttr("tune-cpu", target.tuneCpu);
   const std::string bits = std::to_string(isa.vectorBits);
+  if (target.scalableUnits > 0) {
+    const auto units = static_cast<unsigned>(target.scalableUnits);
+    function.addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(function.getContext(), units, units));
+  }
   function.addFnAttr("prefer-vector-width", bits);
   function.addFnAttr("min-legal-vector-width", bits);
   function.addFnAttr("frame-pointer", "all");  // as the other backend: profilers walk the stack

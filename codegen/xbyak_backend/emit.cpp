@@ -299,6 +299,11 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
 Result<Code> emitXbyak(const VectorProgram& program) {
   CUBEJIT_TRY(checked, checkLegal(program));
   static_cast<void>(checked);
+  if (architectureOf(program.isa.level) != Architecture::kX86_64) {
+    return Error{ErrorCode::kUnsupported, Stage::kEmit,
+                 std::string("xbyak writes x86-64 code only; for ") + toString(program.isa.level) +
+                     " there is the backend llvm"};
+  }
   try {
     PlainMemory memory;
     Code code = Emitter(program, memory).run();

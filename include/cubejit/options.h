@@ -30,6 +30,12 @@ constexpr const char* toString(BackendKind b) {
   }
   return "llvm";
 }
+/// What makes machine code for the CPU this was built for when nothing else is said: xbyak writes x86-64 only.
+#if defined(__x86_64__)
+constexpr BackendKind kUsualBackend = BackendKind::kXbyak;
+#else
+constexpr BackendKind kUsualBackend = BackendKind::kLlvm;
+#endif
 constexpr BackendKind kAllBackends[] = {BackendKind::kXbyak, BackendKind::kLlvm, BackendKind::kInterpreter,
                                         BackendKind::kTileInterpreter};
 
@@ -42,7 +48,7 @@ struct ParallelFor {
 
 struct Options {
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
-  BackendKind backend = BackendKind::kXbyak;
+  BackendKind backend = kUsualBackend;
   int threads = 0;                   ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
   ParallelFor parallelFor;           ///< unset: oneTBB
   bool pinThreads = false;           ///< bind the i-th worker to the i-th allowed CPU (for measurements)

@@ -16,7 +16,7 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = "xbyak", threads, planFile;
+  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = toString(kUsualBackend), threads, planFile;
   bool json = false;
   bool manyThreads = false;  ///< --threads may be a list
 };
