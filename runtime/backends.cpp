@@ -10,7 +10,10 @@
 namespace cubejit {
 
 Result<CodeBackend> codeBackend(const Options& options) {
-  if (options.backend == BackendKind::kXbyak) return CodeBackend{emitXbyak, loadRaw};
+  if (options.backend == BackendKind::kXbyak) {
+    if (kUsualBackend == BackendKind::kXbyak) return CodeBackend{emitXbyak, loadRaw};
+    return Error{ErrorCode::kUnsupported, Stage::kEmit, "xbyak writes x86-64 code only; use backend llvm here"};
+  }
   CUBEJIT_TRY(component, llvmComponent(options.llvmComponent));
   return CodeBackend{component->emitLlvm, component->loadOrc};
 }

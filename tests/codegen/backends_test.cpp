@@ -41,6 +41,11 @@ using Case = std::tuple<Backend, IsaLevel>;
 
 class Backends : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (backend.load == loadRaw && architectureOf(level) != Architecture::kX86_64)
+      GTEST_SKIP() << "xbyak writes x86-64 code only";
+  }
+
   const Backend backend = std::get<0>(GetParam());
   const IsaLevel level = std::get<1>(GetParam());
   HostIsa isa() const { return isaOf(level); }
@@ -273,7 +278,7 @@ TEST_P(Backends, UnlegalisedProgramsAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Isa, Backends,
                          testing::Combine(testing::Values(kXbyak, kLlvm),
-                                          testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16)),
+                                          testing::ValuesIn(kAllIsaLevels)),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param).name) + "_" +
                                   toString(std::get<1>(info.param));

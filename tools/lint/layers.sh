@@ -30,7 +30,8 @@ only runtime 'cubejit/|tiling/|codegen/|runtime/'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/'
 only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
-nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp' 'LLVM belongs in codegen/disassemble.cpp'
+nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/llvm_backend/|runtime/orc/' \
+  'LLVM belongs in codegen/llvm_backend/, runtime/orc/ and codegen/disassemble.cpp'
 nowhere_but '#include [<"]nlohmann' 'runtime/json|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp and the command'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
 nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/' \
