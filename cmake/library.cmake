@@ -20,3 +20,6 @@ set_target_properties(cubejit_shared PROPERTIES EXPORT_NAME cubejit VERSION ${PR
 target_link_options(cubejit_shared PRIVATE -Wl,--version-script=${CUBEJIT_EXPORTS} -Wl,--no-undefined)
 add_library(cubejit::cubejit ALIAS cubejit_shared)
 add_library(cubejit::cubejit_static ALIAS cubejit_static)
+
+# The LLVM component is installed beside the shared library.
+set_target_properties(cubejit_shared PROPERTIES INSTALL_RPATH "$ORIGIN")

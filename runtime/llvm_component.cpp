@@ -12,9 +12,10 @@ namespace {
 constexpr const char* kFile = "libcubejit_llvm.so";
 
 Error missing(const std::string& what) {
-  return Error{ErrorCode::kUnsupported, Stage::kEmit,
-               "the LLVM component is not available: " + what +
-                   "\nbuild it with -DCUBEJIT_LLVM=ON, say where it is with CUBEJIT_LLVM_COMPONENT, or use backend xbyak"};
+  return Error{
+      ErrorCode::kUnsupported, Stage::kEmit,
+      "the LLVM component is not available: " + what +
+          "\nbuild it with -DCUBEJIT_LLVM=ON, say where it is with CUBEJIT_LLVM_COMPONENT, or use backend xbyak"};
 }
 
 }  // namespace

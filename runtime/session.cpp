@@ -131,8 +131,7 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
 
 Compiled Session::State::generate(const CompileRequest& request) const {
   const std::vector<IsaLevel> runnable = runnableIsas();
-  if (emitsCode(options.backend) &&
-      std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
+  if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,
                  std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) +
                      " code; it can be planned and dumped, or interpreted"};

@@ -63,7 +63,7 @@ class Function {
   struct Loop {
     BasicBlock *before, *head, *end;
     int counter;
-    std::vector<int> written;         ///< places of the registers its body writes
+    std::vector<int> written;          ///< places of the registers its body writes
     std::vector<Value*> valuesBefore;  ///< their values when the loop is reached
     std::vector<llvm::PHINode*> phis;  ///< and at its head
   };

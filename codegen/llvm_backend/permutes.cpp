@@ -14,9 +14,7 @@ using Builder = llvm::IRBuilder<>;
 using llvm::Value;
 
 unsigned lanesOf(const Value* vector) { return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements(); }
-Value* splat(const Value* like, std::uint64_t element) {
-  return llvm::ConstantInt::get(like->getType(), element);
-}
+Value* splat(const Value* like, std::uint64_t element) { return llvm::ConstantInt::get(like->getType(), element); }
 llvm::FixedVectorType* bytesLike(Builder& b, const Value* vector) {
   return llvm::FixedVectorType::get(b.getInt8Ty(), lanesOf(vector) * 4);
 }

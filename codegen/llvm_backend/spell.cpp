@@ -54,10 +54,8 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kAnd: return fromWords(b_.CreateAnd(words(o.src1), words(o.src2)));
     case VOp::kOr: return fromWords(b_.CreateOr(words(o.src1), words(o.src2)));
     case VOp::kAddInt: return fromWords(b_.CreateAdd(words(o.src1), words(o.src2)));
-    case VOp::kMinInt:
-      return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, words(o.src1), words(o.src2)));
-    case VOp::kMaxInt:
-      return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, words(o.src1), words(o.src2)));
+    case VOp::kMinInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, words(o.src1), words(o.src2)));
+    case VOp::kMaxInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, words(o.src1), words(o.src2)));
     case VOp::kShiftLeft: return fromWords(b_.CreateShl(words(o.src1), static_cast<std::uint64_t>(i.imm)));
     case VOp::kShiftRight: return fromWords(b_.CreateLShr(words(o.src1), static_cast<std::uint64_t>(i.imm)));
     case VOp::kPermute: return permute(o);

@@ -31,8 +31,7 @@ constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
 constexpr LlvmTarget kAvx512{
     .triple = kLinuxX86,
     .cpu = "x86-64",
-    .features =
-        "+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
+    .features = "+avx,+avx2,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,+ssse3",
     .tuneCpu = "znver4",
     .moduleFlags = {"cf-protection-branch"},
     .scalableUnits = 0,
@@ -41,8 +40,9 @@ constexpr LlvmTarget kAvx512{
 constexpr LlvmTarget kAvx512Bf16{
     .triple = kLinuxX86,
     .cpu = "x86-64",
-    .features = "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,"
-                "+ssse3",
+    .features =
+        "+avx,+avx2,+avx512bf16,+avx512bw,+avx512dq,+avx512f,+avx512vl,+f16c,+fma,+prfchw,+sse3,+sse4.1,+sse4.2,"
+        "+ssse3",
     .tuneCpu = "znver4",
     .moduleFlags = {"cf-protection-branch"},
     .scalableUnits = 0,
@@ -99,10 +99,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const LlvmTarget&
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, reason);
   if (found == nullptr) return Error{ErrorCode::kUnsupported, Stage::kEmit, reason};
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a multiply-add is fused where the program says so, nowhere else
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(target.triple, target.cpu, target.features,
-                                                                          options, llvm::Reloc::PIC_,
-                                                                          llvm::CodeModel::Small));
+  options.AllowFPOpFusion =
+      llvm::FPOpFusion::Strict;  // a multiply-add is fused where the program says so, nowhere else
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small));
   if (machine == nullptr)
     return Error{ErrorCode::kUnsupported, Stage::kEmit, std::string("LLVM has no code generator for ") + target.triple};
   return machine;

@@ -28,9 +28,9 @@ struct Permutes {
 
 struct LlvmTarget {
   const char* triple;
-  const char* cpu;       ///< the least a CPU of this level has
-  const char* features;  ///< what the level adds
-  const char* tuneCpu;   ///< whose costs instructions are chosen and ordered by
+  const char* cpu;             ///< the least a CPU of this level has
+  const char* features;        ///< what the level adds
+  const char* tuneCpu;         ///< whose costs instructions are chosen and ordered by
   const char* moduleFlags[2];  ///< set to 1; null = none
   int scalableUnits;           ///< vectors are this many of SVE's smallest (128 bits); 0 = their length is the type's
   const Permutes* permutes;

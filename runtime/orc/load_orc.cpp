@@ -30,25 +30,25 @@ struct Linked {
 Error failed(const Linked& linked, llvm::Error error) {
   const std::string message = llvm::toString(std::move(error));
   return Error{ErrorCode::kLimitExceeded, Stage::kLoad,
-               "LLVM could not link generated code: " + (linked.reported.empty() ? "" : linked.reported + "; ") + message +
-                   "; the system may forbid executable memory, the interpreter backend works without"};
+               "LLVM could not link generated code: " + (linked.reported.empty() ? "" : linked.reported + "; ") +
+                   message + "; the system may forbid executable memory, the interpreter backend works without"};
 }
 
 llvm::Error makeJit(Linked& linked) {
   auto control = orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!control) return control.takeError();
-  auto jit = orc::LLJITBuilder()
-                 .setExecutorProcessControl(std::move(*control))
-                 .setLinkProcessSymbolsByDefault(false)
-                 .setPlatformSetUp(orc::setUpInactivePlatform)
-                 .setObjectLinkingLayerCreator(
-                     [](orc::ExecutionSession& session,
-                        const llvm::Triple&) -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
-                       auto memory = llvm::jitlink::InProcessMemoryManager::Create();
-                       if (!memory) return memory.takeError();
-                       return std::make_unique<orc::ObjectLinkingLayer>(session, std::move(*memory));
-                     })
-                 .create();
+  auto jit =
+      orc::LLJITBuilder()
+          .setExecutorProcessControl(std::move(*control))
+          .setLinkProcessSymbolsByDefault(false)
+          .setPlatformSetUp(orc::setUpInactivePlatform)
+          .setObjectLinkingLayerCreator([](orc::ExecutionSession& session,
+                                           const llvm::Triple&) -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
+            auto memory = llvm::jitlink::InProcessMemoryManager::Create();
+            if (!memory) return memory.takeError();
+            return std::make_unique<orc::ObjectLinkingLayer>(session, std::move(*memory));
+          })
+          .create();
   if (!jit) return jit.takeError();
   linked.jit = std::move(*jit);
   linked.jit->getExecutionSession().setErrorReporter([&linked](llvm::Error error) {
@@ -62,8 +62,7 @@ llvm::Expected<KernelFunction> link(orc::LLJIT& jit, const Code& code, std::size
   auto library = jit.createJITDylib("k" + std::to_string(index));
   if (!library) return library.takeError();
   const llvm::StringRef bytes(reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size());
-  if (auto error = jit.addObjectFile(*library, llvm::MemoryBuffer::getMemBuffer(bytes, code.name, false)))
-    return error;
+  if (auto error = jit.addObjectFile(*library, llvm::MemoryBuffer::getMemBuffer(bytes, code.name, false))) return error;
   auto entry = jit.lookup(*library, code.name);
   if (!entry) return entry.takeError();
   return entry->toPtr<KernelFunction>();

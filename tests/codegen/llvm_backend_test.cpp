@@ -63,7 +63,8 @@ TEST(LlvmBackend, WhatIsReadTwiceIsNotKeptInARegister) {
 
 TEST(LlvmBackend, TheTextShowsTheProgram) {
   const std::string text = textOf(sums(avx512Isa()), IrStage::kBuilt);
-  const std::size_t comment = text.find("; the loop"), loop = text.find(";   loop s2"), fma = text.find(";   fma.b v0, v1");
+  const std::size_t comment = text.find("; the loop"), loop = text.find(";   loop s2"),
+                    fma = text.find(";   fma.b v0, v1");
   EXPECT_LT(comment, loop);
   EXPECT_LT(loop, fma);
   EXPECT_NE(fma, std::string::npos);
@@ -85,9 +86,9 @@ TEST(LlvmBackend, LinesLeadBackToTheProgram) {
     EXPECT_LT(static_cast<std::size_t>(index), program.code.size());
   }
   for (const int wanted : {6, 7, 10}) {
-    EXPECT_TRUE(std::any_of(code->lines.begin(), code->lines.end(),
-                            [&](const auto& line) { return line.second == wanted; }))
-        << wanted;
+    EXPECT_TRUE(std::any_of(code->lines.begin(), code->lines.end(), [&](const auto& line) {
+      return line.second == wanted;
+    })) << wanted;
   }
 }
 

@@ -141,7 +141,8 @@ TEST(Backends, AgreeBitByBit) {
       const VerifyRequest request{randomProblem(random, 2e4), kAll, {2}, static_cast<std::uint64_t>(i), true, {}};
       const VerifyOutcome outcome = agreeBitByBit(sessions, request);
       ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
-          << outcome.message << "\n" << toFlags(request.problem) << " --isa " << toString(level);
+          << outcome.message << "\n"
+          << toFlags(request.problem) << " --isa " << toString(level);
     }
   }
 }

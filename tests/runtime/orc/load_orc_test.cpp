@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "codegen/llvm_backend/emit.h"
-#include "tests/support/executable_memory.h"
 #include "cubejit/cubejit.hpp"
+#include "tests/support/executable_memory.h"
 
 namespace cubejit {
 namespace {
