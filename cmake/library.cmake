@@ -10,7 +10,7 @@ foreach(kind static shared)
   target_include_directories(cubejit_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                              $<INSTALL_INTERFACE:include>)
   target_compile_features(cubejit_${kind} PUBLIC cxx_std_17)
-  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads SQLite::SQLite3)
+  target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads SQLite::SQLite3 ${CMAKE_DL_LIBS})
   set_target_properties(cubejit_${kind} PROPERTIES OUTPUT_NAME cubejit LINKER_LANGUAGE CXX)
 endforeach()
 
@@ -21,3 +21,6 @@ set_target_properties(cubejit_shared PROPERTIES EXPORT_NAME cubejit VERSION ${PR
 target_link_options(cubejit_shared PRIVATE -Wl,--version-script=${CUBEJIT_EXPORTS} -Wl,--no-undefined)
 add_library(cubejit::cubejit ALIAS cubejit_shared)
 add_library(cubejit::cubejit_static ALIAS cubejit_static)
+
+# The LLVM component is installed beside the shared library.
+set_target_properties(cubejit_shared PROPERTIES INSTALL_RPATH "$ORIGIN")

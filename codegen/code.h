@@ -13,15 +13,19 @@
 
 namespace cubejit {
 
-enum class CodeFormat : std::uint8_t { kRaw };  ///< bytes to be placed at a 64-byte boundary; entry at offset 0
+enum class CodeFormat : std::uint8_t {
+  kRaw,  ///< bytes to be placed at a 64-byte boundary; entry at offset 0
+  kElf   ///< a relocatable ELF object; entry is the symbol `name`
+};
 
 struct Code {
   CodeFormat format = CodeFormat::kRaw;
   std::string name;  ///< symbol
   HostIsa isa;
-  std::vector<std::byte> bytes;       ///< instructions, then the constants they address relative to rip
-  std::int64_t instructionBytes = 0;  ///< where the constants begin
-  std::vector<std::pair<std::int32_t, std::int32_t>> lines;  ///< (code offset, VectorProgram instruction), ascending
+  std::vector<std::byte> bytes;       ///< raw: instructions, then the constants they address relative to rip
+  std::int64_t instructionBytes = 0;  ///< raw: where the constants begin; ELF: size of the only section with code
+  /// (offset in the code, VectorProgram instruction), ascending by offset; by instruction too unless LLVM moved some.
+  std::vector<std::pair<std::int32_t, std::int32_t>> lines;
 };
 
 }  // namespace cubejit

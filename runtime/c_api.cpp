@@ -116,12 +116,12 @@ Result<Options> optionsOf(const cubejit_options* given) {
     options.isa = IsaLevel::kAvx512;
   else if (given->isa != CUBEJIT_ISA_BEST)
     return invalid("isa = " + std::to_string(given->isa) + " is unknown; there are 0 (best), 1 (avx2), 2 (avx512)");
-  if (given->backend < CUBEJIT_BACKEND_XBYAK || given->backend > CUBEJIT_BACKEND_TILE_INTERPRETER)
+  if (given->backend < CUBEJIT_BACKEND_XBYAK || given->backend > CUBEJIT_BACKEND_LLVM)
     return invalid("backend = " + std::to_string(given->backend) +
-                   " is unknown; there are 0 (xbyak), 1 (interpreter), 2 (tile_interpreter)");
-  options.backend = given->backend == CUBEJIT_BACKEND_XBYAK         ? BackendKind::kXbyak
-                    : given->backend == CUBEJIT_BACKEND_INTERPRETER ? BackendKind::kInterpreter
-                                                                    : BackendKind::kTileInterpreter;
+                   " is unknown; there are 0 (xbyak), 1 (interpreter), 2 (tile_interpreter), 3 (llvm)");
+  constexpr BackendKind kBackends[] = {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter,
+                                       BackendKind::kLlvm};
+  options.backend = kBackends[given->backend];
   if (given->threads < 0) return invalid("threads = " + std::to_string(given->threads) + " must not be negative");
   options.threads = given->threads;
   options.pinThreads = given->pin_threads != 0;

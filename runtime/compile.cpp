@@ -7,7 +7,6 @@
 #include <chrono>
 #include <utility>
 
-#include "codegen/backend.h"
 #include "codegen/lower.h"
 #include "codegen/lower/convert.h"
 #include "codegen/tile/interpret.h"
@@ -16,6 +15,7 @@
 #include "codegen/vectorize.h"
 #include "cubejit/index_map.h"
 #include "cubejit/staging.h"
+#include "runtime/backends.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -80,7 +80,7 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
   KernelRunner runner;
   runner.functions.assign(part.tile.kernels.size(), nullptr);
   runner.user = &part;
-  if (backend == BackendKind::kXbyak) {
+  if (emitsCode(backend)) {
     for (std::size_t k = 0; k < part.codes.size(); ++k) runner.functions[k] = code.entry(firstKernel + k);
   } else if (backend == BackendKind::kInterpreter) {
     runner.interpret = [](const void* user, int kernel, const KernelArgs& args) {
@@ -98,7 +98,7 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
 // From a TileProgram to code, for one program after the other.
 struct Generator {
   const Machine& machine;
-  const Options& options;
+  const CodeBackend& backend;
   StageTimes& times;
   std::vector<Code> codes;  ///< of all programs so far
 
@@ -112,8 +112,8 @@ struct Generator {
       CUBEJIT_TRY(vector, vectorize(kernel, machine.isa));
       CUBEJIT_TRY(legal, legalize(vector));
       part->vectors.push_back(std::move(legal));
-      if (options.backend != BackendKind::kXbyak) continue;
-      CUBEJIT_TRY(code, emitXbyak(part->vectors.back()));
+      if (backend.emit == nullptr) continue;
+      CUBEJIT_TRY(code, backend.emit(part->vectors.back()));
       codes.push_back(code);
       part->codes.push_back(std::move(code));
     }
@@ -139,7 +139,8 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   const std::int64_t start = nowNs();
   CUBEJIT_TRY(planned, planTogether(request, machine));
   state.times.planNs = nowNs() - start;
-  Generator generator{machine, options, state.times, {}};
+  CUBEJIT_TRY(backend, codeBackend(options));
+  Generator generator{machine, backend, state.times, {}};
   if (planned.sharesDy) {
     CUBEJIT_TRY(conversion,
                 generator.generate(conversionProgram(request.problem, planned.problem, TensorId::kDy, BufferRole::kDy,
@@ -156,7 +157,7 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
     state.parts.push_back(std::move(part));
   }
   const std::int64_t loading = nowNs();
-  CUBEJIT_TRY(loaded, loadRaw(generator.codes));
+  CUBEJIT_TRY(loaded, backend.load(generator.codes));
   state.code = std::move(loaded);
   std::size_t firstKernel = 0;
   const auto launchable = [&](CompiledGradient& part) {
@@ -172,9 +173,10 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
 Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const Machine& machine,
                                                          const Options& options, LoadedCode& code) {
   StageTimes times;
-  Generator generator{machine, options, times, {}};
+  CUBEJIT_TRY(backend, codeBackend(options));
+  Generator generator{machine, backend, times, {}};
   CUBEJIT_TRY(part, generator.generate(std::move(tile)));
-  CUBEJIT_TRY(loaded, loadRaw(generator.codes));
+  CUBEJIT_TRY(loaded, backend.load(generator.codes));
   code = std::move(loaded);
   part->launch = std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, code, 0, options.backend));
   return std::move(part);

@@ -10,7 +10,7 @@
 #include "codegen/vector/program.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/launch.h"
-#include "runtime/load_raw.h"
+#include "runtime/loaded_code.h"
 
 namespace cubejit {
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what this machine is: ISA levels the CPU and the operating system support, cache sizes, usable threads.
+// Decides what this machine is: cache sizes, usable threads. Leaves ISA levels to the file of the CPU's architecture.
 // The number of cores plans are made for is the machine's, not the process': plans must not change with the affinity.
-#include <cpuid.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -16,18 +15,10 @@
 
 #include "cubejit/cubejit.hpp"
 #include "runtime/cgroup.h"
+#include "runtime/cpu.h"
 
 namespace cubejit {
 namespace {
-
-// Extended control register 0: which register files the operating system saves.
-std::uint64_t savedState() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & (1U << 27)) == 0) return 0;
-  unsigned lo = 0, hi = 0;
-  __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
-  return (static_cast<std::uint64_t>(hi) << 32) | lo;
-}
 
 std::int64_t cacheBytes(int level) {
   for (int index = 0; index < 8; ++index) {
@@ -48,25 +39,6 @@ double cgroupQuota() {
   std::ostringstream text;
   text << membership.rdbuf();
   return cgroupCpus(text.str(), "/sys/fs/cgroup");
-}
-
-bool hasF16Conversion() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-}
-
-std::vector<IsaLevel> findRunnableIsas() {
-  std::vector<IsaLevel> levels;
-  const std::uint64_t saved = savedState();
-  const bool avxState = (saved & 0x6) == 0x6, zmmState = (saved & 0xe6) == 0xe6;
-  if (zmmState && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    if (__builtin_cpu_supports("avx512bf16")) levels.push_back(IsaLevel::kAvx512Bf16);
-    levels.push_back(IsaLevel::kAvx512);
-  }
-  if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasF16Conversion())
-    levels.push_back(IsaLevel::kAvx2);
-  return levels;
 }
 
 }  // namespace

@@ -45,19 +45,21 @@ std::string turnFile() {
 }  // namespace
 
 Result<IsaLevel> parseIsa(const std::string& name) {
-  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16}) {
+  std::string all;
+  for (const IsaLevel level : kAllIsaLevels) {
     if (name == toString(level)) return level;
+    all += (all.empty() ? "" : ", ") + std::string(toString(level));
   }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "unknown ISA '" + name + "'; there are avx2, avx512, avx512_bf16"};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are " + all};
 }
 
 Result<BackendKind> parseBackend(const std::string& name) {
-  for (const BackendKind kind : {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+  std::string all;
+  for (const BackendKind kind : kAllBackends) {
     if (name == toString(kind)) return kind;
+    all += (all.empty() ? "" : ", ") + std::string(toString(kind));
   }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "unknown backend '" + name + "'; there are xbyak, interpreter, tile_interpreter"};
+  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are " + all};
 }
 
 Result<TuneMode> parseTuneMode(const std::string& name) {
@@ -88,7 +90,8 @@ Result<Options> optionsFromEnvironment() {
   if (const char* text = read("CUBEJIT_MAX_ISA")) {
     CUBEJIT_TRY(most, parseIsa(text));
     const std::vector<IsaLevel> runnable = runnableIsas();
-    if (!runnable.empty() && most < runnable.front()) options.isa = most;
+    const bool same = !runnable.empty() && architectureOf(most) == architectureOf(runnable.front());
+    if (same && most < runnable.front()) options.isa = most;
   }
   if (const char* text = read("CUBEJIT_BACKEND")) {
     CUBEJIT_TRY(backend, parseBackend(text));
@@ -102,6 +105,7 @@ Result<Options> optionsFromEnvironment() {
     CUBEJIT_TRY(capacity, parsePositive("CUBEJIT_CACHE_CAPACITY", text));
     options.cacheCapacity = static_cast<std::size_t>(capacity);
   }
+  if (const char* text = read("CUBEJIT_LLVM_COMPONENT")) options.llvmComponent = text;
   return options;
 }
 

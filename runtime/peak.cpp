@@ -11,10 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "codegen/backend.h"
 #include "codegen/units/assembler.h"
 #include "cubejit/cubejit.hpp"
-#include "runtime/load_raw.h"
+#include "runtime/backends.h"
 #include "runtime/no_throw.h"
 
 namespace cubejit {
@@ -66,8 +65,9 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType 
   }
   const HostIsa isa = isaOf(level);
   const bool dots = type == DType::kBf16 && isa.bf16Dot;
-  CUBEJIT_TRY(code, emitXbyak(peakProgram(isa, dots)));
-  CUBEJIT_TRY(loaded, loadRaw({code}));
+  CUBEJIT_TRY(backend, codeBackend(Options{}));
+  CUBEJIT_TRY(code, backend.emit(peakProgram(isa, dots)));
+  CUBEJIT_TRY(loaded, backend.load({code}));
   using Clock = std::chrono::steady_clock;
   std::atomic<int> waiting{threads};
   std::vector<double> best(static_cast<std::size_t>(threads), 0.0);

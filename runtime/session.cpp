@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codegen/lower.h"
+#include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/fork.h"
 #include "runtime/no_throw.h"
@@ -131,8 +132,7 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
 
 Compiled Session::State::generate(const CompileRequest& request) const {
   const std::vector<IsaLevel> runnable = runnableIsas();
-  if (options.backend == BackendKind::kXbyak &&
-      std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
+  if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,
                  std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) +
                      " code; it can be planned and dumped, or interpreted"};
@@ -229,6 +229,6 @@ void Session::clear() {
   state_->statistics.codeBytes = 0;
 }
 
-const char* version() { return "0.1.0"; }
+const char* version() { return CUBEJIT_VERSION; }
 
 }  // namespace cubejit

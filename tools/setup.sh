@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [test] [lint] [peers]
+# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [test] [lint] [peers] [cross]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
@@ -9,6 +9,8 @@ test=(libgtest-dev libgmock-dev)
 lint=(clang-format-19 clang-tidy-19 git)
 peers=(libdnnl-dev python3 python3-numpy python3-torch)
 
+cross=(g++-aarch64-linux-gnu gcc-aarch64-linux-gnu qemu-user)
+
 wanted=()
 for purpose in "${@:-build}"; do
   case $purpose in
@@ -16,8 +18,9 @@ for purpose in "${@:-build}"; do
     mpi) wanted+=("${mpi[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
+    cross) wanted+=("${cross[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi test lint peers" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi test lint peers cross" >&2; exit 2 ;;
   esac
 done
 

@@ -18,7 +18,8 @@ class Rules {
     if (!holds) fail(rule);
   }
   void vectorOf(int lanes) {
-    if (lanes != 8 && lanes != 16) fail("vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
+    if (lanes != 4 && lanes != 8 && lanes != 16)
+      fail("vectors of " + std::to_string(lanes) + " lanes; no ISA has them");
   }
   std::vector<std::string> take() { return std::move(rules_); }
 

@@ -25,6 +25,7 @@ enum class MoveKind : std::uint8_t {
 inline float laneSum(const float* lane, int lanes) {
   float block[4] = {};
   for (int b = 0; b < lanes / 4; ++b) block[b] = (lane[4 * b] + lane[4 * b + 2]) + (lane[4 * b + 1] + lane[4 * b + 3]);
+  if (lanes == 4) return block[0];
   return lanes == 8 ? block[0] + block[1] : (block[0] + block[1]) + (block[2] + block[3]);
 }
 

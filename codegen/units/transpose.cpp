@@ -22,7 +22,7 @@ class Network {
     load();
     unpackPairs();
     unpackQuads();
-    const int columnsAt = b_.lanes == 16 ? blocks512() : blocks256();
+    const int columnsAt = b_.lanes == 16 ? blocks512() : b_.lanes == 8 ? blocks256() : 0;  // one block is done
     store(columnsAt);
   }
 

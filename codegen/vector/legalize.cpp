@@ -32,7 +32,7 @@ class Rewriter {
   }
 
   Result<VectorProgram> run() {
-    keepMasks();
+    if (in_.isa.maskRegs == 0) keepMasks();
     auto comment = in_.comments.begin();
     for (at_ = 0; at_ < in_.code.size(); ++at_) {
       moveComments(comment, at_);
@@ -69,13 +69,13 @@ class Rewriter {
   VectorSet registers() const { return in_.isa.vectorRegs == 32 ? ~VectorSet{0} : vectorBit(in_.isa.vectorRegs) - 1; }
 
   // Scratch registers a rewrite takes beyond those it may overwrite; `mask` counts the mask's own vector.
-  static int scratch(const VInstr& i, bool mask) {
+  int scratch(const VInstr& i, bool mask) const {
     const int m = mask && i.mask > 0 ? 1 : 0;
     switch (i.op) {
       case VOp::kStore:
       case VOp::kMove: return m;
       case VOp::kFma: return i.mask > 0 ? 1 + m : 0;
-      case VOp::kFmaBroadcast: return i.mask > 0 ? 2 + m : 1;
+      case VOp::kFmaBroadcast: return i.mask > 0 && !in_.isa.maskedMemory ? 2 + m : 1;
       case VOp::kPermute2:
       case VOp::kStoreHalf: return 2;
       case VOp::kStoreF16: return 1;
@@ -246,8 +246,8 @@ class Rewriter {
 
   // dst = src1 * factor + dst; under a mask in a copy, of which the active lanes are kept.
   void fma(const VInstr& i, std::int8_t factor) {
-    if (i.mask < 0) {
-      push({.op = VOp::kFma, .dst = i.dst, .src1 = i.src1, .src2 = factor});
+    if (i.mask < 0 || in_.isa.maskedMemory) {
+      push({.op = VOp::kFma, .dst = i.dst, .src1 = i.src1, .src2 = factor, .mask = i.mask});
       return;
     }
     const std::int8_t sum = take();
@@ -298,9 +298,22 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kDotBroadcast: return isa.bf16Dot;
     case VOp::kMaskRange: return isa.maskRegs > 0;
     case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
-    case VOp::kPermute2: return isa.vectorBits == 512;
+    case VOp::kPermute2: return isa.permuteTwo;
     default: return i.mask < 0 || isa.maskedMemory;
   }
+}
+
+Status checkLegal(const VectorProgram& program) {
+  CUBEJIT_TRY(checked, verify(program));
+  static_cast<void>(checked);
+  std::string rules;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    if (!isLegal(program.code[i], program.isa))
+      rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
+  }
+  if (rules.empty()) return Unit{};
+  return Error{ErrorCode::kInternal, Stage::kEmit,
+               program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
 }
 
 Result<VectorProgram> legalize(const VectorProgram& program) {

@@ -13,6 +13,9 @@ namespace cubejit {
 /// Scratch registers are those dead at the instruction; kLimitExceeded says how many are missing.
 Result<VectorProgram> legalize(const VectorProgram& program);
 
+/// What every backend asks first: verified, and every instruction legal for its ISA. The error names those that are not.
+Status checkLegal(const VectorProgram& program);
+
 /// True if the ISA has the op in the form used.
 bool isLegal(const VInstr& instr, const HostIsa& isa);
 

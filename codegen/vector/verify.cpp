@@ -32,8 +32,8 @@ class Walk {
  private:
   void shape() {
     const HostIsa& isa = p_.isa;
-    if (isa.vectorBits != 256 && isa.vectorBits != 512)
-      rules_ += "vectorBits " + std::to_string(isa.vectorBits) + " is neither 256 nor 512\n";
+    if (isa.vectorBits != 128 && isa.vectorBits != 256 && isa.vectorBits != 512)
+      rules_ += "vectorBits " + std::to_string(isa.vectorBits) + " is not 128, 256 or 512\n";
     if (isa.vectorRegs < 1 || isa.vectorRegs > 32)
       rules_ += "vectorRegs " + std::to_string(isa.vectorRegs) + " is not in [1, 32]\n";
     for (std::size_t c = 0; c < p_.constants.size(); ++c) {
@@ -148,6 +148,7 @@ class Walk {
       case ImmKind::I:
         if (i.op == VOp::kPrefetch) within(i.imm, 1, 3);
         if (i.op == VOp::kShiftLeft || i.op == VOp::kShiftRight) within(i.imm, 0, 31);
+        if (i.op == VOp::kShuffleBlocks && p_.isa.vectorBits == 128) fail("a vector has one block only");
         if (i.op == VOp::kShuffleBlocks) within(i.imm, 0, p_.isa.vectorBits == 512 ? 255 : 3);
         break;
     }

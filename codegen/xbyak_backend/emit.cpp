@@ -11,8 +11,6 @@
 #include "codegen/backend.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
-#include "codegen/vector/print.h"
-#include "codegen/vector/verify.h"
 
 namespace cubejit {
 namespace {
@@ -296,24 +294,16 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
   }
 }
 
-Status checkLegal(const VectorProgram& program) {
-  CUBEJIT_TRY(checked, verify(program));
-  static_cast<void>(checked);
-  std::string rules;
-  for (std::size_t i = 0; i < program.code.size(); ++i) {
-    if (!isLegal(program.code[i], program.isa))
-      rules += "\ninstruction " + std::to_string(i) + " `" + print(program.code[i]) + "` must be legalised first";
-  }
-  if (rules.empty()) return Unit{};
-  return Error{ErrorCode::kInternal, Stage::kEmit,
-               program.name + " uses ops that " + toString(program.isa.level) + " lacks" + rules};
-}
-
 }  // namespace
 
 Result<Code> emitXbyak(const VectorProgram& program) {
   CUBEJIT_TRY(checked, checkLegal(program));
   static_cast<void>(checked);
+  if (architectureOf(program.isa.level) != Architecture::kX86_64) {
+    return Error{ErrorCode::kUnsupported, Stage::kEmit,
+                 std::string("xbyak writes x86-64 code only; for ") + toString(program.isa.level) +
+                     " there is the backend llvm"};
+  }
   try {
     PlainMemory memory;
     Code code = Emitter(program, memory).run();

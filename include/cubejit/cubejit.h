@@ -31,7 +31,12 @@ enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4 };
 enum { CUBEJIT_F32 = 0 };
 enum { CUBEJIT_NCDHW = 0, CUBEJIT_NDHWC = 1 };
 enum { CUBEJIT_ISA_BEST = 0, CUBEJIT_ISA_AVX2 = 1, CUBEJIT_ISA_AVX512 = 2 };
-enum { CUBEJIT_BACKEND_XBYAK = 0, CUBEJIT_BACKEND_INTERPRETER = 1, CUBEJIT_BACKEND_TILE_INTERPRETER = 2 };
+enum {
+  CUBEJIT_BACKEND_XBYAK = 0,
+  CUBEJIT_BACKEND_INTERPRETER = 1,
+  CUBEJIT_BACKEND_TILE_INTERPRETER = 2,
+  CUBEJIT_BACKEND_LLVM = 3
+};
 
 typedef struct cubejit_session cubejit_session;
 typedef struct cubejit_executable cubejit_executable;
@@ -86,8 +91,8 @@ typedef struct cubejit_kernel {
   size_t struct_size;
   const char* name;
   int32_t gradient;  /* CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB */
-  const void* entry; /* null unless the backend is xbyak */
-  const void* bytes; /* machine code as emitted */
+  const void* entry; /* null if the backend interprets */
+  const void* bytes; /* as emitted: machine code (xbyak), an ELF object (LLVM) */
   uint64_t byte_count;
   const char* vector_program; /* text */
 } cubejit_kernel;

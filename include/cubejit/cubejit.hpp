@@ -30,8 +30,8 @@ struct CompileRequest {
 struct KernelView {
   std::string name;
   Gradient gradient = Gradient::kDx;
-  const void* entry = nullptr;   ///< void(const KernelArgs*), see codegen/abi.h; null unless the backend is xbyak
-  std::vector<std::byte> bytes;  ///< machine code as emitted, position-independent
+  const void* entry = nullptr;   ///< void(const KernelArgs*), see codegen/abi.h; null if the backend interprets
+  std::vector<std::byte> bytes;  ///< as emitted: xbyak's machine code, position-independent, or LLVM's ELF object
   std::string vectorProgram;     ///< text
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks what legalize leaves behind: legal ops only, the same meaning (see xbyak_backend_test), and an honest error.
+// Asks what legalize leaves behind: legal ops only, the same meaning (see backends_test), and an honest error.
 #include "codegen/vector/legalize.h"
 
 #include <gtest/gtest.h>

@@ -102,10 +102,10 @@ std::vector<BadCase> badCases() {
       {"unknownOp", [](auto& p) { p.code[6].op = static_cast<VOp>(200); }, "instruction 6: no such op"},
       {"vectorBits",
        [](auto& p) {
-         p.isa.vectorBits = 128;
+         p.isa.vectorBits = 64;
          p.constants.clear();
        },
-       "vectorBits 128"},
+       "vectorBits 64"},
   };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that generated gradients are right on random problems of every geometry: equal to the fp64 reference on exact data, on
-// guarded memory, for each ISA, layout and 1, 2 and 3 threads (bit-identical), and equal bit by bit between the interpreters and xbyak.
+// guarded memory, for each ISA, layout and 1, 2 and 3 threads (bit-identical), and equal bit by bit between the interpreters, xbyak and LLVM.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <random>
 
 #include "runtime/problem_text.h"
+#include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 
@@ -127,50 +128,45 @@ TEST_P(Fuzz, RealsStayWithinTheirErrorBound) {
 INSTANTIATE_TEST_SUITE_P(Isa, Fuzz, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
                          [](const auto& info) { return toString(info.param); });
 
-std::vector<float> gradientsBy(Session& session, const Problem& p, const std::vector<float>& dy,
-                               const std::vector<float>& x, const std::vector<float>& w) {
-  const auto compiled = session.compile(p, kAll);
-  if (!compiled.ok()) {
-    ADD_FAILURE() << compiled.error().message;
-    return {};
-  }
-  const auto dxCount = static_cast<std::size_t>(xElements(p)), dwCount = static_cast<std::size_t>(wElements(p)),
-             dbCount = static_cast<std::size_t>(p.cout);
-  std::vector<float> out(dxCount + dwCount + dbCount, -1.0F);
-  const std::size_t bytes = (*compiled)->workspaceBytes(2);
-  std::vector<char> memory(bytes + 64);
-  char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
-  const Status status = (*compiled)->run(
-      Tensors{dy.data(), x.data(), w.data(), out.data(), out.data() + dxCount, out.data() + dxCount + dwCount},
-      workspace, bytes, 2);
-  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
-  return out;
-}
-
+// The interpreters take most of the time; `cubejit verify --fuzz N --agree ...` compares as many problems as wanted.
 TEST(Backends, AgreeBitByBit) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    std::vector<std::unique_ptr<Session>> sessions;
-    for (const BackendKind backend : {BackendKind::kTileInterpreter, BackendKind::kInterpreter, BackendKind::kXbyak}) {
-      if (backend == BackendKind::kXbyak && !runnable(level)) continue;
-      Options options;
-      options.isa = level;
-      options.backend = backend;
-      sessions.push_back(std::make_unique<Session>(options));
-    }
+    std::vector<BackendKind> backends{BackendKind::kTileInterpreter, BackendKind::kInterpreter};
+    if (runnable(level)) backends.insert(backends.end(), {BackendKind::kXbyak, BackendKind::kLlvm});
+    Options options;
+    options.isa = level;
+    const auto sessions = sessionsFor(options, backends);
     std::mt19937_64 random(5);
     for (int i = 0; i < 60; ++i) {
-      const Problem p = randomProblem(random, 2e4);
-      const std::vector<float> dy = randomReals(random, yElements(p)), x = randomReals(random, xElements(p)),
-                               w = randomReals(random, wElements(p));
-      const std::vector<float> want = gradientsBy(*sessions[0], p, dy, x, w);
-      for (std::size_t s = 1; s < sessions.size(); ++s) {
-        const std::vector<float> got = gradientsBy(*sessions[s], p, dy, x, w);
-        ASSERT_EQ(got.size(), want.size());
-        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
-            << toString(sessions[s]->options().backend) << " differs from the tile interpreter: " << toFlags(p);
-      }
+      const VerifyRequest request{randomProblem(random, 2e4), kAll, {2}, static_cast<std::uint64_t>(i), true, {}};
+      const VerifyOutcome outcome = agreeBitByBit(sessions, request);
+      ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+          << outcome.message << "\n"
+          << toFlags(request.problem) << " --isa " << toString(level);
     }
   }
+}
+
+// A difference must be found: plans for another ISA sum in another order.
+TEST(Backends, DisagreementNamesElementAndBackends) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    Options options;
+    options.isa = level;
+    options.backend = level == IsaLevel::kAvx2 ? BackendKind::kInterpreter : BackendKind::kTileInterpreter;
+    sessions.push_back(std::make_unique<Session>(options));
+  }
+  std::mt19937_64 random(8);
+  int disagreements = 0;
+  for (int i = 0; i < 10; ++i) {
+    const VerifyRequest request{randomProblem(random, 2e4), kAll, {1}, 1, true, {}};
+    const VerifyOutcome outcome = agreeBitByBit(sessions, request);
+    if (outcome.verdict == VerifyOutcome::Verdict::kPassed) continue;
+    ++disagreements;
+    EXPECT_NE(outcome.message.find("by tile_interpreter"), std::string::npos) << outcome.message;
+    EXPECT_NE(outcome.message.find("by interpreter"), std::string::npos) << outcome.message;
+  }
+  EXPECT_GT(disagreements, 0);
 }
 
 }  // namespace

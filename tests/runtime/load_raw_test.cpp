@@ -4,19 +4,12 @@
 #include "runtime/load_raw.h"
 
 #include <gtest/gtest.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstddef>
-#include <fstream>
 #include <string>
 
+#include "tests/support/executable_memory.h"
 #include "tests/support/operands.h"
 
 namespace cubejit {
@@ -29,32 +22,6 @@ Code writesItsNumber(std::uint8_t value, std::size_t padding = 0) {
     code.bytes.push_back(static_cast<std::byte>(byte));
   code.bytes.resize(code.bytes.size() + padding);
   return code;
-}
-
-struct Mapping {
-  std::uintptr_t begin = 0, end = 0;
-  std::string rights;
-};
-
-std::vector<Mapping> mappings() {
-  std::vector<Mapping> found;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    Mapping m;
-    char rights[8] = {};
-    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &m.begin, &m.end, rights) != 3) continue;
-    m.rights = rights;
-    found.push_back(m);
-  }
-  return found;
-}
-
-std::string rightsOf(const void* address) {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  for (const Mapping& m : mappings()) {
-    if (m.begin <= at && at < m.end) return m.rights;
-  }
-  return "unmapped";
 }
 
 TEST(LoadRaw, EveryEntryIsAlignedAndRuns) {
@@ -102,20 +69,6 @@ TEST(LoadRaw, NoPageIsWritableAndExecutable) {
   }
   EXPECT_GT(executable, 0U);
   for (const KernelView& kernel : compiled.value()->kernels()) EXPECT_EQ(rightsOf(kernel.entry), "r-xp") << kernel.name;
-}
-
-// Makes mprotect(..., PROT_EXEC) fail with EACCES from now on in this process.
-bool forbidExecutableMemory() {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t)),
-      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 TEST(LoadRaw, ASystemThatForbidsExecutableMemoryIsAnError) {

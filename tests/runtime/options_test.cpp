@@ -18,7 +18,7 @@ class Environment : public ::testing::Test {
   void TearDown() override { clear(); }
   static void clear() {
     for (const char* name : {"CUBEJIT_MAX_ISA", "CUBEJIT_BACKEND", "CUBEJIT_NUM_THREADS", "CUBEJIT_CACHE_CAPACITY",
-                             "CUBEJIT_TUNE", "CUBEJIT_TUNE_SECONDS", "CUBEJIT_DB", "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN"})
+                             "CUBEJIT_TUNE", "CUBEJIT_TUNE_SECONDS", "CUBEJIT_DB", "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN", "CUBEJIT_LLVM_COMPONENT"})
       unsetenv(name);
   }
 };
@@ -28,7 +28,8 @@ TEST_F(Environment, SilentEnvironmentGivesDefaults) {
   ASSERT_TRUE(options.ok());
   EXPECT_FALSE(options.value().isa.has_value());
   EXPECT_EQ(options.value().threads, 0);
-  EXPECT_EQ(options.value().backend, BackendKind::kXbyak);
+  EXPECT_EQ(options.value().backend, kUsualBackend);
+  EXPECT_TRUE(options.value().llvmComponent.empty());
 }
 
 TEST_F(Environment, TuningIsUsedUnlessSaidOtherwise) {
@@ -60,6 +61,7 @@ TEST_F(Environment, AllValues) {
   setenv("CUBEJIT_BACKEND", "tile_interpreter", 1);
   setenv("CUBEJIT_NUM_THREADS", "3", 1);
   setenv("CUBEJIT_CACHE_CAPACITY", "17", 1);
+  setenv("CUBEJIT_LLVM_COMPONENT", "/some/file.so", 1);
   const Result<Options> options = optionsFromEnvironment();
   ASSERT_TRUE(options.ok());
   const bool more = !runnableIsas().empty() && runnableIsas().front() > IsaLevel::kAvx2;
@@ -67,6 +69,7 @@ TEST_F(Environment, AllValues) {
   EXPECT_EQ(options.value().backend, BackendKind::kTileInterpreter);
   EXPECT_EQ(options.value().threads, 3);
   EXPECT_EQ(options.value().cacheCapacity, 17U);
+  EXPECT_EQ(options.value().llvmComponent, "/some/file.so");
 }
 
 TEST_F(Environment, TheIsaIsALimitNotADemand) {

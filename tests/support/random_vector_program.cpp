@@ -108,6 +108,7 @@ class Generator {
         break;
       }
       case VOp::kShuffleBlocks:
+        if (p_.isa.lanes() == 4) break;  // one block only
         push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .imm = below(p_.isa.lanes() == 16 ? 256 : 4)});
         break;
       case VOp::kLoadHalf:

@@ -5,19 +5,20 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "codegen/abi.h"
 #include "codegen/code.h"
+#include "cubejit/cubejit.hpp"
 
 namespace cubejit {
 
 /// True if this CPU can run code for the level.
 inline bool hostRuns(IsaLevel level) {
-  if (level == IsaLevel::kAvx512Bf16) return hostRuns(IsaLevel::kAvx512) && __builtin_cpu_supports("avx512bf16");
-  if (level == IsaLevel::kAvx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const std::vector<IsaLevel> levels = runnableIsas();
+  return std::find(levels.begin(), levels.end(), level) != levels.end();
 }
 
 /// False if the code could not be mapped.

@@ -248,6 +248,7 @@ TEST_F(Cli, PackAndUnpackAreInverse) {
 }
 
 TEST_F(Cli, VerifyOneSuiteAndFuzz) {
+  EXPECT_EQ(run(std::string("verify ") + kSmall + " --backend llvm --agree xbyak,interpreter").code, 0);
   Outcome o = run(std::string("verify ") + kSmall + " --threads 1,2,3");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out, "1 passed, 0 failed, 0 skipped\n");
@@ -320,7 +321,10 @@ TEST_F(Cli, WrongFlags) {
   refused(3, std::string("plan ") + kSmall + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
   refused(3, std::string("plan ") + kSmall + " --layout chwn", {"unknown layout 'chwn'"});
   refused(3, std::string("plan ") + kSmall + " --isa mmx", {"mmx"});
-  refused(3, std::string("plan ") + kSmall + " --backend llvm", {"llvm"});
+  refused(3, std::string("plan ") + kSmall + " --backend gcc",
+          {"unknown backend 'gcc'", "xbyak, llvm, interpreter, tile_interpreter"});
+  refused(3, std::string("verify ") + kSmall + " --agree gcc", {"unknown backend 'gcc'"});
+  refused(3, std::string("bench ") + kSmall + " --isa neon", {"cannot run neon"});
   refused(3, std::string("dump ") + kSmall + " --emit plan,html -o d", {"unknown stage 'html'"});
 }
 

@@ -60,8 +60,8 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
 }
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {
-  app.add_option("--isa", f.isa, "avx2 or avx512 (default: the best this CPU has)");
-  app.add_option("--backend", f.backend, "xbyak, interpreter or tile_interpreter");
+  app.add_option("--isa", f.isa, "avx2, avx512, avx512_bf16, neon or sve256 (default: the best this CPU has)");
+  app.add_option("--backend", f.backend, "xbyak, llvm, interpreter or tile_interpreter");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
@@ -177,7 +177,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   std::ostringstream out;
   out << "cubejit " << command << " " << toFlags(problem) << " --gradients " << f.gradients;
   if (!f.isa.empty()) out << " --isa " << f.isa;
-  if (f.backend != "xbyak") out << " --backend " << f.backend;
+  if (f.backend != toString(kUsualBackend)) out << " --backend " << f.backend;
   if (!f.threads.empty()) out << " --threads " << f.threads;
   if (!f.soc.empty()) out << " --soc " << f.soc;
   return out.str();

@@ -2,15 +2,19 @@
 //
 // Decides what `targets` tells about this machine.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
+#include "runtime/backends.h"
 #include "runtime/json_machine.h"
 
 namespace cubejit::cli {
@@ -26,6 +30,18 @@ void print(const Machine& m) {
              types, m.npu.product);
 }
 
+// Those that work here.
+std::vector<std::string> backendNames() {
+  const auto environment = optionsFromEnvironment();
+  Options options = environment.ok() ? *environment : Options{};
+  std::vector<std::string> names;
+  for (const BackendKind kind : kAllBackends) {
+    options.backend = kind;
+    if (!emitsCode(kind) || codeBackend(options).ok()) names.emplace_back(toString(kind));
+  }
+  return names;
+}
+
 int targets(bool json) {
   const std::vector<IsaLevel> isas = runnableIsas();
   const Machine m = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());
@@ -39,7 +55,8 @@ int targets(bool json) {
   out["l1d_bytes"] = m.buffers.l0aBytes;
   out["l2_bytes"] = m.buffers.l1Bytes;
   out["l3_bytes"] = m.buffers.l2Bytes;
-  out["backends"] = {"xbyak", "interpreter", "tile_interpreter"};
+  const std::vector<std::string> backends = backendNames();
+  out["backends"] = backends;
   out["machines"] = machineNames();
   out["machines"].insert(out["machines"].begin(), "host");
   if (json) {
@@ -53,7 +70,7 @@ int targets(bool json) {
       "KiB\n",
       levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
       m.buffers.l2Bytes / 1024);
-  fmt::print("backends  xbyak, interpreter, tile_interpreter\n");
+  fmt::print("backends  {}\n", fmt::join(backends, ", "));
   fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores",
              "vector", "MHz", "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
   for (const std::string& name : machineNames()) print(*machineByName(name));

@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
 #include "runtime/verify/verify_problem.h"
@@ -28,6 +29,7 @@ struct Fuzz {
   std::uint64_t seed = 1;
   double maxMultiplyAdds = 2e9;
   bool reals = false;
+  std::string agree;  ///< backends, separated by commas
 };
 
 const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped"; }
@@ -59,9 +61,28 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   return request;
 }
 
+// Sessions of the backend that --backend names and of those that --agree names; none without --agree.
+Result<std::vector<std::unique_ptr<Session>>> agreeingSessions(const Options& options, const std::string& names) {
+  std::vector<BackendKind> backends{options.backend};
+  for (std::size_t begin = 0; !names.empty() && begin <= names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    CUBEJIT_TRY(backend, parseBackend(names.substr(begin, end - begin)));
+    backends.push_back(backend);
+    begin = end + 1;
+  }
+  if (names.empty()) return std::vector<std::unique_ptr<Session>>();
+  return sessionsFor(options, backends);
+}
+
+std::string reproductionOf(const RequestFlags& flags, const Fuzz& fuzz, const Problem& p) {
+  return reproduction("verify", flags, p) + (fuzz.agree.empty() ? "" : " --agree " + fuzz.agree);
+}
+
 int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed) {
   auto request = requestFor(flags, fuzz);
   if (!request.ok()) return report(request.error(), typed);
+  const auto agreeing = agreeingSessions(request->options, fuzz.agree);
+  if (!agreeing.ok()) return report(agreeing.error(), typed);
   request->options.wakeCycles = 0;  // small problems, too, run on all threads
   Session session(request->options);
   Progress progress("verify", static_cast<std::int64_t>(request->problems.size()));
@@ -70,7 +91,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
   for (std::size_t i = 0; i < request->problems.size(); ++i) {
     const Problem& p = request->problems[i];
     progress.update(static_cast<std::int64_t>(i), p.name);
-    crash.set(reproduction("verify", flags, p));
+    crash.set(reproductionOf(flags, fuzz, p));
     VerifyRequest one{p,
                       request->gradients,
                       request->threads,
@@ -83,7 +104,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     if (!legal.ok())
       outcome = {Verdict::kFailed, legal.error().message};
     else
-      outcome = verifyProblem(session, one);
+      outcome = agreeing->empty() ? verifyProblem(session, one) : agreeBitByBit(*agreeing, one);
     ++counts[static_cast<int>(outcome.verdict)];
     if (flags.json) {
       progress.clear();
@@ -91,7 +112,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                                                        {"name", p.name},
                                                        {"verdict", word(outcome.verdict)},
                                                        {"message", outcome.message},
-                                                       {"repro", reproduction("verify", flags, p)}}));
+                                                       {"repro", reproductionOf(flags, fuzz, p)}}));
       std::fflush(stdout);
     }
     if (outcome.verdict == Verdict::kPassed) continue;
@@ -100,8 +121,9 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
       fmt::print(stderr, "skipped {}: {}\n", p.name, outcome.message);
       continue;
     }
-    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproduction("verify", flags, p));
-    if (legal.ok()) fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(session, one)));
+    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproductionOf(flags, fuzz, p));
+    if (legal.ok() && agreeing->empty())
+      fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(session, one)));
   }
   progress.clear();
   fmt::print(flags.json ? stderr : stdout, "{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]);
@@ -127,6 +149,8 @@ void addVerify(CLI::App& app, Action& action) {
   command->add_option("--max-macs", fuzz->maxMultiplyAdds,
                       "Above this many multiply-adds compare a sample of the results (the reference is slow)");
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
+  command->add_option("--agree", fuzz->agree,
+                      "Backends that must give the same bits as --backend, on random reals, instead of the reference");
   command->callback([&action, flags, fuzz] {
     action = [flags, fuzz](const std::string& typed) { return verify(*flags, *fuzz, typed); };
   });

@@ -5,67 +5,61 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <random>
+#include <string>
+#include <tuple>
 #include <vector>
 
+#include "codegen/llvm_backend/emit.h"
 #include "codegen/vector/interpret.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/print.h"
+#include "runtime/load_raw.h"
+#include "runtime/orc/load_orc.h"
+#include "tests/support/random_arena.h"
 #include "tests/support/random_vector_program.h"
 #include "tests/support/run_code.h"
 
 namespace cubejit {
 namespace {
 
-constexpr std::size_t kGuardWords = 64;
-constexpr std::uint32_t kGuard = 0x5ca1ab1e;
+using Arena = RandomArena;
 
-// Memory of one run: floats to read, scalars to read, floats to write, the last between guard words.
-struct Arena {
-  alignas(64) std::uint32_t a[kRandomArenaBytes / 4];
-  alignas(64) std::int64_t list[kRandomArenaBytes / 8];
-  alignas(64) std::uint32_t c[2 * kGuardWords + kRandomArenaBytes / 4];
-
-  explicit Arena(unsigned seed) {
-    std::mt19937 rng(seed);
-    std::uniform_real_distribution<float> real(-1, 1);
-    for (auto& w : a) {
-      const float f = real(rng);
-      std::memcpy(&w, &f, 4);
-    }
-    for (auto& w : list) w = static_cast<std::int64_t>(rng() % 64) - 8;
-    for (auto& w : c) w = kGuard;
-    for (std::size_t i = 0; i < kRandomArenaBytes / 4; ++i) c[kGuardWords + i] = a[i] ^ 0x80000000u;
-  }
-  KernelArgs args() {
-    KernelArgs args;
-    args.a = a;
-    args.c = c + kGuardWords;
-    args.list = list;
-    args.repeat = 3;
-    args.aRepeat = -2;
-    return args;
-  }
-  bool guardsIntact() const {
-    for (std::size_t i = 0; i < kGuardWords; ++i) {
-      if (c[i] != kGuard || c[std::size(c) - 1 - i] != kGuard) return false;
-    }
-    return true;
-  }
+struct Backend {
+  const char* name;
+  Result<Code> (*emit)(const VectorProgram&);
+  Result<LoadedCode> (*load)(const std::vector<Code>&);
+  int randomPrograms;  ///< LLVM takes a thousand times as long
 };
+constexpr Backend kXbyak{"xbyak", emitXbyak, loadRaw, 1500}, kLlvm{"llvm", emitLlvm, loadOrc, 400};
 
-class XbyakBackend : public testing::TestWithParam<IsaLevel> {
+using Case = std::tuple<Backend, IsaLevel>;
+
+class Backends : public testing::TestWithParam<Case> {
  protected:
-  HostIsa isa() const { return isaOf(GetParam()); }
+  const Backend backend = std::get<0>(GetParam());
+  const IsaLevel level = std::get<1>(GetParam());
+  HostIsa isa() const { return isaOf(level); }
+
+  // False if the code could not be mapped.
+  bool run(const Code& code, const KernelArgs& args) const {
+    const auto loaded = backend.load({code});
+    if (loaded.ok())
+      loaded->entry(0)(&args);
+    else
+      ADD_FAILURE() << loaded.error().message;
+    return loaded.ok();
+  }
 
   // Interprets the program as given and as legalised, runs the code, and compares all memory.
   void agree(const VectorProgram& program, unsigned seed) {
     const auto legal = legalize(program);
     ASSERT_TRUE(legal.ok()) << legal.error().message << "\n" << print(program);
-    const auto code = emitXbyak(*legal);
+    const auto code = backend.emit(*legal);
     ASSERT_TRUE(code.ok()) << code.error().message << "\n" << print(*legal);
     Arena plain(seed), rewritten(seed);
     const auto first = interpret(program, plain.args()), second = interpret(*legal, rewritten.args());
@@ -74,17 +68,17 @@ class XbyakBackend : public testing::TestWithParam<IsaLevel> {
     ASSERT_EQ(std::memcmp(plain.c, rewritten.c, sizeof plain.c), 0) << "legalize changed the meaning\n"
                                                                     << print(program) << print(*legal);
     ASSERT_TRUE(plain.guardsIntact());
-    if (!hostRuns(GetParam())) GTEST_SKIP() << "this machine has no " << toString(GetParam());
+    if (!hostRuns(level)) GTEST_SKIP() << "this machine has no " << toString(level);
     Arena native(seed);
-    ASSERT_TRUE(runCode(*code, native.args()));
+    ASSERT_TRUE(run(*code, native.args()));
     ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0) << "code differs from the interpreter\n"
                                                                  << print(*legal);
   }
 };
 
-TEST_P(XbyakBackend, RandomProgramsAgreeWithTheInterpreter) {
+TEST_P(Backends, RandomProgramsAgreeWithTheInterpreter) {
   std::mt19937 rng(7);
-  for (unsigned n = 0; n < 1500; ++n) {
+  for (unsigned n = 0; n < static_cast<unsigned>(backend.randomPrograms); ++n) {
     RandomShape shape;
     shape.instructions = 1 + static_cast<int>(rng() % 80);
     shape.vectors = 2 + static_cast<int>(rng() % (isa().level == IsaLevel::kAvx2 ? 11 : 30));
@@ -112,7 +106,7 @@ VectorProgram storesIfEqual(const HostIsa& isa, std::vector<VInstr> computes, st
   return p;
 }
 
-TEST_P(XbyakBackend, ScalarOpsKeepAll64Bits) {
+TEST_P(Backends, ScalarOpsKeepAll64Bits) {
   const std::int64_t imms[] = {0,
                                1,
                                -1,
@@ -154,7 +148,7 @@ TEST_P(XbyakBackend, ScalarOpsKeepAll64Bits) {
 }
 
 // Twelve values at once, each with a bit of its own in the sum.
-TEST_P(XbyakBackend, ScalarRegistersAreDistinct) {
+TEST_P(Backends, ScalarRegistersAreDistinct) {
   std::vector<VInstr> code;
   for (std::int8_t s = 0; s < kScalarRegs; ++s)
     code.push_back({.op = VOp::kSet, .dst = s, .imm = std::int64_t{1} << (3 * s)});
@@ -166,7 +160,7 @@ TEST_P(XbyakBackend, ScalarRegistersAreDistinct) {
   agree(storesIfEqual(isa(), code, sum), 4);
 }
 
-TEST_P(XbyakBackend, ScalarLoadsAndLoopCounts) {
+TEST_P(Backends, ScalarLoadsAndLoopCounts) {
   const std::int64_t third = static_cast<std::int64_t>(Arena(3).list[2]), fourth = Arena(3).list[3];
   const VInstr list{.op = VOp::kArg, .dst = 4, .imm = 3};
   agree(storesIfEqual(isa(),
@@ -196,8 +190,8 @@ TEST_P(XbyakBackend, ScalarLoadsAndLoopCounts) {
 }
 
 // The last elements before an unreadable page, and the first behind one.
-TEST_P(XbyakBackend, MaskedAccessDoesNotTouchOtherMemory) {
-  if (!hostRuns(GetParam())) GTEST_SKIP() << "this machine has no " << toString(GetParam());
+TEST_P(Backends, MaskedAccessDoesNotTouchOtherMemory) {
+  if (!hostRuns(level)) GTEST_SKIP() << "this machine has no " << toString(level);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   char* map = static_cast<char*>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(map, MAP_FAILED);
@@ -216,27 +210,27 @@ TEST_P(XbyakBackend, MaskedAccessDoesNotTouchOtherMemory) {
             {.op = VOp::kStore, .src1 = 1, .mask = 2, .mem = {0, -4 * (lanes - tail)}}};
   const auto legal = legalize(p);
   ASSERT_TRUE(legal.ok());
-  const auto code = emitXbyak(*legal);
+  const auto code = backend.emit(*legal);
   ASSERT_TRUE(code.ok());
   KernelArgs args;
   args.c = map + page;
-  EXPECT_TRUE(runCode(*code, args));
+  EXPECT_TRUE(run(*code, args));
   munmap(map, 3 * page);
 }
 
-TEST_P(XbyakBackend, SameProgramGivesSameBytes) {
+TEST_P(Backends, SameProgramGivesSameBytes) {
   std::mt19937 rng(11);
   for (int n = 0; n < 50; ++n) {
     const auto legal = legalize(randomVectorProgram(rng, isa(), {}));
     ASSERT_TRUE(legal.ok());
-    const auto one = emitXbyak(*legal), two = emitXbyak(*legal);
+    const auto one = backend.emit(*legal), two = backend.emit(*legal);
     ASSERT_TRUE(one.ok() && two.ok());
     EXPECT_EQ(one->bytes, two->bytes);
     EXPECT_EQ(one->lines, two->lines);
   }
 }
 
-TEST_P(XbyakBackend, ConstantsFollowTheCodeAlignedAndUnchanged) {
+TEST_P(Backends, ConstantsAreUnchanged) {
   VectorProgram p;
   p.name = "constants";
   p.isa = isa();
@@ -244,39 +238,53 @@ TEST_P(XbyakBackend, ConstantsFollowTheCodeAlignedAndUnchanged) {
   p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
             {.op = VOp::kConst, .dst = 0, .imm = 0},
             {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};
-  const auto code = emitXbyak(p);
+  const auto code = backend.emit(p);
   ASSERT_TRUE(code.ok()) << code.error().message;
+  agree(p, 1);
+  if (code->format != CodeFormat::kRaw) return;
+  // Raw code has them behind the instructions, aligned.
   const std::size_t bytes = static_cast<std::size_t>(p.isa.lanes()) * 4;
   ASSERT_EQ(code->bytes.size() % 64, bytes % 64);
   EXPECT_EQ((code->bytes.size() - bytes) % 64, 0u);
   EXPECT_EQ(std::memcmp(code->bytes.data() + code->bytes.size() - bytes, p.constants[0].data(), bytes), 0);
   EXPECT_EQ(code->lines.size(), p.code.size());
-  agree(p, 1);
 }
 
-TEST_P(XbyakBackend, IllFormedProgramsAreRefused) {
+TEST_P(Backends, IllFormedProgramsAreRefused) {
   VectorProgram p;
   p.name = "bad";
   p.isa = isa();
   p.code = {{.op = VOp::kEndLoop}};
-  const auto code = emitXbyak(p);
+  const auto code = backend.emit(p);
   ASSERT_FALSE(code.ok());
   EXPECT_NE(code.error().message.find("no loop is open"), std::string::npos);
 }
 
-TEST(XbyakBackendAvx2, UnlegalisedProgramsAreRefused) {
+TEST_P(Backends, UnlegalisedProgramsAreRefused) {
   VectorProgram p;
   p.name = "masked";
   p.isa = avx2Isa();
   p.code = {{.op = VOp::kMaskRange, .dst = 1, .imm = 3 << 8}};
-  const auto code = emitXbyak(p);
+  const auto code = backend.emit(p);
   ASSERT_FALSE(code.ok());
   EXPECT_EQ(code.error().stage, Stage::kEmit);
   EXPECT_NE(code.error().message.find("must be legalised"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, XbyakBackend, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
-                         [](const auto& level) { return std::string(toString(level.param)); });
+// Every backend and level of the architecture this was built for; whether others can be emitted is asked by llvm_backend_test.
+std::vector<Case> casesHere() {
+  std::vector<Case> cases;
+  for (const IsaLevel level : kAllIsaLevels) {
+    if (architectureOf(level) != architectureOf(runnableIsas().front())) continue;
+    if (architectureOf(level) == Architecture::kX86_64) cases.emplace_back(kXbyak, level);
+    cases.emplace_back(kLlvm, level);
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Backends, testing::ValuesIn(casesHere()), [](const auto& info) {
+  return std::string(std::get<0>(info.param).name) + "_" + toString(std::get<1>(info.param));
+});
 
 }  // namespace
 }  // namespace cubejit

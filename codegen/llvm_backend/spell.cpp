@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the entries. Multiply-adds are llvm.fma; no instruction carries a fast-math flag, so no sum is reordered.
+#include "codegen/llvm_backend/spell.h"
+
+#include <llvm/Analysis/VectorUtils.h>
+
+#include <vector>
+
+#include "codegen/vector/op_table.h"
+
+namespace cubejit {
+namespace {
+
+// Elements of 16 bits may lie anywhere, pairs of them as well.
+constexpr llvm::Align kElementAlign = llvm::Align::Constant<2>();
+
+}  // namespace
+
+using llvm::Value;
+
+Speller::Speller(llvm::IRBuilder<>& builder, const VectorProgram& program)
+    : b_(builder), program_(program), target_(llvmTargetOf(program.isa)), lanes_(program.isa.lanes()) {
+  const auto lanes = static_cast<unsigned>(lanes_);
+  floats_ = llvm::FixedVectorType::get(b_.getFloatTy(), lanes);
+  words_ = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes);
+  halves_ = llvm::FixedVectorType::get(b_.getInt16Ty(), lanes);
+  bits_ = llvm::FixedVectorType::get(b_.getInt1Ty(), lanes);
+}
+
+Value* Speller::spell(const VInstr& i, const Operands& o) {
+  switch (i.op) {
+    case VOp::kZero: return constant(std::vector<std::int32_t>(static_cast<std::size_t>(lanes_), 0));
+    case VOp::kConst: return constant(program_.constants[static_cast<std::size_t>(i.imm)]);
+    case VOp::kLoad: return load(floats_, o, o.mask);
+    case VOp::kStore: return store(o.src1, o, o.mask), nullptr;
+    case VOp::kStoreStream: return storeStream(o), nullptr;
+    case VOp::kBroadcast: return broadcast(o);
+    case VOp::kPrefetch: return prefetch(o, i.imm), nullptr;
+    case VOp::kMaskRange: return maskRange(i.imm);
+    case VOp::kMove: return merge(o, o.src1);
+    case VOp::kLoadHalf: return fromWords(b_.CreateZExt(load(halves_, o, o.mask), words_));
+    case VOp::kStoreHalf: return store(b_.CreateTrunc(words(o.src1), halves_), o, o.mask), nullptr;
+    case VOp::kLoadF16: return widenF16(load(halves_, o, o.mask));
+    case VOp::kStoreF16: return store(narrowF16(o.src1), o, o.mask), nullptr;
+    case VOp::kFma: return merge(o, fma(o.src1, o.src2, o.dst));
+    case VOp::kFmaLoad: return fma(o.src1, load(floats_, o, nullptr), o.dst);
+    case VOp::kFmaBroadcast: return merge(o, fma(o.src1, broadcast(o), o.dst));
+    case VOp::kAddF: return b_.CreateFAdd(o.src1, o.src2);
+    case VOp::kMul: return b_.CreateFMul(o.src1, o.src2);
+    case VOp::kDot: return merge(o, dot(o.src1, o.src2, o.dst));
+    case VOp::kDotLoad: return dot(o.src1, load(floats_, o, nullptr), o.dst);
+    case VOp::kDotBroadcast: return merge(o, dot(o.src1, broadcast(o), o.dst));
+    case VOp::kAnd: return fromWords(b_.CreateAnd(words(o.src1), words(o.src2)));
+    case VOp::kOr: return fromWords(b_.CreateOr(words(o.src1), words(o.src2)));
+    case VOp::kAddInt: return fromWords(b_.CreateAdd(words(o.src1), words(o.src2)));
+    case VOp::kMinInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, words(o.src1), words(o.src2)));
+    case VOp::kMaxInt: return fromWords(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, words(o.src1), words(o.src2)));
+    case VOp::kShiftLeft: return fromWords(b_.CreateShl(words(o.src1), static_cast<std::uint64_t>(i.imm)));
+    case VOp::kShiftRight: return fromWords(b_.CreateLShr(words(o.src1), static_cast<std::uint64_t>(i.imm)));
+    case VOp::kPermute: return permute(o);
+    case VOp::kPermute2: return permute2(o);
+    case VOp::kUnpackLo: return shuffleInBlocks(o, {0, 4, 1, 5});
+    case VOp::kUnpackHi: return shuffleInBlocks(o, {2, 6, 3, 7});
+    case VOp::kUnpackLo64: return shuffleInBlocks(o, {0, 1, 4, 5});
+    case VOp::kUnpackHi64: return shuffleInBlocks(o, {2, 3, 6, 7});
+    case VOp::kShuffleBlocks: return shuffleBlocks(o, i.imm);
+    case VOp::kLoadMaskVector: return load(floats_, o, isSet(o.src1));
+    case VOp::kStoreMaskVector: return store(o.src1, o, isSet(o.src2)), nullptr;
+    case VOp::kBlendVector: return b_.CreateSelect(isSet(o.src3), o.src2, o.src1);
+    case VOp::kLoadWords: return fromLowerHalves(load(halves_, o, maskUnlessAll(i.imm)));
+    case VOp::kStoreWords: return store(lowerHalves(o.src1), o, maskUnlessAll(i.imm)), nullptr;
+    case VOp::kWidenHalf: return fromWords(b_.CreateZExt(lowerHalves(o.src1), words_));
+    case VOp::kWidenF16: return widenF16(lowerHalves(o.src1));
+    case VOp::kNarrowF16: return fromLowerHalves(narrowF16(o.src1));
+    case VOp::kShuffleBytes: return shuffleBytes(o);
+    case VOp::kArg:
+    case VOp::kSet:
+    case VOp::kCopy:
+    case VOp::kAddImm:
+    case VOp::kAdd:
+    case VOp::kLoadScalar:
+    case VOp::kAddLoad:
+    case VOp::kLoop:
+    case VOp::kEndLoop: break;  // build_ir's
+  }
+  return nullptr;
+}
+
+Value* Speller::words(Value* vector) { return b_.CreateBitCast(vector, words_); }
+Value* Speller::fromWords(Value* words) { return b_.CreateBitCast(words, floats_); }
+
+// The lanes whose sign bit is set.
+Value* Speller::isSet(Value* vector) { return b_.CreateICmpSLT(words(vector), llvm::Constant::getNullValue(words_)); }
+
+// The lower half of a register, as words of 16 bits; the upper half of a register made of them is zero.
+Value* Speller::lowerHalves(Value* vector) {
+  auto* all = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * static_cast<unsigned>(lanes_));
+  return b_.CreateShuffleVector(b_.CreateBitCast(vector, all),
+                                llvm::createSequentialMask(0, static_cast<unsigned>(lanes_), 0));
+}
+Value* Speller::fromLowerHalves(Value* halves) {
+  const auto all = llvm::createSequentialMask(0, 2 * static_cast<unsigned>(lanes_), 0);
+  return b_.CreateBitCast(b_.CreateShuffleVector(halves, llvm::Constant::getNullValue(halves_), all), floats_);
+}
+
+Value* Speller::widenF16(Value* halves) {
+  auto* f16 = llvm::FixedVectorType::get(b_.getHalfTy(), static_cast<unsigned>(lanes_));
+  return b_.CreateFPExt(b_.CreateBitCast(halves, f16), floats_);
+}
+Value* Speller::narrowF16(Value* vector) {
+  auto* f16 = llvm::FixedVectorType::get(b_.getHalfTy(), static_cast<unsigned>(lanes_));
+  return b_.CreateBitCast(b_.CreateFPTrunc(vector, f16), halves_);
+}
+
+Value* Speller::merge(const Operands& o, Value* value) {
+  return o.mask == nullptr ? value : b_.CreateSelect(o.mask, value, o.dst);
+}
+
+Value* Speller::load(llvm::FixedVectorType* type, const Operands& o, Value* mask) {
+  if (mask == nullptr) return b_.CreateAlignedLoad(type, o.address, kElementAlign);
+  return b_.CreateMaskedLoad(type, o.address, kElementAlign, mask, llvm::Constant::getNullValue(type));
+}
+
+Value* Speller::broadcast(const Operands& o) {
+  Value* word = b_.CreateAlignedLoad(b_.getFloatTy(), o.address, kElementAlign);
+  return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), word);
+}
+
+Value* Speller::fma(Value* x, Value* y, Value* z) {
+  return b_.CreateIntrinsic(llvm::Intrinsic::fma, {floats_}, {x, y, z});
+}
+
+// Pairs of bf16 in every lane. The result counts denormals as zero, as kDot says.
+Value* Speller::dot(Value* x, Value* y, Value* z) {
+  auto* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * static_cast<unsigned>(lanes_));
+  return b_.CreateIntrinsic(target_.dot, {}, {z, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)});
+}
+
+void Speller::store(Value* value, const Operands& o, Value* mask) {
+  if (mask == nullptr)
+    b_.CreateAlignedStore(value, o.address, kElementAlign);
+  else
+    b_.CreateMaskedStore(value, o.address, kElementAlign, mask);
+}
+
+void Speller::storeStream(const Operands& o) {
+  llvm::StoreInst* store =
+      b_.CreateAlignedStore(o.src1, o.address, llvm::Align(static_cast<std::uint64_t>(lanes_) * 4));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                     llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+}
+
+void Speller::prefetch(const Operands& o, std::int64_t level) {
+  const bool toWrite = level == 3;
+  const std::uint32_t locality = level == 2 ? 2 : 3;  // 3 = into the nearest cache
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {o.address->getType()},
+                     {o.address, b_.getInt32(toWrite ? 1 : 0), b_.getInt32(locality), b_.getInt32(1)});
+}
+
+// An instruction, not a folded constant, so that the text shows the words.
+Value* Speller::constant(const std::vector<std::int32_t>& words) {
+  std::vector<std::uint32_t> bits(words.begin(), words.end());
+  return b_.Insert(llvm::CastInst::Create(llvm::Instruction::BitCast,
+                                          llvm::ConstantDataVector::get(b_.getContext(), bits), floats_));
+}
+
+Value* Speller::maskRange(std::int64_t range) {
+  std::vector<llvm::Constant*> lanes;
+  for (int l = 0; l < lanes_; ++l) lanes.push_back(b_.getInt1(l >= maskLo(range) && l < maskHi(range)));
+  return llvm::ConstantVector::get(lanes);
+}
+
+Value* Speller::maskUnlessAll(std::int64_t range) {
+  return maskLo(range) == 0 && maskHi(range) == lanes_ ? nullptr : maskRange(range);
+}
+
+Value* Speller::shuffleInBlocks(const Operands& o, const int (&pattern)[4]) {
+  std::vector<int> mask;
+  for (int block = 0; block < lanes_; block += 4) {
+    for (const int lane : pattern) mask.push_back(block + (lane < 4 ? lane : lanes_ + lane - 4));
+  }
+  return b_.CreateShuffleVector(o.src1, o.src2, mask);
+}
+
+Value* Speller::shuffleBlocks(const Operands& o, std::int64_t picks) {
+  const int blocks = lanes_ / 4, pickBits = blocks == 4 ? 2 : 1;
+  std::vector<int> mask;
+  for (int block = 0; block < blocks; ++block) {
+    const int pick = static_cast<int>(picks >> (block * pickBits)) & ((1 << pickBits) - 1);
+    const int source = block < blocks / 2 ? 0 : lanes_;
+    for (int lane = 0; lane < 4; ++lane) mask.push_back(source + pick * 4 + lane);
+  }
+  return b_.CreateShuffleVector(o.src1, o.src2, mask);
+}
+
+}  // namespace cubejit

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides nothing further; see the header.
+#include "runtime/backends.h"
+
+#include "codegen/backend.h"
+#include "runtime/llvm_component.h"
+#include "runtime/load_raw.h"
+
+namespace cubejit {
+
+Result<CodeBackend> codeBackend(const Options& options) {
+  if (options.backend == BackendKind::kXbyak) {
+    if (kUsualBackend == BackendKind::kXbyak) return CodeBackend{emitXbyak, loadRaw};
+    return Error{ErrorCode::kUnsupported, Stage::kEmit, "xbyak writes x86-64 code only; use backend llvm here"};
+  }
+  if (!emitsCode(options.backend)) return CodeBackend{nullptr, loadRaw};  // of nothing
+  CUBEJIT_TRY(component, llvmComponent(options.llvmComponent));
+  return CodeBackend{component->emitLlvm, component->loadOrc};
+}
+
+}  // namespace cubejit

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which functions stand behind a BackendKind that makes machine code.
+#pragma once
+
+#include <vector>
+
+#include "codegen/code.h"
+#include "codegen/vector/program.h"
+#include "cubejit/options.h"
+#include "cubejit/result.h"
+#include "runtime/loaded_code.h"
+
+namespace cubejit {
+
+/// The last two arrows of the line. The two belong together: what one emits the other loads.
+struct CodeBackend {
+  Result<Code> (*emit)(const VectorProgram&) = nullptr;  ///< null if the backend interprets
+  Result<LoadedCode> (*load)(const std::vector<Code>&) = nullptr;
+};
+
+/// True for backends that make machine code; the others interpret.
+inline bool emitsCode(BackendKind backend) { return backend == BackendKind::kXbyak || backend == BackendKind::kLlvm; }
+
+/// Loads the LLVM component if that is the backend: kUnsupported if it is missing.
+Result<CodeBackend> codeBackend(const Options& options);
+
+}  // namespace cubejit

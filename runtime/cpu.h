@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the CPU is asked what it can run; one file answers for each architecture.
+#pragma once
+
+#include <vector>
+
+#include "cubejit/host_isa.h"
+
+namespace cubejit {
+
+/// ISA levels CPU and operating system support, best first.
+std::vector<IsaLevel> findRunnableIsas();
+
+}  // namespace cubejit

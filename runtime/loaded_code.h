@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a loader returns: entries of kernels, and whatever keeps their pages mapped. Leaves mapping to the loaders.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "codegen/abi.h"
+
+namespace cubejit {
+
+/// Kernels in executable memory, in the order they were given; released with the object.
+class LoadedCode {
+ public:
+  LoadedCode() = default;
+  LoadedCode(std::shared_ptr<void> memory, std::size_t bytes, std::vector<KernelFunction> entries)
+      : memory_(std::move(memory)), bytes_(bytes), entries_(std::move(entries)) {}
+  LoadedCode(LoadedCode&&) = default;
+  LoadedCode& operator=(LoadedCode&&) = default;
+
+  KernelFunction entry(std::size_t index) const { return entries_[index]; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<void> memory_;  ///< what to let go of is known to its deleter
+  std::size_t bytes_ = 0;
+  std::vector<KernelFunction> entries_;
+};
+
+}  // namespace cubejit
