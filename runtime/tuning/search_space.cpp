@@ -12,9 +12,9 @@
 namespace cubejit {
 namespace {
 
-// The gradient is not a choice, lane roles differ in everything (each has candidates of its own), and single shapes follow.
+// The gradient and the unit are not choices, lane roles differ in everything (each has candidates of its own), and single shapes follow.
 bool isDecision(std::string_view name) {
-  return name != "gradient" && name != "lanes" && name.substr(0, 12) != "single_shape";
+  return name != "gradient" && name != "unit" && name != "lanes" && name.substr(0, 12) != "single_shape";
 }
 
 std::vector<std::int64_t> numbersOf(const TilingPlan& plan) {

@@ -32,7 +32,7 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 struct TuneFlags {
-  std::string budget, strategy = "evolve", db, progress = "auto", report, simulate, worker, soc;
+  std::string budget, strategy = "evolve", db, progress = "auto", report, simulate, worker;
   std::string trialTimeout = "30s";
   int trials = 0;
   std::uint64_t seed = 1;
@@ -83,10 +83,10 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!strategy.ok()) note(strategy.error());
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
-  if (!own.soc.empty())
-    note(
-        Error{ErrorCode::kUnsupported, Stage::kProblem,
-              "--soc = '" + own.soc + "': there is no emulated machine to tune for; `cubejit targets` lists machines"});
+  if (request.ok() && request->soc)
+    note(Error{ErrorCode::kUnsupported, Stage::kProblem,
+               "--soc = '" + flags.soc +
+                   "': plans for emulated NPUs are not searched yet, only planned; see `cubejit plan --soc`"});
   if (!own.budget.empty()) {
     const auto seconds = parseDuration("--budget", own.budget);
     if (seconds.ok())
@@ -285,6 +285,7 @@ void addTune(CLI::App& app, Action& action) {
   auto own = std::make_shared<TuneFlags>();
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
+  addSocFlag(*command, *flags);
   command->add_option("--budget", own->budget,
                       "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
   command->add_option("--trials", own->trials, "Plans to try for each gradient (default 64, unless there is a budget)")
@@ -300,7 +301,6 @@ void addTune(CLI::App& app, Action& action) {
   command->add_option("--trial-timeout", own->trialTimeout, "A plan that takes longer counts as hung");
   command->add_option("--worker", own->worker, "Shell command to run plans in, instead of `cubejit tune-worker`");
   command->add_flag("--mpi", own->mpi, "Share the problems among the ranks mpirun started");
-  command->add_option("--soc", own->soc, "Tune for an emulated machine by modelled cycles");
   command->callback(
       [&action, flags, own] { action = [flags, own](const std::string& typed) { return tune(*flags, *own, typed); }; });
   CLI::App* worker = app.add_subcommand("tune-worker", "")->group("");
