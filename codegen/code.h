@@ -18,6 +18,16 @@ enum class CodeFormat : std::uint8_t {
   kElf   ///< a relocatable ELF object; entry is the symbol `name`
 };
 
+/// How a debugger or profiler finds the caller from inside a kernel: a change of its rules, in the words of DWARF. Registers
+/// have DWARF's numbers, offsets count from the frame's address (what rsp was before the call).
+enum class FrameOp : std::uint8_t { kAddressOffset, kAddressRegister, kAddress, kSaved, kRestored };
+struct FrameStep {
+  std::int32_t at = 0;  ///< code offset from which it holds
+  FrameOp op{};
+  std::int8_t reg = -1;
+  std::int32_t offset = 0;
+};
+
 struct Code {
   CodeFormat format = CodeFormat::kRaw;
   std::string name;  ///< symbol
@@ -26,6 +36,7 @@ struct Code {
   std::int64_t instructionBytes = 0;  ///< raw: where the constants begin; ELF: size of the only section with code
   /// (offset in the code, VectorProgram instruction), ascending by offset; by instruction too unless LLVM moved some.
   std::vector<std::pair<std::int32_t, std::int32_t>> lines;
+  std::vector<FrameStep> frame;  ///< raw: ascending; on entry the frame's address is rsp + 8
 };
 
 }  // namespace cubejit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the layout of a listing. Leaves decoding to LLVM's machine-code layer; the only file that includes LLVM.
+// Decides nothing but the dialect: LLVM's machine-code layer decodes, in Intel syntax.
 #include "codegen/disassemble.h"
 
 #include <llvm-c/Disassembler.h>
@@ -8,15 +8,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
-#include "codegen/vector/print.h"
-
 namespace cubejit {
 namespace {
-
-constexpr std::size_t kByteColumns = 11;  // most EVEX instructions with a 32-bit displacement
 
 struct Dispose {
   void operator()(void* context) const { LLVMDisasmDispose(context); }
@@ -38,65 +35,31 @@ Context makeContext() {
   return context;
 }
 
-std::string hex(std::int64_t value, int digits) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%0*llx", digits, static_cast<unsigned long long>(value));
+std::string bytesAt(const Code& code, std::int64_t at) {
+  std::string text;
+  for (std::int64_t i = at; i < std::min(at + 8, code.instructionBytes); ++i) {
+    char byte[4];
+    std::snprintf(byte, sizeof byte, "%02x ", std::to_integer<unsigned>(code.bytes[static_cast<std::size_t>(i)]));
+    text += byte;
+  }
   return text;
 }
 
-std::string byteText(const std::uint8_t* bytes, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += hex(bytes[i], 2) + " ";
-  text.resize(std::max(text.size(), 3 * kByteColumns), ' ');
-  return text;
-}
-
-// The comments and instructions of the program that start at or before `offset` and were not shown yet.
-class Annotations {
- public:
-  Annotations(const Code& code, const VectorProgram* program) : code_(code), program_(program) {}
-
-  std::string upTo(std::int64_t offset) {
-    std::string text;
-    if (program_ == nullptr) return text;
-    for (; next_ < code_.lines.size() && code_.lines[next_].first <= offset; ++next_) {
-      const std::int32_t index = code_.lines[next_].second;
-      for (; comment_ < program_->comments.size() && program_->comments[comment_].first <= index; ++comment_)
-        text += "; " + program_->comments[comment_].second + "\n";
-      if (index >= 0 && static_cast<std::size_t>(index) < program_->code.size())
-        text += ";   " + print(program_->code[static_cast<std::size_t>(index)]) + "\n";
-    }
-    return text;
-  }
-
- private:
-  const Code& code_;
-  const VectorProgram* program_;
-  std::size_t next_ = 0, comment_ = 0;
-};
-
-std::string constantLines(const Code& code, const std::uint8_t* bytes) {
-  std::string text;
-  const auto total = static_cast<std::int64_t>(code.bytes.size());
-  std::int64_t at = (code.instructionBytes + 63) / 64 * 64;
-  if (at < total) text += "; constants\n";
-  for (; at + 4 <= total; at += 4) {
-    std::int32_t word;
-    std::memcpy(&word, bytes + at, 4);
-    text += "  " + hex(at, 5) + "  .long " + std::to_string(word) + "\n";
-  }
-  return text;
+// Jumps are printed with their distance from the next instruction.
+std::int32_t jumpTarget(const char* line, std::int64_t next) {
+  while (*line == '\t' || *line == ' ') ++line;
+  if (*line != 'j') return -1;
+  const char* distance = std::strpbrk(line, " \t");
+  return distance == nullptr ? -1 : static_cast<std::int32_t>(next + std::strtoll(distance, nullptr, 0));
 }
 
 }  // namespace
 
-Result<std::string> disassemble(const Code& code, const VectorProgram* program) {
+Result<std::vector<MachineLine>> decode(const Code& code) {
   const Context context = makeContext();
   if (!context) return Error{ErrorCode::kInternal, Stage::kEmit, "LLVM has no x86-64 disassembler"};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.bytes.data());
-  std::string text = "; " + code.name + " for " + toString(code.isa.level) + ", " +
-                     std::to_string(code.instructionBytes) + " bytes of instructions\n";
-  Annotations annotations(code, program);
+  std::vector<MachineLine> out;
   for (std::int64_t at = 0; at < code.instructionBytes;) {
     char line[160];
     // LLVM's interface takes the bytes without const but does not write them.
@@ -105,11 +68,17 @@ Result<std::string> disassemble(const Code& code, const VectorProgram* program) 
                                                    static_cast<std::uint64_t>(at), line, sizeof line);
     if (size == 0)
       return Error{ErrorCode::kInternal, Stage::kEmit,
-                   code.name + ": no instruction at offset " + std::to_string(at) + ": " + byteText(bytes + at, 8)};
-    text += annotations.upTo(at) + "  " + hex(at, 5) + "  " + byteText(bytes + at, size) + line + "\n";
+                   code.name + ": no instruction at offset " + std::to_string(at) + ": " + bytesAt(code, at)};
     at += static_cast<std::int64_t>(size);
+    out.push_back({static_cast<std::int32_t>(at - static_cast<std::int64_t>(size)), static_cast<std::int32_t>(size),
+                   line, jumpTarget(line, at)});
   }
-  return text + annotations.upTo(code.instructionBytes) + constantLines(code, bytes);
+  return out;
+}
+
+Result<std::string> disassemble(const Code& code, const VectorProgram* program) {
+  CUBEJIT_TRY(instructions, decode(code));
+  return layOut(code, instructions, ListingNotes{program, {}, {}}).text;
 }
 
 }  // namespace cubejit

@@ -16,6 +16,8 @@
 #include "cubejit/index_map.h"
 #include "cubejit/staging.h"
 #include "runtime/backends.h"
+#include "runtime/diagnose/follow.h"
+#include "runtime/diagnose/report.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -100,7 +102,6 @@ struct Generator {
   const Machine& machine;
   const CodeBackend& backend;
   StageTimes& times;
-  std::vector<Code> codes;  ///< of all programs so far
 
   Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile) {
     auto part = std::make_unique<CompiledGradient>();
@@ -114,7 +115,6 @@ struct Generator {
       part->vectors.push_back(std::move(legal));
       if (backend.emit == nullptr) continue;
       CUBEJIT_TRY(code, backend.emit(part->vectors.back()));
-      codes.push_back(code);
       part->codes.push_back(std::move(code));
     }
     times.generateNs += nowNs() - start;
@@ -125,8 +125,8 @@ struct Generator {
 
 }  // namespace
 
-Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
-                                                      const Options& options) {
+Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
+                                                       const Options& options) {
   CUBEJIT_TRY(checked, checkProblem(request.problem));
   static_cast<void>(checked);
   auto executable = std::make_shared<Executable>();
@@ -140,7 +140,7 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   CUBEJIT_TRY(planned, planTogether(request, machine));
   state.times.planNs = nowNs() - start;
   CUBEJIT_TRY(backend, codeBackend(options));
-  Generator generator{machine, backend, state.times, {}};
+  Generator generator{machine, backend, state.times};
   if (planned.sharesDy) {
     CUBEJIT_TRY(conversion,
                 generator.generate(conversionProgram(request.problem, planned.problem, TensorId::kDy, BufferRole::kDy,
@@ -154,19 +154,35 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
     state.times.lowerNs += nowNs() - before;
     CUBEJIT_TRY(part, generator.generate(std::move(tile)));
     part->plan = plan;
+    part->problem = planned.problem;
     state.parts.push_back(std::move(part));
   }
+  return executable;
+}
+
+Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
+                                                      const Options& options) {
+  CUBEJIT_TRY(executable, generateExecutable(request, machine, options));
+  Executable::State& state = executable->state();
   const std::int64_t loading = nowNs();
-  CUBEJIT_TRY(loaded, backend.load(generator.codes));
+  std::vector<CompiledGradient*> programs;
+  if (state.sharedDy != nullptr) programs.push_back(state.sharedDy.get());
+  for (const auto& part : state.parts) programs.push_back(part.get());
+  CUBEJIT_TRY(backend, codeBackend(options));
+  std::vector<Code> codes;
+  for (const CompiledGradient* part : programs) codes.insert(codes.end(), part->codes.begin(), part->codes.end());
+  CUBEJIT_TRY(loaded, backend.load(codes));
   state.code = std::move(loaded);
   std::size_t firstKernel = 0;
-  const auto launchable = [&](CompiledGradient& part) {
-    part.launch = std::make_unique<LaunchProgram>(part.tile, runnerFor(part, state.code, firstKernel, options.backend));
-    firstKernel += part.codes.size();
-  };
-  if (state.sharedDy != nullptr) launchable(*state.sharedDy);
-  for (const auto& part : state.parts) launchable(*part);
+  for (CompiledGradient* part : programs) {
+    part->launch =
+        std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, state.code, firstKernel, options.backend));
+    firstKernel += part->codes.size();
+  }
   state.times.generateNs += nowNs() - loading;
+  CUBEJIT_TRY(followed, followLoad(state, machine));
+  static_cast<void>(followed);
+  reportCompiled(state, request, machine);
   return executable;
 }
 
@@ -174,9 +190,9 @@ Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const
                                                          const Options& options, LoadedCode& code) {
   StageTimes times;
   CUBEJIT_TRY(backend, codeBackend(options));
-  Generator generator{machine, backend, times, {}};
+  Generator generator{machine, backend, times};
   CUBEJIT_TRY(part, generator.generate(std::move(tile)));
-  CUBEJIT_TRY(loaded, backend.load(generator.codes));
+  CUBEJIT_TRY(loaded, backend.load(part->codes));
   code = std::move(loaded);
   part->launch = std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, code, 0, options.backend));
   return std::move(part);

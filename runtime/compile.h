@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "codegen/code.h"
 #include "codegen/tile/program.h"
@@ -16,6 +17,7 @@ namespace cubejit {
 
 /// One gradient, all its stages kept: they are what dumps and tests look at.
 struct CompiledGradient {
+  Problem problem;  ///< what it was lowered for: formats of its buffers
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
   TileProgram tile;
@@ -36,6 +38,7 @@ struct Executable::State {
   std::size_t sharedDyBytes = 0;
   std::size_t sharedBytes() const { return (sharedDyBytes + 63) / 64 * 64; }
   LoadedCode code;
+  std::vector<std::shared_ptr<void>> announced;  ///< what debuggers know of `code`; goes before it
   StageTimes times;
 };
 
@@ -46,6 +49,10 @@ Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const
 Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem, TensorId tensor,
                                                           const TensorFormat& to, const Machine& machine,
                                                           const Options& options);
+
+/// All of compileExecutable() but loading: nothing can be run.
+Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
+                                                       const Options& options);
 
 /// Plans (unless the request brings a plan), lowers, vectorises, legalises, emits and loads. Pure but for loading.
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,

@@ -2,6 +2,7 @@
 //
 // Decides what a run checks before it starts, and what an executable tells about itself.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -9,6 +10,8 @@
 #include "codegen/vector/print.h"
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
+#include "runtime/diagnose/report.h"
+#include "runtime/diagnose/verbose.h"
 #include "runtime/no_throw.h"
 
 namespace cubejit {
@@ -109,6 +112,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const std::string broken =
         brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    const auto start = std::chrono::steady_clock::now();
     Tensors seen = tensors;
     char* rest = static_cast<char*>(workspace);
     if (state_->sharedDy != nullptr) {  // converted once, at the beginning of the workspace, for all gradients
@@ -123,6 +127,10 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     for (const auto& part : state_->parts) {
       part->launch->run(seen, rest, slots, state_->options.parallelFor, state_->options.pinThreads,
                         state_->options.wakeCycles);
+    }
+    if (logs(state_->options.diagnostics, Topic::kProfile)) {
+      const auto took = std::chrono::steady_clock::now() - start;
+      reportRun(*state_, std::chrono::duration_cast<std::chrono::nanoseconds>(took).count(), slots);
     }
     return Unit{};
   });

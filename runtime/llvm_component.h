@@ -5,12 +5,15 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "codegen/binary/tools.h"
 #include "codegen/llvm_backend/emit.h"
 #include "cubejit/result.h"
 #include "runtime/loaded_code.h"
+#include "runtime/orc/announce.h"
 
 namespace cubejit {
 
@@ -20,6 +23,8 @@ struct LlvmComponent {
   Result<Code> (*emitLlvm)(const VectorProgram&);
   Result<std::string> (*llvmText)(const VectorProgram&, IrStage);
   Result<LoadedCode> (*loadOrc)(const std::vector<Code>&);
+  BinaryTools binary;
+  Result<std::shared_ptr<void>> (*announceCode)(const Announcement&);
 };
 
 /// The one symbol the component exports, a LlvmComponentEntry.

@@ -5,10 +5,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/dump/stages.h"
 
 namespace cubejit {
 namespace {
@@ -68,6 +72,69 @@ Result<TuneMode> parseTuneMode(const std::string& name) {
   }
   return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                "CUBEJIT_TUNE = '" + name + "' is not known; there are off, use, missing, always"};
+}
+
+namespace {
+
+// Reads a list of names: each sets the flag of that name.
+Status parseFlags(const std::string& what, const std::string& text,
+                  std::initializer_list<std::pair<const char*, bool*>> flags) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    begin = end + 1;
+    bool known = name == "all";
+    std::string names;
+    for (const auto& [flagName, flag] : flags) {
+      if (name == "all" || name == flagName) *flag = known = true;
+      names += (names.empty() ? "" : ", ") + std::string(flagName);
+    }
+    if (!known)
+      return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown " + what + " '" + name + "'; there are " + names};
+  }
+  return Unit{};
+}
+
+}  // namespace
+
+Result<JitProfile> parseJitProfile(const std::string& text) {
+  JitProfile p;
+  CUBEJIT_TRY(read, parseFlags("profiler", text,
+                               {{"perfmap", &p.perfMap}, {"jitdump", &p.jitDump}, {"gdb", &p.gdb}, {"vtune", &p.vtune}}));
+  static_cast<void>(read);
+  return p;
+}
+
+Result<VerboseTopics> parseVerboseTopics(const std::string& text) {
+  VerboseTopics t;
+  CUBEJIT_TRY(read, parseFlags("topic", text,
+                               {{"plan", &t.plan}, {"dispatch", &t.dispatch}, {"cache", &t.cache}, {"profile", &t.profile}}));
+  static_cast<void>(read);
+  return t;
+}
+
+Result<Diagnostics> diagnosticsFromEnvironment() {
+  Diagnostics d;
+  const auto text = [](const char* variable) { return std::string(read(variable) == nullptr ? "" : read(variable)); };
+  d.dumpStages = text("CUBEJIT_DUMP");
+  if (!d.dumpStages.empty()) {
+    CUBEJIT_TRY(stages, parseDumpStages(d.dumpStages));
+    static_cast<void>(stages);
+  }
+  d.dumpDirectory = text("CUBEJIT_DUMP_DIR");
+  d.dumpKernels = text("CUBEJIT_DUMP_FILTER");
+  if (const char* list = read("CUBEJIT_JIT_PROFILE")) {
+    CUBEJIT_TRY(profile, parseJitProfile(list));
+    d.jitProfile = profile;
+  }
+  d.jitDirectory = text("CUBEJIT_JIT_DIR");
+  if (const char* list = read("CUBEJIT_VERBOSE")) {
+    CUBEJIT_TRY(topics, parseVerboseTopics(list));
+    d.verbose = topics;
+  }
+  d.verboseFile = text("CUBEJIT_VERBOSE_FILE");
+  d.verboseFilter = text("CUBEJIT_VERBOSE_FILTER");
+  return d;
 }
 
 Result<Options> optionsFromEnvironment() {

@@ -6,15 +6,19 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "codegen/lower.h"
 #include "runtime/backends.h"
 #include "runtime/compile.h"
+#include "runtime/diagnose/follow.h"
+#include "runtime/diagnose/verbose.h"
 #include "runtime/fork.h"
 #include "runtime/no_throw.h"
 #include "runtime/problem_key.h"
+#include "runtime/problem_text.h"
 #include "runtime/tuning/plan_source.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
@@ -42,7 +46,13 @@ struct Session::State {
   };
 
   explicit State(const Options& o)
-      : options(o), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {}
+      : options(o), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {
+    auto diagnostics = diagnosticsOf(options.diagnostics);
+    if (diagnostics.ok())
+      options.diagnostics = *diagnostics;
+    else
+      environmentError = diagnostics.error();
+  }
 
   // The lock is held in all functions from here to finish().
   using Place = std::unordered_map<std::string, Entry>::iterator;
@@ -82,7 +92,17 @@ struct Session::State {
   Compiled findOrGenerate(const Problem& problem, GradientMask gradients);
   Compiled generate(const CompileRequest& request) const;
 
+  // What the cache did with a key; the problem as text is only made if somebody wants to read it.
+  void logCache(const char* event, const Problem& problem, GradientMask gradients) const {
+    if (!logs(options.diagnostics, Topic::kCache)) return;
+    std::string asked = gradients.dx ? "dx" : "";
+    if (gradients.dw) asked += asked.empty() ? "dw" : ",dw";
+    if (gradients.db) asked += asked.empty() ? "db" : ",db";
+    logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"gradients", asked}});
+  }
+
   Options options;
+  std::optional<Error> environmentError;  ///< what the environment says wrongly; every compile() reports it
   Machine machine;
   mutable std::mutex mutex;
   std::unordered_map<std::string, Entry> entries;
@@ -97,6 +117,7 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
   std::promise<Compiled> promise;
   std::shared_future<Compiled> result;
   std::uint64_t mine = 0;
+  std::int64_t evicted = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = entries.find(key);
@@ -113,9 +134,13 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
       recent.push_front(key);
       entry.used = recent.begin();
       entries.emplace(key, std::move(entry));
+      evicted = statistics.evictions;
       evictBeyondCapacity();
+      evicted = statistics.evictions - evicted;
     }
   }
+  if (evicted > 0) logEvent(options.diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", evicted}});
+  logCache(mine == 0 ? "hit" : "miss", problem, gradients);
   if (mine == 0) return result.get();
   const Compiled compiled =
       withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}}); });
@@ -131,6 +156,7 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
 }
 
 Compiled Session::State::generate(const CompileRequest& request) const {
+  if (environmentError) return *environmentError;
   const std::vector<IsaLevel> runnable = runnableIsas();
   if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,

@@ -36,6 +36,7 @@ class Emitter final : public Xbyak::CodeGenerator {
     Code code;
     code.name = program_.name;
     code.isa = program_.isa;
+    frame_ = &code.frame;
     prologue();
     for (std::size_t i = 0; i < program_.code.size(); ++i) {
       code.lines.emplace_back(static_cast<std::int32_t>(getSize()), static_cast<std::int32_t>(i));
@@ -65,20 +66,37 @@ class Emitter final : public Xbyak::CodeGenerator {
     return false;
   }
 
+  void frame(FrameOp op, int gpr, std::int32_t offset) {
+    // DWARF numbers the first eight registers in an order of its own: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp.
+    static constexpr std::int8_t kDwarf[] = {0, 2, 1, 3, 7, 6, 4, 5};
+    const auto reg = static_cast<std::int8_t>(gpr < 8 ? kDwarf[gpr] : gpr);
+    frame_->push_back({static_cast<std::int32_t>(getSize()), op, reg, offset});
+  }
+
   void prologue() {
     endbr64();
     push(rbp);
+    std::int32_t saved = -16;  // below the return address
+    frame(FrameOp::kAddressOffset, rsp.getIdx(), 16);
+    frame(FrameOp::kSaved, rbp.getIdx(), saved);
     mov(rbp, rsp);
+    frame(FrameOp::kAddressRegister, rbp.getIdx(), 0);
     for (const int r : kCalleeSaved) {
-      if (uses(r)) push(Reg64(r));
+      if (!uses(r)) continue;
+      push(Reg64(r));
+      frame(FrameOp::kSaved, r, saved -= 8);
     }
   }
 
   void epilogue() {
     for (int i = 4; i >= 0; --i) {
-      if (uses(kCalleeSaved[i])) pop(Reg64(kCalleeSaved[i]));
+      if (!uses(kCalleeSaved[i])) continue;
+      pop(Reg64(kCalleeSaved[i]));
+      frame(FrameOp::kRestored, kCalleeSaved[i], 0);
     }
     pop(rbp);
+    frame(FrameOp::kRestored, rbp.getIdx(), 0);
+    frame(FrameOp::kAddress, rsp.getIdx(), 8);
     vzeroupper();
     ret();
   }
@@ -132,6 +150,7 @@ class Emitter final : public Xbyak::CodeGenerator {
   const VectorProgram& program_;
   const bool wide_;
   std::vector<Loop> loops_;
+  std::vector<FrameStep>* frame_ = nullptr;
   std::vector<Xbyak::Label> constantLabels_ = std::vector<Xbyak::Label>(program_.constants.size());
 
   bool innermost(std::size_t loop) const {

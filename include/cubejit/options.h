@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "cubejit/diagnostics.h"
 #include "cubejit/host_isa.h"
 #include "cubejit/result.h"
 
@@ -73,6 +74,7 @@ struct Options {
   std::string pins;         ///< plans fixed for reproducible training: used if there, else the plan chosen now is added
   /// File of the LLVM component; empty: libcubejit_llvm.so where the dynamic linker looks.
   std::string llvmComponent;
+  Diagnostics diagnostics;  ///< dumps, profilers, log; what is left at its default may be set by the environment
 };
 
 /// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS,

@@ -5,10 +5,12 @@
 
 #include "codegen/llvm_backend/emit.h"
 #include "runtime/llvm_component.h"
+#include "runtime/orc/announce.h"
 #include "runtime/orc/load_orc.h"
 
 extern "C" const cubejit::LlvmComponent* cubejit_llvm_component() {
   static const std::string build = cubejit::componentBuild();
-  static const cubejit::LlvmComponent table{build.c_str(), cubejit::emitLlvm, cubejit::llvmText, cubejit::loadOrc};
+  static const cubejit::LlvmComponent table{build.c_str(), cubejit::emitLlvm, cubejit::llvmText, cubejit::loadOrc,
+                                              cubejit::binaryTools(), cubejit::announceCode};
   return &table;
 }

@@ -91,6 +91,8 @@ Result<Request> resolve(const RequestFlags& f) {
                          environment.ok() ? nullptr : &environment.error()}) {
     if (e != nullptr) note(*e);
   }
+  // What a session would follow; said here, so that every command refuses a word that does not exist.
+  if (const auto diagnostics = diagnosticsFromEnvironment(); !diagnostics.ok()) note(diagnostics.error());
   if (environment.ok()) r.options = *environment;
   if (!f.soc.empty()) {
     const auto machine = readMachine(f.soc);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the C header of a gradient generated ahead of time: kernels and tables as declarations, the phases as plain C loops.
+// A C or C++ program includes it, links the object beside it, and needs nothing of this library.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/tile/program.h"
+#include "cubejit/host_isa.h"
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+struct CHeaderInput {
+  const Problem& problem;
+  const TileProgram& program;
+  HostIsa isa;
+  std::string prefix;            ///< of every name, see aotPrefix
+  std::string version;           ///< of the generator
+  std::vector<std::string> about;  ///< lines for the comment at the top: how the header was made
+};
+
+std::string cHeader(const CHeaderInput& input);
+
+}  // namespace cubejit

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the order of the table: lists, then phase by phase.
+#include "codegen/aot/tables.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+std::int64_t entry(const std::vector<std::int64_t>& deltas, std::size_t stream) {
+  return stream < deltas.size() ? deltas[stream] : 0;
+}
+
+class Layouter {
+ public:
+  explicit Layouter(const TileProgram& program) : p_(program) {}
+
+  AotTables run() {
+    for (const SegmentList& list : p_.lists) {
+      t_.lists.push_back(here());
+      for (const auto& section : list) push(static_cast<std::int64_t>(section.size()));
+      for (const auto& section : list) {
+        for (const Segment& s : section) t_.words.insert(t_.words.end(), {s.aOffset, s.bOffset, s.outer});
+      }
+    }
+    for (const Phase& phase : p_.phases) {
+      t_.axes.emplace_back();
+      for (const Axis& axis : phase.axes) t_.axes.back().push_back(place(axis, phase.streams.size()));
+      t_.variants.emplace_back();
+      calls(phase.body);
+    }
+    return std::move(t_);
+  }
+
+ private:
+  std::int64_t here() const { return static_cast<std::int64_t>(t_.words.size()); }
+  void push(std::int64_t word) { t_.words.push_back(word); }
+
+  AotTables::AxisPlace place(const Axis& axis, std::size_t streams) {
+    AotTables::AxisPlace at;
+    at.steps = here();
+    for (const AxisStep& step : axis.steps) {
+      push(step.cls);
+      push(step.repeat);
+      for (std::size_t s = 0; s < streams; ++s) push(entry(step.delta, s));
+      for (std::size_t s = 0; s < streams; ++s) push(entry(step.repeatDelta, s));
+    }
+    at.windows = here();
+    for (const Window& window : axis.windows) t_.words.insert(t_.words.end(), {window.begin, window.end});
+    return at;
+  }
+
+  void calls(const std::vector<Node>& nodes) {
+    for (const Node& node : nodes) {
+      if (node.axis >= 0) {
+        calls(node.body);
+        continue;
+      }
+      t_.variants.back().push_back(here());
+      for (const Variant& v : node.call.variants) {
+        push(v.kernel);
+        push(v.list < 0 ? -1 : t_.lists[static_cast<std::size_t>(v.list)]);
+        push(v.accumulate ? 1 : 0);
+      }
+    }
+  }
+
+  const TileProgram& p_;
+  AotTables t_;
+};
+
+}  // namespace
+
+AotTables aotTables(const TileProgram& program) { return Layouter(program).run(); }
+
+AotWorkspace aotWorkspace(const TileProgram& program) {
+  AotWorkspace w;
+  for (const Buffer& buffer : program.buffers) {
+    // As runtime/launch lays them out: whole cache lines, and one to spare, so that equal panels do not alias at 4 KiB.
+    const std::int64_t bytes = (buffer.bytes + kLine - 1) / kLine * kLine + kLine;
+    std::int64_t* end = buffer.role == BufferRole::kShared    ? &w.sharedBytes
+                        : buffer.role == BufferRole::kPrivate ? &w.privateBytes
+                                                              : nullptr;
+    w.offset.push_back(end == nullptr ? 0 : *end);
+    if (end != nullptr) *end += bytes;
+  }
+  return w;
+}
+
+std::string aotPrefix(const std::string& name) {
+  std::string prefix;
+  for (const char c : name) prefix += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (prefix.empty() || std::isdigit(static_cast<unsigned char>(prefix.front())) != 0) prefix.insert(0, "k_");
+  return prefix;
+}
+
+std::string aotKernelSymbol(const std::string& prefix, std::size_t index) {
+  return prefix + (index < 10 ? "_k0" : "_k") + std::to_string(index);
+}
+
+}  // namespace cubejit

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the walk: the program's calls pass by once a round, and every open question takes the move that answers it. What came
+// from memory is answered by the last move before the question's moment, what goes there by the first one behind it.
+#include "codegen/tile/origin.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "codegen/tile/walk.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kMostCalls = 400'000;  // of a phase that are looked at
+constexpr int kMostMoves = 4;                 // tensor -> packed -> panel, and one to spare
+
+bool isWorkspace(const TileProgram& p, int buffer) {
+  if (buffer < 0) return false;
+  const BufferRole role = p.buffers[static_cast<std::size_t>(buffer)].role;
+  return role == BufferRole::kShared || role == BufferRole::kPrivate;
+}
+
+int bufferOf(const Phase& phase, int stream) {
+  return stream < 0 ? -1 : phase.streams[static_cast<std::size_t>(stream)].buffer;
+}
+
+// Line and column of the element `offset` bytes behind the first one of a matrix.
+struct Cell {
+  std::int64_t line = 0, column = 0;
+};
+struct Matrix {
+  std::int64_t lines = 0, columns = 0, pitch = 0, element = 4;
+
+  std::optional<Cell> cellAt(std::int64_t offset) const {
+    const auto inLine = [&](std::int64_t in) { return in >= 0 && in < columns * element && in % element == 0; };
+    if (pitch == 0 || lines == 1)
+      return inLine(offset) ? std::optional<Cell>(Cell{0, offset / element}) : std::nullopt;
+    // Lines do not overlap in a destination; in a source any line that holds the element will do.
+    const std::int64_t guess = std::clamp<std::int64_t>(offset / pitch, 0, lines - 1);
+    for (const std::int64_t line : {guess, guess - 1, guess + 1}) {
+      if (line >= 0 && line < lines && inLine(offset - line * pitch))
+        return Cell{line, (offset - line * pitch) / element};
+    }
+    return std::nullopt;
+  }
+};
+
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+Range spanOf(const Matrix& m) {
+  const std::int64_t last = std::max<std::int64_t>(m.lines - 1, 0) * m.pitch;
+  return {std::min<std::int64_t>(0, last), std::max<std::int64_t>(0, last) + m.columns * m.element};
+}
+
+// The matrices of a move as they lie in memory: the destination of a transpose has a line for each column of the source.
+// A pair is read at its first member.
+Matrix sourceMatrix(const Move& m) { return {m.rows, m.cols, m.srcPitch, elementBytes(m.from)}; }
+Matrix destinationMatrix(const Move& m) {
+  // A pair becomes one 32-bit word.
+  const std::int64_t element = elementBytes(m.to);
+  if (m.kind == MoveKind::kLaneSums) return {1, m.rows, 0, element};
+  if (m.kind == MoveKind::kTranspose) return {m.cols, m.rows + m.padCols, m.dstPitch, element};
+  return {m.rows, m.cols + m.padCols, m.dstPitch, element};
+}
+bool turns(const Move& m) { return m.kind == MoveKind::kTranspose || m.kind == MoveKind::kLaneSums; }
+
+// Offset from the source pointer of what a move writes at `offset` behind its destination pointer.
+struct Source {
+  bool written = false, zero = false, added = false;
+  std::int64_t offset = 0;
+};
+Source sourceOf(const Move& m, std::int64_t offset) {
+  Source s;
+  const auto cell = destinationMatrix(m).cellAt(offset);
+  if (!cell) return s;
+  s.written = true;
+  s.zero = m.kind == MoveKind::kZero || cell->column >= (turns(m) ? m.rows : m.cols);
+  s.added = m.kind == MoveKind::kAccumulate;
+  const std::int64_t row = turns(m) ? cell->column : cell->line, column = turns(m) ? cell->line : cell->column;
+  s.offset = row * m.srcPitch + column * elementBytes(m.from);
+  return s;
+}
+
+// Offset from the destination pointer of where a move brings the element at `offset` behind its source pointer.
+std::optional<std::int64_t> destinationOf(const Move& m, std::int64_t offset) {
+  if (m.kind == MoveKind::kZero) return std::nullopt;
+  const auto cell = sourceMatrix(m).cellAt(offset);
+  if (!cell) return std::nullopt;
+  const std::int64_t element = elementBytes(m.to);
+  if (m.kind == MoveKind::kLaneSums) return cell->line * element;
+  if (m.kind == MoveKind::kTranspose) return cell->column * m.dstPitch + cell->line * element;
+  return cell->line * m.dstPitch + cell->column * element;
+}
+
+class Follower {
+ public:
+  Follower(const TileProgram& program, const std::vector<OriginQuestion>& questions) : p_(program) {
+    for (const OriginQuestion& q : questions) trails_.push_back({q.follow, q.place, q.when, {}, {}, false});
+  }
+
+  std::vector<Place> run() {
+    for (int round = 0; round < kMostMoves; ++round) {
+      if (!open()) break;
+      for (std::size_t phase = 0; phase < p_.phases.size(); ++phase) pass(phase);
+      for (Trail& t : trails_) {
+        if (!t.answered) continue;
+        t.place = t.next;
+        t.when = t.nextWhen;
+      }
+    }
+    std::vector<Place> out;
+    for (const Trail& t : trails_) out.push_back(t.place);
+    return out;
+  }
+
+ private:
+  struct Trail {
+    Follow follow;
+    Place place;
+    Moment when;
+    Place next;
+    Moment nextWhen;
+    bool answered;
+  };
+
+  // Sorts the unanswered trails by where they are; false if there are none.
+  bool open() {
+    for (auto* index : {&from_, &to_}) index->clear();
+    bool any = false;
+    for (std::size_t i = 0; i < trails_.size(); ++i) {
+      Trail& t = trails_[i];
+      t.answered = false;
+      if (!isWorkspace(p_, t.place.buffer)) continue;
+      any = true;
+      (t.follow == Follow::kCameFrom ? from_ : to_)[t.place.buffer].emplace(t.place.offset, i);
+    }
+    return any;
+  }
+
+  void pass(std::size_t number) {
+    const Phase& phase = p_.phases[number];
+    Moment now{number, 0, 0};
+    walkCalls(phase, [&](const CallSite& site) {
+      now.task = site.task;
+      ++now.order;
+      const auto* move = std::get_if<Move>(&p_.kernels[static_cast<std::size_t>(site.variant->kernel)]);
+      if (move != nullptr && move->rows > 0 && move->cols > 0) {
+        writes(*move, site, phase, now);
+        reads(*move, site, phase, now);
+      }
+      return now.order < kMostCalls;
+    });
+  }
+
+  bool before(const Moment& x, const Moment& y) const {
+    return x.phase < y.phase || (x.phase == y.phase && x.task == y.task && x.order < y.order);
+  }
+  // Private buffers live as long as a task.
+  bool meets(int buffer, const Moment& x, const Moment& y) const {
+    return p_.buffers[static_cast<std::size_t>(buffer)].role == BufferRole::kShared ||
+           (x.phase == y.phase && x.task == y.task);
+  }
+
+  using Index = std::map<int, std::multimap<std::int64_t, std::size_t>>;
+
+  // Calls visit(trail, offset from the repetition's pointer, repetition) for the trails inside `span` of each repetition.
+  template <class Visit>
+  void inside(Index& index, int buffer, std::int64_t at, Range span, std::int64_t repeat, std::int64_t step,
+              Visit visit) {
+    const auto found = index.find(buffer);
+    if (found == index.end()) return;
+    const std::int64_t last = (repeat - 1) * step;
+    const auto begin = found->second.lower_bound(at + span.begin + std::min<std::int64_t>(0, last));
+    const auto end = found->second.lower_bound(at + span.end + std::max<std::int64_t>(0, last));
+    for (auto trail = begin; trail != end; ++trail) {
+      for (std::int64_t r = 0; r < repeat; ++r) {
+        const std::int64_t offset = trail->first - at - r * step;
+        if (offset >= span.begin && offset < span.end) visit(trails_[trail->second], offset, r);
+        if (step == 0) break;
+      }
+    }
+  }
+
+  void writes(const Move& m, const CallSite& site, const Phase& phase, const Moment& now) {
+    const int src = bufferOf(phase, site.call->a), dst = bufferOf(phase, site.call->c);
+    inside(from_, dst, site.at[2], spanOf(destinationMatrix(m)), site.repeat, site.repeatStep[2],
+           [&](Trail& t, std::int64_t offset, std::int64_t r) {
+             if (!before(now, t.when) || !meets(dst, now, t.when)) return;
+             const Source s = sourceOf(m, offset);
+             if (!s.written || s.added) return;
+             t.answered = true;
+             t.next = s.zero ? Place{} : Place{src, site.at[0] + r * site.repeatStep[0] + s.offset};
+             t.nextWhen = now;
+           });
+  }
+
+  void reads(const Move& m, const CallSite& site, const Phase& phase, const Moment& now) {
+    const int src = bufferOf(phase, site.call->a), dst = bufferOf(phase, site.call->c);
+    if (src < 0) return;
+    inside(to_, src, site.at[0], spanOf(sourceMatrix(m)), site.repeat, site.repeatStep[0],
+           [&](Trail& t, std::int64_t offset, std::int64_t r) {
+             if (t.answered || !before(t.when, now) || !meets(src, now, t.when)) return;
+             const auto to = destinationOf(m, offset);
+             if (!to) return;
+             t.answered = true;
+             t.next = Place{dst, site.at[2] + r * site.repeatStep[2] + *to};
+             t.nextWhen = now;
+           });
+  }
+
+  const TileProgram& p_;
+  std::vector<Trail> trails_;
+  Index from_, to_;
+};
+
+int sectionsFilled(const SegmentList& list) {
+  return static_cast<int>(std::count_if(list.begin(), list.end(), [](const auto& s) { return !s.empty(); }));
+}
+
+}  // namespace
+
+std::vector<KernelUse> kernelUses(const TileProgram& program) {
+  std::vector<KernelUse> uses(program.kernels.size());
+  std::vector<int> filled(program.kernels.size(), -1);
+  for (std::size_t number = 0; number < program.phases.size(); ++number) {
+    const Phase& phase = program.phases[number];
+    std::int64_t order = 0;
+    walkCalls(phase, [&](const CallSite& site) {
+      ++order;
+      const auto kernel = static_cast<std::size_t>(site.variant->kernel);
+      KernelUse& use = uses[kernel];
+      use.fewestRepeats = use.calls == 0 ? site.repeat : std::min(use.fewestRepeats, site.repeat);
+      use.mostRepeats = std::max(use.mostRepeats, site.repeat);
+      ++use.calls;
+      use.truncated = use.truncated || order == kMostCalls;
+      const int list = site.variant->list;
+      if (list >= 0 && std::find(use.lists.begin(), use.lists.end(), list) == use.lists.end())
+        use.lists.push_back(list);
+      const int sections = list < 0 ? 0 : sectionsFilled(program.lists[static_cast<std::size_t>(list)]);
+      if (sections <= filled[kernel]) return order < kMostCalls;
+      filled[kernel] = sections;
+      use.moment = Moment{number, site.task, order};
+      use.phaseName = phase.name;
+      use.callName = site.call->name;
+      const std::array<int, 3> streams{site.call->a, site.call->b, site.call->c};
+      for (std::size_t s = 0; s < 3; ++s) use.at[s] = Place{bufferOf(phase, streams[s]), site.at[s]};
+      use.repeatStep = site.repeatStep;
+      use.repeat = site.repeat;
+      use.list = list;
+      use.accumulate = site.variant->accumulate;
+      return order < kMostCalls;
+    });
+  }
+  return uses;
+}
+
+std::vector<Place> followMoves(const TileProgram& program, const std::vector<OriginQuestion>& questions) {
+  return Follower(program, questions).run();
+}
+
+}  // namespace cubejit

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the fields of each event; docs/howto/watch_a_program.md lists them.
+#include "runtime/diagnose/report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "runtime/diagnose/verbose.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+std::string tileText(const TilingPlan& p) {
+  if (p.gradient == Gradient::kDx) {
+    return std::to_string(p.baseBatch * p.baseD * p.baseH * p.baseW * p.baseRows) + "x" + std::to_string(p.baseVectors);
+  }
+  return std::to_string(p.baseRows * p.baseTapsW * p.baseTapsH) + "x" + std::to_string(p.baseVectors);
+}
+
+std::string percentMore(double cycles, double best) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f%%", best > 0 ? (cycles / best - 1) * 100 : 0.0);
+  return text;
+}
+
+void reportPlan(const Diagnostics& d, const CompiledGradient& part, const CompileRequest& request,
+                const Machine& machine) {
+  const bool given = std::any_of(request.plans.begin(), request.plans.end(),
+                                 [&](const TilingPlan& p) { return p.gradient == part.plan.gradient; });
+  const auto choice = choosePlan(part.problem, part.plan.gradient, machine, true);
+  if (!choice.ok()) return;
+  std::size_t legal = 0;
+  const Candidate* next = nullptr;
+  for (const Candidate& c : choice->considered) {
+    if (!c.refusedBy.empty()) continue;
+    if (++legal == 2) next = &c;
+  }
+  const std::string why =
+      given ? std::string("the plan was given by the caller")
+            : "fewest predicted cycles of " + std::to_string(legal) + " legal plans" +
+                  (next == nullptr ? std::string()
+                                   : "; next: lanes " + std::string(toString(next->plan.lanes)) + " tile " +
+                                         tileText(next->plan) + " " +
+                                         percentMore(next->cost.totalCycles, choice->cost.totalCycles));
+  logEvent(d, Topic::kPlan, part.tile.name,
+           {{"gradient", toString(part.plan.gradient)},
+            {"source", given ? "caller" : "planner"},
+            {"lanes", toString(part.plan.lanes)},
+            {"tile", tileText(part.plan)},
+            {"cycles", given ? 0.0 : choice->cost.totalCycles},
+            {"bound", given ? "unknown" : choice->cost.bound},
+            {"legal", legal},
+            {"refused", choice->considered.size() - legal},
+            {"why", why}});
+}
+
+std::size_t codeBytes(const Executable::State& state) {
+  std::size_t bytes = 0;
+  for (const auto& part : state.parts) {
+    for (const Code& code : part->codes) bytes += code.bytes.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string programOf(const Executable::State& state) {
+  return state.parts.empty() ? std::string() : state.parts.front()->tile.name;
+}
+
+void reportCompiled(const Executable::State& state, const CompileRequest& request, const Machine& machine) {
+  const Diagnostics& d = state.options.diagnostics;
+  for (const auto& part : state.parts) {
+    if (logs(d, Topic::kPlan)) reportPlan(d, *part, request, machine);
+    logEvent(d, Topic::kDispatch, part->tile.name,
+             {{"gradient", toString(part->plan.gradient)},
+              {"isa", toString(state.isa.level)},
+              {"isa_why", state.options.isa ? "asked for" : "best this CPU and operating system run"},
+              {"backend", toString(state.options.backend)},
+              {"backend_why", state.options.backend == Options{}.backend ? "default" : "asked for"},
+              {"kernels", part->tile.kernels.size()},
+              {"phases", part->tile.phases.size()}});
+  }
+  const StageTimes& t = state.times;
+  logEvent(d, Topic::kProfile, programOf(state),
+           {{"event", "compile"},
+            {"plan_us", t.planNs / 1000},
+            {"lower_us", t.lowerNs / 1000},
+            {"generate_us", t.generateNs / 1000},
+            {"kernels", t.kernels},
+            {"code_bytes", codeBytes(state)}});
+}
+
+void reportRun(const Executable::State& state, std::int64_t nanoseconds, int threads) {
+  logEvent(state.options.diagnostics, Topic::kProfile, programOf(state),
+           {{"event", "run"}, {"us", nanoseconds / 1000}, {"threads", threads}});
+}
+
+}  // namespace cubejit

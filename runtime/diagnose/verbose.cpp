@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides quoting, and where lines go. The file is opened anew for each line: events are rare, and it may be rotated.
+#include "runtime/diagnose/verbose.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+namespace cubejit {
+namespace {
+
+const char* nameOf(Topic topic) {
+  static constexpr const char* kNames[] = {"plan", "dispatch", "cache", "profile"};
+  return kNames[static_cast<int>(topic)];
+}
+
+}  // namespace
+
+EventValue::EventValue(const std::string& text) {
+  if (!text.empty() && text.find_first_of(" \t\n\"=\\") == std::string::npos) {
+    text_ = text;
+    return;
+  }
+  text_ = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') text_ += '\\';
+    text_ += c == '\n' ? ' ' : c;
+  }
+  text_ += "\"";
+}
+
+bool logs(const Diagnostics& d, Topic topic) {
+  switch (topic) {
+    case Topic::kPlan: return d.verbose.plan;
+    case Topic::kDispatch: return d.verbose.dispatch;
+    case Topic::kCache: return d.verbose.cache;
+    case Topic::kProfile: return d.verbose.profile;
+  }
+  return false;
+}
+
+void logEvent(const Diagnostics& d, Topic topic, const std::string& program, EventFields fields) {
+  if (!logs(d, topic)) return;
+  if (!d.verboseFilter.empty() && fnmatch(("*" + d.verboseFilter + "*").c_str(), program.c_str(), 0) != 0) return;
+  std::string line = std::string("cubejit ") + nameOf(topic) + " program=" + EventValue(program).text();
+  for (const auto& [name, value] : fields) line += std::string(" ") + name + "=" + value.text();
+  line += "\n";
+  const bool toFile = !d.verboseFile.empty();
+  const int file =
+      toFile ? open(d.verboseFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600) : STDERR_FILENO;
+  if (file < 0) return;
+  static_cast<void>(!write(file, line.data(), line.size()));
+  if (toFile) close(file);
+}
+
+}  // namespace cubejit

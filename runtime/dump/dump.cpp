@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the order: generate, describe, write.
+#include "runtime/dump/dump.h"
+
+#include <filesystem>
+
+#include "runtime/backends.h"
+#include "runtime/compile.h"
+#include "runtime/dump/files.h"
+#include "runtime/llvm_component.h"
+#include "runtime/no_throw.h"
+
+namespace cubejit {
+namespace {
+
+Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRequest& request,
+                                         const DumpRequest& dump) {
+  CUBEJIT_TRY(stages, parseDumpStages(dump.stages));
+  static_cast<void>(stages);
+  if (!request.gradients.any())
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
+  // An interpreter makes no code: what it interprets is shown as xbyak spells it.
+  Options options = session.options();
+  if (!emitsCode(options.backend)) options.backend = BackendKind::kXbyak;
+  std::vector<std::string> folders;
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    if (!request.gradients.has(gradient)) continue;
+    CompileRequest alone = request;
+    alone.gradients = {gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
+    CUBEJIT_TRY(generated, generateExecutable(alone, session.machine(), options));
+    const CompiledGradient& part = *generated->state().parts.front();
+    CUBEJIT_TRY(folder, dumpGradient(stagesOf(part, session.machine()), dump, options));
+    if (!folder.empty()) folders.push_back(folder);
+  }
+  return folders;
+}
+
+}  // namespace
+
+GradientStages stagesOf(const CompiledGradient& part, const Machine& machine) {
+  return {part.problem, machine, part.plan, part.tile, part.vectors, part.codes};
+}
+
+Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest& request, const Options& options) {
+  CUBEJIT_TRY(wanted, parseDumpStages(request.stages));
+  FilesRequest files;
+  files.stages = wanted;
+  files.kernels = request.kernels;
+  files.prefix = request.symbol;
+  files.backend = toString(options.backend);
+  const auto component = llvmComponent(options.llvmComponent);
+  if (!component.ok()) {
+    files.missing = component.error().message;
+  } else {
+    files.tools = &(*component)->binary;
+    files.ir = [text = (*component)->llvmText](const VectorProgram& program, bool optimised) {
+      return text(program, optimised ? IrStage::kOptimised : IrStage::kBuilt);
+    };
+  }
+  CUBEJIT_TRY(contents, dumpFiles(stages, files));
+  if (contents.empty()) return std::string();
+  const std::string name = dumpName(stages);
+  CUBEJIT_TRY(written, writeFolder(request.directory, name, contents));
+  static_cast<void>(written);
+  return (std::filesystem::path(request.directory) / name).string();
+}
+
+Result<std::vector<std::string>> dump(const Session& session, const CompileRequest& request, const DumpRequest& dump) {
+  return withoutThrowing(Stage::kRun, [&] { return dumpAll(session, request, dump); });
+}
+
+}  // namespace cubejit

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides file by file; leaves the page to dump/page, the C header to codegen/aot, and what describes the folder to dump/meta.
+#include "runtime/dump/files.h"
+
+#include <fnmatch.h>
+
+#include <cstring>
+#include <utility>
+
+#include "codegen/aot/c_header.h"
+#include "codegen/aot/tables.h"
+#include "codegen/tile/print.h"
+#include "codegen/vector/print.h"
+#include "cubejit/cubejit.hpp"
+#include "runtime/dump/meta.h"
+#include "runtime/dump/page.h"
+#include "runtime/dump/throughput_text.h"
+#include "runtime/json_problem.h"
+#include "runtime/problem_text.h"
+
+namespace cubejit {
+namespace {
+
+std::string bytesText(const std::vector<std::byte>& bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+bool needsTools(DumpStage stage) {
+  return stage == DumpStage::kAsm || stage == DumpStage::kObject || stage == DumpStage::kThroughput ||
+         stage == DumpStage::kPage;
+}
+
+template <class T>
+std::vector<std::byte> bytesOf(const std::vector<T>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+class Files {
+ public:
+  Files(const ExplainedGradient& gradient, const FilesRequest& request)
+      : g_(gradient),
+        s_(gradient.stages),
+        r_(request),
+        prefix_(aotPrefix(request.prefix.empty() ? dumpName(gradient.stages) : request.prefix)) {}
+
+  Result<FolderFiles> run() {
+    bool any = false;
+    for (std::size_t k = 0; k < s_.vectors.size(); ++k) {
+      if (!wanted(k)) continue;
+      any = true;
+      CUBEJIT_TRY(written, kernel(k));
+      static_cast<void>(written);
+    }
+    if (!any) return FolderFiles{};
+    if (wants(DumpStage::kProblem)) files_["problem.json"] = problemToJson(s_.problem) + "\n";
+    files_["plan.json"] = planToJson(s_.plan) + "\n";  // always: it is what makes the rest again
+    if (wants(DumpStage::kTile)) files_["tile.txt"] = print(s_.tile, Detail::kFull);
+    CUBEJIT_TRY(linkable, aheadOfTime());
+    static_cast<void>(linkable);
+    if (wants(DumpStage::kPage)) {
+      CUBEJIT_TRY(page, kernelPage(g_, *r_.tools));
+      files_["index.html"] = page;
+    }
+    files_["repro.sh"] = reproScript(s_, r_);
+    files_["meta.json"] = metaJson(s_, r_, files_);
+    return std::move(files_);
+  }
+
+ private:
+  bool wants(DumpStage stage) const { return contains(r_.stages, stage); }
+  bool wanted(std::size_t k) const {
+    if (r_.kernels.empty()) return true;
+    const std::string name = kernelSymbol(s_, k);
+    return fnmatch(("*" + r_.kernels + "*").c_str(), name.c_str(), 0) == 0;
+  }
+
+  Status kernel(std::size_t k) {
+    const std::string stem = kernelStem(s_, k);
+    if (wants(DumpStage::kVector)) files_[stem + ".vector.txt"] = print(s_.vectors[k]);
+    for (const bool optimised : {false, true}) {
+      if (!wants(optimised ? DumpStage::kIrOptimised : DumpStage::kIr)) continue;
+      CUBEJIT_TRY(text, r_.ir(s_.vectors[k], optimised));
+      files_[stem + (optimised ? ".opt.ll" : ".ll")] = text;
+    }
+    if (wants(DumpStage::kAsm)) files_[stem + ".s"] = g_.listings[k].text;
+    if (wants(DumpStage::kBytes)) files_[stem + ".bin"] = bytesText(s_.codes[k].bytes);
+    if (wants(DumpStage::kThroughput)) {
+      CUBEJIT_TRY(text, throughputText(g_.codes[k], g_.instructions[k], *r_.tools));
+      files_[stem + ".mca.txt"] = text;
+    }
+    return Unit{};
+  }
+
+  Status aheadOfTime() {
+    if (!s_.codes.empty() && s_.codes.front().format == CodeFormat::kElf) return backendObjects();
+    if (wants(DumpStage::kObject)) {
+      CUBEJIT_TRY(object, r_.tools->writeObject(aotObject(g_, prefix_)));
+      files_[prefix_ + ".o"] = bytesText(object);
+    }
+    if (wants(DumpStage::kCHeader)) {
+      const CHeaderInput input{s_.problem, s_.tile, s_.machine.isa, prefix_, version(),
+                               {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient)}};
+      files_[prefix_ + ".h"] = cHeader(input);
+    }
+    return Unit{};
+  }
+
+  // A backend that makes objects has its own; their names and relocations are not those of the header.
+  Status backendObjects() {
+    if (wants(DumpStage::kCHeader)) {
+      return Error{ErrorCode::kUnsupported, Stage::kEmit,
+                   "stage 'c-header' is made for xbyak's code; backend " + r_.backend + " has one object a kernel (stage obj)"};
+    }
+    for (std::size_t k = 0; wants(DumpStage::kObject) && k < s_.codes.size(); ++k)
+      files_[kernelStem(s_, k) + ".o"] = bytesText(s_.codes[k].bytes);
+    return Unit{};
+  }
+
+  const ExplainedGradient& g_;
+  const GradientStages& s_;
+  const FilesRequest& r_;
+  const std::string prefix_;
+  FolderFiles files_;
+};
+
+}  // namespace
+
+ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& prefix) {
+  const GradientStages& s = gradient.stages;
+  ObjectInput object{prefix, ".", {}, {}};
+  for (std::size_t k = 0; k < s.codes.size(); ++k) {
+    object.functions.push_back({aotKernelSymbol(prefix, k), s.codes[k].bytes, s.codes[k].frame, kernelStem(s, k) + ".s",
+                                gradient.listings[k].lines});
+  }
+  object.tables.push_back({prefix + "_tables", bytesOf(aotTables(s.tile).words)});
+  for (const Buffer& buffer : s.tile.buffers) {
+    if (buffer.role == BufferRole::kConstant) object.tables.push_back({prefix + "_" + buffer.name, bytesOf(buffer.values)});
+  }
+  return object;
+}
+
+Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& request) {
+  for (const DumpStage stage : request.stages) {
+    const bool ir = stage == DumpStage::kIr || stage == DumpStage::kIrOptimised;
+    if ((needsTools(stage) && request.tools == nullptr) || (ir && !request.ir)) {
+      return Error{ErrorCode::kUnsupported, Stage::kEmit,
+                   "stage '" + dumpStageNames()[static_cast<std::size_t>(stage)] +
+                       "' needs the LLVM component; without it there are problem, plan, tile, vector, bin, c-header\n" +
+                       request.missing};
+    }
+  }
+  CUBEJIT_TRY(explained, explain(stages, request.tools));
+  return Files(explained, request).run();
+}
+
+}  // namespace cubejit

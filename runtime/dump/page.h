@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the page of a gradient tells: one HTML file that needs nothing else, with every kernel's loops, tiles, vector
+// program and machine code side by side.
+// Leaves how it looks and moves to runtime/dump/page/.
+#pragma once
+
+#include <string>
+
+#include "codegen/binary/tools.h"
+#include "runtime/dump/gradient.h"
+
+namespace cubejit {
+
+Result<std::string> kernelPage(const ExplainedGradient& gradient, const BinaryTools& tools);
+
+}  // namespace cubejit

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen/annotate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/backend.h"
+#include "codegen/disassemble.h"
+#include "codegen/explain.h"
+#include "codegen/listing.h"
+#include "codegen/lower.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vectorize.h"
+#include "cubejit/index_map.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+using testing::HasSubstr;
+
+// dX of the example in docs/design.md: a 1x1 convolution, 16 channels to 16, 4 pixels.
+struct Example {
+  Problem problem;
+  TileProgram tile;
+  std::vector<VectorProgram> vectors;
+  std::vector<Annotation> annotations;
+  std::size_t contract = 0;
+
+  KernelStory story() const {
+    return {problem, tile, static_cast<int>(contract), vectors[contract], annotations[contract]};
+  }
+};
+
+Example exampleOf(const HostIsa& isa, std::int64_t channels) {
+  Example e;
+  e.problem.rank = 2;
+  e.problem.cin = e.problem.cout = channels;
+  e.problem.in = e.problem.out = {1, 1, 4};
+  const Machine machine = hostMachine(isa, 1, 32768, 1 << 20, 32 << 20);
+  const auto plan = choosePlan(e.problem, Gradient::kDx, machine, false);
+  EXPECT_TRUE(plan.ok());
+  const auto tile = lower(e.problem, plan->plan, machine);
+  EXPECT_TRUE(tile.ok());
+  e.tile = *tile;
+  for (std::size_t k = 0; k < e.tile.kernels.size(); ++k) {
+    const auto vector = vectorize(e.tile.kernels[k], isa);
+    EXPECT_TRUE(vector.ok());
+    const auto legal = legalize(*vector);
+    EXPECT_TRUE(legal.ok());
+    e.vectors.push_back(*legal);
+    if (std::holds_alternative<Contract>(e.tile.kernels[k])) e.contract = k;
+  }
+  e.annotations = annotate(e.problem, e.tile, e.vectors);
+  return e;
+}
+
+TEST(Annotate, EveryOperandOfAContractIsAnElement) {
+  for (const HostIsa& isa : {avx2Isa(), avx512Isa()}) {
+    const Example e = exampleOf(isa, 16);
+    const Annotation& a = e.annotations[e.contract];
+    ASSERT_FALSE(a.accumulators.empty());
+    std::size_t touched = 0;
+    for (std::size_t i = 0; i < a.touches.size(); ++i) {
+      if (!a.touches[i]) continue;
+      ++touched;
+      EXPECT_TRUE(a.touches[i]->isTensor) << i;
+    }
+    EXPECT_GT(touched, a.accumulators.size());
+    for (const AccumulatorFact& acc : a.accumulators) {
+      EXPECT_EQ(e.tile.buffers[static_cast<std::size_t>(acc.result.buffer)].role, BufferRole::kDx);
+      EXPECT_EQ(acc.result.lanes, isa.lanes());
+      EXPECT_EQ(acc.result.laneAxis, 1) << "lanes are channels";
+    }
+  }
+}
+
+// The multiplications of one inner iteration, by coordinates: dx[c w] += w[o i=c] * dy[o w].
+TEST(Explain, ProductsBelongTogether) {
+  const Example e = exampleOf(avx512Isa(), 16);
+  const std::vector<std::string> said = phrases(e.story());
+  std::size_t products = 0;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (said[i].find(" += ") == std::string::npos) continue;
+    ++products;
+    EXPECT_THAT(said[i], HasSubstr("dx[c0..15 w"));
+    EXPECT_THAT(said[i], HasSubstr(" i0..15"));
+    EXPECT_THAT(said[i], HasSubstr("dy[c"));
+    // The pixel of the result is the pixel of the operand, the output channel of w is the channel of dy.
+    const auto after = [&](const std::string& what, std::size_t from) {
+      const std::size_t at = said[i].find(what, from) + what.size();
+      return said[i].substr(at, said[i].find_first_of(" ]+", at) - at);
+    };
+    const std::size_t dy = said[i].find("dy[");
+    EXPECT_EQ(after(" w", 0), after(" w", dy)) << said[i];
+    EXPECT_EQ(after("w[o", 0), after("dy[c", dy)) << said[i];
+  }
+  EXPECT_GT(products, 0U);
+}
+
+TEST(Explain, LoopsAndHeadSayWhatTheCallIs) {
+  const Example e = exampleOf(avx512Isa(), 64);
+  const std::vector<std::string> loops = loopLines(e.story());
+  EXPECT_EQ(loops.size(), e.annotations[e.contract].trace.loops.size());
+  EXPECT_THAT(loops[0], HasSubstr("repetitions of the whole"));
+  std::string all;
+  for (const std::string& line : headLines(e.story())) all += line + "\n";
+  EXPECT_THAT(all, HasSubstr("A = dy"));
+  EXPECT_THAT(all, HasSubstr("v0 sums dx["));
+  EXPECT_THAT(all, HasSubstr("of phase"));
+}
+
+TEST(Listing, ShowsOpsAboveTheirInstructionsAndCountsItsLines) {
+  const Example e = exampleOf(avx512Isa(), 16);
+  const auto code = emitXbyak(e.vectors[e.contract]);
+  ASSERT_TRUE(code.ok());
+  const auto instructions = decode(*code);
+  ASSERT_TRUE(instructions.ok());
+  const Listing listing = layOut(*code, *instructions, notesOf(e.story()));
+  ASSERT_EQ(listing.lines.size(), instructions->size());
+  std::vector<std::string> lines{""};
+  for (const char c : listing.text) {
+    if (c == '\n')
+      lines.emplace_back();
+    else
+      lines.back() += c;
+  }
+  char offset[8];
+  for (const auto& [at, line] : listing.lines) {
+    std::snprintf(offset, sizeof offset, "%05x", static_cast<unsigned>(at));
+    EXPECT_THAT(lines[static_cast<std::size_t>(line) - 1], HasSubstr(offset));
+  }
+  EXPECT_THAT(listing.text, HasSubstr("-> 0")) << "jumps name where they go";
+  const auto loops = innerLoops(*instructions);
+  ASSERT_FALSE(loops.empty());
+  for (const auto& [begin, end] : loops) {
+    EXPECT_LT(begin, end);
+    for (const MachineLine& i : *instructions) {
+      if (i.offset >= begin && i.offset + i.size < end) {
+        EXPECT_LT(i.target, 0) << "an inner loop holds no other jump";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/aot/c_header.h"
+#include "codegen/aot/tables.h"
+#include "tests/support/small_tile_program.h"
+
+namespace cubejit {
+namespace {
+
+TEST(AotTables, HoldListsStepsAndVariants) {
+  const TileProgram p = smallTileProgram();
+  const AotTables t = aotTables(p);
+  EXPECT_EQ(t.lists, std::vector<std::int64_t>{0});
+  EXPECT_EQ((std::vector<std::int64_t>(t.words.begin(), t.words.begin() + 4)), (std::vector<std::int64_t>{1, 0, 0, 8}));
+  // The second step of the phase "pack": class 0, once, x + 144, panel + 128.
+  const std::int64_t step = t.axes[0][0].steps + stepWords(p.phases[0]);
+  EXPECT_EQ((std::vector<std::int64_t>(t.words.begin() + step, t.words.begin() + step + 4)),
+            (std::vector<std::int64_t>{0, 1, 144, 128}));
+  const std::int64_t variant = t.variants[1][0] + 3;
+  EXPECT_EQ((std::vector<std::int64_t>(t.words.begin() + variant, t.words.begin() + variant + 3)),
+            (std::vector<std::int64_t>{0, 0, 1}));
+  EXPECT_EQ(aotWorkspace(p).sharedBytes, 8 * 32 + 64);
+  EXPECT_EQ(aotPrefix("dx-1.2"), "dx_1_2");
+  EXPECT_EQ(aotPrefix("1x"), "k_1x");
+}
+
+TEST(CHeader, DeclaresWhatTheObjectHas) {
+  Problem p;
+  p.in = {1, 1, 8};
+  const TileProgram program = smallTileProgram();
+  const std::string text = cHeader({p, program, avx2Isa(), "small", "1.2.3", {"made by a test"}});
+  for (const char* part :
+       {"#ifndef SMALL_H", "void small_k00(const small_args*);", "extern const int64_t small_tables[];",
+        "extern const float small_ramp[];", "static inline void small_run(const float* x, float* dx, void* workspace)",
+        "#define SMALL_PHASES 2", "small_phase1", "made by a test"}) {
+    EXPECT_THAT(text, testing::HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "codegen/backend.h"
+#include "codegen/binary/object.h"
+#include "codegen/binary/throughput.h"
+#include "codegen/binary/tools.h"
+#include "codegen/disassemble.h"
+#include "codegen/listing.h"
+
+namespace cubejit {
+namespace {
+
+// Sums a[0 .. 7] * b[0 .. 7], list entries many times.
+VectorProgram program(const HostIsa& isa) {
+  VectorProgram p;
+  p.name = "dot";
+  p.isa = isa;
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0}, {.op = VOp::kArg, .dst = 1, .imm = 4}, {.op = VOp::kZero, .dst = 0},
+            {.op = VOp::kLoop, .dst = 1},
+            {.op = VOp::kLoad, .dst = 1, .mem = {0, 0}},
+            {.op = VOp::kFma, .dst = 0, .src1 = 1, .src2 = 1},
+            {.op = VOp::kEndLoop},
+            {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};
+  return p;
+}
+
+Code code(const HostIsa& isa = avx512Isa()) {
+  auto made = emitXbyak(program(isa));
+  EXPECT_TRUE(made.ok());
+  return *made;
+}
+
+ObjectInput input() {
+  ObjectInput in{"unit", "/listings", {}, {}};
+  const Code c = code();
+  in.functions.push_back({"first", c.bytes, c.frame, "first.s", {{0, 3}, {4, 7}}});
+  in.functions.push_back({"second", c.bytes, c.frame, "", {}});
+  in.tables.push_back({"table", std::vector<std::byte>(24, std::byte{7})});
+  return in;
+}
+
+TEST(Object, IsAnElfFileAndDeterministic) {
+  const auto once = writeObject(input()), again = writeObject(input());
+  ASSERT_TRUE(once.ok()) << once.error().message;
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*once, *again);
+  EXPECT_EQ(std::memcmp(once->data(), "\177ELF", 4), 0);
+  const std::string text(reinterpret_cast<const char*>(once->data()), once->size());
+  for (const char* name : {"first", "second", "table", ".eh_frame", ".debug_line", ".note.GNU-stack"})
+    EXPECT_THAT(text, testing::HasSubstr(name));
+}
+
+TEST(Object, ForDebuggersItHasAnAddress) {
+  const auto object = writeDebugObject(input(), 0x123456789000);
+  ASSERT_TRUE(object.ok()) << object.error().message;
+  const std::uint64_t address = 0x123456789000;
+  const std::string bytes(reinterpret_cast<const char*>(&address), sizeof address);
+  EXPECT_THAT(std::string(reinterpret_cast<const char*>(object->data()), object->size()), testing::HasSubstr(bytes));
+}
+
+TEST(Object, FrameRulesFollowTheCode) {
+  const Code c = code();
+  ASSERT_GE(c.frame.size(), 5U);
+  EXPECT_EQ(c.frame[0].op, FrameOp::kAddressOffset);
+  EXPECT_EQ(c.frame[0].at, 5) << "behind endbr64 and push rbp";
+  EXPECT_EQ(c.frame.back().op, FrameOp::kAddress);
+  EXPECT_LT(c.frame.back().at, c.instructionBytes);
+  for (std::size_t i = 1; i < c.frame.size(); ++i) EXPECT_LE(c.frame[i - 1].at, c.frame[i].at);
+}
+
+TEST(Throughput, OfALoopBoundByItsChain) {
+  const Code c = code();
+  const auto lines = decode(c);
+  ASSERT_TRUE(lines.ok());
+  std::vector<CodeBlock> blocks;
+  for (const auto& [begin, end] : innerLoops(*lines)) blocks.push_back({begin, end});
+  ASSERT_EQ(blocks.size(), 1U);
+  const auto speed = throughput(c, blocks, "znver4");
+  ASSERT_TRUE(speed.ok()) << speed.error().message;
+  EXPECT_EQ((*speed)[0].instructions, 4);
+  // Each FMA waits for the one before: its latency is 4 cycles on Zen 4 (LLVM's model, as `llvm-mca-19 -mcpu=znver4` says).
+  EXPECT_NEAR((*speed)[0].cycles, 4, 0.5);
+  EXPECT_LT((*speed)[0].bound, 4);
+  EXPECT_FALSE((*speed)[0].busy.empty());
+}
+
+TEST(Throughput, SaysWhichCpusCannot) {
+  EXPECT_FALSE(throughput(code(), {}, "no-such-cpu").ok());
+  const auto old = throughput(code(), {}, "haswell");
+  ASSERT_FALSE(old.ok());
+  EXPECT_THAT(old.error().message, testing::HasSubstr("haswell has no avx512"));
+  for (const std::string& cpu : throughputCpus(avx2Isa())) EXPECT_TRUE(throughput(code(avx2Isa()), {}, cpu).ok()) << cpu;
+}
+
+TEST(Tools, HashAsTheStandardSays) {
+  EXPECT_EQ(binaryTools().sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace
+}  // namespace cubejit
