@@ -23,7 +23,7 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/|tiling/(conv_backprop|platform)/'
+only examples 'cubejit/|tiling/(conv_backprop|platform)/|gradient\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only runtime 'cubejit/|tiling/|codegen/|runtime/'
@@ -31,9 +31,9 @@ only api 'cubejit/|cubejit_ascendc/|api/|tiling/|runtime/last_error\.h'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
-nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/llvm_backend/|runtime/orc/' \
-  'LLVM belongs in codegen/llvm_backend/, runtime/orc/ and codegen/disassemble.cpp'
-nowhere_but '#include [<"]nlohmann' 'runtime/json|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp and the command'
+nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/binary/|codegen/llvm_backend/|runtime/orc/' \
+  'LLVM belongs in codegen/llvm_backend/, codegen/binary/, runtime/orc/ and codegen/disassemble.cpp'
+nowhere_but '#include [<"]nlohmann' 'runtime/json|runtime/dump/(page|meta)\.cpp|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp, what dumps write of it, and the command'
 nowhere_but '#include [<"]sqlite3' 'runtime/tuning/' 'SQLite belongs in runtime/tuning/'
 nowhere_but '#include [<"]mpi' 'tools/cli/tune_mpi\.cpp|examples/data_parallel\.cpp' 'MPI belongs in tune_mpi.cpp and its example'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
