@@ -99,16 +99,18 @@ Status parseFlags(const std::string& what, const std::string& text,
 
 Result<JitProfile> parseJitProfile(const std::string& text) {
   JitProfile p;
-  CUBEJIT_TRY(read, parseFlags("profiler", text,
-                               {{"perfmap", &p.perfMap}, {"jitdump", &p.jitDump}, {"gdb", &p.gdb}, {"vtune", &p.vtune}}));
+  CUBEJIT_TRY(read,
+              parseFlags("profiler", text,
+                         {{"perfmap", &p.perfMap}, {"jitdump", &p.jitDump}, {"gdb", &p.gdb}, {"vtune", &p.vtune}}));
   static_cast<void>(read);
   return p;
 }
 
 Result<VerboseTopics> parseVerboseTopics(const std::string& text) {
   VerboseTopics t;
-  CUBEJIT_TRY(read, parseFlags("topic", text,
-                               {{"plan", &t.plan}, {"dispatch", &t.dispatch}, {"cache", &t.cache}, {"profile", &t.profile}}));
+  CUBEJIT_TRY(read,
+              parseFlags("topic", text,
+                         {{"plan", &t.plan}, {"dispatch", &t.dispatch}, {"cache", &t.cache}, {"profile", &t.profile}}));
   static_cast<void>(read);
   return t;
 }

@@ -68,7 +68,8 @@ class Header {
     const bool blocked = format.layout != Layout::kNcdhw && format.layout != Layout::kNdhwc;
     std::string text = toString(format.dtype) + std::string(" ");
     if (blocked) text += toString(format.layout) + std::string(" of ");
-    for (const std::size_t a : order) text += "[" + std::string(axes.names[a]) + " " + std::to_string(axes.extent[a]) + "]";
+    for (const std::size_t a : order)
+      text += "[" + std::string(axes.names[a]) + " " + std::to_string(axes.extent[a]) + "]";
     if (format.strided()) text += " with the strides it was generated for";
     return text;
   }
@@ -93,28 +94,34 @@ class Header {
        << " *   " << n_ << "_run(" << parameters(false) << ", workspace);\n *\n"
        << " * Tensors:\n";
     for (const std::size_t b : tensors()) {
-      o_ << " *   " << tensorName(role(b)) << ": " << shape(*tensorOf(role(b))) << ", " << p_.buffers[b].bytes << " bytes, "
-         << (isResult(role(b)) ? "written" : "read") << "\n";
+      o_ << " *   " << tensorName(role(b)) << ": " << shape(*tensorOf(role(b))) << ", " << p_.buffers[b].bytes
+         << " bytes, " << (isResult(role(b)) ? "written" : "read") << "\n";
     }
     o_ << " * The last index is the fastest. Results must not overlap operands or the workspace.\n *\n"
-       << " * On several threads: bind the buffers once per thread, each with a number of its own, and let the threads share the\n"
+       << " * On several threads: bind the buffers once per thread, each with a number of its own, and let the threads "
+          "share the\n"
        << " * tasks of one phase after the other, with a barrier between phases:\n"
        << " *\n"
        << " *   " << n_ << "_memory m = " << n_ << "_bind(" << parameters(false) << ", workspace, thread);\n"
        << " *   for (int phase = 0; phase < " << upper_ << "_PHASES; ++phase) {\n"
-       << " *     for (every task in 0 .. " << n_ << "_tasks(phase) - 1 that is this thread's) " << n_ << "_task(&m, phase, task);\n"
+       << " *     for (every task in 0 .. " << n_ << "_tasks(phase) - 1 that is this thread's) " << n_
+       << "_task(&m, phase, task);\n"
        << " *     barrier();\n"
        << " *   }\n *\n"
-       << " * The workspace then takes " << upper_ << "_WORKSPACE_BYTES(threads), 64-byte aligned. Sums have one order: results are the\n"
+       << " * The workspace then takes " << upper_
+       << "_WORKSPACE_BYTES(threads), 64-byte aligned. Sums have one order: results are the\n"
        << " * same in every bit for any number of threads.\n */\n"
        << "#ifndef " << upper_ << "_H\n#define " << upper_ << "_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
        << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   }
 
   void kernels() {
-    o_ << "/* What a kernel is called with: pointers to its operands a and b and its result c, a list, and how often to repeat the whole\n"
-       << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. A list says, per section of the kernel,\n"
-       << " * how many segments follow; a segment is three words: bytes to add to a, bytes to add to b, iterations. */\n"
+    o_ << "/* What a kernel is called with: pointers to its operands a and b and its result c, a list, and how often "
+          "to repeat the whole\n"
+       << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. A list says, per "
+          "section of the kernel,\n"
+       << " * how many segments follow; a segment is three words: bytes to add to a, bytes to add to b, iterations. "
+          "*/\n"
        << "typedef struct " << n_ << "_args {\n  const void *a, *b;\n  void* c;\n  const int64_t* list;\n"
        << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n} " << n_ << "_args;\n\n";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
@@ -122,23 +129,25 @@ class Header {
       about = about.substr(0, about.find('\n'));
       o_ << "void " << aotKernelSymbol(n_, k) << "(const " << n_ << "_args*); /* " << about << " */\n";
     }
-    o_ << "\nextern const int64_t " << n_ << "_tables[]; /* " << tables_.words.size() << " words: lists, steps of loops, variants of calls */\n";
+    o_ << "\nextern const int64_t " << n_ << "_tables[]; /* " << tables_.words.size()
+       << " words: lists, steps of loops, variants of calls */\n";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
-      if (role(b) == BufferRole::kConstant)
-        o_ << "extern const float " << n_ << "_" << p_.buffers[b].name << "[];\n";
+      if (role(b) == BufferRole::kConstant) o_ << "extern const float " << n_ << "_" << p_.buffers[b].name << "[];\n";
     }
     o_ << "\n";
   }
 
   void memory() {
     o_ << "#define " << upper_ << "_PHASES " << p_.phases.size() << "\n"
-       << "#define " << upper_ << "_WORKSPACE_BYTES(threads) ((size_t)" << std::max<std::int64_t>(workspace_.sharedBytes, 64)
-       << " + (size_t)(threads) * " << workspace_.privateBytes << ")\n\n"
+       << "#define " << upper_ << "_WORKSPACE_BYTES(threads) ((size_t)"
+       << std::max<std::int64_t>(workspace_.sharedBytes, 64) << " + (size_t)(threads) * " << workspace_.privateBytes
+       << ")\n\n"
        << "typedef struct " << n_ << "_memory {\n  char* at[" << p_.buffers.size() << "]; /*";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) o_ << (b == 0 ? " " : ", ") << p_.buffers[b].name;
     o_ << " */\n} " << n_ << "_memory;\n\n"
        << "/* Where the program's buffers are for one thread; `thread` numbers the threads from 0. */\n"
-       << "static inline " << n_ << "_memory " << n_ << "_bind(" << parameters(true) << ", void* workspace, int thread) {\n"
+       << "static inline " << n_ << "_memory " << n_ << "_bind(" << parameters(true)
+       << ", void* workspace, int thread) {\n"
        << "  " << n_ << "_memory m;\n";
     if (workspace_.sharedBytes + workspace_.privateBytes == 0) o_ << "  (void)workspace;\n";
     if (workspace_.privateBytes == 0) o_ << "  (void)thread;\n";
@@ -151,12 +160,14 @@ class Header {
       else if (role(b) == BufferRole::kShared)
         o_ << "(char*)workspace + " << workspace_.offset[b] << "; /* " << p_.buffers[b].name << " */\n";
       else
-        o_ << "(char*)workspace + " << workspace_.sharedBytes << " + (size_t)thread * " << workspace_.privateBytes << " + "
-           << workspace_.offset[b] << "; /* " << p_.buffers[b].name << ", this thread's */\n";
+        o_ << "(char*)workspace + " << workspace_.sharedBytes << " + (size_t)thread * " << workspace_.privateBytes
+           << " + " << workspace_.offset[b] << "; /* " << p_.buffers[b].name << ", this thread's */\n";
     }
     o_ << "  return m;\n}\n\n"
-       << "/* Calls a kernel. `variant` is {kernel, list, accumulate}; `repeat` is {times, bytes a, b and c move by}. */\n"
-       << "static inline void " << n_ << "_call(const int64_t* variant, char* a, char* b, char* c, int64_t times, int64_t a_step,\n"
+       << "/* Calls a kernel. `variant` is {kernel, list, accumulate}; `repeat` is {times, bytes a, b and c move by}. "
+          "*/\n"
+       << "static inline void " << n_
+       << "_call(const int64_t* variant, char* a, char* b, char* c, int64_t times, int64_t a_step,\n"
        << "                        int64_t b_step, int64_t c_step) {\n"
        << "  static void (*const kernels[])(const " << n_ << "_args*) = {";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) o_ << (k == 0 ? "" : ", ") << aotKernelSymbol(n_, k);
@@ -178,16 +189,18 @@ class Header {
       o_ << (a == ph.parallelAxes.front() ? " over " : " x ") << ph.axes[static_cast<std::size_t>(a)].name;
     o_ << ". Pointers:";
     for (const Stream& s : ph.streams)
-      o_ << " " << s.name << " = " << p_.buffers[static_cast<std::size_t>(s.buffer)].name << (s.offset < 0 ? " - " : " + ")
-         << (s.offset < 0 ? -s.offset : s.offset);
+      o_ << " " << s.name << " = " << p_.buffers[static_cast<std::size_t>(s.buffer)].name
+         << (s.offset < 0 ? " - " : " + ") << (s.offset < 0 ? -s.offset : s.offset);
     o_ << ". */\nstatic inline void " << n_ << "_phase" << index << "(const " << n_ << "_memory* m, int64_t task) {\n"
        << "  const int64_t* const t = " << n_ << "_tables;\n  int64_t rest = task;\n";
     for (std::size_t s = 0; s < ph.streams.size(); ++s)
-      o_ << "  char* " << pointer(s, 0) << " = m->at[" << ph.streams[s].buffer << "] + " << ph.streams[s].offset << ";\n";
+      o_ << "  char* " << pointer(s, 0) << " = m->at[" << ph.streams[s].buffer << "] + " << ph.streams[s].offset
+         << ";\n";
     for (auto a = ph.parallelAxes.rbegin(); a != ph.parallelAxes.rend(); ++a) {
       const std::size_t steps = ph.axes[static_cast<std::size_t>(*a)].steps.size();
       o_ << "  const int64_t* const " << step(*a) << " = t + " << placeOf(*a).steps << " + rest % " << steps << " * "
-         << stepWords(ph) << "; /* " << ph.axes[static_cast<std::size_t>(*a)].name << " */\n  rest /= " << steps << ";\n";
+         << stepWords(ph) << "; /* " << ph.axes[static_cast<std::size_t>(*a)].name << " */\n  rest /= " << steps
+         << ";\n";
       for (std::size_t s = 0; s < ph.streams.size(); ++s) {
         if (moves(*a, s)) o_ << "  " << pointer(s, 0) << " += " << step(*a) << "[" << 2 + s << "];\n";
       }
@@ -235,13 +248,16 @@ class Header {
       const std::string i = "i" + std::to_string(node.axis);
       std::string begin = "0", end = std::to_string(axis.steps.size());
       if (axis.windowAxis >= 0) {
-        const std::string window = "t[" + std::to_string(placeOf(node.axis).windows) + " + 2 * " + step(axis.windowAxis) + "[0]";
+        const std::string window =
+            "t[" + std::to_string(placeOf(node.axis).windows) + " + 2 * " + step(axis.windowAxis) + "[0]";
         begin = window + "]";
         end = window + " + 1]";
       }
-      o_ << in << "for (int64_t " << i << " = " << begin << "; " << i << " < " << end << "; ++" << i << ") { /* " << axis.name << " */\n"
-         << in << "  const int64_t* const " << step(node.axis) << " = t + " << placeOf(node.axis).steps << " + " << i << " * "
-         << stepWords(*phase_) << ";\n" << in << "  (void)" << step(node.axis) << ";\n";
+      o_ << in << "for (int64_t " << i << " = " << begin << "; " << i << " < " << end << "; ++" << i << ") { /* "
+         << axis.name << " */\n"
+         << in << "  const int64_t* const " << step(node.axis) << " = t + " << placeOf(node.axis).steps << " + " << i
+         << " * " << stepWords(*phase_) << ";\n"
+         << in << "  (void)" << step(node.axis) << ";\n";
       // A pointer that the loop moves is shadowed by a moved copy of its own name.
       std::vector<std::string> before = names_;
       names_.resize(std::max(names_.size(), phase_->streams.size()));
@@ -249,7 +265,8 @@ class Header {
         if (names_[s].empty()) names_[s] = pointer(s, 0);
         if (!moves(node.axis, s)) continue;
         const std::string moved = pointer(s, depth + 1);
-        o_ << in << "  char* const " << moved << " = " << names_[s] << " + " << step(node.axis) << "[" << 2 + s << "];\n";
+        o_ << in << "  char* const " << moved << " = " << names_[s] << " + " << step(node.axis) << "[" << 2 + s
+           << "];\n";
         names_[s] = moved;
       }
       nodes(node.body, indent + 1, depth + 1, node.axis);
@@ -263,9 +280,10 @@ class Header {
     for (const int axis : c.classAxes) {
       if (phase_->axes[static_cast<std::size_t>(axis)].classes == 1) continue;
       const std::string digit = step(axis) + "[0]";
-      number = number.empty() ? digit
-                              : "(" + number + ") * " + std::to_string(phase_->axes[static_cast<std::size_t>(axis)].classes) +
-                                    " + " + digit;
+      number = number.empty()
+                   ? digit
+                   : "(" + number + ") * " + std::to_string(phase_->axes[static_cast<std::size_t>(axis)].classes) +
+                         " + " + digit;
     }
     const auto at = [&](int stream) {
       if (stream < 0) return std::string("(char*)0");
@@ -275,30 +293,36 @@ class Header {
     const auto repeat = [&](int stream) {
       return innermost < 0 || stream < 0
                  ? std::string("0")
-                 : step(innermost) + "[" + std::to_string(2 + phase_->streams.size() + static_cast<std::size_t>(stream)) + "]";
+                 : step(innermost) + "[" +
+                       std::to_string(2 + phase_->streams.size() + static_cast<std::size_t>(stream)) + "]";
     };
-    o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++] << (number.empty() ? "" : " + 3 * (" + number + ")")
-       << ", " << at(c.a) << ", " << at(c.b) << ", " << at(c.c) << ", " << (innermost < 0 ? "1" : step(innermost) + "[1]") << ", "
-       << repeat(c.a) << ", " << repeat(c.b) << ", " << repeat(c.c) << "); /* " << c.name << " */\n";
+    o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++]
+       << (number.empty() ? "" : " + 3 * (" + number + ")") << ", " << at(c.a) << ", " << at(c.b) << ", " << at(c.c)
+       << ", " << (innermost < 0 ? "1" : step(innermost) + "[1]") << ", " << repeat(c.a) << ", " << repeat(c.b) << ", "
+       << repeat(c.c) << "); /* " << c.name << " */\n";
   }
 
   void runner() {
-    o_ << "/* Tasks of a phase; they may run in any order, on any thread. */\nstatic inline int64_t " << n_ << "_tasks(int phase) {\n"
+    o_ << "/* Tasks of a phase; they may run in any order, on any thread. */\nstatic inline int64_t " << n_
+       << "_tasks(int phase) {\n"
        << "  static const int64_t tasks[] = {";
     for (std::size_t i = 0; i < p_.phases.size(); ++i) o_ << (i == 0 ? "" : ", ") << taskCount(p_.phases[i]);
     o_ << "};\n  return tasks[phase];\n}\n\nstatic inline void " << n_ << "_task(const " << n_
        << "_memory* m, int phase, int64_t task) {\n  switch (phase) {\n";
     for (std::size_t i = 0; i < p_.phases.size(); ++i)
       o_ << "    case " << i << ": " << n_ << "_phase" << i << "(m, task); break;\n";
-    const char* feature = in_.isa.level == IsaLevel::kAvx2 ? "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")"
-                                                           : "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&\n"
-                                                             "         __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\")";
+    const char* feature = in_.isa.level == IsaLevel::kAvx2
+                              ? "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")"
+                              : "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&\n"
+                                "         __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\")";
     o_ << "    default: break;\n  }\n}\n\n/* 1 if this CPU has what the kernels use. */\nstatic inline int " << n_
-       << "_supported(void) {\n  return " << feature << ";\n}\n\n/* Everything, on the calling thread. The workspace is "
-       << upper_ << "_WORKSPACE_BYTES(1) bytes, 64-byte aligned. */\nstatic inline void " << n_ << "_run(" << parameters(true)
+       << "_supported(void) {\n  return " << feature
+       << ";\n}\n\n/* Everything, on the calling thread. The workspace is " << upper_
+       << "_WORKSPACE_BYTES(1) bytes, 64-byte aligned. */\nstatic inline void " << n_ << "_run(" << parameters(true)
        << ", void* workspace) {\n  const " << n_ << "_memory m = " << n_ << "_bind(" << parameters(false)
        << ", workspace, 0);\n  for (int phase = 0; phase < " << upper_ << "_PHASES; ++phase) {\n"
-       << "    for (int64_t task = 0; task < " << n_ << "_tasks(phase); ++task) " << n_ << "_task(&m, phase, task);\n  }\n}\n\n";
+       << "    for (int64_t task = 0; task < " << n_ << "_tasks(phase); ++task) " << n_
+       << "_task(&m, phase, task);\n  }\n}\n\n";
   }
 
   const CHeaderInput& in_;

@@ -17,8 +17,8 @@ struct CHeaderInput {
   const Problem& problem;
   const TileProgram& program;
   HostIsa isa;
-  std::string prefix;            ///< of every name, see aotPrefix
-  std::string version;           ///< of the generator
+  std::string prefix;              ///< of every name, see aotPrefix
+  std::string version;             ///< of the generator
   std::vector<std::string> about;  ///< lines for the comment at the top: how the header was made
 };
 

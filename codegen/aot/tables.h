@@ -22,8 +22,9 @@ struct AotTables {
     std::int64_t steps = 0;    ///< stepWords() words each: class, repeat, delta per stream, repeat delta per stream
     std::int64_t windows = 0;  ///< begin, end per class of the dealing axis
   };
-  std::vector<std::vector<AxisPlace>> axes;            ///< [phase][axis]
-  std::vector<std::vector<std::int64_t>> variants;     ///< [phase][call, in the order of the nest]: 3 words each: kernel, list, accumulate
+  std::vector<std::vector<AxisPlace>> axes;  ///< [phase][axis]
+  std::vector<std::vector<std::int64_t>>
+      variants;  ///< [phase][call, in the order of the nest]: 3 words each: kernel, list, accumulate
 };
 
 inline std::int64_t stepWords(const Phase& phase) { return 2 + 2 * static_cast<std::int64_t>(phase.streams.size()); }

@@ -75,8 +75,8 @@ class Writer {
     instructions_.reset(target->createMCInstrInfo());
     subtarget_.reset(target->createMCSubtargetInfo(kTriple, "", ""));
     if (!registers_ || !asm_ || !instructions_ || !subtarget_) return failed("LLVM has no x86-64 target");
-    context_ = std::make_unique<llvm::MCContext>(triple, asm_.get(), registers_.get(), subtarget_.get(), nullptr,
-                                                 &options_);
+    context_ =
+        std::make_unique<llvm::MCContext>(triple, asm_.get(), registers_.get(), subtarget_.get(), nullptr, &options_);
     sections_.reset(target->createMCObjectFileInfo(*context_, true));
     context_->setObjectFileInfo(sections_.get());
     context_->setDwarfVersion(kDwarfVersion);
@@ -109,9 +109,9 @@ class Writer {
 
   void close(const Placed& placed) {
     stream_->emitLabel(placed.end);
-    stream_->emitELFSize(placed.begin, llvm::MCBinaryExpr::createSub(
-                                           llvm::MCSymbolRefExpr::create(placed.end, *context_),
-                                           llvm::MCSymbolRefExpr::create(placed.begin, *context_), *context_));
+    stream_->emitELFSize(
+        placed.begin, llvm::MCBinaryExpr::createSub(llvm::MCSymbolRefExpr::create(placed.end, *context_),
+                                                    llvm::MCSymbolRefExpr::create(placed.begin, *context_), *context_));
   }
 
   void text() {

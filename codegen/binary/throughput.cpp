@@ -77,8 +77,8 @@ class Analyser {
 
   bool has(const HostIsa& isa) const {
     return subtarget_->checkFeatures(isa.level == IsaLevel::kAvx2 ? "+avx2,+fma"
-                                    : isa.bf16Dot                ? "+avx512f,+avx512bw,+avx512dq,+avx512bf16"
-                                                                 : "+avx512f,+avx512bw,+avx512dq");
+                                     : isa.bf16Dot                ? "+avx512f,+avx512bw,+avx512dq,+avx512bf16"
+                                                                  : "+avx512f,+avx512bw,+avx512dq");
   }
 
   Result<BlockThroughput> measure(const Code& code, const CodeBlock& block, const std::string& cpu) {

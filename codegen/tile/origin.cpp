@@ -36,8 +36,7 @@ struct Matrix {
 
   std::optional<Cell> cellAt(std::int64_t offset) const {
     const auto inLine = [&](std::int64_t in) { return in >= 0 && in < columns * element && in % element == 0; };
-    if (pitch == 0 || lines == 1)
-      return inLine(offset) ? std::optional<Cell>(Cell{0, offset / element}) : std::nullopt;
+    if (pitch == 0 || lines == 1) return inLine(offset) ? std::optional<Cell>(Cell{0, offset / element}) : std::nullopt;
     // Lines do not overlap in a destination; in a source any line that holds the element will do.
     const std::int64_t guess = std::clamp<std::int64_t>(offset / pitch, 0, lines - 1);
     for (const std::int64_t line : {guess, guess - 1, guess + 1}) {

@@ -59,7 +59,8 @@ class Announcer {
     if (wanted().jitProfile.perfMap) {
       std::vector<NamedCode> codes;
       for (std::size_t k = 0; k < part.codes.size(); ++k)
-        codes.push_back({kernelSymbol(stages, k), entry(first + k), loadedBytes(part.codes[k], entry(first + k)).size()});
+        codes.push_back(
+            {kernelSymbol(stages, k), entry(first + k), loadedBytes(part.codes[k], entry(first + k)).size()});
       CUBEJIT_TRY(mapped, writePerfMap(codes));
       static_cast<void>(mapped);
     }

@@ -40,10 +40,10 @@ void reportPlan(const Diagnostics& d, const CompiledGradient& part, const Compil
   const std::string why =
       given ? std::string("the plan was given by the caller")
             : "fewest predicted cycles of " + std::to_string(legal) + " legal plans" +
-                  (next == nullptr ? std::string()
-                                   : "; next: lanes " + std::string(toString(next->plan.lanes)) + " tile " +
-                                         tileText(next->plan) + " " +
-                                         percentMore(next->cost.totalCycles, choice->cost.totalCycles));
+                  (next == nullptr
+                       ? std::string()
+                       : "; next: lanes " + std::string(toString(next->plan.lanes)) + " tile " + tileText(next->plan) +
+                             " " + percentMore(next->cost.totalCycles, choice->cost.totalCycles));
   logEvent(d, Topic::kPlan, part.tile.name,
            {{"gradient", toString(part.plan.gradient)},
             {"source", given ? "caller" : "planner"},

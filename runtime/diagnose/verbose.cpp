@@ -47,8 +47,8 @@ void logEvent(const Diagnostics& d, Topic topic, const std::string& program, Eve
   for (const auto& [name, value] : fields) line += std::string(" ") + name + "=" + value.text();
   line += "\n";
   const bool toFile = !d.verboseFile.empty();
-  const int file =
-      toFile ? open(d.verboseFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600) : STDERR_FILENO;
+  const int file = toFile ? open(d.verboseFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
+                          : STDERR_FILENO;
   if (file < 0) return;
   static_cast<void>(!write(file, line.data(), line.size()));
   if (toFile) close(file);

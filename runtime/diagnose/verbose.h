@@ -19,11 +19,11 @@ enum class Topic : std::uint8_t { kPlan, kDispatch, kCache, kProfile };
 /// A value of an event: text is quoted if it has to be.
 class EventValue {
  public:
-  EventValue(const char* text) : EventValue(std::string(text)) {}                  // NOLINT: implicit by design
-  EventValue(const std::string& text);                                             // NOLINT: implicit by design
-  EventValue(std::int64_t number) : text_(std::to_string(number)) {}               // NOLINT: implicit by design
-  EventValue(int number) : text_(std::to_string(number)) {}                        // NOLINT: implicit by design
-  EventValue(std::size_t number) : text_(std::to_string(number)) {}                // NOLINT: implicit by design
+  EventValue(const char* text) : EventValue(std::string(text)) {}                          // NOLINT: implicit by design
+  EventValue(const std::string& text);                                                     // NOLINT: implicit by design
+  EventValue(std::int64_t number) : text_(std::to_string(number)) {}                       // NOLINT: implicit by design
+  EventValue(int number) : text_(std::to_string(number)) {}                                // NOLINT: implicit by design
+  EventValue(std::size_t number) : text_(std::to_string(number)) {}                        // NOLINT: implicit by design
   EventValue(double number) : text_(std::to_string(static_cast<std::int64_t>(number))) {}  // NOLINT: implicit by design
   const std::string& text() const { return text_; }
 

@@ -101,8 +101,10 @@ class Files {
       files_[prefix_ + ".o"] = bytesText(object);
     }
     if (wants(DumpStage::kCHeader)) {
-      const CHeaderInput input{s_.problem, s_.tile, s_.machine.isa, prefix_, version(),
-                               {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient)}};
+      const CHeaderInput input{
+          s_.problem,     s_.tile,
+          s_.machine.isa, prefix_,
+          version(),      {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient)}};
       files_[prefix_ + ".h"] = cHeader(input);
     }
     return Unit{};
@@ -111,8 +113,9 @@ class Files {
   // A backend that makes objects has its own; their names and relocations are not those of the header.
   Status backendObjects() {
     if (wants(DumpStage::kCHeader)) {
-      return Error{ErrorCode::kUnsupported, Stage::kEmit,
-                   "stage 'c-header' is made for xbyak's code; backend " + r_.backend + " has one object a kernel (stage obj)"};
+      return Error{
+          ErrorCode::kUnsupported, Stage::kEmit,
+          "stage 'c-header' is made for xbyak's code; backend " + r_.backend + " has one object a kernel (stage obj)"};
     }
     for (std::size_t k = 0; wants(DumpStage::kObject) && k < s_.codes.size(); ++k)
       files_[kernelStem(s_, k) + ".o"] = bytesText(s_.codes[k].bytes);
@@ -137,7 +140,8 @@ ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& pref
   }
   object.tables.push_back({prefix + "_tables", bytesOf(aotTables(s.tile).words)});
   for (const Buffer& buffer : s.tile.buffers) {
-    if (buffer.role == BufferRole::kConstant) object.tables.push_back({prefix + "_" + buffer.name, bytesOf(buffer.values)});
+    if (buffer.role == BufferRole::kConstant)
+      object.tables.push_back({prefix + "_" + buffer.name, bytesOf(buffer.values)});
   }
   return object;
 }

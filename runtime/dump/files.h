@@ -15,9 +15,9 @@ namespace cubejit {
 
 struct FilesRequest {
   std::vector<DumpStage> stages;
-  std::string kernels;   ///< kernels to write: a part of their name, * and ? stand for anything; empty = all
-  std::string prefix;    ///< of the symbols in obj and c-header; empty = the folder's name
-  std::string backend;   ///< that made the code
+  std::string kernels;  ///< kernels to write: a part of their name, * and ? stand for anything; empty = all
+  std::string prefix;   ///< of the symbols in obj and c-header; empty = the folder's name
+  std::string backend;  ///< that made the code
   const BinaryTools* tools = nullptr;  ///< null: the component is missing; stages that need it are errors
   std::string missing;                 ///< why there are no tools
   /// Text of stage ll (false) or ll.opt (true) of a kernel; empty: the component is missing.

@@ -40,7 +40,9 @@ std::string flags(const GradientStages& s, const FilesRequest& r) {
 }  // namespace
 
 std::string metaJson(const GradientStages& s, const FilesRequest& r, const FolderFiles& files) {
-  const auto hash = [&](const std::string& bytes) { return r.tools == nullptr ? Json() : Json(r.tools->sha256(bytes)); };
+  const auto hash = [&](const std::string& bytes) {
+    return r.tools == nullptr ? Json() : Json(r.tools->sha256(bytes));
+  };
   Json out;
   out["schema"] = "cubejit.dump/1";
   out["version"] = version();

@@ -46,13 +46,20 @@ class PageData {
                {"vector_bytes", s_.machine.isa.vectorBits / 8},
                {"letter", s_.machine.isa.vectorBits == 512 ? "zmm" : "ymm"}}}};
     const Problem& p = s_.problem;
-    out["problem"] = {{"rank", p.rank},       {"batch", p.batch},
-                      {"cin", p.cin},         {"cout", p.cout},
-                      {"groups", p.groups},   {"in", dhw(p.in)},
-                      {"out", dhw(p.out)},    {"kernel", dhw(p.kernel)},
-                      {"stride", dhw(p.stride)}, {"dilation", dhw(p.dilation)},
-                      {"pad", dhw(p.padBefore)}, {"transposed", p.transposed},
-                      {"dtype", toString(p.dtype)}, {"layout", toString(p.layout)}};
+    out["problem"] = {{"rank", p.rank},
+                      {"batch", p.batch},
+                      {"cin", p.cin},
+                      {"cout", p.cout},
+                      {"groups", p.groups},
+                      {"in", dhw(p.in)},
+                      {"out", dhw(p.out)},
+                      {"kernel", dhw(p.kernel)},
+                      {"stride", dhw(p.stride)},
+                      {"dilation", dhw(p.dilation)},
+                      {"pad", dhw(p.padBefore)},
+                      {"transposed", p.transposed},
+                      {"dtype", toString(p.dtype)},
+                      {"layout", toString(p.layout)}};
     for (const Buffer& b : s_.tile.buffers) out["buffers"].push_back(buffer(b));
     for (const Phase& phase : s_.tile.phases) out["phases"].push_back(phaseOf(phase));
     for (std::size_t k = 0; k < s_.vectors.size(); ++k) out["kernels"].push_back(kernel(k));
@@ -117,8 +124,12 @@ class PageData {
     const bool contract = std::holds_alternative<Contract>(s_.tile.kernels[k]);
     std::string what = print(s_.tile.kernels[k], Detail::kSummary);
     what = what.substr(0, what.find('\n'));
-    Json out{{"name", s_.vectors[k].name}, {"what", what},           {"contract", contract},
-             {"calls", a.use.calls},       {"phase", a.use.phaseName}, {"call", a.use.callName},
+    Json out{{"name", s_.vectors[k].name},
+             {"what", what},
+             {"contract", contract},
+             {"calls", a.use.calls},
+             {"phase", a.use.phaseName},
+             {"call", a.use.callName},
              {"bytes", s_.codes[k].bytes.size()}};
     out["head"] = headLines(story);
     const std::vector<std::string> loops = loopLines(story);

@@ -103,7 +103,9 @@ Status send(const char* listener, shared::CWrapperFunctionResult (*function)(con
   return Unit{};
 }
 
-std::string listingPath(const Announcement& a, const AnnouncedFunction& f) { return a.directory + "/" + f.object.listing; }
+std::string listingPath(const Announcement& a, const AnnouncedFunction& f) {
+  return a.directory + "/" + f.object.listing;
+}
 
 Status tellPerf(const Announcement& a) {
   const std::lock_guard<std::mutex> lock(listenersMutex());

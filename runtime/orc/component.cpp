@@ -10,7 +10,7 @@
 
 extern "C" const cubejit::LlvmComponent* cubejit_llvm_component() {
   static const std::string build = cubejit::componentBuild();
-  static const cubejit::LlvmComponent table{build.c_str(), cubejit::emitLlvm, cubejit::llvmText, cubejit::loadOrc,
-                                              cubejit::binaryTools(), cubejit::announceCode};
+  static const cubejit::LlvmComponent table{build.c_str(),    cubejit::emitLlvm,      cubejit::llvmText,
+                                            cubejit::loadOrc, cubejit::binaryTools(), cubejit::announceCode};
   return &table;
 }

@@ -19,7 +19,9 @@ VectorProgram program(const HostIsa& isa) {
   VectorProgram p;
   p.name = "dot";
   p.isa = isa;
-  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0}, {.op = VOp::kArg, .dst = 1, .imm = 4}, {.op = VOp::kZero, .dst = 0},
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},
+            {.op = VOp::kArg, .dst = 1, .imm = 4},
+            {.op = VOp::kZero, .dst = 0},
             {.op = VOp::kLoop, .dst = 1},
             {.op = VOp::kLoad, .dst = 1, .mem = {0, 0}},
             {.op = VOp::kFma, .dst = 0, .src1 = 1, .src2 = 1},
@@ -93,7 +95,8 @@ TEST(Throughput, SaysWhichCpusCannot) {
   const auto old = throughput(code(), {}, "haswell");
   ASSERT_FALSE(old.ok());
   EXPECT_THAT(old.error().message, testing::HasSubstr("haswell has no avx512"));
-  for (const std::string& cpu : throughputCpus(avx2Isa())) EXPECT_TRUE(throughput(code(avx2Isa()), {}, cpu).ok()) << cpu;
+  for (const std::string& cpu : throughputCpus(avx2Isa()))
+    EXPECT_TRUE(throughput(code(avx2Isa()), {}, cpu).ok()) << cpu;
 }
 
 TEST(Tools, HashAsTheStandardSays) {

@@ -56,7 +56,8 @@ class Diagnose : public testing::Test {
   }
   // A command that runs the data gradient of problem(), with these variables set.
   std::string verify(const std::string& variables) const {
-    return variables + " " CUBEJIT_CLI " verify --input 1,16,8,8 --weight 16,16,3,3 --padding 1 --gradients dx --threads 1";
+    return variables + " " CUBEJIT_CLI
+                       " verify --input 1,16,8,8 --weight 16,16,3,3 --padding 1 --gradients dx --threads 1";
   }
   const fs::path root = fs::temp_directory_path() / ("cubejit-diagnose-test-" + std::to_string(getpid()));
 };
@@ -78,7 +79,8 @@ TEST_F(Diagnose, EventsAreOneLineWithStableFields) {
         EXPECT_THAT(line, HasSubstr(field));
     }
     if (topics.back() == "dispatch") {
-      for (const char* field : {" isa=", " isa_why=\"best this CPU", " backend=xbyak", " backend_why=default", " kernels="})
+      for (const char* field :
+           {" isa=", " isa_why=\"best this CPU", " backend=xbyak", " backend_why=default", " kernels="})
         EXPECT_THAT(line, HasSubstr(field));
     }
   }
@@ -125,7 +127,8 @@ TEST_F(Diagnose, WordsThatDoNotExistAreListed) {
 
 TEST_F(Diagnose, RunningProgramsDumpWhatTheyCompile) {
   if (std::string(CUBEJIT_CLI).empty()) GTEST_SKIP() << "no command was built";
-  const Finished f = run(verify("CUBEJIT_DUMP=plan,asm CUBEJIT_DUMP_FILTER=dx_ CUBEJIT_DUMP_DIR=" + (root / "d").string()));
+  const Finished f =
+      run(verify("CUBEJIT_DUMP=plan,asm CUBEJIT_DUMP_FILTER=dx_ CUBEJIT_DUMP_DIR=" + (root / "d").string()));
   EXPECT_EQ(f.status, 0) << f.output;
   std::size_t listings = 0;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
@@ -154,7 +157,8 @@ TEST_F(Diagnose, PerfMapNamesKernels) {
 // The format of jitdump files: tools/perf/Documentation/jitdump-specification.txt of Linux.
 TEST_F(Diagnose, JitDumpParses) {
   if (std::string(CUBEJIT_CLI).empty()) GTEST_SKIP() << "no command was built";
-  const Finished f = run(verify("JITDUMPDIR=" + root.string() + " CUBEJIT_JIT_DIR=" + root.string() + " CUBEJIT_JIT_PROFILE=jitdump"));
+  const Finished f =
+      run(verify("JITDUMPDIR=" + root.string() + " CUBEJIT_JIT_DIR=" + root.string() + " CUBEJIT_JIT_PROFILE=jitdump"));
   ASSERT_EQ(f.status, 0) << f.output;
   fs::path dump;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
@@ -221,8 +225,9 @@ TEST_F(Diagnose, GdbStopsInAKernelShowsTheListingAndUnwinds) {
   while (!std::holds_alternative<Contract>(state.parts[0]->tile.kernels[contract])) ++contract;
   const std::string symbol = state.parts[0]->tile.name + "__" + toString(machine.isa.level) + "__k0" +
                              std::to_string(contract) + "_" + state.parts[0]->vectors[contract].name;
-  std::ofstream(root / "script") << "set pagination off\nset confirm off\nset debuginfod enabled off\nset breakpoint pending on\nbreak "
-                                 << symbol << "\nrun\nbt\nstepi 12\ninfo line *$pc\nlist\nbt\nkill\nquit\n";
+  std::ofstream(root / "script")
+      << "set pagination off\nset confirm off\nset debuginfod enabled off\nset breakpoint pending on\nbreak " << symbol
+      << "\nrun\nbt\nstepi 12\ninfo line *$pc\nlist\nbt\nkill\nquit\n";
   const Finished f = run("CUBEJIT_JIT_PROFILE=gdb CUBEJIT_JIT_DIR=" + root.string() + " timeout 60 gdb -q -batch -x " +
                          (root / "script").string() + " --args" + verify(""));
   if (f.output.find("ptrace") != std::string::npos) GTEST_SKIP() << "this system forbids debugging: " << f.output;

@@ -148,7 +148,8 @@ TEST_F(Dump, LlvmCodeIsReadToo) {
   options.isa = IsaLevel::kAvx2;
   options.backend = BackendKind::kLlvm;
   const Session session(options);
-  const auto folders = dump(session, {problem(), {true, false, false}, {}}, {"asm,obj,mca,html", root.string(), "", ""});
+  const auto folders =
+      dump(session, {problem(), {true, false, false}, {}}, {"asm,obj,mca,html", root.string(), "", ""});
   ASSERT_TRUE(folders.ok()) << folders.error().message;
   std::size_t listings = 0;
   for (const auto& entry : fs::directory_iterator(folders->front())) {
@@ -196,7 +197,7 @@ TEST_F(Dump, FoldersAppearWholeOrNotAtAll) {
   EXPECT_EQ(read(root / "a" / "x"), "old");
   ASSERT_TRUE(writeFolder(root.string(), "a", {{"y", "#!/bin/sh\n"}}).ok());
   EXPECT_FALSE(fs::exists(root / "a" / "x")) << "an older folder is replaced, not mixed with";
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat((root / "a" / "y").c_str(), &info), 0);
   EXPECT_NE(info.st_mode & S_IXUSR, 0U);
   EXPECT_EQ(std::distance(fs::directory_iterator(root), {}), 1) << "nothing temporary is left";
@@ -204,8 +205,10 @@ TEST_F(Dump, FoldersAppearWholeOrNotAtAll) {
 
 // /dev/full fails every write with "no space left"; a folder on it does not exist, so a full disk is played by a limit on file size.
 TEST_F(Dump, FullAndReadOnlyDisksLeaveNothing) {
-  const std::string command = "(ulimit -f 1; trap '' XFSZ; " CUBEJIT_CLI " dump --input 1,16,6,7 --weight 24,16,3,3 --padding 1 "
-                              "--gradients dx --isa avx2 --emit asm,html -o " + root.string() + ") > /dev/null 2>&1";
+  const std::string command = "(ulimit -f 1; trap '' XFSZ; " CUBEJIT_CLI
+                              " dump --input 1,16,6,7 --weight 24,16,3,3 --padding 1 "
+                              "--gradients dx --isa avx2 --emit asm,html -o " +
+                              root.string() + ") > /dev/null 2>&1";
   if (!std::string(CUBEJIT_CLI).empty()) {
     EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 5);
     EXPECT_TRUE(fs::is_empty(root));
@@ -220,7 +223,8 @@ TEST_F(Dump, MissingComponentIsSaid) {
   options.isa = IsaLevel::kAvx2;
   options.llvmComponent = "/no/such/component.so";
   const Session session(options);
-  const auto text = dump(session, {problem(), {true, false, false}, {}}, {"plan,tile,vector,bin,c-header", root.string(), "", ""});
+  const auto text =
+      dump(session, {problem(), {true, false, false}, {}}, {"plan,tile,vector,bin,c-header", root.string(), "", ""});
   EXPECT_TRUE(text.ok()) << text.error().message;
   for (const char* stage : {"asm", "obj", "mca", "html", "ll", "ll.opt"}) {
     const auto missing = dump(session, {problem(), {true, false, false}, {}}, {stage, root.string(), "", ""});

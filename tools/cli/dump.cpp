@@ -26,8 +26,8 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
   for (const Problem& problem : request->problems) {
     const auto folders = cubejit::dump(session, CompileRequest{problem, request->gradients, request->plans}, what);
     if (!folders.ok()) {
-      return report(folders.error(), fmt::format("{} --emit {} -o {}", reproduction("dump", flags, problem), what.stages,
-                                                 what.directory));
+      return report(folders.error(), fmt::format("{} --emit {} -o {}", reproduction("dump", flags, problem),
+                                                 what.stages, what.directory));
     }
     for (const std::string& folder : *folders) {
       if (!flags.json) {
@@ -35,7 +35,8 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
         continue;
       }
       nlohmann::ordered_json files = nlohmann::ordered_json::array();
-      for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path().filename().string());
+      for (const auto& file : std::filesystem::directory_iterator(folder))
+        files.push_back(file.path().filename().string());
       std::sort(files.begin(), files.end());
       fmt::print("{}", jsonLine({{"schema", "cubejit.dumped/1"}, {"folder", folder}, {"files", files}}));
     }
@@ -53,7 +54,8 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
 void addDump(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "dump",
-      "Write the stages of code generation, one folder a gradient: plan, tile program, vector programs, LLVM IR, annotated "
+      "Write the stages of code generation, one folder a gradient: plan, tile program, vector programs, LLVM IR, "
+      "annotated "
       "assembly, bytes, a linkable object with its C header, simulated throughput, and a page for the browser");
   auto flags = std::make_shared<RequestFlags>();
   auto what = std::make_shared<DumpRequest>();
@@ -62,7 +64,8 @@ void addDump(CLI::App& app, Action& action) {
   command->add_option("--emit", what->stages, fmt::format("Stages, of {}; or all", fmt::join(dumpStageNames(), ", ")))
       ->capture_default_str();
   command->add_option("--kernels", what->kernels, "Only kernels with this in their name; * and ? stand for anything");
-  command->add_option("--symbol", what->symbol, "Prefix of the symbols in obj and c-header (default: the folder's name)");
+  command->add_option("--symbol", what->symbol,
+                      "Prefix of the symbols in obj and c-header (default: the folder's name)");
   command->add_option("-o,--out", what->directory, "Folder to write into")->required();
   command->callback([&action, flags, what] {
     action = [flags, what](const std::string& typed) { return dump(*flags, *what, typed); };
