@@ -56,6 +56,11 @@ std::int32_t jumpTarget(const char* line, std::int64_t next) {
 }  // namespace
 
 Result<std::vector<MachineLine>> decode(const Code& code) {
+  if (architectureOf(code.isa.level) != Architecture::kX86_64)
+    return Error{ErrorCode::kUnsupported, Stage::kEmit,
+                 std::string("machine code for ") + toString(code.isa.level) +
+                     " cannot be read back; stages problem, plan, tile, "
+                     "vector, ll, ll.opt and bin can be dumped"};
   const Context context = makeContext();
   if (!context) return Error{ErrorCode::kInternal, Stage::kEmit, "LLVM has no x86-64 disassembler"};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.bytes.data());

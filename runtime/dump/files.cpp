@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -156,7 +157,9 @@ Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& 
                        request.missing};
     }
   }
-  CUBEJIT_TRY(explained, explain(stages, request.tools));
+  // Stages before machine code are dumped for architectures whose code is not read back.
+  const bool reads = std::any_of(request.stages.begin(), request.stages.end(), needsTools);
+  CUBEJIT_TRY(explained, explain(stages, reads ? request.tools : nullptr));
   return Files(explained, request).run();
 }
 
