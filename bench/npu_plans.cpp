@@ -20,7 +20,7 @@ std::string tileOf(const NpuReport& r) {
 }
 
 int published(const Machine& machine) {
-  const auto rows = publishedTilings("bench/shapes/ascend_published.jsonl", machine);
+  const auto rows = publishedTilings("bench/tilings/ascend_published.jsonl", machine);
   if (!rows.ok()) return std::fprintf(stderr, "%s\n", rows.error().message.c_str()), 2;
   std::printf(
       "| published tiling on %s | gradient | legal | theirs, base and steps | cycles | ours, base and steps | cycles | "

@@ -18,7 +18,7 @@ struct PublishedTiling {
   NpuReport ours;                   ///< under the same rules of the Ascend C kernels
 };
 
-/// The rows of bench/shapes/ascend_published.jsonl for a machine with f16. Errors name the line.
+/// The rows of bench/tilings/ascend_published.jsonl for a machine with f16. Errors name the line.
 Result<std::vector<PublishedTiling>> publishedTilings(const std::string& path, const Machine& machine);
 
 }  // namespace cubejit

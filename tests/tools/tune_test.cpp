@@ -315,14 +315,17 @@ TEST_F(Tune, RanksShareASuiteAndSurviveOne) {
     GTEST_SKIP() << "built without MPI";
   std::filesystem::remove(folder_.file("tune.db"));
   writeSuite(6);
+  // Rank 2 dies as soon as all three have committed something.
   std::ofstream(folder_.file("victim.sh"))
-      << "#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = 2 ]; then (sleep 2.5; kill -KILL $$) & fi\nexec \"$@\"\n";
+      << "#!/bin/sh\nif [ \"$OMPI_COMM_WORLD_RANK\" = 2 ]; then\n  (until [ \"$(" << CUBEJIT_CLI
+      << " db export --db tune.db --jsonl 2>/dev/null | grep -o '\"run\":\"[^\"]*\"' | sort -u | wc -l)\" -ge 3 ]; "
+         "do sleep 0.05; done; kill -KILL $$) &\nfi\nexec \"$@\"\n";
   const std::string mpirun =
       "cd " + folder_.file("") +
       " && env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= OMPI_ALLOW_RUN_AS_ROOT=1"
       " OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe --enable-recovery -n 3 ";
   const std::string share =
-      std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --gradients dx,dw --trials 60 --progress plain";
+      std::string(CUBEJIT_CLI) + " tune --mpi --suite suite.jsonl --gradients dx,dw --trials 120 --progress plain";
   const int status = std::system((mpirun + "sh victim.sh " + share + " >out.txt 2>err.txt </dev/null").c_str());
   static_cast<void>(status);  // mpirun's code is that of the rank that was killed
   EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));

@@ -17,7 +17,8 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = toString(kUsualBackend), threads, planFile, soc, pins;
+  std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = toString(kUsualBackend), threads, planFile,
+              soc, pins;
   bool json = false;
   bool manyThreads = false;  ///< --threads may be a list
 };

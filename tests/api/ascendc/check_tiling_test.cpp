@@ -50,7 +50,7 @@ const Machine& chip() {
 
 TEST(PublishedTilings, AreLegalAndNeverCheaperThanOurs) {
   for (const char* name : {"ascend910b2", "ascend910_9391"}) {
-    const auto rows = publishedTilings(std::string(CUBEJIT_SOURCE_DIR) + "/bench/shapes/ascend_published.jsonl",
+    const auto rows = publishedTilings(std::string(CUBEJIT_SOURCE_DIR) + "/bench/tilings/ascend_published.jsonl",
                                        *machineByName(name));
     ASSERT_TRUE(rows.ok()) << rows.error().message;
     EXPECT_EQ(rows->size(), 23U);
