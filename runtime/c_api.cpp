@@ -79,18 +79,41 @@ Status fill(const char* name, T* out, T values) {
 
 Dhw axes(const std::int64_t (&values)[3]) { return Dhw{values[0], values[1], values[2]}; }
 
+Result<DType> dtypeOf(const std::string& name, std::int32_t given) {
+  constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low};
+  if (given >= CUBEJIT_F32 && given <= CUBEJIT_HF32_LOW) return kTypes[given];
+  return Error{ErrorCode::kUnsupported, Stage::kProblem,
+               name + "dtype = " + std::to_string(given) +
+                   " is unknown; there are 0 (f32), 1 (f16), 2 (bf16), 3 (hf32), 4 (hf32_low)"};
+}
+
+Result<Layout> layoutOf(const std::string& name, std::int32_t given) {
+  constexpr Layout kLayouts[] = {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0, Layout::kFractalZ3d};
+  if (given >= CUBEJIT_NCDHW && given <= CUBEJIT_FRACTAL_Z_3D) return kLayouts[given];
+  return invalid(name + "layout = " + std::to_string(given) +
+                 " is unknown; there are 0 (ncdhw), 1 (ndhwc), 2 (ndc1hwc0), 3 (fractal_z_3d)");
+}
+
 Result<Problem> problemOf(const cubejit_problem* given) {
   CUBEJIT_TRY(sized, checkSize("problem", given, sizeof(cubejit_problem)));
   static_cast<void>(sized);
-  if (given->dtype != CUBEJIT_F32)
-    return Error{ErrorCode::kUnsupported, Stage::kProblem,
-                 "dtype = " + std::to_string(given->dtype) + " is unknown; there is 0 (f32)"};
-  if (given->layout != CUBEJIT_NCDHW && given->layout != CUBEJIT_NDHWC)
-    return invalid("layout = " + std::to_string(given->layout) + " is unknown; there are 0 (ncdhw), 1 (ndhwc)");
+  CUBEJIT_TRY(dtype, dtypeOf("", given->dtype));
+  CUBEJIT_TRY(layout, layoutOf("", given->layout));
   Problem p;
   p.rank = given->rank;
   p.transposed = given->transposed != 0;
-  p.layout = given->layout == CUBEJIT_NCDHW ? Layout::kNcdhw : Layout::kNdhwc;
+  p.dtype = dtype;
+  p.layout = layout;
+  for (const TensorId t : kTensorIds) {
+    const cubejit_format& format = given->formats[static_cast<std::size_t>(t)];
+    if (format.given == 0) continue;
+    const std::string name = std::string(toString(t)) + ": ";
+    CUBEJIT_TRY(type, dtypeOf(name, format.dtype));
+    CUBEJIT_TRY(order, layoutOf(name, format.layout));
+    TensorFormat own{type, order, {}, format.c0};
+    std::copy(std::begin(format.strides), std::end(format.strides), own.strides.begin());
+    p.formats[static_cast<std::size_t>(t)] = own;
+  }
   p.batch = given->batch;
   p.groups = given->groups;
   p.cin = given->cin;
@@ -110,12 +133,12 @@ Result<Options> optionsOf(const cubejit_options* given) {
   Options options;
   CUBEJIT_TRY(sized, checkSize("options", given, sizeof(cubejit_options)));
   static_cast<void>(sized);
-  if (given->isa == CUBEJIT_ISA_AVX2)
-    options.isa = IsaLevel::kAvx2;
-  else if (given->isa == CUBEJIT_ISA_AVX512)
-    options.isa = IsaLevel::kAvx512;
-  else if (given->isa != CUBEJIT_ISA_BEST)
-    return invalid("isa = " + std::to_string(given->isa) + " is unknown; there are 0 (best), 1 (avx2), 2 (avx512)");
+  constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
+                                  IsaLevel::kSve256};
+  if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_SVE256)
+    return invalid("isa = " + std::to_string(given->isa) +
+                   " is unknown; there are 0 (best), 1 (avx2), 2 (avx512), 3 (avx512_bf16), 4 (neon), 5 (sve256)");
+  if (given->isa != CUBEJIT_ISA_BEST) options.isa = kLevels[given->isa - 1];
   if (given->backend < CUBEJIT_BACKEND_XBYAK || given->backend > CUBEJIT_BACKEND_LLVM)
     return invalid("backend = " + std::to_string(given->backend) +
                    " is unknown; there are 0 (xbyak), 1 (interpreter), 2 (tile_interpreter), 3 (llvm)");
@@ -218,8 +241,10 @@ cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* 
     if (session == nullptr) return cubejit::invalid("session is null");
     if (executable == nullptr) return cubejit::invalid("executable is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    CUBEJIT_TRY(mask, cubejit::maskOf(gradients));
-    CUBEJIT_TRY(compiled, session->session.compile(asked, mask));
+    CUBEJIT_TRY(mask, cubejit::maskOf(gradients & ~CUBEJIT_KEEP_WEIGHTS));
+    const bool keeps = (gradients & CUBEJIT_KEEP_WEIGHTS) != 0;
+    CUBEJIT_TRY(compiled, session->session.compile(asked, mask,
+                                                   keeps ? cubejit::WeightsUse::kKept : cubejit::WeightsUse::kEachRun));
     auto handle = std::make_unique<cubejit_executable>();
     handle->executable = std::move(compiled);
     *executable = handle.release();
@@ -240,8 +265,20 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
     CUBEJIT_TRY(sized, cubejit::checkSize("tensors", tensors, sizeof(cubejit_tensors)));
     static_cast<void>(sized);
     return executable->executable->run(
-        cubejit::Tensors{tensors->dy, tensors->x, tensors->w, tensors->dx, tensors->dw, tensors->db}, workspace,
-        workspace_bytes, threads);
+        cubejit::Tensors{tensors->dy, tensors->x, tensors->w, tensors->dx, tensors->dw, tensors->db, tensors->packed_w},
+        workspace, workspace_bytes, threads);
+  });
+}
+
+size_t cubejit_packed_weights_bytes(const cubejit_executable* executable) {
+  return executable == nullptr ? 0 : executable->executable->packedWeightsBytes();
+}
+
+cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,
+                                    size_t packed_bytes, int threads) {
+  return cubejit::statusOf(Stage::kRun, [&]() -> Status {
+    if (executable == nullptr) return cubejit::invalid("executable is null");
+    return executable->executable->packWeights(w, packed, packed_bytes, threads);
   });
 }
 

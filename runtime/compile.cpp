@@ -18,6 +18,7 @@
 #include "runtime/backends.h"
 #include "runtime/diagnose/follow.h"
 #include "runtime/diagnose/report.h"
+#include "runtime/packed_weights.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -55,7 +56,7 @@ Result<Planned> planAll(const CompileRequest& request, const Problem& problem, c
       CUBEJIT_TRY(plan, givenPlan(request, *given, machine));
       out.plans.push_back(plan);
     } else {
-      CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false));
+      CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, request.weights));
       out.plans.push_back(choice.plan);
       out.cycles += choice.cost.totalCycles;
     }
@@ -182,6 +183,7 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   state.times.generateNs += nowNs() - loading;
   CUBEJIT_TRY(followed, followLoad(state, machine));
   static_cast<void>(followed);
+  state.packedTag = packedTagOf(state);
   reportCompiled(state, request, machine);
   return executable;
 }

@@ -3,6 +3,7 @@
 // Decides the whole line: problem and machine in, executable out.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,11 @@ struct Executable::State {
   LoadedCode code;
   std::vector<std::shared_ptr<void>> announced;  ///< what debuggers know of `code`; goes before it
   StageTimes times;
+
+  /// The part that reads weights; null if none does.
+  const CompiledGradient* weightsReader() const;
+  /// What memory that packWeights() filled begins with: the same for executables that may share it.
+  std::uint64_t packedTag = 0;
 };
 
 /// A program that stands alone, ready to run; `code` holds its kernels and must live as long.

@@ -13,6 +13,7 @@
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
 #include "runtime/no_throw.h"
+#include "runtime/packed_weights.h"
 
 namespace cubejit {
 namespace {
@@ -45,7 +46,7 @@ std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tens
   };
   add(TensorId::kDy, t.dy, false);
   if (mask.dw) add(TensorId::kX, t.x, false);
-  if (mask.dx) add(TensorId::kW, t.w, false);
+  if (mask.dx && t.packedW == nullptr) add(TensorId::kW, t.w, false);
   if (mask.dx) add(TensorId::kDx, t.dx, true);
   if (mask.dw) add(TensorId::kDw, t.dw, true);
   if (mask.db) add(TensorId::kDb, t.db, true);
@@ -112,8 +113,13 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const std::string broken =
         brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
+    if (tensors.packedW != nullptr && state_->gradients.dx) {
+      const std::string rule = brokenPackedRules(*this, tensors.packedW);
+      if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
+    }
     const auto start = std::chrono::steady_clock::now();
     Tensors seen = tensors;
+    seen.packedW = packedBuffers(tensors.packedW);
     char* rest = static_cast<char*>(workspace);
     if (state_->sharedDy != nullptr) {  // converted once, at the beginning of the workspace, for all gradients
       Tensors ends;

@@ -55,7 +55,7 @@ struct LaunchProgram::Walk {
 };
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
-    : runner_(std::move(runner)), buffers_(program.buffers) {
+    : runner_(std::move(runner)), buffers_(program.buffers), prepack_(prepackOf(program)) {
   for (const SegmentList& list : program.lists) lists_.push_back(flattenList(list));
   for (const Buffer& buffer : program.buffers) {
     std::size_t at = 0;
@@ -67,6 +67,8 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
       privateBytes_ += padded(buffer.bytes);
     }
     place_.push_back(at);
+    keptPlace_.push_back(keptBytes_);
+    if (prepack_.buffers[place_.size() - 1]) keptBytes_ += padded(buffer.bytes);
   }
   for (const Phase& phase : program.phases) {
     FlatPhase flat;
@@ -196,54 +198,72 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& b
   }
 }
 
+std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const {
+  const Tensors& t = places.tensors;
+  std::vector<char*> bases;
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    char* base = nullptr;
+    switch (buffers_[b].role) {
+      case BufferRole::kDy: base = static_cast<char*>(const_cast<void*>(t.dy)); break;
+      case BufferRole::kX: base = static_cast<char*>(const_cast<void*>(t.x)); break;
+      case BufferRole::kW: base = static_cast<char*>(const_cast<void*>(t.w)); break;
+      case BufferRole::kDx: base = static_cast<char*>(t.dx); break;
+      case BufferRole::kDw: base = static_cast<char*>(t.dw); break;
+      case BufferRole::kDb: base = static_cast<char*>(t.db); break;
+      case BufferRole::kShared:
+        base =
+            places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b] : places.workspace + place_[b];
+        break;
+      case BufferRole::kPrivate:
+        base = places.workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b];
+        break;
+      case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
+    }
+    bases.push_back(base);
+  }
+  return bases;
+}
+
+void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const Team& team) const {
+  const int useful =
+      phase.workCycles < team.wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(team.slots, phase.tasks));
+  if (useful <= 1) return runTasks(phase, basesOf(places, 0), 0, phase.tasks);
+  struct Shared {
+    const LaunchProgram* self;
+    const FlatPhase& phase;
+    const Places& places;
+    std::atomic<std::int64_t> next{0};
+  } shared{this, phase, places, {}};
+  runSlots(
+      team.parallelFor, team.pin, useful,
+      [](void* context, int slot) {
+        auto& s = *static_cast<Shared*>(context);
+        const std::vector<char*> bases = s.self->basesOf(s.places, slot);
+        for (std::int64_t task = s.next.fetch_add(1, std::memory_order_relaxed); task < s.phase.tasks;
+             task = s.next.fetch_add(1, std::memory_order_relaxed)) {
+          s.self->runTasks(s.phase, bases, task, task + 1);
+        }
+      },
+      &shared);
+}
+
 void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const ParallelFor& parallelFor, bool pin,
                         double wakeCycles) const {
-  const auto basesOf = [&](int slot) {
-    std::vector<char*> bases;
-    for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      char* base = nullptr;
-      switch (buffers_[b].role) {
-        case BufferRole::kDy: base = static_cast<char*>(const_cast<void*>(t.dy)); break;
-        case BufferRole::kX: base = static_cast<char*>(const_cast<void*>(t.x)); break;
-        case BufferRole::kW: base = static_cast<char*>(const_cast<void*>(t.w)); break;
-        case BufferRole::kDx: base = static_cast<char*>(t.dx); break;
-        case BufferRole::kDw: base = static_cast<char*>(t.dw); break;
-        case BufferRole::kDb: base = static_cast<char*>(t.db); break;
-        case BufferRole::kShared: base = workspace + place_[b]; break;
-        case BufferRole::kPrivate:
-          base = workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b];
-          break;
-        case BufferRole::kConstant:
-          base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data()));
-          break;
-      }
-      bases.push_back(base);
-    }
-    return bases;
-  };
-  for (const FlatPhase& phase : phases_) {
-    const int useful = phase.workCycles < wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(slots, phase.tasks));
-    if (useful <= 1) {
-      runTasks(phase, basesOf(0), 0, phase.tasks);
-      continue;
-    }
-    struct Shared {
-      const LaunchProgram* self;
-      const FlatPhase& phase;
-      decltype(basesOf)& bases;
-      std::atomic<std::int64_t> next{0};
-    } shared{this, phase, basesOf, {}};
-    runSlots(
-        parallelFor, pin, useful,
-        [](void* context, int slot) {
-          auto& s = *static_cast<Shared*>(context);
-          const std::vector<char*> bases = s.bases(slot);
-          for (std::int64_t task = s.next.fetch_add(1, std::memory_order_relaxed); task < s.phase.tasks;
-               task = s.next.fetch_add(1, std::memory_order_relaxed)) {
-            s.self->runTasks(s.phase, bases, task, task + 1);
-          }
-        },
-        &shared);
+  // Runs only read what is kept.
+  const Places places{t, workspace, static_cast<char*>(const_cast<void*>(t.packedW))};
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    if (t.packedW == nullptr || !prepack_.phases[i])
+      runPhase(phases_[i], places, Team{slots, parallelFor, pin, wakeCycles});
+  }
+}
+
+void LaunchProgram::prepack(const void* weights, char* kept, int slots, const ParallelFor& parallelFor, bool pin,
+                            double wakeCycles) const {
+  Places places;
+  places.tensors.w = weights;
+  places.kept = kept;
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    if (prepack_.phases[i]) runPhase(phases_[i], places, Team{slots, parallelFor, pin, wakeCycles});
   }
 }
 

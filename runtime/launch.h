@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/abi.h"
+#include "codegen/tile/prepack.h"
 #include "codegen/tile/program.h"
 #include "cubejit/options.h"
 #include "cubejit/result.h"
@@ -34,8 +35,15 @@ class LaunchProgram {
   /// Bytes of workspace: shared buffers, then private ones per slot.
   std::size_t workspaceBytes(int slots) const { return sharedBytes_ + static_cast<std::size_t>(slots) * privateBytes_; }
   /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
+  /// With tensors.packedW the phases that prepack() runs are left out.
   void run(const Tensors& tensors, char* workspace, int slots, const ParallelFor& parallelFor, bool pin,
            double wakeCycles = Options{}.wakeCycles) const;
+
+  /// Bytes that prepack() fills; 0 if other phases read the weights too.
+  std::size_t prepackBytes() const { return prepack_.complete ? keptBytes_ : 0; }
+  /// Runs the phases that depend on weights alone; their results go to `kept`, 64-byte aligned.
+  void prepack(const void* weights, char* kept, int slots, const ParallelFor& parallelFor, bool pin,
+               double wakeCycles) const;
 
  private:
   struct FlatVariant {
@@ -71,16 +79,31 @@ class LaunchProgram {
     double workCycles = 0;
   };
   struct Walk;
+  struct Places {
+    Tensors tensors;
+    char* workspace = nullptr;
+    char* kept = nullptr;  ///< where kept buffers are; null = in the workspace
+  };
+  struct Team {
+    int slots;
+    const ParallelFor& parallelFor;
+    bool pin;
+    double wakeCycles;
+  };
 
   std::vector<FlatNode> flatten(const std::vector<Node>& nodes, const Phase& phase, FlatPhase& flat);
   void runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const;
+  std::vector<char*> basesOf(const Places& places, int slot) const;
+  void runPhase(const FlatPhase& phase, const Places& places, const Team& team) const;
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
 
   KernelRunner runner_;
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<Buffer> buffers_;
-  std::vector<std::size_t> place_;  ///< of each shared or private buffer in its region
-  std::size_t sharedBytes_ = 0, privateBytes_ = 0;
+  Prepack prepack_;
+  std::vector<std::size_t> place_;      ///< of each shared or private buffer in its region
+  std::vector<std::size_t> keptPlace_;  ///< of each kept buffer among those
+  std::size_t sharedBytes_ = 0, privateBytes_ = 0, keptBytes_ = 0;
   std::vector<FlatPhase> phases_;
 };
 

@@ -76,14 +76,27 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
     return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                  "no memory for a workspace of " + std::to_string(bytes) + " bytes"};
   }
-  const Tensors tensors{tensors_[0]->data(), tensors_[1]->data(), tensors_[2]->data(),
-                        tensors_[3]->data(), tensors_[4]->data(), tensors_[5]->data()};
+  const Tensors tensors{tensors_[0]->data(),
+                        tensors_[1]->data(),
+                        tensors_[2]->data(),
+                        tensors_[3]->data(),
+                        tensors_[4]->data(),
+                        tensors_[5]->data(),
+                        packed_ == nullptr ? nullptr : packed_->data()};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   CUBEJIT_TRY(done, executable.run(tensors, workspace_->data(), bytes));
   static_cast<void>(done);
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
   return std::max<std::int64_t>(1, ns);
+}
+
+Status Workload::keepWeights(const Executable& executable) {
+  const std::size_t bytes = executable.packedWeightsBytes();
+  auto packed = std::make_unique<Memory>(bytes);
+  CUBEJIT_TRY(done, executable.packWeights(tensors_[2]->data(), packed->data(), bytes));
+  packed_ = std::move(packed);
+  return done;
 }
 
 }  // namespace cubejit

@@ -25,12 +25,15 @@ class Workload {
   /// Runs once and returns how long it took, in nanoseconds, at least 1. The run counts as a sample only after one before it.
   Result<std::int64_t> run(const Executable& executable);
 
+  /// From now on runs read weights that this executable packed, instead of w.
+  Status keepWeights(const Executable& executable);
+
  private:
   class Memory;
   explicit Workload(const Problem& problem);
   Problem problem_;
   std::vector<std::unique_ptr<Memory>> tensors_;  ///< dy, x, w, dx, dw, db; empty where a gradient does not need it
-  std::unique_ptr<Memory> workspace_;
+  std::unique_ptr<Memory> workspace_, packed_;
 };
 
 }  // namespace cubejit

@@ -89,7 +89,7 @@ struct Session::State {
     statistics.codeBytes += entry->second.codeBytes;
   }
 
-  Compiled findOrGenerate(const Problem& problem, GradientMask gradients);
+  Compiled findOrGenerate(const Problem& problem, GradientMask gradients, WeightsUse weights);
   Compiled generate(const CompileRequest& request) const;
 
   // What the cache did with a key; the problem as text is only made if somebody wants to read it.
@@ -112,8 +112,9 @@ struct Session::State {
   ForkGuard fork;  ///< last: goes first
 };
 
-Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gradients) {
-  const std::string key = problemKey(problem, gradients);
+Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gradients, WeightsUse weights) {
+  std::string key = problemKey(problem, gradients);
+  key.push_back(static_cast<char>(weights));
   std::promise<Compiled> promise;
   std::shared_future<Compiled> result;
   std::uint64_t mine = 0;
@@ -143,7 +144,7 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
   logCache(mine == 0 ? "hit" : "miss", problem, gradients);
   if (mine == 0) return result.get();
   const Compiled compiled =
-      withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}}); });
+      withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}, weights}); });
   const auto settle = [&] {
     const std::lock_guard<std::mutex> lock(mutex);
     finish(key, mine, compiled);
@@ -175,7 +176,9 @@ Compiled Session::State::generate(const CompileRequest& request) const {
                                    [&](const TilingPlan& plan) { return plan.gradient == gradient; });
     if (given || !request.gradients.has(gradient)) continue;
     CUBEJIT_TRY(found, findPlan(request.problem, gradient, machine, options));
-    if (!found.plan) continue;
+    const bool repacks = request.weights == WeightsUse::kKept && gradient == Gradient::kDx;
+    // Records are of runs that pack; a pin is a pin.
+    if (!found.plan || (repacks && found.source != PlanSource::kPin)) continue;
     sourced.plans.push_back(*found.plan);
     sources.emplace_back(gradient, found.source);
   }
@@ -193,8 +196,8 @@ Session::~Session() = default;
 const Options& Session::options() const { return state_->options; }
 const Machine& Session::machine() const { return state_->machine; }
 
-Compiled Session::compile(const Problem& problem, GradientMask gradients) {
-  return withoutThrowing(Stage::kProblem, [&] { return state_->findOrGenerate(problem, gradients); });
+Compiled Session::compile(const Problem& problem, GradientMask gradients, WeightsUse weights) {
+  return withoutThrowing(Stage::kProblem, [&] { return state_->findOrGenerate(problem, gradients, weights); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {

@@ -188,6 +188,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   if (plan.packWeights) {  // shared: read, written past the caches of this core, read again
     moves += (plan.panelB ? parts : 3.0) * fromWeights / bytesPerCycle(m, 2 * fromWeights, true);
   }
+  if (!plan.panelB) cost.packCycles = moves;
   if (plan.panelA) {
     const double reach =
         static_cast<double>((v.kernel.h - 1) * v.dilation.h) / (gather ? static_cast<double>(v.stride.h) : 1.0);

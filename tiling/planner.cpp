@@ -153,16 +153,25 @@ Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) { return shape
 
 namespace {
 
+// Whether all weights are packed in a phase of its own: not by the tasks as they go, not read in place.
+bool packsBeforehand(const TilingPlan& plan) {
+  return plan.packWeights && !(plan.lanes == LaneRole::kChannels && plan.panelB);
+}
+
 // Plans of the core problem that a staging leaves, best first in `legal`.
 struct Search {
   const Problem& asked;
   const Machine& machine;
   bool explain;
+  WeightsUse weights;
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
 
   void consider(const Problem& core, std::vector<TilingPlan> plans, const TilingPlan& staging) {
-    const double conversions = stagingCycles(asked, staging, machine);
+    const bool kept = weights == WeightsUse::kKept && staging.gradient == Gradient::kDx;
+    double conversions = stagingCycles(asked, staging, machine);
+    if (kept && staging.stageW) conversions -= conversionCycles(asked, TensorId::kW, machine);
     for (TilingPlan& plan : plans) {
+      if (kept && !packsBeforehand(plan)) continue;
       plan.stageDy = staging.stageDy;
       plan.stageX = staging.stageX;
       plan.stageW = staging.stageW;
@@ -173,6 +182,10 @@ struct Search {
       if (!allowed && !explain && !legal.empty()) continue;
       if (allowed) {
         candidate.cost = costOf(core, plan, machine);
+        if (kept) {
+          candidate.cost.moveCycles -= candidate.cost.packCycles;
+          candidate.cost.totalCycles -= candidate.cost.packCycles / machine.cores;
+        }
         candidate.cost.moveCycles += conversions;
         candidate.cost.totalCycles += conversions / machine.cores;
         if (!explain && !legal.empty()) {
@@ -189,9 +202,10 @@ struct Search {
 
 }  // namespace
 
-Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+                              WeightsUse weights) {
   if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
-  Search search{problem, machine, explain, {}, {}};
+  Search search{problem, machine, explain, weights, {}, {}};
   const TilingPlan all = stagingFor(problem, gradient, false), native = stagingFor(problem, gradient, true);
   if (!sameStaging(all, native)) {
     const Problem core = coreProblem(problem, native);

@@ -19,6 +19,7 @@ struct PlanCost {
   double memoryCycles = 0;   ///< the slowest cache level or DRAM
   double moveCycles = 0;     ///< packing, unpacking, transposes
   double callCycles = 0;     ///< calls and segment overheads
+  double packCycles = 0;     ///< the share of moveCycles that a run with kept weights does without
   std::string bound;         ///< "compute", "l2", "l3", "dram", "move"
 };
 
@@ -35,7 +36,9 @@ struct PlanChoice {
 };
 
 /// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure; takes well under 5 ms.
-Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain);
+/// With kept weights only plans of dx that pack all weights beforehand are considered, and packing costs nothing.
+Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+                              WeightsUse weights = WeightsUse::kEachRun);
 
 /// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);

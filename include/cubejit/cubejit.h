@@ -26,11 +26,29 @@ typedef enum cubejit_status {
   CUBEJIT_INTERNAL = 6 /* a bug in cubejit */
 } cubejit_status;
 
-/* Gradients; a set of them is their bitwise or. */
-enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4 };
-enum { CUBEJIT_F32 = 0 };
-enum { CUBEJIT_NCDHW = 0, CUBEJIT_NDHWC = 1 };
-enum { CUBEJIT_ISA_BEST = 0, CUBEJIT_ISA_AVX2 = 1, CUBEJIT_ISA_AVX512 = 2 };
+/* Gradients; a set of them is their bitwise or. cubejit_compile() also takes CUBEJIT_KEEP_WEIGHTS among them: w will be packed
+ * by cubejit_pack_weights(), once for many runs. */
+enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4, CUBEJIT_KEEP_WEIGHTS = 8 };
+/* Element types (dtype.h) and memory orders (layout.h). */
+enum { CUBEJIT_F32 = 0, CUBEJIT_F16 = 1, CUBEJIT_BF16 = 2, CUBEJIT_HF32 = 3, CUBEJIT_HF32_LOW = 4 };
+enum { CUBEJIT_NCDHW = 0, CUBEJIT_NDHWC = 1, CUBEJIT_NDC1HWC0 = 2, CUBEJIT_FRACTAL_Z_3D = 3 };
+/* Tensors, in the order of cubejit_problem::formats. */
+enum {
+  CUBEJIT_TENSOR_DY = 0,
+  CUBEJIT_TENSOR_X = 1,
+  CUBEJIT_TENSOR_W = 2,
+  CUBEJIT_TENSOR_DX = 3,
+  CUBEJIT_TENSOR_DW = 4,
+  CUBEJIT_TENSOR_DB = 5
+};
+enum {
+  CUBEJIT_ISA_BEST = 0,
+  CUBEJIT_ISA_AVX2 = 1,
+  CUBEJIT_ISA_AVX512 = 2,
+  CUBEJIT_ISA_AVX512_BF16 = 3,
+  CUBEJIT_ISA_NEON = 4,
+  CUBEJIT_ISA_SVE256 = 5
+};
 enum {
   CUBEJIT_BACKEND_XBYAK = 0,
   CUBEJIT_BACKEND_INTERPRETER = 1,
@@ -41,6 +59,14 @@ enum {
 typedef struct cubejit_session cubejit_session;
 typedef struct cubejit_executable cubejit_executable;
 
+/* How one tensor lies in memory: the fields of TensorFormat (problem.h), if `given`. */
+typedef struct cubejit_format {
+  int32_t given; /* 0: as the problem's dtype and layout say; 1: as the fields below say */
+  int32_t dtype, layout;
+  int64_t strides[5]; /* elements, along n, c, d, h, w or o, i, d, h, w; inputs only; all 0 = dense */
+  int64_t c0;         /* channels of a block; 0 = what fills 32 bytes */
+} cubejit_format;
+
 /* A convolution. Axes are depth, height, width; 1D and 2D ones keep the leading axes at 1 (paddings at 0). Start from
  * cubejit_default_problem(). `out` is the extent of the forward result and must be what the other fields imply. */
 typedef struct cubejit_problem {
@@ -49,6 +75,7 @@ typedef struct cubejit_problem {
   int64_t batch, groups, cin, cout;
   int64_t in[3], kernel[3], out[3], stride[3], dilation[3]; /* dilation 1 = none */
   int64_t pad_before[3], pad_after[3];
+  cubejit_format formats[6]; /* by CUBEJIT_TENSOR_...: exceptions from dtype and layout */
 } cubejit_problem;
 
 /* Calls body(context, i) for every i in [0, count), on any threads, one after the other if need be; returns when all are done. */
@@ -70,6 +97,7 @@ typedef struct cubejit_tensors {
   size_t struct_size;
   const void *dy, *x, *w;
   void *dx, *dw, *db;
+  const void* packed_w; /* what cubejit_pack_weights() filled, read in place of w; or null */
 } cubejit_tensors;
 
 typedef struct cubejit_plan_report {
@@ -113,7 +141,13 @@ static inline cubejit_problem cubejit_default_problem(void) {
                        {1, 1, 1},
                        {1, 1, 1},
                        {0, 0, 0},
-                       {0, 0, 0}};
+                       {0, 0, 0},
+                       {{0, 0, 0, {0, 0, 0, 0, 0}, 0},
+                        {0, 0, 0, {0, 0, 0, 0, 0}, 0},
+                        {0, 0, 0, {0, 0, 0, 0, 0}, 0},
+                        {0, 0, 0, {0, 0, 0, 0, 0}, 0},
+                        {0, 0, 0, {0, 0, 0, 0, 0}, 0},
+                        {0, 0, 0, {0, 0, 0, 0, 0}, 0}}};
   return p;
 }
 static inline cubejit_options cubejit_default_options(void) {
@@ -121,7 +155,7 @@ static inline cubejit_options cubejit_default_options(void) {
   return o;
 }
 static inline cubejit_tensors cubejit_default_tensors(void) {
-  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0};
+  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0, 0};
   return t;
 }
 
@@ -148,6 +182,12 @@ size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads
 /* Computes the gradients. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. */
 cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors, void* workspace,
                            size_t workspace_bytes, int threads);
+
+/* Bytes of the memory that packed weights take; 0 unless dx was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
+size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);
+/* Packs w into `packed`, aligned to 64 bytes, for cubejit_tensors::packed_w. Say again when w has changed. */
+cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,
+                                    size_t packed_bytes, int threads);
 
 size_t cubejit_kernel_count(const cubejit_executable* executable);
 /* `kernel->struct_size` must be set. */

@@ -24,6 +24,7 @@ struct CompileRequest {
   Problem problem;
   GradientMask gradients;
   std::vector<TilingPlan> plans;  ///< empty, or one per gradient that should not be planned
+  WeightsUse weights = WeightsUse::kEachRun;
 };
 
 /// One generated kernel, for reading and for calling by hand.
@@ -73,6 +74,14 @@ class Executable {
   /// its contents mean nothing before or after. Results are bit-identical for any number of threads and from run to run.
   /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
   Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
+
+  /// Bytes of the memory that packWeights() fills; 0 if no gradient reads weights, or if the plan packs them as it goes:
+  /// compile with WeightsUse::kKept, and it does not.
+  std::size_t packedWeightsBytes() const;
+  /// Packs the weights into the caller's memory (64-byte aligned, packedWeightsBytes() long, not overlapping w), which runs then
+  /// read as Tensors::packedW. Say again when w has changed: nothing watches it. The memory may be read by many runs at once,
+  /// copied and moved (to a 64-byte boundary); it is tied to this executable, or one of equal problem, plan, ISA and version.
+  Status packWeights(const void* w, void* packed, std::size_t bytes, int threads = 0) const;
 
   /// Precondition of the next three: gradients().has(gradient).
   TilingPlan plan(Gradient gradient) const;
@@ -142,7 +151,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  Result<std::shared_ptr<const Executable>> compile(const Problem& problem, GradientMask gradients);
+  Result<std::shared_ptr<const Executable>> compile(const Problem& problem, GradientMask gradients,
+                                                    WeightsUse weights = WeightsUse::kEachRun);
   /// The same with plans of the caller's own; not cached.
   Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
   Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;

@@ -13,6 +13,12 @@
 
 namespace cubejit {
 
+/// What becomes of weights between runs.
+enum class WeightsUse : std::uint8_t {
+  kEachRun,  ///< every run reads w, and packs it if its plan does
+  kKept      ///< they are packed once, by Executable::packWeights(), for as many runs as the caller likes
+};
+
 /// Which unit multiplies, and so which of a plan's fields count: the host's vector registers or an NPU's cube.
 enum class PlanUnit : std::uint8_t { kVector, kCube };
 constexpr const char* toString(PlanUnit u) { return u == PlanUnit::kVector ? "vector" : "cube"; }

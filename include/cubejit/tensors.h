@@ -16,6 +16,8 @@ struct Tensors {
   void* dx = nullptr;
   void* dw = nullptr;
   void* db = nullptr;
+  /// What Executable::packWeights() made of w. Given, it is read in place of w, which may be null.
+  const void* packedW = nullptr;
 };
 
 }  // namespace cubejit

@@ -87,8 +87,8 @@ struct AlignedDelete {
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const Problem& p = request.problem;
   Result<std::shared_ptr<const Executable>> compiled =
-      request.plans.empty() ? session.compile(p, request.gradients)
-                            : session.compile(CompileRequest{p, request.gradients, request.plans});
+      request.plans.empty() ? session.compile(p, request.gradients, request.weights)
+                            : session.compile(CompileRequest{p, request.gradients, request.plans, request.weights});
   if (!compiled.ok()) {
     const bool unsupported = compiled.error().code == ErrorCode::kUnsupported;
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
@@ -139,6 +139,14 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
+  std::unique_ptr<char, AlignedDelete> packed;
+  if (request.weights == WeightsUse::kKept && request.gradients.dx && executable.packedWeightsBytes() > 0) {
+    const std::size_t bytes = executable.packedWeightsBytes();
+    packed.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
+    std::memset(packed.get(), 0xff, bytes);
+    const Status done = executable.packWeights(gw->data(), packed.get(), bytes, request.threads.back());
+    if (!done.ok()) return {Verdict::kFailed, done.error().message};
+  }
   std::vector<char> before[3];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN of every type: an element nobody writes is found.
@@ -149,8 +157,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
       results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
-    const Tensors tensors{gdy->data(),        gx->data(),         gw->data(),
-                          results[0]->data(), results[1]->data(), results[2]->data()};
+    const Tensors tensors{gdy->data(),        gx->data(),         packed == nullptr ? gw->data() : nullptr,
+                          results[0]->data(), results[1]->data(), results[2]->data(),
+                          packed.get()};
     const int threads = request.threads[run];
     const std::size_t bytes = executable.workspaceBytes(threads);
     const std::unique_ptr<char, AlignedDelete> workspace(

@@ -20,6 +20,7 @@ struct VerifyRequest {
   std::vector<TilingPlan> plans;  ///< as in CompileRequest
   double sampleAbove =
       0;  ///< > 0: problems with more multiply-adds than this are compared on a sample that takes about as many
+  WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when gradients are computed
 };
 
 struct VerifyOutcome {

@@ -80,6 +80,30 @@ TEST_P(Formats, OneTypeMatchesReference) {
   }
 }
 
+// Weights packed once: gradients of runs that never see w are the same.
+TEST_P(Formats, KeptWeightsMatchReference) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  options.wakeCycles = 0;
+  Session session(options);
+  std::mt19937_64 random(3000 + static_cast<int>(GetParam()));
+  int kept = 0;
+  for (int i = 0; i < 200; ++i) {
+    Problem problem = randomProblem(random, 5e5);
+    if (i % 2 == 1) randomFormats(random, problem, true, true);
+    const GradientMask mask{true, i % 4 == 0, false};
+    const VerifyRequest request{problem, mask, {1, 2}, static_cast<std::uint64_t>(i), false, {}, 0, WeightsUse::kKept};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify --keep-weights " << toFlags(problem) << " --isa "
+        << toString(GetParam());
+    const auto compiled = session.compile(problem, mask, WeightsUse::kKept);
+    kept += compiled.ok() && (*compiled)->packedWeightsBytes() > 0 ? 1 : 0;
+  }
+  EXPECT_GE(kept, 190) << "all but empty problems";
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, Formats, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
                          [](const auto& info) { return toString(info.param); });
 

@@ -142,7 +142,7 @@ TEST(CApi, WrongValuesAreErrors) {
   p.dtype = 9;
   EXPECT_EQ(code(p), CUBEJIT_UNSUPPORTED);
   p = square(1, 4, 4, 5);
-  p.layout = 2;
+  p.layout = 4;
   EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
   p = square(1, 4, 4, 5);
   p.struct_size = 0;

@@ -30,6 +30,7 @@ struct Fuzz {
   double maxMultiplyAdds = 2e9;
   bool reals = false;
   std::string agree;  ///< backends, separated by commas
+  bool keepWeights = false;
 };
 
 const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped"; }
@@ -75,7 +76,8 @@ Result<std::vector<std::unique_ptr<Session>>> agreeingSessions(const Options& op
 }
 
 std::string reproductionOf(const RequestFlags& flags, const Fuzz& fuzz, const Problem& p) {
-  return reproduction("verify", flags, p) + (fuzz.agree.empty() ? "" : " --agree " + fuzz.agree);
+  return reproduction("verify", flags, p) + (fuzz.keepWeights ? " --keep-weights" : "") +
+         (fuzz.agree.empty() ? "" : " --agree " + fuzz.agree);
 }
 
 int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed) {
@@ -98,7 +100,8 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                       fuzz.seed + i,
                       fuzz.reals,
                       request->plans,
-                      request->isSuite ? fuzz.maxMultiplyAdds : 0};
+                      request->isSuite ? fuzz.maxMultiplyAdds : 0,
+                      fuzz.keepWeights ? WeightsUse::kKept : WeightsUse::kEachRun};
     const Status legal = checkProblem(p);
     VerifyOutcome outcome;
     if (!legal.ok())
@@ -149,6 +152,7 @@ void addVerify(CLI::App& app, Action& action) {
   command->add_option("--max-macs", fuzz->maxMultiplyAdds,
                       "Above this many multiply-adds compare a sample of the results (the reference is slow)");
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
+  command->add_flag("--keep-weights", fuzz->keepWeights, "Pack the weights once, before the runs that are compared");
   command->add_option("--agree", fuzz->agree,
                       "Backends that must give the same bits as --backend, on random reals, instead of the reference");
   command->callback([&action, flags, fuzz] {
