@@ -45,8 +45,8 @@ struct Session::State {
     std::size_t codeBytes = 0;
   };
 
-  explicit State(const Options& o)
-      : options(o), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {
+  explicit State(Options o)
+      : options(std::move(o)), machine(machineFor(options)), fork(mutex, [this] { forgetUnfinished(); }) {
     auto diagnostics = diagnosticsOf(options.diagnostics);
     if (diagnostics.ok())
       options.diagnostics = *diagnostics;
@@ -191,7 +191,7 @@ Compiled Session::State::generate(const CompileRequest& request) const {
   return std::shared_ptr<const Executable>(executable);
 }
 
-Session::Session(Options options) : state_(std::make_unique<State>(options)) {}
+Session::Session(Options options) : state_(std::make_unique<State>(std::move(options))) {}
 Session::~Session() = default;
 const Options& Session::options() const { return state_->options; }
 const Machine& Session::machine() const { return state_->machine; }

@@ -86,7 +86,9 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     });
     rules.require(plan.panelC && plan.packWeights && !plan.panelB,
                   "lanes = reduced needs panel_c and pack_weights, and no panel_b");
-    rules.require(operand.channelsLast || plan.panelA, "panel_a must be true: dy is not channels-last");
+    const bool inPlace = plan.dotProducts ? operand.channelsLast : operand.direct();
+    rules.require(inPlace || plan.panelA,
+                  "panel_a must be true: dy is not channels-last of the type that is multiplied");
     rules.require(!result.channelsLast || v.groups == 1,
                   "lanes = reduced writes channels-last results of one group only");
     rules.require(plan.baseBatch == 1, "base_batch must be 1 when panels are used");
@@ -201,10 +203,12 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   const GradientTensors tensors = tensorsOf(plan.gradient);
   const bool channelLanes =
       plan.gradient != Gradient::kDb && (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped);
+  const bool reducedLanes = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;  // sums are f32
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     const TensorFormat f = formatOf(p, t);
-    rules.require(isStaged(plan, t) || isCore(f, t) || (channelLanes && isNative(p, t)), [&] {
+    const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count);
+    rules.require(isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)), [&] {
       const char* field = t == TensorId::kDy  ? "stage_dy"
                           : t == TensorId::kX ? "stage_x"
                           : t == TensorId::kW ? "stage_w"
@@ -216,8 +220,9 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   if (!plan.dotProducts) return;
   rules.require(m.isa.bf16Dot,
                 [&] { return std::string("dot_products: ") + toString(m.isa.level) + " has none of bf16"; });
-  rules.require(channelLanes && dotApplies(coreProblem(p, plan), plan.gradient),
-                "dot_products need channel lanes and two operands of bf16 (dX: an even number of channels a group)");
+  rules.require(
+      (channelLanes || reducedLanes) && dotApplies(coreProblem(p, plan), plan.gradient),
+      "dot_products need lanes of channels and two operands of bf16 (dX: an even number of channels a group)");
 }
 
 }  // namespace

@@ -112,14 +112,15 @@ std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Mach
   const Ground g = groundOf(problem);
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
   std::vector<TilingPlan> boxes, slabs, out;
-  if (channels > kMostReducedResults || g.operand.channels < lanes / 2 || (g.result.channelsLast && g.view.groups > 1))
-    return out;
   TilingPlan plan;
+  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
+  const std::int64_t reduced = g.operand.channels / (plan.dotProducts ? 2 : 1);
+  if (channels > kMostReducedResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1)) return out;
   plan.gradient = Gradient::kDx;
   plan.lanes = LaneRole::kReduced;
   plan.panelC = true;
-  plan.panelA = !g.operand.channelsLast;
-  plan.unroll = std::min<std::int64_t>(4, divUp(g.operand.channels, lanes));
+  plan.panelA = !(plan.dotProducts ? g.operand.channelsLast : g.operand.direct());
+  plan.unroll = std::min<std::int64_t>(4, divUp(reduced, lanes));
   const std::int64_t rows = (usableRegisters(m, true) - channels - 3) / channels;  // a few temporaries
   if (rows < 1) return out;
   for (const std::int64_t limit : {rows, std::int64_t{6}, std::int64_t{4}}) {

@@ -59,7 +59,8 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const AxisSums total = sumAxes(v, result, operand, plan);
   const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels), cores = m.cores;
-  const double vectors = std::ceil(static_cast<double>(operand.channels) / lanes);
+  const double words = static_cast<double>(operand.channels) / (plan.dotProducts ? 2 : 1);
+  const double vectors = std::ceil(words / lanes);
   const double copies = static_cast<double>(v.batch * v.groups);
   const double visits = total.visits * copies, rows = total.rows * copies;
   const double meanRows = visits > 0 ? rows / visits : 1;
@@ -69,13 +70,13 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
   cost.computeCycles = visits * vectors * step / (lanes < 16 ? 2.0 : 1.0);  // lines of dY are asked for ahead
   // A block and the two asked for ahead, on every row the kernel reaches.
   const double streams =
-      static_cast<double>(v.kernel.d * v.kernel.h) * 3.0 * static_cast<double>(plan.baseW * operand.channels) * 4;
+      static_cast<double>(v.kernel.d * v.kernel.h) * 3.0 * static_cast<double>(plan.baseW) * words * 4;
   if (streams > 0.75 * static_cast<double>(m.buffers.l0aBytes)) cost.computeCycles *= kCrowdedStreams;
   cost.callCycles = visits * kSegmentCycles / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
                     total.blocks * copies * kCallCycles / 4.0 + results * kLaneSumCycles;
   const double slabBytes = static_cast<double>(plan.panelH + v.kernel.h) *
                            static_cast<double>(plan.panelD + v.kernel.d) *
-                           static_cast<double>((v.line ? 1 : operand.extent.w) * operand.channels) * 4;
+                           static_cast<double>(v.line ? 1 : operand.extent.w) * words * 4;
   const double operandBytes = static_cast<double>(operand.bytes),
                reread = overlap(v, plan.panelH, 1) * overlap(v, plan.panelD, 0);
   cost.memoryCycles =

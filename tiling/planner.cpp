@@ -50,13 +50,16 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
   return weightCost(problem, plan, machine);
 }
 
-// What must be staged: for all lane roles, or (native) for channel lanes, which take more as it is.
-TilingPlan stagingFor(const Problem& problem, Gradient gradient, bool native) {
+// What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands.
+enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands };
+
+TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   TilingPlan staging;
   staging.gradient = gradient;
   const GradientTensors tensors = tensorsOf(gradient);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
+    const bool native = takes == Takes::kNative || (takes == Takes::kNativeOperands && i + 1 < tensors.count);
     if (!isCore(formatOf(problem, t), t) && !(native && isNative(problem, t))) setStaged(staging, t);
   }
   return staging;
@@ -206,10 +209,16 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
                               WeightsUse weights) {
   if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
   Search search{problem, machine, explain, weights, {}, {}};
-  const TilingPlan all = stagingFor(problem, gradient, false), native = stagingFor(problem, gradient, true);
+  const TilingPlan all = stagingFor(problem, gradient, Takes::kCore),
+                   native = stagingFor(problem, gradient, Takes::kNative),
+                   operands = stagingFor(problem, gradient, Takes::kNativeOperands);
   if (!sameStaging(all, native)) {
     const Problem core = coreProblem(problem, native);
     search.consider(core, channelCandidatesOf(core, gradient, machine), native);
+  }
+  if (gradient == Gradient::kDx && !sameStaging(all, operands)) {
+    const Problem core = coreProblem(problem, operands);
+    search.consider(core, dataReducedCandidates(core, machine), operands);
   }
   const Problem core = coreProblem(problem, all);
   search.consider(core, candidatesOf(core, gradient, machine), all);

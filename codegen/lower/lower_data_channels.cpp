@@ -57,8 +57,8 @@ class Lowering {
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     if (g_.hasGaps && !plan_.panelC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
     if (reducedLanes_) {
-      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, lanes_));
-      addPackReducedPhase(b_, g_, lanes_, weightBuffer_, packedBuffer_);
+      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, packing_));
+      addPackReducedPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     } else if (plan_.packWeights) {
       const std::int64_t blocks = plan_.panelB ? 1 : g_.view.groups * nBlocks_;
       packedBuffer_ =
@@ -86,7 +86,7 @@ class Lowering {
 
     // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
     const int groups = b_.addAxis("g");
-    const std::int64_t weightsPerGroup = reducedLanes_                        ? packedReducedBytes(g_, lanes_)
+    const std::int64_t weightsPerGroup = reducedLanes_                        ? packedReducedBytes(g_, packing_)
                                          : plan_.packWeights && !plan_.panelB ? nBlocks_ * packing_.blockBytes(g_)
                                                                               : g_.wGroup;
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {

@@ -83,22 +83,23 @@ std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const Pack
   return nest({k}, std::move(body));
 }
 
-void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, int lanes, int weights, int packed) {
+void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
   b.beginPhase("pack_weights");
   const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
-  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, packedReducedBytes(g, lanes)}});
-  const std::int64_t tapBytes = g.taps * lanes * 4, reduced = g.operand.channels;
+  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, packedReducedBytes(g, p)}});
+  const std::int64_t lanes = p.lanes, tapBytes = g.taps * lanes * 4, reduced = p.reduced;
   const int vectors = b.addAxis("k", 2);
   for (std::int64_t k = 0; k < reduced; k += lanes) {
-    b.addStep(vectors, {{src, k * g.wReduced}, {dst, k / lanes * g.result.channels * tapBytes}},
+    b.addStep(vectors, {{src, k * p.step(g)}, {dst, k / lanes * g.result.channels * tapBytes}},
               k + lanes <= reduced ? 0 : 1);
   }
   Call call{"pack", src, -1, dst, {vectors}, {Variant{}, Variant{}}};
   for (int tail = 0; tail < 2; ++tail) {
     const std::int64_t rows = tail == 1 ? reduced % lanes : std::min<std::int64_t>(lanes, reduced / lanes * lanes);
     if (rows == 0) continue;
-    call.variants[static_cast<std::size_t>(tail)].kernel = b.addKernel(
-        Move{MoveKind::kTranspose, lanes, rows, g.taps, g.wReduced, lanes * 4, lanes - rows, false, "pack_w"});
+    Move move{MoveKind::kTranspose, p.lanes, rows, g.taps, p.step(g), lanes * 4, lanes - rows, false, "pack_w"};
+    setElements(move, g, p);
+    call.variants[static_cast<std::size_t>(tail)].kernel = b.addKernel(move);
   }
   const int channels = b.addUniformAxis("n", g.result.channels, {{src, g.wResult}, {dst, tapBytes}});
   b.phase().parallelAxes = {groups, vectors};

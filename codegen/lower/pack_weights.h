@@ -35,10 +35,10 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks);
 
-/// Packs for lanes of reduced channels: [group][vector of reduced channels][result channel][tap][lane], zeros behind the last.
-void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, int lanes, int weights, int packed);
-inline std::int64_t packedReducedBytes(const DataGradient& g, int lanes) {
-  return (g.operand.channels + lanes - 1) / lanes * g.result.channels * g.taps * lanes * 4;
+/// Packs for lanes of reduced channels (or pairs): [group][vector of them][result channel][tap][lane], zeros behind the last.
+void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed);
+inline std::int64_t packedReducedBytes(const DataGradient& g, const PackedWeights& p) {
+  return (p.reduced + p.lanes - 1) / p.lanes * g.result.channels * g.taps * p.lanes * 4;
 }
 
 }  // namespace cubejit

@@ -60,7 +60,7 @@ class ByModel : public Base {
     const auto cheaper = [&](const SearchPlan& a, const SearchPlan& b) { return expected(a) < expected(b); };
     while (!left_.empty()) {
       const auto best = std::min_element(left_.begin(), left_.end(), cheaper);
-      const SearchPlan plan = *best;
+      const SearchPlan plan = std::move(*best);
       *best = left_.back();
       left_.pop_back();
       if (isNew(plan.plan)) return give(plan);
