@@ -27,6 +27,7 @@ std::int64_t laneBytes(VOp op) {
   switch (op) {
     case VOp::kLoadHalf:
     case VOp::kStoreHalf:
+    case VOp::kStoreLow:
     case VOp::kLoadF16:
     case VOp::kStoreF16:
     case VOp::kLoadWords:

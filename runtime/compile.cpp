@@ -10,6 +10,7 @@
 #include "codegen/lower.h"
 #include "codegen/lower/convert.h"
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/isa_rounding.h"
 #include "codegen/vector/interpret.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
@@ -108,6 +109,7 @@ struct Generator {
     auto part = std::make_unique<CompiledGradient>();
     CUBEJIT_TRY(runs, launchable(tile));
     static_cast<void>(runs);
+    useIsaRounding(tile, machine.isa);
     part->tile = std::move(tile);
     const std::int64_t start = nowNs();
     for (const Kernel& kernel : part->tile.kernels) {

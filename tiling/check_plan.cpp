@@ -101,8 +101,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     }
   }
   if (plan.lanes == LaneRole::kChannels) {
-    // Rounding results takes three registers beside them.
-    const bool rounds = !plan.panelC && result.dtype == DType::kBf16;
+    // Rounding results takes three registers beside them, unless the ISA has an instruction for it.
+    const bool rounds = !plan.panelC && result.dtype == DType::kBf16 && !m.isa.bf16Dot;
     const std::int64_t needed = box * plan.baseVectors + std::max<std::int64_t>(plan.baseVectors + 1, rounds ? 3 : 0);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
       return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false),

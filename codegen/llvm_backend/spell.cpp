@@ -42,6 +42,8 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kLoadHalf: return fromWords(b_.CreateZExt(load(halves_, o, o.mask), words_));
     case VOp::kStoreHalf: return store(b_.CreateTrunc(words(o.src1), halves_), o, o.mask), nullptr;
     case VOp::kLoadF16: return widenF16(load(halves_, o, o.mask));
+    case VOp::kStoreLow: return store(lowerHalves(o.src1), o, o.mask), nullptr;
+    case VOp::kNarrowBf16: return fromLowerHalves(narrowBf16(o.src1));
     case VOp::kStoreF16: return store(narrowF16(o.src1), o, o.mask), nullptr;
     case VOp::kFma: return merge(o, fma(o.src1, o.src2, o.dst));
     case VOp::kFmaLoad: return fma(o.src1, load(floats_, o, nullptr), o.dst);
@@ -106,11 +108,16 @@ Value* Speller::fromLowerHalves(Value* halves) {
 
 Value* Speller::widenF16(Value* halves) {
   auto* f16 = llvm::FixedVectorType::get(b_.getHalfTy(), static_cast<unsigned>(lanes_));
-  return b_.CreateFPExt(b_.CreateBitCast(halves, f16), floats_);
+  // Fenced: LLVM takes an extension that is truncated again for nothing at all, but it makes NaNs quiet.
+  return b_.CreateArithmeticFence(b_.CreateFPExt(b_.CreateBitCast(halves, f16), floats_), floats_);
 }
 Value* Speller::narrowF16(Value* vector) {
   auto* f16 = llvm::FixedVectorType::get(b_.getHalfTy(), static_cast<unsigned>(lanes_));
   return b_.CreateBitCast(b_.CreateFPTrunc(vector, f16), halves_);
+}
+
+Value* Speller::narrowBf16(Value* vector) {
+  return b_.CreateBitCast(b_.CreateIntrinsic(target_.narrowBf16, {}, {vector}), halves_);
 }
 
 Value* Speller::merge(const Operands& o, Value* value) {

@@ -39,6 +39,7 @@ class Speller {
   llvm::Value* fromLowerHalves(llvm::Value* halves);
   llvm::Value* widenF16(llvm::Value* halves);
   llvm::Value* narrowF16(llvm::Value* vector);
+  llvm::Value* narrowBf16(llvm::Value* vector);
   void store(llvm::Value* value, const Operands& o, llvm::Value* mask);
   void storeStream(const Operands& o);
   void prefetch(const Operands& o, std::int64_t level);

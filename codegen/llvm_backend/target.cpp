@@ -27,7 +27,8 @@ constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
                            .moduleFlags = {"cf-protection-branch"},
                            .scalableUnits = 0,
                            .permutes = &kAvx2Permutes,
-                           .dot = llvm::Intrinsic::not_intrinsic};
+                           .dot = llvm::Intrinsic::not_intrinsic,
+                           .narrowBf16 = llvm::Intrinsic::not_intrinsic};
 constexpr LlvmTarget kAvx512{
     .triple = kLinuxX86,
     .cpu = "x86-64",
@@ -36,7 +37,8 @@ constexpr LlvmTarget kAvx512{
     .moduleFlags = {"cf-protection-branch"},
     .scalableUnits = 0,
     .permutes = &kAvx512Permutes,
-    .dot = llvm::Intrinsic::not_intrinsic};
+    .dot = llvm::Intrinsic::not_intrinsic,
+    .narrowBf16 = llvm::Intrinsic::not_intrinsic};
 constexpr LlvmTarget kAvx512Bf16{
     .triple = kLinuxX86,
     .cpu = "x86-64",
@@ -47,7 +49,8 @@ constexpr LlvmTarget kAvx512Bf16{
     .moduleFlags = {"cf-protection-branch"},
     .scalableUnits = 0,
     .permutes = &kAvx512Permutes,
-    .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512};
+    .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
+    .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512};
 constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .cpu = "generic",
                            .features = "+neon",
@@ -55,7 +58,8 @@ constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .moduleFlags = {},
                            .scalableUnits = 0,
                            .permutes = &kNeonPermutes,
-                           .dot = llvm::Intrinsic::not_intrinsic};
+                           .dot = llvm::Intrinsic::not_intrinsic,
+                           .narrowBf16 = llvm::Intrinsic::not_intrinsic};
 constexpr LlvmTarget kSve256{.triple = kLinuxArm,
                              .cpu = "generic",
                              .features = "+neon,+sve",
@@ -63,7 +67,8 @@ constexpr LlvmTarget kSve256{.triple = kLinuxArm,
                              .moduleFlags = {},
                              .scalableUnits = 2,
                              .permutes = &kSvePermutes,
-                             .dot = llvm::Intrinsic::not_intrinsic};
+                             .dot = llvm::Intrinsic::not_intrinsic,
+                             .narrowBf16 = llvm::Intrinsic::not_intrinsic};
 
 void registerTargets() {
   static const bool registered = [] {

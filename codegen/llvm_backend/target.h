@@ -34,7 +34,8 @@ struct LlvmTarget {
   const char* moduleFlags[2];  ///< set to 1; null = none
   int scalableUnits;           ///< vectors are this many of SVE's smallest (128 bits); 0 = their length is the type's
   const Permutes* permutes;
-  llvm::Intrinsic::ID dot;  ///< of bf16 pairs; not_intrinsic if programs for the level have none
+  llvm::Intrinsic::ID dot;         ///< of bf16 pairs; not_intrinsic if programs for the level have none
+  llvm::Intrinsic::ID narrowBf16;  ///< f32 to bf16, denormals to zero; the same
 };
 
 const LlvmTarget& llvmTargetOf(const HostIsa& isa);

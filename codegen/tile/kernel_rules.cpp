@@ -43,7 +43,8 @@ class ContractRules {
         rules_.fail("streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
       }
     }
-    if (c_.result != Element::kF32 && c_.result != Element::kF16 && c_.result != Element::kBf16)
+    if (c_.result != Element::kF32 && c_.result != Element::kF16 && c_.result != Element::kBf16 &&
+        c_.result != Element::kBf16Flushed)
       rules_.fail(std::string("results of type ") + toString(c_.result));
     if (c_.result != Element::kF32 && (c_.streamingStore || !c_.tables.empty()))
       rules_.fail("16-bit results with streaming stores or permutations");

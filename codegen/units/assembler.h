@@ -65,6 +65,7 @@ class VectorAssembler {
   void shift(VOp op, int dst, int x, std::int64_t bits) {
     push({.op = op, .dst = i8(dst), .src1 = i8(x), .imm = bits});
   }
+  void narrow(VOp op, int dst, int x) { push({.op = op, .dst = i8(dst), .src1 = i8(x)}); }
   void prefetch(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 1}); }
   void prefetchForWrite(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 3}); }
   void storeStream(int src, int base, std::int64_t disp) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the integer arithmetic of rounding: no ISA's own conversion keeps denormals of bf16, and none knows HF32.
+// Decides the integer arithmetic of rounding where the ISA has no conversion of its own, or one with other results.
 #include "codegen/units/element_code.h"
 
 namespace cubejit {
@@ -9,6 +9,7 @@ void ElementCode::load(int reg, int temporary, int base, std::int64_t disp, Lane
   switch (from_) {
     case Element::kF16: a_.loadNarrow(VOp::kLoadF16, reg, base, disp, lanes); return;
     case Element::kBf16:
+    case Element::kBf16Flushed:
       a_.loadNarrow(VOp::kLoadHalf, reg, base, disp, lanes);
       a_.shift(VOp::kShiftLeft, reg, reg, 16);
       return;
@@ -28,6 +29,10 @@ void ElementCode::store(int reg, NarrowScratch scratch, int base, std::int64_t d
   if (storeNeedsScratch()) round(reg, scratch);
   switch (to_) {
     case Element::kF16: a_.storeNarrow(VOp::kStoreF16, reg, base, disp, lanes); return;
+    case Element::kBf16Flushed:
+      a_.narrow(VOp::kNarrowBf16, reg, reg);
+      a_.storeNarrow(VOp::kStoreLow, reg, base, disp, lanes);
+      return;
     case Element::kBf16:
       a_.shift(VOp::kShiftRight, reg, reg, 16);
       a_.storeNarrow(VOp::kStoreHalf, reg, base, disp, lanes);

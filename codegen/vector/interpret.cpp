@@ -130,6 +130,9 @@ class Cpu {
         case VOp::kStoreHalf:
           if (active(i.mask, l)) writeHalf(i.mem, l, static_cast<Half>(v(i.src1)[l]));
           break;
+        case VOp::kStoreLow:
+          if (active(i.mask, l)) writeHalf(i.mem, l, lowWord(v(i.src1), l));
+          break;
         case VOp::kStoreF16:
           if (active(i.mask, l)) writeHalf(i.mem, l, floatToF16(real(v(i.src1)[l])));
           break;
@@ -205,6 +208,11 @@ class Cpu {
         case VOp::kMaxInt: d = std::max(x[l], y[l]); break;
         case VOp::kWidenHalf: d = lowWord(x, l); break;
         case VOp::kWidenF16: d = word(f16ToFloat(lowWord(x, l))); break;
+        case VOp::kNarrowBf16: {
+          const auto half = [&](std::size_t lane) { return Word{roundFlushed(x[lane])}; };
+          d = l < lanes_ / 2 ? half(2 * l) | half(2 * l + 1) << 16 : 0;
+          break;
+        }
         case VOp::kNarrowF16: {
           const auto half = [&](std::size_t lane) { return Word{floatToF16(real(x[lane]))}; };
           d = l < lanes_ / 2 ? half(2 * l) | half(2 * l + 1) << 16 : 0;

@@ -293,6 +293,8 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kNarrowF16:
     case VOp::kShuffleBytes: return isa.maskRegs == 0;
     case VOp::kStoreHalf: return isa.maskedMemory;
+    case VOp::kStoreLow:
+    case VOp::kNarrowBf16:
     case VOp::kDot:
     case VOp::kDotLoad:
     case VOp::kDotBroadcast: return isa.bf16Dot;

@@ -281,6 +281,10 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kStoreF16:
       vcvtps2ph(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), vec(i.src1), kNearestEven);
       break;
+    case VOp::kStoreLow:
+      vmovdqu16(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), Xbyak::Ymm(i.src1));
+      break;
+    case VOp::kNarrowBf16: vcvtneps2bf16(Xbyak::Ymm(i.dst), Zmm(i.src1)); break;
     case VOp::kDot: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), vec(i.src2)); break;
     case VOp::kDotLoad: vdpbf16ps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kDotBroadcast: vdpbf16ps(vec(i.dst, i.mask), vec(i.src1), broadcastAt(i.mem)); break;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <sstream>
 #include <tuple>
 #include <vector>
 
@@ -36,6 +37,20 @@ struct Backend {
   int randomPrograms;  ///< LLVM takes a thousand times as long
 };
 constexpr Backend kXbyak{"xbyak", emitXbyak, loadRaw, 1500}, kLlvm{"llvm", emitLlvm, loadOrc, 400};
+
+std::string firstDifference(const Arena& wanted, const Arena& got) {
+  for (std::size_t at = 0; at + 4 <= sizeof wanted.c; at += 4) {
+    std::uint32_t x = 0, y = 0;
+    std::memcpy(&x, reinterpret_cast<const char*>(wanted.c) + at, 4);
+    std::memcpy(&y, reinterpret_cast<const char*>(got.c) + at, 4);
+    if (x != y) {
+      std::ostringstream text;
+      text << "at c+" << at << ": " << std::hex << y << " instead of " << x;
+      return text.str();
+    }
+  }
+  return "nowhere";
+}
 
 using Case = std::tuple<Backend, IsaLevel>;
 
@@ -71,8 +86,9 @@ class Backends : public testing::TestWithParam<Case> {
     if (!hostRuns(level)) GTEST_SKIP() << "this machine has no " << toString(level);
     Arena native(seed);
     ASSERT_TRUE(run(*code, native.args()));
-    ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0) << "code differs from the interpreter\n"
-                                                                 << print(*legal);
+    ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0)
+        << "code differs from the interpreter " << firstDifference(plain, native) << "\n"
+        << print(*legal);
   }
 };
 

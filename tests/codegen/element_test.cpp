@@ -157,7 +157,27 @@ TEST_P(Conversions, Hf32RoundsTiesAwayFromZero) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, Conversions, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
+// The instruction against what the interpreters say it does: every upper half, with lower halves around the tie.
+TEST_P(Conversions, TheIsasOwnRoundingIsWhatWeSayItIs) {
+  if (!isaOf(GetParam()).bf16Dot) GTEST_SKIP() << "no instruction for it";
+  std::vector<float> values;
+  for (std::uint32_t upper = 0; upper < 65536; ++upper) {
+    for (const std::uint32_t lower : {0x0U, 0x1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU})
+      values.push_back(floatOf(upper << 16 | lower));
+  }
+  const auto got = moved(Element::kF32, Element::kBf16Flushed, values.data(), values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t half = at<std::uint16_t>(got, i);
+    if (std::isnan(values[i]))
+      ASSERT_TRUE(std::isnan(floatOf(std::uint32_t{half} << 16)));
+    else if (std::fpclassify(values[i]) == FP_SUBNORMAL)
+      ASSERT_EQ(half, std::signbit(values[i]) ? 0x8000U : 0U) << values[i];
+    else
+      ASSERT_EQ(half, oracleBf16(values[i])) << values[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Conversions, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
                          [](const auto& param) { return std::string(toString(param.param)); });
 
 }  // namespace

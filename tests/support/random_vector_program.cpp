@@ -117,6 +117,17 @@ class Generator {
         break;
       case VOp::kStoreHalf:
       case VOp::kStoreF16: push({.op = op, .src1 = vec(), .mask = mask(), .mem = vectorAt(kC)}); break;
+      case VOp::kStoreLow:
+        if (p_.isa.bf16Dot) push({.op = op, .src1 = vec(), .mask = mask(), .mem = vectorAt(kC)});
+        break;
+      case VOp::kNarrowBf16:
+        if (p_.isa.bf16Dot) {  // words, as the integer ops' results
+          const std::int8_t dst = vec();
+          push({.op = op, .dst = dst, .src1 = vec()});
+          if (below(2) == 0) push({.op = VOp::kStoreLow, .src1 = dst, .mem = vectorAt(kC)});
+          push({.op = VOp::kShiftRight, .dst = dst, .src1 = dst, .imm = 9 + below(8)});
+        }
+        break;
       case VOp::kDot:
       case VOp::kDotLoad:
       case VOp::kDotBroadcast:
