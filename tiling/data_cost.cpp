@@ -187,7 +187,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   double moves = packMoves * (plan.panelB ? parts : 1.0);
   const double fromWeights = static_cast<double>(v.taps()) * reduced * channels * groups * 4;
   if (plan.packWeights) {  // shared: read, written past the caches of this core, read again
-    moves += (plan.panelB ? parts : 3.0) * fromWeights / bytesPerCycle(m, 2 * fromWeights, true);
+    moves += (plan.panelB ? parts : 5.0) * fromWeights / bytesPerCycle(m, 2 * fromWeights, true);
   }
   if (!plan.panelB) cost.packCycles = moves;
   if (plan.panelA) {

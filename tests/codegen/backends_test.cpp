@@ -10,8 +10,8 @@
 
 #include <cstring>
 #include <random>
-#include <string>
 #include <sstream>
+#include <string>
 #include <tuple>
 #include <vector>
 

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "codegen/tile/interpret_program.h"
+#include "codegen/tile/isa_rounding.h"
 #include "cubejit/index_map.h"
 #include "runtime/verify/format_tensor.h"
 
@@ -84,6 +85,25 @@ TEST(Convert, StridedViewsAndBlocksOfOtherSizes) {
   TensorFormat weights{DType::kF32, Layout::kFractalZ3d, {}};
   weights.c0 = 16;
   converts(p, p, TensorId::kW, {DType::kF16, Layout::kNcdhw, {}}, weights);
+}
+
+// What is rounded to bf16 gets the ISA's rounding, what keeps its bits does not; other ISAs keep theirs.
+TEST(IsaRounding, OnlyWhatIsRoundedChanges) {
+  TileProgram program;
+  Move rounds;
+  rounds.to = Element::kBf16;
+  Move keeps = rounds;
+  keeps.from = Element::kBf16;
+  Contract contract;
+  contract.result = Element::kBf16;
+  program.kernels = {rounds, keeps, contract};
+  TileProgram same = program;
+  useIsaRounding(same, avx512Isa());
+  EXPECT_EQ(same, program);
+  useIsaRounding(program, avx512Bf16Isa());
+  EXPECT_EQ(std::get<Move>(program.kernels[0]).to, Element::kBf16Flushed);
+  EXPECT_EQ(std::get<Move>(program.kernels[1]).to, Element::kBf16);
+  EXPECT_EQ(std::get<Contract>(program.kernels[2]).result, Element::kBf16Flushed);
 }
 
 }  // namespace
