@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a weight-gradient plan costs: FMA slots with idle lanes, rows and taps; loads; visits of tiles; panels; splits.
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "cubejit/conv_view.h"
 #include "tiling/host_shape.h"
@@ -10,18 +12,51 @@
 namespace cubejit {
 namespace {
 
+// The outputs [lo, hi) of an axis that a tap finds an input for.
+struct Inside {
+  std::int64_t lo = 0, hi = 0;
+};
+
+Inside insideOf(const ConvView& v, int axis, std::int64_t tap) {
+  const std::int64_t stride = v.stride[axis], shift = tap * v.dilation[axis] - v.pad[axis];
+  const std::int64_t last = v.big.extent[axis] - 1 - shift;
+  Inside in{shift >= 0 ? 0 : divUp(-shift, stride), last < 0 ? 0 : std::min(v.small.extent[axis], last / stride + 1)};
+  in.hi = std::max(in.lo, in.hi);
+  return in;
+}
+
 // (output, tap) pairs that fall inside, on one axis.
 double insidePairs(const ConvView& v, int axis) {
   double pairs = 0;
-  const std::int64_t stride = v.stride[axis];
   for (std::int64_t k = 0; k < v.kernel[axis]; ++k) {
-    const std::int64_t shift = k * v.dilation[axis] - v.pad[axis];
-    const std::int64_t lo = shift >= 0 ? 0 : divUp(-shift, stride);
-    const std::int64_t last = v.big.extent[axis] - 1 - shift;
-    const std::int64_t hi = last < 0 ? 0 : std::min(v.small.extent[axis], last / stride + 1);
-    pairs += static_cast<double>(std::max<std::int64_t>(0, hi - lo));
+    const Inside in = insideOf(v, axis, k);
+    pairs += static_cast<double>(in.hi - in.lo);
   }
   return pairs;
+}
+
+// Cycles of a row of columns for all taps along W, two columns a step. Columns that reach the same taps of a block are a run,
+// and a run of odd length wastes half a step. `stepOf(taps)` = cycles of a step.
+template <class StepCycles>
+double pairedRowCycles(const ConvView& v, std::int64_t tapsOfBlock, StepCycles stepOf) {
+  double cycles = 0;
+  for (std::int64_t first = 0; first < v.kernel.w; first += tapsOfBlock) {
+    std::vector<Inside> taps;
+    std::vector<std::int64_t> ends;
+    for (std::int64_t k = first; k < std::min(v.kernel.w, first + tapsOfBlock); ++k) {
+      taps.push_back(insideOf(v, 2, k));
+      ends.push_back(taps.back().lo);
+      ends.push_back(taps.back().hi);
+    }
+    std::sort(ends.begin(), ends.end());
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      const auto reached = std::count_if(taps.begin(), taps.end(),
+                                         [&](const Inside& t) { return t.lo <= ends[i] && ends[i + 1] <= t.hi; });
+      if (reached > 0)
+        cycles += static_cast<double>(divUp(ends[i + 1] - ends[i], 2)) * stepOf(static_cast<double>(reached));
+    }
+  }
+  return cycles;
 }
 
 }  // namespace
@@ -55,6 +90,14 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
   const double issue = lanes < 16 ? 2.0 : 1.0;
   cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
+  if (plan.dotProducts) {
+    const auto stepOf = [&](double reached) {
+      const double loads = swapped ? meanVectors + 0.5 * meanRows * reached : reached * meanVectors + 0.5 * meanRows;
+      return std::max({meanRows * reached * meanVectors / m.rates.fmaPerCycle, loads, 4.0}) + 0.2;
+    };
+    cost.computeCycles =
+        images * groups * pairsDh * laneBlocks * rowBlocks * pairedRowCycles(v, plan.baseTapsW, stepOf);
+  }
 
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
