@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/pixel_pairs.h"
 #include "tiling/host_shape.h"
 #include "tiling/weights_candidates.h"
 
@@ -177,7 +178,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
         reach *=
             1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
     }
-    return panelVectors(t) * reach * panelCycles(t);
+    return panelVectors(t) * reach * panelCycles(t) /
+           (plan.dotProducts ? static_cast<double>(pairSpacing(v, big)) : 1.0);
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);

@@ -15,6 +15,7 @@
 #include "codegen/lower/pixel_chunks.h"
 #include "codegen/lower/weights_panels.h"
 #include "codegen/lower/weights_unpack.h"
+#include "cubejit/pixel_pairs.h"
 
 namespace cubejit {
 namespace {
@@ -200,8 +201,12 @@ class Lowering {
                          big ? bigPlanes_ : smallPlanes_,
                          lanes_,
                          plan_.dotProducts ? PanelElements::kPixelPairs : PanelElements::kWide,
-                         big ? v_.stride.w : 1};
+                         big ? v_.stride.w : 1,
+                         spacing(big)};
   }
+  // A panel of pairs has a word for every so many pixels; pitches count pixels.
+  std::int64_t spacing(bool big) const { return plan_.dotProducts ? pairSpacing(v_, big) : 1; }
+  static std::int64_t roundUp(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
   const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
   const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
 
@@ -248,16 +253,16 @@ class Lowering {
     images_ = images;
     if (bigStaged_) {
       big_.c = 4;
-      big_.w = panelPitch(bigPart().most() * 4);
+      big_.w = panelPitch(bigPart().most() * 4) / spacing(true);
       big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
-      big_.d = v_.line ? big_.w * span(2, columns) : big_.h * span(1, rows);
+      big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
       big_.n = big_.d * bigPlanes_;
       bigPanel_ = b_.addBuffer("panel_big", BufferRole::kPrivate, big_.n * images);
     }
     if (smallStaged_) {
       small_.c = 4;
-      small_.w = panelPitch(smallPart().most() * 4);
-      small_.h = small_.w * columns;
+      small_.w = panelPitch(smallPart().most() * 4) / spacing(false);
+      small_.h = small_.w * roundUp(columns, spacing(false));
       small_.d = small_.h * rows;
       small_.n = small_.d * depths;
       smallPanel_ = b_.addBuffer("panel_small", BufferRole::kPrivate, small_.n * images);

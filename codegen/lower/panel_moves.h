@@ -36,6 +36,8 @@ struct PanelMove {
   std::int64_t pixels = 0, panelPitch = 0;  ///< neighbours in the tensor; bytes between pixels in the panel
   PanelElements elements = PanelElements::kWide;
   std::int64_t pairStep = 1;  ///< kPixelPairs
+  std::int64_t pairSpacing =
+      1;  ///< kPixelPairs: pixels from a word's first member to the next word's; see pixel_pairs.h
 };
 Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);
 /// From a panel of f32 to the tensor; what is missing in its last block becomes zero.

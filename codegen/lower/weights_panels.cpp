@@ -42,8 +42,9 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
           for (std::size_t l = 0; l < longest.size(); ++l) {
             Variant variant;
             if (i < c.n.length() && j < depths && pixels > 0 && l < pieces.size())
-              variant.kernel =
-                  b.addKernel(loadMove(t, pieces[l], PanelMove{o.lanes, pixels, o.panel.w, o.elements, o.pairStep}));
+              variant.kernel = b.addKernel(loadMove(
+                  t, pieces[l],
+                  PanelMove{o.lanes, pixels, o.panel.w * o.pairSpacing, o.elements, o.pairStep, o.pairSpacing}));
             call.variants.push_back(variant);
           }
         }

@@ -36,7 +36,8 @@ struct StagedOperand {
   std::int64_t images = 1, planes = 1;  ///< most of them in a chunk
   int lanes = 16;
   PanelElements elements = PanelElements::kWide;
-  std::int64_t pairStep = 1;  ///< pixels from a pair's first member to its second
+  std::int64_t pairStep = 1;     ///< pixels from a pair's first member to its second
+  std::int64_t pairSpacing = 1;  ///< pixels from a pair to the next, which are spacing * panel.w bytes apart
 };
 
 /// Axes whose classes tell what to load: the chunk, and the part of the channels.

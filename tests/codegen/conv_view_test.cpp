@@ -2,6 +2,7 @@
 //
 // Checks the shared view of ordinary, transposed and pointwise problems.
 #include "cubejit/conv_view.h"
+#include "cubejit/pixel_pairs.h"
 
 #include <gtest/gtest.h>
 
@@ -68,6 +69,37 @@ TEST(ConvView, StepsNeverTakenCountAsOne) {
   p.stride.d = p.dilation.d = std::int64_t{1} << 60;
   EXPECT_EQ(makeConvView(p, Gradient::kDx).stride, (Dhw{1, 2, 2}));
   EXPECT_EQ(makeConvView(p, Gradient::kDx).dilation, (Dhw{1, 1, 1}));
+}
+
+// Pairs of pixels overlap unless columns are always taken two by two from the first on.
+TEST(PixelPairs, ApartOnlyWhereDotProductsStart) {
+  Problem p;
+  p.rank = 2;
+  p.cin = p.cout = 32;
+  p.in = p.out = Dhw{1, 8, 8};
+  p.dtype = DType::kBf16;
+  const auto spacing = [&](bool big) { return pairSpacing(makeConvView(p, Gradient::kDw), big); };
+  EXPECT_EQ(spacing(true), 2) << "1x1: a line";
+  EXPECT_EQ(spacing(false), 2);
+  p.layout = Layout::kNcdhw;
+  EXPECT_EQ(spacing(true), 1) << "plain tensors are turned";
+  p.layout = Layout::kNdc1hwc0;
+  EXPECT_EQ(spacing(true), 2);
+  p.kernel = Dhw{1, 3, 1};
+  p.padBefore = p.padAfter = Dhw{0, 1, 0};
+  EXPECT_EQ(spacing(true), 2) << "rows of eight";
+  p.in.w = p.out.w = 7;
+  EXPECT_EQ(spacing(true), 1) << "a pair would end in the next row";
+  p.in.w = p.out.w = 8;
+  p.kernel.w = 3;
+  p.padBefore.w = p.padAfter.w = 1;
+  EXPECT_EQ(spacing(true), 1) << "taps start everywhere";
+  p.kernel = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  p.stride = Dhw{1, 2, 2};
+  p.out = Dhw{1, 4, 4};
+  EXPECT_EQ(spacing(true), 4);
+  EXPECT_EQ(spacing(false), 2);
 }
 
 }  // namespace
