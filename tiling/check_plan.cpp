@@ -184,8 +184,6 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
                   "panel_b must be true: the lane operand is not channels-last f32");
     rules.require((row.dtype == DType::kF32 && row.c0 == 0 && !plan.dotProducts) || plan.panelA,
                   "panel_a must be true: the row operand is not plain or channels-last f32");
-    checkBlocks(row, plan.cores.channelsM > 1, plan.baseRows, "rows", rules);
-    checkBlocks(lane, plan.cores.channelsN > 1, plan.baseVectors * m.isa.lanes(), "lanes", rules);
     rules.require(!plan.panelC || plan.cores.reduction == 1,
                   "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;

@@ -178,8 +178,11 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
         reach *=
             1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
     }
+    // Each image, plane and block of channels of a chunk is a call.
+    const double calls = t.c0 == 0 ? 0 : chunks * static_cast<double>(plan.baseBatch * plan.panelD) * panelPieces(t);
     return panelVectors(t) * reach * panelCycles(t) /
-           (plan.dotProducts ? static_cast<double>(pairSpacing(v, big)) : 1.0);
+               (plan.dotProducts ? static_cast<double>(pairSpacing(v, big)) : 1.0) +
+           calls * groups * kCallCycles;
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);

@@ -52,8 +52,10 @@ class Lowering {
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
     private_ = plan.panelC;
-    rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels};
-    lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels};
+    rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels,
+                           std::max<std::int64_t>(1, row_->c0)};
+    lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
+                            std::max<std::int64_t>(1, lane_->c0)};
     out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
     direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1 && out_.dwElement == Element::kF32;
   }
@@ -155,15 +157,12 @@ class Lowering {
       startAtPart(rowDeal, rowPart_, c, -rowBytes);
       startAtPart(laneDeal, lanePart_, c, -laneBytes / width_);
     }
-    // Blocks of a blocked tensor are not cut (see checkPlan), so a part begins at a whole one.
     const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
     if (bigStaged_) {
-      moveToPart(bigDeal, bigPart(), bigSource, [&](std::int64_t c) { return v_.big.channelOffset(c); });
-      startAtPart(bigDeal, bigPart(), bigStream, -4);
+      moveToPart(bigDeal, bigPart(), bigSource, v_.big, bigStream);
     }
     if (smallStaged_) {
-      moveToPart(smallDeal, smallPart(), smallSource, [&](std::int64_t c) { return v_.small.channelOffset(c); });
-      startAtPart(smallDeal, smallPart(), smallStream, -4);
+      moveToPart(smallDeal, smallPart(), smallSource, v_.small, smallStream);
     }
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
     const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
@@ -210,18 +209,21 @@ class Lowering {
   const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
   const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
 
-  // Moves a stream with the part: a source starts at the part's first channel, a private panel holds only the part.
+  // Moves a stream with the part: private accumulators hold only the part's.
   void startAtPart(int deal, const ChannelPart& part, int stream, std::int64_t channelBytes) {
-    moveToPart(deal, part, stream, [&](std::int64_t channel) { return channel * channelBytes; });
+    for (std::int64_t i = 0; i < part.parts; ++i) moveStep(deal, i, stream, part.begin(i) * channelBytes);
   }
-  template <class OffsetOf>
-  void moveToPart(int deal, const ChannelPart& part, int stream, OffsetOf offsetOf) {
-    auto& steps = b_.phase().axes[static_cast<std::size_t>(deal)].steps;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      auto& delta = steps[i].delta;
-      delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
-      delta[static_cast<std::size_t>(stream)] += offsetOf(part.begin(static_cast<std::int64_t>(i)));
+  // A source starts at the first channel that the part loads; it lies first in the panel.
+  void moveToPart(int deal, const ChannelPart& part, int source, const TensorView& tensor, int panel) {
+    for (std::int64_t i = 0; i < part.parts; ++i) {
+      moveStep(deal, i, source, tensor.channelOffset(part.loadBegin(i)));
+      moveStep(deal, i, panel, -4 * part.loadBegin(i));
     }
+  }
+  void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
+    auto& delta = b_.phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
+    delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
+    delta[static_cast<std::size_t>(stream)] += bytes;
   }
 
   int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
@@ -253,7 +255,7 @@ class Lowering {
     images_ = images;
     if (bigStaged_) {
       big_.c = 4;
-      big_.w = panelPitch(bigPart().most() * 4) / spacing(true);
+      big_.w = panelPitch(bigPart().mostLoaded() * 4) / spacing(true);
       big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
       big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
       big_.n = big_.d * bigPlanes_;
@@ -261,7 +263,7 @@ class Lowering {
     }
     if (smallStaged_) {
       small_.c = 4;
-      small_.w = panelPitch(smallPart().most() * 4) / spacing(false);
+      small_.w = panelPitch(smallPart().mostLoaded() * 4) / spacing(false);
       small_.h = small_.w * roundUp(columns, spacing(false));
       small_.d = small_.h * rows;
       small_.n = small_.d * depths;

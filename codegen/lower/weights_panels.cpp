@@ -26,7 +26,7 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
   const int plane = b.addAxis(o.big ? "d_big" : "d_small", static_cast<int>(o.planes));
   for (std::int64_t i = 0; i < o.planes; ++i)
     b.addStep(plane, {{source, i * t.dStride}, {sink, i * o.panel.d}}, static_cast<int>(i));
-  const std::vector<ChannelPiece> longest = channelPieces(t, o.part.most(), o.elements);
+  const std::vector<ChannelPiece> longest = channelPieces(t, o.part.mostLoaded(), o.elements);
   const int piece = b.addAxis(o.big ? "piece_big" : "piece_small", static_cast<int>(longest.size()));
   for (std::size_t i = 0; i < longest.size(); ++i)
     b.addStep(piece, {{source, longest[i].tensorOffset}, {sink, longest[i].panelOffset}}, static_cast<int>(i));
@@ -38,7 +38,7 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
     for (std::int64_t i = 0; i < o.images; ++i) {
       for (std::int64_t j = 0; j < o.planes; ++j) {
         for (std::int64_t k = 0; k < o.part.parts; ++k) {
-          const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.count(k), o.elements);
+          const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), o.elements);
           for (std::size_t l = 0; l < longest.size(); ++l) {
             Variant variant;
             if (i < c.n.length() && j < depths && pixels > 0 && l < pieces.size())

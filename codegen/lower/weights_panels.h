@@ -19,14 +19,22 @@ struct Pitches {
 };
 
 /// The channels of one operand, `blocks` of `each` (the last one narrower), dealt out in `parts`; a task works on one part.
+/// What is loaded for a part begins at a whole block of a blocked tensor, so with a few channels more.
 struct ChannelPart {
   std::int64_t parts = 1, blocks = 1, each = 1, channels = 1;
+  std::int64_t align = 1;  ///< channels of a tensor's block
 
   std::int64_t begin(std::int64_t part) const { return blocks * part / parts * each; }
   std::int64_t count(std::int64_t part) const {
     return std::min(blocks * (part + 1) / parts * each, channels) - begin(part);
   }
-  std::int64_t most() const { return std::min((blocks + parts - 1) / parts * each, channels); }
+  std::int64_t loadBegin(std::int64_t part) const { return begin(part) / align * align; }
+  std::int64_t loadCount(std::int64_t part) const { return begin(part) + count(part) - loadBegin(part); }
+  std::int64_t mostLoaded() const {
+    std::int64_t most = 0;
+    for (std::int64_t part = 0; part < parts; ++part) most = std::max(most, loadCount(part));
+    return most;
+  }
 };
 
 struct StagedOperand {
