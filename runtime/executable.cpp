@@ -102,7 +102,7 @@ StageTimes Executable::times() const { return state_->times; }
 
 std::size_t Executable::workspaceBytes(int threads) const {
   const int slots = slotsOf(threads, *state_);
-  std::size_t bytes = 0;
+  std::size_t bytes = state_->sharedDy == nullptr ? 0 : state_->sharedDy->launch->workspaceBytes(slots);
   for (const auto& part : state_->parts) bytes = std::max(bytes, part->launch->workspaceBytes(slots));
   return state_->sharedBytes() + bytes;
 }

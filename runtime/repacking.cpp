@@ -3,6 +3,8 @@
 // Decides how a conversion alone is generated and run. Leaves its moves to codegen/lower/convert.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "codegen/lower/convert.h"
@@ -46,8 +48,15 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     Tensors ends;
     ends.dy = source;
     ends.dx = target;
-    s.part->launch->run(ends, nullptr, std::clamp(threads > 0 ? threads : s.threads, 1, 1024), s.options.parallelFor,
-                        s.options.pinThreads, s.options.wakeCycles);
+    const int slots = std::clamp(threads > 0 ? threads : s.threads, 1, 1024);
+    const std::size_t bytes = s.part->launch->workspaceBytes(slots);  // panels of a few KiB a thread, if any
+    const std::unique_ptr<void, decltype(&std::free)> panels(
+        bytes == 0 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free);
+    if (bytes > 0 && panels == nullptr)
+      return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+                   "no memory for panels of " + std::to_string(bytes) + " bytes"};
+    s.part->launch->run(ends, static_cast<char*>(panels.get()), slots, s.options.parallelFor, s.options.pinThreads,
+                        s.options.wakeCycles);
     return Unit{};
   });
 }

@@ -91,6 +91,10 @@ void ProgramBuilder::makeShared(int buffer, std::string name) {
   program_.buffers[static_cast<std::size_t>(buffer)].name = std::move(name);
 }
 
+void ProgramBuilder::foldFrom(std::size_t first) {
+  for (std::size_t i = first; i < program_.phases.size(); ++i) foldRepeats(program_.phases[i]);
+}
+
 void ProgramBuilder::movePhasesToFront(std::size_t first) {
   std::rotate(program_.phases.begin(), program_.phases.begin() + static_cast<std::ptrdiff_t>(first),
               program_.phases.end());

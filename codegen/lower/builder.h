@@ -43,12 +43,14 @@ class ProgramBuilder {
   int bufferOf(BufferRole role) const;  ///< -1 if the program has none
   void makeShared(int buffer, std::string name);
   std::size_t phases() const { return program_.phases.size(); }
+  /// Folds the phases from index `first` on; for phases added to a program that was there.
+  void foldFrom(std::size_t first);
   /// The phases from index `first` on come before all others.
   void movePhasesToFront(std::size_t first);
 
  private:
   TileProgram program_;
-  bool folds_ = true;  ///< false: the phases that were there are folded already, and those added have nothing to fold
+  bool folds_ = true;  ///< false: the phases that were there are folded already
   std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
   std::unordered_map<std::string, int> listIndex_;
 };

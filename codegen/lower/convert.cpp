@@ -188,8 +188,17 @@ class Converter {
     move.rows = column ? line.length : length;
     move.cols = column ? length : line.length;
     move.srcPitch = (column ? line.fromStep : across.fromStep) * in();
-    move.dstPitch = across.toStep * out();
+    move.dstPitch = collectedPitch_ > 0 ? collectedPitch_ : across.toStep * out();
     return move;
+  }
+
+  // The innermost of the loops around the matrices; dimensions() if there is none.
+  std::size_t lastLoop() const {
+    std::size_t last = dimensions();
+    for (std::size_t i = 0; i < dimensions(); ++i) {
+      if (i != line_ && i != across_ && longest(i) > 1) last = i;
+    }
+    return last;
   }
 
   bool columnByColumn() const {
@@ -237,6 +246,15 @@ class Converter {
                            return dimension(block, across_).length == across.length;
                          });
     const std::int64_t acrossChunk = uniform ? std::min(chunk, across.length) : longest(across_);
+    // A small matrix is no task: the last loop is taken in runs, each for all blocks. A run's rows stay open on both sides: where
+    // one end has them apart, the other has them side by side.
+    const std::size_t last = lastLoop();
+    small_ = lineLength * acrossChunk <= kSmallMatrix && last < dimensions() &&
+             divisorAtMost(longest(last), kLongestRun) >= kShortestRun;
+    if (small_) run_ = divisorAtMost(longest(last), kLongestRun);
+    // Rows that are far apart in the target, and filled bit by bit, push each other out of the cache: they are collected first.
+    if (small_ && uniform && acrossChunk == across.length && collects(last))
+      collectedPitch_ = run_ * dimension(blocks_.front(), last).toStep * out() + 64;
     const int chunkAxis = b_.addAxis("chunk", 2);
     const std::int64_t reach = uniform ? across.length : acrossChunk;
     for (std::int64_t i = 0; i < reach; i += acrossChunk)
@@ -257,19 +275,32 @@ class Converter {
     // The other dimensions are loops. Outer and channel pieces that are not in the matrix are of one length for all blocks:
     // both maps are linear along them only if nothing cuts them.
     std::vector<int> loops;
-    for (std::size_t i = 0; i < dimensions(); ++i) {
-      if (i == line_ || i == across_) continue;
+    const auto addLoop = [&](const char* suffix, std::size_t i, std::int64_t count, std::int64_t each) {
       const Dimension d = dimension(blocks_.front(), i);
-      if (longest(i) == 1) continue;
-      const int axis = b_.addAxis("dim" + std::to_string(i));
-      for (std::int64_t j = 0; j < d.length; ++j) b_.addStep(axis, moved(j * d.fromStep, j * d.toStep));
-      loops.push_back(axis);
+      const int axis = b_.addAxis("dim" + std::to_string(i) + suffix);
+      for (std::int64_t j = 0; j < count; ++j) b_.addStep(axis, moved(j * each * d.fromStep, j * each * d.toStep));
+      return axis;
+    };
+    for (std::size_t i = 0; i < last; ++i) {
+      if (i != line_ && i != across_ && longest(i) > 1) loops.push_back(addLoop("", i, longest(i), 1));
+    }
+    std::vector<int> inner;
+    if (small_) {
+      loops.push_back(addLoop("_run", last, longest(last) / run_, run_));
+      if (collectedPitch_ == 0) inner = {blockAxis, addLoop("", last, run_, 1)};
+    } else {
+      if (last < dimensions()) loops.push_back(addLoop("", last, longest(last), 1));
+      loops.insert(loops.begin(), blockAxis);
     }
     std::vector<Node> body;
-    body.push_back(callNode(std::move(call)));
+    if (collectedPitch_ > 0) {
+      body = collected(std::move(call), blockAxis, last);
+    } else {
+      body.push_back(callNode(std::move(call)));
+      body = nest(inner, std::move(body));
+    }
     Phase& phase = b_.phase();
-    phase.parallelAxes = {blockAxis};
-    for (const int axis : loops) phase.parallelAxes.push_back(axis);
+    phase.parallelAxes = std::move(loops);
     phase.parallelAxes.push_back(chunkAxis);
     phase.body = std::move(body);
     double elements = 1;
@@ -277,7 +308,39 @@ class Converter {
     phase.workCycles = elements / static_cast<double>(c_.from.groups) * static_cast<double>(in() + out()) / 10.0;
   }
 
-  static constexpr std::int64_t kMostElements = 16384;
+  // Whether a run along `last` is one piece of memory in the target, for each of the matrix' far rows.
+  bool collects(std::size_t last) const {
+    const auto joins = [&](const Block& block) {
+      return dimension(block, last).toStep ==
+             dimension(block, line_).length + (line_ == 1 ? block.channels.zerosBehind : 0);
+    };
+    return turned_ && dimension(blocks_.front(), across_).toStep * out() >= kFarRows &&
+           std::all_of(blocks_.begin(), blocks_.end(), joins);
+  }
+
+  // A run of matrices is made in a private panel, then copied row by row.
+  std::vector<Node> collected(Call call, int blockAxis, std::size_t last) {
+    const Dimension run = dimension(blocks_.front(), last), across = dimension(blocks_.front(), across_);
+    const int panel =
+        b_.addStream("panel", b_.addBuffer("panel", BufferRole::kPrivate, across.length * collectedPitch_));
+    const int within = b_.addAxis("run");
+    for (std::int64_t j = 0; j < run_; ++j)
+      b_.addStep(within, {{source_, j * run.fromStep * in()}, {panel, j * run.toStep * out()}});
+    call.c = panel;
+    Move copy;
+    copy.lanes = lanes_;
+    copy.rows = across.length;
+    copy.cols = run_ * run.toStep;
+    copy.srcPitch = collectedPitch_;
+    copy.dstPitch = across.toStep * out();
+    copy.label = c_.name + "_rows";
+    copy.from = copy.to = out() == 2 ? Element::kHalf : Element::kF32;
+    Call rows{c_.name + "_rows", panel, -1, sink_, {}, {Variant{b_.addKernel(copy), -1, false}}};
+    return {loopNode(blockAxis, {loopNode(within, {callNode(std::move(call))}), callNode(std::move(rows))})};
+  }
+
+  static constexpr std::int64_t kFarRows = 1024;
+  static constexpr std::int64_t kMostElements = 16384, kSmallMatrix = 1024, kShortestRun = 8, kLongestRun = 64;
 
   ProgramBuilder& b_;
   const Conversion& c_;
@@ -286,6 +349,9 @@ class Converter {
   std::vector<Dimension> space_;
   std::size_t line_ = 0, across_ = 0;
   bool turned_ = false;
+  bool small_ = false;
+  std::int64_t run_ = 1;             ///< steps of the last loop that a task takes for all blocks
+  std::int64_t collectedPitch_ = 0;  ///< > 0: matrices are collected in a panel with rows this many bytes apart
   int source_ = -1, sink_ = -1;
 };
 
