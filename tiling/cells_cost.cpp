@@ -90,9 +90,8 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
                                             (static_cast<double>(plan.panelH) / step + 1.0);
     const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) /
                                     (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
-    cost.moveCycles +=
-        (operandBytes * again * againD * kTransposeCyclesPerVector + resultBytes * (kTransposeCyclesPerVector + 2.0)) /
-        64.0;
+    cost.moveCycles += panelVectors(s.operand) * again * againD * panelCycles(s.operand) +
+                       panelVectors(s.result) * (panelCycles(s.result) + 2.0);
   }
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.cores.groups, s.blocks)));
   tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.panelD));
@@ -160,8 +159,8 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
                                             static_cast<double>(plan.panelH * v.stride.h);
     const double againD =
         1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
-    cost.moveCycles += (static_cast<double>(v.big.bytes) * again * againD + static_cast<double>(v.small.bytes)) / 64.0 *
-                       kTransposeCyclesPerVector;
+    cost.moveCycles +=
+        panelVectors(v.big) * again * againD * panelCycles(v.big) + panelVectors(v.small) * panelCycles(v.small);
   }
   finish(cost, m,
          static_cast<double>(std::min(plan.cores.groups, s.blocks)) *

@@ -137,11 +137,12 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   }
 }
 
-// Group cells read channels-last operands in place and stage plain ones; there is no other way to have groups side by side.
+// Group cells read channels-last operands of f32 in place and have panels of all others: groups must lie side by side.
 void checkCells(const Problem& p, const TilingPlan& plan, Rules& rules) {
   const ConvView v = makeConvView(p, plan.gradient);
-  const bool plain = !v.big.channelsLast;
-  const char* fix = plain ? "must be true: tensors are not channels-last" : "must be false: tensors are channels-last";
+  const bool plain = !v.big.direct() || !v.small.direct();
+  const char* fix =
+      plain ? "must be true: tensors are not channels-last of f32" : "must be false: tensors are channels-last of f32";
   rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
   if (plan.gradient == Gradient::kDx)
     rules.require(plan.panelC == plain, [&] { return std::string("panel_c ") + fix; });
@@ -206,14 +207,16 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const TensorId t = tensors.ids[i];
     const TensorFormat f = formatOf(p, t);
     const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count);
-    rules.require(isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)), [&] {
-      const char* field = t == TensorId::kDy  ? "stage_dy"
-                          : t == TensorId::kX ? "stage_x"
-                          : t == TensorId::kW ? "stage_w"
-                                              : "stage_result";
-      return std::string(field) + " must be true: lanes = " + toString(plan.lanes) + " cannot take " + toString(t) +
-             " as " + toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
-    });
+    const bool cells = plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells;
+    rules.require(
+        isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) || (cells && isNativeOfCells(p, t)), [&] {
+          const char* field = t == TensorId::kDy  ? "stage_dy"
+                              : t == TensorId::kX ? "stage_x"
+                              : t == TensorId::kW ? "stage_w"
+                                                  : "stage_result";
+          return std::string(field) + " must be true: lanes = " + toString(plan.lanes) + " cannot take " + toString(t) +
+                 " as " + toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
+        });
   }
   if (!plan.dotProducts) return;
   rules.require(m.isa.bf16Dot,

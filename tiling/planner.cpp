@@ -50,8 +50,9 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
   return weightCost(problem, plan, machine);
 }
 
-// What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands.
-enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands };
+// What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands,
+// group cells dense activations.
+enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells };
 
 TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   TilingPlan staging;
@@ -60,7 +61,8 @@ TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     const bool native = takes == Takes::kNative || (takes == Takes::kNativeOperands && i + 1 < tensors.count);
-    if (!isCore(formatOf(problem, t), t) && !(native && isNative(problem, t))) setStaged(staging, t);
+    const bool taken = takes == Takes::kCells ? isNativeOfCells(problem, t) : native && isNative(problem, t);
+    if (!isCore(formatOf(problem, t), t) && !taken) setStaged(staging, t);
   }
   return staging;
 }
@@ -211,10 +213,15 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   Search search{problem, machine, explain, weights, {}, {}};
   const TilingPlan all = stagingFor(problem, gradient, Takes::kCore),
                    native = stagingFor(problem, gradient, Takes::kNative),
-                   operands = stagingFor(problem, gradient, Takes::kNativeOperands);
+                   operands = stagingFor(problem, gradient, Takes::kNativeOperands),
+                   cells = stagingFor(problem, gradient, Takes::kCells);
   if (!sameStaging(all, native)) {
     const Problem core = coreProblem(problem, native);
     search.consider(core, channelCandidatesOf(core, gradient, machine), native);
+  }
+  if (gradient != Gradient::kDb && !sameStaging(all, cells)) {
+    const Problem core = coreProblem(problem, cells);
+    if (cellsApply(core, machine)) search.consider(core, cellsCandidates(core, gradient, machine), cells);
   }
   if (gradient == Gradient::kDx && !sameStaging(all, operands)) {
     const Problem core = coreProblem(problem, operands);

@@ -10,6 +10,7 @@
 
 #include "codegen/lower/cell_sections.h"
 #include "codegen/lower/data_gradient.h"
+#include "codegen/lower/panel_moves.h"
 
 namespace cubejit {
 namespace {
@@ -287,19 +288,9 @@ class Lowering {
   }
 
   Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
-    const int lanes = lanes_.lanes;
-    if (t.channelsLast)
-      return Move{MoveKind::kCopy,
-                  lanes,
-                  pixels,
-                  channels,
-                  in ? t.wStride : pitch,
-                  in ? pitch : t.wStride,
-                  0,
-                  false,
-                  in ? "load_panel" : "store_panel"};
-    if (in) return Move{MoveKind::kTranspose, lanes, channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
-    return Move{MoveKind::kTranspose, lanes, pixels, channels, pitch, t.cStride, 0, false, "store_panel"};
+    const PanelMove move{lanes_.lanes, pixels, pitch};
+    const ChannelPiece all{0, 0, channels, 0};
+    return in ? loadMove(t, all, move) : storeMove(t, all, move);
   }
 
   const TilingPlan& plan_;

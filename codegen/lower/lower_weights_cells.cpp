@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "codegen/lower/data_gradient.h"
+#include "codegen/lower/panel_moves.h"
 #include "codegen/lower/weight_cell_sections.h"
 #include "codegen/lower/weights_unpack.h"
 
@@ -306,9 +307,7 @@ class Lowering {
   }
 
   Move panelMove(const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
-    if (t.channelsLast)
-      return Move{MoveKind::kCopy, lanes_.lanes, pixels, channels, t.wStride, pitch, 0, false, "load_panel"};
-    return Move{MoveKind::kTranspose, lanes_.lanes, channels, pixels, t.cStride, pitch, 0, false, "load_panel"};
+    return loadMove(t, ChannelPiece{0, 0, channels, 0}, PanelMove{lanes_.lanes, pixels, pitch});
   }
 
   const TilingPlan& plan_;

@@ -38,6 +38,14 @@ inline bool isNative(const Problem& p, TensorId t) {
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
 }
 
+/// True if lowerings with group cells take the tensor as it is, through panels where need be: dense activations of any type, plain
+/// or channels-last.
+inline bool isNativeOfCells(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  return activation && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
+}
+
 /// True if the gradient's operands are pairs for a dot product of bf16: both bf16 and, for dX, pairs of channels in each group.
 inline bool dotApplies(const Problem& p, Gradient gradient) {
   const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
