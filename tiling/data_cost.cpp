@@ -88,14 +88,13 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
     cost.moveCycles = operandBytes * reread *
                       std::max((operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector) / 64.0,
                                1.0 / bytesPerCycle(m, operandBytes, true));
-  const double slabs =
-      std::ceil(static_cast<double>(result.extent.h) / static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.panelH)) *
+  const double slabsH =
+      static_cast<double>(result.extent.h) / static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.panelH);
+  const double slabsD =
       std::ceil(static_cast<double>(result.extent.d) / static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.panelD));
-  const double tasks = copies * slabs;
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       0.1 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) +
-                     tasks * kTaskCycles / cores;
+  cost.totalCycles = dealtCycles(busy, copies * slabsD, slabsH, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : "compute";
   return cost;
 }
@@ -154,9 +153,10 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double parts = static_cast<double>(plan.cores.batch);
   const std::int64_t along = result.extent.h;
   const double step2 = gather ? static_cast<double>(v.stride.h) : 1.0;
-  const double slabs = std::ceil(static_cast<double>(along) / step2 / static_cast<double>(plan.panelH)) *
-                       std::ceil(static_cast<double>(result.extent.d) /
-                                 (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
+  const double slabsH = static_cast<double>(along) / step2 / static_cast<double>(plan.panelH);
+  const double slabsD = std::ceil(static_cast<double>(result.extent.d) /
+                                  (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
+  const double slabs = std::ceil(slabsH) * slabsD;
   double memory = 0;
   if (plan.panelB) {
     const double near = perBlock + (plan.panelA ? slabOperand : operandBytes / groups / parts);
@@ -206,15 +206,16 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   moves +=
       slabVisits * kCallCycles * ((plan.panelA ? panelPieces(operand) : 0) + (plan.panelC ? panelPieces(result) : 0));
   cost.moveCycles = moves;
-  double tasks = groups * imageBlocks * slabs;
-  if (plan.panelB)
-    tasks = groups * nBlocks * parts;
-  else if (plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC)
-    tasks *= nBlocks;
+  double copies = groups * imageBlocks * slabsD, pieces = slabsH;
+  if (plan.panelB) {
+    copies = groups * nBlocks * parts;
+    pieces = 1;
+  } else if (plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC) {
+    copies *= nBlocks;
+  }
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / cores * (tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(tasks, m.cores)) +
-                     tasks * kTaskCycles / cores;
+  cost.totalCycles = dealtCycles(busy, copies, pieces, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

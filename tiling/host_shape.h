@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "cubejit/conv_view.h"
@@ -89,6 +90,25 @@ inline double imbalance(double tasks, int cores) {
   if (tasks <= 0) return 1.0;
   const double rounds = static_cast<double>(divUp(static_cast<std::int64_t>(tasks), cores));
   return rounds * cores / tasks;
+}
+/// The same for `copies` extents that are each cut into whole pieces and a smaller last one: `pieces` of them, a real number.
+inline double imbalance(double copies, double pieces, int cores) {
+  const double whole = std::floor(pieces + 1e-9), rest = std::max(0.0, pieces - whole), full = copies * whole;
+  const double rounds = std::ceil(full / cores), idle = rounds * cores - full;
+  const double late = rest > 1e-9 ? std::max(0.0, copies - idle * std::floor(1.0 / rest)) : 0.0;
+  return (rounds + std::ceil(late / cores) * rest) * cores / (copies * pieces);
+}
+
+/// Below this, waking another core takes longer than the work (Options::wakeCycles).
+constexpr double kWakeCycles = 60000.0;
+
+/// Cycles of the slowest core, if `busy` cycles of work in copies x pieces tasks are dealt out.
+inline double dealtCycles(double busy, double copies, double pieces, const Machine& m, double cyclesOfTask) {
+  pieces = std::max(1.0, pieces);
+  const double tasks = copies * std::ceil(pieces), cores = m.cores;
+  if (busy < kWakeCycles || tasks <= 0) return busy + tasks * cyclesOfTask;
+  const double spread = tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(copies, pieces, m.cores);
+  return (busy * spread + tasks * cyclesOfTask) / cores;
 }
 
 }  // namespace cubejit

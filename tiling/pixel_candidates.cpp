@@ -144,13 +144,12 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   if (plan.panelC)
     cost.moveCycles += static_cast<double>(g.result.bytes) / 4.0 *
                        (g.result.channelsLast ? 2.0 / std::max(1.0, rows) + 0.3 : 2.0 / phases + 0.3);
-  const double tasks = images * groups *
-                       std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD)) *
-                       std::ceil(static_cast<double>(g.result.extent.h) / static_cast<double>(plan.panelH));
+  const double slabsH = static_cast<double>(g.result.extent.h) / static_cast<double>(plan.panelH);
+  const double copies =
+      images * groups * std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / m.cores * (tasks >= 8 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) +
-                     tasks * kTaskCycles / m.cores;
+  cost.totalCycles = dealtCycles(busy, copies, slabsH, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";
