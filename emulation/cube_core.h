@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the face of one emulated core: given a tiling and a task it computes one base block of C after the other in its L0C, in the
+// order of the tiling, and writes a block to memory when told to. Everything passes through the core's own buffers of the chip's
+// sizes. Leaves cutting a gradient into tasks, and threads, to its callers.
+//
+//   CubeJob job = *makeCubeJob(problem, plan, machine, true);
+//   auto core = *CubeCore::create(machine, 0);
+//   core->begin(job, operands, task);
+//   while (*core->iterate()) core->write(target);
+//
+// A core is used by one thread at a time; different cores are independent. Errors are values whose message begins with
+// "core N, block (m I, n J): " and names the rule that is broken.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cubejit/index_map.h"
+#include "cubejit/machine.h"
+#include "cubejit/plan.h"
+#include "cubejit/problem.h"
+#include "cubejit/result.h"
+#include "emulation/counts.h"
+#include "tiling/npu/cube_work.h"
+
+namespace cubejit {
+
+/// A tensor in global memory. `map` says where each element lies (index_map.h: any layout, any strides); elements are `type`.
+/// `data` is the address of the element at coordinate 0 of every axis: callers whose pointer was moved to an image, a group or a row
+/// move it back, or describe a smaller tensor. `bytes` bounds it: an access outside [data, data + bytes) is an error; -1 = unknown.
+struct GlobalView {
+  std::byte* data = nullptr;
+  std::int64_t bytes = -1;
+  DType type = DType::kF16;
+  IndexMap map;
+};
+
+/// What a core multiplies. dX reads dy and w, dW reads dy and x; the third is not looked at. Their type is the cube's operand type
+/// (problem.dtype).
+struct GlobalOperands {
+  GlobalView dy, x, w;
+};
+
+/// The unchanging part of many tasks: which gradient of which problem, tiled how. Made once; plain values.
+struct CubeJob {
+  Problem problem;
+  TilingPlan plan;  ///< base blocks, steps, buffers, order; `cores` and `singleShape` are those of the whole gradient
+  Machine machine;
+  CubeWork work;  ///< the matrix view: see tiling/npu/cube_work.h for M, K, N of both gradients
+};
+
+/// One SetSingleShape with its start. Positions are within the gradient's matrix view of one image, one real group and one depth:
+///   dX: m = pixels hi*Wi+wi of one depth of dx; n = channels of dx in the real group; k = (channel of dy / c0, tap, channel % c0),
+///       counted over all kernel depths, as SetSingleShape counts it.
+///   dW: m = channels of the small tensor (Cout); k = pixels ho*Wo+wo of one depth of dy; n = (cin1, kh, kw, c0) of one kernel depth.
+/// start + extent may reach beyond the matrix: what lies outside is cut off, but must then be the last task of that axis.
+struct CoreTask {
+  std::int64_t image = 0, group = 0;  ///< coordinates in the operands; 0 if the views are of one image or group
+  std::int64_t depth = 0;             ///< dX: of dx (curDinStartIdx). dW: of dy (dout)
+  std::int64_t tapDepth = 0;          ///< dW only: kd
+  Mkn start;                          ///< dX: m = (curHoStartIdx + backpropPadUp) * Wi. dW: k = hoStartIdx * Wo
+  Mkn extent;                         ///< singleShapeM, K, N in elements; n of dX is rounded up to c0
+};
+
+/// The block that the last iterate() computed.
+struct CubeBlock {
+  std::int64_t mIndex = 0, nIndex = 0;  ///< which base block of the task
+  std::int64_t m0 = 0, n0 = 0;          ///< its first element, relative to task.start
+  std::int64_t m = 0, n = 0;            ///< its extent: base, or the tail
+  bool computed =
+      false;  ///< false: nothing contributes (no kernel depth meets a depth of the image); write() then writes nothing
+};
+
+/// Where a block goes, and how. The element at block position (r, c) goes to
+///   dX: channel group*channels + task.start.n - originN + n0 + c, pixel task.start.m - originM + m0 + r, at task.depth, task.image
+///   dW: (o = task.start.m - originM + m0 + r, the big tensor's channel and tap of column task.start.n - originN + n0 + c, tapDepth)
+/// of `view`. Elements that the tensor does not have are not written; channels that only pad its last block of c0 are (as 0 if the
+/// weights' are), in layouts that have them.
+struct BlockTarget {
+  GlobalView view;  ///< f16 and bf16: rounded to nearest even; f32: as they are
+  std::int64_t originM = 0,
+               originN = 0;   ///< for views whose data was moved to the start of the task: task.start.m, task.start.n
+  std::int64_t group = 0;     ///< real group in the view; usually task.group
+  bool add = false;           ///< atomic add (f32 only): safe from several threads
+  bool writeSkipped = false;  ///< a block that nothing contributes to is written as zero instead of left alone
+};
+
+/// Code for the units' hot instructions, made by the runtime; see emulation/unit_code.h. None: the scalar models run.
+struct UnitCode;
+
+class CubeCore {
+ public:
+  /// A core with its buffers. kLimitExceeded without memory for them. `machine` is copied; `code` must outlive the core.
+  static Result<std::unique_ptr<CubeCore>> create(const Machine& machine, int index, const UnitCode* code = nullptr);
+  ~CubeCore();
+  CubeCore(const CubeCore&) = delete;
+  CubeCore& operator=(const CubeCore&) = delete;
+
+  int index() const;
+
+  /// Starts a task. `job` must live until the next begin(). Errors: an operand missing or of another type, a task outside the matrix
+  /// or not on its grid, a buffer too small for the tiling with the buffer's name, both byte counts and the field to change.
+  Status begin(const CubeJob& job, const GlobalOperands& operands, const CoreTask& task);
+  /// Computes the next base block, m fastest if plan.cube.order is kNOuter. False when the task has no more (then, and only then,
+  /// another begin() or iterate() returning false follows). L0C holds the block until the next iterate().
+  Result<bool> iterate();
+  /// The block computed last. Precondition: iterate() returned true.
+  const CubeBlock& block() const;
+  /// Sum at (m, n) of that block, in L0C; 0 of a skipped block. Precondition: m < block().m, n < block().n.
+  float sum(std::int64_t m, std::int64_t n) const;
+  /// Moves that block to memory, converting type and layout on the way.
+  Status write(const BlockTarget& target);
+
+  /// All that was counted since the core was made.
+  const CoreCounts& counts() const;
+
+ private:
+  CubeCore();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Checks problem, plan and machine together. Errors name every rule. `ascendKernels`: rows are staged whole, as the documented
+/// kernels do. plan.cores is not looked at; tasks may have other extents than plan.singleShape, and are checked when they begin.
+Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels);
+
+}  // namespace cubejit
