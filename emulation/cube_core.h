@@ -24,7 +24,7 @@
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
-#include "emulation/counts.h"
+#include "cubejit/core_counts.h"
 #include "tiling/npu/cube_work.h"
 
 namespace cubejit {
@@ -100,7 +100,9 @@ class CubeCore {
   CubeCore(const CubeCore&) = delete;
   CubeCore& operator=(const CubeCore&) = delete;
 
+  /// The core of the chip that this one stands for; errors say it.
   int index() const;
+  void becomes(int index);
 
   /// Starts a task. `job` must live until the next begin(). Errors: an operand missing or of another type, a task outside the matrix
   /// or not on its grid, a buffer too small for the tiling with the buffer's name, both byte counts and the field to change.
@@ -115,8 +117,11 @@ class CubeCore {
   /// Moves that block to memory, converting type and layout on the way.
   Status write(const BlockTarget& target);
 
-  /// All that was counted since the core was made.
-  const CoreCounts& counts() const;
+  /// Ends the task, returns all that was counted since the last take (or since the core was made) and starts from zero.
+  CoreCounts takeCounts();
+  /// Keep a line for each instruction of a task from now on, or no longer; and the lines of the task that began last.
+  void keepEvents(bool keep);
+  const std::vector<TraceEvent>& events() const;
 
  private:
   CubeCore();

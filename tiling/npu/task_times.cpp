@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the time of a task. Four pipes run side by side: memory to L1, L1 to L0A and L0B, the cube, and L0C to memory; a buffer
-// that is not doubled makes the pipes at its two ends wait for each other. Rates are the machine's. Two numbers are ours:
+// that is not doubled makes the pipes at its two ends wait for each other. Rates are the machine's.
 #include "tiling/npu/task_times.h"
 
 #include <algorithm>
 
 namespace cubejit {
 namespace {
-
-// No public figure says what an instruction or a first byte costs. These are set so that base blocks far below a buffer's size,
-// and tasks far below a core's, are seen to be wasteful; they cancel out between plans of the same cut.
-constexpr double kIssueCycles = 16;
-constexpr double kFirstByteCycles = 300;
 
 double real(std::int64_t v) { return static_cast<double>(v); }
 double over(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }

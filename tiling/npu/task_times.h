@@ -9,6 +9,11 @@
 
 namespace cubejit {
 
+// No public figure says what an instruction or a first byte costs. These are set so that base blocks far below a buffer's size,
+// and tasks far below a core's, are seen to be wasteful; they cancel out between plans of the same cut.
+inline constexpr double kIssueCycles = 16;
+inline constexpr double kFirstByteCycles = 300;
+
 /// Core cycles of one task in each pipe, and their sum with what double buffering hides. Bytes cross between memory and L1.
 struct TaskTimes {
   double total = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what is counted while a core runs: bytes over each path, work of the cube, time of each pipe, the most a buffer held.
-// Leaves to clock.h how time is estimated.
+// Leaves to emulation/clock how time is estimated.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +59,15 @@ struct CoreCounts {
     tasks += other.tasks;
     cycles += other.cycles;
   }
+};
+
+/// One instruction on a pipe of a core, in core cycles since the task began (or, in a report, since the run did).
+struct TraceEvent {
+  std::int32_t core = 0;
+  Pipe pipe = Pipe::kGmToL1;
+  const char* name = "";
+  double start = 0, end = 0;
+  std::int64_t bytes = 0;  ///< moved; of the cube: steps
 };
 
 }  // namespace cubejit

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the cycles of each instruction and what it waits for.
+#include "emulation/clock.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tiling/npu/task_times.h"
+
+namespace cubejit {
+namespace {
+
+double real(std::int64_t v) { return static_cast<double>(v); }
+double over(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }
+
+}  // namespace
+
+Clock::Clock(const Machine& machine, DType operand)
+    : rates_(machine.npu.paths), vectorBytes_(real(machine.npu.vectorBytes)), fixpipe_(machine.npu.fixpipe) {
+  const CubeStep* step = machine.npu.step(operand);
+  stepCycles_ = step == nullptr ? 1 : step->cycles;
+  beginTask();
+}
+
+void Clock::beginTask() {
+  free_.fill(kFirstByteCycles);
+  for (auto& parts : parts_) parts.clear();
+  events_.clear();
+}
+
+Clock::Part& Clock::part(CoreBuffer buffer, std::int64_t offset) {
+  auto& parts = parts_[static_cast<std::size_t>(buffer)];
+  for (Part& p : parts) {
+    if (p.offset == offset) return p;
+  }
+  parts.push_back(Part{offset, 0, 0});
+  return parts.back();
+}
+
+double Clock::occupy(Pipe pipe, const char* name, double earliest, double cycles, std::int64_t bytes,
+                     CoreCounts& counts) {
+  double& free = free_[static_cast<std::size_t>(pipe)];
+  cycles = std::ceil(cycles);  // whole cycles: sums of them do not depend on their order
+  const double start = std::max(free, earliest);
+  free = start + cycles;
+  counts.busy[static_cast<std::size_t>(pipe)] += cycles;
+  ++counts.instructions;
+  if (keep_) events_.push_back({0, pipe, name, start, free, bytes});
+  return free;
+}
+
+void Clock::run(const UnitInstruction& instruction, const UnitContext& c, CoreCounts& counts) {
+  const char* name = nameOf(instruction);
+  const auto load = [&](std::int64_t l1, std::int64_t fromMemory) {
+    Part& to = part(CoreBuffer::kL1, l1);
+    counts.bytes[static_cast<std::size_t>(Path::kGmToL1)] += fromMemory;
+    to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(fromMemory), rates_.l2Read), fromMemory, counts);
+  };
+  const auto fill = [&](L0Side side, std::int64_t l1, std::int64_t l0, std::int64_t bytes) {
+    const bool a = side == L0Side::kA;
+    Part& to = part(a ? CoreBuffer::kL0a : CoreBuffer::kL0b, l0);
+    Part& from = part(CoreBuffer::kL1, l1);
+    counts.bytes[static_cast<std::size_t>(a ? Path::kL1ToL0a : Path::kL1ToL0b)] += bytes;
+    const double cycles = over(real(bytes), a ? rates_.l1ToL0a : rates_.l1ToL0b) + kIssueCycles;
+    to.ready = occupy(Pipe::kL1ToL0, name, std::max(from.ready, to.released), cycles, bytes, counts);
+    from.released = std::max(from.released, to.ready);
+  };
+  if (const auto* i = std::get_if<LoadImage>(&instruction)) return load(i->l1, memoryBytesOf(*i, c));
+  if (const auto* i = std::get_if<LoadWeights>(&instruction)) return load(i->l1, bytesOf(*i, c));
+  if (const auto* i = std::get_if<LoadPixels>(&instruction)) return load(i->l1, bytesOf(*i, c));
+  if (const auto* i = std::get_if<Unfold>(&instruction)) return fill(i->side, i->piece.l1, i->l0, bytesOf(*i, c));
+  if (const auto* i = std::get_if<LoadFractals>(&instruction)) return fill(i->side, i->l1, i->l0, bytesOf(*i, c));
+  const auto& i = *std::get_if<Mmad>(&instruction);
+  Part &a = part(CoreBuffer::kL0a, i.l0a), &b = part(CoreBuffer::kL0b, i.l0b), &sums = part(CoreBuffer::kL0c, i.l0c);
+  const std::int64_t steps = i.m1 * i.k1 * i.n1;
+  counts.cubeSteps += steps;
+  const double earliest = std::max({a.ready, b.ready, i.first ? sums.released : sums.ready});
+  sums.ready = occupy(Pipe::kCube, name, earliest, real(steps) * stepCycles_ + kIssueCycles, steps, counts);
+  a.released = b.released = sums.ready;
+}
+
+void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut,
+                    CoreCounts& counts) {
+  Part& from = part(CoreBuffer::kL0c, l0c);
+  const double read = over(real(sums) * 4, rates_.l0cToUb);
+  if (fixpipe_) {
+    counts.bytes[static_cast<std::size_t>(Path::kL0cToGm)] += bytesOut;
+    const double cycles = std::max(read, over(real(bytesOut), rates_.l2Write));
+    from.released = occupy(Pipe::kOut, "fixpipe", from.ready, cycles, bytesOut, counts);
+    return;
+  }
+  // Strips of results go to UB, are converted there, and leave: three steps that overlap.
+  counts.bytes[static_cast<std::size_t>(Path::kL0cToUb)] += sums * 4;
+  counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytesOut;
+  const double cycles =
+      std::max({read, over(real(results) * 4, vectorBytes_), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write))});
+  from.released = occupy(Pipe::kOut, "l0c_to_ub, convert, ub_to_gm", from.ready, cycles, bytesOut, counts);
+}
+
+void Clock::vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut, CoreCounts& counts) {
+  counts.bytes[static_cast<std::size_t>(Path::kGmToUb)] += bytesIn;
+  counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytesOut;
+  const double cycles = std::max({over(real(bytesIn), rates_.l2Read), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write)),
+                                  over(real(std::max(bytesIn, bytesOut)), vectorBytes_)});
+  occupy(Pipe::kVector, name, 0, cycles, bytesOut, counts);
+}
+
+double Clock::now() const { return *std::max_element(free_.begin(), free_.end()); }
+
+}  // namespace cubejit

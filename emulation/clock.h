@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides when each unit instruction would run on the chip: pipes run side by side, each in order; an instruction waits for what it
+// reads to be there and for what it overwrites to be used up. Parts of buffers are told apart by where they begin, so what a tiling
+// doubles overlaps and what it does not waits. Rates are the machine's; see tiling/npu/task_times.h for the two that are assumed.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cubejit/core_counts.h"
+#include "emulation/unit_models.h"
+
+namespace cubejit {
+
+class Clock {
+ public:
+  Clock() = default;
+  Clock(const Machine& machine, DType operand);
+
+  void keepEvents(bool keep) { keep_ = keep; }
+  /// A new task: nothing is in the buffers, time is 0.
+  void beginTask();
+  void run(const UnitInstruction& instruction, const UnitContext& context, CoreCounts& counts);
+  /// A block leaves L0C: `sums` of f32 read there, `results` elements written with `bytesOut`.
+  void moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut, CoreCounts& counts);
+  /// The vector unit writes `bytes` from UB to memory (zeroes, casts), reading `bytesIn` first.
+  void vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut, CoreCounts& counts);
+  /// When the last instruction ends.
+  double now() const;
+  const std::vector<TraceEvent>& events() const { return events_; }
+
+ private:
+  struct Part {  ///< of a buffer
+    std::int64_t offset = 0;
+    double ready = 0, released = 0;
+  };
+  Part& part(CoreBuffer buffer, std::int64_t offset);
+  double occupy(Pipe pipe, const char* name, double earliest, double cycles, std::int64_t bytes, CoreCounts& counts);
+
+  PathRates rates_;
+  double vectorBytes_ = 128, stepCycles_ = 1;
+  std::int64_t stepK1_ = 1;
+  bool fixpipe_ = true, keep_ = false;
+  std::array<double, kPipes> free_{};
+  std::array<std::vector<Part>, kCoreBuffers> parts_;
+  std::vector<TraceEvent> events_;
+};
+
+}  // namespace cubejit

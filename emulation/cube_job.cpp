@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which problems, plans and machines go together.
+#include "cubejit/npu.h"
+#include "emulation/cube_core.h"
+#include "tiling/npu/cube_rules.h"
+
+namespace cubejit {
+
+Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                            bool ascendKernels) {
+  TilingPlan checked = plan;
+  const auto refuse = [](const std::vector<std::string>& rules) {
+    std::string message;
+    for (const std::string& rule : rules) message += (message.empty() ? "" : "\n") + rule;
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
+  };
+  // Rules of the problem and the chip come first: the matrix view needs them kept.
+  TilingPlan none;
+  none.unit = PlanUnit::kVector;
+  none.gradient = plan.gradient;
+  const std::vector<std::string> before = checkOnNpu(problem, none, machine, ascendKernels);
+  if (before.size() != 1 || before.front().rfind("unit = ", 0) != 0) return refuse(before);
+  CubeJob job{problem, plan, machine, cubeWorkOf(problem, plan.gradient, machine, ascendKernels)};
+  const CubeStep& step = *machine.npu.step(job.work.type);
+  if (!(step.fractal == Mkn{16, job.work.c0, 16}))
+    return refuse({std::string("the cube's fractal of ") + toString(step.operand) + " is " +
+                   std::to_string(step.fractal.m) + " x " + std::to_string(step.fractal.k) + " x " +
+                   std::to_string(step.fractal.n) + "; units are emulated for 16 x " + std::to_string(job.work.c0) +
+                   " x 16 only"});
+  if (checked.singleShape.m > 0 && checked.singleShape.k > 0 && checked.singleShape.n > 0)
+    checked.cores = splitOf(job.work, checked.singleShape);
+  const std::vector<std::string> broken = checkCubePlan(job.work, checked, machine);
+  if (!broken.empty()) return refuse(broken);
+  return job;
+}
+
+}  // namespace cubejit

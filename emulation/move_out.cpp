@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides places from index maps, and moves.
+#include "emulation/move_out.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "codegen/tile/element.h"
+#include "tiling/npu/rounding.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kSide = 16;
+
+Error refuse(const std::string& rule) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule}; }
+
+// Channels that memory has beyond the tensor's, in the last block.
+std::int64_t storedChannels(const IndexMap& map, std::size_t axis, std::int64_t existing) {
+  for (const Digit& d : map.digits[axis]) {
+    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(existing, d.extent);
+  }
+  return existing;
+}
+
+void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, const BlockTarget& target,
+                BlockPlaces& places) {
+  const CubeWork& w = job.work;
+  const IndexMap& map = target.view.map;
+  const std::int64_t base = map.along(0, task.image) + map.along(2, task.depth);
+  for (std::int64_t r = 0; r < b.m; ++r) {
+    const std::int64_t p = task.start.m - target.originM + b.m0 + r;
+    places.row.push_back(base + map.along(3, p / w.row()) + map.along(4, p % w.row()));
+  }
+  const ChannelRange range = channelsOf(job, w.spread, target.group);
+  const std::int64_t stored = storedChannels(map, 1, range.count);
+  for (std::int64_t c = 0; c < b.n; ++c) {
+    const std::int64_t channel = task.start.n + b.n0 + c;
+    places.column.push_back(channel < stored ? map.along(1, range.first + channel - target.originN) : kMissing);
+  }
+}
+
+void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, const BlockTarget& target,
+                BlockPlaces& places) {
+  const CubeWork& w = job.work;
+  const IndexMap& map = target.view.map;
+  const std::int64_t base = map.along(2, task.tapDepth);
+  const ChannelRange outer = channelsOf(job, false, target.group), inner = channelsOf(job, true, target.group);
+  const bool several = w.groups.together > 1;
+  for (std::int64_t r = 0; r < b.m; ++r) {
+    const std::int64_t o = task.start.m + b.m0 + r;
+    places.row.push_back(o < outer.count ? base + map.along(0, outer.first + o - target.originM) : kMissing);
+    if (several) places.rowGroup.push_back(o / outer.ofGroup);
+  }
+  const std::int64_t blockUnit = w.blockUnit();
+  for (std::int64_t c = 0; c < b.n; ++c) {
+    const std::int64_t n = task.start.n + b.n0 + c, at = n - target.originN;
+    const std::int64_t channel = n / blockUnit * w.c0 + n % w.c0, tap = at / w.c0 % w.tapsHw;
+    const std::int64_t placed = at / blockUnit * w.c0 + n % w.c0;
+    const bool exists = n < w.gemm.n && channel < inner.count;
+    places.column.push_back(
+        exists ? map.along(1, inner.first + placed) + map.along(3, tap / w.kernel.w) + map.along(4, tap % w.kernel.w)
+               : kMissing);
+    if (several) places.columnGroup.push_back(channel / inner.ofGroup);
+  }
+}
+
+}  // namespace
+
+Result<BlockPlaces> placesOf(const CubeJob& job, const CoreTask& task, const CubeBlock& block,
+                             const BlockTarget& target) {
+  const GlobalView& view = target.view;
+  const bool dx = job.work.gradient == Gradient::kDx;
+  const char* name = dx ? "dx" : "dw";
+  if (view.data == nullptr) return refuse(std::string(name) + " is null; give it before a block is written");
+  if (target.add && byteSize(view.type) != 4)
+    return refuse(std::string(name) + " is " + toString(view.type) + "; blocks are added to f32 only");
+  BlockPlaces places;
+  (dx ? placesOfDx : placesOfDw)(job, task, block, target, places);
+  const auto last = [](const std::vector<std::int64_t>& offsets) {
+    return offsets.empty() ? kMissing : *std::max_element(offsets.begin(), offsets.end());
+  };
+  const std::int64_t row = last(places.row), column = last(places.column);
+  const std::int64_t needed = row == kMissing || column == kMissing ? 0 : (row + column + 1) * byteSize(view.type);
+  if (view.bytes >= 0 && needed > view.bytes)
+    return refuse(std::string(name) + " needs " + std::to_string(needed) + " bytes for this block, but has " +
+                  std::to_string(view.bytes) + "; the block is outside the tensor");
+  return places;
+}
+
+void storeElement(DType type, std::byte* to, float value) {
+  writeElement(isHf32(type) ? Element::kF32 : elementOf(type), reinterpret_cast<char*>(to), bitsOf(value));
+}
+
+void addAtomically(std::byte* to, float value) {
+  std::atomic_ref<std::uint32_t> word(*reinterpret_cast<std::uint32_t*>(to));
+  std::uint32_t before = word.load(std::memory_order_relaxed);
+  while (!word.compare_exchange_weak(before, bitsOf(floatOf(before) + value), std::memory_order_relaxed)) {
+  }
+}
+
+std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0c, const BlockTarget& target,
+                     const BlockPlaces& places, CoreMemory& memory) {
+  const std::int64_t rows = roundUp(block.m, kSide), elementBytes = byteSize(target.view.type);
+  const float* sums = memory.l0c(l0c);
+  std::int64_t written = 0;
+  for (std::int64_t n1 = 0; n1 * kSide < block.n; ++n1) {
+    const float* strip = sums + n1 * rows * kSide;
+    if (!job.machine.npu.fixpipe) {  // L0C -> UB
+      auto* ub = reinterpret_cast<float*>(memory.at(CoreBuffer::kUb));
+      std::memcpy(ub, strip, static_cast<std::size_t>(block.m * kSide * 4));
+      strip = ub;
+    }
+    for (std::int64_t m = 0; m < block.m; ++m) {
+      for (std::int64_t c = 0; c < std::min(kSide, block.n - n1 * kSide); ++c) {
+        const auto row = static_cast<std::size_t>(m), column = static_cast<std::size_t>(n1 * kSide + c);
+        if (!places.exists(row, column)) continue;
+        std::byte* to = target.view.data + (places.row[row] + places.column[column]) * elementBytes;
+        if (target.add)
+          addAtomically(to, strip[m * kSide + c]);
+        else
+          storeElement(target.view.type, to, strip[m * kSide + c]);
+        ++written;
+      }
+    }
+  }
+  return written;
+}
+
+std::int64_t zeroOut(const CubeBlock& block, const BlockTarget& target, const BlockPlaces& places) {
+  std::int64_t written = 0;
+  for (std::size_t m = 0; m < static_cast<std::size_t>(block.m); ++m) {
+    for (std::size_t n = 0; n < static_cast<std::size_t>(block.n); ++n) {
+      if (!places.exists(m, n)) continue;
+      storeElement(target.view.type, target.view.data + (places.row[m] + places.column[n]) * byteSize(target.view.type), 0);
+      ++written;
+    }
+  }
+  return written;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the public face of emulating NPUs: a gradient computed core by core through each core's own buffers, and what was counted on
+// the way. Leaves plans to npu.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cubejit/core_counts.h"
+#include "cubejit/machine.h"
+#include "cubejit/npu.h"
+#include "cubejit/options.h"
+#include "cubejit/plan.h"
+#include "cubejit/problem.h"
+#include "cubejit/result.h"
+#include "cubejit/tensors.h"
+
+namespace cubejit {
+
+struct EmulationRequest {
+  Problem problem;
+  Gradient gradient = Gradient::kDx;  ///< dx or dw
+  Machine machine;                    ///< an NPU: machineByName(), or the caller's own
+  std::optional<TilingPlan> plan;     ///< of the caller's; unset: the planner's
+};
+
+struct EmulationReport {
+  std::vector<CoreCounts> cores;  ///< of each core of the chip
+  CoreCounts total;               ///< their sum; high water: the most of any core
+  double cycles = 0;              ///< estimated: of the slowest core
+  double microseconds = 0;        ///< at the chip's clock
+  std::vector<TraceEvent> trace;  ///< if asked for: by core, then by time
+  std::int64_t eventsDropped = 0;
+};
+
+struct EmulationRun {
+  int threads = 0;              ///< 0: as the options say
+  bool trace = false;           ///< keep what every instruction of every core did, and when
+  std::int64_t mostEvents = 1000000;  ///< ... of so many instructions; later tasks are left out
+};
+
+/// A gradient made ready for a chip. run() may be called often, by one thread at a time; cores keep their memory between runs.
+class Emulation {
+ public:
+  /// Plans and checks. Errors: the rules of problem, chip and plan, each with values and a fix; for buffers both byte counts and
+  /// the field to change. db is kUnsupported: it is no product.
+  static Result<std::unique_ptr<Emulation>> create(const EmulationRequest& request, const Options& options = {});
+  ~Emulation();
+  Emulation(const Emulation&) = delete;
+  Emulation& operator=(const Emulation&) = delete;
+
+  const TilingPlan& plan() const;
+  /// Computes the gradient. Results and report are the same in every bit for any number of threads.
+  Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});
+
+ private:
+  Emulation();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cubejit

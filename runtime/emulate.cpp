@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the tasks of an emulated gradient reach host threads: a thread stands for whichever core has the task, because a task
+// fills every buffer anew. Tasks that add to the same results are one thread's, in order, so threads change no bit.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "cubejit/cubejit.hpp"
+#include "cubejit/emulation.h"
+#include "emulation/clock.h"
+#include "emulation/gradient_tasks.h"
+#include "emulation/move_out.h"
+#include "runtime/threads.h"
+#include "tiling/npu/task_times.h"
+
+namespace cubejit {
+namespace {
+
+// Regions are shared out among threads; where there are fewer than this, each is summed in a few parts that are added at the end.
+constexpr std::int64_t kFewRegions = 8, kMostParts = 4;
+constexpr std::int64_t kMostPartBytes = std::int64_t{1} << 30;
+
+GlobalView viewOf(const Problem& p, TensorId t, const void* data) {
+  return {static_cast<std::byte*>(const_cast<void*>(data)), formatBytes(p, t), formatOf(p, t).dtype, indexMap(p, t)};
+}
+
+// What happens to memory beside the cubes: every core's vector unit takes an equal share.
+void countVector(const Machine& machine, std::int64_t bytesIn, std::int64_t bytesOut, std::vector<CoreCounts>& cores) {
+  for (CoreCounts& core : cores) {
+    Clock clock(machine, machine.npu.cubes.front().operand);
+    clock.vector("", bytesIn / machine.cores, bytesOut / machine.cores, core);
+    core.cycles += clock.now() - kFirstByteCycles;
+  }
+}
+
+}  // namespace
+
+struct Emulation::State {
+  CubeJob job;
+  Options options;
+  std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
+  std::vector<float> sums;                       ///< parts of dw, all but the first one if that is dw itself
+};
+
+namespace {
+
+// One run: what slots share.
+struct Run {
+  const CubeJob& job;
+  const GradientTasks& tasks;
+  GlobalOperands operands;
+  std::vector<GlobalView> results;  ///< of each part
+  bool add = false;
+  const EmulationRun& how;
+  std::vector<std::unique_ptr<CubeCore>>& cores;
+
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex{};
+  std::int64_t failedItem = -1;
+  std::optional<Error> failure{};
+  std::vector<CoreCounts> counts{};                      ///< per core of the chip
+  std::vector<double> taskCycles{};                      ///< if traced
+  std::vector<std::pair<std::int64_t, TraceEvent>> events{};  ///< by task
+  std::int64_t dropped = 0;
+
+  std::int64_t parts() const { return static_cast<std::int64_t>(results.size()); }
+  std::int64_t items() const { return tasks.regions() * parts(); }
+
+  void fail(std::int64_t item, const Error& error) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (failedItem >= 0 && failedItem < item) return;
+    failedItem = item;
+    failure = error;
+  }
+
+  Status runTask(CubeCore& core, std::int64_t index, const GlobalView& result) {
+    const CoreTask task = tasks.task(index);
+    CUBEJIT_TRY(begun, core.begin(job, operands, task));
+    static_cast<void>(begun);
+    BlockTarget target{result, 0, 0, task.group, add, true};
+    while (true) {
+      CUBEJIT_TRY(more, core.iterate());
+      if (!more) return Unit{};
+      CUBEJIT_TRY(written, core.write(target));
+      static_cast<void>(written);
+    }
+  }
+
+  void keepEvents(const CubeCore& core, std::int64_t index, const CoreCounts& counted) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    taskCycles[static_cast<std::size_t>(index)] = counted.cycles;
+    for (const TraceEvent& event : core.events()) events.emplace_back(index, event);
+  }
+
+  void work(int slot) {
+    CubeCore& core = *cores[static_cast<std::size_t>(slot)];
+    core.keepEvents(how.trace);
+    std::vector<CoreCounts> mine(counts.size());
+    for (std::int64_t item = next++; item < items(); item = next++) {
+      const std::int64_t region = item / parts(), part = item % parts(), sums = tasks.sums();
+      for (std::int64_t s = part * sums / parts(); s < (part + 1) * sums / parts(); ++s) {
+        const std::int64_t index = tasks.taskOf(region, s);
+        core.becomes(tasks.coreOf(index));
+        const Status done = runTask(core, index, results[static_cast<std::size_t>(part)]);
+        const CoreCounts counted = core.takeCounts();
+        if (!done.ok()) {
+          fail(item, done.error());
+          return;
+        }
+        if (how.trace) keepEvents(core, index, counted);
+        mine[static_cast<std::size_t>(tasks.coreOf(index))].add(counted);
+      }
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i].add(mine[i]);
+  }
+};
+
+// Events in the order of cores and time, each core's tasks one after the other.
+void placeEvents(Run& run, EmulationReport& report) {
+  std::vector<double> start(run.taskCycles.size()), end(run.counts.size());
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    double& core = end[static_cast<std::size_t>(run.tasks.coreOf(static_cast<std::int64_t>(i)))];
+    start[i] = core;
+    core += run.taskCycles[i];
+  }
+  std::stable_sort(run.events.begin(), run.events.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [task, event] : run.events) {
+    if (static_cast<std::int64_t>(report.trace.size()) >= run.how.mostEvents) {
+      ++report.eventsDropped;
+      continue;
+    }
+    event.core = run.tasks.coreOf(task);
+    event.start += start[static_cast<std::size_t>(task)];
+    event.end += start[static_cast<std::size_t>(task)];
+    report.trace.push_back(event);
+  }
+}
+
+// dw in its own type, from the sum of the parts.
+void finishWeights(const GlobalView& dw, const float* sums, std::int64_t elements, std::int64_t parts, bool inPlace) {
+  for (std::int64_t i = 0; i < elements; ++i) {
+    std::byte* to = dw.data + i * byteSize(dw.type);
+    float value = 0;
+    if (inPlace)
+      std::memcpy(&value, to, 4);
+    else
+      value = sums[i];
+    for (std::int64_t part = 1; part < parts; ++part) value += sums[(inPlace ? part - 1 : part) * elements + i];
+    storeElement(dw.type, to, value);
+  }
+}
+
+}  // namespace
+
+Emulation::Emulation() = default;
+Emulation::~Emulation() = default;
+const TilingPlan& Emulation::plan() const { return state_->job.plan; }
+
+Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& request, const Options& options) {
+  TilingPlan plan;
+  if (request.plan.has_value()) {
+    plan = *request.plan;
+    if (plan.gradient != request.gradient)
+      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                   std::string("the plan is one of ") + cubejit::toString(plan.gradient) + ", not of " +
+                       cubejit::toString(request.gradient)};
+    const std::vector<std::string> broken = checkOnNpu(request.problem, plan, request.machine);
+    std::string message;
+    for (const std::string& rule : broken) message += (message.empty() ? "" : "\n") + rule;
+    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
+  } else {
+    CUBEJIT_TRY(report, planOnNpu(request.problem, request.gradient, request.machine));
+    plan = report.plan;
+  }
+  CUBEJIT_TRY(job, makeCubeJob(request.problem, plan, request.machine, false));
+  std::unique_ptr<Emulation> emulation(new Emulation);
+  emulation->state_ = std::make_unique<State>();
+  emulation->state_->job = std::move(job);
+  emulation->state_->options = options;
+  return emulation;
+}
+
+Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRun& how) {
+  State& s = *state_;
+  const Problem& p = s.job.problem;
+  const bool dx = s.job.plan.gradient == Gradient::kDx;
+  const GradientTasks tasks(s.job);
+  const GlobalView result = viewOf(p, dx ? TensorId::kDx : TensorId::kDw, dx ? tensors.dx : tensors.dw);
+  if (result.data == nullptr)
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
+  GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
+                          viewOf(p, TensorId::kW, tensors.w)};
+  const bool add = !dx || tasks.sums() > 1;
+  const std::int64_t elements = result.map.elements;
+  std::int64_t parts = 1;
+  if (!dx && tasks.regions() < kFewRegions && elements * 4 * kMostParts < kMostPartBytes)
+    parts = std::min(kMostParts, tasks.sums());
+  Run run{s.job, tasks, operands, {}, add, how, s.cores};
+  run.counts.resize(static_cast<std::size_t>(s.job.machine.cores));
+  const bool inPlace = byteSize(result.type) == 4;
+  if (add) {
+    std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
+    countVector(s.job.machine, 0, elements * 4, run.counts);
+    s.sums.assign(static_cast<std::size_t>((inPlace ? parts - 1 : parts) * elements), 0.0F);
+  }
+  for (std::int64_t part = 0; part < parts; ++part) {
+    GlobalView view = result;
+    if (add && (part > 0 || !inPlace)) {
+      view.data = reinterpret_cast<std::byte*>(s.sums.data() + (inPlace ? part - 1 : part) * elements);
+      view.type = DType::kF32;
+      view.bytes = elements * 4;
+    }
+    run.results.push_back(view);
+  }
+  const int wanted = how.threads > 0 ? how.threads : s.options.threads > 0 ? s.options.threads : defaultThreads();
+  const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, wanted));
+  while (static_cast<int>(s.cores.size()) < slots) {
+    CUBEJIT_TRY(core, CubeCore::create(s.job.machine, static_cast<int>(s.cores.size())));
+    s.cores.push_back(std::move(core));
+  }
+  if (how.trace) run.taskCycles.resize(static_cast<std::size_t>(tasks.count()));
+  runSlots(s.options.parallelFor, s.options.pinThreads, slots,
+           [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
+  if (run.failure.has_value()) return *run.failure;
+  if (add && (parts > 1 || !inPlace)) finishWeights(result, s.sums.data(), elements, parts, inPlace);
+  if (!dx && !inPlace) countVector(s.job.machine, elements * 4, result.bytes, run.counts);
+  EmulationReport report;
+  if (how.trace) placeEvents(run, report);
+  for (const CoreCounts& core : run.counts) {
+    report.total.add(core);
+    report.cycles = std::max(report.cycles, core.cycles);
+  }
+  report.microseconds = s.job.machine.npu.mhz > 0 ? report.cycles / s.job.machine.npu.mhz : 0;
+  report.cores = std::move(run.counts);
+  return report;
+}
+
+}  // namespace cubejit

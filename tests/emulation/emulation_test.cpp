@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that emulated chips compute gradients: random problems on several chips against the fp64 reference, with exact equality, and
+// the same bits and counts for every number of host threads.
+#include "cubejit/emulation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "cubejit/index_map.h"
+#include "cubejit/machines.h"
+#include "runtime/verify/format_tensor.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/reference_conv.h"
+#include "tiling/check_problem.h"
+
+namespace cubejit {
+namespace {
+
+struct Data {
+  std::vector<float> dy, x, w;
+  std::vector<char> dyMemory, xMemory, wMemory;
+};
+
+Data dataOf(const Problem& p, std::mt19937_64& random) {
+  Data d;
+  const double summands = 64 + static_cast<double>(p.batch * std::max(p.in.volume(), p.out.volume())) +
+                          static_cast<double>(p.kernel.volume() * std::max(p.cin, p.cout));
+  const auto make = [&](TensorId t, std::vector<float>& plain, std::vector<char>& memory) {
+    plain = randomIntegers(random, plainElements(p, t), summands);
+    memory.assign(static_cast<std::size_t>(formatBytes(p, t)), 0);
+    encodeTensor(p, t, plain, memory.data());
+    if (formatOf(p, t).strided()) plain = decodeTensor(p, t, memory.data()).plain;
+  };
+  make(TensorId::kDy, d.dy, d.dyMemory);
+  make(TensorId::kX, d.x, d.xMemory);
+  make(TensorId::kW, d.w, d.wMemory);
+  return d;
+}
+
+std::string describe(const Problem& p) {
+  std::string text;
+  const auto add = [&](const char* name, const Dhw& v) {
+    text += std::string(name) + std::to_string(v.d) + "," + std::to_string(v.h) + "," + std::to_string(v.w) + " ";
+  };
+  text += "n" + std::to_string(p.batch) + " g" + std::to_string(p.groups) + " ci" + std::to_string(p.cin) + " co" +
+          std::to_string(p.cout) + (p.transposed ? " transposed " : " ") + toString(p.dtype) + " ";
+  add("in", p.in), add("k", p.kernel), add("out", p.out), add("s", p.stride), add("dil", p.dilation);
+  add("pad", p.padBefore);
+  return text;
+}
+
+// Empty if every element is what the reference says.
+std::string difference(const Problem& p, Gradient gradient, const Machine& machine, const Data& d,
+                       std::vector<char>* bits = nullptr, int threads = 1) {
+  const TensorId t = gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw;
+  EmulationRequest request{p, gradient, machine, {}};
+  const auto emulation = Emulation::create(request);
+  if (!emulation.ok()) {
+    if (emulation.error().code == ErrorCode::kUnsupported || emulation.error().code == ErrorCode::kNoFeasiblePlan)
+      return "skipped";
+    return emulation.error().message;
+  }
+  std::vector<char> result(static_cast<std::size_t>(formatBytes(p, t)), static_cast<char>(0xff));
+  Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
+  (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
+  EmulationRun how;
+  how.threads = threads;
+  const auto report = (*emulation)->run(tensors, how);
+  if (!report.ok()) return report.error().message;
+  if (bits != nullptr) *bits = result;
+  GradientMask mask;
+  (gradient == Gradient::kDx ? mask.dx : mask.dw) = true;
+  const ReferenceGradients want = referenceGradients(plainProblem(p), mask, d.dy, d.x, d.w);
+  const std::vector<double>& values = gradient == Gradient::kDx ? want.dx : want.dw;
+  const DecodedTensor got = decodeTensor(p, t, result.data());
+  if (got.dirtyPadding >= 0) return "padding " + std::to_string(got.dirtyPadding) + " is not zero";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float wanted = roundedTo(formatOf(p, t).dtype, static_cast<float>(values[i]));
+    if (!(got.plain[i] == wanted))
+      return "element " + std::to_string(i) + " of " + std::to_string(values.size()) + " is " +
+             std::to_string(got.plain[i]) + ", should be " + std::to_string(wanted);
+  }
+  return {};
+}
+
+void fuzz(const std::string& chip, DType type, int count, std::uint64_t seed, bool layouts) {
+  const Machine machine = *machineByName(chip);
+  std::mt19937_64 random(seed);
+  int compared = 0;
+  for (int i = 0; i < count; ++i) {
+    Problem p = randomProblem(random, 2e5);
+    p.dtype = type;
+    if (layouts) randomFormats(random, p, false, true);
+    ASSERT_TRUE(checkProblem(p).ok());
+    const Data d = dataOf(p, random);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      const std::string wrong = difference(p, gradient, machine, d);
+      if (wrong == "skipped") continue;
+      ++compared;
+      EXPECT_EQ(wrong, "") << chip << " " << toString(gradient) << " " << describe(p) << " seed " << seed << " #" << i;
+    }
+  }
+  EXPECT_GT(compared, count);
+}
+
+TEST(Emulation, RandomProblemsOnTheToy) {
+  fuzz("toy", DType::kF16, 40, 1, true);
+  fuzz("toy", DType::kF32, 40, 2, true);
+  fuzz("toy", DType::kBf16, 20, 3, false);
+  fuzz("toy", DType::kHf32, 20, 4, false);
+}
+
+TEST(Emulation, RandomProblemsOnChips) {
+  fuzz("ascend910a", DType::kF16, 20, 5, true);
+  fuzz("ascend310p3", DType::kF16, 20, 6, false);
+  fuzz("ascend910b2", DType::kF16, 20, 7, true);
+  fuzz("ascend910b2", DType::kF32, 20, 8, true);
+  fuzz("ascend910_9391", DType::kBf16, 10, 9, false);
+}
+
+}  // namespace
+}  // namespace cubejit
