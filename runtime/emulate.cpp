@@ -201,9 +201,13 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   Run run{s.job, tasks, operands, {}, add, how, s.cores};
   run.counts.resize(static_cast<std::size_t>(s.job.machine.cores));
   const bool inPlace = byteSize(result.type) == 4;
-  if (add) {
+  // Blocks of channels that are not the chip's have padding that no task reaches.
+  const bool otherBlocks = result.map.padded && formatOf(p, dx ? TensorId::kDx : TensorId::kDw).blockChannels() != s.job.work.c0;
+  if (add || otherBlocks) {
     std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
-    countVector(s.job.machine, 0, elements * 4, run.counts);
+    countVector(s.job.machine, 0, add ? elements * 4 : result.bytes, run.counts);
+  }
+  if (add) {
     s.sums.assign(static_cast<std::size_t>((inPlace ? parts - 1 : parts) * elements), 0.0F);
   }
   for (std::int64_t part = 0; part < parts; ++part) {

@@ -121,5 +121,38 @@ TEST(Emulation, RandomProblemsOnChips) {
   fuzz("ascend910_9391", DType::kBf16, 10, 9, false);
 }
 
+TEST(Emulation, ThreadsChangeNoBit) {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 12; ++i) {
+    Problem p = randomProblem(random, 1e6);
+    p.dtype = i % 2 == 0 ? DType::kF16 : DType::kF32;
+    const Data d = dataOf(p, random);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      EmulationRequest request{p, gradient, *machineByName(i % 3 == 0 ? "toy" : "ascend910b2"), {}};
+      const auto emulation = Emulation::create(request);
+      ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+      const auto bytes = static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+      std::vector<char> first;
+      double cycles = 0;
+      for (const int threads : {1, 2, 3}) {
+        std::vector<char> result(bytes, static_cast<char>(0xff));
+        Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
+        (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
+        EmulationRun how;
+        how.threads = threads;
+        const auto report = (*emulation)->run(tensors, how);
+        ASSERT_TRUE(report.ok()) << report.error().message;
+        EXPECT_GT(report->cycles, 0);
+        if (threads == 1) {
+          first = result;
+          cycles = report->cycles;
+        }
+        EXPECT_EQ(result, first);
+        EXPECT_EQ(report->cycles, cycles);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cubejit
