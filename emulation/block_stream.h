@@ -43,7 +43,7 @@ class BlockStream {
     std::int64_t step = -1, tap = -1, chunk = -1;
     friend bool operator==(const Chunk& a, const Chunk& b) = default;
   };
-  struct Operand {  ///< A or B on its way through L1 and L0
+  struct Operand {                                    ///< A or B on its way through L1 and L0
     std::int64_t buffers = 1, bytes = 0, origin = 0;  ///< of L1
     std::int64_t stepK = 1;
     std::array<Chunk, 2> held;

@@ -93,16 +93,17 @@ void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, s
   // Strips of results go to UB, are converted there, and leave: three steps that overlap.
   counts.bytes[static_cast<std::size_t>(Path::kL0cToUb)] += sums * 4;
   counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytesOut;
-  const double cycles =
-      std::max({read, over(real(results) * 4, vectorBytes_), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write))});
+  const double cycles = std::max(
+      {read, over(real(results) * 4, vectorBytes_), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write))});
   from.released = occupy(Pipe::kOut, "l0c_to_ub, convert, ub_to_gm", from.ready, cycles, bytesOut, counts);
 }
 
 void Clock::vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut, CoreCounts& counts) {
   counts.bytes[static_cast<std::size_t>(Path::kGmToUb)] += bytesIn;
   counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytesOut;
-  const double cycles = std::max({over(real(bytesIn), rates_.l2Read), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write)),
-                                  over(real(std::max(bytesIn, bytesOut)), vectorBytes_)});
+  const double cycles =
+      std::max({over(real(bytesIn), rates_.l2Read), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write)),
+                over(real(std::max(bytesIn, bytesOut)), vectorBytes_)});
   occupy(Pipe::kVector, name, 0, cycles, bytesOut, counts);
 }
 

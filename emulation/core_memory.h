@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cubejit/machine.h"
 #include "cubejit/core_counts.h"
+#include "cubejit/machine.h"
 
 namespace cubejit {
 

@@ -37,9 +37,8 @@ Status CubeCore::State::claim(const UnitInstruction& instruction, const UnitCont
                                                         : memory.bytes(to.buffer);
   if (to.begin < 0 || to.begin + to.bytes > end)
     return Error{ErrorCode::kInternal, Stage::kRun,
-                 std::string(cubejit::toString(to.buffer)) + " ends at " + std::to_string(end) +
-                     " there, but '" + cubejit::toString(instruction) + "' writes up to " +
-                     std::to_string(to.begin + to.bytes)};
+                 std::string(cubejit::toString(to.buffer)) + " ends at " + std::to_string(end) + " there, but '" +
+                     cubejit::toString(instruction) + "' writes up to " + std::to_string(to.begin + to.bytes)};
   note(to.buffer, to.begin + to.bytes);
   return Unit{};
 }

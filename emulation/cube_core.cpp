@@ -108,8 +108,7 @@ const std::vector<TraceEvent>& CubeCore::events() const { return state_->clock.e
 
 Error CubeCore::State::located(Error error) const {
   std::string where = "core " + std::to_string(index);
-  if (block.m > 0)
-    where += ", block (m " + std::to_string(block.mIndex) + ", n " + std::to_string(block.nIndex) + ")";
+  if (block.m > 0) where += ", block (m " + std::to_string(block.mIndex) + ", n " + std::to_string(block.nIndex) + ")";
   error.message = where + ": " + error.message;
   return error;
 }

@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/core_counts.h"
 #include "cubejit/index_map.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
-#include "cubejit/core_counts.h"
 #include "tiling/npu/cube_work.h"
 
 namespace cubejit {

@@ -81,8 +81,7 @@ void execute(const Unfold& i, const UnitContext& c, CoreMemory& memory) {
     const L0Place to = placeOf(i.side, i.l0, i.pixels.count, i.units.count * c0, c, memory);
     for (std::int64_t u = 0; u < i.units.count; ++u) {
       for (std::int64_t p = 0; p < to.x1 * kFractalRows; ++p) {
-        const std::byte* run =
-            p < i.pixels.count ? window.run(i.units.begin + u, i.pixels.begin + p) : nullptr;
+        const std::byte* run = p < i.pixels.count ? window.run(i.units.begin + u, i.pixels.begin + p) : nullptr;
         if (run != nullptr)
           std::memcpy(to.row(p, u), run, kRun);
         else

@@ -98,8 +98,7 @@ void execute(const LoadWeights& i, const UnitContext& c, CoreMemory& memory) {
         if (result >= static_cast<std::int64_t>(across.size())) break;
         if (!(c.work.spread ? t.pairExists(sum, result) : t.pairExists(result, sum))) continue;
         const std::int64_t kAt = u * c0 + kc;
-        const std::int64_t place =
-            i.plain ? (kAt / c0 * n + nc) * c0 + kAt % c0 : (nc / c0 * k + kAt) * c0 + nc % c0;
+        const std::int64_t place = i.plain ? (kAt / c0 * n + nc) * c0 + kAt % c0 : (nc / c0 * k + kAt) * c0 + nc % c0;
         std::memcpy(to + place * e, t.data + (at(along, sum) + at(across, result) + rest) * e,
                     static_cast<std::size_t>(e));
       }

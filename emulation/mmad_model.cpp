@@ -41,7 +41,8 @@ void execute(const Mmad& i, const UnitContext& c, CoreMemory& memory) {
           for (std::int64_t kk = 0; kk < c0; ++kk) {
             for (std::int64_t column = 0; column < kSide; ++column) {
               float& sum = sums[row * kSide + column];
-              sum = std::fma(a[static_cast<std::size_t>(row * c0 + kk)], b[static_cast<std::size_t>(column * c0 + kk)], sum);
+              sum = std::fma(a[static_cast<std::size_t>(row * c0 + kk)], b[static_cast<std::size_t>(column * c0 + kk)],
+                             sum);
             }
           }
         }

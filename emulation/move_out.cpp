@@ -60,9 +60,9 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
     const std::int64_t channel = n / blockUnit * w.c0 + n % w.c0, tap = at / w.c0 % w.tapsHw;
     const std::int64_t placed = at / blockUnit * w.c0 + n % w.c0;
     const bool exists = n < w.gemm.n && channel < inner.count;
-    places.column.push_back(
-        exists ? map.along(1, inner.first + placed) + map.along(3, tap / w.kernel.w) + map.along(4, tap % w.kernel.w)
-               : kMissing);
+    places.column.push_back(exists ? map.along(1, inner.first + placed) + map.along(3, tap / w.kernel.w) +
+                                         map.along(4, tap % w.kernel.w)
+                                   : kMissing);
     if (several) places.columnGroup.push_back(channel / inner.ofGroup);
   }
 }
@@ -134,7 +134,8 @@ std::int64_t zeroOut(const CubeBlock& block, const BlockTarget& target, const Bl
   for (std::size_t m = 0; m < static_cast<std::size_t>(block.m); ++m) {
     for (std::size_t n = 0; n < static_cast<std::size_t>(block.n); ++n) {
       if (!places.exists(m, n)) continue;
-      storeElement(target.view.type, target.view.data + (places.row[m] + places.column[n]) * byteSize(target.view.type), 0);
+      storeElement(target.view.type, target.view.data + (places.row[m] + places.column[n]) * byteSize(target.view.type),
+                   0);
       ++written;
     }
   }

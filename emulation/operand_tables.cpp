@@ -25,7 +25,8 @@ std::string tooShort(const char* name, std::int64_t needed, std::int64_t have) {
 
 Status checkView(const char* name, const GlobalView& view, DType type) {
   if (view.data == nullptr)
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(name) + " is null; set it before the task begins"};
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun,
+                 std::string(name) + " is null; set it before the task begins"};
   if (view.type == type || (isHf32(type) && byteSize(view.type) == 4)) return Unit{};
   return Error{ErrorCode::kInvalidProblem, Stage::kRun,
                std::string(name) + " is " + toString(view.type) + " but the tiling multiplies " + toString(type)};
@@ -70,10 +71,12 @@ Status fillWeights(const CubeJob& job, const GlobalView& view, const CoreTask& t
   table.depth = offsetsAlong(view.map, 2, 0, job.work.kernel.d);
   table.tap.clear();
   for (std::int64_t h = 0; h < job.work.kernel.h; ++h) {
-    for (std::int64_t w = 0; w < job.work.kernel.w; ++w) table.tap.push_back(view.map.along(3, h) + view.map.along(4, w));
+    for (std::int64_t w = 0; w < job.work.kernel.w; ++w)
+      table.tap.push_back(view.map.along(3, h) + view.map.along(4, w));
   }
   const std::int64_t needed =
-      (largest(table.outer) + largest(table.inner) + largest(table.depth) + largest(table.tap) + 1) * byteSize(view.type);
+      (largest(table.outer) + largest(table.inner) + largest(table.depth) + largest(table.tap) + 1) *
+      byteSize(view.type);
   if (view.bytes >= 0 && needed > view.bytes)
     return Error{ErrorCode::kInvalidProblem, Stage::kRun, tooShort("w", needed, view.bytes)};
   return Unit{};

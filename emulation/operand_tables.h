@@ -17,7 +17,8 @@ inline constexpr std::int64_t kMissing = -1;  ///< a channel that only pads a bl
 /// An activation of one image and real group: element = base(depth) + channel[] + row[] + column[].
 struct ActivationTable {
   const std::byte* data = nullptr;
-  std::vector<std::int64_t> channel, depth, row, column;  ///< channel: of the real group, padded; kMissing where there is none
+  std::vector<std::int64_t> channel, depth, row,
+      column;                   ///< channel: of the real group, padded; kMissing where there is none
   bool blocksTogether = false;  ///< the c0 channels of each block that is whole are neighbours
 };
 

@@ -9,10 +9,12 @@
 
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
+#include "emulation/bias_sum.h"
 #include "emulation/clock.h"
 #include "emulation/gradient_tasks.h"
 #include "emulation/move_out.h"
 #include "runtime/threads.h"
+#include "tiling/check_problem.h"
 #include "tiling/npu/task_times.h"
 
 namespace cubejit {
@@ -38,10 +40,16 @@ void countVector(const Machine& machine, std::int64_t bytesIn, std::int64_t byte
 }  // namespace
 
 struct Emulation::State {
-  CubeJob job;
+  CubeJob job;                  ///< dx, dw
+  std::optional<BiasSum> bias;  ///< db
   Options options;
   std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
   std::vector<float> sums;                       ///< parts of dw, all but the first one if that is dw itself
+
+  int threadsOf(const EmulationRun& how) const {
+    return how.threads > 0 ? how.threads : options.threads > 0 ? options.threads : defaultThreads();
+  }
+  Result<EmulationReport> runBias(const Tensors& tensors, const EmulationRun& how) const;
 };
 
 namespace {
@@ -60,8 +68,8 @@ struct Run {
   std::mutex mutex{};
   std::int64_t failedItem = -1;
   std::optional<Error> failure{};
-  std::vector<CoreCounts> counts{};                      ///< per core of the chip
-  std::vector<double> taskCycles{};                      ///< if traced
+  std::vector<CoreCounts> counts{};                           ///< per core of the chip
+  std::vector<double> taskCycles{};                           ///< if traced
   std::vector<std::pair<std::int64_t, TraceEvent>> events{};  ///< by task
   std::int64_t dropped = 0;
 
@@ -126,7 +134,8 @@ void placeEvents(Run& run, EmulationReport& report) {
     start[i] = core;
     core += run.taskCycles[i];
   }
-  std::stable_sort(run.events.begin(), run.events.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(run.events.begin(), run.events.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [task, event] : run.events) {
     if (static_cast<std::int64_t>(report.trace.size()) >= run.how.mostEvents) {
       ++report.eventsDropped;
@@ -137,6 +146,37 @@ void placeEvents(Run& run, EmulationReport& report) {
     event.end += start[static_cast<std::size_t>(task)];
     report.trace.push_back(event);
   }
+}
+
+// db: channel blocks are the tasks, dealt to cores in turn.
+struct BiasRun {
+  const BiasSum& job;
+  GlobalView dy, db;
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex{};
+  std::vector<CoreCounts> counts{};
+
+  void work() {
+    CoreMemory memory(job.machine.buffers);
+    if (!memory.complete()) return;
+    for (std::int64_t task = next++; task < job.tasks(); task = next++) {
+      CoreCounts counted;
+      runBiasTask(job, dy, db, task, memory, counted);
+      const std::lock_guard<std::mutex> lock(mutex);
+      counts[static_cast<std::size_t>(task % job.machine.cores)].add(counted);
+    }
+  }
+};
+
+EmulationReport reportOf(std::vector<CoreCounts> cores, const Machine& machine) {
+  EmulationReport report;
+  for (const CoreCounts& core : cores) {
+    report.total.add(core);
+    report.cycles = std::max(report.cycles, core.cycles);
+  }
+  report.microseconds = machine.npu.mhz > 0 ? report.cycles / machine.npu.mhz : 0;
+  report.cores = std::move(cores);
+  return report;
 }
 
 // dw in its own type, from the sum of the parts.
@@ -155,11 +195,35 @@ void finishWeights(const GlobalView& dw, const float* sums, std::int64_t element
 
 }  // namespace
 
+Result<EmulationReport> Emulation::State::runBias(const Tensors& tensors, const EmulationRun& how) const {
+  if (tensors.dy == nullptr || tensors.db == nullptr)
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun, tensors.dy == nullptr ? "dy is null" : "db is null"};
+  const Problem& p = bias->problem;
+  BiasRun run{*bias, viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kDb, tensors.db)};
+  run.counts.resize(static_cast<std::size_t>(bias->machine.cores));
+  const int slots = static_cast<int>(std::clamp<std::int64_t>(bias->tasks(), 1, threadsOf(how)));
+  runSlots(
+      options.parallelFor, options.pinThreads, slots,
+      [](void* context, int) { static_cast<BiasRun*>(context)->work(); }, &run);
+  return reportOf(std::move(run.counts), bias->machine);
+}
+
 Emulation::Emulation() = default;
 Emulation::~Emulation() = default;
 const TilingPlan& Emulation::plan() const { return state_->job.plan; }
 
 Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& request, const Options& options) {
+  std::unique_ptr<Emulation> emulation(new Emulation);
+  emulation->state_ = std::make_unique<State>();
+  emulation->state_->options = options;
+  if (request.gradient == Gradient::kDb) {
+    const Status legal = checkProblem(request.problem);
+    if (!legal.ok()) return legal.error();
+    CUBEJIT_TRY(bias, makeBiasSum(request.problem, request.machine));
+    emulation->state_->bias = std::move(bias);
+    emulation->state_->job.plan.gradient = Gradient::kDb;
+    return emulation;
+  }
   TilingPlan plan;
   if (request.plan.has_value()) {
     plan = *request.plan;
@@ -176,21 +240,18 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     plan = report.plan;
   }
   CUBEJIT_TRY(job, makeCubeJob(request.problem, plan, request.machine, false));
-  std::unique_ptr<Emulation> emulation(new Emulation);
-  emulation->state_ = std::make_unique<State>();
   emulation->state_->job = std::move(job);
-  emulation->state_->options = options;
   return emulation;
 }
 
 Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRun& how) {
   State& s = *state_;
+  if (s.bias.has_value()) return s.runBias(tensors, how);
   const Problem& p = s.job.problem;
   const bool dx = s.job.plan.gradient == Gradient::kDx;
   const GradientTasks tasks(s.job);
   const GlobalView result = viewOf(p, dx ? TensorId::kDx : TensorId::kDw, dx ? tensors.dx : tensors.dw);
-  if (result.data == nullptr)
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
+  if (result.data == nullptr) return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
   GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
                           viewOf(p, TensorId::kW, tensors.w)};
   const bool add = !dx || tasks.sums() > 1;
@@ -202,7 +263,8 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   run.counts.resize(static_cast<std::size_t>(s.job.machine.cores));
   const bool inPlace = byteSize(result.type) == 4;
   // Blocks of channels that are not the chip's have padding that no task reaches.
-  const bool otherBlocks = result.map.padded && formatOf(p, dx ? TensorId::kDx : TensorId::kDw).blockChannels() != s.job.work.c0;
+  const bool otherBlocks =
+      result.map.padded && formatOf(p, dx ? TensorId::kDx : TensorId::kDw).blockChannels() != s.job.work.c0;
   if (add || otherBlocks) {
     std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
     countVector(s.job.machine, 0, add ? elements * 4 : result.bytes, run.counts);
@@ -219,26 +281,23 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
     }
     run.results.push_back(view);
   }
-  const int wanted = how.threads > 0 ? how.threads : s.options.threads > 0 ? s.options.threads : defaultThreads();
-  const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, wanted));
+  const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, s.threadsOf(how)));
   while (static_cast<int>(s.cores.size()) < slots) {
     CUBEJIT_TRY(core, CubeCore::create(s.job.machine, static_cast<int>(s.cores.size())));
     s.cores.push_back(std::move(core));
   }
   if (how.trace) run.taskCycles.resize(static_cast<std::size_t>(tasks.count()));
-  runSlots(s.options.parallelFor, s.options.pinThreads, slots,
-           [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
+  runSlots(
+      s.options.parallelFor, s.options.pinThreads, slots,
+      [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
   if (run.failure.has_value()) return *run.failure;
   if (add && (parts > 1 || !inPlace)) finishWeights(result, s.sums.data(), elements, parts, inPlace);
   if (!dx && !inPlace) countVector(s.job.machine, elements * 4, result.bytes, run.counts);
-  EmulationReport report;
-  if (how.trace) placeEvents(run, report);
-  for (const CoreCounts& core : run.counts) {
-    report.total.add(core);
-    report.cycles = std::max(report.cycles, core.cycles);
-  }
-  report.microseconds = s.job.machine.npu.mhz > 0 ? report.cycles / s.job.machine.npu.mhz : 0;
-  report.cores = std::move(run.counts);
+  EmulationReport traced;
+  if (how.trace) placeEvents(run, traced);
+  EmulationReport report = reportOf(std::move(run.counts), s.job.machine);
+  report.trace = std::move(traced.trace);
+  report.eventsDropped = traced.eventsDropped;
   return report;
 }
 

@@ -22,7 +22,7 @@ namespace cubejit {
 
 struct EmulationRequest {
   Problem problem;
-  Gradient gradient = Gradient::kDx;  ///< dx or dw
+  Gradient gradient = Gradient::kDx;  ///< db is a sum by the vector units: it has no plan
   Machine machine;                    ///< an NPU: machineByName(), or the caller's own
   std::optional<TilingPlan> plan;     ///< of the caller's; unset: the planner's
 };
@@ -37,8 +37,8 @@ struct EmulationReport {
 };
 
 struct EmulationRun {
-  int threads = 0;              ///< 0: as the options say
-  bool trace = false;           ///< keep what every instruction of every core did, and when
+  int threads = 0;                    ///< 0: as the options say
+  bool trace = false;                 ///< keep what every instruction of every core did, and when
   std::int64_t mostEvents = 1000000;  ///< ... of so many instructions; later tasks are left out
 };
 
@@ -46,7 +46,7 @@ struct EmulationRun {
 class Emulation {
  public:
   /// Plans and checks. Errors: the rules of problem, chip and plan, each with values and a fix; for buffers both byte counts and
-  /// the field to change. db is kUnsupported: it is no product.
+  /// the field to change.
   static Result<std::unique_ptr<Emulation>> create(const EmulationRequest& request, const Options& options = {});
   ~Emulation();
   Emulation(const Emulation&) = delete;

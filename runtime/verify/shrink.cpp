@@ -60,6 +60,10 @@ std::vector<Problem> smallerProblems(const Problem& from) {
 }  // namespace
 
 Problem shrinkFailure(Session& session, const VerifyRequest& request) {
+  return shrinkFailure([&](const VerifyRequest& attempt) { return verifyProblem(session, attempt); }, request);
+}
+
+Problem shrinkFailure(const std::function<VerifyOutcome(const VerifyRequest&)>& verify, const VerifyRequest& request) {
   VerifyRequest smallest = request;
   smallest.plans.clear();
   // Nobody waits longer for a smaller problem.
@@ -71,7 +75,7 @@ Problem shrinkFailure(Session& session, const VerifyRequest& request) {
       VerifyRequest attempt = smallest;
       attempt.problem = candidate;
       ++attempts;
-      if (verifyProblem(session, attempt).verdict != VerifyOutcome::Verdict::kFailed) continue;
+      if (verify(attempt).verdict != VerifyOutcome::Verdict::kFailed) continue;
       smallest = attempt;
       smaller = true;
       break;

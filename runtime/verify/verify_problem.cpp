@@ -94,6 +94,17 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
   }
   const Executable& executable = **compiled;
+  return verifyRuns(request, [&](const Tensors& tensors, int threads) -> Status {
+    const std::size_t bytes = executable.workspaceBytes(threads);
+    const std::unique_ptr<char, AlignedDelete> workspace(
+        static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
+    std::memset(workspace.get(), 0xff, bytes);  // NaN as well
+    return executable.run(tensors, workspace.get(), bytes, threads);
+  });
+}
+
+VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGradients) {
+  const Problem& p = request.problem;
   const std::int64_t total = xElements(p) + yElements(p) + wElements(p);
   if (total > kElementLimit) {
     return {Verdict::kSkipped, "tensors of " + std::to_string(total) + " elements are more than the " +
@@ -161,11 +172,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
                           results[0]->data(), results[1]->data(), results[2]->data(),
                           packed.get()};
     const int threads = request.threads[run];
-    const std::size_t bytes = executable.workspaceBytes(threads);
-    const std::unique_ptr<char, AlignedDelete> workspace(
-        static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
-    std::memset(workspace.get(), 0xff, bytes);  // NaN as well
-    const Status status = executable.run(tensors, workspace.get(), bytes, threads);
+    const Status status = runGradients(tensors, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};
     for (std::size_t i = 0; i < 3; ++i) {
       if (bytesOf[i] == 0) continue;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machine.h"
 
 namespace cubejit {
 
@@ -31,7 +33,16 @@ struct VerifyOutcome {
 /// Compares every element of every gradient (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request);
 
+/// The same for gradients computed by the caller: `run` reads and writes tensors of the problem on so many threads.
+using GradientRun = std::function<Status(const Tensors& tensors, int threads)>;
+VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& run);
+
+/// The same on an emulated NPU. Skipped if the chip does not have the problem's type or limits.
+VerifyOutcome verifyOnNpu(const Machine& machine, const Options& options, const VerifyRequest& request);
+
 /// The smallest problem near `request.problem` that still fails (halving extents and channels, dropping features one by one).
+/// `verify` is one of the above.
+Problem shrinkFailure(const std::function<VerifyOutcome(const VerifyRequest&)>& verify, const VerifyRequest& request);
 Problem shrinkFailure(Session& session, const VerifyRequest& request);
 
 }  // namespace cubejit

@@ -131,7 +131,8 @@ TEST(Emulation, ThreadsChangeNoBit) {
       EmulationRequest request{p, gradient, *machineByName(i % 3 == 0 ? "toy" : "ascend910b2"), {}};
       const auto emulation = Emulation::create(request);
       ASSERT_TRUE(emulation.ok()) << emulation.error().message;
-      const auto bytes = static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+      const auto bytes =
+          static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
       std::vector<char> first;
       double cycles = 0;
       for (const int threads : {1, 2, 3}) {

@@ -17,6 +17,7 @@
 #include "memory_shape.h"
 #include "npy.h"
 #include "request.h"
+#include "run_soc.h"
 
 namespace cubejit::cli {
 namespace {
@@ -41,7 +42,21 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
   return out;
 }
 
-Status execute(const RequestFlags& flags, const std::vector<std::string>& inPairs,
+// The gradients, by a session; all checked before anything is written.
+Status runOnHost(const Request& request, const Tensors& tensors) {
+  const Problem& p = request.problems.front();
+  Session session(request.options);
+  const auto compiled = request.plans.empty() ? session.compile(p, request.gradients)
+                                              : session.compile(CompileRequest{p, request.gradients, request.plans});
+  if (!compiled.ok()) return compiled.error();
+  const std::size_t bytes = (*compiled)->workspaceBytes();
+  const AlignedMemory workspace(bytes);
+  if (workspace.data() == nullptr)
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
+  return (*compiled)->run(tensors, workspace.data(), bytes);
+}
+
+Status execute(const RequestFlags& flags, const SocFiles& pictures, const std::vector<std::string>& inPairs,
                const std::vector<std::string>& outPairs) {
   CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w"}, "--in"));
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"dx", "dw", "db"}, "--out"));
@@ -84,21 +99,16 @@ Status execute(const RequestFlags& flags, const std::vector<std::string>& inPair
     }
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
-  Session session(request.options);
-  const auto compiled = request.plans.empty() ? session.compile(p, request.gradients)
-                                              : session.compile(CompileRequest{p, request.gradients, request.plans});
-  if (!compiled.ok()) return compiled.error();
   std::map<std::string, std::vector<char>> results{{"dx", {}}, {"dw", {}}, {"db", {}}};
   if (request.gradients.dx) results["dx"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)));
   if (request.gradients.dw) results["dw"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDw)));
   if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDb)));
-  const std::size_t bytes = (*compiled)->workspaceBytes();
-  const AlignedMemory workspace(bytes);
-  if (workspace.data() == nullptr)
-    return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
   const Tensors tensors{arrays["dy"].bytes.data(), arrays["x"].bytes.data(), arrays["w"].bytes.data(),
                         results["dx"].data(),      results["dw"].data(),     results["db"].data()};
-  CUBEJIT_TRY(done, (*compiled)->run(tensors, workspace.data(), bytes));
+  if (!request.soc && (!pictures.trace.empty() || !pictures.timeline.empty()))
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "--trace and --timeline show an emulated chip; add --soc"};
+  CUBEJIT_TRY(done, request.soc ? runOnSoc(request, tensors, pictures, flags.json) : runOnHost(request, tensors));
   static_cast<void>(done);
   std::vector<NpyOutput> files;
   for (const auto& [name, file] : outs)
@@ -123,9 +133,14 @@ void addRun(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   command->add_option("--in", *ins, "dy=FILE.npy, x=FILE.npy, w=FILE.npy (repeat)");
   command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
-  command->callback([&action, flags, ins, outs] {
-    action = [flags, ins, outs](const std::string& typed) {
-      const Status status = execute(*flags, *ins, *outs);
+  addSocFlag(*command, *flags);
+  auto files = std::make_shared<SocFiles>();
+  command->add_option("--trace", files->trace,
+                      "With --soc: write what every core did when, for Perfetto (Chrome trace)");
+  command->add_option("--timeline", files->timeline, "With --soc: the same as a picture (SVG)");
+  command->callback([&action, flags, ins, outs, files] {
+    action = [flags, ins, outs, files](const std::string& typed) {
+      const Status status = execute(*flags, *files, *ins, *outs);
       return status.ok() ? 0 : report(status.error(), typed);
     };
   });

@@ -3,6 +3,7 @@
 // Decides what `verify` verifies: one problem, a suite, or N random problems; failures are shrunk and come with a repro line.
 #include <fmt/core.h>
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -86,7 +87,14 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
   const auto agreeing = agreeingSessions(request->options, fuzz.agree);
   if (!agreeing.ok()) return report(agreeing.error(), typed);
   request->options.wakeCycles = 0;  // small problems, too, run on all threads
+  if (request->soc && !fuzz.agree.empty())
+    return report(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "--agree compares backends of the host; leave it out, or --soc"},
+                  typed);
   Session session(request->options);
+  const std::function<VerifyOutcome(const VerifyRequest&)> verifyOne = [&](const VerifyRequest& one) {
+    return request->soc ? verifyOnNpu(*request->soc, request->options, one) : verifyProblem(session, one);
+  };
   Progress progress("verify", static_cast<std::int64_t>(request->problems.size()));
   std::int64_t counts[3] = {};
   CrashNote crash;
@@ -107,7 +115,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     if (!legal.ok())
       outcome = {Verdict::kFailed, legal.error().message};
     else
-      outcome = agreeing->empty() ? verifyProblem(session, one) : agreeBitByBit(*agreeing, one);
+      outcome = agreeing->empty() ? verifyOne(one) : agreeBitByBit(*agreeing, one);
     ++counts[static_cast<int>(outcome.verdict)];
     if (flags.json) {
       progress.clear();
@@ -126,7 +134,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     }
     fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproductionOf(flags, fuzz, p));
     if (legal.ok() && agreeing->empty())
-      fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(session, one)));
+      fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(verifyOne, one)));
   }
   progress.clear();
   fmt::print(flags.json ? stderr : stdout, "{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]);
@@ -143,6 +151,7 @@ void addVerify(CLI::App& app, Action& action) {
   auto fuzz = std::make_shared<Fuzz>();
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
+  addSocFlag(*command, *flags);
   command->get_option("--layout")
       ->description(
           "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");
