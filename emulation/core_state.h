@@ -10,17 +10,20 @@
 #include "emulation/core_memory.h"
 #include "emulation/cube_core.h"
 #include "emulation/move_out.h"
+#include "emulation/unit_code.h"
 #include "emulation/unit_models.h"
 
 namespace cubejit {
 
 struct CubeCore::State {
-  State(const Machine& m, int i, const UnitCode* c) : machine(m), index(i), code(c), memory(m.buffers) {}
+  State(const Machine& m, int i, const UnitCode* c)
+      : machine(m), index(i), code(c), memory(m.buffers), panels(m.buffers) {}
 
   Machine machine;
   int index = 0;
   const UnitCode* code = nullptr;
   CoreMemory memory;
+  CubePanels panels;
   OperandTables tables;
   const CubeJob* job = nullptr;
   CoreTask task;

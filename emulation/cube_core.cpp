@@ -87,7 +87,7 @@ CubeCore::~CubeCore() = default;
 Result<std::unique_ptr<CubeCore>> CubeCore::create(const Machine& machine, int index, const UnitCode* code) {
   std::unique_ptr<CubeCore> core(new CubeCore);
   core->state_ = std::make_unique<State>(machine, index, code);
-  if (!core->state_->memory.complete())
+  if (!core->state_->memory.complete() || !core->state_->panels.complete())
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the buffers of a core of " + machine.name};
   return core;
 }

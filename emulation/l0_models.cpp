@@ -40,9 +40,9 @@ L0Place placeOf(L0Side side, std::int64_t offset, std::int64_t x, std::int64_t k
 }
 
 // The run in L1 that tap (kh, kw) of `block` sees from a pixel; null outside the image.
-class Window {
+class TapWindow {
  public:
-  Window(const Unfold& i, const UnitContext& c, const CoreMemory& memory)
+  TapWindow(const Unfold& i, const UnitContext& c, const CoreMemory& memory)
       : w_(c.work), piece_(i.piece), from_(memory.at(CoreBuffer::kL1, i.piece.l1)) {}
 
   const std::byte* run(std::int64_t unit, std::int64_t pixel) const {
@@ -76,7 +76,7 @@ std::int64_t bytesOf(const LoadFractals& i, const UnitContext& c) {
 
 void execute(const Unfold& i, const UnitContext& c, CoreMemory& memory) {
   const std::int64_t c0 = c.work.c0;
-  const Window window(i, c, memory);
+  const TapWindow window(i, c, memory);
   if (i.side == L0Side::kA) {
     const L0Place to = placeOf(i.side, i.l0, i.pixels.count, i.units.count * c0, c, memory);
     for (std::int64_t u = 0; u < i.units.count; ++u) {

@@ -14,6 +14,7 @@
 #include "emulation/gradient_tasks.h"
 #include "emulation/move_out.h"
 #include "runtime/threads.h"
+#include "runtime/unit_loader.h"
 #include "tiling/check_problem.h"
 #include "tiling/npu/task_times.h"
 
@@ -40,8 +41,9 @@ void countVector(const Machine& machine, std::int64_t bytesIn, std::int64_t byte
 }  // namespace
 
 struct Emulation::State {
-  CubeJob job;                  ///< dx, dw
-  std::optional<BiasSum> bias;  ///< db
+  CubeJob job;                         ///< dx, dw
+  std::optional<BiasSum> bias;         ///< db
+  std::unique_ptr<LoadedUnits> units;  ///< null: scalar models
   Options options;
   std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
   std::vector<float> sums;                       ///< parts of dw, all but the first one if that is dw itself
@@ -240,6 +242,10 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     plan = report.plan;
   }
   CUBEJIT_TRY(job, makeCubeJob(request.problem, plan, request.machine, false));
+  if (!request.scalarModels) {
+    CUBEJIT_TRY(units, loadUnits(job.work.type, options));
+    emulation->state_->units = std::move(units);
+  }
   emulation->state_->job = std::move(job);
   return emulation;
 }
@@ -283,7 +289,8 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   }
   const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, s.threadsOf(how)));
   while (static_cast<int>(s.cores.size()) < slots) {
-    CUBEJIT_TRY(core, CubeCore::create(s.job.machine, static_cast<int>(s.cores.size())));
+    CUBEJIT_TRY(core, CubeCore::create(s.job.machine, static_cast<int>(s.cores.size()),
+                                       s.units == nullptr ? nullptr : &s.units->code));
     s.cores.push_back(std::move(core));
   }
   if (how.trace) run.taskCycles.resize(static_cast<std::size_t>(tasks.count()));

@@ -25,6 +25,7 @@ struct EmulationRequest {
   Gradient gradient = Gradient::kDx;  ///< db is a sum by the vector units: it has no plan
   Machine machine;                    ///< an NPU: machineByName(), or the caller's own
   std::optional<TilingPlan> plan;     ///< of the caller's; unset: the planner's
+  bool scalarModels = false;          ///< units run as plain loops instead of generated code: slow, the same bits
 };
 
 struct EmulationReport {

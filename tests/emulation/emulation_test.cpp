@@ -121,6 +121,47 @@ TEST(Emulation, RandomProblemsOnChips) {
   fuzz("ascend910_9391", DType::kBf16, 10, 9, false);
 }
 
+// Generated code (or its interpreters) and the scalar models leave the same bits, on reals.
+TEST(Emulation, GeneratedUnitsAgreeWithTheirModels) {
+  std::mt19937_64 random(12);
+  const std::pair<const char*, DType> chips[] = {{"toy", DType::kF16},
+                                                 {"toy", DType::kF32},
+                                                 {"toy", DType::kHf32},
+                                                 {"ascend910b2", DType::kBf16},
+                                                 {"ascend310p3", DType::kF16}};
+  for (int i = 0; i < 40; ++i) {
+    const auto& [chip, type] = chips[i % 5];
+    Problem p = randomProblem(random, 1e5);
+    p.dtype = type;
+    p.batch = std::max<std::int64_t>(1, p.batch);
+    Data d = dataOf(p, random);
+    for (const auto& [t, memory] :
+         {std::pair{TensorId::kDy, &d.dyMemory}, {TensorId::kX, &d.xMemory}, {TensorId::kW, &d.wMemory}})
+      encodeTensor(p, t, randomReals(random, plainElements(p, t)), memory->data());
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      const auto bytes =
+          static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+      std::vector<std::vector<char>> results;
+      for (int way = 0; way < 4; ++way) {
+        EmulationRequest request{p, gradient, *machineByName(chip), {}};
+        request.scalarModels = way == 0;
+        Options options;
+        if (way == 2) options.backend = BackendKind::kTileInterpreter;
+        if (way == 3) options.isa = IsaLevel::kAvx2;
+        if (way == 2 && i % 4 != 0) continue;  // slow
+        const auto emulation = Emulation::create(request, options);
+        ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+        results.emplace_back(bytes, static_cast<char>(0xff));
+        Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
+        (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = results.back().data();
+        const auto report = (*emulation)->run(tensors);
+        ASSERT_TRUE(report.ok()) << report.error().message;
+        EXPECT_EQ(results.back() == results.front(), true) << chip << " way " << way << " " << describe(p);
+      }
+    }
+  }
+}
+
 TEST(Emulation, ThreadsChangeNoBit) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 12; ++i) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench_soc.h"
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
@@ -78,6 +79,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
   request->options.pinThreads = true;
+  if (request->soc) return benchSoc(flags, *request, sampling.minSeconds, sampling.minSamples);
   Session session(request->options);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
@@ -165,6 +167,7 @@ void addBench(CLI::App& app, Action& action) {
   auto sampling = std::make_shared<Sampling>();
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
+  addSocFlag(*command, *flags);
   command->add_option("--min-seconds", sampling->minSeconds, "Measure each gradient at least this long");
   command->add_option("--min-samples", sampling->minSamples, "and at least this often");
   command->add_flag("--keep-weights", sampling->keepWeights, "Pack the weights of dx once, outside what is measured");

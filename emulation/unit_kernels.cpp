@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the kernels themselves.
+#include "emulation/unit_code.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kSide = 16, kRun = 32;
+
+// Sums of `rows` x 16 in registers; each step is one k: 16 weights, and one value a row.
+Contract mmadContract(std::int64_t c0, const HostIsa& isa) {
+  const auto lanes = static_cast<std::int64_t>(isa.lanes());
+  const std::int64_t rows = mmadRows(isa), vectors = kSide / lanes;
+  Contract c;
+  c.lanes = static_cast<int>(lanes);
+  c.label = "mmad_16x" + std::to_string(c0) + "x16";
+  Section section;
+  section.aOuterStep = section.bOuterStep = kSide * c0 * 4;
+  for (std::int64_t k = 0; k < c0; ++k) {
+    Step step;
+    for (std::int64_t v = 0; v < vectors; ++v)
+      step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes) * 4), LaneRange{}});
+    for (std::int64_t r = 0; r < rows; ++r) {
+      AOperand a;
+      a.offset = static_cast<std::int32_t>((r * c0 + k) * 4);
+      for (std::int64_t v = 0; v < vectors; ++v)
+        a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
+      step.a.push_back(a);
+    }
+    section.steps.push_back(step);
+  }
+  c.sections.push_back(section);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t v = 0; v < vectors; ++v)
+      c.accumulators.push_back({static_cast<std::int32_t>((r * kSide + v * lanes) * 4), LaneRange{}});
+  }
+  return c;
+}
+
+Move moveOf(MoveKind kind, const HostIsa& isa, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch,
+            std::int64_t dstPitch, Element from, Element to, const char* label) {
+  Move m;
+  m.kind = kind;
+  m.lanes = isa.lanes();
+  m.rows = rows;
+  m.cols = cols;
+  m.srcPitch = srcPitch;
+  m.dstPitch = dstPitch;
+  m.from = from;
+  m.to = to;
+  m.label = label;
+  return m;
+}
+
+}  // namespace
+
+std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
+  const std::int64_t c0 = kRun / byteSize(operand);
+  const bool half = byteSize(operand) == 2;
+  const Element from = half ? elementOf(operand) : Element::kF32, to = half ? Element::kF32 : elementOf(operand);
+  const Element word = half ? Element::kHalf : Element::kF32;
+  std::vector<Kernel> kernels;
+  kernels.emplace_back(mmadContract(c0, isa));
+  kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kSide * c0, 512, kSide * c0 * 4, from, to, "widen_a"));
+  kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, c0, kRun, kSide * 4, from, to, "widen_b"));
+  kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, kRun, word, word, "turn"));
+  kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kRun / 4, kRun, kRun, Element::kF32, Element::kF32, "runs"));
+  for (const Element result : {Element::kF32, Element::kF16, Element::kBf16}) {
+    kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kSide, kSide * 4, kSide * elementBytes(result), Element::kF32,
+                                result, "fixpipe"));
+  }
+  for (const Element result : {Element::kF32, Element::kF16, Element::kBf16}) {
+    kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, kSide, kSide * 4, kSide * elementBytes(result),
+                                Element::kF32, result, "fixpipe_turned"));
+  }
+  return kernels;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the measurement: both sides alternate on the same tensors, so that a busy moment hits both.
+#include "bench_soc.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cubejit/emulation.h"
+#include "failure.h"
+#include "json_line.h"
+#include "progress.h"
+#include "runtime/json_problem.h"
+#include "runtime/measure.h"
+#include "runtime/verify/reference_conv.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Sides {
+  std::vector<std::int64_t> emulated, native;  ///< nanoseconds, ascending
+  EmulationReport report;
+  TilingPlan plan;
+};
+
+Result<Sides> measureBoth(Session& session, const Request& request, const Problem& p, Gradient gradient,
+                          double minSeconds, int minSamples) {
+  GradientMask mask;
+  (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+  EmulationRequest one{p, gradient, *request.soc, {}};
+  for (const TilingPlan& plan : request.plans) {
+    if (plan.gradient == gradient) one.plan = plan;
+  }
+  CUBEJIT_TRY(emulation, Emulation::create(one, request.options));
+  CUBEJIT_TRY(compiled, session.compile(p, mask));
+  CUBEJIT_TRY(workload, Workload::create(p, mask));
+  Sides sides;
+  sides.plan = emulation->plan();
+  double spent = 0;
+  for (int run = 0; spent < minSeconds || static_cast<int>(sides.emulated.size()) < minSamples; ++run) {
+    CUBEJIT_TRY(emulated, workload->run([&](const Tensors& tensors) -> Status {
+      CUBEJIT_TRY(report, emulation->run(tensors));
+      sides.report = std::move(report);
+      return Unit{};
+    }));
+    CUBEJIT_TRY(native, workload->run(*compiled));
+    spent += static_cast<double>(emulated + native) * 1e-9;
+    if (run > 0) {  // the first is a warm-up
+      sides.emulated.push_back(emulated);
+      sides.native.push_back(native);
+    }
+    if (spent > 20 * minSeconds && !sides.emulated.empty()) break;
+  }
+  std::sort(sides.emulated.begin(), sides.emulated.end());
+  std::sort(sides.native.begin(), sides.native.end());
+  return sides;
+}
+
+}  // namespace
+
+int benchSoc(const RequestFlags& flags, const Request& request, double minSeconds, int minSamples) {
+  Session session(request.options);
+  const std::vector<Gradient> gradients = gradientsOf(request.gradients);
+  Progress progress("bench", static_cast<std::int64_t>(request.problems.size() * gradients.size()));
+  if (!flags.json)
+    fmt::print("{:<32} {:<3} {:>11} {:>9} {:>9} {:>11} {:>7} {:>11}  {} emulated on {} threads\n", "problem", "", "ms",
+               "GFLOP/s", "host ms", "host GF/s", "share%", "chip us", request.soc->name, request.threads[0]);
+  int code = 0;
+  std::int64_t done = 0;
+  for (const Problem& p : request.problems) {
+    for (const Gradient gradient : gradients) {
+      progress.update(done++, p.name);
+      const auto sides = measureBoth(session, request, p, gradient, minSeconds, minSamples);
+      progress.clear();
+      if (!sides.ok()) {
+        code = std::max(code, report(sides.error(), reproduction("bench", flags, p)));
+        continue;
+      }
+      const double flops = gradientFlops(p, gradient);
+      const auto median = [](const std::vector<std::int64_t>& ns) { return static_cast<double>(ns[ns.size() / 2]); };
+      const double emulated = median(sides->emulated), native = median(sides->native);
+      if (flags.json) {
+        Json out{{"schema", "cubejit.bench_soc/1"},
+                 {"name", p.name},
+                 {"soc", request.soc->name},
+                 {"gradient", toString(gradient)},
+                 {"threads", request.threads[0]},
+                 {"ns_median", emulated},
+                 {"ns_min", sides->emulated.front()},
+                 {"samples", sides->emulated.size()},
+                 {"flops", flops},
+                 {"gflops", flops / emulated},
+                 {"host_ns_median", native},
+                 {"host_gflops", flops / native},
+                 {"host_share", native / emulated},
+                 {"chip_cycles", sides->report.cycles},
+                 {"chip_us", sides->report.microseconds}};
+        if (gradient != Gradient::kDb) out["plan"] = Json::parse(planToJson(sides->plan));
+        fmt::print("{}", jsonLine(out));
+      } else {
+        fmt::print("{:<32} {:<3} {:>11.3f} {:>9.1f} {:>9.3f} {:>11.1f} {:>7.1f} {:>11.1f}\n", p.name.substr(0, 32),
+                   toString(gradient), emulated * 1e-6, flops / emulated, native * 1e-6, flops / native,
+                   100 * native / emulated, sides->report.microseconds);
+      }
+      std::fflush(stdout);
+    }
+  }
+  return code;
+}
+
+}  // namespace cubejit::cli
