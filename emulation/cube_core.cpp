@@ -175,7 +175,7 @@ Status CubeCore::write(const BlockTarget& target) {
     const std::int64_t strip = s.block.m * 16 * (4 + byteSize(target.view.type)) * 2;
     s.note(CoreBuffer::kUb, std::min(strip, s.machine.buffers.ubBytes));
   }
-  const std::int64_t written = moveOut(*s.job, s.block, s.stream.l0c(), target, *places, s.memory);
+  const std::int64_t written = moveOut(*s.job, s.block, s.stream.l0c(), target, *places, s.memory, s.code);
   const std::int64_t sums = roundUp(s.block.m, 16) * roundUp(s.block.n, 16);
   s.clock.moveOut(s.stream.l0c(), sums, s.block.m * roundUp(s.block.n, 16), written * byteSize(target.view.type),
                   s.counts);

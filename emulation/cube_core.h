@@ -86,6 +86,7 @@ struct BlockTarget {
                originN = 0;   ///< for views whose data was moved to the start of the task: task.start.m, task.start.n
   std::int64_t group = 0;     ///< real group in the view; usually task.group
   bool add = false;           ///< atomic add (f32 only): safe from several threads
+  bool alone = false;         ///< no other thread adds to the same results now: adds need not be indivisible
   bool writeSkipped = false;  ///< a block that nothing contributes to is written as zero instead of left alone
 };
 

@@ -101,30 +101,112 @@ void addAtomically(std::byte* to, float value) {
   }
 }
 
-std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0c, const BlockTarget& target,
-                     const BlockPlaces& places, CoreMemory& memory) {
-  const std::int64_t rows = roundUp(block.m, kSide), elementBytes = byteSize(target.view.type);
-  const float* sums = memory.l0c(l0c);
-  std::int64_t written = 0;
-  for (std::int64_t n1 = 0; n1 * kSide < block.n; ++n1) {
-    const float* strip = sums + n1 * rows * kSide;
-    if (!job.machine.npu.fixpipe) {  // L0C -> UB
-      auto* ub = reinterpret_cast<float*>(memory.at(CoreBuffer::kUb));
-      std::memcpy(ub, strip, static_cast<std::size_t>(block.m * kSide * 4));
-      strip = ub;
+namespace {
+
+// Whether entries begin .. end exist and lie `step` apart.
+bool evenly(const std::vector<std::int64_t>& offsets, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (offsets[at] == kMissing || (i > begin && offsets[at] - offsets[at - 1] != step)) return false;
+  }
+  return true;
+}
+
+// One strip of up to 16 columns on its way to memory.
+struct Strip {
+  const float* sums;  ///< [m][16]
+  std::int64_t m, column, columns;
+};
+
+// By kernels, if the strip's columns are neighbours in memory (channels inside), or its rows are (pixels inside).
+bool moveTogether(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+  if (target.add || s.columns != kSide || !places.rowGroup.empty()) return false;
+  const std::int64_t e = byteSize(target.view.type), kind = e == 4 ? 0 : target.view.type == DType::kF16 ? 1 : 2;
+  const auto kernel = [&](UnitKernel first) {
+    return static_cast<UnitKernel>(static_cast<std::int64_t>(first) + kind);
+  };
+  const auto place = [&](std::int64_t row, std::int64_t column) {
+    return target.view.data +
+           (places.row[static_cast<std::size_t>(row)] + places.column[static_cast<std::size_t>(column)]) * e;
+  };
+  KernelArgs args;
+  if (evenly(places.column, s.column, s.column + kSide, 1)) {
+    for (std::int64_t m = 0; m < s.m;) {  // rows as far as they are equally far apart
+      std::int64_t end = m + 1;
+      const std::int64_t step = end < s.m ? place(end, s.column) - place(m, s.column) : 0;
+      while (end < s.m && place(end, s.column) - place(end - 1, s.column) == step) ++end;
+      args.a = s.sums + m * kSide;
+      args.c = place(m, s.column);
+      args.repeat = end - m;
+      args.aRepeat = kSide * 4;
+      args.cRepeat = step;
+      code.call(kernel(UnitKernel::kOutF32), args);
+      m = end;
     }
-    for (std::int64_t m = 0; m < block.m; ++m) {
-      for (std::int64_t c = 0; c < std::min(kSide, block.n - n1 * kSide); ++c) {
-        const auto row = static_cast<std::size_t>(m), column = static_cast<std::size_t>(n1 * kSide + c);
-        if (!places.exists(row, column)) continue;
-        std::byte* to = target.view.data + (places.row[row] + places.column[column]) * elementBytes;
-        if (target.add)
-          addAtomically(to, strip[m * kSide + c]);
-        else
-          storeElement(target.view.type, to, strip[m * kSide + c]);
-        ++written;
+    return true;
+  }
+  if (!evenly(
+          places.column, s.column, s.column + kSide,
+          places.column[static_cast<std::size_t>(s.column) + 1] - places.column[static_cast<std::size_t>(s.column)]))
+    return false;
+  alignas(64) std::byte turned[kSide * kSide * 4];
+  for (std::int64_t m = 0; m < s.m; m += kSide) {
+    const std::int64_t rows = std::min(kSide, s.m - m);
+    args.a = s.sums + m * kSide;
+    args.c = turned;
+    code.call(kernel(UnitKernel::kTurnF32), args);
+    const bool together = evenly(places.row, m, m + rows, 1);
+    for (std::int64_t c = 0; c < kSide; ++c) {
+      const std::byte* from = turned + c * kSide * e;
+      if (together && rows == kSide) {
+        std::memcpy(place(m, s.column + c), from, static_cast<std::size_t>(kSide * e));
+      } else {
+        for (std::int64_t r = 0; r < rows; ++r)
+          std::memcpy(place(m + r, s.column + c), from + r * e, static_cast<std::size_t>(e));
       }
     }
+  }
+  return true;
+}
+
+std::int64_t moveEach(const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+  const std::int64_t e = byteSize(target.view.type);
+  std::int64_t written = 0;
+  for (std::int64_t m = 0; m < s.m; ++m) {
+    for (std::int64_t c = 0; c < s.columns; ++c) {
+      const auto row = static_cast<std::size_t>(m), column = static_cast<std::size_t>(s.column + c);
+      if (!places.exists(row, column)) continue;
+      std::byte* to = target.view.data + (places.row[row] + places.column[column]) * e;
+      const float sum = s.sums[m * kSide + c];
+      if (target.add && target.alone)
+        *reinterpret_cast<float*>(to) += sum;
+      else if (target.add)
+        addAtomically(to, sum);
+      else
+        storeElement(target.view.type, to, sum);
+      ++written;
+    }
+  }
+  return written;
+}
+
+}  // namespace
+
+std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0c, const BlockTarget& target,
+                     const BlockPlaces& places, CoreMemory& memory, const UnitCode* code) {
+  const std::int64_t rows = roundUp(block.m, kSide);
+  std::int64_t written = 0;
+  for (std::int64_t n = 0; n < block.n; n += kSide) {
+    Strip strip{memory.l0c(l0c) + n * rows, block.m, n, std::min(kSide, block.n - n)};
+    if (!job.machine.npu.fixpipe) {  // L0C -> UB
+      auto* ub = reinterpret_cast<float*>(memory.at(CoreBuffer::kUb));
+      std::memcpy(ub, strip.sums, static_cast<std::size_t>(rows * kSide * 4));
+      strip.sums = ub;
+    }
+    if (code != nullptr && moveTogether(*code, strip, target, places))
+      written += block.m * strip.columns;
+    else
+      written += moveEach(strip, target, places);
   }
   return written;
 }

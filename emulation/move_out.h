@@ -8,6 +8,7 @@
 
 #include "emulation/core_memory.h"
 #include "emulation/operand_tables.h"
+#include "emulation/unit_code.h"
 
 namespace cubejit {
 
@@ -31,8 +32,9 @@ void storeElement(DType type, std::byte* to, float value);
 void addAtomically(std::byte* to, float value);
 
 /// Moves the block at `l0c` ([n1][m1 * 16][16] sums). Returns the number of elements written.
+/// With `code` strips whose columns or rows lie together in memory are converted by generated kernels.
 std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0c, const BlockTarget& target,
-                     const BlockPlaces& places, CoreMemory& memory);
+                     const BlockPlaces& places, CoreMemory& memory, const UnitCode* code = nullptr);
 /// Writes zero to all its places.
 std::int64_t zeroOut(const CubeBlock& block, const BlockTarget& target, const BlockPlaces& places);
 

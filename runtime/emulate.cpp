@@ -89,7 +89,7 @@ struct Run {
     const CoreTask task = tasks.task(index);
     CUBEJIT_TRY(begun, core.begin(job, operands, task));
     static_cast<void>(begun);
-    BlockTarget target{result, 0, 0, task.group, add, true};
+    BlockTarget target{result, 0, 0, task.group, add, true, true};
     while (true) {
       CUBEJIT_TRY(more, core.iterate());
       if (!more) return Unit{};
