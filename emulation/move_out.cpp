@@ -118,6 +118,44 @@ struct Strip {
   std::int64_t m, column, columns;
 };
 
+// Rows from m on that are equally far apart in memory: how many, and how far.
+std::pair<std::int64_t, std::int64_t> evenRows(const BlockPlaces& places, std::int64_t m, std::int64_t end) {
+  const auto row = [&](std::int64_t i) { return places.row[static_cast<std::size_t>(i)]; };
+  if (m + 1 >= end || row(m + 1) == kMissing) return {1, 0};
+  const std::int64_t step = row(m + 1) - row(m);
+  std::int64_t next = m + 2;
+  while (next < end && row(next) != kMissing && row(next) - row(next - 1) == step) ++next;
+  return {next - m, step};
+}
+
+// Adds by a kernel, if the columns of each block of c0 are neighbours in memory and nobody else adds.
+bool addTogether(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+  const std::int64_t c0 = 32 / byteSize(code.operand);
+  if (!target.add || !target.alone || !places.rowGroup.empty() || s.columns % c0 != 0) return false;
+  for (std::int64_t c = s.column; c < s.column + s.columns; c += c0) {
+    if (!evenly(places.column, c, c + c0, 1)) return false;
+  }
+  for (std::int64_t c = 0; c < s.columns; c += c0) {
+    for (std::int64_t m = 0; m < s.m;) {
+      if (places.row[static_cast<std::size_t>(m)] == kMissing) {
+        ++m;
+        continue;
+      }
+      const auto [rows, step] = evenRows(places, m, s.m);
+      KernelArgs args;
+      args.a = s.sums + m * kSide + c;
+      args.c = target.view.data +
+               (places.row[static_cast<std::size_t>(m)] + places.column[static_cast<std::size_t>(s.column + c)]) * 4;
+      args.repeat = rows;
+      args.aRepeat = kSide * 4;
+      args.cRepeat = step * 4;
+      code.call(UnitKernel::kAdd, args);
+      m += rows;
+    }
+  }
+  return true;
+}
+
 // By kernels, if the strip's columns are neighbours in memory (channels inside), or its rows are (pixels inside).
 bool moveTogether(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
   if (target.add || s.columns != kSide || !places.rowGroup.empty()) return false;
@@ -131,17 +169,15 @@ bool moveTogether(const UnitCode& code, const Strip& s, const BlockTarget& targe
   };
   KernelArgs args;
   if (evenly(places.column, s.column, s.column + kSide, 1)) {
-    for (std::int64_t m = 0; m < s.m;) {  // rows as far as they are equally far apart
-      std::int64_t end = m + 1;
-      const std::int64_t step = end < s.m ? place(end, s.column) - place(m, s.column) : 0;
-      while (end < s.m && place(end, s.column) - place(end - 1, s.column) == step) ++end;
+    for (std::int64_t m = 0; m < s.m;) {
+      const auto [rows, step] = evenRows(places, m, s.m);
       args.a = s.sums + m * kSide;
       args.c = place(m, s.column);
-      args.repeat = end - m;
+      args.repeat = rows;
       args.aRepeat = kSide * 4;
-      args.cRepeat = step;
+      args.cRepeat = step * e;
       code.call(kernel(UnitKernel::kOutF32), args);
-      m = end;
+      m += rows;
     }
     return true;
   }
@@ -203,7 +239,7 @@ std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0
       std::memcpy(ub, strip.sums, static_cast<std::size_t>(rows * kSide * 4));
       strip.sums = ub;
     }
-    if (code != nullptr && moveTogether(*code, strip, target, places))
+    if (code != nullptr && (moveTogether(*code, strip, target, places) || addTogether(*code, strip, target, places)))
       written += block.m * strip.columns;
     else
       written += moveEach(strip, target, places);

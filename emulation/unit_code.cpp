@@ -142,20 +142,26 @@ void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMe
 
 void execute(const UnitCode& code, const LoadFractals& i, const UnitContext& c, CoreMemory& memory) {
   const std::int64_t c0 = c.work.c0, x1 = ceilDiv(i.x.count, kSide), k1 = ceilDiv(i.y.count, c0);
-  if (i.plain || i.y.count % c0 != 0) return execute(i, c, memory);
+  if (i.plain) return execute(i, c, memory);
   const bool a = i.side == L0Side::kA;
   std::byte* to = memory.at(a ? CoreBuffer::kL0a : CoreBuffer::kL0b, i.l0);
   const std::byte* from = memory.at(CoreBuffer::kL1, i.l1);
+  alignas(64) std::byte last[kFractalBytes];  // a tail along k, filled up with zeros
   for (std::int64_t x = 0; x < i.x.count; x += c0) {
     // The k blocks of one x block follow each other in L1, and are equally far apart in L0.
     std::byte* first = to + (a ? x / kSide * k1 : x / kSide) * kFractalBytes + x % kSide * kRun;
-    code.call(UnitKernel::kTurn, argsOf(from + ((i.x.begin + x) / c0 * i.pitch + i.y.begin) * kRun, first, k1,
-                                        c0 * kRun, (a ? 1 : x1) * kFractalBytes));
+    const std::byte* runs = from + ((i.x.begin + x) / c0 * i.pitch + i.y.begin) * kRun;
+    const std::int64_t whole = i.y.count / c0, next = (a ? 1 : x1) * kFractalBytes;
+    if (whole > 0) code.call(UnitKernel::kTurn, argsOf(runs, first, whole, c0 * kRun, next));
+    if (whole == k1) continue;
+    std::fill(std::begin(last), std::end(last), std::byte{0});
+    std::memcpy(last, runs + whole * c0 * kRun, static_cast<std::size_t>((i.y.count - whole * c0) * kRun));
+    code.call(UnitKernel::kTurn, argsOf(last, first + whole * next, 1, 0, 0));
   }
   if (i.x.count % kSide == 0) return;
   for (std::int64_t k = 0; k < k1; ++k) {
-    std::byte* last = to + (a ? (x1 - 1) * k1 + k : k * x1 + x1 - 1) * kFractalBytes;
-    std::memset(last + i.x.count % kSide * kRun, 0, static_cast<std::size_t>((kSide - i.x.count % kSide) * kRun));
+    std::byte* half = to + (a ? (x1 - 1) * k1 + k : k * x1 + x1 - 1) * kFractalBytes;
+    std::memset(half + i.x.count % kSide * kRun, 0, static_cast<std::size_t>((kSide - i.x.count % kSide) * kRun));
   }
 }
 

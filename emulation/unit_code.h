@@ -31,9 +31,10 @@ enum class UnitKernel : std::uint8_t {
   kOutBf16,  ///< rows of 16 sums -> elements of the result's type
   kTurnF32,
   kTurnF16,
-  kTurnBf16  ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
+  kTurnBf16,  ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
+  kAdd        ///< rows of c0 sums added to f32 in memory
 };
-inline constexpr std::size_t kUnitKernels = 11;
+inline constexpr std::size_t kUnitKernels = 12;
 
 /// Rows of C that one call of kMmad holds in registers: all 16 where a vector is 16 lanes, else 4.
 inline std::int64_t mmadRows(const HostIsa& isa) { return isa.lanes() >= 16 ? 16 : 4; }

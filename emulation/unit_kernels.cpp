@@ -74,6 +74,8 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
     kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, kSide, kSide * 4, kSide * elementBytes(result),
                                 Element::kF32, result, "fixpipe_turned"));
   }
+  kernels.emplace_back(
+      moveOf(MoveKind::kAccumulate, isa, 1, c0, kSide * 4, c0 * 4, Element::kF32, Element::kF32, "fixpipe_add"));
   return kernels;
 }
 

@@ -15,6 +15,7 @@
 #include "emulation/move_out.h"
 #include "runtime/threads.h"
 #include "runtime/unit_loader.h"
+#include "runtime/weight_sums.h"
 #include "tiling/check_problem.h"
 #include "tiling/npu/task_times.h"
 
@@ -46,7 +47,6 @@ struct Emulation::State {
   std::unique_ptr<LoadedUnits> units;  ///< null: scalar models
   Options options;
   std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
-  std::vector<float> sums;                       ///< parts of dw, all but the first one if that is dw itself
 
   int threadsOf(const EmulationRun& how) const {
     return how.threads > 0 ? how.threads : options.threads > 0 ? options.threads : defaultThreads();
@@ -181,20 +181,6 @@ EmulationReport reportOf(std::vector<CoreCounts> cores, const Machine& machine) 
   return report;
 }
 
-// dw in its own type, from the sum of the parts.
-void finishWeights(const GlobalView& dw, const float* sums, std::int64_t elements, std::int64_t parts, bool inPlace) {
-  for (std::int64_t i = 0; i < elements; ++i) {
-    std::byte* to = dw.data + i * byteSize(dw.type);
-    float value = 0;
-    if (inPlace)
-      std::memcpy(&value, to, 4);
-    else
-      value = sums[i];
-    for (std::int64_t part = 1; part < parts; ++part) value += sums[(inPlace ? part - 1 : part) * elements + i];
-    storeElement(dw.type, to, value);
-  }
-}
-
 }  // namespace
 
 Result<EmulationReport> Emulation::State::runBias(const Tensors& tensors, const EmulationRun& how) const {
@@ -261,31 +247,25 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
                           viewOf(p, TensorId::kW, tensors.w)};
   const bool add = !dx || tasks.sums() > 1;
-  const std::int64_t elements = result.map.elements;
-  std::int64_t parts = 1;
-  if (!dx && tasks.regions() < kFewRegions && elements * 4 * kMostParts < kMostPartBytes)
-    parts = std::min(kMostParts, tasks.sums());
   Run run{s.job, tasks, operands, {}, add, how, s.cores};
   run.counts.resize(static_cast<std::size_t>(s.job.machine.cores));
-  const bool inPlace = byteSize(result.type) == 4;
   // Blocks of channels that are not the chip's have padding that no task reaches.
   const bool otherBlocks =
       result.map.padded && formatOf(p, dx ? TensorId::kDx : TensorId::kDw).blockChannels() != s.job.work.c0;
-  if (add || otherBlocks) {
+  if ((dx && add) || otherBlocks || (!dx && result.map.padded)) {
     std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
-    countVector(s.job.machine, 0, add ? elements * 4 : result.bytes, run.counts);
+    countVector(s.job.machine, 0, result.bytes, run.counts);
   }
-  if (add) {
-    s.sums.assign(static_cast<std::size_t>((inPlace ? parts - 1 : parts) * elements), 0.0F);
-  }
-  for (std::int64_t part = 0; part < parts; ++part) {
-    GlobalView view = result;
-    if (add && (part > 0 || !inPlace)) {
-      view.data = reinterpret_cast<std::byte*>(s.sums.data() + (inPlace ? part - 1 : part) * elements);
-      view.type = DType::kF32;
-      view.bytes = elements * 4;
-    }
-    run.results.push_back(view);
+  std::optional<WeightSums> sums;
+  if (dx) {
+    run.results.push_back(result);
+  } else {
+    const std::int64_t few = tasks.regions() < kFewRegions && result.map.elements * 4 < kMostPartBytes ? kMostParts : 1;
+    const std::int64_t parts = std::min(few, tasks.sums());
+    CUBEJIT_TRY(zeroed, WeightSums::create(s.job, parts));
+    sums = std::move(zeroed);
+    for (std::int64_t part = 0; part < parts; ++part) run.results.push_back(sums->view(part));
+    countVector(s.job.machine, 0, sums->bytesOfPart(), run.counts);
   }
   const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, s.threadsOf(how)));
   while (static_cast<int>(s.cores.size()) < slots) {
@@ -298,8 +278,10 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       s.options.parallelFor, s.options.pinThreads, slots,
       [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
   if (run.failure.has_value()) return *run.failure;
-  if (add && (parts > 1 || !inPlace)) finishWeights(result, s.sums.data(), elements, parts, inPlace);
-  if (!dx && !inPlace) countVector(s.job.machine, elements * 4, result.bytes, run.counts);
+  if (sums.has_value()) {
+    sums->finish(result, s.options.parallelFor, s.threadsOf(how));
+    countVector(s.job.machine, sums->bytesOfPart(), result.bytes, run.counts);
+  }
   EmulationReport traced;
   if (how.trace) placeEvents(run, traced);
   EmulationReport report = reportOf(std::move(run.counts), s.job.machine);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides where an emulated chip's blocks of dw add up: in f32 and FRACTAL_Z_3D, as the chip's do, whatever dw is; then a vector pass
+// brings the sum to dw's own type and layout. Leaves which block goes into which part to emulate.
+#pragma once
+
+#include <vector>
+
+#include "cubejit/options.h"
+#include "emulation/cube_core.h"
+
+namespace cubejit {
+
+class WeightSums {
+ public:
+  /// `parts` sums side by side, all zero. kLimitExceeded without memory for them.
+  static Result<WeightSums> create(const CubeJob& job, std::int64_t parts);
+
+  std::int64_t bytesOfPart() const { return map_.elements * 4; }
+  GlobalView view(std::int64_t part);
+  /// dw = the parts, added in order, rounded once.
+  void finish(const GlobalView& dw, const ParallelFor& parallelFor, int slots) const;
+
+ private:
+  Problem problem_;
+  IndexMap map_;
+  std::int64_t parts_ = 1;
+  std::vector<float> sums_;
+};
+
+}  // namespace cubejit
