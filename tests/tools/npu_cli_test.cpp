@@ -105,6 +105,66 @@ TEST_F(NpuCli, PlansAreDataAndExplainThemselves) {
                                  HasSubstr("= repro:")));
 }
 
+// A NumPy file of f16 ones.
+std::string ones(const std::string& shape, std::size_t count) {
+  std::string header = "{'descr': '<f2', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header += std::string(63 - (10 + header.size()) % 64, ' ') + "\n";
+  std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() % 256) +
+                     static_cast<char>(header.size() / 256) + header;
+  for (std::size_t i = 0; i < count; ++i) file += std::string("\x00\x3c", 2);
+  return file;
+}
+
+TEST_F(NpuCli, RunsOnAnEmulatedChipAndShowsWhatItDid) {
+  write("dy.npy", ones("1, 16, 6, 7", 672));
+  write("x.npy", ones("1, 16, 6, 7", 672));
+  write("w.npy", ones("16, 16, 1, 1", 256));
+  const std::string problem =
+      "run --input 1,16,6,7 --weight 16,16,1,1 --layout ncdhw --in dy=dy.npy --in x=x.npy --in w=w.npy";
+  const std::string all = problem + " --dtype f16 --soc ascend910b2 --out dx=dx.npy --out dw=dw.npy --out db=db.npy";
+  const Outcome text = run(all + " --trace t.json --timeline t.svg");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("dx on ascend910b2"), HasSubstr("high water"), HasSubstr("gm_to_l1"),
+                              HasSubstr("of 524288"), HasSubstr("db on ascend910b2")));
+  const std::string dx = read("dx.npy"), dw = read("dw.npy");
+  EXPECT_EQ(dx.substr(dx.size() - 2), std::string("\x00\x4c", 2));  // 16
+  EXPECT_EQ(dw.substr(dw.size() - 2), std::string("\x40\x51", 2));  // 42
+  const Json trace = Json::parse(read("t.json"));
+  EXPECT_GT(trace.at("traceEvents").size(), 24U * 6);
+  bool cube = false;
+  for (const Json& event : trace.at("traceEvents"))
+    cube = cube || (event.at("ph") == "X" && event.at("name") == "mmad" && event.at("dur").get<double>() > 0);
+  EXPECT_TRUE(cube);
+  EXPECT_THAT(read("t.svg"), AllOf(HasSubstr("<svg"), HasSubstr("core 23"), HasSubstr("</svg>")));
+  const Json json = Json::parse(run(all + " --json").out.substr(0, run(all + " --json").out.find('\n')));
+  EXPECT_EQ(json.at("schema"), "cubejit.soc_run/1");
+  EXPECT_EQ(json.at("cores").size(), 24U);
+  EXPECT_GT(json.at("total").at("bytes").at("l1_to_l0a").get<double>(), 0);
+  // A plan of one's own that does not fit, and what only chips have.
+  Json plan = json.at("plan");
+  plan["base_m"] = 4080;
+  write("plan.json", plan.dump());
+  const Outcome broken = run(problem + " --dtype f16 --soc ascend910b2 --out dx=none.npy --plan plan.json");
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, AllOf(HasSubstr("L0A needs"), HasSubstr("ascend910b2 has 65536; lower base_m")));
+  EXPECT_FALSE(fs::exists(folder_ / "none.npy"));
+  EXPECT_THAT(run(problem + " --dtype f16 --out dx=none.npy --trace t.json").err, HasSubstr("add --soc"));
+  EXPECT_EQ(run(problem + " --dtype f16 --soc ascend910b2 --out dx=dx.npy --trace no/such/folder").code, 5);
+}
+
+TEST_F(NpuCli, VerifiesAndMeasuresEmulatedChips) {
+  const Outcome fuzz = run("verify --soc toy --fuzz 20 --dtype any --layout any --threads 1,2 --seed 9");
+  EXPECT_EQ(fuzz.code, 0) << fuzz.err;
+  EXPECT_THAT(fuzz.out, HasSubstr("0 failed"));
+  const Outcome measured =
+      run("bench --soc toy --input 1,16,8,8 --weight 16,16,3,3 --padding 1 --dtype f16 --min-seconds 0.01 --json");
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const Json row = Json::parse(measured.out.substr(0, measured.out.find('\n')));
+  EXPECT_GT(row.at("host_share").get<double>(), 0);
+  EXPECT_GT(row.at("chip_cycles").get<double>(), 0);
+  EXPECT_EQ(run("verify --soc toy --fuzz 2 --agree interpreter").code, 2);
+}
+
 TEST_F(NpuCli, WhatAChipLacksIsAnsweredWithTheChipsThatHaveIt) {
   const Outcome type = run("plan --input 1,16,8,8 --weight 16,16,3,3 --soc ascend910a --gradients dx");
   EXPECT_EQ(type.code, 3);

@@ -15,7 +15,7 @@ only() {
 }
 # nowhere_but PATTERN ALLOWED WHY: lines that match PATTERN may stand only in files that match ALLOWED.
 nowhere_but() {
-  if grep -rnE "$1" include tiling codegen runtime api tools/cli bench examples --include='*.h' --include='*.hpp' \
+  if grep -rnE "$1" include tiling codegen emulation runtime api tools/cli bench examples --include='*.h' --include='*.hpp' \
     --include='*.cpp' --include='*.c' | grep -vE "^($2)"; then
     echo "layers: $3" >&2
     broken=1
@@ -26,7 +26,8 @@ only include 'cubejit/'
 only examples 'cubejit/|tiling/(conv_backprop|platform)/|gradient\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
-only runtime 'cubejit/|tiling/|codegen/|runtime/'
+only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
+only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
 only api 'cubejit/|cubejit_ascendc/|api/|tiling/|runtime/last_error\.h'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'

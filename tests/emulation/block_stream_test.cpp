@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that a core's program visits the blocks of a task in the tiling's order, loads what the tiling says once, and that the clock
+// overlaps what is doubled; and that tasks cover a gradient once.
+#include "emulation/block_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cubejit/machines.h"
+#include "cubejit/npu.h"
+#include "emulation/clock.h"
+#include "emulation/gradient_tasks.h"
+#include "emulation/operand_tables.h"
+#include "emulation/unit_program.h"
+
+namespace cubejit {
+namespace {
+
+Problem smallProblem() {
+  Problem p;
+  p.rank = 3;
+  p.batch = 2;
+  p.cin = 64;
+  p.cout = 32;
+  p.in = {3, 8, 8};
+  p.kernel = {2, 1, 1};
+  p.stride = {1, 1, 1};
+  p.dilation = {1, 1, 1};
+  p.out = {2, 8, 8};
+  p.dtype = DType::kF16;
+  return p;
+}
+
+// dX in blocks of 32 x 32: 2 x 2 of them a task.
+CubeJob jobOf(BlockOrder order, std::int64_t buffers) {
+  const Machine machine = *machineByName("ascend910b2");
+  const Problem p = smallProblem();
+  TilingPlan plan = planOnNpu(p, Gradient::kDx, machine)->plan;
+  plan.singleShape = {64, 32 * 2, 64};
+  plan.cube.base = {32, 16, 32};
+  plan.cube.stepM = plan.cube.stepN = plan.cube.stepKa = 1;
+  plan.cube.stepKb = 2;
+  plan.cube.buffersL0a = plan.cube.buffersL0b = plan.cube.buffersA1 = plan.cube.buffersB1 = buffers;
+  plan.cube.buffersL0c = 1;
+  plan.cube.order = order;
+  auto job = makeCubeJob(p, plan, machine, false);
+  EXPECT_TRUE(job.ok()) << job.error().message;
+  return *job;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> visits(const CubeJob& job, const CoreTask& task) {
+  BlockStream stream(job, task);
+  CubeBlock block;
+  UnitProgram program;
+  std::vector<std::pair<std::int64_t, std::int64_t>> seen;
+  while (stream.next(block, program)) seen.emplace_back(block.mIndex, block.nIndex);
+  return seen;
+}
+
+TEST(BlockStream, BlocksComeInTheOrderOfTheTiling) {
+  using Visits = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  CubeJob job = jobOf(BlockOrder::kNOuter, 2);
+  CoreTask task;
+  task.depth = 1;
+  task.extent = job.plan.singleShape;
+  EXPECT_EQ(visits(job, task), (Visits{{0, 0}, {1, 0}, {0, 1}, {1, 1}}));
+  EXPECT_EQ(visits(jobOf(BlockOrder::kMOuter, 2), task), (Visits{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  task.extent.m = 40;  // a tail of one row
+  const auto tails = visits(job, task);
+  EXPECT_EQ(tails.size(), 4U);
+  // Steps: within 2 x 2 blocks first, then the next step.
+  job.plan.cube.base.m = 16;
+  job.plan.cube.stepM = job.plan.cube.stepN = 2;
+  task.extent.m = 64;
+  EXPECT_EQ(visits(job, task), (Visits{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {3, 0}, {2, 1}, {3, 1}}));
+}
+
+TEST(BlockStream, ChunksAreLoadedOnceAndDepthsThatDoNotMeetAreSkipped) {
+  const CubeJob job = jobOf(BlockOrder::kNOuter, 2);
+  CoreTask task;
+  task.extent = job.plan.singleShape;
+  for (const auto& [depth, meets] : {std::pair<std::int64_t, std::size_t>{0, 1}, {1, 2}, {2, 1}}) {
+    task.depth = depth;
+    EXPECT_EQ(meetingDepths(job, task).size(), meets);
+    BlockStream stream(job, task);
+    CubeBlock block;
+    UnitProgram program;
+    ASSERT_TRUE(stream.next(block, program));
+    std::size_t images = 0, weights = 0, mmads = 0;
+    for (const UnitInstruction& i : program) {
+      images += std::holds_alternative<LoadImage>(i) ? 1 : 0;
+      weights += std::holds_alternative<LoadWeights>(i) ? 1 : 0;
+      mmads += std::holds_alternative<Mmad>(i) ? 1 : 0;
+    }
+    EXPECT_EQ(images, 2 * meets);  // stepKa = 1: one for each base.k
+    EXPECT_EQ(weights, meets);     // stepKb = 2: all of K at once
+    EXPECT_EQ(mmads, 2 * meets);
+    EXPECT_THAT(toString(program.back()), ::testing::HasSubstr("mmad l0a"));
+    EXPECT_THAT(toString(program.front()), ::testing::StartsWith("gm_to_l1 image l1 0"));
+  }
+}
+
+TEST(Clock, DoubledBuffersOverlapAndSingleOnesWait) {
+  double cycles[2];
+  for (const std::int64_t buffers : {1, 2}) {
+    const CubeJob job = jobOf(BlockOrder::kNOuter, buffers);
+    OperandTables tables;
+    CoreTask task;
+    task.depth = 1;
+    task.extent = job.plan.singleShape;
+    BlockStream stream(job, task);
+    Clock clock(job.machine, job.work.type);
+    clock.keepEvents(true);
+    CoreCounts counts;
+    CubeBlock block;
+    UnitProgram program;
+    while (stream.next(block, program)) {
+      for (const UnitInstruction& i : program) clock.run(i, UnitContext{job.work, tables}, counts);
+      clock.moveOut(stream.l0c(), block.m * block.n, block.m * block.n, block.m * block.n * 2, counts);
+    }
+    cycles[buffers - 1] = clock.now();
+    EXPECT_EQ(counts.cubeSteps, 4 * 2 * 2 * 2 * 2);  // blocks, depths, base.k's, 2 x 2 fractals
+    EXPECT_EQ(counts.bytes[static_cast<std::size_t>(Path::kL0cToGm)], 64 * 64 * 2);
+    // No pipe does two things at once.
+    std::array<double, kPipes> end{};
+    for (const TraceEvent& e : clock.events()) {
+      EXPECT_GE(e.start, end[static_cast<std::size_t>(e.pipe)]);
+      end[static_cast<std::size_t>(e.pipe)] = e.end;
+    }
+  }
+  EXPECT_LT(cycles[1], cycles[0]);
+}
+
+TEST(GradientTasks, CoverTheGradientOnceInRegionsThatAddUpInOrder) {
+  const CubeJob job = jobOf(BlockOrder::kNOuter, 2);
+  const GradientTasks tasks(job);
+  EXPECT_EQ(tasks.count(), 2 * 3);  // images x depths
+  EXPECT_EQ(tasks.sums(), 1);
+  Problem p = smallProblem();
+  const Machine machine = *machineByName("toy");
+  const auto report = planOnNpu(p, Gradient::kDw, machine);
+  ASSERT_TRUE(report.ok());
+  const auto dw = makeCubeJob(p, report->plan, machine, false);
+  ASSERT_TRUE(dw.ok());
+  const GradientTasks parts(*dw);
+  EXPECT_EQ(parts.count(), report->tasks);
+  std::set<std::int64_t> seen;
+  int lastCore = 0;
+  for (std::int64_t region = 0; region < parts.regions(); ++region) {
+    for (std::int64_t s = 0; s < parts.sums(); ++s) seen.insert(parts.taskOf(region, s));
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(seen.size()), parts.count());
+  EXPECT_EQ(*seen.rbegin(), parts.count() - 1);
+  for (std::int64_t i = 0; i < parts.count(); ++i) {
+    EXPECT_GE(parts.coreOf(i), lastCore);
+    lastCore = parts.coreOf(i);
+  }
+  EXPECT_LT(lastCore, machine.cores);
+}
+
+}  // namespace
+}  // namespace cubejit
