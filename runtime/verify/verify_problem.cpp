@@ -94,7 +94,20 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
   }
   const Executable& executable = **compiled;
-  return verifyRuns(request, [&](const Tensors& tensors, int threads) -> Status {
+  std::unique_ptr<char, AlignedDelete> packed;  // once for all runs, which then do not see w
+  const std::size_t packedBytes =
+      request.weights == WeightsUse::kKept && request.gradients.dx ? executable.packedWeightsBytes() : 0;
+  return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
+    if (packedBytes > 0 && packed == nullptr) {
+      packed.reset(static_cast<char*>(std::aligned_alloc(64, (packedBytes + 127) / 64 * 64)));
+      std::memset(packed.get(), 0xff, packedBytes);
+      CUBEJIT_TRY(done, executable.packWeights(tensors.w, packed.get(), packedBytes, request.threads.back()));
+      static_cast<void>(done);
+    }
+    if (packedBytes > 0) {
+      tensors.w = nullptr;
+      tensors.packedW = packed.get();
+    }
     const std::size_t bytes = executable.workspaceBytes(threads);
     const std::unique_ptr<char, AlignedDelete> workspace(
         static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
@@ -150,14 +163,6 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
-  std::unique_ptr<char, AlignedDelete> packed;
-  if (request.weights == WeightsUse::kKept && request.gradients.dx && executable.packedWeightsBytes() > 0) {
-    const std::size_t bytes = executable.packedWeightsBytes();
-    packed.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
-    std::memset(packed.get(), 0xff, bytes);
-    const Status done = executable.packWeights(gw->data(), packed.get(), bytes, request.threads.back());
-    if (!done.ok()) return {Verdict::kFailed, done.error().message};
-  }
   std::vector<char> before[3];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN of every type: an element nobody writes is found.
@@ -168,9 +173,8 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
       results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
-    const Tensors tensors{gdy->data(),        gx->data(),         packed == nullptr ? gw->data() : nullptr,
-                          results[0]->data(), results[1]->data(), results[2]->data(),
-                          packed.get()};
+    const Tensors tensors{gdy->data(),        gx->data(),         gw->data(),
+                          results[0]->data(), results[1]->data(), results[2]->data()};
     const int threads = request.threads[run];
     const Status status = runGradients(tensors, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};
