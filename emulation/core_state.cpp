@@ -45,6 +45,11 @@ Status CubeCore::State::claim(const UnitInstruction& instruction, const UnitCont
 
 void CubeCore::State::execute(const UnitInstruction& instruction, const UnitContext& context) {
   if (code != nullptr && code->operand == context.work.type) {
+    if (forwarding) {
+      if (const auto* i = std::get_if<Mmad>(&instruction)) return multiplyForwarded(*code, *i, context, panels, memory);
+      if (const auto* i = std::get_if<Unfold>(&instruction)) return cubejit::forward(*code, *i, context, panels, memory);
+      if (const auto* i = std::get_if<LoadFractals>(&instruction)) return cubejit::forward(*code, *i, context, panels, memory);
+    }
     if (const auto* i = std::get_if<Mmad>(&instruction)) return cubejit::execute(*code, *i, context, panels, memory);
     if (const auto* i = std::get_if<Unfold>(&instruction)) return cubejit::execute(*code, *i, context, memory);
     if (const auto* i = std::get_if<LoadFractals>(&instruction)) return cubejit::execute(*code, *i, context, memory);

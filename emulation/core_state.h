@@ -9,6 +9,7 @@
 #include "emulation/clock.h"
 #include "emulation/core_memory.h"
 #include "emulation/cube_core.h"
+#include "emulation/forward.h"
 #include "emulation/move_out.h"
 #include "emulation/unit_code.h"
 #include "emulation/unit_models.h"
@@ -33,7 +34,7 @@ struct CubeCore::State {
   Clock clock;
   std::optional<DType> clockFor;
   CoreCounts counts;
-  bool keepEvents = false, taskOpen = false;
+  bool keepEvents = false, taskOpen = false, forwarding = false;
 
   /// Says where an error happened.
   Error located(Error error) const;

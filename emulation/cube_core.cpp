@@ -103,6 +103,7 @@ CoreCounts CubeCore::takeCounts() {
   return taken;
 }
 
+void CubeCore::forward(bool on) { state_->forwarding = on; }
 void CubeCore::keepEvents(bool keep) { state_->keepEvents = keep; }
 const std::vector<TraceEvent>& CubeCore::events() const { return state_->clock.events(); }
 

@@ -120,6 +120,8 @@ class CubeCore {
 
   /// Ends the task, returns all that was counted since the last take (or since the core was made) and starts from zero.
   CoreCounts takeCounts();
+  /// From now on what L1 to L0 copies goes to the cube at once (emulation/forward.h): faster, the same bits. Needs code.
+  void forward(bool on);
   /// Keep a line for each instruction of a task from now on, or no longer; and the lines of the task that began last.
   void keepEvents(bool keep);
   const std::vector<TraceEvent>& events() const;

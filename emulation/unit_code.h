@@ -31,10 +31,12 @@ enum class UnitKernel : std::uint8_t {
   kOutBf16,  ///< rows of 16 sums -> elements of the result's type
   kTurnF32,
   kTurnF16,
-  kTurnBf16,  ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
-  kAdd        ///< rows of c0 sums added to f32 in memory
+  kTurnBf16,    ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
+  kAdd,         ///< rows of c0 sums added to f32 in memory
+  kWidenRuns,   ///< runs of 32 bytes -> f32, HF32 rounded
+  kWidenTurned  ///< c0 x c0 elements, rows 32 bytes apart -> f32, transposed, HF32 rounded
 };
-inline constexpr std::size_t kUnitKernels = 12;
+inline constexpr std::size_t kUnitKernels = 14;
 
 /// Rows of C that one call of kMmad holds in registers: all 16 where a vector is 16 lanes, else 4.
 inline std::int64_t mmadRows(const HostIsa& isa) { return isa.lanes() >= 16 ? 16 : 4; }
@@ -75,6 +77,10 @@ struct CubePanels {
     return static_cast<float*>(std::aligned_alloc(64, (static_cast<std::size_t>(l0Bytes) * 2 + 63) / 64 * 64 + 64));
   }
 };
+
+/// The cube's contract on panels: a is [m1][k1][16 m][c0 k], b is [n1][k1][c0 k][16 n].
+void multiplyPanels(const UnitCode& code, const Mmad& i, const UnitContext& c, const float* a, const float* b,
+                    CoreMemory& memory);
 
 void execute(const UnitCode& code, const Mmad& i, const UnitContext& c, CubePanels& panels, CoreMemory& memory);
 void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMemory& memory);

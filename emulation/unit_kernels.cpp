@@ -76,6 +76,8 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
   }
   kernels.emplace_back(
       moveOf(MoveKind::kAccumulate, isa, 1, c0, kSide * 4, c0 * 4, Element::kF32, Element::kF32, "fixpipe_add"));
+  kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, c0, kRun, c0 * 4, from, to, "widen_runs"));
+  kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, c0 * 4, from, to, "widen_turned"));
   return kernels;
 }
 

@@ -45,6 +45,7 @@ struct Emulation::State {
   CubeJob job;                         ///< dx, dw
   std::optional<BiasSum> bias;         ///< db
   std::unique_ptr<LoadedUnits> units;  ///< null: scalar models
+  bool fast = false;
   Options options;
   std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
 
@@ -228,6 +229,7 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     plan = report.plan;
   }
   CUBEJIT_TRY(job, makeCubeJob(request.problem, plan, request.machine, false));
+  emulation->state_->fast = request.fast;
   if (!request.scalarModels) {
     CUBEJIT_TRY(units, loadUnits(job.work.type, options));
     emulation->state_->units = std::move(units);
@@ -271,6 +273,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   while (static_cast<int>(s.cores.size()) < slots) {
     CUBEJIT_TRY(core, CubeCore::create(s.job.machine, static_cast<int>(s.cores.size()),
                                        s.units == nullptr ? nullptr : &s.units->code));
+    core->forward(s.fast);
     s.cores.push_back(std::move(core));
   }
   if (how.trace) run.taskCycles.resize(static_cast<std::size_t>(tasks.count()));

@@ -26,6 +26,7 @@ struct EmulationRequest {
   Machine machine;                    ///< an NPU: machineByName(), or the caller's own
   std::optional<TilingPlan> plan;     ///< of the caller's; unset: the planner's
   bool scalarModels = false;          ///< units run as plain loops instead of generated code: slow, the same bits
+  bool fast = false;  ///< what L1 to L0 copies goes to the cube at once: the same bits, counts and times
 };
 
 struct EmulationReport {

@@ -8,11 +8,12 @@
 
 namespace cubejit {
 
-VerifyOutcome verifyOnNpu(const Machine& machine, const Options& options, const VerifyRequest& request) {
+VerifyOutcome verifyOnNpu(const Machine& machine, const Options& options, const VerifyRequest& request, bool fast) {
   std::vector<std::unique_ptr<Emulation>> emulations;
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
     if (!request.gradients.has(gradient)) continue;
     EmulationRequest one{request.problem, gradient, machine, {}};
+    one.fast = fast;
     for (const TilingPlan& plan : request.plans) {
       if (plan.gradient == gradient) one.plan = plan;
     }

@@ -142,12 +142,13 @@ TEST(Emulation, GeneratedUnitsAgreeWithTheirModels) {
       const auto bytes =
           static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
       std::vector<std::vector<char>> results;
-      for (int way = 0; way < 4; ++way) {
+      for (int way = 0; way < 6; ++way) {
         EmulationRequest request{p, gradient, *machineByName(chip), {}};
         request.scalarModels = way == 0;
+        request.fast = way >= 4;
         Options options;
         if (way == 2) options.backend = BackendKind::kTileInterpreter;
-        if (way == 3) options.isa = IsaLevel::kAvx2;
+        if (way == 3 || way == 5) options.isa = IsaLevel::kAvx2;
         if (way == 2 && i % 4 != 0) continue;  // slow
         const auto emulation = Emulation::create(request, options);
         ASSERT_TRUE(emulation.ok()) << emulation.error().message;

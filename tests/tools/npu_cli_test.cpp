@@ -162,6 +162,8 @@ TEST_F(NpuCli, VerifiesAndMeasuresEmulatedChips) {
   const Json row = Json::parse(measured.out.substr(0, measured.out.find('\n')));
   EXPECT_GT(row.at("host_share").get<double>(), 0);
   EXPECT_GT(row.at("chip_cycles").get<double>(), 0);
+  EXPECT_EQ(run("verify --soc toy --fast --fuzz 10 --dtype any --seed 10").code, 0);
+  EXPECT_THAT(run("verify --fast --fuzz 2").err, HasSubstr("add --soc"));
   EXPECT_EQ(run("verify --soc toy --fuzz 2 --agree interpreter").code, 2);
 }
 

@@ -33,6 +33,7 @@ Result<Sides> measureBoth(Session& session, const Request& request, const Proble
   GradientMask mask;
   (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
   EmulationRequest one{p, gradient, *request.soc, {}};
+  one.fast = request.fast;
   for (const TilingPlan& plan : request.plans) {
     if (plan.gradient == gradient) one.plan = plan;
   }

@@ -68,6 +68,11 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
 }
 
+void addFastFlag(CLI::App& app, RequestFlags& flags) {
+  app.add_flag("--fast", flags.fast,
+               "With --soc: what only copies between L1 and the cube is left out; the same bits and counts");
+}
+
 void addSocFlag(CLI::App& app, RequestFlags& f) {
   app.add_option("--soc", f.soc, "An NPU by name (`cubejit targets` lists them), or a file with one as JSON");
 }
@@ -101,6 +106,7 @@ Result<Request> resolve(const RequestFlags& f) {
     else
       note(machine.error());
   }
+  if (f.fast && f.soc.empty()) note(invalid("--fast leaves out copies of an emulated chip; add --soc"));
   if (!f.pins.empty()) r.options.pins = f.pins;
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
@@ -166,6 +172,7 @@ Result<Request> resolve(const RequestFlags& f) {
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   r.gradients = *mask;
+  r.fast = f.fast;
   r.options.backend = *backend;
   r.threads = *threads;
   if (r.threads[0] > 0)
@@ -182,6 +189,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (f.backend != toString(kUsualBackend)) out << " --backend " << f.backend;
   if (!f.threads.empty()) out << " --threads " << f.threads;
   if (!f.soc.empty()) out << " --soc " << f.soc;
+  if (f.fast) out << " --fast";
   return out.str();
 }
 

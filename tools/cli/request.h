@@ -20,12 +20,15 @@ struct RequestFlags {
   std::string gradients = "dx,dw,db", dtype = "f32", layout, isa, backend = toString(kUsualBackend), threads, planFile,
               soc, pins;
   bool json = false;
+  bool fast = false;         ///< --soc: forward what only copies
   bool manyThreads = false;  ///< --threads may be a list
 };
 
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
 void addRunFlags(CLI::App& app, RequestFlags& flags);
 void addSocFlag(CLI::App& app, RequestFlags& flags);
+/// --fast, where --soc runs something.
+void addFastFlag(CLI::App& app, RequestFlags& flags);
 
 /// What the flags ask for.
 struct Request {
@@ -36,6 +39,7 @@ struct Request {
   std::vector<TilingPlan> plans;  ///< from --plan
   bool isSuite = false;
   std::optional<Machine> soc;  ///< from --soc
+  bool fast = false;
 };
 
 /// Everything wrong is reported; problems pass checkProblem unless they come from a suite (then each is checked on its own).

@@ -96,6 +96,7 @@ Status runOnSoc(const Request& request, const Tensors& tensors, const SocFiles& 
   how.trace = !files.trace.empty() || !files.timeline.empty();
   for (const Gradient gradient : gradientsOf(request.gradients)) {
     EmulationRequest one{request.problems.front(), gradient, *request.soc, {}};
+    one.fast = request.fast;
     for (const TilingPlan& plan : request.plans) {
       if (plan.gradient == gradient) one.plan = plan;
     }

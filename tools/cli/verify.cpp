@@ -93,7 +93,8 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                   typed);
   Session session(request->options);
   const std::function<VerifyOutcome(const VerifyRequest&)> verifyOne = [&](const VerifyRequest& one) {
-    return request->soc ? verifyOnNpu(*request->soc, request->options, one) : verifyProblem(session, one);
+    return request->soc ? verifyOnNpu(*request->soc, request->options, one, request->fast)
+                        : verifyProblem(session, one);
   };
   Progress progress("verify", static_cast<std::int64_t>(request->problems.size()));
   std::int64_t counts[3] = {};
@@ -152,6 +153,7 @@ void addVerify(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
+  addFastFlag(*command, *flags);
   command->get_option("--layout")
       ->description(
           "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");
