@@ -47,8 +47,10 @@ void CubeCore::State::execute(const UnitInstruction& instruction, const UnitCont
   if (code != nullptr && code->operand == context.work.type) {
     if (forwarding) {
       if (const auto* i = std::get_if<Mmad>(&instruction)) return multiplyForwarded(*code, *i, context, panels, memory);
-      if (const auto* i = std::get_if<Unfold>(&instruction)) return cubejit::forward(*code, *i, context, panels, memory);
-      if (const auto* i = std::get_if<LoadFractals>(&instruction)) return cubejit::forward(*code, *i, context, panels, memory);
+      if (const auto* i = std::get_if<Unfold>(&instruction))
+        return cubejit::forward(*code, *i, context, panels, memory);
+      if (const auto* i = std::get_if<LoadFractals>(&instruction))
+        return cubejit::forward(*code, *i, context, panels, memory);
     }
     if (const auto* i = std::get_if<Mmad>(&instruction)) return cubejit::execute(*code, *i, context, panels, memory);
     if (const auto* i = std::get_if<Unfold>(&instruction)) return cubejit::execute(*code, *i, context, memory);
