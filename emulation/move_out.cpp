@@ -29,16 +29,16 @@ void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
                 BlockPlaces& places) {
   const CubeWork& w = job.work;
   const IndexMap& map = target.view.map;
-  const std::int64_t base = map.along(0, task.image) + map.along(2, task.depth);
+  const std::int64_t base = offsetAlong(map, 0, task.image) + offsetAlong(map, 2, task.depth);
   for (std::int64_t r = 0; r < b.m; ++r) {
     const std::int64_t p = task.start.m - target.originM + b.m0 + r;
-    places.row.push_back(base + map.along(3, p / w.row()) + map.along(4, p % w.row()));
+    places.row.push_back(base + offsetAlong(map, 3, p / w.row()) + offsetAlong(map, 4, p % w.row()));
   }
   const ChannelRange range = channelsOf(job, w.spread, target.group);
   const std::int64_t stored = storedChannels(map, 1, range.count);
   for (std::int64_t c = 0; c < b.n; ++c) {
     const std::int64_t channel = task.start.n + b.n0 + c;
-    places.column.push_back(channel < stored ? map.along(1, range.first + channel - target.originN) : kMissing);
+    places.column.push_back(channel < stored ? offsetAlong(map, 1, range.first + channel - target.originN) : kMissing);
   }
 }
 
@@ -46,12 +46,12 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
                 BlockPlaces& places) {
   const CubeWork& w = job.work;
   const IndexMap& map = target.view.map;
-  const std::int64_t base = map.along(2, task.tapDepth);
+  const std::int64_t base = offsetAlong(map, 2, task.tapDepth);
   const ChannelRange outer = channelsOf(job, false, target.group), inner = channelsOf(job, true, target.group);
   const bool several = w.groups.together > 1;
   for (std::int64_t r = 0; r < b.m; ++r) {
     const std::int64_t o = task.start.m + b.m0 + r;
-    places.row.push_back(o < outer.count ? base + map.along(0, outer.first + o - target.originM) : kMissing);
+    places.row.push_back(o < outer.count ? base + offsetAlong(map, 0, outer.first + o - target.originM) : kMissing);
     if (several) places.rowGroup.push_back(o / outer.ofGroup);
   }
   const std::int64_t blockUnit = w.blockUnit();
@@ -60,8 +60,8 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
     const std::int64_t channel = n / blockUnit * w.c0 + n % w.c0, tap = at / w.c0 % w.tapsHw;
     const std::int64_t placed = at / blockUnit * w.c0 + n % w.c0;
     const bool exists = n < w.gemm.n && channel < inner.count;
-    places.column.push_back(exists ? map.along(1, inner.first + placed) + map.along(3, tap / w.kernel.w) +
-                                         map.along(4, tap % w.kernel.w)
+    places.column.push_back(exists ? offsetAlong(map, 1, inner.first + placed) + offsetAlong(map, 3, tap / w.kernel.w) +
+                                         offsetAlong(map, 4, tap % w.kernel.w)
                                    : kMissing);
     if (several) places.columnGroup.push_back(channel / inner.ofGroup);
   }

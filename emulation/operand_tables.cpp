@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::int64_t> offsetsAlong(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) offsets[static_cast<std::size_t>(i)] = map.along(axis, first + i);
+  for (std::int64_t i = 0; i < count; ++i) offsets[static_cast<std::size_t>(i)] = offsetAlong(map, axis, first + i);
   return offsets;
 }
 

@@ -13,6 +13,7 @@
 #include "cubejit/machines.h"
 #include "emulation/bias_sum.h"
 #include "emulation/move_out.h"
+#include "emulation/operand_tables.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
@@ -107,6 +108,15 @@ TEST_F(CubeCoreTest, TasksBeginAnywhereAndBlocksGoToAnyLayout) {
   EXPECT_GT(counts.cycles, 0);
   EXPECT_LE(counts.highWater[static_cast<std::size_t>(CoreBuffer::kL0a)], 65536);
   EXPECT_EQ((*core)->takeCounts().tasks, 0);
+}
+
+TEST_F(CubeCoreTest, OffsetsAreThoseOfTheIndexMap) {
+  for (const TensorId t : {TensorId::kDy, TensorId::kW}) {
+    const IndexMap map = indexMap(p_, t);
+    for (std::size_t axis = 0; axis < 5; ++axis) {
+      for (std::int64_t i = 0; i < map.extent[axis] + 8; ++i) EXPECT_EQ(offsetAlong(map, axis, i), map.along(axis, i));
+    }
+  }
 }
 
 TEST_F(CubeCoreTest, PartsOfDwAddUp) {
