@@ -15,6 +15,7 @@
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
 #include "tiling/check_problem.h"
+#include "tiling/npu/cube_rules.h"
 
 namespace cubejit {
 namespace {
@@ -54,9 +55,9 @@ std::string describe(const Problem& p) {
 
 // Empty if every element is what the reference says.
 std::string difference(const Problem& p, Gradient gradient, const Machine& machine, const Data& d,
-                       std::vector<char>* bits = nullptr, int threads = 1) {
+                       const std::optional<TilingPlan>& plan = {}) {
   const TensorId t = gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw;
-  EmulationRequest request{p, gradient, machine, {}};
+  EmulationRequest request{p, gradient, machine, plan};
   const auto emulation = Emulation::create(request);
   if (!emulation.ok()) {
     if (emulation.error().code == ErrorCode::kUnsupported || emulation.error().code == ErrorCode::kNoFeasiblePlan)
@@ -66,11 +67,8 @@ std::string difference(const Problem& p, Gradient gradient, const Machine& machi
   std::vector<char> result(static_cast<std::size_t>(formatBytes(p, t)), static_cast<char>(0xff));
   Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
   (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
-  EmulationRun how;
-  how.threads = threads;
-  const auto report = (*emulation)->run(tensors, how);
+  const auto report = (*emulation)->run(tensors);
   if (!report.ok()) return report.error().message;
-  if (bits != nullptr) *bits = result;
   GradientMask mask;
   (gradient == Gradient::kDx ? mask.dx : mask.dw) = true;
   const ReferenceGradients want = referenceGradients(plainProblem(p), mask, d.dy, d.x, d.w);
@@ -119,6 +117,43 @@ TEST(Emulation, RandomProblemsOnChips) {
   fuzz("ascend910b2", DType::kF16, 20, 7, true);
   fuzz("ascend910b2", DType::kF32, 20, 8, true);
   fuzz("ascend910_9391", DType::kBf16, 10, 9, false);
+}
+
+// Tilings filled by hand: every legal one computes the same gradient, whatever its blocks, steps, buffers, order and tasks are.
+TEST(Emulation, AnyLegalTilingComputesTheGradient) {
+  std::mt19937_64 random(21);
+  const Machine machine = *machineByName("toy");
+  const auto pick = [&](std::initializer_list<std::int64_t> values) {
+    return values.begin()[random() % values.size()];
+  };
+  int legal = 0;
+  for (int i = 0; i < 30; ++i) {
+    Problem p = randomProblem(random, 2e5);
+    p.dtype = DType::kF16;
+    p.batch = std::max<std::int64_t>(1, p.batch);
+    const Data d = dataOf(p, random);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      const auto planned = planOnNpu(p, gradient, machine);
+      if (!planned.ok()) continue;
+      for (int change = 0; change < 12; ++change) {
+        TilingPlan plan = planned->plan;
+        CubeTile& t = plan.cube;
+        t.base = {pick({16, 32, 64}), pick({16, 32, 48}), pick({16, 32, 48})};
+        t.stepM = pick({1, 1, 2}), t.stepN = pick({1, 1, 3}), t.stepKa = pick({1, 2, 5}), t.stepKb = pick({1, 3, 4});
+        t.buffersL0a = pick({1, 2}), t.buffersL0b = pick({1, 2}), t.buffersL0c = pick({1, 2});
+        t.buffersA1 = pick({1, 2}), t.buffersB1 = pick({1, 2});
+        t.order = random() % 2 == 0 ? BlockOrder::kMOuter : BlockOrder::kNOuter;
+        const CubeWork work = cubeWorkOf(p, gradient, machine, false);
+        std::int64_t& pixels = gradient == Gradient::kDx ? plan.singleShape.m : plan.singleShape.k;
+        pixels = pick({work.row(), 2 * work.row(), std::max<std::int64_t>(1, work.row() / 2), pixels});
+        plan.cores = splitOf(work, plan.singleShape);
+        if (!checkOnNpu(p, plan, machine).empty()) continue;
+        ++legal;
+        EXPECT_EQ(difference(p, gradient, machine, d, plan), "") << toString(gradient) << " " << describe(p);
+      }
+    }
+  }
+  EXPECT_GT(legal, 150);
 }
 
 // Generated code (or its interpreters) and the scalar models leave the same bits, on reals.
