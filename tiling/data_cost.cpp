@@ -58,7 +58,7 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
   const ConvView v = makeConvView(problem, Gradient::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const AxisSums total = sumAxes(v, result, operand, plan);
-  const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels), cores = m.cores;
+  const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels);
   const double words = static_cast<double>(operand.channels) / (plan.dotProducts ? 2 : 1);
   const double vectors = std::ceil(words / lanes);
   const double copies = static_cast<double>(v.batch * v.groups);
