@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how arrays of Python become a run of the library: viewed with the GIL, computed without it.
+#include <pybind11/stl.h>
+
+#include "python/core/bindings.h"
+#include "python/core/convolution.h"
+#include "python/core/failure.h"
+#include "python/core/memory_format.h"
+
+namespace cubejit::python {
+
+namespace py = pybind11;
+
+namespace {
+
+DType mathType(DType type, const std::string& math) {
+  if (math == "keep" || type != DType::kF32) return type;
+  return math == "hf32" ? DType::kHf32 : DType::kHf32Low;
+}
+
+// Where a gradient goes: memory of the caller's, or new memory in the order of the operand it belongs to.
+struct Target {
+  py::object given = py::none();  ///< what is returned if the memory is the caller's
+  TensorView view;
+  Array array;
+  void* data = nullptr;
+  TensorFormat format;
+};
+
+void aim(Target& target, const char* name, const py::object& given, const TensorView& like, bool weightsOrData) {
+  const Density density = weightsOrData ? densityOf(like) : Density::kPlain;
+  target.format = {like.dtype, density == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw, {}};
+  if (given.is_none()) {
+    target.array = resultLike(like, target.format.layout);
+    target.data = target.array.memory.get();
+    return;
+  }
+  target.given = given;
+  target.view = viewOf(name, given);
+  const TensorView& view = target.view;
+  std::string broken;
+  const Density own = densityOf(view);
+  if (view.shape != like.shape)
+    broken = "has shape (" + listText(view.shape) + "); it must be (" + listText(like.shape) + ")";
+  else if (!view.writable)
+    broken = "is read-only";
+  else if (own == Density::kNone)
+    broken = "has strides (" + listText(view.strides) + "); results must be dense, plain or channels-last";
+  if (!broken.empty())
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(name) + " of out " + broken});
+  target.data = view.data;
+  target.format = {view.dtype, own == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw, {}};
+}
+
+py::object resultOf(const Target& target, bool asked) {
+  if (!asked) return py::none();
+  return target.given.is_none() ? py::cast(target.array) : target.given;
+}
+
+py::tuple convBackward(const SharedSession& session, const py::object& dy, const py::object& x, const py::object& w,
+                       const IntOrList& stride, const IntOrList& padding, const IntOrList& dilation, bool transposed,
+                       const IntOrList& outputPadding, std::int64_t groups, const std::array<bool, 3>& mask,
+                       const std::string& math, const std::array<py::object, 3>& out) {
+  if (math != "keep" && math != "hf32" && math != "hf32_low")
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "math = '" + math + "' is not known; there are keep, hf32, hf32_low"});
+  const TensorView views[] = {viewOf("dy", dy), viewOf("x", x), viewOf("w", w)};
+  Problem problem = problemOf(views[1].shape, views[2].shape, views[0].shape,
+                              {stride, padding, dilation, outputPadding, transposed, groups});
+  problem.dtype = views[1].dtype;
+  problem.layout = Layout::kNcdhw;
+
+  Operand operands[3];
+  Target targets[3];
+  TensorView bias{"db", nullptr, views[0].dtype, {problem.cout}, {1}, false, nullptr};
+  const TensorView* like[] = {&views[1], &views[2], &bias};
+  const char* names[] = {"dx", "dw", "db"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
+    problem.formats[i] = operands[i].format;
+    if (mask[i]) aim(targets[i], names[i], out[i], *like[i], i < 2);
+    problem.formats[3 + i] =
+        mask[i] ? targets[i].format : TensorFormat{like[i]->dtype, Layout::kNcdhw, {}};
+  }
+  const GradientMask gradients{mask[0], mask[1], mask[2]};
+  if (gradients.any()) {
+    const py::gil_scoped_release released;
+    const auto executable = valueOf(session->compile(problem, gradients));
+    const auto workspace = allocate(executable->workspaceBytes());
+    const auto data = [](const Operand& operand) { return operand.data; };
+    require(executable->run({data(operands[0]), data(operands[1]), data(operands[2]), targets[0].data, targets[1].data,
+                             targets[2].data},
+                            workspace.get(), executable->workspaceBytes()));
+  }
+  return py::make_tuple(resultOf(targets[0], mask[0]), resultOf(targets[1], mask[1]), resultOf(targets[2], mask[2]));
+}
+
+}  // namespace
+
+void bindGradients(py::class_<Session, SharedSession>& session) {
+  session.def("conv_backward", &convBackward, py::arg("dy"), py::arg("x"), py::arg("w"), py::arg("stride"),
+              py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
+              py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"));
+}
+
+}  // namespace cubejit::python
