@@ -25,10 +25,11 @@ class Checker {
 
   FilterRules check() {
     const bool shapes = activation("x", x_, true) & activation("out_backprop", dy_, false) & filterSize();
-    const bool steps = strides() & pads() & dilations();
+    const bool stepped = strides(), padded = pads(), dilated = dilations();
     texts();
     if (shapes) channels();
-    if (shapes && steps) geometry();
+    if (shapes) images();
+    if (shapes && padded && dilated) geometry(stepped);
     return std::move(rules_);
   }
 
@@ -44,9 +45,8 @@ class Checker {
 
   bool activation(const std::string& name, const Tensor& t, bool depthLimited) {
     require(t.dtype == "float16", name + " is " + t.dtype + "; it must be float16");
-    if (!require(t.shape.size() == 6,
-                 name + " has " + number(static_cast<std::int64_t>(t.shape.size())) +
-                     " axes; it must have 6, those of NDC1HWC0: (N, D, C1, H, W, 16)"))
+    if (!require(t.shape.size() == 6, name + " has " + number(static_cast<std::int64_t>(t.shape.size())) +
+                                          " axes; it must have 6, those of NDC1HWC0: (N, D, C1, H, W, 16)"))
       return false;
     bool holds = true;
     constexpr const char* kNames[] = {"N", "D", "C1", "H", "W", "C0"};
@@ -95,9 +95,9 @@ class Checker {
   // Three values, or five in the order of filter_size, whose first and third then mean the channels.
   bool dilations() {
     const Ints& given = para_.dilations;
-    if (!require(given.size() == 3 || given.size() == 5,
-                 "dilations has " + number(static_cast<std::int64_t>(given.size())) +
-                     " values; it must have 3 (D, H, W) or 5 (N, D, C, H, W)"))
+    if (!require(given.size() == 3 || given.size() == 5, "dilations has " +
+                                                             number(static_cast<std::int64_t>(given.size())) +
+                                                             " values; it must have 3 (D, H, W) or 5 (N, D, C, H, W)"))
       return false;
     const bool five = given.size() == 5;
     bool holds = true;
@@ -161,39 +161,46 @@ class Checker {
     describeGroupDict(formula, [&](const char*, const std::int64_t& value) { expected.push_back(value); });
     std::size_t at = 0;
     describeGroupDict(given, [&](const char* field, const std::int64_t& value) {
-      require(value == expected[at], std::string("group_dict ") + field + " = " + number(value) +
-                                         "; the formula gives " + number(expected[at]) + " for fmap_c = " +
-                                         number(formula.cin_ori) + ", cout = " + number(formula.cout_ori) +
-                                         ", groups = " + number(formula.cin_ori / filter_[2]));
+      require(value == expected[at],
+              std::string("group_dict ") + field + " = " + number(value) + "; the formula gives " +
+                  number(expected[at]) + " for fmap_c = " + number(formula.cin_ori) +
+                  ", cout = " + number(formula.cout_ori) + ", groups = " + number(formula.cin_ori / filter_[2]));
       ++at;
     });
   }
 
-  void geometry() {
-    const FilterCall& c = rules_.call;
-    require(x_.shape[0] == dy_.shape[0], "x N = " + number(x_.shape[0]) + " and out_backprop N = " +
-                                             number(dy_.shape[0]) + " must be equal");
-    for (int a = 0; a < 3; ++a) {
-      const std::size_t spatial = a == 0 ? 1 : static_cast<std::size_t>(a) + 2;
-      const std::size_t tap = a == 0 ? 1 : static_cast<std::size_t>(a) + 2;
-      const std::int64_t dilated = (filter_[tap] - 1) * c.dilation[a] + 1;
-      const std::string axis = kAxes[a];
-      if (!range("the dilated filter along " + axis, dilated, 1, kMostDilatedFilter)) continue;
-      const std::size_t side = static_cast<std::size_t>(a) * 2;
-      require(c.padBefore[a] < dilated, std::string("pads ") + kSides[side] + " = " + number(c.padBefore[a]) +
-                                            " must be less than the dilated filter, " + number(dilated));
-      require(c.padAfter[a] < dilated, std::string("pads ") + kSides[side + 1] + " = " + number(c.padAfter[a]) +
-                                           " must be less than the dilated filter, " + number(dilated));
-      const std::int64_t room = x_.shape[spatial] + c.padBefore[a] + c.padAfter[a] - dilated;
-      if (!require(room >= 0, "the dilated filter, " + number(dilated) + ", is larger than the padded x, " +
-                                  number(room + dilated) + ", along " + axis))
-        continue;
-      require(dy_.shape[spatial] == room / c.stride[a] + 1,
-              "out_backprop " + axis + " = " + number(dy_.shape[spatial]) + " must be " +
-                  number(room / c.stride[a] + 1) + ", what x, filter_size, strides, pads and dilations imply");
-    }
+  void images() {
+    require(x_.shape[0] == dy_.shape[0],
+            "x N = " + number(x_.shape[0]) + " and out_backprop N = " + number(dy_.shape[0]) + " must be equal");
     require(dy_.shape[4] >= 2 || dy_.shape[3] == 1, "out_backprop W = 1 needs out_backprop H = 1, but it is " +
                                                         number(dy_.shape[3]) + "; exchange the axes H and W");
+  }
+
+  void geometry(bool stepped) {
+    for (int a = 0; a < 3; ++a) {
+      const std::size_t at =
+          a == 0 ? 1 : static_cast<std::size_t>(a) + 2;  // of the axis in x, out_backprop, filter_size
+      const std::int64_t dilated = (filter_[at] - 1) * rules_.call.dilation[a] + 1;
+      if (range(std::string("the dilated filter along ") + kAxes[a], dilated, 1, kMostDilatedFilter))
+        axis(a, at, dilated, stepped);
+    }
+  }
+
+  void axis(int a, std::size_t at, std::int64_t dilated, bool stepped) {
+    const FilterCall& c = rules_.call;
+    const std::size_t side = static_cast<std::size_t>(a) * 2;
+    for (std::size_t i : {side, side + 1})
+      require(para_.pads[i] < dilated, std::string("pads ") + kSides[i] + " = " + number(para_.pads[i]) +
+                                           " must be less than the dilated filter, " + number(dilated));
+    const std::int64_t room = x_.shape[at] + c.padBefore[a] + c.padAfter[a] - dilated;
+    if (!require(room >= 0, "the dilated filter, " + number(dilated) + ", is larger than the padded x, " +
+                                number(room + dilated) + ", along " + kAxes[a]) ||
+        !stepped)
+      return;
+    const std::int64_t out = room / c.stride[a] + 1;
+    require(dy_.shape[at] == out, std::string("out_backprop ") + kAxes[a] + " = " + number(dy_.shape[at]) +
+                                      " must be " + number(out) +
+                                      ", what x, filter_size, strides, pads and dilations imply");
   }
 
   const Tensor &x_, &dy_;

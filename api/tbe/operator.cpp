@@ -24,13 +24,12 @@ struct Blocks {
   bool widened() const { return wanted != stored; }
 };
 
-Blocks blocksOf(const Tensor& t, std::int64_t channels) {
-  return {(channels + kC0Size - 1) / kC0Size, t.shape[2]};
-}
+Blocks blocksOf(const Tensor& t, std::int64_t channels) { return {(channels + kC0Size - 1) / kC0Size, t.shape[2]}; }
 
 std::size_t widenedBytes(const Tensor& t, const Blocks& blocks) {
   if (!blocks.widened()) return 0;
-  const std::size_t bytes = bytesOf(t) / static_cast<std::size_t>(blocks.stored) * static_cast<std::size_t>(blocks.wanted);
+  const std::size_t bytes =
+      bytesOf(t) / static_cast<std::size_t>(blocks.stored) * static_cast<std::size_t>(blocks.wanted);
   return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 

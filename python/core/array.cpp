@@ -65,20 +65,21 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
 }
 
 void bindArray(py::module_& module) {
-  py::class_<Array>(module, "Array", py::buffer_protocol(),
-                    "A result that no framework has taken over: torch.from_dlpack(a) and numpy.asarray(a) share its memory. "
-                    "NumPy has no bfloat16 and sees its bits as uint16.")
+  py::class_<Array>(
+      module, "Array", py::buffer_protocol(),
+      "A result that no framework has taken over: torch.from_dlpack(a) and numpy.asarray(a) share its memory. "
+      "NumPy has no bfloat16 and sees its bits as uint16.")
       .def_buffer(&toBuffer)
       .def_property_readonly("shape", [](const Array& a) { return py::tuple(py::cast(a.shape)); })
-      .def_property_readonly("strides", [](const Array& a) { return py::tuple(py::cast(a.strides)); },
-                             "In elements, not bytes.")
-      .def_property_readonly("dtype",
-                             [](const Array& a) {
-                               return a.dtype == DType::kF32   ? "float32"
-                                      : a.dtype == DType::kF16 ? "float16"
-                                                               : "bfloat16";
-                             })
-      .def("__dlpack__", [](const Array& a, const py::object&) { return toCapsule(a); }, py::arg("stream") = py::none())
+      .def_property_readonly(
+          "strides", [](const Array& a) { return py::tuple(py::cast(a.strides)); }, "In elements, not bytes.")
+      .def_property_readonly(
+          "dtype",
+          [](const Array& a) {
+            return a.dtype == DType::kF32 ? "float32" : a.dtype == DType::kF16 ? "float16" : "bfloat16";
+          })
+      .def(
+          "__dlpack__", [](const Array& a, const py::object&) { return toCapsule(a); }, py::arg("stream") = py::none())
       .def("__dlpack_device__", [](const Array&) { return py::make_tuple(static_cast<int>(kDLCPU), 0); })
       .def("__repr__", [](const Array& a) {
         return "<cubejit.Array " + py::str(py::tuple(py::cast(a.shape))).cast<std::string>() + ">";

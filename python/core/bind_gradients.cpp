@@ -80,8 +80,7 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
     operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
     problem.formats[i] = operands[i].format;
     if (mask[i]) aim(targets[i], names[i], out[i], *like[i], i < 2);
-    problem.formats[3 + i] =
-        mask[i] ? targets[i].format : TensorFormat{like[i]->dtype, Layout::kNcdhw, {}};
+    problem.formats[3 + i] = mask[i] ? targets[i].format : TensorFormat{like[i]->dtype, Layout::kNcdhw, {}};
   }
   const GradientMask gradients{mask[0], mask[1], mask[2]};
   if (gradients.any()) {
@@ -89,9 +88,9 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
     const auto executable = valueOf(session->compile(problem, gradients));
     const auto workspace = allocate(executable->workspaceBytes());
     const auto data = [](const Operand& operand) { return operand.data; };
-    require(executable->run({data(operands[0]), data(operands[1]), data(operands[2]), targets[0].data, targets[1].data,
-                             targets[2].data},
-                            workspace.get(), executable->workspaceBytes()));
+    require(executable->run(
+        {data(operands[0]), data(operands[1]), data(operands[2]), targets[0].data, targets[1].data, targets[2].data},
+        workspace.get(), executable->workspaceBytes()));
   }
   return py::make_tuple(resultOf(targets[0], mask[0]), resultOf(targets[1], mask[1]), resultOf(targets[2], mask[2]));
 }

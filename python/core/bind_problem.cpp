@@ -17,8 +17,8 @@ namespace py = pybind11;
 namespace {
 
 [[noreturn]] void unknown(const std::string& what, const std::string& name, const std::string& all) {
-  throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                      "unknown " + what + " '" + name + "'; there are " + all});
+  throw Failure(
+      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown " + what + " '" + name + "'; there are " + all});
 }
 
 DType typeNamed(const std::string& name) {
@@ -71,12 +71,13 @@ py::tuple shapeOf(const Problem& p, std::int64_t outer, std::int64_t inner, cons
 
 void bindProblem(py::module_& module) {
   py::class_<Problem>(module, "Problem", "One convolution: shapes, geometry, and how its tensors lie in memory.")
-      .def(py::init(&makeProblem), py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
-           py::arg("padding") = IntOrList{0}, py::arg("dilation") = IntOrList{1}, py::arg("transposed") = false,
-           py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
-           py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
-           "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0.\n"
-           "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db.")
+      .def(
+          py::init(&makeProblem), py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
+          py::arg("padding") = IntOrList{0}, py::arg("dilation") = IntOrList{1}, py::arg("transposed") = false,
+          py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
+          py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
+          "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0.\n"
+          "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db.")
       .def_property_readonly("x_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cin, p.in); })
       .def_property_readonly("w_shape",
                              [](const Problem& p) {

@@ -22,8 +22,8 @@ GradientMask maskOf(const Texts& names) {
   for (const std::string& name : names) {
     bool* flag = name == "dx" ? &mask.dx : name == "dw" ? &mask.dw : name == "db" ? &mask.db : nullptr;
     if (flag == nullptr)
-      throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                          "unknown gradient '" + name + "'; there are dx, dw, db"});
+      throw Failure(
+          Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown gradient '" + name + "'; there are dx, dw, db"});
     *flag = true;
   }
   return mask;
@@ -138,9 +138,8 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
       .def("statistics", &statisticsOf, "Hits, misses and evictions of the session's code, and its size.")
       .def("clear", &Session::clear, "Forgets all generated code that is not in use.")
       .def_property_readonly("store", [](const Session& s) { return s.options().store; })
-      .def_property_readonly("threads", [](const Session& s) {
-        return s.options().threads > 0 ? s.options().threads : defaultThreads();
-      });
+      .def_property_readonly(
+          "threads", [](const Session& s) { return s.options().threads > 0 ? s.options().threads : defaultThreads(); });
   module.def("dump_stages", [] { return dumpStageNames(); });
 }
 

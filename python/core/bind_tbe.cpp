@@ -124,10 +124,10 @@ void bindTbe(py::module_& module) {
     const py::gil_scoped_release released;
     return valueOf(tbe::build(*session, result));
   });
-  module.def("tbe_group_dict", [](std::int64_t fmapC, std::int64_t cout, std::int64_t groups, std::int64_t cout0,
-                                  std::int64_t cin0) {
-    return dictOf(valueOf(tbe::groupDict(fmapC, cout, groups, cout0, cin0)));
-  });
+  module.def("tbe_group_dict",
+             [](std::int64_t fmapC, std::int64_t cout, std::int64_t groups, std::int64_t cout0, std::int64_t cin0) {
+               return dictOf(valueOf(tbe::groupDict(fmapC, cout, groups, cout0, cin0)));
+             });
 }
 
 }  // namespace cubejit::python

@@ -41,8 +41,8 @@ class Reader {
 
   bool ranks() {
     const auto rank = [&](const char* name, const Shape& shape, const char* axes) {
-      require(shape.size() >= 3 && shape.size() <= 5, std::string(name) + " has shape (" + listText(shape) +
-                                                          "); it must have 3, 4 or 5 axes: " + axes);
+      require(shape.size() >= 3 && shape.size() <= 5,
+              std::string(name) + " has shape (" + listText(shape) + "); it must have 3, 4 or 5 axes: " + axes);
     };
     rank("x", x_, "(N, C, spatial...)");
     rank("w", w_, "(outer channels, inner channels, spatial...)");
@@ -69,6 +69,10 @@ class Reader {
       p_.kernel[static_cast<int>(a)] = w_[a - first_ + 2];
     }
     const std::int64_t needed = p_.transposed ? w_[0] : inner;
+    if (p_.groups < 1) {
+      require(false, "groups = " + std::to_string(p_.groups) + " must be at least 1");
+      return;
+    }
     require(p_.cin == needed, "x has " + std::to_string(p_.cin) + " channels, but w of shape (" + listText(w_) +
                                   ") with groups = " + std::to_string(p_.groups) + " takes " + std::to_string(needed));
   }
@@ -125,8 +129,7 @@ class Reader {
                     std::to_string(saturated(outOf(axis))));
     }
     if (!dy_) return;
-    require((*dy_)[0] == p_.batch,
-            "dy has batch " + std::to_string((*dy_)[0]) + ", x has " + std::to_string(p_.batch));
+    require((*dy_)[0] == p_.batch, "dy has batch " + std::to_string((*dy_)[0]) + ", x has " + std::to_string(p_.batch));
     require((*dy_)[1] == p_.cout, "dy has " + std::to_string((*dy_)[1]) + " channels, w of shape (" + listText(w_) +
                                       ") with groups = " + std::to_string(p_.groups) + " makes " +
                                       std::to_string(p_.cout));

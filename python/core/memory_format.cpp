@@ -84,8 +84,7 @@ Operand operandOf(const TensorView& view, DType dtype) {
   // Axes the problem has and the array lacks have one element; a stride of 1 keeps a view of one element from looking dense.
   std::array<std::int64_t, 5> strides{0, 0, 1, 1, 1};
   const std::size_t axes = view.shape.size();
-  for (std::size_t a = 0; a < axes; ++a)
-    strides[a < 2 ? a : 5 - axes + a] = view.shape[a] == 1 ? 0 : view.strides[a];
+  for (std::size_t a = 0; a < axes; ++a) strides[a < 2 ? a : 5 - axes + a] = view.shape[a] == 1 ? 0 : view.strides[a];
   const bool expressible = *std::min_element(strides.begin(), strides.end()) >= 0 && strides != decltype(strides){};
   if (expressible) {
     operand.format.strides = strides;
@@ -97,8 +96,7 @@ Operand operandOf(const TensorView& view, DType dtype) {
 }
 
 Array resultLike(const TensorView& like, Layout layout) {
-  const Order order =
-      layout == Layout::kNdhwc ? channelsLastOrder(like.shape.size()) : plainOrder(like.shape.size());
+  const Order order = layout == Layout::kNdhwc ? channelsLastOrder(like.shape.size()) : plainOrder(like.shape.size());
   Array array{nullptr, like.dtype, like.shape, stridesIn(order, like.shape)};
   array.memory = allocate(static_cast<std::size_t>(like.elements() * byteSize(like.dtype)));
   return array;

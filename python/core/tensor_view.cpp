@@ -43,8 +43,8 @@ TensorView fromBuffer(const char* name, py::handle object) {
   }
   const std::optional<DType> type = typeOfFormat(buffer->format);
   if (!type)
-    refuse(name, std::string("elements of format '") + (buffer->format == nullptr ? "B" : buffer->format) + "'; " +
-                     kTypes);
+    refuse(name,
+           std::string("elements of format '") + (buffer->format == nullptr ? "B" : buffer->format) + "'; " + kTypes);
   view.name = name;
   view.data = static_cast<std::byte*>(buffer->buf);
   view.dtype = *type;

@@ -35,10 +35,11 @@ enum class GroupResult : std::uint8_t {
 constexpr const char* toString(GroupResult r) { return r == GroupResult::kMasked ? "masked" : "raw"; }
 
 struct ParaDict {
-  std::vector<std::int64_t> strides;             ///< D, H, W
-  std::vector<std::int64_t> pads;                ///< front, back, up, down, left, right
-  std::vector<std::int64_t> dilations{1, 1, 1};  ///< D, H, W or N, D, C, H, W with N and C = 1 (positions of filter_size)
-  std::string res_dtype = "float32";             ///< or "float16"
+  std::vector<std::int64_t> strides;  ///< D, H, W
+  std::vector<std::int64_t> pads;     ///< front, back, up, down, left, right
+  std::vector<std::int64_t> dilations{1, 1,
+                                      1};  ///< D, H, W or N, D, C, H, W with N and C = 1 (positions of filter_size)
+  std::string res_dtype = "float32";       ///< or "float16"
   std::string kernel_name = "conv3d_backprop_filter_cce";
   std::optional<GroupDict> group_dict;  ///< unset: groupDict(filter_size[2] * groups, filter_size[0], groups)
   // Beyond the DSL:
