@@ -191,7 +191,7 @@ class Wrong(unittest.TestCase):
         self.refused("stride has 3 values; it must have 1 or 2", stride=[1, 1, 1])
         self.refused("x has shape (6, 7); it must have 3, 4 or 5 axes", self.dy, np.zeros((6, 7), np.float32), self.w)
         self.refused("they must be as many", self.dy, self.x[0], self.w)
-        self.refused("with output_padding = 0 its axis 2 must be", self.dy, self.x[:, :4], self.w, transposed=True)
+        self.refused("with output_padding = 0 its axis 2 must be 13", self.dy, self.x[:, :4], self.w, transposed=True, stride=2)
         self.refused("pad_before.h = -1", padding=[-1, 1])
         self.refused("output_mask has 2 values", output_mask=(True, False))
         self.refused("math = 'bf16' is not known", math="bf16")
