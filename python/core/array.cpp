@@ -57,7 +57,8 @@ py::buffer_info toBuffer(const Array& array) {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  constexpr std::size_t kAlign = 64;
+  constexpr std::size_t kAlign = 64, kMost = std::size_t{1} << 47;
+  if (bytes > kMost) throw std::bad_alloc();
   const std::size_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
   void* memory = std::aligned_alloc(kAlign, whole == 0 ? kAlign : whole);
   if (memory == nullptr) throw std::bad_alloc();

@@ -3,6 +3,8 @@
 // Decides how arrays of Python become a run of the library: viewed with the GIL, computed without it.
 #include <pybind11/stl.h>
 
+#include <array>
+
 #include "python/core/bindings.h"
 #include "python/core/convolution.h"
 #include "python/core/failure.h"
@@ -28,14 +30,11 @@ struct Target {
   TensorFormat format;
 };
 
-void aim(Target& target, const char* name, const py::object& given, const TensorView& like, bool weightsOrData) {
-  const Density density = weightsOrData ? densityOf(like) : Density::kPlain;
-  target.format = {like.dtype, density == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw, {}};
-  if (given.is_none()) {
-    target.array = resultLike(like, target.format.layout);
-    target.data = target.array.memory.get();
-    return;
-  }
+Layout layoutOf(Density density) { return density == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw; }
+
+void aim(Target& target, const char* name, const py::object& given, const TensorView& like, bool bias) {
+  target.format = {like.dtype, bias ? Layout::kNcdhw : layoutOf(densityOf(like)), {}};
+  if (given.is_none()) return;
   target.given = given;
   target.view = viewOf(name, given);
   const TensorView& view = target.view;
@@ -50,13 +49,44 @@ void aim(Target& target, const char* name, const py::object& given, const Tensor
   if (!broken.empty())
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(name) + " of out " + broken});
   target.data = view.data;
-  target.format = {view.dtype, own == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw, {}};
+  target.format = {view.dtype, layoutOf(own), {}};
 }
 
 py::object resultOf(const Target& target, bool asked) {
   if (!asked) return py::none();
   return target.given.is_none() ? py::cast(target.array) : target.given;
 }
+
+// One call. Everything Python is looked at first, with the GIL; compute() needs it no more.
+struct Call {
+  Problem problem;
+  std::array<bool, 3> mask{};
+  std::string math;
+  std::array<TensorView, 3> views;         // dy, x, w
+  std::array<const TensorView*, 3> likes;  // what dx, dw, db are like
+  std::array<Target, 3> targets;
+
+  // Memory for results is made once the problem is known to be legal.
+  void compute(Session& session) {
+    std::array<Operand, 3> operands;
+    for (std::size_t i = 0; i < 3; ++i) {
+      operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
+      problem.formats[i] = operands[i].format;
+      problem.formats[3 + i] = mask[i] ? targets[i].format : TensorFormat{likes[i]->dtype, Layout::kNcdhw, {}};
+    }
+    const auto executable = valueOf(session.compile(problem, {mask[0], mask[1], mask[2]}));
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!mask[i] || targets[i].data != nullptr) continue;
+      targets[i].array = resultLike(*likes[i], targets[i].format.layout);
+      targets[i].data = targets[i].array.memory.get();
+    }
+    const std::size_t bytes = executable->workspaceBytes();
+    const auto workspace = allocate(bytes);
+    require(executable->run(
+        {operands[0].data, operands[1].data, operands[2].data, targets[0].data, targets[1].data, targets[2].data},
+        workspace.get(), bytes));
+  }
+};
 
 py::tuple convBackward(const SharedSession& session, const py::object& dy, const py::object& x, const py::object& w,
                        const IntOrList& stride, const IntOrList& padding, const IntOrList& dilation, bool transposed,
@@ -65,34 +95,26 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
   if (math != "keep" && math != "hf32" && math != "hf32_low")
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                         "math = '" + math + "' is not known; there are keep, hf32, hf32_low"});
-  const TensorView views[] = {viewOf("dy", dy), viewOf("x", x), viewOf("w", w)};
-  Problem problem = problemOf(views[1].shape, views[2].shape, views[0].shape,
-                              {stride, padding, dilation, outputPadding, transposed, groups});
-  problem.dtype = views[1].dtype;
-  problem.layout = Layout::kNcdhw;
-
-  Operand operands[3];
-  Target targets[3];
-  TensorView bias{"db", nullptr, views[0].dtype, {problem.cout}, {1}, false, nullptr};
-  const TensorView* like[] = {&views[1], &views[2], &bias};
+  Call call;
+  call.mask = mask;
+  call.math = math;
+  call.views = {viewOf("dy", dy), viewOf("x", x), viewOf("w", w)};
+  call.problem = problemOf(call.views[1].shape, call.views[2].shape, call.views[0].shape,
+                           {stride, padding, dilation, outputPadding, transposed, groups});
+  call.problem.dtype = call.views[1].dtype;
+  call.problem.layout = Layout::kNcdhw;
+  const TensorView bias{"db", nullptr, call.views[0].dtype, {call.problem.cout}, {1}, false, nullptr};
+  call.likes = {&call.views[1], &call.views[2], &bias};
   const char* names[] = {"dx", "dw", "db"};
   for (std::size_t i = 0; i < 3; ++i) {
-    operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
-    problem.formats[i] = operands[i].format;
-    if (mask[i]) aim(targets[i], names[i], out[i], *like[i], i < 2);
-    problem.formats[3 + i] = mask[i] ? targets[i].format : TensorFormat{like[i]->dtype, Layout::kNcdhw, {}};
+    if (mask[i]) aim(call.targets[i], names[i], out[i], *call.likes[i], i == 2);
   }
-  const GradientMask gradients{mask[0], mask[1], mask[2]};
-  if (gradients.any()) {
+  if (mask[0] || mask[1] || mask[2]) {
     const py::gil_scoped_release released;
-    const auto executable = valueOf(session->compile(problem, gradients));
-    const auto workspace = allocate(executable->workspaceBytes());
-    const auto data = [](const Operand& operand) { return operand.data; };
-    require(executable->run(
-        {data(operands[0]), data(operands[1]), data(operands[2]), targets[0].data, targets[1].data, targets[2].data},
-        workspace.get(), executable->workspaceBytes()));
+    call.compute(*session);
   }
-  return py::make_tuple(resultOf(targets[0], mask[0]), resultOf(targets[1], mask[1]), resultOf(targets[2], mask[2]));
+  return py::make_tuple(resultOf(call.targets[0], mask[0]), resultOf(call.targets[1], mask[1]),
+                        resultOf(call.targets[2], mask[2]));
 }
 
 }  // namespace

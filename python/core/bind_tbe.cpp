@@ -93,9 +93,9 @@ py::object runOperator(const tbe::Operator& self, const py::object& x, const py:
       invalid(result.name + " must be writable and in row-major order");
   }
   void* target = out.is_none() ? array.memory.get() : given.data;
-  const auto xDense = denseCopy(xView), dyDense = denseCopy(dyView);
   {
     const py::gil_scoped_release released;
+    const auto xDense = denseCopy(xView), dyDense = denseCopy(dyView);  // the views keep their owners
     const std::size_t bytes = self.workspaceBytes();
     const auto workspace = allocate(bytes);
     require(self.run(xDense.get(), dyDense.get(), target, workspace.get(), bytes));

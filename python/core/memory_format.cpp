@@ -27,10 +27,10 @@ Order channelsLastOrder(std::size_t axes) {
 
 std::vector<std::int64_t> stridesIn(const Order& outermostFirst, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
-  std::int64_t stride = 1;
+  std::uint64_t stride = 1;  // wraps for shapes of broadcast views that no memory could hold; the library refuses those
   for (std::size_t i = outermostFirst.size(); i-- > 0;) {
-    strides[outermostFirst[i]] = stride;
-    stride *= std::max<std::int64_t>(1, shape[outermostFirst[i]]);
+    strides[outermostFirst[i]] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(1, shape[outermostFirst[i]]));
   }
   return strides;
 }

@@ -13,6 +13,8 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 47;
+
 constexpr const char* kTypes = "cubejit computes in float32, float16 and bfloat16";
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) { throw py::type_error(name + ": " + why); }
@@ -95,7 +97,10 @@ TensorView fromCapsule(const char* name, const py::object& capsule) {
 
 std::int64_t TensorView::elements() const {
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
+  for (const std::int64_t extent : shape) {
+    if (extent == 0) return 0;
+    count = count > kMostElements / extent ? kMostElements : count * extent;
+  }
   return count;
 }
 

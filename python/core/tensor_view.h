@@ -25,6 +25,7 @@ struct TensorView {
   bool writable = false;
   std::shared_ptr<void> owner;  ///< keeps the memory
 
+  /// At most 2^47, where no memory can be (broadcast views may claim more).
   std::int64_t elements() const;
 };
 

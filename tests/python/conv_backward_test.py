@@ -215,6 +215,11 @@ class Wrong(unittest.TestCase):
         packed = np.zeros(5, np.dtype([("a", "i1"), ("b", "f4")]))["b"].reshape(1, 1, 5)
         self.refused("not a number of elements", packed, packed, packed, error=TypeError)
 
+    def test_views_larger_than_memory(self):
+        for shape in ((1 << 30, 4, 1 << 20), (1 << 20, 4, 1, 1 << 10, 1 << 20)):
+            huge, w = np.broadcast_to(np.float32(1), shape), np.zeros((4, 4) + (1,) * (len(shape) - 2), np.float32)
+            self.refused([], huge, huge, w, padding=0, error=(cubejit.InvalidProblem, MemoryError))
+
     def test_values_of_the_wrong_kind(self):
         self.refused([], stride="1", error=TypeError)
         self.refused([], groups=1.5, error=TypeError)
