@@ -34,8 +34,8 @@ int main() {
   constexpr std::uint16_t kOne = 0x3c00;  // 1.0 in float16
   const std::vector<std::uint16_t> x(op->xBytes() / 2, kOne), dy(op->outBackpropBytes() / 2, kOne);
   std::vector<float> dw(op->resultBytes() / 4);
-  const std::unique_ptr<void, void (*)(void*)> workspace(
-      std::aligned_alloc(64, (op->workspaceBytes() + 127) / 64 * 64), std::free);
+  const std::unique_ptr<void, void (*)(void*)> workspace(std::aligned_alloc(64, (op->workspaceBytes() + 127) / 64 * 64),
+                                                         std::free);
   const auto done = op->run(x.data(), dy.data(), dw.data(), workspace.get(), op->workspaceBytes());
   if (!done.ok()) return std::fprintf(stderr, "%s\n", done.error().message.c_str()), 1;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how a problem is described in Python without arrays: by shapes, for planning, dumping and tuning.
-#include <pybind11/operators.h>
 #include <pybind11/stl.h>
 
 #include <map>
@@ -87,7 +86,7 @@ void bindProblem(py::module_& module) {
       .def_property_readonly("y_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cout, p.out); })
       .def_readonly("groups", &Problem::groups)
       .def_readonly("transposed", &Problem::transposed)
-      .def(py::self == py::self);
+      .def("__eq__", [](const Problem& a, const Problem& b) { return a == b; }, py::is_operator());
 }
 
 }  // namespace cubejit::python

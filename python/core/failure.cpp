@@ -3,6 +3,8 @@
 // Decides where a Failure is turned into an object of Python. Leaves the classes to cubejit/errors.py.
 #include "python/core/failure.h"
 
+#include <utility>
+
 namespace cubejit::python {
 
 namespace py = pybind11;
@@ -10,7 +12,7 @@ namespace py = pybind11;
 void bindFailure(py::module_&) {
   py::register_exception_translator([](std::exception_ptr pending) {
     try {
-      if (pending) std::rethrow_exception(pending);
+      if (pending) std::rethrow_exception(std::move(pending));
     } catch (const Failure& failure) {
       const Error& error = failure.error();
       try {
