@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [test] [lint] [peers] [cross]
+# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [peers] [cross]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
 mpi=(libopenmpi-dev openmpi-bin)
+python=(pybind11-dev libdlpack-dev python3-dev python3-numpy)
 test=(libgtest-dev libgmock-dev gdb)
 lint=(clang-format-19 clang-tidy-19 git)
 peers=(libdnnl-dev python3 python3-numpy python3-torch)
@@ -16,11 +17,12 @@ for purpose in "${@:-build}"; do
   case $purpose in
     build) wanted+=("${build[@]}") ;;
     mpi) wanted+=("${mpi[@]}") ;;
+    python) wanted+=("${python[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi test lint peers cross" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint peers cross" >&2; exit 2 ;;
   esac
 done
 

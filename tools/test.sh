@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-dev}
 
-tools/setup.sh build mpi test
+tools/setup.sh build mpi python test
 cmake --preset "$preset"
 cmake --build --preset "$preset"
 

@@ -201,6 +201,31 @@ TEST(Run, OneGradientIsWhatAllTogetherGive) {
   expectSame(all, apart, "one by one");
 }
 
+// Values that HF32 changes: a conversion of dy that gradients share must round it as each gradient alone does.
+TEST(Run, Hf32GradientsTogetherAreThoseOfEachAlone) {
+  for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc}) {
+    Problem p = squareProblem(1, 4, 4, 6, 1);
+    p.dtype = DType::kHf32;
+    p.layout = layout;
+    std::vector<float> dy(static_cast<std::size_t>(yElements(p)));
+    for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i + 1) / 3.0F;
+    Operands all(p), apart(p);
+    const auto run = [&](Operands& operands, GradientMask mask) {
+      const auto executable = compiled(p, mask);
+      std::vector<char> memory(executable->workspaceBytes(2) + 64);
+      char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+      Tensors tensors = operands.tensors();
+      tensors.dy = dy.data();
+      ASSERT_TRUE(executable->run(tensors, workspace, executable->workspaceBytes(2), 2).ok());
+    };
+    run(all, kAllGradients);
+    for (const GradientMask mask :
+         {GradientMask{true, false, false}, GradientMask{false, true, false}, GradientMask{false, false, true}})
+      run(apart, mask);
+    expectSame(all, apart, toString(layout));
+  }
+}
+
 TEST(Kernels, AreListedWithBytesAndEntry) {
   const auto executable = compiled(squareProblem(1, 16, 16, 8));
   const std::vector<KernelView> kernels = executable->kernels();

@@ -15,7 +15,7 @@ only() {
 }
 # nowhere_but PATTERN ALLOWED WHY: lines that match PATTERN may stand only in files that match ALLOWED.
 nowhere_but() {
-  if grep -rnE "$1" include tiling codegen emulation runtime api tools/cli bench examples --include='*.h' --include='*.hpp' \
+  if grep -rnE "$1" include tiling codegen emulation runtime api python tools/cli bench examples --include='*.h' --include='*.hpp' \
     --include='*.cpp' --include='*.c' | grep -vE "^($2)"; then
     echo "layers: $3" >&2
     broken=1
@@ -23,14 +23,15 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/|tiling/(conv_backprop|platform)/|gradient\.h'
+only examples 'cubejit/|cubejit_tbe/|tiling/(conv_backprop|platform)/|gradient\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
 only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
-only api 'cubejit/|cubejit_ascendc/|api/|tiling/|runtime/last_error\.h'
+only api 'cubejit/|cubejit_ascendc/|cubejit_tbe/|api/|tiling/|runtime/last_error\.h'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
+only python 'cubejit/|cubejit_tbe/|python/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/binary/|codegen/llvm_backend/|runtime/orc/' \
   'LLVM belongs in codegen/llvm_backend/, codegen/binary/, runtime/orc/ and codegen/disassemble.cpp'
@@ -38,6 +39,7 @@ nowhere_but '#include [<"]nlohmann' 'runtime/json|runtime/dump/(page|meta)\.cpp|
 nowhere_but '#include [<"]sqlite3' 'runtime/tuning/' 'SQLite belongs in runtime/tuning/'
 nowhere_but '#include [<"]mpi' 'tools/cli/tune_mpi\.cpp|examples/data_parallel\.cpp' 'MPI belongs in tune_mpi.cpp and its example'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
+nowhere_but '#include <(pybind11|dlpack)/' 'python/' 'pybind11 and DLPack belong in python/'
 nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/' \
   'threads, files, memory maps and CPU detection belong in runtime/'
 nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/options\.cpp|tools/cli/' 'the environment is read in runtime/options.cpp'

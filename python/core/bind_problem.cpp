@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a problem is described in Python without arrays: by shapes, for planning, dumping and tuning.
+#include <pybind11/stl.h>
+
+#include <map>
+
+#include "python/core/bindings.h"
+#include "python/core/convolution.h"
+#include "python/core/failure.h"
+
+namespace cubejit::python {
+
+namespace py = pybind11;
+
+namespace {
+
+[[noreturn]] void unknown(const std::string& what, const std::string& name, const std::string& all) {
+  throw Failure(
+      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown " + what + " '" + name + "'; there are " + all});
+}
+
+DType typeNamed(const std::string& name) {
+  std::string all;
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}) {
+    if (name == toString(type)) return type;
+    all += (all.empty() ? "" : ", ") + std::string(toString(type));
+  }
+  unknown("dtype", name, all);
+}
+
+Layout layoutNamed(const std::string& name) {
+  std::string all;
+  for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0, Layout::kFractalZ3d}) {
+    if (name == toString(layout)) return layout;
+    all += (all.empty() ? "" : ", ") + std::string(toString(layout));
+  }
+  unknown("layout", name, all);
+}
+
+TensorId tensorNamed(const std::string& name) {
+  for (const TensorId tensor : kTensorIds) {
+    if (name == toString(tensor)) return tensor;
+  }
+  unknown("tensor", name, "dy, x, w, dx, dw, db");
+}
+
+using Formats = std::map<std::string, std::pair<std::string, std::string>>;
+
+Problem makeProblem(const Shape& x, const Shape& w, const IntOrList& stride, const IntOrList& padding,
+                    const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
+                    const std::string& dtype, const std::string& layout, const Formats& formats) {
+  Problem p = problemOf(x, w, std::nullopt, {stride, padding, dilation, outputPadding, transposed, groups});
+  p.dtype = typeNamed(dtype);
+  p.layout = layoutNamed(layout);
+  for (const auto& [tensor, format] : formats)
+    p.formats[static_cast<std::size_t>(tensorNamed(tensor))] =
+        TensorFormat{typeNamed(format.first), layoutNamed(format.second), {}};
+  return p;
+}
+
+// A tensor's shape without the axes the problem's rank does not have.
+py::tuple shapeOf(const Problem& p, std::int64_t outer, std::int64_t inner, const Dhw& space) {
+  std::vector<std::int64_t> shape{outer, inner};
+  for (int a = 3 - p.rank; a < 3; ++a) shape.push_back(space[a]);
+  return py::tuple(py::cast(shape));
+}
+
+}  // namespace
+
+void bindProblem(py::module_& module) {
+  py::class_<Problem>(module, "Problem", "One convolution: shapes, geometry, and how its tensors lie in memory.")
+      .def(
+          py::init(&makeProblem), py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
+          py::arg("padding") = IntOrList{0}, py::arg("dilation") = IntOrList{1}, py::arg("transposed") = false,
+          py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
+          py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},
+          "x and w are shapes. dtype: f32, f16, bf16, hf32, hf32_low. layout, of activations: ncdhw, ndhwc, ndc1hwc0.\n"
+          "formats: {\"dw\": (\"f32\", \"fractal_z_3d\")} for single tensors dy, x, w, dx, dw, db.")
+      .def_property_readonly("x_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cin, p.in); })
+      .def_property_readonly("w_shape",
+                             [](const Problem& p) {
+                               const std::int64_t outer = p.transposed ? p.cin : p.cout;
+                               return shapeOf(p, outer, (p.transposed ? p.cout : p.cin) / p.groups, p.kernel);
+                             })
+      .def_property_readonly("y_shape", [](const Problem& p) { return shapeOf(p, p.batch, p.cout, p.out); })
+      .def_readonly("groups", &Problem::groups)
+      .def_readonly("transposed", &Problem::transposed)
+      .def("__eq__", [](const Problem& a, const Problem& b) { return a == b; }, py::is_operator());
+}
+
+}  // namespace cubejit::python

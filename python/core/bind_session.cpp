@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what Python may ask a session for beside gradients: plans, dumps, measurements, statistics.
+#include <pybind11/stl.h>
+
+#include <optional>
+
+#include "cubejit/dump.h"
+#include "python/core/bindings.h"
+#include "python/core/failure.h"
+
+namespace cubejit::python {
+
+namespace py = pybind11;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+GradientMask maskOf(const Texts& names) {
+  GradientMask mask;
+  for (const std::string& name : names) {
+    bool* flag = name == "dx" ? &mask.dx : name == "dw" ? &mask.dw : name == "db" ? &mask.db : nullptr;
+    if (flag == nullptr)
+      throw Failure(
+          Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown gradient '" + name + "'; there are dx, dw, db"});
+    *flag = true;
+  }
+  return mask;
+}
+
+Gradient gradientOf(const std::string& name) {
+  const GradientMask mask = maskOf({name});
+  return mask.dx ? Gradient::kDx : mask.dw ? Gradient::kDw : Gradient::kDb;
+}
+
+// What the environment says, changed by what is given.
+Options optionsOf(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
+                  const std::optional<std::string>& tune, const std::optional<std::string>& store,
+                  const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
+                  const std::optional<std::string>& llvmComponent) {
+  Options options = valueOf(optionsFromEnvironment());
+  if (isa) options.isa = valueOf(parseIsa(*isa));
+  if (backend) options.backend = valueOf(parseBackend(*backend));
+  if (threads > 0) options.threads = threads;
+  if (tune) options.tune = valueOf(parseTuneMode(*tune));
+  if (store) options.store = *store;
+  if (tuneSeconds) options.tuneSeconds = *tuneSeconds;
+  if (pins) options.pins = *pins;
+  if (llvmComponent) options.llvmComponent = *llvmComponent;
+  return options;
+}
+
+py::dict planDict(const TilingPlan& plan) {
+  py::dict out;
+  describePlan(plan, [&](const char* field, const auto& value) {
+    if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>)
+      out[field] = toString(value);
+    else
+      out[field] = value;
+  });
+  return out;
+}
+
+py::dict reportDict(const PlanReport& report, bool explain) {
+  py::dict out;
+  out["plan"] = planDict(report.plan);
+  out["source"] = toString(report.source);
+  out["source_note"] = report.sourceNote;
+  out["predicted_cycles"] = report.predictedCycles;
+  out["bound"] = report.bound;
+  out["workspace_bytes"] = report.workspaceBytes;
+  if (!explain) return out;
+  py::list candidates;
+  for (const PlanCandidate& c : report.candidates) {
+    py::dict candidate;
+    candidate["plan"] = planDict(c.plan);
+    candidate["predicted_cycles"] = c.predictedCycles;
+    candidate["bound"] = c.bound;
+    candidate["refused_by"] = c.refusedBy;
+    candidates.append(std::move(candidate));
+  }
+  out["candidates"] = std::move(candidates);
+  return out;
+}
+
+py::dict planOf(const SharedSession& session, const Problem& problem, const std::string& gradient, bool explain) {
+  const Gradient which = gradientOf(gradient);
+  const PlanReport report = [&] {
+    const py::gil_scoped_release released;
+    return valueOf(session->plan(problem, which, explain));
+  }();
+  return reportDict(report, explain);
+}
+
+Texts dumpOf(const SharedSession& session, const Problem& problem, const std::string& directory, const Texts& gradients,
+             const std::string& stages, const std::string& kernels, const std::string& symbol) {
+  const CompileRequest request{problem, maskOf(gradients), {}};
+  const py::gil_scoped_release released;
+  return valueOf(dump(*session, request, {stages, directory, kernels, symbol}));
+}
+
+void compileOnly(const SharedSession& session, const Problem& problem, const Texts& gradients) {
+  const GradientMask mask = maskOf(gradients);
+  const py::gil_scoped_release released;
+  valueOf(session->compile(problem, mask));
+}
+
+py::dict statisticsOf(const SharedSession& session) {
+  const CacheStatistics s = session->statistics();
+  py::dict out;
+  out["hits"] = s.hits, out["misses"] = s.misses, out["evictions"] = s.evictions;
+  out["entries"] = s.entries, out["code_bytes"] = s.codeBytes;
+  return out;
+}
+
+}  // namespace
+
+void bindSession(py::module_& module, py::class_<Session, SharedSession>& session) {
+  session
+      .def(py::init([](const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
+                       const std::optional<std::string>& tune, const std::optional<std::string>& store,
+                       const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
+                       const std::optional<std::string>& llvmComponent) {
+             return std::make_shared<Session>(
+                 optionsOf(isa, backend, threads, tune, store, tuneSeconds, pins, llvmComponent));
+           }),
+           py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
+           py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
+           py::arg("pins") = py::none(), py::arg("llvm_component") = py::none())
+      .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
+           "The plan for one gradient as a dict; explain=True adds the candidates and what refused some.")
+      .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
+           py::arg("stages") = "problem,plan,tile,vector,asm,bin", py::arg("kernels") = "", py::arg("symbol") = "",
+           "Writes every stage of the gradients into folders of `directory` and returns their paths.")
+      .def("compile", &compileOnly, py::arg("problem"), py::arg("gradients"),
+           "Generates the code now, so that the first call does not have to.")
+      .def("statistics", &statisticsOf, "Hits, misses and evictions of the session's code, and its size.")
+      .def("clear", &Session::clear, "Forgets all generated code that is not in use.")
+      .def_property_readonly("store", [](const Session& s) { return s.options().store; })
+      .def_property_readonly(
+          "threads", [](const Session& s) { return s.options().threads > 0 ? s.options().threads : defaultThreads(); });
+  module.def("dump_stages", [] { return dumpStageNames(); });
+}
+
+}  // namespace cubejit::python

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which parts the module cubejit._core has; each fills in its own classes and functions.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+
+#include "cubejit/cubejit.hpp"
+
+namespace cubejit::python {
+
+using SharedSession = std::shared_ptr<Session>;
+
+void bindProblem(pybind11::module_& module);
+void bindSession(pybind11::module_& module, pybind11::class_<Session, SharedSession>& session);
+void bindGradients(pybind11::class_<Session, SharedSession>& session);
+void bindTbe(pybind11::module_& module);
+
+}  // namespace cubejit::python

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how errors of the library become Python exceptions: cubejit.errors says which class.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <exception>
+#include <utility>
+
+#include "cubejit/result.h"
+
+namespace cubejit::python {
+
+/// An Error on its way to the interpreter; the only exception of ours that is thrown inside the binding.
+class Failure : public std::exception {
+ public:
+  explicit Failure(Error error) : error_(std::move(error)) {}
+  const Error& error() const { return error_; }
+  const char* what() const noexcept override { return error_.message.c_str(); }
+
+ private:
+  Error error_;
+};
+
+template <class T>
+T valueOf(Result<T>&& result) {
+  if (!result.ok()) throw Failure(result.error());
+  return std::move(result).value();
+}
+
+inline void require(const Status& status) {
+  if (!status.ok()) throw Failure(status.error());
+}
+
+void bindFailure(pybind11::module_& module);
+
+}  // namespace cubejit::python

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides what conv_backward means: aten::convolution_backward. Leaves shapes, types and rules to cubejit._core."""
+
+from cubejit.errors import InvalidProblem
+from cubejit.frameworks import like, operand
+from cubejit.session import default_session
+
+
+def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1,
+                  output_mask=(True, True, True), *, math="keep", out=None, session=None):
+    """Gradients (dx, dw, db) of a 1D, 2D or 3D convolution; None for those output_mask leaves out.
+
+    dy (N, Cout, spatial...), x (N, Cin, spatial...), w (Cout, Cin/groups, spatial...; transposed: Cin, Cout/groups, ...):
+    arrays of NumPy, tensors of PyTorch on the CPU, or whatever has the buffer protocol or DLPack; float32, float16 or
+    bfloat16, each its own. Strides are honoured, channels-last ones are computed in place; only negative ones are copied.
+    stride, padding, dilation, output_padding: one number, or one for each axis; padding also before and after for each.
+    dx is like x, dw like w, db like dy: the same kind of object, type and memory order.
+
+    math: "hf32" or "hf32_low" round float32 operands to 11 or 10 bits as Ascend parts do; sums are float32 in any case.
+    out: (dx, dw, db) to be written, None where memory is to be made; dense, of any of the three types.
+    Raises InvalidProblem with every violated rule, TypeError for objects that are no such arrays.
+    """
+    mask = tuple(bool(asked) for asked in output_mask)
+    if len(mask) != 3:
+        raise InvalidProblem(f"output_mask has {len(mask)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
+    targets = (None, None, None) if out is None else tuple(out)
+    if len(targets) != 3:
+        raise InvalidProblem(f"out has {len(targets)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
+    results = (session or default_session()).conv_backward(
+        operand(dy), operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, mask, math,
+        targets)
+    return tuple(like(result, source) for result, source in zip(results, (x, w, dy)))

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides what is asked of sessions: plans, dumps and tuning from Python, and calls from many threads while the interpreter goes
+on."""
+
+import multiprocessing
+import tempfile
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import cubejit
+
+PROBLEM = cubejit.Problem((1, 32, 28, 28), (32, 32, 3, 3), padding=1)
+
+
+class Planning(unittest.TestCase):
+    def test_problems_are_described_by_shapes(self):
+        self.assertEqual((PROBLEM.x_shape, PROBLEM.w_shape, PROBLEM.y_shape), ((1, 32, 28, 28), (32, 32, 3, 3), (1, 32, 28, 28)))
+        up = cubejit.Problem((2, 6, 5), (6, 2, 4), transposed=True, stride=2, output_padding=1, groups=3)
+        self.assertEqual((up.w_shape, up.y_shape), ((6, 2, 4), (2, 6, 13)))
+        self.assertEqual(PROBLEM, cubejit.Problem((1, 32, 28, 28), (32, 32, 3, 3), padding=[1, 1]))
+        self.assertNotEqual(PROBLEM, cubejit.Problem((1, 32, 28, 28), (32, 32, 3, 3), padding=1, dtype="bf16"))
+
+    def test_a_plan_is_a_dict(self):
+        report = cubejit.plan(PROBLEM, "dw", explain=True)
+        self.assertEqual((report["plan"]["unit"], report["plan"]["gradient"], report["source"]), ("vector", "dw", "model"))
+        self.assertGreater(report["predicted_cycles"], 0)
+        legal = [c for c in report["candidates"] if not c["refused_by"]]
+        self.assertLessEqual(legal[0]["predicted_cycles"], legal[-1]["predicted_cycles"])
+        self.assertNotIn("candidates", cubejit.plan(PROBLEM, "dx"))
+
+    def test_formats_of_single_tensors(self):
+        blocked = cubejit.Problem((1, 32, 4, 8, 8), (32, 32, 1, 3, 3), padding=[0, 1, 1], dtype="bf16", layout="ndc1hwc0",
+                                  formats={"dw": ("f32", "fractal_z_3d")})
+        self.assertEqual(cubejit.plan(blocked, "dw")["plan"]["gradient"], "dw")
+
+    def test_wrong_words(self):
+        for words, call in (("unknown gradient 'dz'; there are dx, dw, db", lambda: cubejit.plan(PROBLEM, "dz")),
+                            ("unknown dtype 'f64'; there are f32", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), dtype="f64")),
+                            ("unknown layout 'chwn'", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), layout="chwn")),
+                            ("unknown tensor 'y'", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), formats={"y": ("f32", "ncdhw")})),
+                            ("the dilated kernel, 5, is larger", lambda: cubejit.plan(cubejit.Problem((1, 1, 3), (1, 1, 5)))),
+                            ("unknown backend 'gcc'", lambda: cubejit.Session(backend="gcc")),
+                            ("unknown ISA 'mmx'", lambda: cubejit.Session(isa="mmx"))):
+            with self.assertRaises(cubejit.Error) as caught:
+                call()
+            self.assertIn(words, str(caught.exception))
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def test_a_dump_has_every_stage_asked_for(self):
+        folders = cubejit.dump(PROBLEM, self.folder.name, ["dx", "dw"], stages="plan,tile,vector,bin")
+        self.assertEqual([Path(f).parent for f in folders], [Path(self.folder.name)] * 2)
+        for folder in folders:
+            self.assertTrue(any(Path(folder).iterdir()))
+        with self.assertRaisesRegex(cubejit.Unsupported, "weave"):
+            cubejit.dump(PROBLEM, self.folder.name, stages="weave")
+
+    def test_tuning_keeps_its_winners(self):
+        store = Path(self.folder.name) / "tune.db"
+        reports = cubejit.tune(PROBLEM, ["dx"], seconds=0.5, store=store)
+        self.assertTrue(store.exists())
+        self.assertIn(reports["dx"]["source"], ("record", "model"))
+        again = cubejit.Session(tune="use", store=str(store)).plan(PROBLEM, "dx")
+        self.assertEqual(again["plan"], reports["dx"]["plan"])
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "seconds = 0 must be more than 0"):
+            cubejit.tune(PROBLEM, seconds=0)
+
+
+def work_in_child(results):
+    dy, x, w = (np.ones(s, np.float32) for s in ((1, 4, 5, 5), (1, 3, 5, 5), (4, 3, 3, 3)))
+    results.put(float(cubejit.conv_backward(dy, x, w, padding=1)[1].sum()))
+
+
+class Threads(unittest.TestCase):
+    def test_many_threads_many_problems(self):
+        session = cubejit.Session(threads=2)
+        def work(seed):
+            generator = np.random.default_rng(seed)
+            channels = 3 + seed % 5
+            dy, x = (generator.integers(-3, 4, size=(2, channels, 9, 8)).astype(np.float32) for _ in range(2))
+            w = np.ones((channels, channels, 1, 1), np.float32)
+            dx, dw, db = cubejit.conv_backward(dy, x, w, session=session)
+            np.testing.assert_array_equal(dw[..., 0, 0], np.einsum("nohw,nihw->oi", dy, x))
+            np.testing.assert_array_equal(dx, np.broadcast_to(dy.sum(1, keepdims=True), x.shape))
+            np.testing.assert_array_equal(db, dy.sum((0, 2, 3)))
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(200)))
+        statistics = session.statistics()
+        self.assertEqual(statistics["entries"], 5)  # one for each number of channels, whoever asked first
+        self.assertEqual(statistics["hits"] + statistics["misses"], 200)
+        session.clear()
+        self.assertEqual(session.statistics()["entries"], 0)
+
+    def test_the_interpreter_goes_on_meanwhile(self):
+        dy, x, w = (np.ones(s, np.float32) for s in ((8, 64, 112, 112), (8, 64, 112, 112), (64, 64, 3, 3)))
+        session = cubejit.Session(threads=1)
+        cubejit.conv_backward(dy[:1], x[:1], w, padding=1, session=session)
+        done = threading.Event()
+        def work():
+            cubejit.conv_backward(dy, x, w, padding=1, session=session)
+            done.set()
+        worker = threading.Thread(target=work)
+        start = time.monotonic()
+        worker.start()
+        ticks = 0
+        while not done.wait(0.002):
+            ticks += 1
+        worker.join()
+        # With the GIL held throughout, the waiting thread would wake once or twice; it wakes every few milliseconds.
+        self.assertGreaterEqual(ticks, min(10, (time.monotonic() - start) / 0.02))
+
+    def test_forked_children_compute(self):
+        expected = multiprocessing.get_context("fork").SimpleQueue()
+        work_in_child(expected)
+        results = multiprocessing.get_context("fork").SimpleQueue()
+        child = multiprocessing.get_context("fork").Process(target=work_in_child, args=(results,))
+        child.start()
+        child.join(60)
+        self.assertEqual(child.exitcode, 0)
+        self.assertEqual(results.get(), expected.get())
+
+
+if __name__ == "__main__":
+    unittest.main()
