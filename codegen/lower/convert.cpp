@@ -370,7 +370,15 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
   ProgramBuilder b(std::string("convert_") + toString(t) + "_" + toString(fromType) + "_" +
                    toString(formatOf(from, t).layout) + "_to_" + toString(toType) + "_" +
                    toString(formatOf(to, t).layout));
-  Conversion c{"convert", indexMap(from, t), indexMap(to, t), elementOf(fromType), elementOf(toType), -1, -1};
+  // HF32 is a rounding of operands: memory holds f32, and what is taken from it for later use is rounded now.
+  const bool rounds = isHf32(fromType) && toType == DType::kF32;
+  Conversion c{"convert",
+               indexMap(from, t),
+               indexMap(to, t),
+               rounds ? Element::kF32 : elementOf(fromType),
+               elementOf(rounds ? fromType : toType),
+               -1,
+               -1};
   c.source = b.addBuffer("from", source, formatBytes(from, t));
   c.sink = b.addBuffer("to", sink, formatBytes(to, t));
   addConversion(b, c, lanes);
