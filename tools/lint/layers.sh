@@ -23,7 +23,7 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/|tiling/(conv_backprop|platform)/|acl/|aclnnop/|gradient\.h'
+only examples 'cubejit/|tiling/(conv_backprop|platform)/|acl/|aclnnop/|digits\.h|layer\.h|gradient\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
