@@ -31,7 +31,7 @@ only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
 only api/ascendc 'cubejit/|cubejit_ascendc/|lib/|api/ascendc/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
-only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
+only bench 'cubejit/|acl/|aclnnop/|codegen/|runtime/|bench/|tests/support/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/binary/|codegen/llvm_backend/|runtime/orc/' \
   'LLVM belongs in codegen/llvm_backend/, codegen/binary/, runtime/orc/ and codegen/disassemble.cpp'
