@@ -56,10 +56,12 @@ PreparedPtr make(const ConvRequest& r, Findings& findings) {
   if (findings.any()) return nullptr;
   if (r.anyEmpty()) {
     checkEmpty(r, findings);
+    checkAvailable(r, findings);
     if (findings.any()) return nullptr;
     return prepareFill(views, {false, mask.dw, mask.db}, {0, 0, 0});
   }
   checkPart(r, compute, findings);
+  checkAvailable(r, findings);
   if (findings.any()) return nullptr;
   if (!mask.any()) return prepareFill(views, mask, {});
   ConvCall call;
@@ -92,7 +94,7 @@ aclnnStatus aclnnConvolutionBackwardGetWorkspaceSize(const aclTensor* gradOutput
                                                      uint64_t* workspaceSize, aclOpExecutor** executor) {
   using cubejit::TensorId;
   return guarded<aclnnStatus>(ACLNN_ERR_INNER, [&]() -> aclnnStatus {
-    const auto part = currentPart();
+    const auto part = environment();
     if (!part.ok())
       return fail(ACLNN_ERR_INNER_CREATE_EXECUTOR, kBackwardDocument, "environment", part.error().message);
     ConvRequest r;

@@ -129,7 +129,7 @@ aclnnStatus aclnnConvTbcBackwardGetWorkspaceSize(const aclTensor* self, const ac
                                                  uint64_t* workspaceSize, aclOpExecutor** executor) {
   using cubejit::TensorId;
   return guarded<aclnnStatus>(ACLNN_ERR_INNER, [&]() -> aclnnStatus {
-    const auto part = currentPart();
+    const auto part = environment();
     if (!part.ok()) return fail(ACLNN_ERR_INNER_CREATE_EXECUTOR, kTbcDocument, "environment", part.error().message);
     TbcRequest r;
     Arguments arguments(kTbcDocument);

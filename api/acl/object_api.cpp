@@ -2,7 +2,6 @@
 //
 // Decides what the functions that make, ask and destroy tensors and arrays do. Leaves handles to registry.h.
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "api/acl/findings.h"
@@ -66,6 +65,9 @@ constexpr FormatRow kFormats[] = {{ACL_FORMAT_NCHW, "NCHW"},
 // Elements of an array or list; beyond this a size is taken for a mistake.
 constexpr std::uint64_t kMostValues = std::uint64_t{1} << 20;
 
+// Elements from the beginning of a storage: bytes of any type still fit 64 bits.
+constexpr std::int64_t kMostReach = std::int64_t{1} << 58;
+
 // Copies extents and multiplies them; false if one is negative or the product leaves 64 bits.
 bool take(const std::int64_t* from, std::uint64_t count, std::array<std::int64_t, kMostDims>& to,
           std::int64_t& product) {
@@ -101,7 +103,8 @@ std::shared_ptr<Tensor> describe(const Description& d, Findings& findings) {
   findings.require(d.storageRank <= kMostDims, code, "storageDimsNum",
                    std::to_string(d.storageRank) + " must be at most 8");
   findings.require(d.dims != nullptr || d.rank == 0, code, "viewDims", "is null");
-  findings.require(d.offset >= 0, code, "offset", std::to_string(d.offset) + " must be at least 0");
+  findings.require(d.offset >= 0 && d.offset <= kMostReach, code, "offset",
+                   std::to_string(d.offset) + " must be 0 to 2^58");
   if (findings.any()) return nullptr;
   t.dtype = d.dtype, t.format = d.format, t.offset = d.offset, t.data = d.data;
   t.rank = static_cast<int>(d.rank);
@@ -122,10 +125,9 @@ std::shared_ptr<Tensor> describe(const Description& d, Findings& findings) {
         t.strides[a] >= 0, code, "stride",
         "value " + std::to_string(t.strides[a]) + " of axis " + std::to_string(axis) + " must be at least 0");
     std::int64_t span = 0;
-    const bool overflow = __builtin_mul_overflow(std::max<std::int64_t>(0, t.dims[a] - 1), t.strides[a], &span) ||
-                          __builtin_add_overflow(reach, span, &reach) ||
-                          reach > std::numeric_limits<std::int64_t>::max() / 16;
-    findings.require(!overflow, code, "stride", "the view reaches beyond 2^59 elements");
+    const bool overflow = __builtin_mul_overflow(t.elements == 0 ? 0 : t.dims[a] - 1, t.strides[a], &span) ||
+                          __builtin_add_overflow(reach, span, &reach) || reach > kMostReach;
+    findings.require(!overflow || t.elements == 0, code, "stride", "the view reaches beyond 2^58 elements");
   }
   return findings.any() ? nullptr : tensor;
 }
@@ -141,6 +143,19 @@ Handle* createArray(const Value* values, std::uint64_t size, const char* what) {
     const auto array = std::make_shared<T>();
     if (size > 0) array->values.assign(values, values + size);
     return static_cast<Handle*>(registry<T>().add(array));
+  });
+}
+
+// Destroys a list and what it has taken over.
+template <class List, class Member>
+aclnnStatus destroyList(const void* handle, const char* what) {
+  return guarded<aclnnStatus>(ACLNN_ERR_INNER, [&]() -> aclnnStatus {
+    if (handle == nullptr) return ACLNN_SUCCESS;
+    const auto list = registry<List>().remove(handle);
+    if (list == nullptr)
+      return fail(ACLNN_ERR_PARAM_INVALID, kMetaDocument, what, "the handle was destroyed before, or never made");
+    for (const auto* member : list->values) registry<Member>().remove(member);
+    return ACLNN_SUCCESS;
   });
 }
 
@@ -262,16 +277,10 @@ aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) {
 aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) { return destroy<BoolArray>(array, "aclDestroyBoolArray"); }
 aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy<Scalar>(scalar, "aclDestroyScalar"); }
 aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
-  if (const auto list = registry<TensorList>().find(array)) {
-    for (const aclTensor* tensor : list->values) registry<Tensor>().remove(tensor);
-  }
-  return destroy<TensorList>(array, "aclDestroyTensorList");
+  return destroyList<TensorList, Tensor>(array, "aclDestroyTensorList");
 }
 aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
-  if (const auto list = registry<ScalarList>().find(array)) {
-    for (const aclScalar* scalar : list->values) registry<Scalar>().remove(scalar);
-  }
-  return destroy<ScalarList>(array, "aclDestroyScalarList");
+  return destroyList<ScalarList, Scalar>(array, "aclDestroyScalarList");
 }
 
 aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {

@@ -27,6 +27,12 @@ Memory& memory() {
 
 }  // namespace
 
+Result<std::shared_ptr<const Part>> environment() {
+  CUBEJIT_TRY(session, sharedSession());
+  static_cast<void>(session);
+  return currentPart();
+}
+
 PreparedPtr recall(const std::string& key) {
   Memory& m = memory();
   const std::shared_lock<std::shared_mutex> lock(m.mutex);

@@ -10,6 +10,7 @@
 
 #include "api/acl/executor.h"
 #include "api/acl/findings.h"
+#include "api/acl/parts.h"
 #include "api/acl/registry.h"
 
 namespace cubejit::acl {
@@ -41,6 +42,9 @@ class Arguments {
  private:
   Findings nulls_, dead_;
 };
+
+/// The part whose rules hold, if the environment makes sense to it and to the session.
+Result<std::shared_ptr<const Part>> environment();
 
 using PreparedPtr = std::shared_ptr<const Prepared>;
 

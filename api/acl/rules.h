@@ -26,6 +26,9 @@ void checkLengths(const ConvRequest& request, Findings& findings);
 /// What the part's own operators refuse: steps 15 to 17. `compute` is what checkTypes returned.
 void checkPart(const ConvRequest& request, DType compute, Findings& findings);
 
+/// Types the documents allow and this library lacks.
+void checkAvailable(const ConvRequest& request, Findings& findings);
+
 /// Whether a view stays within its storage; asked of all tensors that are there.
 void checkStorage(const Tensor& tensor, const char* name, Findings& findings);
 

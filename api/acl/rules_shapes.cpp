@@ -148,6 +148,9 @@ void checkEmpty(const ConvRequest& r, Findings& findings) {
                      (r.biasSizes == nullptr ? "null" : text(*r.biasSizes)) + " must be [" + std::to_string(wanted) +
                          "] when a tensor is empty and gradBias is asked for");
   }
+  if (r.tensors[5] != nullptr)
+    findings.require(r.tensors[5]->rank == 1, kInvalid, "gradBias",
+                     "shape " + shapeText(*r.tensors[5]) + " must have 1 dimension");
   if (r.mask[0])
     findings.require(x.dims[0] == 0 || x.dims[1] == 0, kInvalid, "input",
                      "shape " + shapeText(x) + ": only N or C may make a tensor empty when gradInput is asked for");
@@ -196,6 +199,9 @@ void checkPart(const ConvRequest& r, DType compute, Findings& findings) {
   inRange(p.dilation, p.rank, ranges.dilationHw, ranges.dilationD, "dilation", *r.part, findings);
   findings.require(r.groups <= 65535 || r.part->isHost(), kInner, "groups",
                    std::to_string(r.groups) + " must be at most 65535 on " + r.part->name);
+}
+
+void checkAvailable(const ConvRequest& r, Findings& findings) {
   for (std::size_t i = 0; i < r.tensors.size(); ++i) {
     if (r.tensors[i] != nullptr)
       findings.require(isFloating(r.tensors[i]->dtype), kInner, kTensorNames[i],

@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID;
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 45;  // of 4 bytes: 2^47, the addresses of a process
+
 bool isEightBit(aclDataType t) { return t == ACL_HIFLOAT8 || t == ACL_FLOAT8_E4M3FN; }
 
 void dtypes(const ConvRequest& r, Findings& findings) {
@@ -140,6 +142,8 @@ DType checkTypes(const ConvRequest& r, Findings& findings) {
 }
 
 void checkStorage(const Tensor& t, const char* name, Findings& findings) {
+  findings.require(t.elements <= kMostElements, kInvalid, name,
+                   "shape " + shapeText(t) + " has more than the 2^45 elements a process can address");
   if (t.empty() || t.storageRank == 0) return;
   std::int64_t stored = 1, last = t.offset;
   for (int i = 0; i < t.storageRank; ++i) stored *= t.storageDims[static_cast<std::size_t>(i)];

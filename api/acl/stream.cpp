@@ -33,6 +33,15 @@ std::vector<std::shared_ptr<Stream>> allStreams() {
   return all;
 }
 
+// A job that throws has failed, and the stream goes on.
+Status withoutFailing(const Stream::Job& job) noexcept {
+  try {
+    return job();
+  } catch (...) {
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun, "out of memory"};
+  }
+}
+
 // Made with the first stream, so that it goes before anything a job uses.
 struct StopAtExit {
   ~StopAtExit() {
@@ -103,7 +112,7 @@ void Stream::work() {
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    const Status done = job();
+    const Status done = withoutFailing(job);
     job = nullptr;  // what it holds is released before anybody is told
     lock.lock();
     if (!done.ok() && failure_.empty()) failure_ = done.error().message;

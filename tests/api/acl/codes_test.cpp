@@ -234,6 +234,18 @@ TEST(AclCodes, OutputsThatAreGivenAreCheckedEvenIfNotAskedFor) {
   expectCode(kHost, with(c, [](Case& n) { n.gradWeightType = ACL_INT8; }), kInvalid, "INT8");
 }
 
+TEST(AclCodes, NothingIsFilledThatCannotBe) {
+  Case c = simple({0, 1, 4}, {1, 1, 1}, {0, 1, 4}, ACL_HIFLOAT8);
+  c.transposed = true, c.mask = {true, false, false}, c.biasSizes = Ints{1};
+  expectCode(k950, c, kInner, "not available");
+  Case bias = simple({0, 4, 6, 6}, {4, 4, 3, 3}, {0, 4, 4, 4});
+  bias.biasSizes = Ints{4}, bias.gradBias = Ints{2, 2};
+  expectCode(kHost, bias, kInvalid, "gradBias");
+  Case huge = simple({0, 4, std::int64_t{1} << 40, 1 << 20}, {4, 4, 1, 1}, {0, 4, std::int64_t{1} << 40, 1 << 20});
+  huge.biasSizes = Ints{4};
+  expectCode(kHost, huge, kOk);
+}
+
 TEST(AclCodes, SizesThatDoNotFollow) {
   const Case flat = simple({1, 4, 6, 6}, {4, 4, 3, 3}, {1, 4, 4, 5});
   expectCode(kHost, flat, kInvalid, "W = 5 must be 4");
