@@ -132,6 +132,34 @@ TEST(AclStream, TwoThreadsCannotUseOneExecutorTwice) {
   }
 }
 
+// Twenty calls of milliseconds each are queued before the last of them can have begun.
+TEST(AclStream, PhaseTwoDoesNotWait) {
+  constexpr std::int64_t kChannels = 64, kSize = 56;
+  Case c =
+      simple({2, kChannels, kSize, kSize}, {kChannels, kChannels, 3, 3}, {2, kChannels, kSize, kSize}, ACL_FLOAT, 1);
+  c.mask = {true, false, false};
+  Call call(c), last(c);
+  for (Call* each : {&call, &last}) {
+    each->w->write(std::vector<double>(static_cast<std::size_t>(each->w->elements()), 1.0));
+    each->dy->write(std::vector<double>(static_cast<std::size_t>(each->dy->elements()), 1.0));
+    ASSERT_EQ(each->phaseOne(), ACLNN_SUCCESS) << message();
+  }
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(call.executor), ACLNN_SUCCESS);
+  void* workspace = nullptr;
+  ASSERT_EQ(aclrtMalloc(&workspace, call.workspaceBytes + 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  const aclrtStream stream = makeStream();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, stream), ACLNN_SUCCESS);
+  }
+  ASSERT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, last.executor, stream), ACLNN_SUCCESS);
+  last.executor = nullptr;
+  EXPECT_TRUE(last.dx->untouched()) << "work was done before it was waited for";
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(last.dx->read()[kSize + 1], 9.0 * kChannels);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(workspace), ACL_SUCCESS);
+}
+
 // Destroying a stream finishes its work first.
 TEST(AclStream, DestroyingFinishesWhatIsQueued) {
   Call call(cube(2));
