@@ -1,13 +1,14 @@
 # Decides where things go when installed: GNU folders, a CMake package, a pkg-config file.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS cubejit_shared cubejit_static cubejit_ascendc cubejit_tbe EXPORT cubejitTargets)
+install(TARGETS cubejit_shared cubejit_static cubejit_ascendc cubejit_tbe cubejit_acl EXPORT cubejitTargets)
 if(TARGET cubejit_llvm)
   install(TARGETS cubejit_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(DIRECTORY include/cubejit TYPE INCLUDE)
 install(DIRECTORY api/ascendc/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit-ascendc)
 install(DIRECTORY api/tbe/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit-tbe)
+install(DIRECTORY api/acl/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit-acl)
 install(FILES LICENSE README.md CHANGELOG.md TYPE DOC)
 if(TARGET cubejit_cli)
   install(TARGETS cubejit_cli)

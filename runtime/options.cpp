@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cubejit/acl_options.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/dump/stages.h"
 
@@ -175,6 +176,18 @@ Result<Options> optionsFromEnvironment() {
     options.cacheCapacity = static_cast<std::size_t>(capacity);
   }
   if (const char* text = read("CUBEJIT_LLVM_COMPONENT")) options.llvmComponent = text;
+  return options;
+}
+
+Result<AclOptions> aclOptionsFromEnvironment() {
+  AclOptions options;
+  if (const char* text = read("CUBEJIT_SOC")) options.soc = text;
+  if (const char* text = read("CUBEJIT_ACL_EMULATE")) {
+    const std::string flag = text;
+    if (flag != "0" && flag != "1")
+      return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "CUBEJIT_ACL_EMULATE = '" + flag + "' must be 0 or 1"};
+    options.emulate = flag == "1";
+  }
   return options;
 }
 

@@ -10,6 +10,7 @@
 
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/isa_rounding.h"
+#include "cubejit/float16.h"
 #include "cubejit/index_map.h"
 #include "runtime/verify/format_tensor.h"
 
@@ -70,6 +71,23 @@ TEST(Convert, EveryPairOfLayoutsAndTypes) {
         }
       }
     }
+  }
+}
+
+TEST(Convert, WhatIsReadAsHf32IsRounded) {
+  for (const auto& [type, mantissa] : {std::pair{DType::kHf32, 11}, {DType::kHf32Low, 10}}) {
+    Problem from = problemOf(1, 4, 4), to = from;
+    from.formats[static_cast<std::size_t>(TensorId::kDy)] = TensorFormat{type, Layout::kNcdhw, {}, 0};
+    to.formats[static_cast<std::size_t>(TensorId::kDy)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
+    std::vector<float> values(static_cast<std::size_t>(plainElements(from, TensorId::kDy)), 1.2345678F),
+        got(values.size());
+    Tensors tensors;
+    tensors.dy = values.data();
+    tensors.dx = got.data();
+    const auto done =
+        interpret(conversionProgram(from, to, TensorId::kDy, BufferRole::kDy, BufferRole::kDx, 8), tensors);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(got, std::vector<float>(got.size(), toHf32(1.2345678F, mantissa)));
   }
 }
 

@@ -23,14 +23,16 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/|cubejit_tbe/|tiling/(conv_backprop|platform)/|gradient\.h'
+only examples 'cubejit/|cubejit_tbe/|tiling/(conv_backprop|platform)/|acl/|aclnnop/|digits\.h|layer\.h|gradient\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
 only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
-only api 'cubejit/|cubejit_ascendc/|cubejit_tbe/|api/|tiling/|runtime/last_error\.h'
+only api/ascendc 'cubejit/|cubejit_ascendc/|lib/|api/ascendc/|tiling/|runtime/last_error\.h'
+only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
+only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
-only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
+only bench 'cubejit/|acl/|aclnnop/|codegen/|runtime/|bench/|tests/support/'
 only python 'cubejit/|cubejit_tbe/|python/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/binary/|codegen/llvm_backend/|runtime/orc/' \
@@ -40,7 +42,7 @@ nowhere_but '#include [<"]sqlite3' 'runtime/tuning/' 'SQLite belongs in runtime/
 nowhere_but '#include [<"]mpi' 'tools/cli/tune_mpi\.cpp|examples/data_parallel\.cpp' 'MPI belongs in tune_mpi.cpp and its example'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
 nowhere_but '#include <(pybind11|dlpack)/' 'python/' 'pybind11 and DLPack belong in python/'
-nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/' \
+nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/|api/acl/(registry|executor|stream|memory|parts|prepare|phase_one)\.(h|cpp)' \
   'threads, files, memory maps and CPU detection belong in runtime/'
 nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/options\.cpp|tools/cli/' 'the environment is read in runtime/options.cpp'
 exit $broken

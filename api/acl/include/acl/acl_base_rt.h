@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Decides the ACL types, enumerations and error numbers of the documented interface. Leaves functions to acl_rt.h and acl_meta.h.
+ */
+#ifndef CUBEJIT_ACL_ACL_BASE_RT_H
+#define CUBEJIT_ACL_ACL_BASE_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h> /* the documented samples print without including it */
+
+#if defined(__GNUC__)
+#define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))
+#define CUBEJIT_ACL_MAYBE_UNUSED __attribute__((unused))
+#else
+#define ACL_FUNC_VISIBILITY
+#define CUBEJIT_ACL_MAYBE_UNUSED
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int aclError;
+typedef void* aclrtStream;  /**< a number for a queue of work, never an address; null is the default stream */
+typedef void* aclrtContext; /**< there is one, the process */
+
+#define CUBEJIT_ACL_ERROR(name, value) CUBEJIT_ACL_MAYBE_UNUSED static const int name = value
+CUBEJIT_ACL_ERROR(ACL_SUCCESS, 0);
+CUBEJIT_ACL_ERROR(ACL_ERROR_NONE, 0);
+CUBEJIT_ACL_ERROR(ACL_ERROR_INVALID_PARAM, 100000);
+CUBEJIT_ACL_ERROR(ACL_ERROR_UNINITIALIZE, 100001);
+CUBEJIT_ACL_ERROR(ACL_ERROR_REPEAT_INITIALIZE, 100002);
+CUBEJIT_ACL_ERROR(ACL_ERROR_UNSUPPORTED_DATA_TYPE, 100026);
+CUBEJIT_ACL_ERROR(ACL_ERROR_FORMAT_NOT_MATCH, 100027);
+CUBEJIT_ACL_ERROR(ACL_ERROR_REPEAT_FINALIZE, 100037);
+CUBEJIT_ACL_ERROR(ACL_ERROR_BAD_ALLOC, 200000);
+CUBEJIT_ACL_ERROR(ACL_ERROR_API_NOT_SUPPORT, 200001);
+CUBEJIT_ACL_ERROR(ACL_ERROR_INVALID_DEVICE, 200002);
+CUBEJIT_ACL_ERROR(ACL_ERROR_MEMORY_ADDRESS_UNALIGNED, 200003);
+CUBEJIT_ACL_ERROR(ACL_ERROR_INVALID_RESOURCE_HANDLE, 200005);
+CUBEJIT_ACL_ERROR(ACL_ERROR_STORAGE_OVER_LIMIT, 300000);
+CUBEJIT_ACL_ERROR(ACL_ERROR_INTERNAL_ERROR, 500000);
+CUBEJIT_ACL_ERROR(ACL_ERROR_FAILURE, 500001);
+CUBEJIT_ACL_ERROR(ACL_ERROR_RT_FAILURE, 500003);
+#undef CUBEJIT_ACL_ERROR
+
+typedef enum {
+  ACL_DT_UNDEFINED = -1,
+  ACL_FLOAT = 0,
+  ACL_FLOAT16 = 1,
+  ACL_INT8 = 2,
+  ACL_INT32 = 3,
+  ACL_UINT8 = 4,
+  ACL_INT16 = 6,
+  ACL_UINT16 = 7,
+  ACL_UINT32 = 8,
+  ACL_INT64 = 9,
+  ACL_UINT64 = 10,
+  ACL_DOUBLE = 11,
+  ACL_BOOL = 12,
+  ACL_STRING = 13,
+  ACL_COMPLEX64 = 16,
+  ACL_COMPLEX128 = 17,
+  ACL_BF16 = 27,
+  ACL_INT4 = 29,
+  ACL_UINT1 = 30,
+  ACL_COMPLEX32 = 33,
+  ACL_HIFLOAT8 = 34,
+  ACL_FLOAT8_E5M2 = 35,
+  ACL_FLOAT8_E4M3FN = 36,
+  ACL_FLOAT8_E8M0 = 37,
+  ACL_FLOAT6_E3M2 = 38,
+  ACL_FLOAT6_E2M3 = 39,
+  ACL_FLOAT4_E2M1 = 40,
+  ACL_FLOAT4_E1M2 = 41
+} aclDataType;
+
+typedef enum {
+  ACL_FORMAT_UNDEFINED = -1,
+  ACL_FORMAT_NCHW = 0,
+  ACL_FORMAT_NHWC = 1,
+  ACL_FORMAT_ND = 2,
+  ACL_FORMAT_NC1HWC0 = 3,
+  ACL_FORMAT_FRACTAL_Z = 4,
+  ACL_FORMAT_NC1HWC0_C04 = 12,
+  ACL_FORMAT_HWCN = 16,
+  ACL_FORMAT_NDHWC = 27,
+  ACL_FORMAT_FRACTAL_NZ = 29,
+  ACL_FORMAT_NCDHW = 30,
+  ACL_FORMAT_NDC1HWC0 = 32,
+  ACL_FRACTAL_Z_3D = 33, /**< spelled like this */
+  ACL_FORMAT_NC = 35,
+  ACL_FORMAT_NCL = 47,
+  ACL_FORMAT_FRACTAL_NZ_C0_16 = 50,
+  ACL_FORMAT_FRACTAL_NZ_C0_32 = 51,
+  ACL_FORMAT_FRACTAL_NZ_C0_2 = 52,
+  ACL_FORMAT_FRACTAL_NZ_C0_4 = 53,
+  ACL_FORMAT_FRACTAL_NZ_C0_8 = 54
+} aclFormat;
+
+typedef enum {
+  ACL_MEM_MALLOC_HUGE_FIRST = 0,
+  ACL_MEM_MALLOC_HUGE_ONLY = 1,
+  ACL_MEM_MALLOC_NORMAL_ONLY = 2,
+  ACL_MEM_MALLOC_HUGE_FIRST_P2P = 3,
+  ACL_MEM_MALLOC_HUGE_ONLY_P2P = 4,
+  ACL_MEM_MALLOC_NORMAL_ONLY_P2P = 5,
+  ACL_MEM_MALLOC_HUGE1G_ONLY = 6,
+  ACL_MEM_MALLOC_HUGE1G_ONLY_P2P = 7,
+  ACL_MEM_TYPE_LOW_BAND_WIDTH = 0x100,
+  ACL_MEM_TYPE_HIGH_BAND_WIDTH = 0x1000,
+  ACL_MEM_ACCESS_USER_SPACE_READONLY = 0x100000
+} aclrtMemMallocPolicy;
+
+typedef enum {
+  ACL_MEMCPY_HOST_TO_HOST = 0,
+  ACL_MEMCPY_HOST_TO_DEVICE = 1,
+  ACL_MEMCPY_DEVICE_TO_HOST = 2,
+  ACL_MEMCPY_DEVICE_TO_DEVICE = 3,
+  ACL_MEMCPY_DEFAULT = 4,
+  ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE = 5,
+  ACL_MEMCPY_INNER_DEVICE_TO_DEVICE = 6,
+  ACL_MEMCPY_INTER_DEVICE_TO_DEVICE = 7
+} aclrtMemcpyKind;
+
+typedef enum { ACL_DEVICE = 0, ACL_HOST = 1 } aclrtRunMode;
+
+typedef enum {
+  ACL_OPT_DETERMINISTIC = 0,       /**< 0 off, 1 deterministic, 2 strong consistency, 3 batch consistency */
+  ACL_OPT_ENABLE_DEBUG_KERNEL = 1, /**< 0 or 1; remembered, changes nothing here */
+  ACL_OPT_STRONG_CONSISTENCY = 2   /**< 0 or 1; deprecated, remembered, changes nothing here */
+} aclSysParamOpt;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the steps of a request. A tensor is used as it lies whenever the library takes it; only operands that must be rounded to
+// FLOAT16 first, and results for memory that is not dense, pass through the workspace.
+#include "api/acl/prepare.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace cubejit::acl {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t aligned(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::size_t at(TensorId id) { return static_cast<std::size_t>(id); }
+
+class Preparation {
+ public:
+  Preparation(const ConvCall& call, Session& session)
+      : call_(call), session_(session), prepared_(std::make_shared<Prepared>()) {
+    prepared_->views = call.views;
+    for (const TensorId id : kTensorIds) places_[at(id)].tensor = static_cast<int>(id);
+  }
+
+  Result<std::shared_ptr<const Prepared>> make() {
+    Problem problem = call_.geometry;
+    for (const TensorId id : kTensorIds) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
+    for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) denseResult(problem, id);
+    GradientMask mask = call_.mask;
+    if (mask.db &&
+        !operandAsIs(TensorId::kDy)) {  // a sum of gradOutput as it is: the bias gradient is not rounded on the way
+      CUBEJIT_TRY(summed, run(problem, {false, false, true}));
+      static_cast<void>(summed);
+      mask.db = false;
+    }
+    if (mask.any()) {
+      CUBEJIT_TRY(operands, roundOperands(problem));
+      static_cast<void>(operands);
+      CUBEJIT_TRY(computed, run(problem, mask));
+      static_cast<void>(computed);
+    }
+    finish();
+    return std::shared_ptr<const Prepared>(prepared_);
+  }
+
+ private:
+  bool wants(TensorId id) const {
+    return (id == TensorId::kDx && call_.mask.dx) || (id == TensorId::kDw && call_.mask.dw) ||
+           (id == TensorId::kDb && call_.mask.db);
+  }
+
+  // Whether memory already holds what is multiplied.
+  bool operandAsIs(TensorId id) const {
+    const DType type = call_.views[at(id)].dtype;
+    return type == call_.compute || call_.compute == DType::kF32 || (isHf32(call_.compute) && type != DType::kF32);
+  }
+
+  Status roundOperands(Problem& problem) {
+    for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
+      if ((id == TensorId::kX && !call_.mask.dw) || (id == TensorId::kW && !call_.mask.dx)) continue;
+      CUBEJIT_TRY(rounded, operand(problem, id));
+      static_cast<void>(rounded);
+    }
+    return Unit{};
+  }
+
+  std::size_t reserve(std::int64_t bytes) {
+    const std::size_t offset = prepared_->workspaceBytes;
+    prepared_->workspaceBytes += aligned(bytes);
+    return offset;
+  }
+
+  // HF32 is a way to read FLOAT; FLOAT16 is made in the workspace.
+  Status operand(Problem& problem, TensorId id) {
+    if (operandAsIs(id)) return Unit{};
+    TensorFormat& format = *problem.formats[at(id)];
+    if (isHf32(call_.compute)) {
+      format.dtype = call_.compute;
+      return Unit{};
+    }
+    TensorFormat to{call_.compute, format.strided() ? Layout::kNcdhw : format.layout, {}, 0};
+    CUBEJIT_TRY(repacking, session_.repack(problem, id, to));
+    const Place place{-1, reserve(static_cast<std::int64_t>(repacking->targetBytes()))};
+    prepared_->steps.push_back(RepackStep{repacking, places_[at(id)], place});
+    prepared_->reads[at(id)] = true;
+    places_[at(id)] = place;
+    format = to;
+    return Unit{};
+  }
+
+  void denseResult(Problem& problem, TensorId id) {
+    TensorFormat& format = *problem.formats[at(id)];
+    if (!wants(id)) {  // is not touched: any legal format will do
+      format = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
+      return;
+    }
+    if (!format.strided()) return;
+    const View& view = call_.views[at(id)];
+    format = TensorFormat{view.dtype, Layout::kNcdhw, {}, 0};
+    places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(view.dtype))};
+  }
+
+  Status run(const Problem& problem, GradientMask mask) {
+    Problem asked = problem;
+    // Operands a gradient does not read need not be anything in particular.
+    if (!mask.dw) asked.formats[at(TensorId::kX)] = TensorFormat{};
+    if (!mask.dx) asked.formats[at(TensorId::kW)] = TensorFormat{};
+    for (const auto& [wanted, id] :
+         {std::pair{mask.dx, TensorId::kDx}, {mask.dw, TensorId::kDw}, {mask.db, TensorId::kDb}})
+      if (!wanted) asked.formats[at(id)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
+    CUBEJIT_TRY(executable, session_.compile(asked, mask));
+    const std::size_t bytes = executable->workspaceBytes();
+    shared_ = std::max(shared_, bytes);
+    prepared_->steps.push_back(RunStep{executable, places_, 0, bytes});
+    touch(mask);
+    return Unit{};
+  }
+
+  void touch(GradientMask mask) {
+    const auto reads = [&](TensorId id) { prepared_->reads[at(id)] |= places_[at(id)].tensor >= 0; };
+    reads(TensorId::kDy);
+    if (mask.dw) reads(TensorId::kX);
+    if (mask.dx) reads(TensorId::kW);
+    for (const auto& [wanted, id] :
+         {std::pair{mask.dx, TensorId::kDx}, {mask.dw, TensorId::kDw}, {mask.db, TensorId::kDb}})
+      prepared_->writes[at(id)] |= wanted;
+  }
+
+  // Runs share one scratch region behind what lives longer; results are scattered when everything has been read.
+  void finish() {
+    const std::size_t scratch = reserve(static_cast<std::int64_t>(shared_));
+    for (Step& step : prepared_->steps) {
+      if (auto* run = std::get_if<RunStep>(&step)) run->workspaceOffset = scratch;
+    }
+    for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) {
+      if (wants(id) && places_[at(id)].tensor < 0)
+        prepared_->steps.push_back(ScatterStep{places_[at(id)], static_cast<int>(id)});
+    }
+  }
+
+  const ConvCall& call_;
+  Session& session_;
+  std::shared_ptr<Prepared> prepared_;
+  std::array<Place, 6> places_;
+  std::size_t shared_ = 0;
+};
+
+struct Performance {
+  const Prepared& prepared;
+  const std::array<char*, 6>& addresses;
+  char* workspace;
+
+  char* address(const Place& p) const {
+    return p.tensor >= 0 ? addresses[static_cast<std::size_t>(p.tensor)] : workspace + p.offset;
+  }
+  const View& view(int tensor) const { return prepared.views[static_cast<std::size_t>(tensor)]; }
+
+  Status operator()(const RepackStep& s) const { return s.repacking->run(address(s.from), address(s.to)); }
+  Status operator()(const RunStep& s) const {
+    const auto of = [&](TensorId id) { return address(s.tensors[at(id)]); };
+    const Tensors tensors{of(TensorId::kDy), of(TensorId::kX),  of(TensorId::kW),
+                          of(TensorId::kDx), of(TensorId::kDw), of(TensorId::kDb)};
+    return s.executable->run(tensors, s.workspaceBytes == 0 ? nullptr : workspace + s.workspaceOffset,
+                             s.workspaceBytes);
+  }
+  Status operator()(const ScatterStep& s) const {
+    scatter(view(s.tensor), address(s.from), addresses[static_cast<std::size_t>(s.tensor)]);
+    return Unit{};
+  }
+  Status operator()(const FillStep& s) const {
+    fill(view(s.tensor), s.value, addresses[static_cast<std::size_t>(s.tensor)]);
+    return Unit{};
+  }
+};
+
+struct SharedSession {
+  std::once_flag once;
+  std::optional<Result<Session*>> session;
+};
+
+}  // namespace
+
+Result<Session*> sharedSession() {
+  static auto* const shared = new SharedSession;  // handles and streams may outlive static objects
+  std::call_once(shared->once, [&] {
+    const auto options = optionsFromEnvironment();
+    if (options.ok())
+      shared->session = Result<Session*>(new Session(*options));
+    else
+      shared->session = Result<Session*>(options.error());
+  });
+  return *shared->session;
+}
+
+Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call) {
+  CUBEJIT_TRY(session, sharedSession());
+  return Preparation(call, *session).make();
+}
+
+std::shared_ptr<const Prepared> prepareFill(const std::array<View, 6>& views, GradientMask mask,
+                                            std::array<float, 3> values) {
+  const auto prepared = std::make_shared<Prepared>();
+  prepared->views = views;
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const auto index = static_cast<std::size_t>(gradient);
+    if (!mask.has(gradient) || views[3 + index].elements() == 0) continue;
+    prepared->writes[3 + index] = true;
+    prepared->steps.push_back(FillStep{static_cast<int>(3 + index), values[index]});
+  }
+  return prepared;
+}
+
+Status perform(const Prepared& prepared, const std::array<char*, 6>& addresses, char* workspace) {
+  const Performance performance{prepared, addresses, workspace};
+  for (const Step& step : prepared.steps) {
+    const Status done = std::visit(performance, step);
+    if (!done.ok()) return done;
+  }
+  return Unit{};
+}
+
+}  // namespace cubejit::acl

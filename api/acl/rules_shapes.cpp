@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides whether shapes follow from one another, for tensors with elements and for empty ones, and what a part's operators refuse.
+#include <algorithm>
+
+#include "api/acl/rules.h"
+
+namespace cubejit::acl {
+namespace {
+
+constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID, kInner = ACLNN_ERR_INNER_NULLPTR;
+
+bool sameShape(const Tensor& a, const Tensor& b) { return a.rank == b.rank && a.dims == b.dims; }
+
+__extension__ using Wide = __int128;  // where values of the caller's are multiplied
+
+std::string axisName(int axis) { return axis == 0 ? "D" : axis == 1 ? "H" : "W"; }
+
+// What an ordinary convolution makes of `in` on an axis; 0 if the dilated kernel does not fit. A stride of at least 1 is given.
+std::int64_t outputOf(const Problem& p, int axis, std::int64_t in) {
+  const Wide room = Wide{in} + p.padBefore[axis] + p.padAfter[axis] - Wide{p.dilation[axis]} * (p.kernel[axis] - 1) - 1;
+  return room < 0 ? 0 : static_cast<std::int64_t>(room / p.stride[axis]) + 1;
+}
+
+std::string axisText(const Problem& p, int a) {
+  return "kernel " + std::to_string(p.kernel[a]) + ", stride " + std::to_string(p.stride[a]) + ", dilation " +
+         std::to_string(p.dilation[a]) + ", padding " + std::to_string(p.padBefore[a]) + " and " +
+         std::to_string(p.padAfter[a]);
+}
+
+// Extents of gradOutput against input's; transposed: the other way round.
+void extents(const ConvRequest& r, const Problem& p, int code, Findings& findings) {
+  const Dhw &big = p.transposed ? p.out : p.in, &small = p.transposed ? p.in : p.out;
+  const char *bigName = p.transposed ? "gradOutput" : "input", *smallName = p.transposed ? "input" : "gradOutput";
+  for (int a = 3 - p.rank; a < 3; ++a) {
+    const std::int64_t expected = outputOf(p, a, big[a]);
+    bool fits = expected == small[a];
+    if (p.transposed && r.part->isHost() &&
+        !fits) {  // output padding may exceed the stride as long as the dilation is larger
+      const Wide least = (Wide{small[a]} - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] +
+                         Wide{p.dilation[a]} * (p.kernel[a] - 1) + 1;
+      fits = big[a] >= least && big[a] < least + std::max(p.stride[a], p.dilation[a]);
+    }
+    findings.require(expected > 0, code, bigName,
+                     axisName(a) + " = " + std::to_string(big[a]) + " with padding is less than the dilated kernel (" +
+                         axisText(p, a) + ")");
+    findings.require(fits || expected == 0, code, smallName,
+                     axisName(a) + " = " + std::to_string(small[a]) + " must be " + std::to_string(expected) +
+                         ", which follows from " + bigName + "'s " + std::to_string(big[a]) + " (" + axisText(p, a) +
+                         ")");
+  }
+}
+
+void outputShapes(const ConvRequest& r, Findings& findings) {
+  constexpr std::size_t kLike[] = {1, 2};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const TensorPtr &output = r.tensors[3 + i], &source = r.tensors[kLike[i]];
+    if (output == nullptr) continue;
+    findings.require(
+        sameShape(*output, *source), kInvalid, kTensorNames[3 + i],
+        "shape " + shapeText(*output) + " must be " + kTensorNames[kLike[i]] + "'s, " + shapeText(*source));
+  }
+  const TensorPtr& bias = r.tensors[5];
+  if (bias == nullptr) return;
+  findings.require(
+      bias->rank == 1 && bias->dims[0] == r.gradOutput().dims[1], kInvalid, "gradBias",
+      "shape " + shapeText(*bias) + " must be [" + std::to_string(r.gradOutput().dims[1]) + "], gradOutput's channels");
+}
+
+void channels(const ConvRequest& r, Findings& findings) {
+  const Tensor &big = r.transposed ? r.gradOutput() : r.input(), &small = r.transposed ? r.input() : r.gradOutput();
+  const char *bigName = r.transposed ? "gradOutput" : "input", *smallName = r.transposed ? "input" : "gradOutput";
+  const Tensor& w = r.weight();
+  const std::string shape = shapeText(w), groups = std::to_string(r.groups);
+  findings.require(small.dims[1] == w.dims[0], kInvalid, smallName,
+                   "channels " + std::to_string(small.dims[1]) + " must be the weight's first extent (" + shape + ")");
+  findings.require(w.dims[1] > 0, kInvalid, "weight", "second extent of " + shape + " must not be 0");
+  if (w.dims[1] > 0)
+    findings.require(big.dims[1] % w.dims[1] == 0 && big.dims[1] / w.dims[1] == r.groups, kInvalid, "groups",
+                     groups + " times the weight's second extent (" + shape + ") must be " + bigName + "'s channels, " +
+                         std::to_string(big.dims[1]));
+  findings.require(w.dims[0] % r.groups == 0, kInvalid, "groups",
+                   groups + " must divide the weight's first extent (" + shape + ")");
+  findings.require(
+      r.gradOutput().dims[0] == r.input().dims[0], kInvalid, "gradOutput",
+      "N = " + std::to_string(r.gradOutput().dims[0]) + " must be input's, " + std::to_string(r.input().dims[0]));
+  if (r.part->family->depthwiseMultiple && big.dims[1] == r.groups)
+    findings.require(
+        small.dims[1] >= r.groups && small.dims[1] % r.groups == 0, kInvalid, smallName,
+        "channels " + std::to_string(small.dims[1]) + " of a depthwise convolution must be a multiple of " + groups);
+}
+
+void inRange(const Dhw& values, int rank, Range hw, Range d, const char* name, const Part& part, Findings& findings) {
+  for (int a = 3 - rank; a < 3; ++a) {
+    const Range range = a == 0 ? d : hw;
+    findings.require(values[a] >= range.least && values[a] <= range.most, kInner, name,
+                     axisName(a) + " = " + std::to_string(values[a]) + " must be " + std::to_string(range.least) +
+                         " to " + std::to_string(range.most) + " on " + part.name);
+  }
+}
+
+}  // namespace
+
+void checkLengths(const ConvRequest& r, Findings& findings) {
+  const auto rank = static_cast<std::size_t>(r.weight().rank - 2);
+  const auto length = [&](const IntArray& array, const char* name, bool orFour) {
+    findings.require(
+        array.values.size() == rank || (orFour && rank == 2 && array.values.size() == 4), kInvalid, name,
+        text(array) + " must have " + std::to_string(rank) + (orFour && rank == 2 ? " or 4" : "") + " values");
+  };
+  length(*r.stride, "stride", false);
+  length(*r.padding, "padding", true);
+  length(*r.dilation, "dilation", false);
+  length(*r.outputPadding, "outputPadding", true);
+}
+
+void checkShapes(const ConvRequest& r, Findings& findings) {
+  const Tensor &y = r.gradOutput(), &x = r.input(), &w = r.weight();
+  findings.require(y.rank == w.rank && x.rank == w.rank, kInvalid, "gradOutput",
+                   "ranks of gradOutput " + shapeText(y) + ", input " + shapeText(x) + " and weight " + shapeText(w) +
+                       " must be equal");
+  findings.require(!y.empty(), kInvalid, "gradOutput", "shape " + shapeText(y) + " must not be empty");
+  findings.require(!w.empty(), kInvalid, "weight", "shape " + shapeText(w) + " must not be empty");
+  if (findings.any()) return;
+  outputShapes(r, findings);
+  checkLengths(r, findings);
+  if (findings.any()) return;
+  channels(r, findings);
+  const Problem p = geometryOf(r);
+  if (x.empty()) return;  // step 14 judges it
+  if (p.rank == 3 || r.part->isHost()) extents(r, p, kInvalid, findings);
+  const Family& family = *r.part->family;
+  findings.require(!(r.deterministic && r.mask[1] && p.rank == 3 && r.groups > 1) || family.rank5, kInvalid, "groups",
+                   std::to_string(r.groups) + " with 3D and ACL_OPT_DETERMINISTIC is not supported on " + r.part->name);
+}
+
+void checkEmpty(const ConvRequest& r, Findings& findings) {
+  const Tensor &y = r.gradOutput(), &x = r.input(), &w = r.weight();
+  findings.require(y.rank == w.rank && x.rank == w.rank, kInvalid, "gradOutput",
+                   "ranks of gradOutput " + shapeText(y) + ", input " + shapeText(x) + " and weight " + shapeText(w) +
+                       " must be equal");
+  if (findings.any()) return;
+  if (r.mask[2]) {
+    std::int64_t wanted = y.dims[1];
+    if (r.transposed && __builtin_mul_overflow(w.dims[1], r.groups, &wanted)) wanted = -1;
+    const bool right = r.biasSizes != nullptr && r.biasSizes->values.size() == 1 && r.biasSizes->values[0] == wanted;
+    findings.require(right, kInvalid, "biasSizes",
+                     (r.biasSizes == nullptr ? "null" : text(*r.biasSizes)) + " must be [" + std::to_string(wanted) +
+                         "] when a tensor is empty and gradBias is asked for");
+  }
+  if (r.tensors[5] != nullptr)
+    findings.require(r.tensors[5]->rank == 1, kInvalid, "gradBias",
+                     "shape " + shapeText(*r.tensors[5]) + " must have 1 dimension");
+  if (r.mask[0])
+    findings.require(x.dims[0] == 0 || x.dims[1] == 0, kInvalid, "input",
+                     "shape " + shapeText(x) + ": only N or C may make a tensor empty when gradInput is asked for");
+  if (!r.part->family->emptyInputs) return;
+  checkLengths(r, findings);
+  if (findings.any()) return;
+  const Problem p = geometryOf(r);
+  findings.require(w.dims[0] % r.groups == 0, kInvalid, "groups",
+                   std::to_string(r.groups) + " must divide the weight's first extent (" + shapeText(w) + ")");
+  const std::int64_t c = r.transposed ? y.dims[1] : x.dims[1], inner = w.dims[1];
+  if (!(r.transposed && x.dims[0] == 0) && (c != 0 || inner != 0))
+    findings.require(inner > 0 && c % inner == 0 && c / inner == r.groups, kInvalid, "groups",
+                     std::to_string(r.groups) + " times the weight's second extent (" + shapeText(w) + ") must be " +
+                         (r.transposed ? "gradOutput" : "input") + "'s channels, " + std::to_string(c));
+  if (r.transposed) {
+    findings.require(w.dims[0] > 0 && w.dims[0] == x.dims[1], kInvalid, "weight",
+                     "first extent of " + shapeText(w) + " must be input's channels, " + std::to_string(x.dims[1]));
+    return;
+  }
+  for (int a = 3 - p.rank; a < 3; ++a)
+    findings.require(outputOf(p, a, p.in[a]) > 0, kInvalid, "input",
+                     axisName(a) + " = " + std::to_string(p.in[a]) + " with padding is less than the dilated kernel (" +
+                         axisText(p, a) + ")");
+}
+
+void checkPart(const ConvRequest& r, DType compute, Findings& findings) {
+  const Problem p = geometryOf(r);
+  const Family& family = *r.part->family;
+  findings.require(p.rank < 3 || family.rank5, kInvalid, "input",
+                   "shape " + shapeText(r.input()) + ": 3D is not supported on " + r.part->name);
+  if (family.groupedDwStaysHalf && r.mask[1] && r.groups > 1 && (compute == DType::kF16 || compute == DType::kBf16)) {
+    const bool routed = p.rank == 2 && r.deterministic;  // 2D that runs as 3D when determinism is asked for
+    findings.require(r.tensor(TensorId::kDw).dtype != ACL_FLOAT || (p.rank != 3 && !routed), routed ? kInner : kInvalid,
+                     "gradWeight",
+                     "FLOAT from 16-bit products with groups = " + std::to_string(r.groups) + " is not supported on " +
+                         r.part->name);
+  }
+  if (findings.any()) return;
+  findings.require(family.backward, kInner, "product", r.part->name + ", " + family.product + ", has no such operator");
+  if (p.rank < 3 && !r.part->isHost()) extents(r, p, kInner, findings);
+  const Ranges& ranges = p.transposed ? family.transposed : p.rank == 3 ? family.deep : family.flat;
+  inRange(p.kernel, p.rank, ranges.kernelHw, ranges.kernelD, "weight", *r.part, findings);
+  inRange(p.stride, p.rank, ranges.strideHw, ranges.strideD, "stride", *r.part, findings);
+  inRange(p.padBefore, p.rank, ranges.padHw, ranges.padD, "padding", *r.part, findings);
+  inRange(p.padAfter, p.rank, ranges.padHw, ranges.padD, "padding", *r.part, findings);
+  inRange(p.dilation, p.rank, ranges.dilationHw, ranges.dilationD, "dilation", *r.part, findings);
+  findings.require(r.groups <= 65535 || r.part->isHost(), kInner, "groups",
+                   std::to_string(r.groups) + " must be at most 65535 on " + r.part->name);
+}
+
+void checkAvailable(const ConvRequest& r, Findings& findings) {
+  for (std::size_t i = 0; i < r.tensors.size(); ++i) {
+    if (r.tensors[i] != nullptr)
+      findings.require(isFloating(r.tensors[i]->dtype), kInner, kTensorNames[i],
+                       std::string("data type ") + nameOf(r.tensors[i]->dtype) + " is not available in this library");
+  }
+}
+
+}  // namespace cubejit::acl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how results reach outputs that are not dense: copied or filled element by element in the order of memory. Leaves dense
+// tensors, and strided inputs, to the library, which takes them as they are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cubejit/problem.h"
+
+namespace cubejit::acl {
+
+/// A tensor of n, c, d, h, w (weights: o, i, d, h, w) in memory.
+struct View {
+  std::array<std::int64_t, 5> extents{1, 1, 1, 1, 1}, strides{};  ///< in elements
+  DType dtype = DType::kF32;
+
+  std::int64_t elements() const { return extents[0] * extents[1] * extents[2] * extents[3] * extents[4]; }
+  /// Elements from the first to behind the last.
+  std::int64_t span() const;
+  /// Whether memory order is the given order of axes, outer to inner, without gaps. Extents of 1 are anywhere.
+  bool denseAs(const std::array<int, 5>& order) const;
+  /// Whether no two elements share memory, as far as strides in order of size tell.
+  bool injective() const;
+};
+
+/// Format of the view: plain or channels-last where it is dense like that, strides otherwise.
+TensorFormat formatOf(const View& view);
+
+/// Copies elements that lie dense in the order n, c, d, h, w to the view.
+void scatter(const View& view, const char* dense, char* target);
+
+/// Sets every element to a value, rounded to the view's type.
+void fill(const View& view, float value, char* target);
+
+}  // namespace cubejit::acl

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what streams promise: order within one, work side by side across several, nothing left undone after synchronising, and
+// handles that are recognised when they are gone. Run under ThreadSanitizer, too.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "calls.h"
+
+namespace acl_test {
+namespace {
+
+aclrtStream makeStream() {
+  aclrtStream stream = nullptr;
+  EXPECT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS) << message();
+  return stream;
+}
+
+Case cube(std::int64_t channels) {
+  Case c = simple({1, channels, 5, 5}, {channels, channels, 1, 1}, {1, channels, 5, 5});
+  c.mask = {true, false, false};
+  return c;
+}
+
+// gradInput = gradOutput * channels when weights are ones. Each step reads what the one before has written.
+void chain(aclrtStream stream, int steps, std::int64_t channels) {
+  std::vector<std::unique_ptr<Call>> calls;
+  const std::vector<double> one(static_cast<std::size_t>(channels * channels), 1.0);
+  for (int i = 0; i < steps; ++i) {
+    calls.push_back(std::make_unique<Call>(cube(channels)));
+    Call& call = *calls.back();
+    call.w->write(one);
+    if (i == 0)
+      call.dy->write(std::vector<double>(static_cast<std::size_t>(call.dy->elements()), 1.0));
+    else
+      call.tensors[0] = calls[static_cast<std::size_t>(i) - 1]->tensors[3];
+    ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+    if (call.workspaceBytes > 0) {
+      ASSERT_EQ(aclrtMalloc(&call.workspace, call.workspaceBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    }
+  }
+  for (auto& call : calls) {
+    ASSERT_EQ(aclnnConvolutionBackward(call->workspace, call->workspaceBytes, call->executor, stream), ACLNN_SUCCESS)
+        << message();
+    call->executor = nullptr;
+  }
+  ASSERT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << message();
+  double want = 1;
+  for (auto& call : calls) {
+    want *= static_cast<double>(channels);
+    EXPECT_EQ(call->dx->read(), std::vector<double>(static_cast<std::size_t>(call->dx->elements()), want));
+    if (call->workspace != nullptr) aclrtFree(call->workspace);
+    call->workspace = nullptr;
+  }
+}
+
+TEST(AclStream, WorkOfOneStreamIsInOrder) {
+  const aclrtStream stream = makeStream();
+  for (int round = 0; round < 5; ++round) chain(stream, 12, 2 + round % 2);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+
+TEST(AclStream, FourThreadsWithFourStreams) {
+  std::vector<std::thread> threads;
+  std::atomic<int> done{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &done] {
+      const aclrtStream stream = makeStream();
+      for (int round = 0; round < 6; ++round) chain(stream, 6, 2 + (t + round) % 3);
+      EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+      ++done;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(done, 4);
+}
+
+TEST(AclStream, FourThreadsOnOneStream) {
+  const aclrtStream stream = makeStream();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back([stream] { chain(stream, 6, 3); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+
+// One repeatable executor, many threads: whoever asks last has the same right answer.
+TEST(AclStream, OneExecutorFromManyThreads) {
+  Call call(cube(3));
+  call.w->write(std::vector<double>(9, 1.0));
+  call.dy->write(std::vector<double>(75, 1.0));
+  ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(call.executor), ACLNN_SUCCESS);
+  const aclrtStream stream = makeStream();
+  void* workspace = nullptr;
+  ASSERT_EQ(aclrtMalloc(&workspace, call.workspaceBytes + 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, stream), ACLNN_SUCCESS);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(call.dx->read(), std::vector<double>(75, 3.0));
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(workspace), ACL_SUCCESS);
+}
+
+// Two calls with one executor that is not repeatable: exactly one runs.
+TEST(AclStream, TwoThreadsCannotUseOneExecutorTwice) {
+  for (int round = 0; round < 20; ++round) {
+    Call call(cube(2));
+    call.w->write(std::vector<double>(4, 1.0));
+    call.dy->write(std::vector<double>(50, 1.0));
+    ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+    void* workspace = nullptr;
+    ASSERT_EQ(aclrtMalloc(&workspace, call.workspaceBytes + 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    std::atomic<int> taken{0};
+    const auto run = [&] {
+      if (aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, nullptr) == ACLNN_SUCCESS) ++taken;
+    };
+    std::thread a(run), b(run);
+    a.join(), b.join();
+    call.executor = nullptr;
+    EXPECT_EQ(taken, 1);
+    EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
+    aclrtFree(workspace);
+  }
+}
+
+// Twenty calls of milliseconds each are queued before the last of them can have begun.
+TEST(AclStream, PhaseTwoDoesNotWait) {
+  constexpr std::int64_t kChannels = 64, kSize = 56;
+  Case c =
+      simple({2, kChannels, kSize, kSize}, {kChannels, kChannels, 3, 3}, {2, kChannels, kSize, kSize}, ACL_FLOAT, 1);
+  c.mask = {true, false, false};
+  Call call(c), last(c);
+  for (Call* each : {&call, &last}) {
+    each->w->write(std::vector<double>(static_cast<std::size_t>(each->w->elements()), 1.0));
+    each->dy->write(std::vector<double>(static_cast<std::size_t>(each->dy->elements()), 1.0));
+    ASSERT_EQ(each->phaseOne(), ACLNN_SUCCESS) << message();
+  }
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(call.executor), ACLNN_SUCCESS);
+  void* workspace = nullptr;
+  ASSERT_EQ(aclrtMalloc(&workspace, call.workspaceBytes + 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  const aclrtStream stream = makeStream();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, stream), ACLNN_SUCCESS);
+  }
+  ASSERT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, last.executor, stream), ACLNN_SUCCESS);
+  last.executor = nullptr;
+  EXPECT_TRUE(last.dx->untouched()) << "work was done before it was waited for";
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(last.dx->read()[kSize + 1], 9.0 * kChannels);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFree(workspace), ACL_SUCCESS);
+}
+
+// Destroying a stream finishes its work first.
+TEST(AclStream, DestroyingFinishesWhatIsQueued) {
+  Call call(cube(2));
+  call.w->write(std::vector<double>(4, 1.0));
+  call.dy->write(std::vector<double>(50, 1.0));
+  ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+  const aclrtStream stream = makeStream();
+  void* workspace = nullptr;
+  ASSERT_EQ(aclrtMalloc(&workspace, call.workspaceBytes + 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  ASSERT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, stream), ACLNN_SUCCESS);
+  call.executor = nullptr;
+  ASSERT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(call.dx->read(), std::vector<double>(50, 2.0));
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+  ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS);
+  call.dx->write(std::vector<double>(50, 7.0));
+  EXPECT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, stream), ACLNN_ERR_RUNTIME_ERROR);
+  EXPECT_EQ(call.dx->read(), std::vector<double>(50, 7.0));
+  EXPECT_EQ(aclrtFree(workspace), ACL_SUCCESS);
+}
+
+#if !defined(__SANITIZE_THREAD__)  // which does not follow threads into a child
+TEST(AclStream, AForkedChildIsTold) {
+  const aclrtStream stream = makeStream();
+  chain(stream, 1, 2);
+  Call call(cube(2));
+  ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS);
+  std::vector<std::uint64_t> room(call.workspaceBytes / 8 + 16);
+  char* workspace = reinterpret_cast<char*>(room.data());
+  workspace += (64 - reinterpret_cast<std::uintptr_t>(workspace) % 64) % 64;
+  const pid_t child = fork();
+  if (child == 0) {
+    const aclnnStatus status = aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, stream);
+    _exit(status == ACLNN_ERR_RUNTIME_ERROR ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+#endif
+
+}  // namespace
+}  // namespace acl_test
