@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how faults are worded and which memory bounds a tensor; see the header.
+#include "api/ascendc/kernel/core_context.h"
+
+#include <algorithm>
+
+#include "cubejit/machines.h"
+#include "cubejit_ascendc/last_error.h"
+
+namespace cubejit::ascendc {
+namespace {
+
+thread_local CoreContext* current = nullptr;
+
+std::uintptr_t at(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+}  // namespace
+
+void CoreContext::fault(const std::string& where, const std::string& rule) {
+  if (faults_.size() >= kMostFaults) {
+    ++dropped_;
+    return;
+  }
+  std::string text = "core " + std::to_string(core_);
+  if (block != core_) text += " (GetBlockIdx " + std::to_string(block) + ")";
+  faults_.push_back(text + ", " + where + ": " + rule);
+  if (launched) return;
+  std::string all;
+  for (const std::string& one : faults_) all += (all.empty() ? "" : "\n") + one;
+  setLastError(all);
+}
+
+void CoreContext::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+void CoreContext::count(const cubejit::CoreCounts& counts) {
+  const auto bytes = [&](Path path) { return counts.bytes[static_cast<std::size_t>(path)]; };
+  const auto most = [&](CoreBuffer buffer, std::int64_t& held) {
+    held = std::max(held, counts.highWater[static_cast<std::size_t>(buffer)]);
+  };
+  report.cubeSteps += counts.cubeSteps;
+  report.cycles += counts.cycles;
+  report.bytesRead += bytes(Path::kGmToL1) + bytes(Path::kGmToUb);
+  report.bytesWritten += bytes(Path::kL0cToGm) + bytes(Path::kUbToGm);
+  most(CoreBuffer::kL1, report.l1Bytes);
+  most(CoreBuffer::kL0a, report.l0aBytes);
+  most(CoreBuffer::kL0b, report.l0bBytes);
+  most(CoreBuffer::kL0c, report.l0cBytes);
+}
+
+Bounds CoreContext::boundsOf(const GlobalRange& range) const {
+  Bounds bounds;
+  const std::uintptr_t buffer = at(range.buffer);
+  if (range.bytes > 0) bounds = {buffer, buffer + range.bytes};
+  if (memory == nullptr) return bounds;
+  for (const GlobalMemory& m : *memory) {
+    const std::uintptr_t begin = at(m.address), end = begin + m.bytes;
+    if (buffer < begin || buffer >= end) continue;
+    bounds = bounds.known() ? Bounds{std::max(bounds.begin, begin), std::min(bounds.end, end)} : Bounds{begin, end};
+    break;
+  }
+  return bounds;
+}
+
+CoreContext& currentCore() {
+  if (current != nullptr) return *current;
+  thread_local CoreContext alone = [] {
+    const auto machine = machineByName("ascend910b2");
+    CoreContext context(machine.ok() ? *machine : Machine{}, 0);
+    context.launched = false;
+    return context;
+  }();
+  return alone;
+}
+
+CoreContext* enterCore(CoreContext* core) {
+  CoreContext* before = current;
+  current = core;
+  return before;
+}
+
+std::int64_t blockIndex() noexcept { return current == nullptr ? 0 : current->block; }
+std::int64_t blockCount() noexcept { return current == nullptr ? 1 : current->blocks; }
+
+bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t bytes, const char* call) noexcept {
+  try {
+    CoreContext& core = currentCore();
+    if (range.address == nullptr) {
+      core.fault(std::string("GlobalTensor::") + call, "the tensor has no memory: call SetGlobalBuffer first");
+      return false;
+    }
+    const Bounds bounds = core.boundsOf(range);
+    const std::uintptr_t first = at(range.address) + offset;
+    if (bounds.holds(first, bytes)) return true;
+    core.fault(std::string("GlobalTensor::") + call,
+               "byte " + std::to_string(static_cast<std::int64_t>(first - bounds.begin)) + " of memory of " +
+                   std::to_string(bounds.end - bounds.begin) + " bytes");
+  } catch (...) {  // no memory for the report
+  }
+  return false;
+}
+
+}  // namespace cubejit::ascendc
