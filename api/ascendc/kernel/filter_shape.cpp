@@ -39,8 +39,8 @@ std::vector<std::string> singleShapeRules(const FilterTiling& t, const SingleSha
   return broken;
 }
 
-CoreWork workOf(const FilterTiling& t, const SingleShape& s) {
-  CoreWork w;
+PreparedShape workOf(const FilterTiling& t, const SingleShape& s) {
+  PreparedShape w;
   const std::int64_t rows = s.k / t.wo, c0 = t.channelSize, n = blocksN(t, s.n);
   w.task.start = Mkn{0, s.row * t.wo, 0};
   w.task.extent = Mkn{roundUp(s.m, 16), rows * t.wo, n * c0 * t.hk * t.wk};

@@ -199,11 +199,11 @@ class GradientOnCore::State {
     begun_ = true;
     ++singleShapes_;
     const std::size_t before = currentCore().faults().size();
-    const CoreWork work = std::visit(
+    const PreparedShape work = std::visit(
         [&](const auto& tiling) {
           const std::vector<std::string> broken = singleShapeRules(tiling, shape_);
           for (const std::string& rule : broken) fault(Call::kIterate, rule);
-          return broken.empty() ? workOf(tiling, shape_) : CoreWork{};
+          return broken.empty() ? workOf(tiling, shape_) : PreparedShape{};
         },
         tiling_);
     if (currentCore().faults().size() != before) return false;

@@ -48,8 +48,8 @@ std::vector<std::string> singleShapeRules(const InputTiling& t, const SingleShap
   return broken;
 }
 
-CoreWork workOf(const InputTiling& t, const SingleShape& s) {
-  CoreWork w;
+PreparedShape workOf(const InputTiling& t, const SingleShape& s) {
+  PreparedShape w;
   const std::int64_t rows = s.m / t.wi, blocks = s.k / unitK(t), c0 = t.c0;
   w.task.depth = s.depth;
   w.task.start = Mkn{(s.row + t.backpropPadUp) * t.wi, 0, 0};

@@ -27,7 +27,7 @@ struct Reach {
 };
 
 /// A single shape, ready to be computed.
-struct CoreWork {
+struct PreparedShape {
   CoreTask task;
   std::int64_t gradOutputBack = 0, otherBack = 0;  ///< elements from where the caller's pointer is to row 0
   Reach gradOutput, other;
@@ -41,8 +41,8 @@ std::vector<std::string> singleShapeRules(const InputTiling& tiling, const Singl
 std::vector<std::string> singleShapeRules(const FilterTiling& tiling, const SingleShape& shape);
 
 /// Precondition: it breaks no rule.
-CoreWork workOf(const InputTiling& tiling, const SingleShape& shape);
-CoreWork workOf(const FilterTiling& tiling, const SingleShape& shape);
+PreparedShape workOf(const InputTiling& tiling, const SingleShape& shape);
+PreparedShape workOf(const FilterTiling& tiling, const SingleShape& shape);
 
 /// The problem that a core computes: the tiling's with the documented formats, and, of dW, one depth of it.
 Problem coreProblemOf(const InputTiling& tiling, const GradientTypes& types);

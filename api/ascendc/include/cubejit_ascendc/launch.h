@@ -67,7 +67,7 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
 template <class Kernel, class... Arguments>
 Result<LaunchReport> launch(const LaunchOptions& options, const Kernel& kernel, const Arguments&... arguments) {
   std::vector<GlobalMemory> memory;
-  const auto collect = [&](const auto& argument) {
+  [[maybe_unused]] const auto collect = [&](const auto& argument) {
     if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, GlobalMemory>) memory.push_back(argument);
   };
   (collect(arguments), ...);
