@@ -35,21 +35,6 @@ void CoreContext::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
-void CoreContext::count(const cubejit::CoreCounts& counts) {
-  const auto bytes = [&](Path path) { return counts.bytes[static_cast<std::size_t>(path)]; };
-  const auto most = [&](CoreBuffer buffer, std::int64_t& held) {
-    held = std::max(held, counts.highWater[static_cast<std::size_t>(buffer)]);
-  };
-  report.cubeSteps += counts.cubeSteps;
-  report.cycles += counts.cycles;
-  report.bytesRead += bytes(Path::kGmToL1) + bytes(Path::kGmToUb);
-  report.bytesWritten += bytes(Path::kL0cToGm) + bytes(Path::kUbToGm);
-  most(CoreBuffer::kL1, report.l1Bytes);
-  most(CoreBuffer::kL0a, report.l0aBytes);
-  most(CoreBuffer::kL0b, report.l0bBytes);
-  most(CoreBuffer::kL0c, report.l0cBytes);
-}
-
 Bounds CoreContext::boundsOf(const GlobalRange& range) const {
   Bounds bounds;
   const std::uintptr_t buffer = at(range.buffer);

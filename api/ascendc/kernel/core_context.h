@@ -10,7 +10,6 @@
 
 #include "cubejit_ascendc/core.h"
 #include "cubejit_ascendc/launch.h"
-#include "emulation/counts.h"
 
 namespace cubejit::ascendc {
 
@@ -38,8 +37,6 @@ class CoreContext {
   /// "core 3: " and where; the first kMostFaults are kept.
   void fault(const std::string& where, const std::string& rule);
   void note(const std::string& text);
-  /// Adds what an emulated core counted.
-  void count(const cubejit::CoreCounts& counts);
   /// What is known of the memory around a tensor.
   Bounds boundsOf(const GlobalRange& range) const;
   void forgetFaults() { faults_.clear(), dropped_ = 0; }

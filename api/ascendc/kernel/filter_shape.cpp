@@ -21,6 +21,21 @@ std::int64_t blocksN(const FilterTiling& t, std::int64_t n) {
 // The first row of the input that a row of gradOutput sees, in the tensor or before it.
 std::int64_t inputRow(const FilterTiling& t, std::int64_t row) { return row * t.strideH - t.padUp; }
 
+Problem withFormats(const FilterTiling& t, const GradientTypes& types) {
+  Problem p = problemOf(t);
+  if (!isHf32(p.dtype)) p.dtype = types.operand;
+  p.batch = p.groups = 1;  // the caller's pointers are at an image, a depth and a group
+  p.in.d = p.out.d = p.kernel.d = p.stride.d = p.dilation.d = 1;
+  p.padBefore.d = p.padAfter.d = 0;
+  const auto format = [&](TensorId id, DType dtype, Layout layout) {
+    p.formats[static_cast<std::size_t>(id)] = TensorFormat{dtype, layout, {}, t.channelSize};
+  };
+  format(TensorId::kDy, p.dtype, Layout::kNdc1hwc0);
+  format(TensorId::kX, p.dtype, Layout::kNdc1hwc0);
+  format(TensorId::kDw, types.result, Layout::kFractalZ3d);
+  return p;
+}
+
 }  // namespace
 
 std::vector<std::string> singleShapeRules(const FilterTiling& t, const SingleShape& s) {
@@ -58,20 +73,25 @@ PreparedShape workOf(const FilterTiling& t, const SingleShape& s) {
   return w;
 }
 
-Problem coreProblemOf(const FilterTiling& t, const GradientTypes& types) {
-  Problem p = problemOf(t);
-  if (!isHf32(p.dtype)) p.dtype = types.operand;
-  p.batch = 1;  // the caller's pointers are at an image and a depth
-  p.in.d = p.out.d = p.kernel.d = p.stride.d = p.dilation.d = 1;
-  p.padBefore.d = p.padAfter.d = 0;
-  p.layout = Layout::kNdc1hwc0;
-  const auto format = [&](TensorId id, DType dtype, Layout layout) {
-    p.formats[static_cast<std::size_t>(id)] = TensorFormat{dtype, layout, {}, t.channelSize};
-  };
-  format(TensorId::kDy, p.dtype, Layout::kNdc1hwc0);
-  format(TensorId::kX, p.dtype, Layout::kNdc1hwc0);
-  format(TensorId::kDw, types.result, Layout::kFractalZ3d);
+Problem problemOf(const FilterTiling& t, const GradientTypes& types, const SingleShape& s) {
+  Problem p = withFormats(t, types);
+  p.cout = std::min(roundUp(s.m, 16), std::int64_t{t.cout1G} * t.channelSize);
+  p.cin = blocksN(t, s.n) * t.channelSize;
   return p;
+}
+
+TilingPlan planOf(const FilterTiling& t, const Problem& p, const SingleShape& s, const Machine& machine) {
+  TilingPlan plan = planOf(t, machine);
+  plan.cube.operand = cubeOperandOf(p, machine);
+  plan.singleShape =
+      Mkn{roundUp(s.m, 16), s.k / t.wo * t.wo, blocksN(t, s.n) * t.channelSize * t.hk * t.wk};
+  return plan;
+}
+
+IndexMap mapOf(const FilterTiling& t, const GradientTypes& types, TensorId id) {
+  Problem p = withFormats(t, types);
+  if (id == TensorId::kDw) p.cin = std::int64_t{t.cin1G} * t.channelSize, p.cout = std::int64_t{t.cout1G} * t.channelSize;
+  return indexMap(p, id);
 }
 
 Placement placeOf(const FilterTiling& t, const CubeBlock& b, bool sequential) {

@@ -4,6 +4,9 @@
 // Leaves the order of calls to call_order, geometry to single_shape, arithmetic to the core.
 #include "cubejit_ascendc/gradient_on_core.h"
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <variant>
 
 #include "api/ascendc/kernel/call_order.h"
@@ -16,6 +19,12 @@ namespace cubejit::ascendc {
 namespace {
 
 constexpr int kDocumentedCore = 2201;  // the generation of Atlas A2 and A3
+
+// What is wrong, without where: that is said here.
+std::string ruleOf(const Error& error) {
+  const std::size_t behind = error.message.rfind("core ", 0) == 0 ? error.message.find(": ") : std::string::npos;
+  return behind == std::string::npos ? error.message : error.message.substr(behind + 2);
+}
 
 std::string elements(const Reach& reach) { return std::to_string(reach.first) + " to " + std::to_string(reach.last); }
 
@@ -36,17 +45,13 @@ class GradientOnCore::State {
     first = true;
     dead_ = true;
     if (tiling == nullptr) return fault(Call::kInit, "the tiling is null");
-    const Problem problem = coreProblemOf(*tiling, types_);
     for (const std::string& rule : rulesOf(*tiling, core.machine())) fault(Call::kInit, rule);
     if (faulted_) return;
-    auto job = makeCubeJob(problem, planFor(*tiling, problem, core.machine()), core.machine(), true);
-    if (!job.ok()) return fault(Call::kInit, job.error().message);
     auto made = CubeCore::create(core.machine(), static_cast<int>(core.core()));
     if (!made.ok()) return fault(Call::kInit, made.error().message);
     if (core.machine().npu.architecture != kDocumentedCore)
       core.note(std::string(name()) + " runs on Atlas A2 and A3; the vendor has none for " + core.machine().name);
     tiling_ = *tiling;
-    job_ = std::move(*job);
     core_ = std::move(*made);
     dead_ = false;
   }
@@ -114,10 +119,12 @@ class GradientOnCore::State {
     if (place.columns == 0) return;
     if (!inBounds(Call::kGetTensorC, "output", "written", output, Reach{place.first, place.last()}, types_.result)) return;
     const bool add = atomic == 1;
-    if (sequential || (add && types_.result != DType::kF32)) {
+    // Ways that the core's units do not have: by itself, adding in 16 bits, a block that NCDHW cuts short.
+    const bool cut = dx && types_.resultLayout == Layout::kNcdhw && channels < std::min<std::int64_t>(shape_.n, inputTiling().cin);
+    if (sequential || cut || (add && types_.result != DType::kF32)) {
       storeSums(*core_, place, types_.result, add, output.address);
-    } else if (const Status done = core_->write(targetOf(output, add, channels)); !done.ok()) {
-      return fault(Call::kGetTensorC, done.error().message);
+    } else if (const Status done = core_->write(targetOf(output, add)); !done.ok()) {
+      return fault(Call::kGetTensorC, ruleOf(done.error()));
     }
     ++core.report.stored;
   }
@@ -128,14 +135,14 @@ class GradientOnCore::State {
     static_cast<void>(waiting);  // the object ends all the same
     order_.ended();
     if (core_ == nullptr) return;
-    currentCore().count(core_->counts());
+    currentCore().report.counts.add(core_->takeCounts());
     core_.reset();
   }
 
   void destroyed() {
     if (!order_.isInitialised() || order_.hasEnded()) return;
     fault(Call::kEnd, "End was never called: it comes once, after everything else");
-    if (core_ != nullptr) currentCore().count(core_->counts());
+    if (core_ != nullptr) currentCore().report.counts.add(core_->takeCounts());
   }
 
  private:
@@ -187,73 +194,80 @@ class GradientOnCore::State {
     return broken;
   }
 
-  template <class T>
-  TilingPlan planFor(const T& tiling, const Problem& problem, const Machine& machine) const {
-    TilingPlan plan = planOf(tiling, machine);
-    plan.cube.operand = cubeOperandOf(problem, machine);
-    return plan;
-  }
-
   /// A single shape's rules, bounds and first step.
   bool begin() {
     begun_ = true;
     ++singleShapes_;
-    const std::size_t before = currentCore().faults().size();
-    const PreparedShape work = std::visit(
-        [&](const auto& tiling) {
-          const std::vector<std::string> broken = singleShapeRules(tiling, shape_);
-          for (const std::string& rule : broken) fault(Call::kIterate, rule);
-          return broken.empty() ? workOf(tiling, shape_) : PreparedShape{};
-        },
-        tiling_);
-    if (currentCore().faults().size() != before) return false;
+    return std::visit([&](const auto& tiling) { return begin(tiling); }, tiling_);
+  }
+
+  template <class T>
+  bool begin(const T& tiling) {
+    const std::vector<std::string> broken = singleShapeRules(tiling, shape_);
+    for (const std::string& rule : broken) fault(Call::kIterate, rule);
+    if (!broken.empty()) return false;
+    const PreparedShape prepared = workOf(tiling, shape_);
     const bool dx = types_.gradient == Gradient::kDx;
-    const bool held =
-        inBounds(Call::kIterate, "gradOutput", "read", gradOutput_, work.gradOutput, types_.operand) &
-        inBounds(Call::kIterate, dx ? "weight" : "input", "read", other_, work.other, types_.operand);
-    if (!held) return false;
+    const bool dyHeld = inBounds(Call::kIterate, "gradOutput", "read", gradOutput_, prepared.gradOutput, types_.operand);
+    const bool otherHeld =
+        inBounds(Call::kIterate, dx ? "weight" : "input", "read", other_, prepared.other, types_.operand);
+    if (!dyHeld || !otherHeld) return false;
+    const CubeJob* job = jobFor(tiling);
+    if (job == nullptr) return false;
+    const TensorId other = dx ? TensorId::kW : TensorId::kX;
     GlobalOperands operands;
-    operands.dy = viewOf(gradOutput_, work.gradOutputBack, TensorId::kDy);
-    (dx ? operands.w : operands.x) = viewOf(other_, work.otherBack, dx ? TensorId::kW : TensorId::kX);
-    task_ = work.task;
-    if (const Status begun = core_->begin(job_, operands, task_); !begun.ok()) {
-      fault(Call::kIterate, begun.error().message);
-      return false;
-    }
-    return true;
+    operands.dy = viewOf(gradOutput_, prepared.gradOutputBack, mapOf(tiling, types_, TensorId::kDy), types_.operand);
+    (dx ? operands.w : operands.x) = viewOf(other_, prepared.otherBack, mapOf(tiling, types_, other), types_.operand);
+    task_ = prepared.task;
+    const Status begun = core_->begin(*job, operands, task_);
+    if (!begun.ok()) fault(Call::kIterate, ruleOf(begun.error()));
+    return begun.ok();
+  }
+
+  /// What the core is told of this single shape, made once for each that differs; null, and reported, if a buffer is too small.
+  template <class T>
+  const CubeJob* jobFor(const T& tiling) {
+    auto& job = jobs_[{shape_.m, shape_.k, shape_.n}];
+    if (job != nullptr) return job.get();
+    const Machine& machine = currentCore().machine();
+    const Problem problem = problemOf(tiling, types_, shape_);
+    auto made = makeCubeJob(problem, planOf(tiling, problem, shape_, machine), machine, true);
+    if (made.ok())
+      job = std::make_unique<CubeJob>(std::move(*made));
+    else
+      fault(Call::kIterate, ruleOf(made.error()));
+    return job.get();
   }
 
   bool next() {
     const Result<bool> more = core_->iterate();
     if (!more.ok()) {
-      fault(Call::kIterate, more.error().message);
+      fault(Call::kIterate, ruleOf(more.error()));
       return false;
     }
     if (*more) ++currentCore().report.computed;
     return *more;
   }
 
-  /// A tensor whose pointer is moved back by `back` elements to where row 0 is.
-  GlobalView viewOf(const GlobalRange& range, std::int64_t back, TensorId id) const {
+  /// A tensor whose pointer is moved back by `back` elements to where row 0 is. Bounds are checked here, for what is touched.
+  static GlobalView viewOf(const GlobalRange& range, std::int64_t back, IndexMap map, DType type) {
     GlobalView view;
-    view.type = formatOf(job_.problem, id).dtype;
-    view.map = indexMap(job_.problem, id);
-    const std::uintptr_t data = reinterpret_cast<std::uintptr_t>(range.address) -
-                                static_cast<std::uintptr_t>(back * byteSize(view.type));
-    view.data = reinterpret_cast<std::byte*>(data);
-    const Bounds bounds = currentCore().boundsOf(range);
-    if (bounds.known()) view.bytes = static_cast<std::int64_t>(bounds.end - data);
+    view.type = type;
+    view.map = std::move(map);
+    view.data = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(range.address) -
+                                             static_cast<std::uintptr_t>(back * byteSize(type)));
     return view;
   }
 
-  BlockTarget targetOf(const GlobalRange& output, bool add, std::int64_t channels) const {
+  BlockTarget targetOf(const GlobalRange& output, bool add) const {
     BlockTarget target;
     const bool dx = types_.gradient == Gradient::kDx;
-    target.view = viewOf(output, 0, dx ? TensorId::kDx : TensorId::kDw);
+    target.view = viewOf(output, 0,
+                         dx ? mapOf(inputTiling(), types_, TensorId::kDx) : mapOf(filterTiling(), types_, TensorId::kDw),
+                         types_.result);
     target.originM = task_.start.m;  // the caller's pointer is at this core's rows and channels
     target.originN = task_.start.n;
     target.add = add;
-    if (dx && types_.resultLayout == Layout::kNcdhw) target.view.map.extent[1] = std::min(channels, shape_.n);
     return target;
   }
 
@@ -288,7 +302,7 @@ class GradientOnCore::State {
   std::variant<InputTiling, FilterTiling> tiling_;
   GlobalRange other_, gradOutput_;
   SingleShape shape_;
-  CubeJob job_;
+  std::map<std::array<std::int64_t, 3>, std::unique_ptr<CubeJob>> jobs_;
   CoreTask task_;
   std::unique_ptr<CubeCore> core_;
 };

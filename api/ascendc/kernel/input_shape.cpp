@@ -27,6 +27,18 @@ Reach rowsInReach(const InputTiling& t, std::int64_t row, std::int64_t rows) {
 // The caller's pointer is at the first row at or behind the start that exists.
 std::int64_t alignedHo(const InputTiling& t, std::int64_t row) { return row < 0 ? 0 : ceilDiv(row, t.strideH); }
 
+Problem withFormats(const InputTiling& t, const GradientTypes& types) {
+  Problem p = problemOf(t);
+  if (!isHf32(p.dtype)) p.dtype = types.operand;
+  const auto format = [&](TensorId id, DType dtype, Layout layout) {
+    p.formats[static_cast<std::size_t>(id)] = TensorFormat{dtype, layout, {}, layout == Layout::kNcdhw ? 0 : t.c0};
+  };
+  format(TensorId::kDy, p.dtype, Layout::kNdc1hwc0);
+  format(TensorId::kW, p.dtype, Layout::kFractalZ3d);
+  format(TensorId::kDx, types.result, types.resultLayout);
+  return p;
+}
+
 }  // namespace
 
 std::vector<std::string> singleShapeRules(const InputTiling& t, const SingleShape& s) {
@@ -78,17 +90,28 @@ PreparedShape workOf(const InputTiling& t, const SingleShape& s) {
   return w;
 }
 
-Problem coreProblemOf(const InputTiling& t, const GradientTypes& types) {
-  Problem p = problemOf(t);
-  if (!isHf32(p.dtype)) p.dtype = types.operand;
-  p.layout = Layout::kNdc1hwc0;
-  const auto format = [&](TensorId id, DType dtype, Layout layout) {
-    p.formats[static_cast<std::size_t>(id)] = TensorFormat{dtype, layout, {}, layout == Layout::kNcdhw ? 0 : t.c0};
-  };
-  format(TensorId::kDy, p.dtype, Layout::kNdc1hwc0);
-  format(TensorId::kW, p.dtype, Layout::kFractalZ3d);
-  format(TensorId::kDx, types.result, types.resultLayout);
+Problem problemOf(const InputTiling& t, const GradientTypes& types, const SingleShape& s) {
+  Problem p = withFormats(t, types);
+  const std::int64_t c0 = t.c0, cout = s.k / unitK(t) * c0;
+  p.cout = t.group == 1 ? std::min<std::int64_t>(cout, t.cout) : cout;
+  // NCDHW has no place for channels that pad the last block.
+  p.cin = types.resultLayout != Layout::kNcdhw ? roundUp(s.n, c0) : t.group == 1 ? std::min<std::int64_t>(s.n, t.cin) : s.n;
+  p.groups = 1;
   return p;
+}
+
+TilingPlan planOf(const InputTiling& t, const Problem& p, const SingleShape& s, const Machine& machine) {
+  TilingPlan plan = planOf(t, machine);
+  plan.cube.operand = cubeOperandOf(p, machine);
+  plan.singleShape = Mkn{s.m, s.k, roundUp(s.n, t.c0)};
+  return plan;
+}
+
+IndexMap mapOf(const InputTiling& t, const GradientTypes& types, TensorId id) {
+  Problem p = withFormats(t, types);
+  p.groups = 1;
+  if (id == TensorId::kW) p.cin = std::int64_t{t.cin1G} * t.c0, p.cout = std::int64_t{t.cout1G} * t.c0;
+  return indexMap(p, id);
 }
 
 bool receivesNoRow(const InputTiling& t, const SingleShape& s, const CubeBlock& block) {

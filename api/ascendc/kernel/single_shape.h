@@ -44,9 +44,18 @@ std::vector<std::string> singleShapeRules(const FilterTiling& tiling, const Sing
 PreparedShape workOf(const InputTiling& tiling, const SingleShape& shape);
 PreparedShape workOf(const FilterTiling& tiling, const SingleShape& shape);
 
-/// The problem that a core computes: the tiling's with the documented formats, and, of dW, one depth of it.
-Problem coreProblemOf(const InputTiling& tiling, const GradientTypes& types);
-Problem coreProblemOf(const FilterTiling& tiling, const GradientTypes& types);
+/// What a core multiplies for a single shape: one group that has the single shape's channels, because the caller's pointers are at
+/// its group and channels; of dW also one image and one depth.
+Problem problemOf(const InputTiling& tiling, const GradientTypes& types, const SingleShape& shape);
+Problem problemOf(const FilterTiling& tiling, const GradientTypes& types, const SingleShape& shape);
+
+/// The tiling's plan for it.
+TilingPlan planOf(const InputTiling& tiling, const Problem& problem, const SingleShape& shape, const Machine& machine);
+TilingPlan planOf(const FilterTiling& tiling, const Problem& problem, const SingleShape& shape, const Machine& machine);
+
+/// Where the elements of a tensor lie, counted from where its group begins; all channels of the whole tensor are passed over.
+IndexMap mapOf(const InputTiling& tiling, const GradientTypes& types, TensorId tensor);
+IndexMap mapOf(const FilterTiling& tiling, const GradientTypes& types, TensorId tensor);
 
 /// Whether a block of dX receives nothing although its depth does: where initOutputFlag is 1, no row of gradOutput is in reach.
 bool receivesNoRow(const InputTiling& tiling, const SingleShape& shape, const CubeBlock& block);

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cubejit/core_counts.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
 
@@ -45,10 +46,7 @@ struct CoreReport {
   std::int64_t computed = 0;  ///< base blocks by Iterate
   std::int64_t stored = 0;    ///< by GetTensorC
   std::int64_t skipped = 0;   ///< given to GetTensorC, and not written: no part of gradOutput reaches them
-  std::int64_t cubeSteps = 0;
-  std::int64_t bytesRead = 0, bytesWritten = 0;  ///< between memory and the core
-  double cycles = 0;                             ///< of the chip, estimated
-  std::int64_t l1Bytes = 0, l0aBytes = 0, l0bBytes = 0, l0cBytes = 0;  ///< the most that each buffer held
+  CoreCounts counts;          ///< bytes over each path, cube steps, estimated cycles of the chip, the most each buffer held
 };
 
 struct LaunchReport {
