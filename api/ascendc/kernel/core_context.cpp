@@ -11,24 +11,48 @@
 namespace cubejit::ascendc {
 namespace {
 
+constexpr std::int64_t kMostNames = 4;  // of cores with the same fault
+
 thread_local CoreContext* current = nullptr;
 
 std::uintptr_t at(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
 }  // namespace
 
-void CoreContext::fault(const std::string& where, const std::string& rule) {
-  if (faults_.size() >= kMostFaults) {
-    ++dropped_;
-    return;
-  }
-  std::string text = "core " + std::to_string(core_);
-  if (block != core_) text += " (GetBlockIdx " + std::to_string(block) + ")";
-  faults_.push_back(text + ", " + where + ": " + rule);
-  if (launched) return;
+std::string describe(const std::vector<Fault>& faults) {
+  std::vector<bool> told(faults.size());
   std::string all;
-  for (const std::string& one : faults_) all += (all.empty() ? "" : "\n") + one;
-  setLastError(all);
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (told[i]) continue;
+    std::int64_t times = 0, cores = 0;
+    std::string names;
+    for (std::size_t j = i; j < faults.size(); ++j) {
+      if (faults[j].text != faults[i].text) continue;
+      told[j] = true;
+      times += faults[j].times;
+      if (++cores <= kMostNames) names += (names.empty() ? "" : ", ") + faults[j].core;
+    }
+    if (cores > kMostNames) names += " and " + std::to_string(cores - kMostNames) + " more";
+    all += (all.empty() ? "" : "\n") + names + ", " + faults[i].text;
+    if (times > cores) all += " (" + std::to_string(times) + " times)";
+  }
+  return all;
+}
+
+void CoreContext::fault(const std::string& where, const std::string& rule) {
+  const Fault made{"core " + std::to_string(core_) +
+                       (block != core_ ? " (GetBlockIdx " + std::to_string(block) + ")" : std::string()),
+                   where + ": " + rule};
+  const auto same = std::find_if(faults_.begin(), faults_.end(), [&](const Fault& f) {
+    return f.text == made.text && f.core == made.core;
+  });
+  if (same != faults_.end())
+    ++same->times;
+  else if (faults_.size() < kMostFaults)
+    faults_.push_back(made);
+  else
+    ++dropped_;
+  if (!launched) setLastError(describe(faults_));
 }
 
 void CoreContext::note(const std::string& text) {

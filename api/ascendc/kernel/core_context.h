@@ -22,6 +22,15 @@ struct Bounds {
   }
 };
 
+/// A fault, and how often a core had it.
+struct Fault {
+  std::string core;  ///< "core 3"
+  std::string text;  ///< where, and the rule
+  std::int64_t times = 1;
+};
+/// One line a fault; the same fault of several cores is one line.
+std::string describe(const std::vector<Fault>& faults);
+
 /// One core for the time of a launch. Used by one thread at a time.
 class CoreContext {
  public:
@@ -34,14 +43,14 @@ class CoreContext {
   bool launched = true;  ///< false: faults go to cubejit_last_error()
   CoreReport report;
 
-  /// "core 3: " and where; the first kMostFaults are kept.
+  /// The first kMostFaults that differ are kept.
   void fault(const std::string& where, const std::string& rule);
   void note(const std::string& text);
   /// What is known of the memory around a tensor.
   Bounds boundsOf(const GlobalRange& range) const;
   void forgetFaults() { faults_.clear(), dropped_ = 0; }
 
-  const std::vector<std::string>& faults() const { return faults_; }
+  const std::vector<Fault>& faults() const { return faults_; }
   std::int64_t droppedFaults() const { return dropped_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -49,7 +58,8 @@ class CoreContext {
   static constexpr std::size_t kMostFaults = 32;
   const Machine machine_;
   const std::int64_t core_;
-  std::vector<std::string> faults_, notes_;
+  std::vector<Fault> faults_;
+  std::vector<std::string> notes_;
   std::int64_t dropped_ = 0;
 };
 

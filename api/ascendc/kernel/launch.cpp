@@ -48,9 +48,9 @@ Result<Machine> machineOf(const LaunchOptions& options) {
   return *options.machine;
 }
 
-void collect(const CoreContext& core, LaunchReport& report, std::string& faults, std::int64_t& dropped) {
+void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& faults, std::int64_t& dropped) {
   report.cores.push_back(core.report);
-  for (const std::string& fault : core.faults()) faults += (faults.empty() ? "" : "\n") + fault;
+  faults.insert(faults.end(), core.faults().begin(), core.faults().end());
   dropped += core.droppedFaults();
   for (const std::string& note : core.notes()) {
     if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
@@ -89,12 +89,12 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
       &launch);
   LaunchReport report;
   report.machine = machine->name;
-  std::string faults;
+  std::vector<Fault> faults;
   std::int64_t dropped = 0;
   for (const auto& core : launch.cores) collect(*core, report, faults, dropped);
-  if (dropped > 0) faults += "\nand " + std::to_string(dropped) + " more";
-  if (!faults.empty()) return failure(ErrorCode::kInvalidProblem, faults);
-  return report;
+  if (faults.empty()) return report;
+  return failure(ErrorCode::kInvalidProblem,
+                 describe(faults) + (dropped > 0 ? "\nand " + std::to_string(dropped) + " more" : ""));
 }
 
 }  // namespace cubejit::ascendc
