@@ -14,6 +14,7 @@
 #include "api/ascendc/kernel/single_shape.h"
 #include "api/ascendc/kernel/store_sums.h"
 #include "cubejit_ascendc/tiling_request.h"
+#include "tiling/npu/cube_rules.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -179,6 +180,11 @@ class GradientOnCore::State {
   template <class T>
   std::vector<std::string> rulesOf(const T& tiling, const Machine& machine) const {
     std::vector<std::string> broken = checkTiling(tiling, machine);
+    if (broken.empty() && machine.npu.step(types_.operand) == nullptr) {  // tilings do not tell f16 from bf16
+      Problem typed = problemOf(tiling);
+      typed.dtype = types_.operand;
+      broken = checkChip(typed, types_.gradient, machine);
+    }
     const std::uint32_t c0 = [&] {
       if constexpr (std::is_same_v<T, InputTiling>)
         return tiling.c0;
