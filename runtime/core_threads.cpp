@@ -6,9 +6,9 @@
 #include <pthread.h>
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <string>
-#include <exception>
 #include <thread>
 #include <vector>
 

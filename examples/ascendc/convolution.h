@@ -16,9 +16,15 @@ struct Convolution {
   int64_t wo() const { return (wi + 2 * padW - kw) / strideW + 1; }
 
   // Small integers, so that sums are exact.
-  static float dy(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) { return value(n + 3 * c + 5 * d + 7 * h + w); }
-  static float x(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) { return value(2 * n + c + 3 * d + 4 * h + 5 * w); }
-  static float weight(int64_t o, int64_t c, int64_t d, int64_t h, int64_t w) { return value(o + 2 * c + d + 3 * h + 5 * w); }
+  static float dy(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+    return value(n + 3 * c + 5 * d + 7 * h + w);
+  }
+  static float x(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) {
+    return value(2 * n + c + 3 * d + 4 * h + 5 * w);
+  }
+  static float weight(int64_t o, int64_t c, int64_t d, int64_t h, int64_t w) {
+    return value(o + 2 * c + d + 3 * h + 5 * w);
+  }
   static float value(int64_t i) { return static_cast<float>(i % 5 - 2); }
 
   // Calls visit(n, dout, ho, wo, kd, kh, kw, di, hi, wi) for every pair of a pixel of y and a tap that lies inside x.
@@ -62,8 +68,7 @@ struct FractalWeights {
   int64_t cout, cin, d, h, w;
   std::size_t at(int64_t o, int64_t c, int64_t dep, int64_t row, int64_t col) const {
     const int64_t cin1 = (cin + 15) / 16, cout1 = (cout + 15) / 16;
-    return static_cast<std::size_t>(
-        ((((dep * cin1 + c / 16) * h + row) * w + col) * cout1 * 16 + o) * 16 + c % 16);
+    return static_cast<std::size_t>(((((dep * cin1 + c / 16) * h + row) * w + col) * cout1 * 16 + o) * 16 + c % 16);
   }
   std::size_t elements() const { return at(0, 0, d, 0, 0); }
 };

@@ -33,8 +33,9 @@ bool reports(const char* what, void (*change)(AscendC::tiling::TConv3DBackpropIn
   cubejit::ascendc::LaunchOptions options;
   options.blocks = 2;
   const auto kernel = [forgetsEnd](half* w, half* dy, half* dx, const auto* tilingData) {
-    if (!forgetsEnd) return inputGradient<half>(reinterpret_cast<GM_ADDR>(w), reinterpret_cast<GM_ADDR>(dy),
-                                                reinterpret_cast<GM_ADDR>(dx), tilingData);
+    if (!forgetsEnd)
+      return inputGradient<half>(reinterpret_cast<GM_ADDR>(w), reinterpret_cast<GM_ADDR>(dy),
+                                 reinterpret_cast<GM_ADDR>(dx), tilingData);
     using Types = ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::NDC1HWC0, half>;
     ConvBackpropApi::Conv3DBackpropInput<
         ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::FRACTAL_Z_3D, half>,

@@ -44,7 +44,8 @@ __global__ __aicore__ void filterGradient(GM_ADDR input, GM_ADDR gradOutput, GM_
                               uint64_t{t.ho} * t.wo);  // M, N, K
       gradient.SetInput(inputGm[static_cast<uint64_t>((image * t.di + din) * t.cin1G * t.hi * t.wi * c0)]);
       gradient.SetGradOutput(gradOutputGm[static_cast<uint64_t>((image * t.dout + od) * t.cout1G * t.ho * t.wo * c0)]);
-      while (gradient.Iterate()) gradient.GetTensorC(gradWeightGm[static_cast<uint64_t>(kd * t.cin1G * c0 * cout * taps)]);
+      while (gradient.Iterate())
+        gradient.GetTensorC(gradWeightGm[static_cast<uint64_t>(kd * t.cin1G * c0 * cout * taps)]);
     }
   }
   gradient.End();

@@ -48,8 +48,8 @@ bool run(ConvCommonApi::ConvDtype dtype, const char* name) {
   // [launch]
   using cubejit::ascendc::globalMemory;
   cubejit::ascendc::LaunchOptions options;  // an ascend910b2, one block for each of its cores
-  const auto report = cubejit::ascendc::launch(options, inputGradient<T>, globalMemory(weight), globalMemory(gradOutput),
-                                               globalMemory(gradInput), &tilingData);
+  const auto report = cubejit::ascendc::launch(options, inputGradient<T>, globalMemory(weight),
+                                               globalMemory(gradOutput), globalMemory(gradInput), &tilingData);
   if (!report.ok()) return std::fprintf(stderr, "%s\n", report.error().message.c_str()), false;
   // [launch]
 
@@ -71,8 +71,8 @@ bool run(ConvCommonApi::ConvDtype dtype, const char* name) {
     steps += core.counts.cubeSteps;
     slowest = core.counts.cycles > slowest ? core.counts.cycles : slowest;
   }
-  std::printf("%s: %zu of %zu elements wrong; %zu cores of %s, %lld blocks, %lld cube steps, %.0f cycles\n", name, wrong,
-              right.size(), report->cores.size(), report->machine.c_str(), static_cast<long long>(blocks),
+  std::printf("%s: %zu of %zu elements wrong; %zu cores of %s, %lld blocks, %lld cube steps, %.0f cycles\n", name,
+              wrong, right.size(), report->cores.size(), report->machine.c_str(), static_cast<long long>(blocks),
               static_cast<long long>(steps), slowest);
   return wrong == 0;
 }

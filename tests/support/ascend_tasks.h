@@ -80,8 +80,8 @@ class InputTasks {
     task.ho = static_cast<std::int32_t>(first - t_.backpropPadUp);
     const std::int64_t alignedHo = task.ho < 0 ? 0 : partsOf(task.ho, t_.strideH);
     const std::int64_t alignedCout = partsOf(t_.cout1G * c0, 16) * 16, taps = std::int64_t{t_.hk} * t_.wk;
-    task.offsetA = static_cast<std::uint64_t>(
-        ((image * t_.dout * t_.cout1 + group * t_.cout1G) * t_.ho + alignedHo) * t_.wo * c0);
+    task.offsetA =
+        static_cast<std::uint64_t>(((image * t_.dout * t_.cout1 + group * t_.cout1G) * t_.ho + alignedHo) * t_.wo * c0);
     task.offsetB = static_cast<std::uint64_t>((group * t_.dk * t_.cin1G + channel / c0) * taps * alignedCout * c0);
     task.offsetC = static_cast<std::uint64_t>(
         plain_ ? (image * t_.cin + group * t_.cin1G * c0 + channel) * t_.di * plane + first * wi

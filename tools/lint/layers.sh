@@ -23,12 +23,12 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/|tiling/(conv_backprop|platform)/|gradient\.h'
+only examples 'cubejit/|cubejit_ascendc/launch\.h|tiling/(conv_backprop|platform)/|lib/conv_backprop/|kernel_operator\.h|(gradient|convolution|input_gradient_kernel)\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
 only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
-only api 'cubejit/|cubejit_ascendc/|api/|tiling/|runtime/last_error\.h'
+only api 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/|tiling/|emulation/|runtime/(last_error|core_threads)\.h'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|codegen/|runtime/|bench/|tests/support/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'

@@ -6,9 +6,9 @@
 namespace cubejit::ascendc {
 
 const char* toString(Call call) {
-  constexpr const char* kNames[] = {"Init",           "SetWeight",        "SetInput", "SetGradOutput",
-                                    "SetSingleShape", "SetStartPosition", "Iterate",  "GetTensorC",
-                                    "End"};
+  constexpr const char* kNames[] = {"Init",          "SetWeight",      "SetInput",
+                                    "SetGradOutput", "SetSingleShape", "SetStartPosition",
+                                    "Iterate",       "GetTensorC",     "End"};
   return kNames[static_cast<std::size_t>(call)];
 }
 
@@ -33,14 +33,16 @@ std::string CallOrder::refuses(Call call, bool first) const {
         return "Iterate after it returned false: set ctx.isFirstIter_ = true before another single shape";
       return missing();
     case Call::kGetTensorC:
-      return stage_ == Stage::kBlock ? ""
-                                     : "GetTensorC without a block: it comes once after each Iterate that returned true";
+      return stage_ == Stage::kBlock
+                 ? ""
+                 : "GetTensorC without a block: it comes once after each Iterate that returned true";
     case Call::kEnd:
       return stage_ == Stage::kBlock ? "End while a block waits in L0C: call GetTensorC after the last Iterate" : "";
     default:
       if (stage_ == Stage::kReady || stage_ == Stage::kFinished || first) return "";
-      return name + " between Iterates: setters come before a single shape's first Iterate; finish the loop, or set "
-                    "ctx.isFirstIter_ = true to begin anew";
+      return name +
+             " between Iterates: setters come before a single shape's first Iterate; finish the loop, or set "
+             "ctx.isFirstIter_ = true to begin anew";
   }
 }
 

@@ -43,9 +43,8 @@ void CoreContext::fault(const std::string& where, const std::string& rule) {
   const Fault made{"core " + std::to_string(core_) +
                        (block != core_ ? " (GetBlockIdx " + std::to_string(block) + ")" : std::string()),
                    where + ": " + rule};
-  const auto same = std::find_if(faults_.begin(), faults_.end(), [&](const Fault& f) {
-    return f.text == made.text && f.core == made.core;
-  });
+  const auto same = std::find_if(faults_.begin(), faults_.end(),
+                                 [&](const Fault& f) { return f.text == made.text && f.core == made.core; });
   if (same != faults_.end())
     ++same->times;
   else if (faults_.size() < kMostFaults)

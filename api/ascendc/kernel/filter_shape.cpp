@@ -49,8 +49,8 @@ std::vector<std::string> singleShapeRules(const FilterTiling& t, const SingleSha
   require(s.n > 0 && s.n <= most, is("singleCoreN", s.n) + " must be 1 to cin1G x c0 x hk x wk = " + of(most));
   const std::int64_t rows = s.k / t.wo;
   require(rows > 0, is("singleCoreK", s.k) + " must be at least one row, wo = " + of(t.wo));
-  require(s.row < t.ho && s.row + rows <= t.ho, is("hoStartIdx", s.row) + " and singleCoreK / wo = " + of(rows) +
-                                                    " rows must end by row ho = " + of(t.ho));
+  require(s.row < t.ho && s.row + rows <= t.ho,
+          is("hoStartIdx", s.row) + " and singleCoreK / wo = " + of(rows) + " rows must end by row ho = " + of(t.ho));
   return broken;
 }
 
@@ -66,8 +66,9 @@ PreparedShape workOf(const FilterTiling& t, const SingleShape& s) {
   const std::int64_t m = std::min(ceilDiv(s.m, c0), std::int64_t{t.cout1G});
   w.gradOutput = {0, at(m - 1, t.ho, t.wo, s.row + rows) - w.gradOutputBack - 1};
   const std::int64_t first = std::max<std::int64_t>(inputRow(t, s.row), 0),
-                     last = std::min<std::int64_t>(inputRow(t, s.row + rows - 1) + (std::int64_t{t.hk} - 1) * t.dilationH,
-                                                   std::int64_t{t.hi} - 1);
+                     last =
+                         std::min<std::int64_t>(inputRow(t, s.row + rows - 1) + (std::int64_t{t.hk} - 1) * t.dilationH,
+                                                std::int64_t{t.hi} - 1);
   w.otherBack = first * t.wi * c0;
   if (last >= first) w.other = {0, at(n - 1, t.hi, t.wi, last + 1) - w.otherBack - 1};
   return w;
@@ -83,14 +84,14 @@ Problem problemOf(const FilterTiling& t, const GradientTypes& types, const Singl
 TilingPlan planOf(const FilterTiling& t, const Problem& p, const SingleShape& s, const Machine& machine) {
   TilingPlan plan = planOf(t, machine);
   plan.cube.operand = cubeOperandOf(p, machine);
-  plan.singleShape =
-      Mkn{roundUp(s.m, 16), s.k / t.wo * t.wo, blocksN(t, s.n) * t.channelSize * t.hk * t.wk};
+  plan.singleShape = Mkn{roundUp(s.m, 16), s.k / t.wo * t.wo, blocksN(t, s.n) * t.channelSize * t.hk * t.wk};
   return plan;
 }
 
 IndexMap mapOf(const FilterTiling& t, const GradientTypes& types, TensorId id) {
   Problem p = withFormats(t, types);
-  if (id == TensorId::kDw) p.cin = std::int64_t{t.cin1G} * t.channelSize, p.cout = std::int64_t{t.cout1G} * t.channelSize;
+  if (id == TensorId::kDw)
+    p.cin = std::int64_t{t.cin1G} * t.channelSize, p.cout = std::int64_t{t.cout1G} * t.channelSize;
   return indexMap(p, id);
 }
 

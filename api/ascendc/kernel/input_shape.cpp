@@ -48,8 +48,8 @@ std::vector<std::string> singleShapeRules(const InputTiling& t, const SingleShap
   };
   require(s.m > 0 && s.m % t.wi == 0, is("singleShapeM", s.m) + " must be whole rows, a multiple of wi = " + of(t.wi));
   require(s.k > 0 && s.k % unitK(t) == 0 && s.k / unitK(t) <= t.cout1G,
-          is("singleShapeK", s.k) + " must be 1 to cout1G = " + of(t.cout1G) + " times dk x hk x wk x c0 = " +
-              of(unitK(t)));
+          is("singleShapeK", s.k) + " must be 1 to cout1G = " + of(t.cout1G) +
+              " times dk x hk x wk x c0 = " + of(unitK(t)));
   require(s.n > 0 && s.n <= std::int64_t{t.cin1G} * t.c0,
           is("singleShapeN", s.n) + " must be 1 to cin1G x c0 = " + of(std::int64_t{t.cin1G} * t.c0));
   require(s.depth < t.di, is("curDinStartIdx", s.depth) + " must be less than di = " + of(t.di));
@@ -95,7 +95,9 @@ Problem problemOf(const InputTiling& t, const GradientTypes& types, const Single
   const std::int64_t c0 = t.c0, cout = s.k / unitK(t) * c0;
   p.cout = t.group == 1 ? std::min<std::int64_t>(cout, t.cout) : cout;
   // NCDHW has no place for channels that pad the last block.
-  p.cin = types.resultLayout != Layout::kNcdhw ? roundUp(s.n, c0) : t.group == 1 ? std::min<std::int64_t>(s.n, t.cin) : s.n;
+  p.cin = types.resultLayout != Layout::kNcdhw ? roundUp(s.n, c0)
+          : t.group == 1                       ? std::min<std::int64_t>(s.n, t.cin)
+                                               : s.n;
   p.groups = 1;
   return p;
 }

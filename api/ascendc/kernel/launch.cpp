@@ -69,8 +69,8 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
   launch.blocks = options.blocks == 0 ? machine->cores : options.blocks;
   launch.body = &body;
   if (launch.blocks < 1 || launch.blocks > kMostBlocks)
-    return failure(ErrorCode::kInvalidProblem, "blocks = " + std::to_string(options.blocks) + " must be 0 to " +
-                                                   std::to_string(kMostBlocks));
+    return failure(ErrorCode::kInvalidProblem,
+                   "blocks = " + std::to_string(options.blocks) + " must be 0 to " + std::to_string(kMostBlocks));
   if (options.hostThreads < 0)
     return failure(ErrorCode::kInvalidProblem,
                    "hostThreads = " + std::to_string(options.hostThreads) + " must not be negative");

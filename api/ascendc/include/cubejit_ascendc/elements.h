@@ -16,8 +16,8 @@ template <float (*Widen)(std::uint16_t), std::uint16_t (*Round)(float)>
 class Float16 {
  public:
   Float16() = default;
-  Float16(float value) : bits_(Round(value)) {}      // NOLINT(google-explicit-constructor): as on the device
-  operator float() const { return Widen(bits_); }    // NOLINT(google-explicit-constructor): as on the device
+  Float16(float value) : bits_(Round(value)) {}    // NOLINT(google-explicit-constructor): as on the device
+  operator float() const { return Widen(bits_); }  // NOLINT(google-explicit-constructor): as on the device
   Float16& operator+=(float other) { return *this = *this + other; }
   Float16& operator-=(float other) { return *this = *this - other; }
   Float16& operator*=(float other) { return *this = *this * other; }

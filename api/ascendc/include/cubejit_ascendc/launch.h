@@ -37,8 +37,9 @@ struct LaunchOptions {
   std::string soc = "ascend910b2";  ///< a name of `cubejit targets`
   std::optional<Machine> machine;   ///< of the caller's own, instead of `soc`
   std::int64_t blocks = 0;  ///< GetBlockNum(); 0 = one for each core of the chip. More than there are cores take turns
-  int hostThreads = 0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums
-                        ///< that cores add in memory
+  int hostThreads =
+      0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums
+          ///< that cores add in memory
 };
 
 /// What one core did.
@@ -46,12 +47,12 @@ struct CoreReport {
   std::int64_t computed = 0;  ///< base blocks by Iterate
   std::int64_t stored = 0;    ///< by GetTensorC
   std::int64_t skipped = 0;   ///< given to GetTensorC, and not written: no part of gradOutput reaches them
-  CoreCounts counts;          ///< bytes over each path, cube steps, estimated cycles of the chip, the most each buffer held
+  CoreCounts counts;  ///< bytes over each path, cube steps, estimated cycles of the chip, the most each buffer held
 };
 
 struct LaunchReport {
   std::string machine;
-  std::vector<CoreReport> cores;  ///< of each core that ran
+  std::vector<CoreReport> cores;   ///< of each core that ran
   std::vector<std::string> notes;  ///< what is right here and would not be on the chip
 };
 

@@ -93,8 +93,9 @@ std::vector<std::string> expectRight(const AscendCase& c, const Way& run = {}) {
   std::vector<Result> dx(static_cast<std::size_t>(indexMap(result, TensorId::kDx).elements), Result(0.0F));
   ascendc::LaunchOptions options;
   options.soc = run.soc;
-  const auto report = ascendc::launch(options, kernel<T, Format, Result>, ascendc::globalMemory(w),
-                                      ascendc::globalMemory(dy), ascendc::globalMemory(dx), &data.conv3DDxTiling, run.kParts);
+  const auto report =
+      ascendc::launch(options, kernel<T, Format, Result>, ascendc::globalMemory(w), ascendc::globalMemory(dy),
+                      ascendc::globalMemory(dx), &data.conv3DDxTiling, run.kParts);
   if (!report.ok()) return ADD_FAILURE() << report.error().message, std::vector<std::string>{};
   const auto reference = c.reference();
   std::size_t wrong = 0;
@@ -171,7 +172,7 @@ TEST(InputGradientKinds, ATypeTheChipLacksIsToldWithChipsThatHaveIt) {
   });
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.error().message, testing::AllOf(HasSubstr("bf16 is no type of the cube of ascend910a"),
-                                                     HasSubstr("chips that have it: ascend910b")));
+                                                     HasSubstr("chips that have it: "), HasSubstr("ascend910b1")));
 }
 
 TEST(InputGradientKinds, ShapesOfKnownNetworksMadeSmall) {

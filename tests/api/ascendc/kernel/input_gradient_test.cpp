@@ -66,7 +66,8 @@ TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
         }
         const std::int64_t within = first - 2 * 16 * SmallInputGradient::kPixels;  // depth 1 lies behind depth 0
         ASSERT_GE(within, 0);
-        const std::int64_t n = within / (16 * SmallInputGradient::kPixels), m = within % (16 * SmallInputGradient::kPixels) / 16;
+        const std::int64_t n = within / (16 * SmallInputGradient::kPixels),
+                           m = within % (16 * SmallInputGradient::kPixels) / 16;
         EXPECT_EQ(count, (m == 0 ? 80 : 48) * 16);
         written.emplace_back(m / 80, n);
         before = s.gradInput;
@@ -228,12 +229,13 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
       g.End();
     });
   };
-  EXPECT_EQ(single([&](Gradient& g) { g.SetSingleShape(44, s.k() + 1, 33); }),
-            "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeM = 44 must be whole rows, a multiple of "
-            "wi = 8\n"
-            "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeK = 145 must be 1 to cout1G = 1 times dk x "
-            "hk x wk x c0 = 144\n"
-            "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeN = 33 must be 1 to cin1G x c0 = 32");
+  EXPECT_EQ(
+      single([&](Gradient& g) { g.SetSingleShape(44, s.k() + 1, 33); }),
+      "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeM = 44 must be whole rows, a multiple of "
+      "wi = 8\n"
+      "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeK = 145 must be 1 to cout1G = 1 times dk x "
+      "hk x wk x c0 = 144\n"
+      "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeN = 33 must be 1 to cin1G x c0 = 32");
   EXPECT_THAT(single([](Gradient& g) { g.SetStartPosition(2, 0); }),
               AllOf(HasSubstr("curDinStartIdx = 2 must be less than di = 2"),
                     HasSubstr("curHoStartIdx = 0 + backpropPadUp = 1 begins at row 1, and singleShapeM / wi = 16 rows "
@@ -257,9 +259,10 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
   s.gradInput.resize(2048 + 1500);  // the second channel block's second half is missing
   s.gradInput.shrink_to_fit();
   const std::string wrong = single([](Gradient&) {});
-  EXPECT_THAT(wrong, AllOf(HasSubstr("core 0, block m 1 n 1 of single shape 1, Conv3DBackpropInput::GetTensorC: output: "
-                                     "elements 3072 to 4095 from where it begins are written, its memory has 3548"),
-                           Not(HasSubstr("block m 0 n 1"))));
+  EXPECT_THAT(wrong,
+              AllOf(HasSubstr("core 0, block m 1 n 1 of single shape 1, Conv3DBackpropInput::GetTensorC: output: "
+                              "elements 3072 to 4095 from where it begins are written, its memory has 3548"),
+                    Not(HasSubstr("block m 0 n 1"))));
   EXPECT_THAT(wrongs([&] {
                 Gradient g;
                 s.prepare(g);
@@ -268,7 +271,7 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
                 g.SetWeight(AscendC::GlobalTensor<half>{});
                 g.End();
               }),
-              AllOf(HasSubstr("the output has no memory"), HasSubstr("SetWeight between Iterates")));
+              AllOf(HasSubstr("output has no memory"), HasSubstr("SetWeight between Iterates")));
 }
 
 TEST(InputGradient, TilingsAreCheckedBeforeAnythingRuns) {

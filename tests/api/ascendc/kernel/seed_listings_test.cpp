@@ -51,8 +51,8 @@ namespace described {
 using ConvCommonApi::ConvFormat;
 using ConvCommonApi::TPosition;
 #include "tests/api/ascendc/kernel/listings/chinese_conv_type.inc"
-using ConvBackpropApi::Conv3dConfig;
 using ConvBackpropApi::CONV3D_CFG_DEFAULT;
+using ConvBackpropApi::Conv3dConfig;
 using ConvBackpropApi::ConvBpContext;
 #include "tests/api/ascendc/kernel/listings/chinese_interface.inc"
 ;  // NOLINT: the page leaves it out
@@ -122,8 +122,7 @@ void expectRight(const AscendCase& c, Layout layout, const Kernel& kernel, std::
   std::size_t wrong = 0;
   forEachElement(result, TensorId::kDx, [&](std::size_t plain, std::size_t at) {
     if (dx[at].bits() != T(static_cast<float>(reference.dx[plain])).bits() && wrong++ < 3)
-      ADD_FAILURE() << "element " << plain << ": " << static_cast<float>(dx[at]) << ", must be "
-                    << reference.dx[plain];
+      ADD_FAILURE() << "element " << plain << ": " << static_cast<float>(dx[at]) << ", must be " << reference.dx[plain];
   });
   EXPECT_EQ(wrong, 0U);
 }
@@ -148,7 +147,9 @@ Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout, Dhw i
   return p;
 }
 
-TEST(SeedListings, PlainConvolution) { expectAllRight(AscendCase(problemOf(2, 20, 24, {3, 7, 6}, {3, 3, 3}, {1, 1, 1}))); }
+TEST(SeedListings, PlainConvolution) {
+  expectAllRight(AscendCase(problemOf(2, 20, 24, {3, 7, 6}, {3, 3, 3}, {1, 1, 1})));
+}
 TEST(SeedListings, PointwiseWithoutPadding) {
   expectAllRight(AscendCase(problemOf(1, 33, 17, {2, 5, 9}, {1, 1, 1}, {0, 0, 0})));
 }

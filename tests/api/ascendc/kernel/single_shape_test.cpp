@@ -42,8 +42,8 @@ TEST(SingleShape, RulesOfAnInputGradient) {
   EXPECT_THAT(singleShapeRules(t, {0, 0, 0, 4, 8}),
               ElementsAre("singleShapeM = 0 must be whole rows, a multiple of wi = 7",
                           "singleShapeK = 0 must be 1 to cout1G = 3 times dk x hk x wk x c0 = 288",
-                          "singleShapeN = 0 must be 1 to cin1G x c0 = 32", "curDinStartIdx = 4 must be less than di = 4",
-                          HasSubstr("begins at row 9")));
+                          "singleShapeN = 0 must be 1 to cin1G x c0 = 32",
+                          "curDinStartIdx = 4 must be less than di = 4", HasSubstr("begins at row 9")));
   EXPECT_THAT(singleShapeRules(t, {4 * 7, kK + 288, 33, 0, 5}),
               ElementsAre(HasSubstr("singleShapeK"), HasSubstr("singleShapeN"),
                           HasSubstr("begins at row 6, and singleShapeM / wi = 4 rows must end by row hi = 9")));

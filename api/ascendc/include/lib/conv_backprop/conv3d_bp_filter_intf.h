@@ -20,9 +20,9 @@ struct Conv3DBpFilterImpl {
   struct ContextData {
     /// Set it to true before another single shape.
     bool isFirstIter_ = true;
-    cubejit::ascendc::GradientOnCore core_{cubejit::ascendc::GradientTypes{cubejit::Gradient::kDw, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
-                                            cubejit::ascendc::kDTypeOf<typename Config_::DstT>,
-                                            cubejit::Layout::kFractalZ3d}};
+    cubejit::ascendc::GradientOnCore core_{cubejit::ascendc::GradientTypes{
+        cubejit::Gradient::kDw, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
+        cubejit::ascendc::kDTypeOf<typename Config_::DstT>, cubejit::Layout::kFractalZ3d}};
   };
 };
 

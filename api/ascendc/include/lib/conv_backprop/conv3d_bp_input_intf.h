@@ -20,11 +20,10 @@ struct Conv3DBpInputImpl {
   struct ContextData {
     /// Set it to true before another single shape.
     bool isFirstIter_ = true;
-    cubejit::ascendc::GradientOnCore core_{cubejit::ascendc::GradientTypes{cubejit::Gradient::kDx, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
-                                            cubejit::ascendc::kDTypeOf<typename Config_::DstT>,
-                                            Config_::formatD == ConvCommonApi::ConvFormat::NCDHW
-                                                ? cubejit::Layout::kNcdhw
-                                                : cubejit::Layout::kNdc1hwc0}};
+    cubejit::ascendc::GradientOnCore core_{cubejit::ascendc::GradientTypes{
+        cubejit::Gradient::kDx, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
+        cubejit::ascendc::kDTypeOf<typename Config_::DstT>,
+        Config_::formatD == ConvCommonApi::ConvFormat::NCDHW ? cubejit::Layout::kNcdhw : cubejit::Layout::kNdc1hwc0}};
   };
 };
 
