@@ -58,6 +58,24 @@ void CoreContext::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
+Result<std::unique_ptr<CubeCore>> CoreContext::takeCore(DType operand) {
+  for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+    if (it->first != operand) continue;
+    std::unique_ptr<CubeCore> core = std::move(it->second);
+    idle_.erase(it);
+    return core;
+  }
+  std::string why;
+  const UnitCode* code = units == nullptr ? nullptr : units->codeFor(operand, why);
+  if (!why.empty()) note("units run as scalar models, slowly: " + why);
+  return CubeCore::create(machine_, static_cast<int>(core_), code);
+}
+
+void CoreContext::giveBack(DType operand, std::unique_ptr<CubeCore> core) {
+  report.counts.add(core->takeCounts());
+  idle_.emplace_back(operand, std::move(core));
+}
+
 Bounds CoreContext::boundsOf(const GlobalRange& range) const {
   Bounds bounds;
   const std::uintptr_t buffer = at(range.buffer);
@@ -74,10 +92,12 @@ Bounds CoreContext::boundsOf(const GlobalRange& range) const {
 
 CoreContext& currentCore() {
   if (current != nullptr) return *current;
+  static SharedUnits units;
   thread_local CoreContext alone = [] {
     const auto machine = machineByName("ascend910b2");
     CoreContext context(machine.ok() ? *machine : Machine{}, 0);
     context.launched = false;
+    context.units = &units;
     return context;
   }();
   return alone;

@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cubejit_ascendc/core.h"
 #include "cubejit_ascendc/launch.h"
+#include "emulation/cube_core.h"
+#include "runtime/shared_units.h"
 
 namespace cubejit::ascendc {
 
@@ -40,12 +44,17 @@ class CoreContext {
   std::int64_t core() const { return core_; }
   std::int64_t block = 0, blocks = 1;
   const std::vector<GlobalMemory>* memory = nullptr;
+  SharedUnits* units = nullptr;  ///< code for the core's units; null: their scalar models run
   bool launched = true;  ///< false: faults go to cubejit_last_error()
   CoreReport report;
 
   /// The first kMostFaults that differ are kept.
   void fault(const std::string& where, const std::string& rule);
   void note(const std::string& text);
+  /// The emulated core itself, for operands of one type: one that was given back, or another. Errors: those of CubeCore::create.
+  Result<std::unique_ptr<CubeCore>> takeCore(DType operand);
+  /// Counts what it did.
+  void giveBack(DType operand, std::unique_ptr<CubeCore> core);
   /// What is known of the memory around a tensor.
   Bounds boundsOf(const GlobalRange& range) const;
   void forgetFaults() { faults_.clear(), dropped_ = 0; }
@@ -60,6 +69,7 @@ class CoreContext {
   const std::int64_t core_;
   std::vector<Fault> faults_;
   std::vector<std::string> notes_;
+  std::vector<std::pair<DType, std::unique_ptr<CubeCore>>> idle_;  ///< they keep their memory
   std::int64_t dropped_ = 0;
 };
 

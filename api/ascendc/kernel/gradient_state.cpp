@@ -79,7 +79,10 @@ void GradientOnCore::State::init(const T* tiling, bool& first) {
   const std::vector<std::string> broken = rulesOf(*tiling, core.machine());
   for (const std::string& rule : broken) fault(Call::kInit, rule);
   if (!broken.empty()) return;
-  auto made = CubeCore::create(core.machine(), static_cast<int>(core.core()));
+  Problem typed = problemOf(*tiling);
+  if (!isHf32(typed.dtype)) typed.dtype = types_.operand;
+  operand_ = cubeOperandOf(typed, core.machine());
+  auto made = core.takeCore(operand_);
   if (!made.ok()) {
     fault(Call::kInit, ruleOf(made.error()));
     return;
@@ -232,14 +235,13 @@ void GradientOnCore::State::end(bool first) {
   refused(Call::kEnd, first);  // reported, and the object ends all the same
   if (!order_.isInitialised() || order_.hasEnded()) return;
   order_.ended();
-  if (core_ != nullptr) currentCore().report.counts.add(core_->takeCounts());
-  core_.reset();
+  if (core_ != nullptr) currentCore().giveBack(operand_, std::move(core_));
 }
 
 void GradientOnCore::State::destroyed() {
   if (!order_.isInitialised() || order_.hasEnded()) return;
   fault(Call::kEnd, "End was never called: it comes once, after everything else");
-  if (core_ != nullptr) currentCore().report.counts.add(core_->takeCounts());
+  if (core_ != nullptr) currentCore().giveBack(operand_, std::move(core_));
 }
 
 template void GradientOnCore::State::init(const InputTiling*, bool&);

@@ -58,6 +58,7 @@ class GradientOnCore::State {
   std::int64_t channelsFrom(const GlobalRange& output) const;
 
   GradientTypes types_;
+  DType operand_ = DType::kF16;  ///< what the cube multiplies: of float, HF32 if the tiling says so
   CallOrder order_;
   bool dead_ = true;  ///< Init failed: what is wrong has been said, and calls do nothing
   bool begun_ = false;

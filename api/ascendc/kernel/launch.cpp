@@ -65,6 +65,7 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
   if (!machine.ok()) return failure(machine.error().code, machine.error().message);
   if (!machine->isNpu())
     return failure(ErrorCode::kUnsupported, machine->name + " has no cube; name a chip of `cubejit targets`");
+  SharedUnits units;
   Launch launch;
   launch.blocks = options.blocks == 0 ? machine->cores : options.blocks;
   launch.body = &body;
@@ -79,6 +80,7 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
     launch.cores.push_back(std::make_unique<CoreContext>(*machine, i));
     launch.cores.back()->blocks = launch.blocks;
     launch.cores.back()->memory = &memory;
+    launch.cores.back()->units = options.scalarModels ? nullptr : &units;
   }
   runCoreThreads(
       cores, options.hostThreads == 0 ? cores : options.hostThreads,

@@ -52,6 +52,22 @@ TEST(CoreContext, MemoryIsBoundedByAllThatIsKnown) {
   EXPECT_EQ(core.boundsOf({bytes.data(), bytes.data() + 80, 5}).end, at + 85) << "memory that it is not in";
 }
 
+// An emulated core keeps its memory for the next object, with the code of its operands' type.
+TEST(CoreContext, EmulatedCoresAreUsedAgain) {
+  CoreContext core(*machineByName("ascend910b2"), 5);
+  SharedUnits units;
+  core.units = &units;
+  auto first = core.takeCore(DType::kF16), second = core.takeCore(DType::kF16);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ((*first)->index(), 5);
+  const CubeCore* given = first->get();
+  core.giveBack(DType::kF16, std::move(*first));
+  const auto other = core.takeCore(DType::kBf16), again = core.takeCore(DType::kF16);
+  ASSERT_TRUE(other.ok() && again.ok());
+  EXPECT_NE(other->get(), given);
+  EXPECT_EQ(again->get(), given);
+}
+
 TEST(CoreContext, AThreadHasOneCoreAtATime) {
   CoreContext core(*machineByName("ascend910b2"), 5);
   core.block = 5, core.blocks = 9;

@@ -175,6 +175,34 @@ TEST(InputGradientKinds, ATypeTheChipLacksIsToldWithChipsThatHaveIt) {
                                                      HasSubstr("chips that have it: "), HasSubstr("ascend910b1")));
 }
 
+// The units' generated code and their scalar models leave the same bits, and count the same.
+TEST(InputGradientKinds, ScalarModelsLeaveTheSameBits) {
+  SmallInputGradient s;
+  std::vector<half> results[2];
+  CoreCounts counts[2];
+  for (half& h : s.weight) h = half(static_cast<float>(h) * 0.37F);  // sums that are rounded
+  for (const bool scalar : {false, true}) {
+    std::fill(s.gradInput.begin(), s.gradInput.end(), half(0.0F));
+    ascendc::LaunchOptions options;
+    options.blocks = 1;
+    options.scalarModels = scalar;
+    const auto report = ascendc::launch(options, [&] {
+      InputGradient<half> g;
+      s.prepare(g);
+      while (g.Iterate()) g.GetTensorC(s.output());
+      g.End();
+    });
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    results[scalar ? 1 : 0] = s.gradInput;
+    counts[scalar ? 1 : 0] = report->cores[0].counts;
+  }
+  for (std::size_t i = 0; i < results[0].size(); ++i) ASSERT_EQ(results[0][i].bits(), results[1][i].bits()) << i;
+  EXPECT_GT(counts[0].cubeSteps, 0);
+  EXPECT_EQ(counts[0].cubeSteps, counts[1].cubeSteps);
+  EXPECT_EQ(counts[0].cycles, counts[1].cycles);
+  EXPECT_EQ(counts[0].bytes, counts[1].bytes);
+}
+
 TEST(InputGradientKinds, ShapesOfKnownNetworksMadeSmall) {
   expectRight<half, ConvFormat::NDC1HWC0>(AscendCase(problemOf(1, 80, 96, {7, 5, 8}, {3, 1, 1}, {1, 0, 0})));
   expectRight<bfloat16_t, ConvFormat::NCDHW>(AscendCase(problemOf(2, 64, 3, {4, 14, 14}, {3, 3, 3}, {0, 0, 0})));
