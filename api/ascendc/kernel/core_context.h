@@ -45,7 +45,7 @@ class CoreContext {
   std::int64_t block = 0, blocks = 1;
   const std::vector<GlobalMemory>* memory = nullptr;
   SharedUnits* units = nullptr;  ///< code for the core's units; null: their scalar models run
-  bool launched = true;  ///< false: faults go to cubejit_last_error()
+  bool launched = true;          ///< false: faults go to cubejit_last_error()
   CoreReport report;
 
   /// The first kMostFaults that differ are kept.

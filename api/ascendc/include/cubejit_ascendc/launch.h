@@ -36,7 +36,7 @@ GlobalMemory globalMemory(std::vector<T>& elements) {
 struct LaunchOptions {
   std::string soc = "ascend910b2";  ///< a name of `cubejit targets`
   std::optional<Machine> machine;   ///< of the caller's own, instead of `soc`
-  bool scalarModels = false;  ///< units run as plain loops instead of generated code: slow, the same bits
+  bool scalarModels = false;        ///< units run as plain loops instead of generated code: slow, the same bits
   std::int64_t blocks = 0;  ///< GetBlockNum(); 0 = one for each core of the chip. More than there are cores take turns
   int hostThreads =
       0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums
