@@ -3,7 +3,6 @@
 // Decides bounds and views by address; see the header.
 #include "api/ascendc/kernel/global_access.h"
 
-#include <utility>
 
 namespace cubejit::ascendc {
 
@@ -22,10 +21,10 @@ std::string outsideMemory(const CoreContext& core, const char* tensor, const cha
          " from there; check the offset it was given and the single shape";
 }
 
-GlobalView viewOf(const GlobalRange& range, std::int64_t back, IndexMap map, DType type) {
+GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type) {
   GlobalView view;
   view.type = type;
-  view.map = std::move(map);
+  view.map = map;
   view.data = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(range.address) -
                                            static_cast<std::uintptr_t>(back * byteSize(type)));
   return view;

@@ -15,6 +15,6 @@ std::string outsideMemory(const CoreContext& core, const char* tensor, const cha
                           const Reach& reach, DType type);
 
 /// A tensor whose pointer is moved back by `back` elements, to where row 0 is. It is not bounded: outsideMemory() is what bounds it.
-GlobalView viewOf(const GlobalRange& range, std::int64_t back, IndexMap map, DType type);
+GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type);
 
 }  // namespace cubejit::ascendc
