@@ -3,7 +3,6 @@
 // Decides bounds and views by address; see the header.
 #include "api/ascendc/kernel/global_access.h"
 
-
 namespace cubejit::ascendc {
 
 std::string outsideMemory(const CoreContext& core, const char* tensor, const char* verb, const GlobalRange& range,
