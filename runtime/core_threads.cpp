@@ -21,9 +21,15 @@ class Gate {
   explicit Gate(int atOnce) : free_(atOnce) {}
   void enter(int core) {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return next_ == core && free_ > 0; });
+    changed_.wait(lock, [&] { return open_ && next_ == core && free_ > 0; });
     ++next_;
     --free_;
+    changed_.notify_all();
+  }
+  /// Nobody enters before: who stops at the first core's first line sees all cores.
+  void open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    open_ = true;
     changed_.notify_all();
   }
   void leave() {
@@ -35,6 +41,7 @@ class Gate {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  bool open_ = false;
   int next_ = 0, free_;
 };
 
@@ -59,6 +66,7 @@ void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core)
     }
   } catch (const std::exception&) {  // no thread, or no memory for one: this one does the rest
   }
+  gate.open();
   for (; core < cores; ++core) run(core);
   for (std::thread& thread : threads) thread.join();
 }
