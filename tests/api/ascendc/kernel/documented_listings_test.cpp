@@ -74,7 +74,7 @@ using cubejit::TensorId;
 using cubejit::ascendc::globalMemory;
 using Tiling = AscendC::tiling::TConv3DBackpropInputTiling;
 
-TEST(SeedListings, TheDescribedTypesAreTheOnesThatAreUsed) {
+TEST(DocumentedListings, TheDescribedTypesAreTheOnesThatAreUsed) {
   using Position = ConvCommonApi::TPosition;
   using Format = ConvCommonApi::ConvFormat;
   using W = described::ConvType<Position::GM, Format::FRACTAL_Z_3D, half>;
@@ -147,23 +147,23 @@ Problem problemOf(std::int64_t batch, std::int64_t cin, std::int64_t cout, Dhw i
   return p;
 }
 
-TEST(SeedListings, PlainConvolution) {
+TEST(DocumentedListings, PlainConvolution) {
   expectAllRight(AscendCase(problemOf(2, 20, 24, {3, 7, 6}, {3, 3, 3}, {1, 1, 1})));
 }
-TEST(SeedListings, PointwiseWithoutPadding) {
+TEST(DocumentedListings, PointwiseWithoutPadding) {
   expectAllRight(AscendCase(problemOf(1, 33, 17, {2, 5, 9}, {1, 1, 1}, {0, 0, 0})));
 }
-TEST(SeedListings, KernelOfDepthAlone) {
+TEST(DocumentedListings, KernelOfDepthAlone) {
   expectAllRight(AscendCase(problemOf(1, 40, 36, {5, 5, 8}, {3, 1, 1}, {1, 0, 0})));
 }
-TEST(SeedListings, StridedWithRowsThatReceiveNothing) {
+TEST(DocumentedListings, StridedWithRowsThatReceiveNothing) {
   expectAllRight(AscendCase(problemOf(1, 16, 18, {4, 9, 10}, {2, 1, 3}, {0, 0, 1}, {2, 3, 2})));
 }
-TEST(SeedListings, StridedAndDilated) {
+TEST(DocumentedListings, StridedAndDilated) {
   expectAllRight(AscendCase(problemOf(2, 18, 5, {6, 12, 11}, {2, 3, 2}, {1, 2, 1}, {1, 2, 2}, {2, 2, 3})));
 }
 // Tails along every axis and many cores, by a tiling changed by hand.
-TEST(SeedListings, TilingsChangedByHand) {
+TEST(DocumentedListings, TilingsChangedByHand) {
   expectAllRight(AscendCase(problemOf(1, 40, 24, {2, 9, 7}, {2, 3, 3}, {1, 1, 1})), [](Tiling& t) {
     t.singleCoreM = std::uint64_t{4} * t.wi;
     t.singleCoreCin = 32;
