@@ -145,11 +145,8 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   CUBEJIT_TRY(backend, codeBackend(options));
   Generator generator{machine, backend, state.times};
   if (planned.sharesDy) {
-    Problem rounded = planned.problem;  // HF32: what is shared is dy as its operands are rounded
-    const DType given = formatOf(request.problem, TensorId::kDy).dtype;
-    if (isHf32(given)) rounded.formats[static_cast<std::size_t>(TensorId::kDy)]->dtype = given;
     CUBEJIT_TRY(conversion,
-                generator.generate(conversionProgram(request.problem, rounded, TensorId::kDy, BufferRole::kDy,
+                generator.generate(conversionProgram(request.problem, planned.problem, TensorId::kDy, BufferRole::kDy,
                                                      BufferRole::kDx, machine.isa.lanes())));
     state.sharedDy = std::move(conversion);
     state.sharedDyBytes = static_cast<std::size_t>(formatBytes(planned.problem, TensorId::kDy));

@@ -370,9 +370,11 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
   ProgramBuilder b(std::string("convert_") + toString(t) + "_" + toString(fromType) + "_" +
                    toString(formatOf(from, t).layout) + "_to_" + toString(toType) + "_" +
                    toString(formatOf(to, t).layout));
-  // HF32 is a rounding of what is written: memory holds f32.
+  // HF32 is a rounding of operands: memory holds f32, and what is taken from it for later use is rounded now.
+  const bool rounds = isHf32(fromType) && toType == DType::kF32;
   const Element read = isHf32(fromType) ? Element::kF32 : elementOf(fromType);
-  Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, elementOf(toType), -1, -1};
+  const Element written = elementOf(rounds ? fromType : toType);
+  Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, written, -1, -1};
   c.source = b.addBuffer("from", source, formatBytes(from, t));
   c.sink = b.addBuffer("to", sink, formatBytes(to, t));
   addConversion(b, c, lanes);

@@ -23,12 +23,12 @@ nowhere_but() {
 }
 
 only include 'cubejit/'
-only examples 'cubejit/|cubejit_tbe/|tiling/(conv_backprop|platform)/|acl/|aclnnop/|digits\.h|layer\.h|gradient\.h'
+only examples 'cubejit/|cubejit_tbe/|cubejit_ascendc/launch\.h|tiling/(conv_backprop|platform)/|lib/conv_backprop/|kernel_operator\.h|acl/|aclnnop/|(digits|layer|gradient|convolution|input_gradient_kernel)\.h'
 only tiling 'cubejit/|tiling/'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
 only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
-only api/ascendc 'cubejit/|cubejit_ascendc/|lib/|api/ascendc/|tiling/|runtime/last_error\.h'
+only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|emulation/|runtime/(last_error|core_threads|shared_units)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'

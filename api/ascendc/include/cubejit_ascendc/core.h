@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what device code can ask about the core it runs on, and how an access to memory is checked. Leaves who runs it to
+// launch.h: code that no launcher started is block 0 of 1, on an ascend910b2. C++17.
+#pragma once
+
+#include <cstdint>
+
+namespace cubejit::ascendc {
+
+/// Where a tensor begins, and the memory it was given. `bytes` 0 = its size was not said.
+struct GlobalRange {
+  void* address = nullptr;       ///< of the element the tensor begins at
+  const void* buffer = nullptr;  ///< what SetGlobalBuffer was given
+  std::uint64_t bytes = 0;       ///< from `buffer` on
+};
+
+std::int64_t blockIndex() noexcept;
+std::int64_t blockCount() noexcept;
+
+/// Whether `bytes` bytes at `offset` bytes from the range's address lie in its memory, as far as that is known: what
+/// SetGlobalBuffer and the launcher were told. If not, it is reported, with `call` as the place.
+bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t bytes, const char* call) noexcept;
+
+}  // namespace cubejit::ascendc
+
+namespace AscendC {
+
+/// The index of the block that runs the calling code, and the number of blocks launched.
+inline std::int64_t GetBlockIdx() { return cubejit::ascendc::blockIndex(); }
+inline std::int64_t GetBlockNum() { return cubejit::ascendc::blockCount(); }
+
+}  // namespace AscendC

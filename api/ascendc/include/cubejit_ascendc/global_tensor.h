@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a GlobalTensor is on a host: an address and the memory around it, so that what reaches beyond can be reported.
+// Copies share the memory. C++17.
+#pragma once
+
+#include <cstdint>
+
+#include "cubejit_ascendc/core.h"
+#include "cubejit_ascendc/qualifiers.h"
+
+namespace AscendC {
+
+template <typename T>
+class GlobalTensor {
+ public:
+  using PrimType = T;
+
+  /// `elements` elements from `buffer` on; accesses beyond are reported.
+  void SetGlobalBuffer(__gm__ T* buffer, uint64_t elements) {
+    range_ = {buffer, buffer, elements * sizeof(T)};
+    start_ = 0;
+  }
+  /// Without a size, only what the launcher was told about the memory bounds accesses.
+  void SetGlobalBuffer(__gm__ T* buffer) { SetGlobalBuffer(buffer, 0); }
+
+  /// The tensor that begins `offset` elements further on. Nothing is touched yet.
+  GlobalTensor operator[](uint64_t offset) const {
+    GlobalTensor moved = *this;
+    moved.start_ += offset;
+    moved.range_.address =
+        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(range_.address) + offset * sizeof(T));
+    return moved;
+  }
+
+  /// An element; 0, and a report, outside the memory.
+  T GetValue(uint64_t offset) const { return touches(offset, "GetValue") ? *at(offset) : T{}; }
+  void SetValue(uint64_t offset, T value) const {
+    if (touches(offset, "SetValue")) *at(offset) = value;
+  }
+  /// An element; outside the memory a place of no meaning, and a report.
+  T& operator()(uint64_t offset) const {
+    static thread_local T nowhere;
+    return touches(offset, "operator()") ? *at(offset) : nowhere;
+  }
+
+  /// Elements from here to the end of what SetGlobalBuffer was told; 0 if it was told nothing.
+  uint64_t GetSize() const {
+    const uint64_t all = range_.bytes / sizeof(T);
+    return all > start_ ? all - start_ : 0;
+  }
+  __gm__ T* GetPhyAddr() const { return static_cast<T*>(range_.address); }
+  __gm__ T* GetPhyAddr(uint64_t offset) const { return at(offset); }
+
+  /// Beyond the documented interface: what the gradients are told.
+  const cubejit::ascendc::GlobalRange& range() const { return range_; }
+
+ private:
+  T* at(uint64_t offset) const { return (*this)[offset].GetPhyAddr(); }
+  bool touches(uint64_t offset, const char* call) const {
+    return cubejit::ascendc::mayTouch(range_, offset * sizeof(T), sizeof(T), call);
+  }
+
+  cubejit::ascendc::GlobalRange range_;
+  uint64_t start_ = 0;
+};
+
+}  // namespace AscendC

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how faults are worded and which memory bounds a tensor; see the header.
+#include "api/ascendc/kernel/core_context.h"
+
+#include <algorithm>
+
+#include "cubejit/machines.h"
+#include "cubejit_ascendc/last_error.h"
+
+namespace cubejit::ascendc {
+namespace {
+
+constexpr std::int64_t kMostNames = 4;  // of cores with the same fault
+
+thread_local CoreContext* current = nullptr;
+
+std::uintptr_t at(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+}  // namespace
+
+std::string describe(const std::vector<Fault>& faults) {
+  std::vector<bool> told(faults.size());
+  std::string all;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (told[i]) continue;
+    std::int64_t times = 0, cores = 0;
+    std::string names;
+    for (std::size_t j = i; j < faults.size(); ++j) {
+      if (faults[j].text != faults[i].text) continue;
+      told[j] = true;
+      times += faults[j].times;
+      if (++cores <= kMostNames) names += (names.empty() ? "" : ", ") + faults[j].core;
+    }
+    if (cores > kMostNames) names += " and " + std::to_string(cores - kMostNames) + " more";
+    all += (all.empty() ? "" : "\n") + names + ", " + faults[i].text;
+    if (times > cores) all += " (" + std::to_string(times) + " times)";
+  }
+  return all;
+}
+
+void CoreContext::fault(const std::string& where, const std::string& rule) {
+  const Fault made{"core " + std::to_string(core_) +
+                       (block != core_ ? " (GetBlockIdx " + std::to_string(block) + ")" : std::string()),
+                   where + ": " + rule};
+  const auto same = std::find_if(faults_.begin(), faults_.end(),
+                                 [&](const Fault& f) { return f.text == made.text && f.core == made.core; });
+  if (same != faults_.end())
+    ++same->times;
+  else if (faults_.size() < kMostFaults)
+    faults_.push_back(made);
+  else
+    ++dropped_;
+  if (!launched) setLastError(describe(faults_));
+}
+
+void CoreContext::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+Result<std::unique_ptr<CubeCore>> CoreContext::takeCore(DType operand) {
+  for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+    if (it->first != operand) continue;
+    std::unique_ptr<CubeCore> core = std::move(it->second);
+    idle_.erase(it);
+    return core;
+  }
+  std::string why;
+  const UnitCode* code = units == nullptr ? nullptr : units->codeFor(operand, why);
+  if (!why.empty()) note("units run as scalar models, slowly: " + why);
+  return CubeCore::create(machine_, static_cast<int>(core_), code);
+}
+
+void CoreContext::giveBack(DType operand, std::unique_ptr<CubeCore> core) {
+  report.counts.add(core->takeCounts());
+  idle_.emplace_back(operand, std::move(core));
+}
+
+Bounds CoreContext::boundsOf(const GlobalRange& range) const {
+  Bounds bounds;
+  const std::uintptr_t buffer = at(range.buffer);
+  if (range.bytes > 0) bounds = {buffer, buffer + range.bytes};
+  if (memory == nullptr) return bounds;
+  for (const GlobalMemory& m : *memory) {
+    const std::uintptr_t begin = at(m.address), end = begin + m.bytes;
+    if (buffer < begin || buffer >= end) continue;
+    bounds = bounds.known() ? Bounds{std::max(bounds.begin, begin), std::min(bounds.end, end)} : Bounds{begin, end};
+    break;
+  }
+  return bounds;
+}
+
+CoreContext& currentCore() {
+  if (current != nullptr) return *current;
+  static SharedUnits units;
+  thread_local CoreContext alone = [] {
+    const auto machine = machineByName("ascend910b2");
+    CoreContext context(machine.ok() ? *machine : Machine{}, 0);
+    context.launched = false;
+    context.units = &units;
+    return context;
+  }();
+  return alone;
+}
+
+CoreContext* enterCore(CoreContext* core) {
+  CoreContext* before = current;
+  current = core;
+  return before;
+}
+
+std::int64_t blockIndex() noexcept { return current == nullptr ? 0 : current->block; }
+std::int64_t blockCount() noexcept { return current == nullptr ? 1 : current->blocks; }
+
+bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t bytes, const char* call) noexcept {
+  try {
+    CoreContext& core = currentCore();
+    if (range.address == nullptr) {
+      core.fault(std::string("GlobalTensor::") + call, "the tensor has no memory: call SetGlobalBuffer first");
+      return false;
+    }
+    const Bounds bounds = core.boundsOf(range);
+    const std::uintptr_t first = at(range.address) + offset;
+    if (bounds.holds(first, bytes)) return true;
+    core.fault(std::string("GlobalTensor::") + call,
+               "byte " + std::to_string(static_cast<std::int64_t>(first - bounds.begin)) + " of memory of " +
+                   std::to_string(bounds.end - bounds.begin) + " bytes");
+  } catch (...) {  // no memory for the report
+  }
+  return false;
+}
+
+}  // namespace cubejit::ascendc

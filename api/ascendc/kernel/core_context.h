@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what device code finds around it on the thread that runs it: its core, its share of the launch, where faults go. Leaves
+// starting threads to the launcher.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cubejit_ascendc/core.h"
+#include "cubejit_ascendc/launch.h"
+#include "emulation/cube_core.h"
+#include "runtime/shared_units.h"
+
+namespace cubejit::ascendc {
+
+/// Addresses [begin, end) that may be touched; both 0: not known.
+struct Bounds {
+  std::uintptr_t begin = 0, end = 0;
+  bool known() const { return end != 0; }
+  bool holds(std::uintptr_t first, std::uint64_t bytes) const {
+    return !known() || (first >= begin && first <= end && bytes <= end - first);
+  }
+};
+
+/// A fault, and how often a core had it.
+struct Fault {
+  std::string core;  ///< "core 3"
+  std::string text;  ///< where, and the rule
+  std::int64_t times = 1;
+};
+/// One line a fault; the same fault of several cores is one line.
+std::string describe(const std::vector<Fault>& faults);
+
+/// One core for the time of a launch. Used by one thread at a time.
+class CoreContext {
+ public:
+  CoreContext(const Machine& machine, std::int64_t core) : machine_(machine), core_(core) {}
+
+  const Machine& machine() const { return machine_; }
+  std::int64_t core() const { return core_; }
+  std::int64_t block = 0, blocks = 1;
+  const std::vector<GlobalMemory>* memory = nullptr;
+  SharedUnits* units = nullptr;  ///< code for the core's units; null: their scalar models run
+  bool launched = true;          ///< false: faults go to cubejit_last_error()
+  CoreReport report;
+
+  /// The first kMostFaults that differ are kept.
+  void fault(const std::string& where, const std::string& rule);
+  void note(const std::string& text);
+  /// The emulated core itself, for operands of one type: one that was given back, or another. Errors: those of CubeCore::create.
+  Result<std::unique_ptr<CubeCore>> takeCore(DType operand);
+  /// Counts what it did.
+  void giveBack(DType operand, std::unique_ptr<CubeCore> core);
+  /// What is known of the memory around a tensor.
+  Bounds boundsOf(const GlobalRange& range) const;
+  void forgetFaults() { faults_.clear(), dropped_ = 0; }
+
+  const std::vector<Fault>& faults() const { return faults_; }
+  std::int64_t droppedFaults() const { return dropped_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  static constexpr std::size_t kMostFaults = 32;
+  const Machine machine_;
+  const std::int64_t core_;
+  std::vector<Fault> faults_;
+  std::vector<std::string> notes_;
+  std::vector<std::pair<DType, std::unique_ptr<CubeCore>>> idle_;  ///< they keep their memory
+  std::int64_t dropped_ = 0;
+};
+
+/// The calling thread's core; without a launch, one of an ascend910b2 that is the thread's own.
+CoreContext& currentCore();
+/// Makes `core` the calling thread's, null: none. Returns what it was.
+CoreContext* enterCore(CoreContext* core);
+
+}  // namespace cubejit::ascendc

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides bounds and views by address; see the header.
+#include "api/ascendc/kernel/global_access.h"
+
+namespace cubejit::ascendc {
+
+std::string outsideMemory(const CoreContext& core, const char* tensor, const char* verb, const GlobalRange& range,
+                          const Reach& reach, DType type) {
+  if (!reach.any()) return "";
+  if (range.address == nullptr) return std::string(tensor) + " has no memory: call SetGlobalBuffer first";
+  const Bounds bounds = core.boundsOf(range);
+  if (!bounds.known()) return "";
+  const std::int64_t size = byteSize(type);
+  const auto at = reinterpret_cast<std::uintptr_t>(range.address);
+  const auto before = static_cast<std::int64_t>(at - bounds.begin), behind = static_cast<std::int64_t>(bounds.end - at);
+  if (before >= 0 && reach.first * size >= -before && (reach.last + 1) * size <= behind) return "";
+  return std::string(tensor) + ": elements " + std::to_string(reach.first) + " to " + std::to_string(reach.last) +
+         " from where it begins are " + verb + ", its memory has " + std::to_string(behind / size) +
+         " from there; check the offset it was given and the single shape";
+}
+
+GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type) {
+  GlobalView view;
+  view.type = type;
+  view.map = map;
+  view.data = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(range.address) -
+                                           static_cast<std::uintptr_t>(back * byteSize(type)));
+  return view;
+}
+
+}  // namespace cubejit::ascendc

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides whether what a core touches of a tensor lies in the tensor's memory, and how the tensor is shown to the core.
+#pragma once
+
+#include <string>
+
+#include "api/ascendc/kernel/core_context.h"
+#include "api/ascendc/kernel/single_shape.h"
+
+namespace cubejit::ascendc {
+
+/// What is wrong with touching these elements, "" if nothing is known to be. `verb` is "read" or "written".
+std::string outsideMemory(const CoreContext& core, const char* tensor, const char* verb, const GlobalRange& range,
+                          const Reach& reach, DType type);
+
+/// A tensor whose pointer is moved back by `back` elements, to where row 0 is. It is not bounded: outsideMemory() is what bounds it.
+GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type);
+
+}  // namespace cubejit::ascendc

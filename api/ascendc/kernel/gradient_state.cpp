@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what each call of a gradient object does; see gradient_on_core.h.
+#include "api/ascendc/kernel/gradient_state.h"
+
+#include <algorithm>
+
+#include "api/ascendc/kernel/core_context.h"
+#include "api/ascendc/kernel/global_access.h"
+#include "api/ascendc/kernel/store_sums.h"
+#include "cubejit_ascendc/tiling_request.h"
+#include "tiling/npu/cube_rules.h"
+
+namespace cubejit::ascendc {
+namespace {
+
+constexpr int kDocumentedCore = 2201;  // the generation of Atlas A2 and A3
+
+// What is wrong, without where: that is said here.
+std::string ruleOf(const Error& error) {
+  const std::size_t behind = error.message.rfind("core ", 0) == 0 ? error.message.find(": ") : std::string::npos;
+  return behind == std::string::npos ? error.message : error.message.substr(behind + 2);
+}
+
+std::uint32_t blockChannels(const InputTiling& t) { return t.c0; }
+std::uint32_t blockChannels(const FilterTiling& t) { return t.channelSize; }
+
+}  // namespace
+
+GradientOnCore::State::State(const GradientTypes& types) : types_(types) {
+  order_.needs(isDx() ? Call::kSetWeight : Call::kSetInput);
+}
+
+bool GradientOnCore::State::fault(Call call, const std::string& rule) {
+  if (rule.empty()) return false;
+  std::string where;
+  if (begun_ && core_ != nullptr && (call == Call::kIterate || call == Call::kGetTensorC)) {
+    if (call == Call::kGetTensorC) {
+      const CubeBlock& b = core_->block();
+      where = "block m " + std::to_string(b.mIndex) + " n " + std::to_string(b.nIndex) + " of ";
+    }
+    where += "single shape " + std::to_string(singleShapes_) + ", ";
+  }
+  currentCore().fault(where + name() + "::" + toString(call), rule);
+  return true;
+}
+
+bool GradientOnCore::State::maySet(Call call, bool first) {
+  if (refused(call, first)) return false;
+  order_.set(call);
+  return true;
+}
+
+template <class T>
+std::vector<std::string> GradientOnCore::State::rulesOf(const T& tiling, const Machine& machine) const {
+  std::vector<std::string> broken = checkTiling(tiling, machine);
+  if (broken.empty() && machine.npu.step(types_.operand) == nullptr) {  // tilings do not tell f16 from bf16
+    Problem typed = problemOf(tiling);
+    typed.dtype = types_.operand;
+    broken = checkChip(typed, types_.gradient, machine);
+  }
+  const auto needed = static_cast<std::uint32_t>(32 / byteSize(types_.operand));
+  if (blockChannels(tiling) != needed)
+    broken.push_back("c0 = " + std::to_string(blockChannels(tiling)) + " must be " + std::to_string(needed) + " for " +
+                     toString(types_.operand) + ", the type of the class' operands");
+  if (tiling.hf32Flag != 0 && types_.operand != DType::kF32)
+    broken.push_back("hf32Flag = 1 must be 0 for " + std::string(toString(types_.operand)) + "; only float is rounded");
+  return broken;
+}
+
+template <class T>
+void GradientOnCore::State::init(const T* tiling, bool& first) {
+  CoreContext& core = currentCore();
+  if (!core.launched) core.forgetFaults();
+  if (refused(Call::kInit, first)) return;
+  order_.initialised();
+  first = true;
+  if (fault(Call::kInit, tiling == nullptr ? "the tiling is null" : "")) return;
+  const std::vector<std::string> broken = rulesOf(*tiling, core.machine());
+  for (const std::string& rule : broken) fault(Call::kInit, rule);
+  if (!broken.empty()) return;
+  Problem typed = problemOf(*tiling);
+  if (!isHf32(typed.dtype)) typed.dtype = types_.operand;
+  operand_ = cubeOperandOf(typed, core.machine());
+  auto made = core.takeCore(operand_);
+  if (!made.ok()) {
+    fault(Call::kInit, ruleOf(made.error()));
+    return;
+  }
+  if (core.machine().npu.architecture != kDocumentedCore)
+    core.note(std::string(name()) + " runs on Atlas A2 and A3; the vendor has none for " + core.machine().name);
+  tiling_ = *tiling;
+  core_ = std::move(*made);
+  dead_ = false;
+}
+
+void GradientOnCore::State::setOperand(Operand operand, const GlobalRange& range, bool first) {
+  const Call call = operand == Operand::kWeight  ? Call::kSetWeight
+                    : operand == Operand::kInput ? Call::kSetInput
+                                                 : Call::kSetGradOutput;
+  if (maySet(call, first)) (operand == Operand::kGradOutput ? gradOutput_ : other_) = range;
+}
+
+void GradientOnCore::State::setSingleShape(std::uint64_t m, std::uint64_t k, std::uint64_t n, bool& first) {
+  if (order_.isFinished() && !first) {
+    first = true;
+    currentCore().note(
+        "SetSingleShape began another single shape without ctx.isFirstIter_ = true; on the chip Iterate would go on "
+        "where it stopped");
+  }
+  if (!maySet(Call::kSetSingleShape, first)) return;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  shape_.m = static_cast<std::int64_t>(std::min(m, kMost));
+  shape_.k = static_cast<std::int64_t>(std::min(k, kMost));
+  shape_.n = static_cast<std::int64_t>(std::min(n, kMost));
+}
+
+void GradientOnCore::State::setStartPosition(std::uint32_t depth, std::int64_t row, bool first) {
+  if (!maySet(Call::kSetStartPosition, first)) return;
+  shape_.depth = depth;
+  shape_.row = row;
+}
+
+template <class T>
+const CubeJob* GradientOnCore::State::jobFor(const T& tiling) {
+  auto& job = jobs_[{shape_.m, shape_.k, shape_.n}];
+  if (job != nullptr) return job.get();
+  const Machine& machine = currentCore().machine();
+  const Problem problem = problemOf(tiling, types_, shape_);
+  auto made = makeCubeJob(problem, planOf(tiling, problem, shape_, machine), machine, true);
+  if (made.ok())
+    job = std::make_unique<CubeJob>(std::move(*made));
+  else
+    fault(Call::kIterate, ruleOf(made.error()));
+  return job.get();
+}
+
+template <class T>
+bool GradientOnCore::State::begin(const T& tiling) {
+  begun_ = true;
+  ++singleShapes_;
+  const std::vector<std::string> broken = singleShapeRules(tiling, shape_);
+  for (const std::string& rule : broken) fault(Call::kIterate, rule);
+  if (!broken.empty()) return false;
+  const CoreContext& core = currentCore();
+  const PreparedShape prepared = workOf(tiling, shape_);
+  const bool noDy = fault(Call::kIterate,
+                          outsideMemory(core, "gradOutput", "read", gradOutput_, prepared.gradOutput, types_.operand));
+  const bool noOther = fault(
+      Call::kIterate, outsideMemory(core, isDx() ? "weight" : "input", "read", other_, prepared.other, types_.operand));
+  const CubeJob* job = noDy || noOther ? nullptr : jobFor(tiling);
+  if (job == nullptr) return false;
+  const TensorId other = isDx() ? TensorId::kW : TensorId::kX;
+  GlobalOperands operands;
+  operands.dy = viewOf(gradOutput_, prepared.gradOutputBack, mapOf(tiling, types_, TensorId::kDy), types_.operand);
+  (isDx() ? operands.w : operands.x) = viewOf(other_, prepared.otherBack, mapOf(tiling, types_, other), types_.operand);
+  task_ = prepared.task;
+  const Status begun = core_->begin(*job, operands, task_);
+  return begun.ok() || !fault(Call::kIterate, ruleOf(begun.error()));
+}
+
+bool GradientOnCore::State::next() {
+  const Result<bool> more = core_->iterate();
+  if (!more.ok()) return !fault(Call::kIterate, ruleOf(more.error()));
+  if (*more) ++currentCore().report.computed;
+  return *more;
+}
+
+bool GradientOnCore::State::iterate(bool& first) {
+  if (refused(Call::kIterate, first)) {
+    if (order_.isInitialised() && !order_.hasEnded()) order_.exhausted();
+    return false;
+  }
+  if (dead_) return false;
+  const bool begins = first || !begun_;
+  first = false;
+  const bool more = (!begins || std::visit([&](const auto& tiling) { return begin(tiling); }, tiling_)) && next();
+  if (more)
+    order_.computed();
+  else
+    order_.exhausted();
+  return more;
+}
+
+std::int64_t GradientOnCore::State::channelsFrom(const GlobalRange& output) const {
+  const InputTiling& t = inputTiling();
+  const std::int64_t volume = std::int64_t{t.di} * t.hi * t.wi;
+  const auto offset =
+      reinterpret_cast<std::uintptr_t>(output.address) - reinterpret_cast<std::uintptr_t>(output.buffer);
+  return t.cin - static_cast<std::int64_t>(offset) / byteSize(types_.result) / volume % t.cin;
+}
+
+Status GradientOnCore::State::write(const GlobalRange& output, const Placement& place, bool add, bool byItself) {
+  if (byItself || (add && types_.result != DType::kF32)) {  // ways that the core's units do not have
+    storeSums(*core_, place, types_.result, add, output.address);
+    return Unit{};
+  }
+  BlockTarget target;
+  target.view = viewOf(
+      output, 0, isDx() ? mapOf(inputTiling(), types_, TensorId::kDx) : mapOf(filterTiling(), types_, TensorId::kDw),
+      types_.result);
+  target.originM = task_.start.m;  // the caller's pointer is at this core's rows and channels
+  target.originN = task_.start.n;
+  target.add = add;
+  return core_->write(target);
+}
+
+void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atomic, bool sequential, bool first) {
+  if (dead_ && order_.isInitialised() && !order_.hasEnded()) return;
+  if (refused(Call::kGetTensorC, first)) return;
+  if (isDx() && sequential) return;  // writes nothing, and the block stays in L0C
+  order_.moved();
+  CoreContext& core = currentCore();
+  const CubeBlock& block = core_->block();
+  if (!block.computed || (isDx() && receivesNoRow(inputTiling(), shape_, block))) {
+    ++core.report.skipped;
+    return;
+  }
+  if (fault(Call::kGetTensorC, output.address == nullptr ? "output has no memory: call SetGlobalBuffer first" : ""))
+    return;
+  const std::int64_t channels = isDx() ? channelsFrom(output) : 0;
+  const Placement place = isDx() ? placeOf(inputTiling(), shape_, block, types_.resultLayout, channels)
+                                 : placeOf(filterTiling(), block, sequential);
+  if (place.columns == 0) return;
+  if (fault(Call::kGetTensorC,
+            outsideMemory(core, "output", "written", output, {place.first, place.last()}, types_.result)))
+    return;
+  const bool cut =
+      types_.resultLayout == Layout::kNcdhw && channels < std::min<std::int64_t>(shape_.n, inputTiling().cin);
+  const Status done = write(output, place, atomic == 1, sequential || cut);
+  if (done.ok() || !fault(Call::kGetTensorC, ruleOf(done.error()))) ++core.report.stored;
+}
+
+void GradientOnCore::State::end(bool first) {
+  refused(Call::kEnd, first);  // reported, and the object ends all the same
+  if (!order_.isInitialised() || order_.hasEnded()) return;
+  order_.ended();
+  if (core_ != nullptr) currentCore().giveBack(operand_, std::move(core_));
+}
+
+void GradientOnCore::State::destroyed() {
+  if (!order_.isInitialised() || order_.hasEnded()) return;
+  fault(Call::kEnd, "End was never called: it comes once, after everything else");
+  if (core_ != nullptr) currentCore().giveBack(operand_, std::move(core_));
+}
+
+template void GradientOnCore::State::init(const InputTiling*, bool&);
+template void GradientOnCore::State::init(const FilterTiling*, bool&);
+
+}  // namespace cubejit::ascendc

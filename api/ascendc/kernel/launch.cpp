@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which blocks each core runs and what the launcher tells its caller. Leaves threads to the runtime.
+#include "cubejit_ascendc/launch.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+
+#include "api/ascendc/kernel/core_context.h"
+#include "cubejit/machines.h"
+#include "cubejit_ascendc/last_error.h"
+#include "runtime/core_threads.h"
+
+namespace cubejit::ascendc {
+namespace {
+
+constexpr std::int64_t kMostBlocks = 65535;  // of a launch, on every chip
+
+struct Launch {
+  std::vector<std::unique_ptr<CoreContext>> cores;
+  std::int64_t blocks = 0;
+  const std::function<void()>* body = nullptr;
+};
+
+void runBlocks(CoreContext& core, const Launch& launch, std::int64_t first) {
+  CoreContext* const before = enterCore(&core);
+  for (std::int64_t block = first; block < launch.blocks; block += static_cast<std::int64_t>(launch.cores.size())) {
+    core.block = block;
+    try {
+      (*launch.body)();
+    } catch (const std::exception& e) {
+      core.fault("the kernel", std::string("threw ") + e.what());
+    } catch (...) {
+      core.fault("the kernel", "threw");
+    }
+  }
+  enterCore(before);
+}
+
+Error failure(ErrorCode code, const std::string& message) {
+  setLastError(message);
+  return Error{code, Stage::kRun, message};
+}
+
+Result<Machine> machineOf(const LaunchOptions& options) {
+  if (!options.machine.has_value()) return machineByName(options.soc);
+  return *options.machine;
+}
+
+void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& faults, std::int64_t& dropped) {
+  report.cores.push_back(core.report);
+  faults.insert(faults.end(), core.faults().begin(), core.faults().end());
+  dropped += core.droppedFaults();
+  for (const std::string& note : core.notes()) {
+    if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
+  }
+}
+
+}  // namespace
+
+Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
+                                const std::function<void()>& body) {
+  const Result<Machine> machine = machineOf(options);
+  if (!machine.ok()) return failure(machine.error().code, machine.error().message);
+  if (!machine->isNpu())
+    return failure(ErrorCode::kUnsupported, machine->name + " has no cube; name a chip of `cubejit targets`");
+  SharedUnits units;
+  Launch launch;
+  launch.blocks = options.blocks == 0 ? machine->cores : options.blocks;
+  launch.body = &body;
+  if (launch.blocks < 1 || launch.blocks > kMostBlocks)
+    return failure(ErrorCode::kInvalidProblem,
+                   "blocks = " + std::to_string(options.blocks) + " must be 0 to " + std::to_string(kMostBlocks));
+  if (options.hostThreads < 0)
+    return failure(ErrorCode::kInvalidProblem,
+                   "hostThreads = " + std::to_string(options.hostThreads) + " must not be negative");
+  const auto cores = static_cast<int>(std::min<std::int64_t>(machine->cores, launch.blocks));
+  for (int i = 0; i < cores; ++i) {
+    launch.cores.push_back(std::make_unique<CoreContext>(*machine, i));
+    launch.cores.back()->blocks = launch.blocks;
+    launch.cores.back()->memory = &memory;
+    launch.cores.back()->units = options.scalarModels ? nullptr : &units;
+  }
+  runCoreThreads(
+      cores, options.hostThreads == 0 ? cores : options.hostThreads,
+      [](void* context, int core) {
+        const auto& all = *static_cast<const Launch*>(context);
+        runBlocks(*all.cores[static_cast<std::size_t>(core)], all, core);
+      },
+      &launch);
+  LaunchReport report;
+  report.machine = machine->name;
+  std::vector<Fault> faults;
+  std::int64_t dropped = 0;
+  for (const auto& core : launch.cores) collect(*core, report, faults, dropped);
+  if (faults.empty()) return report;
+  return failure(ErrorCode::kInvalidProblem,
+                 describe(faults) + (dropped > 0 ? "\nand " + std::to_string(dropped) + " more" : ""));
+}
+
+}  // namespace cubejit::ascendc

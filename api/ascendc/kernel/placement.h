@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides where the elements of a block of C lie in a result tensor, as distances. Leaves to tasks which distances.
+#pragma once
+
+#include <cstdint>
+
+namespace cubejit::ascendc {
+
+/// Element (row, column) of a block lies at first + row * rowStride + column / panel * panelStride + column % panel elements from
+/// where the output begins.
+struct Placement {
+  std::int64_t first = 0, rowStride = 1, panel = 1, panelStride = 1;
+  std::int64_t rows = 0, columns = 0;  ///< what is written of the block
+
+  std::int64_t at(std::int64_t row, std::int64_t column) const {
+    return first + row * rowStride + column / panel * panelStride + column % panel;
+  }
+  /// The furthest one written: panels follow each other, so it is in the last. Precondition: something is written.
+  std::int64_t last() const { return at(rows - 1, columns - 1); }
+};
+
+}  // namespace cubejit::ascendc

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how cores' threads are made, named and let in; see the header.
+#include "runtime/core_threads.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cubejit {
+namespace {
+
+// Lets cores in by their number, so many at a time.
+class Gate {
+ public:
+  explicit Gate(int atOnce) : free_(atOnce) {}
+  void enter(int core) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return open_ && next_ == core && free_ > 0; });
+    ++next_;
+    --free_;
+    changed_.notify_all();
+  }
+  /// Nobody enters before: who stops at the first core's first line sees all cores.
+  void open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void leave() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++free_;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  int next_ = 0, free_;
+};
+
+}  // namespace
+
+void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core), void* context) {
+  Gate gate(atOnce);
+  const auto run = [&](int core) {
+    gate.enter(core);
+    body(context, core);
+    gate.leave();
+  };
+  std::vector<std::thread> threads;
+  int core = 0;
+  try {
+    threads.reserve(static_cast<std::size_t>(cores));
+    for (; core < cores; ++core) {
+      threads.emplace_back([&run, core] {
+        pthread_setname_np(pthread_self(), ("core " + std::to_string(core)).c_str());
+        run(core);
+      });
+    }
+  } catch (const std::exception&) {  // no thread, or no memory for one: this one does the rest
+  }
+  gate.open();
+  for (; core < cores; ++core) run(core);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace cubejit
