@@ -4,7 +4,7 @@
 # Nothing is installed, and the machine's own package lists stay as they are: aarch64_root.sh DIR
 set -euo pipefail
 root=$(realpath -m "${1:?usage: aarch64_root.sh DIR}")
-packages=(llvm-19-dev libtbb-dev libgtest-dev libgmock-dev libfmt-dev nlohmann-json3-dev libcli11-dev)
+packages=(llvm-19-dev libtbb-dev libgtest-dev libgmock-dev libfmt-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev zlib1g-dev)
 
 apt=$root.apt
 mkdir -p "$apt"/state/lists/partial "$apt"/cache/archives/partial
