@@ -41,7 +41,6 @@ class Clock {
 
   PathRates rates_;
   double vectorBytes_ = 128, stepCycles_ = 1;
-  std::int64_t stepK1_ = 1;
   bool fixpipe_ = true, keep_ = false;
   std::array<double, kPipes> free_{};
   std::array<std::vector<Part>, kCoreBuffers> parts_;
