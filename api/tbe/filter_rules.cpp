@@ -24,7 +24,9 @@ class Checker {
       : x_(x), dy_(dy), filter_(filter), para_(para) {}
 
   FilterRules check() {
-    const bool shapes = activation("x", x_, true) & activation("out_backprop", dy_, false) & filterSize();
+    // All are asked, whatever the first says.
+    const bool x = activation("x", x_, true), dy = activation("out_backprop", dy_, false), filter = filterSize();
+    const bool shapes = x && dy && filter;
     const bool stepped = strides(), padded = pads(), dilated = dilations();
     texts();
     if (shapes) channels();
