@@ -86,8 +86,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     });
     rules.require(plan.panelC && plan.packWeights && !plan.panelB,
                   "lanes = reduced needs panel_c and pack_weights, and no panel_b");
-    const bool inPlace = plan.dotProducts ? operand.channelsLast : operand.direct();
-    rules.require(inPlace || plan.panelA,
+    rules.require(operand.directFor(plan.dotProducts) || plan.panelA,
                   "panel_a must be true: dy is not channels-last of the type that is multiplied");
     rules.require(!result.channelsLast || v.groups == 1,
                   "lanes = reduced writes channels-last results of one group only");
@@ -123,8 +122,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     rules.require(plan.packWeights || (v.taps() == 1 && gather),
                   "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
-    const bool inPlace = plan.dotProducts ? operand.channelsLast : operand.direct();
-    rules.require(inPlace || plan.panelA,
+    rules.require(operand.directFor(plan.dotProducts) || plan.panelA,
                   "panel_a must be true: dy is not channels-last of the type that is multiplied");
     checkBlocks(result, plan.panelB, plan.baseVectors * m.isa.lanes(), "results", rules);
     rules.require(plan.packWeights || formatOf(p, TensorId::kW).dtype == DType::kF32,

@@ -119,7 +119,7 @@ std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Mach
   plan.gradient = Gradient::kDx;
   plan.lanes = LaneRole::kReduced;
   plan.panelC = true;
-  plan.panelA = !(plan.dotProducts ? g.operand.channelsLast : g.operand.direct());
+  plan.panelA = !g.operand.directFor(plan.dotProducts);
   plan.unroll = std::min<std::int64_t>(4, divUp(reduced, lanes));
   const std::int64_t rows = (usableRegisters(m, true) - channels - 3) / channels;  // a few temporaries
   if (rows < 1) return out;
@@ -157,7 +157,7 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     plan.unroll = chooseUnroll(g.operand.channels / (m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) ? 2 : 1),
                                rows * vectors);
     plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
-    const bool inPlace = plan.dotProducts ? g.operand.channelsLast : g.operand.direct();
+    const bool inPlace = g.operand.directFor(plan.dotProducts);
     plan.panelA = !inPlace;
     plan.panelC = !g.result.channelsLast;
     addBoxes(g, plan, rows, boxes);

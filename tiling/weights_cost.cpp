@@ -90,8 +90,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double pixelSteps = images * groups * pairsDh * (plan.dotProducts ? std::ceil(columns / 2) : columns);
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
   const double issue = lanes < 16 ? 2.0 : 1.0;
-  cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
-  if (plan.dotProducts) {
+  if (!plan.dotProducts) {
+    cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
+  } else {
     const auto stepOf = [&](double reached) {
       const double loads = swapped ? meanVectors + 0.5 * meanRows * reached : reached * meanVectors + 0.5 * meanRows;
       return std::max({meanRows * reached * meanVectors / m.rates.fmaPerCycle, loads, 4.0}) + 0.2;

@@ -30,6 +30,8 @@ struct TensorView {
   std::int64_t groupStride() const { return channelOffset(channels); }
   /// Vectors of channels can be read and FMA operands broadcast where they lie.
   bool direct() const { return channelsLast && dtype == DType::kF32; }
+  /// The same where pairs of bf16 channels are broadcast to dot products.
+  bool directFor(bool dotProducts) const { return dotProducts ? channelsLast : direct(); }
 };
 
 struct ConvView {

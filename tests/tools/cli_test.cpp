@@ -16,6 +16,7 @@
 
 #include "cubejit/cubejit.hpp"
 #include "runtime/verify/reference_conv.h"
+#include "tests/support/command.h"
 
 namespace cubejit {
 namespace {
@@ -26,17 +27,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const char* const kSmall = "--input 1,4,6 --weight 3,4,3 --padding 1";
-
-std::string slurp(const fs::path& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
-
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
 
 class Cli : public ::testing::Test {
  protected:
@@ -58,8 +48,7 @@ class Cli : public ::testing::Test {
     const std::string line = "cd " + folder_.string() + " && " + environment + " timeout 120 " + CUBEJIT_CLI + " " +
                              arguments + " <" + (logs_ / "in").string() + " >" + (logs_ / "out").string() + " 2>" +
                              (logs_ / "err").string();
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, slurp(logs_ / "out"), slurp(logs_ / "err")};
+    return outcomeOf(line, logs_ / "out", logs_ / "err");
   }
 
   // A refusal: this exit code, these words, the repro line, nothing on stdout and no new file.

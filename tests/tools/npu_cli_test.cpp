@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/command.h"
+
 namespace cubejit {
 namespace {
 
@@ -21,11 +23,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const char* const kLayer = "--input 1,64,3,20,24 --weight 48,64,1,3,3 --padding 0,1,1 --dtype f16 --soc ascend910b2";
-
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
 
 class NpuCli : public ::testing::Test {
  protected:
@@ -39,14 +36,9 @@ class NpuCli : public ::testing::Test {
   Outcome run(const std::string& arguments) const {
     const std::string line =
         "cd " + folder_.string() + " && timeout 120 " + CUBEJIT_CLI + " " + arguments + " </dev/null >out 2>err";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, read("out"), read("err")};
+    return outcomeOf(line, folder_ / "out", folder_ / "err");
   }
-  std::string read(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(folder_ / name, std::ios::binary).rdbuf();
-    return text.str();
-  }
+  std::string read(const std::string& name) const { return slurp(folder_ / name); }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }

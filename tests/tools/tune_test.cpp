@@ -19,6 +19,7 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/json_record.h"
 #include "runtime/tuning/store.h"
+#include "tests/support/command.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -31,17 +32,6 @@ using ::testing::HasSubstr;
 
 const char* const kProblem = "--input 2,16,10,10 --weight 32,16,3,3 --padding 1 --gradients dx";
 
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string slurp(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
-
 class Tune : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -52,9 +42,8 @@ class Tune : public ::testing::Test {
            " timeout 120 " + CUBEJIT_CLI + " " + arguments;
   }
   Outcome run(const std::string& arguments) const {
-    const int status = std::system((line(arguments) + " >out.txt 2>err.txt </dev/null").c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, slurp(folder_.file("out.txt")),
-            slurp(folder_.file("err.txt"))};
+    return outcomeOf(line(arguments) + " >out.txt 2>err.txt </dev/null", folder_.file("out.txt"),
+                     folder_.file("err.txt"));
   }
   std::vector<TuneRecord> records(const std::string& name = "tune.db") const {
     const auto store = TuningStore::open(folder_.file(name), StoreAccess::kRead, nullptr);
