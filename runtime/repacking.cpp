@@ -14,10 +14,20 @@
 #include "tiling/check_problem.h"
 
 namespace cubejit {
+namespace {
+
+constexpr std::uintptr_t kVectorBytes = 64;  // of the widest ISA
+// Smaller targets stay in the caches for whoever reads them next; a copy of this size is faster past them (bench/pack_bandwidth).
+constexpr std::int64_t kStreamedBytes = std::int64_t{4} << 20;
+
+}  // namespace
 
 struct Repacking::State {
-  std::unique_ptr<CompiledGradient> part;
-  LoadedCode code;
+  struct Variant {
+    LoadedCode code;
+    std::unique_ptr<CompiledGradient> part;
+  };
+  Variant ordinary, streaming;  ///< streaming: for large targets that lie at a vector's alignment; none for small ones
   Options options;
   int threads = 1;
   std::size_t sourceBytes = 0, targetBytes = 0, sourceAlignment = 1, targetAlignment = 1;
@@ -48,15 +58,17 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     Tensors ends;
     ends.dy = source;
     ends.dx = target;
+    const bool streams = s.streaming.part != nullptr && reinterpret_cast<std::uintptr_t>(target) % kVectorBytes == 0;
+    const LaunchProgram& launch = *(streams ? s.streaming : s.ordinary).part->launch;
     const int slots = std::clamp(threads > 0 ? threads : s.threads, 1, 1024);
-    const std::size_t bytes = s.part->launch->workspaceBytes(slots);  // panels of a few KiB a thread, if any
+    const std::size_t bytes = launch.workspaceBytes(slots);  // panels of a few KiB a thread, if any
     const std::unique_ptr<void, decltype(&std::free)> panels(
         bytes == 0 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free);
     if (bytes > 0 && panels == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                    "no memory for panels of " + std::to_string(bytes) + " bytes"};
-    s.part->launch->run(ends, static_cast<char*>(panels.get()), slots, s.options.parallelFor, s.options.pinThreads,
-                        s.options.wakeCycles);
+    launch.run(ends, static_cast<char*>(panels.get()), slots, s.options.parallelFor, s.options.pinThreads,
+               s.options.wakeCycles);
     return Unit{};
   });
 }
@@ -72,10 +84,19 @@ Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem
   static_cast<void>(toLegal);
   auto out = std::make_shared<Repacking>();
   Repacking::State& s = out->state();
-  CUBEJIT_TRY(part, compileProgram(conversionProgram(problem, target, tensor, BufferRole::kDy, BufferRole::kDx,
-                                                     machine.isa.lanes()),
-                                   machine, options, s.code));
-  s.part = std::move(part);
+  const auto compile = [&](Repacking::State::Variant& variant, bool streams) -> Status {
+    CUBEJIT_TRY(part, compileProgram(conversionProgram(problem, target, tensor, BufferRole::kDy, BufferRole::kDx,
+                                                       machine.isa.lanes(), streams),
+                                     machine, options, variant.code));
+    variant.part = std::move(part);
+    return Unit{};
+  };
+  CUBEJIT_TRY(done, compile(s.ordinary, false));
+  static_cast<void>(done);
+  if (formatBytes(target, tensor) >= kStreamedBytes) {
+    CUBEJIT_TRY(streams, compile(s.streaming, true));
+    static_cast<void>(streams);
+  }
   s.options = options;
   s.threads = options.threads > 0 ? options.threads : defaultThreads();
   s.sourceBytes = static_cast<std::size_t>(formatBytes(problem, tensor));

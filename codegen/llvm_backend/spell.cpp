@@ -35,6 +35,7 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kLoad: return load(floats_, o, o.mask);
     case VOp::kStore: return store(o.src1, o, o.mask), nullptr;
     case VOp::kStoreStream: return storeStream(o), nullptr;
+    case VOp::kStreamFence: return streamFence(), nullptr;
     case VOp::kBroadcast: return broadcast(o);
     case VOp::kPrefetch: return prefetch(o, i.imm), nullptr;
     case VOp::kMaskRange: return maskRange(i.imm);
@@ -156,6 +157,10 @@ void Speller::storeStream(const Operands& o) {
       b_.CreateAlignedStore(o.src1, o.address, llvm::Align(static_cast<std::uint64_t>(lanes_) * 4));
   store->setMetadata(llvm::LLVMContext::MD_nontemporal,
                      llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+}
+
+void Speller::streamFence() {
+  if (target_.streamFence != llvm::Intrinsic::not_intrinsic) b_.CreateIntrinsic(target_.streamFence, {}, {});
 }
 
 void Speller::prefetch(const Operands& o, std::int64_t level) {

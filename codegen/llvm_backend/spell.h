@@ -42,6 +42,7 @@ class Speller {
   llvm::Value* narrowBf16(llvm::Value* vector);
   void store(llvm::Value* value, const Operands& o, llvm::Value* mask);
   void storeStream(const Operands& o);
+  void streamFence();
   void prefetch(const Operands& o, std::int64_t level);
   llvm::Value* constant(const std::vector<std::int32_t>& words);
   llvm::Value* maskRange(std::int64_t range);

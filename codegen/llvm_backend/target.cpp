@@ -28,7 +28,8 @@ constexpr LlvmTarget kAvx2{.triple = kLinuxX86,
                            .scalableUnits = 0,
                            .permutes = &kAvx2Permutes,
                            .dot = llvm::Intrinsic::not_intrinsic,
-                           .narrowBf16 = llvm::Intrinsic::not_intrinsic};
+                           .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+                           .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kAvx512{
     .triple = kLinuxX86,
     .cpu = "x86-64",
@@ -38,7 +39,8 @@ constexpr LlvmTarget kAvx512{
     .scalableUnits = 0,
     .permutes = &kAvx512Permutes,
     .dot = llvm::Intrinsic::not_intrinsic,
-    .narrowBf16 = llvm::Intrinsic::not_intrinsic};
+    .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+    .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kAvx512Bf16{
     .triple = kLinuxX86,
     .cpu = "x86-64",
@@ -50,7 +52,8 @@ constexpr LlvmTarget kAvx512Bf16{
     .scalableUnits = 0,
     .permutes = &kAvx512Permutes,
     .dot = llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
-    .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512};
+    .narrowBf16 = llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512,
+    .streamFence = llvm::Intrinsic::x86_sse_sfence};
 constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .cpu = "generic",
                            .features = "+neon",
@@ -59,7 +62,8 @@ constexpr LlvmTarget kNeon{.triple = kLinuxArm,
                            .scalableUnits = 0,
                            .permutes = &kNeonPermutes,
                            .dot = llvm::Intrinsic::not_intrinsic,
-                           .narrowBf16 = llvm::Intrinsic::not_intrinsic};
+                           .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+                           .streamFence = llvm::Intrinsic::not_intrinsic};
 constexpr LlvmTarget kSve256{.triple = kLinuxArm,
                              .cpu = "generic",
                              .features = "+neon,+sve",
@@ -68,7 +72,8 @@ constexpr LlvmTarget kSve256{.triple = kLinuxArm,
                              .scalableUnits = 2,
                              .permutes = &kSvePermutes,
                              .dot = llvm::Intrinsic::not_intrinsic,
-                             .narrowBf16 = llvm::Intrinsic::not_intrinsic};
+                             .narrowBf16 = llvm::Intrinsic::not_intrinsic,
+                             .streamFence = llvm::Intrinsic::not_intrinsic};
 
 void registerTargets() {
   static const bool registered = [] {

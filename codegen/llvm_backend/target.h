@@ -34,8 +34,9 @@ struct LlvmTarget {
   const char* moduleFlags[2];  ///< set to 1; null = none
   int scalableUnits;           ///< vectors are this many of SVE's smallest (128 bits); 0 = their length is the type's
   const Permutes* permutes;
-  llvm::Intrinsic::ID dot;         ///< of bf16 pairs; not_intrinsic if programs for the level have none
-  llvm::Intrinsic::ID narrowBf16;  ///< f32 to bf16, denormals to zero; the same
+  llvm::Intrinsic::ID dot;          ///< of bf16 pairs; not_intrinsic if programs for the level have none
+  llvm::Intrinsic::ID narrowBf16;   ///< f32 to bf16, denormals to zero; the same
+  llvm::Intrinsic::ID streamFence;  ///< orders streaming stores; not_intrinsic where the ordinary rules hold for them
 };
 
 const LlvmTarget& llvmTargetOf(const HostIsa& isa);

@@ -189,6 +189,8 @@ class Converter {
     move.cols = column ? length : line.length;
     move.srcPitch = (column ? line.fromStep : across.fromStep) * in();
     move.dstPitch = collectedPitch_ > 0 ? collectedPitch_ : across.toStep * out();
+    if (collectedPitch_ > 0) move.prefetchAhead = kPagesAhead;
+    if (!column) stream(move);
     return move;
   }
 
@@ -308,6 +310,24 @@ class Converter {
     phase.workCycles = elements / static_cast<double>(c_.from.groups) * static_cast<double>(in() + out()) / 10.0;
   }
 
+  // A copy whose rows are whole vectors, wherever the loops begin, is stored past the caches if the conversion asks for it.
+  void stream(Move& copy) const {
+    const std::int64_t vector = lanes_ * 4 / out();  // elements
+    const auto whole = [&](std::int64_t elements) { return elements % vector == 0; };
+    if (!c_.streams || copy.padCols > 0 || !whole(copy.cols) || (out() == 2 && copy.from != copy.to)) return;
+    for (std::size_t i = 0; i < dimensions(); ++i) {
+      const std::int64_t together = i == lastLoop() && collectedPitch_ > 0 ? run_ : 1;
+      if (i != line_ && longest(i) > 1 && !whole(dimension(blocks_.front(), i).toStep * together)) return;
+    }
+    for (const Block& block : blocks_) {
+      if (!whole(block.outer.to + block.channels.to)) return;
+    }
+    copy.streamingStore = true;
+    if (out() == 4) return;
+    copy.from = copy.to = Element::kF32;  // words go two at a time
+    copy.cols /= 2;
+  }
+
   // Whether a run along `last` is one piece of memory in the target, for each of the matrix' far rows.
   bool collects(std::size_t last) const {
     const auto joins = [&](const Block& block) {
@@ -335,10 +355,13 @@ class Converter {
     copy.dstPitch = across.toStep * out();
     copy.label = c_.name + "_rows";
     copy.from = copy.to = out() == 2 ? Element::kHalf : Element::kF32;
+    stream(copy);
     Call rows{c_.name + "_rows", panel, -1, sink_, {}, {Variant{b_.addKernel(copy), -1, false}}};
     return {loopNode(blockAxis, {loopNode(within, {callNode(std::move(call))}), callNode(std::move(rows))})};
   }
 
+  // Each repetition of a run reads a page of its own: four of them are as far ahead as memory is away.
+  static constexpr int kPagesAhead = 4;
   static constexpr std::int64_t kFarRows = 1024;
   static constexpr std::int64_t kMostElements = 16384, kSmallMatrix = 1024, kShortestRun = 8, kLongestRun = 64;
 
@@ -365,7 +388,7 @@ void addConversion(ProgramBuilder& b, const Conversion& c, int lanes) {
 }
 
 TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, BufferRole source, BufferRole sink,
-                              int lanes) {
+                              int lanes, bool streams) {
   const DType fromType = formatOf(from, t).dtype, toType = formatOf(to, t).dtype;
   ProgramBuilder b(std::string("convert_") + toString(t) + "_" + toString(fromType) + "_" +
                    toString(formatOf(from, t).layout) + "_to_" + toString(toType) + "_" +
@@ -374,7 +397,7 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
   const bool rounds = isHf32(fromType) && toType == DType::kF32;
   const Element read = isHf32(fromType) ? Element::kF32 : elementOf(fromType);
   const Element written = elementOf(rounds ? fromType : toType);
-  Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, written, -1, -1};
+  Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, written, -1, -1, streams};
   c.source = b.addBuffer("from", source, formatBytes(from, t));
   c.sink = b.addBuffer("to", sink, formatBytes(to, t));
   addConversion(b, c, lanes);

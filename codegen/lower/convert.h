@@ -16,14 +16,15 @@ struct Conversion {
   IndexMap from, to;
   Element fromType = Element::kF32, toType = Element::kF32;
   int source = -1, sink = -1;  ///< buffers
+  bool streams = false;        ///< whole vectors are stored past the caches; needs a sink that is aligned to a vector
 };
 
 /// Appends the phases. Elements of the target that stand for nothing are written as zero.
 void addConversion(ProgramBuilder& b, const Conversion& c, int lanes);
 
 /// A program that only converts: tensor `t` of one problem to the same tensor of another, which differ in its format only.
-/// `from` and `to` say which of the caller's tensors they are.
+/// `from` and `to` say which of the caller's tensors they are. `streams`: as in Conversion.
 TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, BufferRole source, BufferRole sink,
-                              int lanes);
+                              int lanes, bool streams = false);
 
 }  // namespace cubejit

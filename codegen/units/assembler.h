@@ -70,6 +70,7 @@ class VectorAssembler {
   void prefetchForWrite(int base, std::int64_t disp) { push({.op = VOp::kPrefetch, .mem = mem(base, disp), .imm = 3}); }
   void storeStream(int src, int base, std::int64_t disp) {
     push({.op = VOp::kStoreStream, .src1 = i8(src), .mem = mem(base, disp)});
+    streams_ = true;
   }
   void broadcast(int dst, int base, std::int64_t disp) {
     push({.op = VOp::kBroadcast, .dst = i8(dst), .mem = mem(base, disp)});
@@ -130,7 +131,10 @@ class VectorAssembler {
     }
   }
 
-  VectorProgram take() { return std::move(program_); }
+  VectorProgram take() {
+    if (streams_) push({.op = VOp::kStreamFence});
+    return std::move(program_);
+  }
 
  private:
   static constexpr std::size_t kMasks = 7;
@@ -152,6 +156,7 @@ class VectorAssembler {
   }
 
   VectorProgram program_;
+  bool streams_ = false;
   std::vector<LaneRange> fixed_;
 };
 

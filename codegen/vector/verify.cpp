@@ -24,6 +24,7 @@ class Walk {
     shape();
     if (!rules_.empty()) return rules_;  // numbers below would be judged against a meaningless ISA
     for (at_ = 0; at_ < p_.code.size(); ++at_) instruction(p_.code[at_]);
+    streams();
     for (const std::size_t open : loops_)
       rules_ += "instruction " + std::to_string(open) + " `" + print(p_.code[open]) + "`: loop is never closed\n";
     return rules_;
@@ -52,6 +53,20 @@ class Walk {
       if (static_cast<std::size_t>(p_.code[i].op) >= kOpCount)
         rules_ += "instruction " + std::to_string(i) + ": no such op\n";
     }
+  }
+
+  // Streaming stores are weakly ordered: whoever is told that a kernel is done must find its results.
+  void streams() {
+    std::size_t stored = p_.code.size(), depth = 0, fenced = 0;
+    for (std::size_t i = 0; i < p_.code.size(); ++i) {
+      const VOp op = p_.code[i].op;
+      depth += op == VOp::kLoop ? 1 : 0;
+      if (op == VOp::kEndLoop && depth > 0) --depth;
+      if (op == VOp::kStoreStream) stored = i;
+      if (op == VOp::kStreamFence && depth == 0) fenced = i;
+    }
+    if (stored < p_.code.size() && fenced <= stored)
+      rules_ += "instruction " + std::to_string(stored) + " `" + print(p_.code[stored]) + "`: no fence.nt follows\n";
   }
 
   void fail(const std::string& rule) {

@@ -220,6 +220,7 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vmovups(at(i.mem), vec(i.src1));
       break;
     case VOp::kStoreStream: vmovntps(at(i.mem), vec(i.src1)); break;
+    case VOp::kStreamFence: sfence(); break;
     case VOp::kBroadcast:
       // vbroadcastss would occupy an FP pipe on Zen4; the integer form only needs a load port.
       if (wide_)

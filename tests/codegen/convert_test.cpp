@@ -41,17 +41,18 @@ void converts(Problem from, Problem to, TensorId t, const TensorFormat& source, 
       wanted(static_cast<std::size_t>(formatBytes(to, t)));
   encodeTensor(from, t, plain, memory.data());
   encodeTensor(to, t, plain, wanted.data());
-  std::vector<char> got(wanted.size(), '\x5a');
   Tensors tensors;
   tensors.dy = memory.data();
-  tensors.dx = got.data();
-  for (const int lanes : {8, 16}) {
-    const auto done = interpret(conversionProgram(from, to, t, BufferRole::kDy, BufferRole::kDx, lanes), tensors);
+  for (const auto& [lanes, streams] : {std::pair{8, false}, {16, false}, {8, true}, {16, true}}) {
+    std::vector<char> got(wanted.size(), '\x5a');
+    tensors.dx = got.data();
+    const auto done =
+        interpret(conversionProgram(from, to, t, BufferRole::kDy, BufferRole::kDx, lanes, streams), tensors);
     ASSERT_TRUE(done.ok()) << done.error().message;
     ASSERT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
         << toString(t) << " " << toString(source.dtype) << " " << toString(source.layout) << " to "
         << toString(target.dtype) << " " << toString(target.layout) << ", groups " << from.groups << ", " << lanes
-        << " lanes";
+        << " lanes" << (streams ? ", streaming" : "");
   }
 }
 

@@ -143,7 +143,8 @@ TEST(VectorInterpret, StreamingStoresMustBeAligned) {
   p.isa = avx512Isa();
   p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},
             {.op = VOp::kZero, .dst = 0},
-            {.op = VOp::kStoreStream, .src1 = 0, .mem = {0, 32}}};
+            {.op = VOp::kStoreStream, .src1 = 0, .mem = {0, 32}},
+            {.op = VOp::kStreamFence}};
   KernelArgs args;
   args.c = memory.c;
   const Status status = interpret(p, args);

@@ -53,6 +53,14 @@ std::vector<BadCase> badCases() {
          p.code[6].dst = 16;
        },
        "dst 16 is not in [0, 16)"},
+      {"unfencedStream", [](auto& p) { p.code.push_back({.op = VOp::kStoreStream, .src1 = 0, .mem = {0, 0}}); },
+       "no fence.nt follows"},
+      {"fencePerhapsSkipped",
+       [](auto& p) {
+         p.code[10] = {.op = VOp::kStreamFence};
+         p.code[8] = {.op = VOp::kStoreStream, .src1 = 0, .mem = {0, 0}};
+       },
+       "instruction 8 `store.nt [s0], v0`: no fence.nt follows"},
       {"negativeSource", [](auto& p) { p.code[6].src2 = -1; }, "src2 -1 is not in"},
       {"scalarTooHigh", [](auto& p) { p.code[0].dst = 12; }, "dst 12 is not in [0, 12)"},
       {"maskZero", [](auto& p) { p.code[2].dst = 0; }, "dst 0 is not in [1, 8)"},

@@ -29,6 +29,7 @@ class Generator {
     for (std::int8_t k = 1; shape_.masks && k <= 7; ++k) setMask(k);
     for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kLoad, .dst = i8(v), .mem = vectorAt(kA)});
     body(shape_.instructions, 0);
+    push({.op = VOp::kStreamFence});
     for (int v = 0; v < shape_.vectors; ++v) push({.op = VOp::kStore, .src1 = i8(v), .mem = {kC, v * 64}});
     return std::move(p_);
   }
@@ -90,6 +91,7 @@ class Generator {
       case VOp::kStoreStream:
         push({.op = op, .src1 = vec(), .mem = {kC, 64 * below(static_cast<int>(kRandomArenaBytes) / 64)}});
         break;
+      case VOp::kStreamFence: push({.op = op}); break;
       case VOp::kBroadcast: push({.op = op, .dst = vec(), .mem = wordAt(kA)}); break;
       case VOp::kPrefetch: push({.op = op, .mem = wordAt(kA), .imm = 1 + below(2)}); break;
       case VOp::kMaskRange:
