@@ -16,7 +16,7 @@ std::int64_t roundUp(std::int64_t value, std::int64_t step) { return divUp(value
 void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
   const bool line = s.view.line;
   const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
-  plan.panelA = plan.panelC = !s.result.direct() || !s.operand.direct();
+  plan.panelA = plan.panelC = !cellsInPlace(s.view, Gradient::kDx, m);
   plan.panelD = 1;
   if (!plan.panelA) {
     plan.order = IterateOrder::kChannelsOuter;
@@ -128,7 +128,7 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
   TilingPlan plan;
   plan.gradient = Gradient::kDw;
   plan.lanes = LaneRole::kGroupCells;
-  plan.panelA = plan.panelB = !s.view.big.direct() || !s.view.small.direct();
+  plan.panelA = plan.panelB = !cellsInPlace(s.view, Gradient::kDw, m);
   const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
   const Dhw& k = s.view.kernel;
   std::int64_t lastH = 0;

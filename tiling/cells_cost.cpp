@@ -14,6 +14,9 @@ namespace {
 // Three FMAs hide a permute; beyond that they share issue slots (performance facts: FMA + permute pairs run at 0.75 a cycle).
 double arithmeticCycles(double fmas, double permutes) { return fmas + std::max(0.0, permutes - fmas / 3.0) * 0.6; }
 
+// Instructions beside the load, or the store, of a vector where it lies.
+double convertedVectors(const TensorView& t, double vectors) { return t.dtype == DType::kF32 ? 0 : 1.5 * vectors; }
+
 // (result, tap) pairs inside the tensors, over all three axes.
 double validPairs(const ConvView& v) {
   double pairs = 1;
@@ -59,8 +62,11 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   const double loads = visits * (positions + taps);
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
   PlanCost cost;
-  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * positions : 0), loads) / perCycle +
-                       results * 1.2 / perCycle;
+  const double inPlace = plan.panelA ? 0 : 1;
+  const double conversions = inPlace * convertedVectors(s.operand, visits * positions);
+  cost.computeCycles =
+      std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions), loads) / perCycle +
+      (results * 1.2 + inPlace * convertedVectors(s.result, results)) / perCycle;
   const double rows = static_cast<double>(s.result.extent.d * s.result.extent.h) * images,
                runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
@@ -124,7 +130,11 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
   PlanCost cost;
   const double accumulators = tapsW * tapsH * held;
   const double latency = accumulators < 4 * perCycle ? 4.0 * perCycle / accumulators : 1.0;
-  cost.computeCycles = std::max(arithmeticCycles(fmas, s.permuted ? visits * cellLoads : 0) * latency,
+  const double conversions =
+      plan.panelA ? 0
+                  : convertedVectors(v.big, visits * (s.bigIsCell ? cellLoads : laneLoads)) +
+                        convertedVectors(v.small, visits * (s.bigIsCell ? laneLoads : cellLoads));
+  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * cellLoads : 0) + conversions) * latency,
                                 visits * (cellLoads + laneLoads)) /
                        perCycle;
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH * plan.panelD * plan.baseBatch);

@@ -7,9 +7,21 @@
 #include <cstdint>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/machine.h"
+#include "cubejit/plan.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
+
+/// Whether both tensors of a plan with group cells are used where they lie; panels are for both or for none. Elements of 16 bits
+/// are converted wherever they are read: that pays if they are read once for all they take part in, not once for each channel.
+inline bool cellsInPlace(const ConvView& v, Gradient gradient, const Machine& machine) {
+  if (v.big.direct() && v.small.direct()) return true;
+  const TensorView& result = v.bigIsX ? v.big : v.small;
+  const bool rounds = gradient == Gradient::kDx && result.dtype == DType::kBf16 && !machine.isa.bf16Dot;  // by integers
+  const bool depthwise = v.big.channels == 1 && v.small.channels == 1;
+  return depthwise && v.big.directForVectors() && v.small.directForVectors() && !rounds;
+}
 
 struct CellsShape {
   ConvView view;

@@ -11,6 +11,7 @@
 #include "cubejit/conv_view.h"
 #include "cubejit/npu.h"
 #include "cubejit/staging.h"
+#include "tiling/cells_shape.h"
 #include "tiling/host_shape.h"
 #include "tiling/planner.h"
 
@@ -135,12 +136,12 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   }
 }
 
-// Group cells read channels-last operands of f32 in place and have panels of all others: groups must lie side by side.
-void checkCells(const Problem& p, const TilingPlan& plan, Rules& rules) {
+// Group cells use channels-last tensors in place and have panels of all others: groups must lie side by side.
+void checkCells(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, plan.gradient);
-  const bool plain = !v.big.direct() || !v.small.direct();
-  const char* fix =
-      plain ? "must be true: tensors are not channels-last of f32" : "must be false: tensors are channels-last of f32";
+  const bool plain = !cellsInPlace(v, plan.gradient, m);
+  const char* fix = plain ? "must be true: tensors are not channels-last of f32, nor depthwise of 16 bits"
+                          : "must be false: tensors are channels-last, and used where they lie";
   rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
   if (plan.gradient == Gradient::kDx)
     rules.require(plan.panelC == plain, [&] { return std::string("panel_c ") + fix; });
@@ -245,7 +246,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkChunk(problem, plan, rules);
-  if (plan.lanes == LaneRole::kGroupCells && plan.gradient != Gradient::kDb) checkCells(problem, plan, rules);
+  if (plan.lanes == LaneRole::kGroupCells && plan.gradient != Gradient::kDb) checkCells(problem, plan, machine, rules);
   rules.require(!plan.streamingStore, "streaming_store must be false: results need not lie at a vector's alignment");
   if (plan.gradient == Gradient::kDb) {
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {

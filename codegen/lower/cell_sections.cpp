@@ -63,19 +63,21 @@ CellKernel makeCellKernel(const CellBlockClass& block, std::int64_t taps) {
   return kernel;
 }
 
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t operandPitch,
-                      std::int64_t resultPitch) {
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, const CellRow& operand,
+                      const CellRow& result) {
   Contract contract;
+  contract.vectorsA = operand.element;
+  contract.result = result.element;
   contract.lanes = lanes.lanes;
   contract.label = "dx_cells" + std::to_string(cells) + "_" + std::to_string(kernel.length) + "s" +
                    std::to_string(kernel.sections.size());
   for (std::int64_t u = 0; u < kernel.length; ++u) {
-    contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(u * resultPitch), lanes.usedLanes(cells)});
+    contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(u * result.pitch), lanes.usedLanes(cells)});
   }
   for (const std::vector<CellPair>& pairs : kernel.sections) {
     Section section;
     for (std::int64_t j = 0; j < lanes.cellChannels; ++j)
-      section.steps.push_back(stepOf(pairs, lanes, cells, j, operandPitch, contract));
+      section.steps.push_back(stepOf(pairs, lanes, cells, j, operand.pitch, contract));
     contract.sections.push_back(std::move(section));
   }
   return contract;

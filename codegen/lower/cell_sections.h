@@ -28,8 +28,14 @@ struct CellKernel {
 /// `taps` neighbouring taps a chunk.
 CellKernel makeCellKernel(const CellBlockClass& block, std::int64_t taps);
 
-/// The contract for blocks of `cells` cells. Pitches in bytes between neighbouring positions along W.
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t operandPitch,
-                      std::int64_t resultPitch);
+/// A tensor, or panel, as the contract sees it.
+struct CellRow {
+  std::int64_t pitch = 0;  ///< bytes between neighbouring positions along W
+  Element element = Element::kF32;
+};
+
+/// The contract for blocks of `cells` cells.
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, const CellRow& operand,
+                      const CellRow& result);
 
 }  // namespace cubejit

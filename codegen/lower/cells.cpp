@@ -93,7 +93,7 @@ AOperand cellOperand(const CellLanes& s, std::int64_t cells, std::int64_t j, std
   }
   operand.kind = sources <= s.lanes ? AKind::kPermute : AKind::kPermute2;
   if (operand.kind == AKind::kPermute2) {
-    operand.offset2 = operand.offset + s.lanes * 4;
+    operand.offset2 = operand.offset + static_cast<std::int32_t>(s.lanes * elementBytes(contract.vectorsA));
     operand.lanes2 = firstLanes(sources - s.lanes, s.lanes);
   }
   std::vector<std::int32_t> table(static_cast<std::size_t>(s.lanes), 0);  // idle lanes repeat a value that exists

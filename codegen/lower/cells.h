@@ -30,7 +30,8 @@ struct CellLanes {
 
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels);
 
-/// The operand "channel j of every cell, on all of the cell's lanes" at `offset`, without uses; adds its table to the contract.
+/// The operand "channel j of every cell, on all of the cell's lanes" at `offset`, without uses; adds its table to the contract,
+/// whose `vectorsA` is known.
 AOperand cellOperand(const CellLanes& lanes, std::int64_t cells, std::int64_t j, std::int64_t offset,
                      Contract& contract);
 

@@ -111,8 +111,10 @@ class Lowering {
 
   CellAxis& axis(int i) { return axes_[static_cast<std::size_t>(i)]; }
   // Channels lie side by side in what a kernel reads and writes, be it tensor or panel.
-  std::int64_t operandBlock() const { return lanes_.perBlock * lanes_.cellChannels * 4; }
-  std::int64_t resultBlock() const { return lanes_.perBlock * lanes_.laneChannels * 4; }
+  std::int64_t operandBlock() const { return lanes_.perBlock * lanes_.cellChannels * elementBytes(operandElement()); }
+  std::int64_t resultBlock() const { return lanes_.perBlock * lanes_.laneChannels * elementBytes(resultElement()); }
+  Element operandElement() const { return plan_.panelA ? Element::kF32 : elementOf(g_.operand.dtype); }
+  Element resultElement() const { return plan_.panelC ? Element::kF32 : elementOf(g_.result.dtype); }
 
   void makeSlabs(int i, std::int64_t parts) {
     std::vector<Slab>& slabs = slabs_[static_cast<std::size_t>(i)];
@@ -223,7 +225,9 @@ class Lowering {
       for (int tail = 0; tail < 2; ++tail) {
         if (lanes_.cellsOf(tail) == 0) continue;
         indices.back()[static_cast<std::size_t>(tail)] =
-            b_.addKernel(cellContract(kernels.back(), lanes_, lanes_.cellsOf(tail), operandPitch_[2], resultPitch_[2]));
+            b_.addKernel(cellContract(kernels.back(), lanes_, lanes_.cellsOf(tail),
+                                      CellRow{operandPitch_[2], operandElement()},
+                                      CellRow{resultPitch_[2], resultElement()}));
       }
     }
     for (const CellBlockClass& d : axis(0).classes) {

@@ -101,10 +101,10 @@ class Lowering {
     for (std::int64_t s = 0; s < splits_; ++s) deltaOf(splitAxis, s, c) = s * splitBytes_;
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < lanes_.blocks; ++i) {
-      const std::int64_t cells = i * lanes_.perBlock * 4;
+      const std::int64_t cells = i * lanes_.perBlock;
       b_.addStep(blocks,
-                 {{bigStream_, cells * v_.big.channels},
-                  {smallStream_, cells * v_.small.channels},
+                 {{bigStream_, cells * v_.big.channels * elementBytes(big_.element)},
+                  {smallStream_, cells * v_.small.channels * elementBytes(small_.element)},
                   {c, i * v_.taps() * lanes_.tapBytes()}},
                  lanes_.classOf(i));
     }
@@ -236,8 +236,11 @@ class Lowering {
   }
 
   void makePanels() {
-    big_ = CellPitches{v_.big.nStride, v_.big.dStride, v_.big.hStride, v_.big.wStride};
-    small_ = CellPitches{v_.small.nStride, v_.small.dStride, v_.small.hStride, v_.small.wStride};
+    const auto inPlace = [](const TensorView& t) {
+      return CellPitches{t.nStride, t.dStride, t.hStride, t.wStride, elementOf(t.dtype)};
+    };
+    big_ = inPlace(v_.big);
+    small_ = inPlace(v_.small);
     std::int64_t depths = 1, rows = 1, columns = 1;
     images_ = 1;
     for (const PixelChunk& c : chunks_.chunks) {

@@ -100,6 +100,8 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
                             const CellPitches& small) {
   Contract contract;
   contract.lanes = lanes.lanes;
+  contract.vectorsA = (bigIsCell ? big : small).element;
+  contract.vectorsB = (bigIsCell ? small : big).element;
   const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length();
   contract.label = "dw_cells" + std::to_string(cells) + "_" + std::to_string(taps.h.length()) + "x" +
                    std::to_string(tapsW) + "t" + std::to_string(channels) + "s" + std::to_string(sections.size());

@@ -50,9 +50,10 @@ struct PixelSections {
 PixelSections makePixelSections(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps,
                                 std::int64_t columns, std::int64_t unrolledUses);
 
-/// Distances in bytes between neighbouring positions of a tensor as the kernel sees it.
+/// Distances in bytes between neighbouring positions of a tensor as the kernel sees it, and what its elements are.
 struct CellPitches {
   std::int64_t n = 0, d = 0, h = 0, w = 0;
+  Element element = Element::kF32;
 };
 
 /// The contract: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.

@@ -21,20 +21,21 @@ float at(const char* base, std::int64_t index) {
 
 void put(char* base, std::int64_t index, float value) { std::memcpy(base + index * 4, &value, 4); }
 
-Vector load(const char* base, const LaneRange& lanes, int count) {
+Vector load(const char* base, const LaneRange& lanes, int count, Element element = Element::kF32) {
   Vector v(static_cast<std::size_t>(count), 0.0F);
   for (int l = 0; l < count; ++l) {
-    if (inside(lanes, l)) v[static_cast<std::size_t>(l)] = at(base, l);
+    if (inside(lanes, l))
+      v[static_cast<std::size_t>(l)] = floatOf(readElement(element, base + l * elementBytes(element), 0));
   }
   return v;
 }
 
 Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
   if (operand.kind == AKind::kBroadcast) return Vector(static_cast<std::size_t>(c.lanes), at(a + operand.offset, 0));
-  Vector source = load(a + operand.offset, operand.lanes, c.lanes);
+  Vector source = load(a + operand.offset, operand.lanes, c.lanes, c.vectorsA);
   if (operand.kind == AKind::kVector) return source;
   if (operand.kind == AKind::kPermute2) {
-    const Vector second = load(a + operand.offset2, operand.lanes2, c.lanes);
+    const Vector second = load(a + operand.offset2, operand.lanes2, c.lanes, c.vectorsA);
     source.insert(source.end(), second.begin(), second.end());
   }
   Vector out;
@@ -45,7 +46,7 @@ Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
 
 void runStep(const Contract& c, const Step& step, const char* a, const char* b, std::vector<Vector>& acc) {
   std::vector<Vector> vectors;
-  for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes));
+  for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes, c.vectorsB));
   for (const AOperand& operand : step.a) {
     const Vector value = operandValue(c, operand, a);
     for (const Use& use : operand.uses) {

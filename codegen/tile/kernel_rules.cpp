@@ -46,8 +46,12 @@ class ContractRules {
     if (c_.result != Element::kF32 && c_.result != Element::kF16 && c_.result != Element::kBf16 &&
         c_.result != Element::kBf16Flushed)
       rules_.fail(std::string("results of type ") + toString(c_.result));
-    if (c_.result != Element::kF32 && (c_.streamingStore || !c_.tables.empty()))
-      rules_.fail("16-bit results with streaming stores or permutations");
+    if (c_.result != Element::kF32 && c_.streamingStore) rules_.fail("16-bit results with streaming stores");
+    for (const Element vectors : {c_.vectorsA, c_.vectorsB}) {
+      if (vectors != Element::kF32 && vectors != Element::kF16 && vectors != Element::kBf16)
+        rules_.fail(std::string("vectors of type ") + toString(vectors));
+      if (vectors != Element::kF32 && c_.dotProducts) rules_.fail("pairs in vectors of 16-bit elements");
+    }
     for (std::size_t t = 0; t < c_.tables.size(); ++t) {
       if (c_.tables[t].size() == static_cast<std::size_t>(c_.lanes)) continue;
       rules_.fail("table " + std::to_string(t) + " has " + std::to_string(c_.tables[t].size()) + " entries, not " +
@@ -89,6 +93,7 @@ class ContractRules {
     lanes(a.lanes2, "second source");
     lanes(a.useLanes, "use");
     if (a.uses.empty()) fail("an operand without uses");
+    if (a.kind == AKind::kBroadcast && c_.vectorsA != Element::kF32) fail("a broadcast 16-bit element");
     for (const Use& use : a.uses) {
       index(use.acc, c_.accumulators.size(), "accumulator");
       index(use.b, vectors, "b vector");

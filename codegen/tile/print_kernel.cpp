@@ -47,6 +47,8 @@ std::string printContract(const Contract& c, Detail detail) {
   std::ostringstream out;
   out << "contract " << c.label << ": " << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, "
       << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "")
+      << (c.vectorsA != Element::kF32 ? std::string(", a of ") + toString(c.vectorsA) : "")
+      << (c.vectorsB != Element::kF32 ? std::string(", b of ") + toString(c.vectorsB) : "")
       << (c.prefetchResults ? ", prefetches results" : "") << "\n";
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];

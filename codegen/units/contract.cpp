@@ -18,12 +18,13 @@ enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, k
 class Lowering {
  public:
   Lowering(const Contract& contract, const HostIsa& isa)
-      : c_(contract), isa_(isa), asm_(contract.label, isa), results_(asm_, Element::kF32, contract.result) {}
+      : c_(contract), isa_(isa), asm_(contract.label, isa), vectorsA_(asm_, contract.vectorsA, Element::kF32),
+        vectorsB_(asm_, contract.vectorsB, Element::kF32), results_(asm_, Element::kF32, contract.result) {}
 
   Result<VectorProgram> run() {
     assignRegisters();
     if (static_cast<int>(temporaries_.size()) < temporariesHeld()) return tooMany();
-    if (firstFree_ > registers() || (results_.storeNeedsScratch() && accs_ + 3 > registers())) return tooMany();
+    if (firstFree_ > registers() || (results_.storeNeedsScratch() && freeAtEnd().size() < 3)) return tooMany();
     if (c_.dotProducts && !isa_.bf16Dot)
       return Error{ErrorCode::kUnsupported, Stage::kVector,
                    c_.label + ": " + toString(isa_.level) + " has no dot product of bf16"};
@@ -55,7 +56,8 @@ class Lowering {
         for (const AOperand& a : step.a) {
           needsTemporary_ = needsTemporary_ ||
                             !(a.kind == AKind::kBroadcast ||
-                              (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all()));
+                              (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() &&
+                               vectorsA_.plain()));
           pairs_ = pairs_ || a.kind == AKind::kPermute2;
           permutes_ = permutes_ || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
         }
@@ -82,6 +84,14 @@ class Lowering {
   int temporariesHeld() const {
     if (permutes_) return firstTable_ >= 0 ? 2 : 3;
     return (bRegisters_ < widest_ ? 2 : needsTemporary_ || firstMembers_ ? 1 : 0) + (firstMembers_ ? 1 : 0);
+  }
+
+  // What is not needed any more when results are stored: B's vectors and temporaries.
+  std::vector<int> freeAtEnd() const {
+    std::vector<int> free;
+    for (int r = accs_; r < accs_ + bRegisters_; ++r) free.push_back(r);
+    free.insert(free.end(), temporaries_.begin(), temporaries_.end());
+    return free;
   }
 
   // AVX2 masks, embedded broadcasts and two-source permutes are rewritten with scratch registers: leave some.
@@ -151,12 +161,17 @@ class Lowering {
 
   void storeAccumulators() {
     asm_.comment("results");
+    NarrowScratch scratch;
+    if (results_.storeNeedsScratch()) {
+      const std::vector<int> free = freeAtEnd();
+      scratch = NarrowScratch{free[0], free[1], free[2]};
+    }
     for (int i = 0; i < accs_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
       else
-        results_.store(i, {accs_, accs_ + 1, accs_ + 2}, kC, acc.cOffset, acc.lanes);
+        results_.store(i, scratch, kC, acc.cOffset, acc.lanes);
     }
   }
 
@@ -238,7 +253,7 @@ class Lowering {
     if (step.firstMembers) return emitFirstMembers(step);
     for (std::size_t b = 0; b < step.b.size(); ++b) {
       if (bRegister(static_cast<int>(b)) >= 0)
-        asm_.load(bRegister(static_cast<int>(b)), kBt, step.b[b].offset, step.b[b].lanes);
+        vectorsB_.load(bRegister(static_cast<int>(b)), -1, kBt, step.b[b].offset, step.b[b].lanes);
     }
     for (const AOperand& a : step.a) {
       if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
@@ -260,23 +275,24 @@ class Lowering {
       for (const Use& use : a.uses) multiplyBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
       return;
     }
-    if (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() && bInRegisters) {
+    if (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() && bInRegisters &&
+        vectorsA_.plain()) {
       multiplyLoad(a.uses[0].acc, bRegister(a.uses[0].b), kAt, a.offset);
       return;
     }
     const int value = nextTemporary();
     switch (a.kind) {
       case AKind::kBroadcast: asm_.broadcast(value, kAt, a.offset); break;
-      case AKind::kVector: asm_.load(value, kAt, a.offset, a.lanes); break;
+      case AKind::kVector: vectorsA_.load(value, -1, kAt, a.offset, a.lanes); break;
       case AKind::kPermute: {
-        asm_.load(value, kAt, a.offset, a.lanes);
+        vectorsA_.load(value, -1, kAt, a.offset, a.lanes);
         asm_.permute(value, tableRegister(a.table, value, -1), value);
         break;
       }
       case AKind::kPermute2: {
         const int high = nextTemporary(value);
-        asm_.load(value, kAt, a.offset, a.lanes);
-        asm_.load(high, kAt, a.offset2, a.lanes2);
+        vectorsA_.load(value, -1, kAt, a.offset, a.lanes);
+        vectorsA_.load(high, -1, kAt, a.offset2, a.lanes2);
         asm_.permute2(value, tableRegister(a.table, value, high), value, high);
         break;
       }
@@ -285,11 +301,11 @@ class Lowering {
       const VectorLoad& b = step.b[static_cast<std::size_t>(use.b)];
       if (bRegister(use.b) >= 0)
         multiply(use.acc, value, bRegister(use.b), a.useLanes);
-      else if (b.lanes.all() && a.useLanes.all())
+      else if (b.lanes.all() && a.useLanes.all() && vectorsB_.plain())
         multiplyLoad(use.acc, value, kBt, b.offset);
       else {
         const int loaded = nextTemporary(value);
-        asm_.load(loaded, kBt, b.offset, b.lanes);
+        vectorsB_.load(loaded, -1, kBt, b.offset, b.lanes);
         multiply(use.acc, value, loaded, a.useLanes);
       }
     }
@@ -306,7 +322,7 @@ class Lowering {
   const Contract& c_;
   const HostIsa isa_;
   VectorAssembler asm_;
-  ElementCode results_;
+  ElementCode vectorsA_, vectorsB_, results_;
   int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;

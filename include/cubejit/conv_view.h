@@ -30,6 +30,10 @@ struct TensorView {
   std::int64_t groupStride() const { return channelOffset(channels); }
   /// Vectors of channels can be read and FMA operands broadcast where they lie.
   bool direct() const { return channelsLast && dtype == DType::kF32; }
+  /// Vectors of channels can be read, and written, where they lie if 16-bit elements are converted on the way.
+  bool directForVectors() const {
+    return channelsLast && (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16);
+  }
   /// The same where pairs of bf16 channels are broadcast to dot products.
   bool directFor(bool dotProducts) const { return dotProducts ? channelsLast : direct(); }
 };
