@@ -3,6 +3,7 @@
 // Decides the candidate plans with group cells: runs of pixels and taps that fit the registers, slabs, chunks, dealing.
 #include "tiling/cells_candidates.h"
 
+#include "cubejit/staging.h"
 #include "tiling/cells_shape.h"
 
 namespace cubejit {
@@ -16,7 +17,7 @@ std::int64_t roundUp(std::int64_t value, std::int64_t step) { return divUp(value
 void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
   const bool line = s.view.line;
   const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
-  plan.panelA = plan.panelC = !cellsInPlace(s.view, Gradient::kDx, m);
+  plan.panelA = plan.panelC = !cellsInPlace(s.view, Gradient::kDx, m, plan.dotProducts);
   plan.panelD = 1;
   if (!plan.panelA) {
     plan.order = IterateOrder::kChannelsOuter;
@@ -52,9 +53,10 @@ void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::v
   }
 }
 
-std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m) {
+std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bool dotProducts) {
   std::vector<TilingPlan> out;
   TilingPlan plan;
+  plan.dotProducts = dotProducts;
   plan.gradient = Gradient::kDx;
   plan.lanes = LaneRole::kGroupCells;
   const bool wide = m.isa.vectorRegs >= 32;
@@ -128,7 +130,7 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
   TilingPlan plan;
   plan.gradient = Gradient::kDw;
   plan.lanes = LaneRole::kGroupCells;
-  plan.panelA = plan.panelB = !cellsInPlace(s.view, Gradient::kDw, m);
+  plan.panelA = plan.panelB = !cellsInPlace(s.view, Gradient::kDw, m, false);
   const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
   const Dhw& k = s.view.kernel;
   std::int64_t lastH = 0;
@@ -165,9 +167,17 @@ bool cellsApply(const Problem& problem, const Machine& machine) {
 
 std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb || !cellsApply(problem, machine)) return {};
-  const CellsShape s = cellsShape(problem, gradient, machine.isa.lanes());
+  const CellsShape s = cellsShape(problem, gradient, machine.isa.lanes(), false);
   if (s.view.big.channelsLast != s.view.small.channelsLast) return {};  // panels are for both tensors or for none
-  return gradient == Gradient::kDx ? dataCandidates(s, machine) : weightCandidates(s, machine);
+  return gradient == Gradient::kDx ? dataCandidates(s, machine, false) : weightCandidates(s, machine);
+}
+
+std::vector<TilingPlan> cellsDotCandidates(const Problem& problem, const Machine& machine) {
+  if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !cellsApply(problem, machine)) return {};
+  const CellsShape s = cellsShape(problem, Gradient::kDx, machine.isa.lanes(), true);
+  const bool fills = s.perBlock <= 1;  // lanes of channels do the same, with blocks of rows
+  if (fills || s.view.big.channelsLast != s.view.small.channelsLast) return {};
+  return dataCandidates(s, machine, true);
 }
 
 }  // namespace cubejit

@@ -63,7 +63,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
   PlanCost cost;
   const double inPlace = plan.panelA ? 0 : 1;
-  const double conversions = inPlace * convertedVectors(s.operand, visits * positions);
+  const double conversions = plan.dotProducts ? 0 : inPlace * convertedVectors(s.operand, visits * positions);
   cost.computeCycles =
       std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions), loads) / perCycle +
       (results * 1.2 + inPlace * convertedVectors(s.result, results)) / perCycle;
@@ -130,10 +130,10 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
   PlanCost cost;
   const double accumulators = tapsW * tapsH * held;
   const double latency = accumulators < 4 * perCycle ? 4.0 * perCycle / accumulators : 1.0;
-  const double conversions =
-      plan.panelA ? 0
-                  : convertedVectors(v.big, visits * (s.bigIsCell ? cellLoads : laneLoads)) +
-                        convertedVectors(v.small, visits * (s.bigIsCell ? laneLoads : cellLoads));
+  const double conversions = plan.panelA
+                                 ? 0
+                                 : convertedVectors(v.big, visits * (s.bigIsCell ? cellLoads : laneLoads)) +
+                                       convertedVectors(v.small, visits * (s.bigIsCell ? laneLoads : cellLoads));
   cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * cellLoads : 0) + conversions) * latency,
                                 visits * (cellLoads + laneLoads)) /
                        perCycle;
@@ -181,7 +181,7 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
 }  // namespace
 
 PlanCost cellsCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  const CellsShape s = cellsShape(problem, plan.gradient, machine.isa.lanes());
+  const CellsShape s = cellsShape(problem, plan.gradient, machine.isa.lanes(), plan.dotProducts);
   return plan.gradient == Gradient::kDx ? dataCost(s, plan, machine) : weightCost(s, plan, machine);
 }
 

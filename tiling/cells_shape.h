@@ -14,10 +14,12 @@
 namespace cubejit {
 
 /// Whether both tensors of a plan with group cells are used where they lie; panels are for both or for none. Elements of 16 bits
-/// are converted wherever they are read: that pays if they are read once for all they take part in, not once for each channel.
-inline bool cellsInPlace(const ConvView& v, Gradient gradient, const Machine& machine) {
+/// are converted wherever they are read: that pays if they are read once for all they take part in, not once for each channel. Dot
+/// products take pairs as they are.
+inline bool cellsInPlace(const ConvView& v, Gradient gradient, const Machine& machine, bool dotProducts) {
   if (v.big.direct() && v.small.direct()) return true;
-  const TensorView& result = v.bigIsX ? v.big : v.small;
+  const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
+  if (dotProducts) return operand.channelsLast && result.directForVectors();
   const bool rounds = gradient == Gradient::kDx && result.dtype == DType::kBf16 && !machine.isa.bf16Dot;  // by integers
   const bool depthwise = v.big.channels == 1 && v.small.channels == 1;
   return depthwise && v.big.directForVectors() && v.small.directForVectors() && !rounds;
@@ -33,7 +35,8 @@ struct CellsShape {
   TensorView result, operand;  ///< dx only
 };
 
-inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t lanes) {
+/// `dotProducts`: a cell channel is a pair of channels.
+inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t lanes, bool dotProducts) {
   CellsShape s;
   s.view = makeConvView(p, gradient);
   const ConvView& v = s.view;
@@ -47,7 +50,7 @@ inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t l
     s.cellChannels = lanesAreBig ? v.small.channels : v.big.channels;
   } else {
     s.laneChannels = s.result.channels;
-    s.cellChannels = s.operand.channels;
+    s.cellChannels = s.operand.channels / (dotProducts ? 2 : 1);
   }
   s.perBlock = std::min(lanes / std::max<std::int64_t>(1, s.laneChannels),
                         2 * lanes / std::max<std::int64_t>(1, s.cellChannels));

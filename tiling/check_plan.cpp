@@ -139,7 +139,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
 // Group cells use channels-last tensors in place and have panels of all others: groups must lie side by side.
 void checkCells(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, plan.gradient);
-  const bool plain = !cellsInPlace(v, plan.gradient, m);
+  const bool plain = !cellsInPlace(v, plan.gradient, m, plan.dotProducts);
   const char* fix = plain ? "must be true: tensors are not channels-last of f32, nor depthwise of 16 bits"
                           : "must be false: tensors are channels-last, and used where they lie";
   rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
@@ -202,10 +202,12 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   const bool channelLanes =
       plan.gradient != Gradient::kDb && (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped);
   const bool reducedLanes = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;  // sums are f32
+  const bool dotCells =
+      plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kGroupCells && plan.dotProducts;  // pack pairs
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     const TensorFormat f = formatOf(p, t);
-    const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count);
+    const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count) || (dotCells && t == TensorId::kW);
     const bool cells = plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells;
     rules.require(
         isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) || (cells && isNativeOfCells(p, t)), [&] {
@@ -221,8 +223,9 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   rules.require(m.isa.bf16Dot,
                 [&] { return std::string("dot_products: ") + toString(m.isa.level) + " has none of bf16"; });
   rules.require(
-      (channelLanes || reducedLanes) && dotApplies(coreProblem(p, plan), plan.gradient),
-      "dot_products need lanes of channels and two operands of bf16 (dX: an even number of channels a group)");
+      (channelLanes || reducedLanes || dotCells) && dotApplies(coreProblem(p, plan), plan.gradient),
+      "dot_products need lanes of channels (dX: or group cells) and two operands of bf16 (dX: an even number of "
+      "channels a group)");
 }
 
 }  // namespace

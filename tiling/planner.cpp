@@ -218,6 +218,7 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   if (!sameStaging(all, native)) {
     const Problem core = coreProblem(problem, native);
     search.consider(core, channelCandidatesOf(core, gradient, machine), native);
+    if (gradient == Gradient::kDx) search.consider(core, cellsDotCandidates(core, machine), native);
   }
   if (gradient != Gradient::kDb && !sameStaging(all, cells)) {
     const Problem core = coreProblem(problem, cells);

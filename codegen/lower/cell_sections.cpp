@@ -64,10 +64,11 @@ CellKernel makeCellKernel(const CellBlockClass& block, std::int64_t taps) {
 }
 
 Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, const CellRow& operand,
-                      const CellRow& result) {
+                      const CellRow& result, bool dotProducts) {
   Contract contract;
   contract.vectorsA = operand.element;
   contract.result = result.element;
+  contract.dotProducts = dotProducts;
   contract.lanes = lanes.lanes;
   contract.label = "dx_cells" + std::to_string(cells) + "_" + std::to_string(kernel.length) + "s" +
                    std::to_string(kernel.sections.size());

@@ -34,8 +34,8 @@ struct CellRow {
   Element element = Element::kF32;
 };
 
-/// The contract for blocks of `cells` cells.
+/// The contract for blocks of `cells` cells. Dot products: the operand's words are pairs of bf16.
 Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, const CellRow& operand,
-                      const CellRow& result);
+                      const CellRow& result, bool dotProducts);
 
 }  // namespace cubejit

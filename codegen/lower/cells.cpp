@@ -60,6 +60,10 @@ void addWeightMoves(ProgramBuilder& b, const CellLanes& s, const CellWeights& w,
                       last ? s.lanes - cells * s.laneChannels : 0,
                       false,
                       "pack_cells"};
+          if (w.pairPitch > 0) {
+            move.from = Element::kPair;
+            move.pairPitch = w.pairPitch;
+          }
         }
         variant.kernel = b.addKernel(std::move(move));
       }
@@ -89,6 +93,11 @@ AOperand cellOperand(const CellLanes& s, std::int64_t cells, std::int64_t j, std
   operand.lanes = firstLanes(sources, s.lanes);
   if (s.depthwise()) {
     operand.kind = AKind::kVector;
+    return operand;
+  }
+  if (cells == 1 && contract.vectorsA == Element::kF32) {  // every lane takes the same word
+    operand.offset += static_cast<std::int32_t>(j * 4);
+    operand.lanes = LaneRange{};
     return operand;
   }
   operand.kind = sources <= s.lanes ? AKind::kPermute : AKind::kPermute2;

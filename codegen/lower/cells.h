@@ -2,7 +2,7 @@
 //
 // Decides how small groups share a vector: a cell is one group's channels side by side, a block is as many whole cells as fit.
 // Lane l of a block is channel l % laneChannels of cell l / laneChannels in the `lane` tensor; the other (`cell`) tensor's channel
-// j of every cell is brought to those lanes by a permutation. Leaves which tensor is which to the lowerings.
+// j of every cell is brought to those lanes by a permutation. For dot products a cell channel is a pair of channels. Leaves which tensor is which to the lowerings.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,10 @@ AOperand cellOperand(const CellLanes& lanes, std::int64_t cells, std::int64_t j,
                      Contract& contract);
 
 /// Where weight (group, cell channel j, lane channel, tap) lies in O,I/g,taps order: bytes between neighbours; taps are contiguous.
+/// Pairs of bf16 are packed as one word (unpacked are f32 only): the second member lies `pairPitch` behind the first.
 struct CellWeights {
   std::int64_t groupPitch = 0, cellPitch = 0, lanePitch = 0, taps = 1;
+  std::int64_t pairPitch = 0;
 };
 
 /// Adds the phase weights -> [block][tap][cell channel][lanes] (idle lanes zero), and the one that goes back.

@@ -3,6 +3,7 @@
 // Decides the tile program of a data gradient with few channels a group: lanes are result channels of several whole groups, and a
 // run of result pixels along W stays in registers while the reduction runs lane by lane over taps and the group's channels.
 //   dx[n][i][g,c] = sum over taps k, channels j of the group:  dy[n][(i + pad - k*dil)/stride][g,j] * w[g,j][c][k]
+// Where the ISA multiplies pairs of bf16, j counts pairs.
 // Leaves pairs of results and taps to cell_axis, instructions to cell_sections, lane order to cells, sizes to the plan.
 #include <algorithm>
 #include <array>
@@ -27,7 +28,8 @@ class Lowering {
       : plan_(plan),
         b_(problemLabel(problem, plan)),
         g_(makeDataGradient(problem, false)),
-        lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result.channels, g_.operand.channels)) {}
+        lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result.channels,
+                             g_.operand.channels / (plan.dotProducts ? 2 : 1))) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
@@ -40,7 +42,12 @@ class Lowering {
     const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, lanes_.blocks * blockBytes());
-    addCellPack(b_, lanes_, CellWeights{g_.wGroup, g_.wReduced, g_.wResult, g_.taps}, weights, packedBuffer_);
+    CellWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.taps};
+    if (plan_.dotProducts) {
+      order.cellPitch *= 2;
+      order.pairPitch = g_.wReduced;
+    }
+    addCellPack(b_, lanes_, order, weights, packedBuffer_);
     contractPhase();
     return b_.finish();
   }
@@ -113,7 +120,10 @@ class Lowering {
   // Channels lie side by side in what a kernel reads and writes, be it tensor or panel.
   std::int64_t operandBlock() const { return lanes_.perBlock * lanes_.cellChannels * elementBytes(operandElement()); }
   std::int64_t resultBlock() const { return lanes_.perBlock * lanes_.laneChannels * elementBytes(resultElement()); }
-  Element operandElement() const { return plan_.panelA ? Element::kF32 : elementOf(g_.operand.dtype); }
+  // Pairs are words, wherever they lie.
+  Element operandElement() const {
+    return plan_.panelA || plan_.dotProducts ? Element::kF32 : elementOf(g_.operand.dtype);
+  }
   Element resultElement() const { return plan_.panelC ? Element::kF32 : elementOf(g_.result.dtype); }
 
   void makeSlabs(int i, std::int64_t parts) {
@@ -224,10 +234,9 @@ class Lowering {
       indices.push_back({-1, -1});
       for (int tail = 0; tail < 2; ++tail) {
         if (lanes_.cellsOf(tail) == 0) continue;
-        indices.back()[static_cast<std::size_t>(tail)] =
-            b_.addKernel(cellContract(kernels.back(), lanes_, lanes_.cellsOf(tail),
-                                      CellRow{operandPitch_[2], operandElement()},
-                                      CellRow{resultPitch_[2], resultElement()}));
+        indices.back()[static_cast<std::size_t>(tail)] = b_.addKernel(
+            cellContract(kernels.back(), lanes_, lanes_.cellsOf(tail), CellRow{operandPitch_[2], operandElement()},
+                         CellRow{resultPitch_[2], resultElement()}, plan_.dotProducts));
       }
     }
     for (const CellBlockClass& d : axis(0).classes) {
@@ -292,7 +301,8 @@ class Lowering {
   }
 
   Move panelMove(bool in, const TensorView& t, std::int64_t pitch, std::int64_t pixels, std::int64_t channels) const {
-    const PanelMove move{lanes_.lanes, pixels, pitch};
+    PanelMove move{lanes_.lanes, pixels, pitch};
+    if (in && plan_.dotProducts) move.elements = PanelElements::kChannelPairs;
     const ChannelPiece all{0, 0, channels, 0};
     return in ? loadMove(t, all, move) : storeMove(t, all, move);
   }

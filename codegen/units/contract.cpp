@@ -18,8 +18,12 @@ enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, k
 class Lowering {
  public:
   Lowering(const Contract& contract, const HostIsa& isa)
-      : c_(contract), isa_(isa), asm_(contract.label, isa), vectorsA_(asm_, contract.vectorsA, Element::kF32),
-        vectorsB_(asm_, contract.vectorsB, Element::kF32), results_(asm_, Element::kF32, contract.result) {}
+      : c_(contract),
+        isa_(isa),
+        asm_(contract.label, isa),
+        vectorsA_(asm_, contract.vectorsA, Element::kF32),
+        vectorsB_(asm_, contract.vectorsB, Element::kF32),
+        results_(asm_, Element::kF32, contract.result) {}
 
   Result<VectorProgram> run() {
     assignRegisters();
@@ -55,9 +59,8 @@ class Lowering {
         widest = std::max(widest, static_cast<int>(step.b.size()));
         for (const AOperand& a : step.a) {
           needsTemporary_ = needsTemporary_ ||
-                            !(a.kind == AKind::kBroadcast ||
-                              (a.kind == AKind::kVector && a.uses.size() == 1 && a.lanes.all() && a.useLanes.all() &&
-                               vectorsA_.plain()));
+                            !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 &&
+                                                              a.lanes.all() && a.useLanes.all() && vectorsA_.plain()));
           pairs_ = pairs_ || a.kind == AKind::kPermute2;
           permutes_ = permutes_ || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
         }

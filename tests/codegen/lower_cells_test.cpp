@@ -2,11 +2,13 @@
 //
 // Checks that every candidate plan with group cells lowers to kernels that fit the registers of its ISA, that kernels multiply
 // exactly the pairs inside the tensors, and that the program touches every result.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "codegen/lower.h"
 #include "codegen/vectorize.h"
 #include "tiling/cells_candidates.h"
+#include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
@@ -115,13 +117,79 @@ std::int64_t pairsInside(const Problem& p) {
   return pairs;
 }
 
+Machine hostOf(IsaLevel level) {
+  Machine machine;
+  machine.cores = 2;
+  machine.isa = isaOf(level);
+  machine.buffers = Buffers{32 << 10, 32 << 10, 2048, 1 << 20, 32 << 20};
+  return machine;
+}
+
+// The program of a legal plan, all of whose kernels can be vectorised.
+TileProgram lowered(const Problem& p, const TilingPlan& plan, const Machine& machine) {
+  EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
+  Result<TileProgram> program = lower(p, plan, machine);
+  if (!program.ok()) {
+    ADD_FAILURE() << program.error().message;
+    return {};
+  }
+  for (const Kernel& kernel : program->kernels) {
+    const Result<VectorProgram> vectors = vectorize(kernel, machine.isa);
+    EXPECT_TRUE(vectors.ok()) << program->name << ": " << vectors.error().message;
+  }
+  return std::move(*program);
+}
+
+TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
+  for (const auto& [level, type] : {std::pair{IsaLevel::kAvx2, DType::kF16},
+                                    {IsaLevel::kAvx512, DType::kF16},
+                                    {IsaLevel::kAvx512Bf16, DType::kBf16}}) {
+    const Machine machine = hostOf(level);
+    for (const Dhw kernel : {Dhw{1, 3, 3}, Dhw{1, 1, 1}, Dhw{1, 7, 7}}) {
+      Problem p = grouped(21, 1, 1, kernel, Dhw{1, 1, 1}, Layout::kNdhwc);
+      p.dtype = type;
+      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        const auto plans = cellsCandidates(p, gradient, machine);
+        ASSERT_FALSE(plans.empty());
+        for (TilingPlan plan : plans) {
+          EXPECT_FALSE(plan.panelA || plan.panelB || plan.panelC);
+          (gradient == Gradient::kDx ? plan.stageW : plan.stageResult) = true;  // weights are packed from f32
+          const TileProgram program = lowered(p, plan, machine);
+          EXPECT_EQ(Counter(program).count(),
+                    pairsInside(p) * ((p.groups + machine.isa.lanes() - 1) / machine.isa.lanes()));
+        }
+      }
+    }
+  }
+}
+
+TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
+  const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
+  for (const auto& [in, out] : {std::pair<int, int>{2, 2}, {4, 4}, {8, 8}, {1, 2}, {3, 6}}) {
+    for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
+      Problem p = grouped(21, in, out, Dhw{1, 3, 3}, Dhw{1, 2, 2}, layout);
+      EXPECT_TRUE(cellsDotCandidates(p, machine).empty()) << "f32";
+      p.dtype = DType::kBf16;
+      const auto plans = cellsDotCandidates(p, machine);
+      ASSERT_FALSE(plans.empty());
+      for (const TilingPlan& plan : plans) {
+        EXPECT_EQ(plan.panelA, layout == Layout::kNcdhw);
+        const std::int64_t perBlock = std::min(16 / in, 32 / (out / 2)), blocks = (p.groups + perBlock - 1) / perBlock;
+        EXPECT_EQ(Counter(lowered(p, plan, machine)).count(), pairsInside(p) * blocks * out / 2);
+      }
+      p.dtype = DType::kF16;
+      EXPECT_TRUE(cellsDotCandidates(p, machine).empty());
+    }
+  }
+  Problem odd = grouped(21, 3, 3, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
+  odd.dtype = DType::kBf16;
+  EXPECT_TRUE(cellsDotCandidates(odd, machine).empty());
+}
+
 TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
   int programs = 0;
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    Machine machine;
-    machine.cores = 2;
-    machine.isa = isaOf(level);
-    machine.buffers = Buffers{32 << 10, 32 << 10, 2048, 1 << 20, 32 << 20};
+    const Machine machine = hostOf(level);
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {2, 2}, {4, 4}, {8, 8}, {1, 2}, {2, 1}, {3, 3}}) {
       for (const Dhw stride : {Dhw{1, 1, 1}, Dhw{1, 2, 2}}) {
         for (const Dhw kernel : {Dhw{1, 3, 3}, Dhw{3, 3, 3}, Dhw{1, 1, 13}}) {
