@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how cubejit is compared with oneDNN and PyTorch: the same problem goes through each in turn, several rounds,
-threads pinned, and the best round of each counts. Writes every measurement as JSON and the ratios as a Markdown table.
-Leaves the measuring to `cubejit bench`, peer_onednn and peer_torch.py."""
+threads pinned, and the best round of each counts. Writes every measurement as JSON.
+Leaves the measuring to `cubejit bench`, peer_onednn and peer_torch.py, tables and the page to peers_report.py."""
 import argparse
+import ctypes
 import json
-import math
 import os
 import pathlib
 import subprocess
 import sys
+import threading
+import time
+
+import peers_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS = "cubejit"
@@ -18,11 +22,11 @@ OURS = "cubejit"
 class Peer:
     """A peer program that stays up: a problem line in, `answers` JSON lines out."""
 
-    def __init__(self, name, command, layouts, gradients, milliseconds, environment):
+    def __init__(self, name, command, layouts, gradients, dtype, milliseconds, environment):
         self.name = name
         self.answers = len(layouts) * len(gradients)
         arguments = ["--layouts", ",".join(layouts), "--gradients", ",".join(gradients),
-                     "--milliseconds", str(milliseconds)]
+                     "--dtype", dtype, "--milliseconds", str(milliseconds)]
         self.process = subprocess.Popen(command + arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment, text=True)
 
@@ -35,13 +39,13 @@ class Peer:
         return [json.loads(line) for line in lines]
 
 
-def measure_ours(command, problem, layouts, gradients, threads, isa, milliseconds):
+def measure_ours(command, problem, layouts, gradients, dtype, threads, isa, milliseconds):
     """One process a layout; dw+db is the sum of the two."""
     records = []
     wanted = "dx" * ("dx" in gradients) + ",dw" * ("dw" in gradients or "dw+db" in gradients) + \
         ",db" * ("dw+db" in gradients)
     for layout in layouts:
-        run = subprocess.run([command, "bench", "--problem", "-", "--gradients", wanted.strip(","), "--dtype", "f32",
+        run = subprocess.run([command, "bench", "--problem", "-", "--gradients", wanted.strip(","), "--dtype", dtype,
                               "--layout", layout, "--threads", str(threads), "--json",
                               "--min-seconds", str(milliseconds / 1000)] + (["--isa", isa] if isa else []),
                              input=json.dumps(problem) + "\n", capture_output=True, text=True)
@@ -62,56 +66,38 @@ def measure_ours(command, problem, layouts, gradients, threads, isa, millisecond
     return records
 
 
-def best(records, peer, name, gradient, layouts):
-    """The record with the highest rate, or None."""
-    fits = [r for r in records if r["peer"].split()[0] == peer and r["name"] == name and r["gradient"] == gradient
-            and r["layout"] in layouts and "gflops" in r]
-    return max(fits, key=lambda r: r["gflops"], default=None)
+def bytes_of(problem, gradient, dtype):
+    """Bytes of the three tensors a gradient reads and writes, each once."""
+    volume = lambda axes: axes[0] * axes[1] * axes[2]
+    x = problem["n"] * problem["ci"] * volume(problem["input"])
+    dy = problem["n"] * problem["co"] * volume(problem["output"])
+    w = problem["co"] * (problem["ci"] // problem["groups"]) * volume(problem["kernel"])
+    return (x + dy + w) * (4 if dtype == "f32" else 2)
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
-def table(records, problems, gradients, peers):
-    """Per row: our rate channels last and plain, each peer's best and plain rate, and ours over theirs."""
-    columns = [(p, kind) for p in peers for kind in ("best", "plain")]
-    header = ["problem", "gradient", "ours ndhwc", "ours plain"]
-    for peer, kind in columns:
-        header += [f"{peer} {kind}", "ratio"]
-    rows, ratios = [], {}
-    cell = lambda value, form: form.format(value) if value is not None else "-"
-    for problem in problems:
-        for gradient in gradients:
-            name = problem["name"]
-            ours = {"best": best(records, OURS, name, gradient, ["ndhwc"]),
-                    "plain": best(records, OURS, name, gradient, ["ncdhw"])}
-            row = [name, gradient] + [cell(ours[k] and ours[k]["gflops"], "{:.1f}") for k in ("best", "plain")]
-            for peer, kind in columns:
-                theirs = best(records, peer, name, gradient, ["any", "ndhwc", "ncdhw"] if kind == "best" else ["ncdhw"])
-                ratio = ours[kind]["gflops"] / theirs["gflops"] if ours[kind] and theirs else None
-                if ratio is not None:
-                    ratios.setdefault((gradient, peer, kind), []).append(ratio)
-                row += [cell(theirs and theirs["gflops"], "{:.1f}"), cell(ratio, "{:.2f}")]
-            rows.append(row)
-    summary = {}
-    for gradient in gradients:
-        row = ["**geometric mean**", gradient, "", ""]
-        for peer, kind in columns:
-            mean = geometric_mean(ratios.get((gradient, peer, kind), []))
-            summary[f"{gradient} {peer} {kind}"] = mean
-            row += ["", cell(mean, "{:.2f}")]
-        rows.append(row)
-    lines = ["| " + " | ".join(header) + " |", "|---|---" + "|---:" * (len(header) - 2) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n", summary
+def copy_bandwidth(threads, megabytes=64):
+    """GB/s read and written by threads that copy, each its own memory; the best of ten."""
+    size = megabytes << 20
+    buffers = [(ctypes.create_string_buffer(size), ctypes.create_string_buffer(size)) for _ in range(threads)]
+    best = 0
+    for _ in range(10):
+        team = [threading.Thread(target=ctypes.memmove, args=(to, source, size)) for to, source in buffers]
+        begin = time.perf_counter()
+        for thread in team:
+            thread.start()
+        for thread in team:
+            thread.join()
+        best = max(best, 2 * size * threads / (time.perf_counter() - begin) * 1e-9)
+    return best
 
 
 def main():
     parser = argparse.ArgumentParser(description="Compares cubejit with oneDNN and PyTorch on a suite of problems.")
     parser.add_argument("suite", type=pathlib.Path, help="a file of bench/shapes/")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="writes OUTPUT.json and OUTPUT.md")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="writes OUTPUT.json, OUTPUT.md, OUTPUT.html")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench")
     parser.add_argument("--gradients", default="dx,dw", help="of dx, dw, dw+db")
+    parser.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     parser.add_argument("--layouts", default="ndhwc,ncdhw", help="ours and PyTorch's; oneDNN also takes the one it likes")
     parser.add_argument("--peers", default="onednn,torch")
     parser.add_argument("--threads", type=int, default=2)
@@ -130,7 +116,7 @@ def main():
     environment = dict(os.environ, OMP_PROC_BIND="close", OMP_PLACES="cores", OMP_NUM_THREADS=str(options.threads))
     commands = {"onednn": ([str(options.build / "bench/peer_onednn")], ["any"] + layouts),
                 "torch": (["/usr/bin/python3", str(ROOT / "bench/peer_torch.py")], layouts)}
-    peers = [Peer(name, *commands[name], gradients, options.milliseconds, environment)
+    peers = [Peer(name, *commands[name], gradients, options.dtype, options.milliseconds, environment)
              for name in options.peers.split(",") if name]
 
     records = []
@@ -138,16 +124,24 @@ def main():
         print(f"[{number}/{len(problems)}] {problem['name']}", file=sys.stderr)
         for _ in range(options.rounds):
             records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, layouts, gradients,
-                                    options.threads, options.isa, options.milliseconds)
+                                    options.dtype, options.threads, options.isa, options.milliseconds)
             for peer in peers:
                 records += peer.measure(problem)
 
-    text, summary = table(records, problems, gradients, [p.name for p in peers])
-    document = {"schema": "cubejit-compare/1", "suite": options.suite.name, "threads": options.threads,
-                "rounds": options.rounds, "geometric_mean_ratio": summary, "records": records}
+    sizes = {problem["name"]: problem for problem in problems}
+    for record in records:
+        if "gflops" in record:
+            record["bytes"] = bytes_of(sizes[record["name"]], record["gradient"], options.dtype)
+    document = {"schema": "cubejit-compare/2", "suite": options.suite.name, "dtype": options.dtype,
+                "command": "bench/compare_peers.py " + " ".join(sys.argv[1:]), "threads": options.threads,
+                "rounds": options.rounds, "copy_gbytes": copy_bandwidth(options.threads),
+                "peak_gflops": max((r.get("peak_gflops", 0) for r in records), default=0), "records": records}
+    document["geometric_mean_ratio"] = peers_report.summary(document)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
-    options.output.with_suffix(".md").write_text(text)
-    print(text)
+    options.output.with_suffix(".md").write_text(peers_report.markdown(document))
+    options.output.with_suffix(".html").write_text(peers_report.page(document))
+    print(peers_report.markdown(document))
 
 
 if __name__ == "__main__":

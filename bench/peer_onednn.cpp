@@ -24,8 +24,13 @@ using Arguments = std::unordered_map<int, memory>;
 struct Settings {
   std::vector<std::string> gradients{"dx", "dw", "dw+db"};
   std::vector<std::string> layouts{"any", "ndhwc", "ncdhw"};
+  memory::data_type type = memory::data_type::f32;
   double milliseconds = 150;
 };
+
+memory::data_type typeOf(const std::string& name) {
+  return name == "bf16" ? memory::data_type::bf16 : name == "f16" ? memory::data_type::f16 : memory::data_type::f32;
+}
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -58,15 +63,14 @@ struct Descriptors {
   memory::desc x, w, b, y;
   memory::dims stride, dilation, padBefore, padAfter;
 
-  Descriptors(const PeerProblem& p, const std::string& layout) {
-    const auto f32 = memory::data_type::f32;
+  Descriptors(const PeerProblem& p, const std::string& layout, memory::data_type type) {
     const auto tag = activationTag(p, layout);
-    x = {tensor(p, {p.batch, p.cin}, p.in), f32, tag};
-    y = {tensor(p, {p.batch, p.cout}, p.out), f32, tag};
+    x = {tensor(p, {p.batch, p.cin}, p.in), type, tag};
+    y = {tensor(p, {p.batch, p.cout}, p.out), type, tag};
     const memory::dims head =
         p.groups == 1 ? memory::dims{p.cout, p.cin} : memory::dims{p.groups, p.cout / p.groups, p.cin / p.groups};
-    w = {tensor(p, head, p.kernel), f32, memory::format_tag::any};
-    b = {{p.cout}, f32, memory::format_tag::a};
+    w = {tensor(p, head, p.kernel), type, memory::format_tag::any};
+    b = {{p.cout}, type, memory::format_tag::a};
     stride = spatial(p, p.stride);
     dilation = spatial(p, p.dilation, 1);  // oneDNN counts the gaps
     padBefore = spatial(p, p.padBefore);
@@ -99,9 +103,9 @@ struct Prepared {
   std::string implementation;
 };
 
-Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::string& layout,
+Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::string& layout, memory::data_type type,
                  const dnnl::engine& engine, dnnl::stream& stream) {
-  const Descriptors d(p, layout);
+  const Descriptors d(p, layout, type);
   const auto direct = dnnl::algorithm::convolution_direct;
   const dnnl::convolution_forward::primitive_desc forward(
       {dnnl::prop_kind::forward_training, direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter},
@@ -147,13 +151,13 @@ std::vector<double> sample(const Prepared& prepared, dnnl::stream& stream, doubl
 }
 
 nlohmann::json measure(const PeerProblem& p, const std::string& gradient, const std::string& layout,
-                       double milliseconds, const dnnl::engine& engine, dnnl::stream& stream) {
+                       memory::data_type type, double milliseconds, const dnnl::engine& engine, dnnl::stream& stream) {
   const auto* version = dnnl::version();
   nlohmann::json line{{"schema", "cubejit-peer/1"}, {"name", p.name}, {"gradient", gradient}, {"layout", layout}};
   line["peer"] = "onednn " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                  std::to_string(version->patch);
   try {
-    const Prepared prepared = prepare(p, gradient, layout, engine, stream);
+    const Prepared prepared = prepare(p, gradient, layout, type, engine, stream);
     const auto samples = sample(prepared, stream, milliseconds);
     const double flops = flopsOf(p), median = samples[samples.size() / 2];
     line.update({{"implementation", prepared.implementation},
@@ -176,6 +180,7 @@ int main(int argc, char** argv) {
     const std::string option = argv[i];
     if (option == "--gradients") settings.gradients = split(argv[i + 1]);
     if (option == "--layouts") settings.layouts = split(argv[i + 1]);
+    if (option == "--dtype") settings.type = typeOf(argv[i + 1]);
     if (option == "--milliseconds") settings.milliseconds = std::stod(argv[i + 1]);
   }
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -184,7 +189,8 @@ int main(int argc, char** argv) {
     const PeerProblem problem = cubejit::bench::parsePeerProblem(text);
     for (const auto& gradient : settings.gradients) {
       for (const auto& layout : settings.layouts) {
-        std::cout << measure(problem, gradient, layout, settings.milliseconds, engine, stream) << std::endl;
+        std::cout << measure(problem, gradient, layout, settings.type, settings.milliseconds, engine, stream)
+                  << std::endl;
       }
     }
   }

@@ -13,6 +13,7 @@ import time
 import torch
 
 CHANNELS_LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 MASKS = {"dx": [True, False, False], "dw": [False, True, False], "dw+db": [False, True, True]}
 
 
@@ -31,7 +32,7 @@ def flops_of(problem):
     return 2 * taps * problem["n"] * problem["co"] * (problem["ci"] // problem["groups"])
 
 
-def operands(problem, layout):
+def operands(problem, layout, dtype):
     """dy, x and w with values that are multiples of 1/8 in [-1, 1], and the arguments that follow them."""
     rank = problem["rank"]
     spatial = lambda axes: list(axes)[3 - rank:]
@@ -41,7 +42,7 @@ def operands(problem, layout):
     if layout == "ndhwc" and rank == 1:
         raise ValueError("PyTorch has no channels-last order for one axis")
     generator = torch.Generator().manual_seed(7)
-    make = lambda *shape: torch.randint(-8, 9, shape, generator=generator).float() / 8
+    make = lambda *shape: (torch.randint(-8, 9, shape, generator=generator).float() / 8).to(DTYPES[dtype])
     x = make(problem["n"], problem["ci"], *spatial(problem["input"]))
     dy = make(problem["n"], problem["co"], *spatial(problem["output"]))
     w = make(problem["co"], problem["ci"] // problem["groups"], *spatial(problem["kernel"]))
@@ -52,11 +53,11 @@ def operands(problem, layout):
     return (dy, x, w, *rest)
 
 
-def measure(problem, gradient, layout, milliseconds):
+def measure(problem, gradient, layout, dtype, milliseconds):
     line = {"schema": "cubejit-peer/1", "peer": "torch " + torch.__version__, "name": problem["name"],
             "gradient": gradient, "layout": layout}
     try:
-        arguments = (*operands(problem, layout), MASKS[gradient])
+        arguments = (*operands(problem, layout, dtype), MASKS[gradient])
         samples, total = [], 0
         for run in range(-2, 500):
             if run >= 5 and total >= milliseconds * 1e6:
@@ -78,6 +79,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measures PyTorch on problems read from standard input.")
     parser.add_argument("--gradients", default="dx,dw,dw+db")
     parser.add_argument("--layouts", default="ndhwc,ncdhw")
+    parser.add_argument("--dtype", default="f32", choices=DTYPES)
     parser.add_argument("--milliseconds", type=float, default=150)
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", torch.get_num_threads())))
@@ -85,7 +87,7 @@ def main():
         problem = json.loads(text)
         for gradient in options.gradients.split(","):
             for layout in options.layouts.split(","):
-                print(json.dumps(measure(problem, gradient, layout, options.milliseconds)), flush=True)
+                print(json.dumps(measure(problem, gradient, layout, options.dtype, options.milliseconds)), flush=True)
 
 
 if __name__ == "__main__":
