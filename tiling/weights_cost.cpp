@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/direct_weights.h"
 #include "cubejit/pixel_pairs.h"
 #include "tiling/host_shape.h"
 #include "tiling/weights_candidates.h"
@@ -187,11 +188,12 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
-  const bool direct =
-      !plan.panelC && !swapped && v.taps() == 1 && splits == 1 && formatOf(problem, TensorId::kDw).dtype == DType::kF32;
+  const DType dw = formatOf(problem, TensorId::kDw).dtype;
+  const bool direct = storesSumsDirectly(v, plan, dw, m.isa);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
-  if (direct && lane.channels * 4 % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
-  const double result = static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * 4;
+  if (direct && lane.channels * byteSize(dw) % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
+  const double result =
+      static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * static_cast<double>(byteSize(dw));
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);
   // Shared accumulators go out to memory and come back before they are unpacked.
   if (!direct && !plan.panelC) moves += (2.0 * splits + 1.0) * scratch / bytesPerCycle(m, splits * scratch, true);

@@ -15,6 +15,7 @@
 #include "codegen/lower/pixel_chunks.h"
 #include "codegen/lower/weights_panels.h"
 #include "codegen/lower/weights_unpack.h"
+#include "cubejit/direct_weights.h"
 #include "cubejit/pixel_pairs.h"
 
 namespace cubejit {
@@ -57,7 +58,7 @@ class Lowering {
     lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
                             std::max<std::int64_t>(1, lane_->c0)};
     out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
-    direct_ = !private_ && !swapped_ && v_.taps() == 1 && out_.splits == 1 && out_.dwElement == Element::kF32;
+    direct_ = storesSumsDirectly(v_, plan, formatOf(problem, TensorId::kDw).dtype, machine.isa);
   }
 
   TileProgram run() {
@@ -87,8 +88,8 @@ class Lowering {
     const int smallStream = b_.addStream("small", smallStaged_ ? smallPanel_ : smallBuffer_);
     const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
     const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
-    const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
-    std::int64_t laneBytes = direct_ ? width_ * 4 : out_.rows * rowBytes;
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
+    std::int64_t laneBytes = direct_ ? width_ * sumBytes() : out_.rows * rowBytes;
     if (private_) {
       laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * plan_.baseRows * rowBytes;
       out_.scratchBuffer =
@@ -191,6 +192,9 @@ class Lowering {
                        static_cast<double>(v_.small.extent.volume() * out_.taps) *
                        static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
   }
+
+  // Of a sum where the kernel stores it.
+  std::int64_t sumBytes() const { return direct_ ? elementBytes(out_.dwElement) : 4; }
 
   StagedOperand staged(bool big) const {
     return StagedOperand{big,
@@ -355,12 +359,13 @@ class Lowering {
       const std::int64_t left = width - vec * lanes_;
       return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
     };
-    const std::int64_t rowBytes = direct_ ? out_.laneChannels * 4 : out_.taps * width_ * 4;
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
+    if (direct_) contract.result = out_.dwElement;
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t tap = 0; tap < taps; ++tap) {
         for (std::int64_t vec = 0; vec < vectors; ++vec) {
           contract.accumulators.push_back(
-              Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * 4),
+              Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * sumBytes()),
                           direct_ ? lanesOf(vec) : LaneRange{}});
         }
       }
