@@ -57,7 +57,9 @@ inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int
   t.channels = channels / groups;
   t.extent = extent;
   t.dtype = format.dtype;
-  if (format.layout == Layout::kNdc1hwc0) {
+  // Around a single position channels follow each other in every order.
+  const bool single = extent.volume() == 1;
+  if (format.layout == Layout::kNdc1hwc0 && !(single && cTotal % format.blockChannels() == 0)) {
     t.c0 = format.blockChannels();
     t.cStride = elementBytes;
     t.wStride = t.c0 * elementBytes;
@@ -68,7 +70,7 @@ inline TensorView makeTensor(std::int64_t batch, std::int64_t channels, std::int
     t.bytes = batch * t.nStride;
     return t;
   }
-  t.channelsLast = format.layout == Layout::kNdhwc;
+  t.channelsLast = format.layout == Layout::kNdhwc || single;
   const std::int64_t inner = t.channelsLast ? cTotal * elementBytes : elementBytes;
   t.cStride = t.channelsLast ? elementBytes : extent.volume() * elementBytes;
   t.wStride = inner;

@@ -39,6 +39,25 @@ TEST(ConvView, StridesFollowTheLayout) {
   EXPECT_EQ(plain.small.bytes, 2 * 6 * 6 * 4);
 }
 
+TEST(ConvView, AroundOnePositionEveryOrderIsChannelsLast) {
+  Problem p = strided(Layout::kNcdhw);
+  p.out = Dhw{1, 1, 1};
+  p.in = p.kernel = Dhw{1, 3, 3};
+  const ConvView v = makeConvView(p, Gradient::kDw);
+  EXPECT_TRUE(v.small.channelsLast);
+  EXPECT_EQ(v.small.cStride, 4);
+  EXPECT_EQ(v.small.nStride, 24);
+  EXPECT_FALSE(v.big.channelsLast);
+  p.layout = Layout::kNdc1hwc0;  // blocks of 8 channels, the last of which has gaps
+  EXPECT_EQ(makeConvView(p, Gradient::kDw).small.c0, 8);
+  p.groups = 1;
+  p.cout = 16;
+  const ConvView blocked = makeConvView(p, Gradient::kDw);
+  EXPECT_EQ(blocked.small.c0, 0);
+  EXPECT_TRUE(blocked.small.channelsLast);
+  EXPECT_EQ(blocked.small.nStride, 64);
+}
+
 TEST(ConvView, TransposedSwapsTheTensors) {
   Problem p = strided(Layout::kNdhwc);
   p.transposed = true;
