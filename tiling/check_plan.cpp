@@ -64,6 +64,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.baseBatch * plan.baseD * plan.baseH * plan.baseW;
+  // Rounding results takes three registers beside them, unless the ISA has an instruction for it.
+  const bool rounds = !plan.panelC && result.dtype == DType::kBf16 && !m.isa.bf16Dot;
   if (plan.lanes == LaneRole::kPixels) {
     const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
     const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;
@@ -74,8 +76,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
     rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
     rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
-    rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1),
-                  "panel_c must be true: results are channels-last or interleaved");
+    rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1 && !rounds),
+                  "panel_c must be true: results are channels-last, interleaved, or bf16 that no instruction rounds");
     if (!plan.panelB) requireReach(rules, "steps of the reduction", (plan.unroll + 1) * operand.cStride);
     if (!plan.panelC) requireReach(rules, "rows of a base block", plan.baseRows * result.cStride);
   }
@@ -101,8 +103,6 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     }
   }
   if (plan.lanes == LaneRole::kChannels) {
-    // Rounding results takes three registers beside them, unless the ISA has an instruction for it.
-    const bool rounds = !plan.panelC && result.dtype == DType::kBf16 && !m.isa.bf16Dot;
     const std::int64_t needed = box * plan.baseVectors + std::max<std::int64_t>(plan.baseVectors + 1, rounds ? 3 : 0);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
       return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false),
@@ -208,16 +208,19 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const TensorId t = tensors.ids[i];
     const TensorFormat f = formatOf(p, t);
     const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count) || (dotCells && t == TensorId::kW);
-    const bool cells = plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells;
-    rules.require(
-        isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) || (cells && isNativeOfCells(p, t)), [&] {
-          const char* field = t == TensorId::kDy  ? "stage_dy"
-                              : t == TensorId::kX ? "stage_x"
-                              : t == TensorId::kW ? "stage_w"
-                                                  : "stage_result";
-          return std::string(field) + " must be true: lanes = " + toString(plan.lanes) + " cannot take " + toString(t) +
-                 " as " + toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
-        });
+    const bool cells = plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells,
+               pixels = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kPixels;
+    rules.require(isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) ||
+                      (cells && isNativeOfCells(p, t)) || (pixels && isNativeOfPixels(p, t)),
+                  [&] {
+                    const char* field = t == TensorId::kDy  ? "stage_dy"
+                                        : t == TensorId::kX ? "stage_x"
+                                        : t == TensorId::kW ? "stage_w"
+                                                            : "stage_result";
+                    return std::string(field) + " must be true: lanes = " + toString(plan.lanes) + " cannot take " +
+                           toString(t) + " as " + toString(f.dtype) + " " + toString(f.layout) +
+                           (f.strided() ? " with strides" : "");
+                  });
   }
   if (!plan.dotProducts) return;
   rules.require(m.isa.bf16Dot,

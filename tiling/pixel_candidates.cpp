@@ -41,6 +41,8 @@ Ground groundOf(const Problem& p) {
   return g;
 }
 
+double f32Bytes(const TensorView& t) { return static_cast<double>(t.bytes / byteSize(t.dtype) * 4); }
+
 std::int64_t insideTaps(const Ground& g, int axis) {
   std::int64_t rows = 0;
   for (const AxisPhase& phase : axisPhases(relationOf(g, axis))) {
@@ -74,7 +76,8 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
     plan.unroll =
         std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
     plan.panelB = g.operand.channelsLast;
-    plan.panelC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1;
+    plan.panelC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1 ||
+                  (g.result.dtype == DType::kBf16 && !m.isa.bf16Dot);
     for (const std::int64_t depths : {1, 4, 8}) {
       for (const std::int64_t rowsH : {1, 2, 4, 8, 16, 32}) {
         plan.panelD = std::min(depths, std::max<std::int64_t>(1, g.result.extent.d));
@@ -115,7 +118,9 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   const double meanPhases = shifts > 0 ? tapsW / shifts : 1;
   PlanCost cost;
   const double fma = meanPhases * rows * vectors;
-  const double step = std::max({fma, vectors * 1.25 + 0.5 * meanPhases * rows, 4.0});
+  // Instructions beside the load of a 16-bit vector take turns with the FMAs.
+  const double converted = plan.panelB || g.operand.dtype == DType::kF32 ? 0 : vectors * 0.7;
+  const double step = std::max({fma + converted, vectors * 1.25 + 0.5 * meanPhases * rows, 4.0});
   const double visits = images * groups * outerTaps * shifts * blocks * channelBlocks;
   const double rowsAll = images * groups * static_cast<double>(g.result.extent.d * g.result.extent.h);
   cost.computeCycles = visits * reduced * step * (lanes < 16 ? 0.5 : 1.0) * 1.02;
@@ -137,13 +142,13 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   if (plan.panelB) {
     const double reach = slabRows / static_cast<double>(plan.panelH * plan.panelD) *
                          (g.gather ? 1.0 / static_cast<double>(g.view.stride.h * g.view.stride.d) : 1.0);
-    cost.moveCycles += static_cast<double>(g.operand.bytes) * std::max(1.0, reach) *
+    cost.moveCycles += f32Bytes(g.operand) * std::max(1.0, reach) *
                        std::max((g.operand.channelsLast ? kTransposeCyclesPerVector : kCopyCyclesPerVector) / 64.0,
                                 1.0 / bytesPerCycle(m, static_cast<double>(g.operand.bytes), true));
   }
   if (plan.panelC)
-    cost.moveCycles += static_cast<double>(g.result.bytes) / 4.0 *
-                       (g.result.channelsLast ? 2.0 / std::max(1.0, rows) + 0.3 : 2.0 / phases + 0.3);
+    cost.moveCycles +=
+        f32Bytes(g.result) / 4.0 * (g.result.channelsLast ? 2.0 / std::max(1.0, rows) + 0.3 : 2.0 / phases + 0.3);
   const double slabsH = static_cast<double>(g.result.extent.h) / static_cast<double>(plan.panelH);
   const double copies =
       images * groups * std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD));

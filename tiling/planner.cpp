@@ -51,8 +51,8 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
 }
 
 // What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands,
-// group cells dense activations.
-enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells };
+// group cells and pixel lanes dense activations.
+enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells, kPixels };
 
 TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   TilingPlan staging;
@@ -61,7 +61,9 @@ TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     const bool native = takes == Takes::kNative || (takes == Takes::kNativeOperands && i + 1 < tensors.count);
-    const bool taken = takes == Takes::kCells ? isNativeOfCells(problem, t) : native && isNative(problem, t);
+    const bool taken = takes == Takes::kCells    ? isNativeOfCells(problem, t)
+                       : takes == Takes::kPixels ? isNativeOfPixels(problem, t)
+                                                 : native && isNative(problem, t);
     if (!isCore(formatOf(problem, t), t) && !taken) setStaged(staging, t);
   }
   return staging;
@@ -214,7 +216,8 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   const TilingPlan all = stagingFor(problem, gradient, Takes::kCore),
                    native = stagingFor(problem, gradient, Takes::kNative),
                    operands = stagingFor(problem, gradient, Takes::kNativeOperands),
-                   cells = stagingFor(problem, gradient, Takes::kCells);
+                   cells = stagingFor(problem, gradient, Takes::kCells),
+                   pixels = stagingFor(problem, gradient, Takes::kPixels);
   if (!sameStaging(all, native)) {
     const Problem core = coreProblem(problem, native);
     search.consider(core, channelCandidatesOf(core, gradient, machine), native);
@@ -223,6 +226,10 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   if (gradient != Gradient::kDb && !sameStaging(all, cells)) {
     const Problem core = coreProblem(problem, cells);
     if (cellsApply(core, machine)) search.consider(core, cellsCandidates(core, gradient, machine), cells);
+  }
+  if (gradient == Gradient::kDx && !sameStaging(all, pixels)) {
+    const Problem core = coreProblem(problem, pixels);
+    search.consider(core, dataPixelCandidates(core, machine), pixels);
   }
   if (gradient == Gradient::kDx && !sameStaging(all, operands)) {
     const Problem core = coreProblem(problem, operands);

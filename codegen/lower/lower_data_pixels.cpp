@@ -64,6 +64,12 @@ class Lowering {
   }
 
  private:
+  // What kernels see: panels are of f32.
+  Element operandElement() const { return plan_.panelB ? Element::kF32 : elementOf(g_.operand.dtype); }
+  Element resultElement() const { return plan_.panelC ? Element::kF32 : elementOf(g_.result.dtype); }
+  std::int64_t operandBytes() const { return elementBytes(operandElement()); }
+  std::int64_t resultBytes() const { return elementBytes(resultElement()); }
+
   void collectShifts() {
     for (std::size_t p = 0; p < phases_.size(); ++p) {
       for (const BlockTap& tap : phases_[p].taps) {
@@ -169,7 +175,8 @@ class Lowering {
     const auto blocks = (longest_ + blockLanes_ - 1) / blockLanes_;
     const int w = b_.addAxis("w", static_cast<int>(blocks));
     for (std::int64_t i = 0; i < blocks; ++i)
-      b_.addStep(w, {{bs, i * blockLanes_ * 4}, {c, i * blockLanes_ * 4}}, static_cast<int>(i));
+      b_.addStep(w, {{bs, i * blockLanes_ * operandBytes()}, {c, i * blockLanes_ * resultBytes()}},
+                 static_cast<int>(i));
 
     Call call{"contract", a, bs, c, {slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], channels, w}, {}};
     forEachRow([&](const BlockClass* d, const BlockClass* h) {
@@ -271,7 +278,7 @@ class Lowering {
       for (const BlockTap& th : h->taps) {
         for (std::size_t s = 0; s < (sections.allShifts() ? 1 : shifts_.size()); ++s) {
           const Segment segment{slotOf(td.k, th.k, s),
-                                td.offset * dPitch_ + th.offset * hPitch_ + shifts_[s].offset * 4, main};
+                                td.offset * dPitch_ + th.offset * hPitch_ + shifts_[s].offset * operandBytes(), main};
           if (main > 0) list[0].push_back(segment);
           if (remainder)
             list[1].push_back(
@@ -291,6 +298,8 @@ class Lowering {
     contract.lanes = lanes_;
     const std::int64_t vectors = vectorsOf(block);
     const bool direct = !plan_.panelC;
+    contract.vectorsB = operandElement();
+    contract.result = resultElement();
     contract.label =
         "dxp_" + std::to_string(rows * static_cast<std::int64_t>(phases_.size())) + "x" + std::to_string(vectors);
     for (std::size_t p = 0; p < phases_.size(); ++p) {
@@ -300,7 +309,7 @@ class Lowering {
           const std::int64_t row =
               direct ? r * g_.result.cStride : (static_cast<std::int64_t>(p) * plan_.baseRows + r) * rowPitch_;
           contract.accumulators.push_back(
-              Accumulator{static_cast<std::int32_t>(row + v * lanes_ * 4),
+              Accumulator{static_cast<std::int32_t>(row + v * lanes_ * resultBytes()),
                           direct && left < lanes_ ? LaneRange{0, static_cast<std::int16_t>(left)} : LaneRange{}});
         }
       }
@@ -319,7 +328,7 @@ class Lowering {
       for (std::size_t s = 0; s < sections.keys.size(); ++s) {
         const std::int64_t a = k * rowsPacked_ * 4 + static_cast<std::int64_t>(s) * shiftBytes();
         section.steps.push_back(stepFor(sections.keys[s], rows, vectors, a,
-                                        k * channelPitch_ + (shifts_[s].offset - shifts_[0].offset) * 4));
+                                        k * channelPitch_ + (shifts_[s].offset - shifts_[0].offset) * operandBytes()));
       }
     }
     return section;
@@ -336,7 +345,7 @@ class Lowering {
       const LaneRange lanes = key.lanes[static_cast<std::size_t>(v)];
       if (lanes == kNothing) continue;
       const auto index = static_cast<std::int16_t>(step.b.size());
-      step.b.push_back(VectorLoad{static_cast<std::int32_t>(bOffset + v * lanes_ * 4), lanes});
+      step.b.push_back(VectorLoad{static_cast<std::int32_t>(bOffset + v * lanes_ * operandBytes()), lanes});
       vectorOf.push_back(v);
       if (lanes.all())
         whole.push_back(index);
@@ -379,6 +388,7 @@ class Lowering {
     if (!g_.operand.channelsLast)
       move = Move{MoveKind::kCopy, lanes_, reduced_, g_.operand.extent.w, g_.operand.cStride,
                   channelPitch_,   0,      false,    "load_panel"};
+    move.from = elementOf(g_.operand.dtype);
     const int kernel = b_.addKernel(move);
     Call call{"load_panel", source, -1, panel, {slabAxis[0], slabAxis[1], plane, row}, {}};
     for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {

@@ -29,6 +29,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
                      std::vector<Node>& body) {
   const auto& phases = *r.phases;
   const std::int64_t columnBytes = r.result->wStride;
+  const Element written = elementOf(r.result->dtype);
   const bool even =
       std::all_of(phases.begin(), phases.end(), [&](const AxisPhase& p) { return p.count == phases[0].count; }) &&
       static_cast<std::int64_t>(phases.size()) == r.resultStep;
@@ -39,6 +40,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
       b.addStep(axis, {{panel, c * r.rowPitch}, {tensor, c * r.result->cStride}}, static_cast<int>(c));
     Move move{MoveKind::kTranspose,       r.lanes, r.resultStep, phases[0].count, r.blockRows * r.rowPitch,
               r.resultStep * columnBytes, 0,       false,        "interleave"};
+    move.to = written;
     Call call{"store_row", panel, -1, tensor, classAxes, {}};
     call.classAxes.push_back(axis);
     const int kernel = b.addKernel(move);
@@ -52,19 +54,20 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
     return;
   }
   const bool wholePixels =
-      r.blockRows * 4 == columnBytes &&
+      r.blockRows * elementBytes(written) == columnBytes &&
       std::all_of(channels.begin(), channels.end(), [&](std::int64_t n) { return n == 0 || n == r.blockRows; });
   if (r.result->channelsLast && even && wholePixels) {
     // Everything at once: [phase][channel][j] becomes [j][phase][channel], which is the tensor's row without gaps.
-    const Move move{MoveKind::kTranspose,
-                    r.lanes,
-                    r.resultStep * r.blockRows,
-                    phases[0].count,
-                    r.rowPitch,
-                    r.resultStep * columnBytes,
-                    0,
-                    false,
-                    "interleave"};
+    Move move{MoveKind::kTranspose,
+              r.lanes,
+              r.resultStep * r.blockRows,
+              phases[0].count,
+              r.rowPitch,
+              r.resultStep * columnBytes,
+              0,
+              false,
+              "interleave"};
+    move.to = written;
     addCall(b, "store_row", -1, panel, tensor, classAxes, exists, {move, move}, channels, body);
     return;
   }
@@ -78,6 +81,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
       for (std::size_t i = 0; i < 2; ++i) {
         moves[i] = Move{MoveKind::kTranspose,       r.lanes, channels[i], phases[p].count, r.rowPitch,
                         r.resultStep * columnBytes, 0,       false,       "interleave"};
+        moves[i].to = written;
       }
       addCall(b, "store_row", axis, panel, tensor, classAxes, exists, moves, channels, body);
       continue;
@@ -87,6 +91,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
       b.addStep(each, {{panel, c * r.rowPitch}, {tensor, c * r.result->cStride}}, static_cast<int>(c));
     Move move{MoveKind::kTranspose,       r.lanes, 1,     phases[p].count, r.rowPitch,
               r.resultStep * columnBytes, 0,       false, "interleave"};
+    move.to = written;
     Call call{"store_row", panel, -1, tensor, classAxes, {}};
     call.classAxes.push_back(each);
     const int kernel = b.addKernel(move);

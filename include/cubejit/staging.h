@@ -46,6 +46,11 @@ inline bool isNativeOfCells(const Problem& p, TensorId t) {
   return activation && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
 }
 
+/// True if lowerings with pixel lanes do: those without HF32, whose operands are rounded when they are converted.
+inline bool isNativeOfPixels(const Problem& p, TensorId t) {
+  return isNativeOfCells(p, t) && !isHf32(formatOf(p, t).dtype);
+}
+
 /// True if the gradient's operands are pairs for a dot product of bf16: both bf16 and, for dX, pairs of channels in each group.
 inline bool dotApplies(const Problem& p, Gradient gradient) {
   const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
