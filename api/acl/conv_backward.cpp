@@ -68,6 +68,7 @@ PreparedPtr make(const ConvRequest& r, Findings& findings) {
   call.geometry = geometryOf(r);
   call.mask = mask;
   call.compute = compute;
+  call.chip = r.part->chip();
   call.views = views;
   auto prepared = prepare(call);
   if (prepared.ok()) return *prepared;

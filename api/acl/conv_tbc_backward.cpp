@@ -33,7 +33,7 @@ struct TbcRequest {
 };
 
 std::string keyOf(const TbcRequest& r) {
-  std::string key = r.part->name + " tbc";
+  std::string key = r.part->key() + " tbc";
   for (const auto& [name, tensor, rank] : r.all()) appendKey(key, tensor);
   appendKey(key, r.pad);
   appendKey(key, r.mathType);
@@ -107,6 +107,7 @@ PreparedPtr make(const TbcRequest& r, Findings& findings) {
   if (r.input->empty() || r.weight->empty() || r.bias->empty())
     return prepareFill(call.views, call.mask, {0, 0, static_cast<float>(y[0] * y[1])});
   call.compute = compute;
+  call.chip = r.part->chip();
   Problem& p = call.geometry;
   p.rank = 2;
   p.cin = x[2], p.cout = y[2];

@@ -42,6 +42,7 @@ struct Choice {
   std::mutex mutex;
   std::optional<Result<AclOptions>> environment;
   std::shared_ptr<const Part> part;
+  std::optional<bool> emulate;
 };
 Choice& choice() {
   static auto* const one = new Choice;
@@ -57,6 +58,7 @@ Result<std::shared_ptr<const Part>> partByName(const std::string& name) {
   if (name != "host") {
     CUBEJIT_TRY(machine, machineByName(name));
     part->name = machine.name;
+    part->machine = std::make_shared<const Machine>(machine);
     architecture = machine.npu.architecture == 0 ? -1 : machine.npu.architecture;
   }
   for (const Family& family : kFamilies) {
@@ -72,23 +74,30 @@ Result<std::shared_ptr<const Part>> currentPart() {
   const std::lock_guard<std::mutex> lock(c.mutex);
   if (!c.environment) c.environment = aclOptionsFromEnvironment();
   CUBEJIT_TRY(options, *c.environment);
-  if (options.emulate)
-    return Error{
-        ErrorCode::kUnsupported, Stage::kProblem,
-        "CUBEJIT_ACL_EMULATE = '1': running operators on an emulated part is not built into this library; unset "
-        "it to run them on the host's own kernels"};
   if (c.part == nullptr) {
     auto part = partByName(options.soc);
     if (!part.ok()) return Error{part.error().code, part.error().stage, "CUBEJIT_SOC: " + part.error().message};
     c.part = *part;
   }
+  const bool emulated = c.emulate.value_or(options.emulate);
+  if (c.part->emulated != emulated) {
+    Part changed = *c.part;
+    changed.emulated = emulated;
+    c.part = std::make_shared<const Part>(std::move(changed));
+  }
   return c.part;
 }
 
-void setPart(std::shared_ptr<const Part> part) {
+void choosePart(const Part& part) {
   Choice& c = choice();
   const std::lock_guard<std::mutex> lock(c.mutex);
-  c.part = std::move(part);
+  c.part = std::make_shared<const Part>(part);
+}
+
+void chooseEmulation(bool on) {
+  Choice& c = choice();
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  c.emulate = on;
 }
 
 }  // namespace cubejit::acl
@@ -100,7 +109,17 @@ aclError cubejit_acl_set_soc(const char* name) {
     if (name == nullptr) return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, "cubejit_acl_set_soc", "name is null");
     const auto part = partByName(name);
     if (!part.ok()) return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, "cubejit_acl_set_soc", part.error().message);
-    setPart(*part);
+    choosePart(**part);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError cubejit_acl_set_emulation(int on) {
+  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
+    if (on != 0 && on != 1)
+      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, "cubejit_acl_set_emulation",
+                  "on = " + std::to_string(on) + " must be 0 or 1");
+    chooseEmulation(on == 1);
     return ACL_SUCCESS;
   });
 }

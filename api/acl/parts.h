@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cubejit/dtype.h"
+#include "cubejit/machine.h"
 #include "cubejit/result.h"
 
 namespace cubejit::acl {
@@ -39,14 +40,24 @@ struct Family {
 struct Part {
   std::string name;  ///< "host", or the chip's
   const Family* family = nullptr;
+  std::shared_ptr<const Machine> machine;  ///< null: the host
+  bool emulated = false;  ///< gradients are computed on the machine; otherwise by the host's own kernels
   bool isHost() const { return family->architecture == 0; }
+  /// Tells parts apart, and whether they are emulated.
+  std::string key() const { return name + (emulated ? " emulated" : ""); }
+  const std::shared_ptr<const Machine>& chip() const {
+    static const std::shared_ptr<const Machine> none;
+    return emulated ? machine : none;
+  }
 };
 
 /// kUnsupported: no such name, with the nearest ones; or a chip no operator of this face exists for.
 Result<std::shared_ptr<const Part>> partByName(const std::string& name);
 
-/// The part whose rules hold now: chosen by CUBEJIT_SOC until setPart(). Errors: what the environment says wrongly.
+/// The part whose rules hold now, and whether it is emulated: chosen by CUBEJIT_SOC and CUBEJIT_ACL_EMULATE until the functions
+/// below choose. Errors: what the environment says wrongly.
 Result<std::shared_ptr<const Part>> currentPart();
-void setPart(std::shared_ptr<const Part> part);
+void choosePart(const Part& part);
+void chooseEmulation(bool on);
 
 }  // namespace cubejit::acl

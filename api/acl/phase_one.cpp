@@ -30,7 +30,12 @@ Memory& memory() {
 Result<std::shared_ptr<const Part>> environment() {
   CUBEJIT_TRY(session, sharedSession());
   static_cast<void>(session);
-  return currentPart();
+  CUBEJIT_TRY(part, currentPart());
+  if (part->emulated && part->isHost())
+    return Error{ErrorCode::kUnsupported, Stage::kProblem,
+                 "emulation is asked for (CUBEJIT_ACL_EMULATE or cubejit_acl_set_emulation), but of no part: the host's "
+                 "rules hold; choose a part with CUBEJIT_SOC or cubejit_acl_set_soc"};
+  return part;
 }
 
 PreparedPtr recall(const std::string& key) {

@@ -43,7 +43,7 @@ class Arguments {
   Findings nulls_, dead_;
 };
 
-/// The part whose rules hold, if the environment makes sense to it and to the session.
+/// The part whose rules hold, if the environment makes sense to it and to the session, and there is such a part to emulate.
 Result<std::shared_ptr<const Part>> environment();
 
 using PreparedPtr = std::shared_ptr<const Prepared>;

@@ -4,6 +4,8 @@
 // FLOAT16 first, and results for memory that is not dense, pass through the workspace.
 #include "api/acl/prepare.h"
 
+#include "api/acl/emulated.h"
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -33,16 +35,16 @@ class Preparation {
     for (const TensorId id : kTensorIds) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
     for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) denseResult(problem, id);
     GradientMask mask = call_.mask;
-    if (mask.db &&
-        !operandAsIs(TensorId::kDy)) {  // a sum of gradOutput as it is: the bias gradient is not rounded on the way
-      CUBEJIT_TRY(summed, run(problem, {false, false, true}));
+    // A sum of gradOutput as it is: the bias gradient is not rounded on the way.
+    if (mask.db && !operandAsIs(TensorId::kDy)) {
+      CUBEJIT_TRY(summed, compute(problem, {false, false, true}));
       static_cast<void>(summed);
       mask.db = false;
     }
     if (mask.any()) {
       CUBEJIT_TRY(operands, roundOperands(problem));
       static_cast<void>(operands);
-      CUBEJIT_TRY(computed, run(problem, mask));
+      CUBEJIT_TRY(computed, compute(problem, mask));
       static_cast<void>(computed);
     }
     finish();
@@ -55,10 +57,12 @@ class Preparation {
            (id == TensorId::kDb && call_.mask.db);
   }
 
-  // Whether memory already holds what is multiplied.
+  // Whether memory already holds what is multiplied. The host's kernels widen 16-bit operands as they read them; a cube multiplies
+  // two of one type.
   bool operandAsIs(TensorId id) const {
     const DType type = call_.views[at(id)].dtype;
-    return type == call_.compute || call_.compute == DType::kF32 || (isHf32(call_.compute) && type != DType::kF32);
+    if (type == call_.compute || call_.chip != nullptr) return type == call_.compute;
+    return call_.compute == DType::kF32 || (isHf32(call_.compute) && type != DType::kF32);
   }
 
   Status roundOperands(Problem& problem) {
@@ -76,21 +80,23 @@ class Preparation {
     return offset;
   }
 
-  // HF32 is a way to read FLOAT; FLOAT16 is made in the workspace.
+  // HF32 is a way to read FLOAT; other types are made in the workspace.
   Status operand(Problem& problem, TensorId id) {
     if (operandAsIs(id)) return Unit{};
     TensorFormat& format = *problem.formats[at(id)];
-    if (isHf32(call_.compute)) {
+    const DType stored = isHf32(call_.compute) ? DType::kF32 : call_.compute;
+    if (format.dtype == stored) {
       format.dtype = call_.compute;
       return Unit{};
     }
-    TensorFormat to{call_.compute, format.strided() ? Layout::kNcdhw : format.layout, {}, 0};
+    TensorFormat to{stored, format.strided() ? Layout::kNcdhw : format.layout, {}, 0};
     CUBEJIT_TRY(repacking, session_.repack(problem, id, to));
     const Place place{-1, reserve(static_cast<std::int64_t>(repacking->targetBytes()))};
     prepared_->steps.push_back(RepackStep{repacking, places_[at(id)], place});
     prepared_->reads[at(id)] = true;
     places_[at(id)] = place;
     format = to;
+    format.dtype = call_.compute;
     return Unit{};
   }
 
@@ -106,7 +112,7 @@ class Preparation {
     places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(view.dtype))};
   }
 
-  Status run(const Problem& problem, GradientMask mask) {
+  Status compute(const Problem& problem, GradientMask mask) {
     Problem asked = problem;
     // Operands a gradient does not read need not be anything in particular.
     if (!mask.dw) asked.formats[at(TensorId::kX)] = TensorFormat{};
@@ -114,11 +120,25 @@ class Preparation {
     for (const auto& [wanted, id] :
          {std::pair{mask.dx, TensorId::kDx}, {mask.dw, TensorId::kDw}, {mask.db, TensorId::kDb}})
       if (!wanted) asked.formats[at(id)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
+    touch(mask);
+    return call_.chip == nullptr ? run(asked, mask) : emulate(asked, mask);
+  }
+
+  Status run(const Problem& asked, GradientMask mask) {
     CUBEJIT_TRY(executable, session_.compile(asked, mask));
     const std::size_t bytes = executable->workspaceBytes();
     shared_ = std::max(shared_, bytes);
     prepared_->steps.push_back(RunStep{executable, places_, 0, bytes});
-    touch(mask);
+    return Unit{};
+  }
+
+  // Planned and checked here, so that phase 1 says what the chip cannot do.
+  Status emulate(const Problem& asked, GradientMask mask) {
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+      if (!mask.has(gradient)) continue;
+      CUBEJIT_TRY(request, emulationOf(asked, gradient, *call_.chip));
+      prepared_->steps.push_back(EmulateStep{std::move(request), places_});
+    }
     return Unit{};
   }
 
@@ -162,13 +182,16 @@ struct Performance {
   const View& view(int tensor) const { return prepared.views[static_cast<std::size_t>(tensor)]; }
 
   Status operator()(const RepackStep& s) const { return s.repacking->run(address(s.from), address(s.to)); }
+  Tensors tensorsAt(const std::array<Place, 6>& places) const {
+    const auto of = [&](TensorId id) { return address(places[at(id)]); };
+    return {of(TensorId::kDy), of(TensorId::kX),  of(TensorId::kW),
+            of(TensorId::kDx), of(TensorId::kDw), of(TensorId::kDb)};
+  }
   Status operator()(const RunStep& s) const {
-    const auto of = [&](TensorId id) { return address(s.tensors[at(id)]); };
-    const Tensors tensors{of(TensorId::kDy), of(TensorId::kX),  of(TensorId::kW),
-                          of(TensorId::kDx), of(TensorId::kDw), of(TensorId::kDb)};
-    return s.executable->run(tensors, s.workspaceBytes == 0 ? nullptr : workspace + s.workspaceOffset,
+    return s.executable->run(tensorsAt(s.tensors), s.workspaceBytes == 0 ? nullptr : workspace + s.workspaceOffset,
                              s.workspaceBytes);
   }
+  Status operator()(const EmulateStep& s) const { return runEmulation(*s.request, tensorsAt(s.tensors)); }
   Status operator()(const ScatterStep& s) const {
     scatter(view(s.tensor), address(s.from), addresses[static_cast<std::size_t>(s.tensor)]);
     return Unit{};

@@ -12,6 +12,7 @@
 
 #include "api/acl/strided.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/emulation.h"
 
 namespace cubejit::acl {
 
@@ -20,7 +21,8 @@ struct ConvCall {
   Problem geometry;
   GradientMask mask;
   DType compute = DType::kF32;
-  std::array<View, 6> views;  ///< by TensorId
+  std::array<View, 6> views;            ///< by TensorId
+  std::shared_ptr<const Machine> chip;  ///< gradients are computed on it, emulated; null: by the host's own kernels
 };
 
 /// A tensor of the caller's, or a place in the workspace.
@@ -38,6 +40,11 @@ struct RunStep {
   std::array<Place, 6> tensors;
   std::size_t workspaceOffset = 0, workspaceBytes = 0;
 };
+/// One gradient on an emulated chip. What is needed to make it again: the emulation has memory of its own while it runs.
+struct EmulateStep {
+  std::shared_ptr<const EmulationRequest> request;
+  std::array<Place, 6> tensors;
+};
 struct ScatterStep {
   Place from;
   int tensor;
@@ -46,7 +53,7 @@ struct FillStep {
   int tensor;
   float value;
 };
-using Step = std::variant<RepackStep, RunStep, ScatterStep, FillStep>;
+using Step = std::variant<RepackStep, RunStep, EmulateStep, ScatterStep, FillStep>;
 
 /// What phase 2 does, for any addresses. Immutable.
 struct Prepared {

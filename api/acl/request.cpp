@@ -36,7 +36,7 @@ void appendKey(std::string& key, const Tensor* t) {
 }
 
 std::string keyOf(const ConvRequest& r) {
-  std::string key = r.part->name;
+  std::string key = r.part->key();
   key.reserve(768);
   key += '\0';
   for (const TensorPtr& tensor : r.tensors) appendKey(key, tensor.get());

@@ -238,6 +238,7 @@ TEST(AclRuntime, TheEnvironmentIsTakenOrRefused) {
   EXPECT_EQ(answerWith("CUBEJIT_SOC=Ascend910A"), std::to_string(kInvalid) + " ascend910a");  // FLOAT, kept
   EXPECT_EQ(answerWith("CUBEJIT_SOC=nonsense"), noExecutor);
   EXPECT_EQ(answerWith("CUBEJIT_ACL_EMULATE=1"), noExecutor);
+  EXPECT_EQ(answerWith("CUBEJIT_SOC=Ascend910B2 CUBEJIT_ACL_EMULATE=1"), "0 ascend910b2");
   EXPECT_EQ(answerWith("CUBEJIT_ACL_EMULATE=0"), "0 host");
   EXPECT_EQ(answerWith("CUBEJIT_ACL_EMULATE=yes"), noExecutor);
   EXPECT_EQ(answerWith("CUBEJIT_BACKEND=nonsense"), noExecutor);
