@@ -56,12 +56,10 @@ PreparedPtr make(const ConvRequest& r, Findings& findings) {
   if (findings.any()) return nullptr;
   if (r.anyEmpty()) {
     checkEmpty(r, findings);
-    checkAvailable(r, findings);
     if (findings.any()) return nullptr;
     return prepareFill(views, {false, mask.dw, mask.db}, {0, 0, 0});
   }
   checkPart(r, compute, findings);
-  checkAvailable(r, findings);
   if (findings.any()) return nullptr;
   if (!mask.any()) return prepareFill(views, mask, {});
   ConvCall call;

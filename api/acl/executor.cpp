@@ -85,7 +85,7 @@ int Executor::check(const void* workspace, std::uint64_t workspaceBytes) const {
   for (std::size_t i = 0; i < 6; ++i) {
     if (!prepared_->reads[i] && !prepared_->writes[i]) continue;
     const View& view = prepared_->views[i];
-    const std::int64_t bytes = byteSize(view.dtype);
+    const std::int64_t bytes = view.elementBytes();
     Block block = blockOf(kTensorNames[i], at[i], static_cast<std::uint64_t>(view.span() * bytes));
     block.strided = formatOf(view).strided();
     checkBlock(block, bytes, at[i], findings);

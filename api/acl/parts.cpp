@@ -25,7 +25,7 @@ constexpr Ranges kTransposed3510{kByte,      kAny,          {1, kMost}, {1, kMil
 
 // architecture, product; backward, tbc; bf16, fp32Cube, rank5, eightBit; emptyInputs, outputsOfSameType, biasIsNd, depthwiseMultiple,
 // groupedDwStaysHalf; hf32; ranges
-constexpr Family kFamilies[] = {{0, "host", true, true, true, true, true, false, true, false, false, false, false,
+constexpr Family kFamilies[] = {{0, "host", true, true, true, true, true, true, true, false, false, false, false,
                                  DType::kHf32, kFree, kFree, kFree},
                                 {1001, "Atlas training (910)", true, true, false, false, false, false, false, false,
                                  false, true, false, DType::kF32, kFree, kFree, kFree},

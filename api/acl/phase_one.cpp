@@ -32,9 +32,10 @@ Result<std::shared_ptr<const Part>> environment() {
   static_cast<void>(session);
   CUBEJIT_TRY(part, currentPart());
   if (part->emulated && part->isHost())
-    return Error{ErrorCode::kUnsupported, Stage::kProblem,
-                 "emulation is asked for (CUBEJIT_ACL_EMULATE or cubejit_acl_set_emulation), but of no part: the host's "
-                 "rules hold; choose a part with CUBEJIT_SOC or cubejit_acl_set_soc"};
+    return Error{
+        ErrorCode::kUnsupported, Stage::kProblem,
+        "emulation is asked for (CUBEJIT_ACL_EMULATE or cubejit_acl_set_emulation), but of no part: the host's "
+        "rules hold; choose a part with CUBEJIT_SOC or cubejit_acl_set_soc"};
   return part;
 }
 
@@ -71,6 +72,7 @@ void handOut(const PreparedPtr& prepared, std::vector<Argument> inputs, std::vec
 View viewOf(const Tensor& t, const std::vector<std::size_t>& axes) {
   View view;
   view.dtype = dtypeOf(t.dtype);
+  view.eightBit = eightBitOf(t.dtype);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     view.extents[axes[i]] = t.dims[i];
     view.strides[axes[i]] = t.strides[i];

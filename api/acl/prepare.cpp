@@ -34,6 +34,7 @@ class Preparation {
     Problem problem = call_.geometry;
     for (const TensorId id : kTensorIds) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
     for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) denseResult(problem, id);
+    for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) widenOperand(problem, id);
     GradientMask mask = call_.mask;
     // A sum of gradOutput as it is: the bias gradient is not rounded on the way.
     if (mask.db && !operandAsIs(TensorId::kDy)) {
@@ -65,9 +66,22 @@ class Preparation {
     return call_.compute == DType::kF32 || (isHf32(call_.compute) && type != DType::kF32);
   }
 
+  bool unread(TensorId id) const {
+    return (id == TensorId::kX && !call_.mask.dw) || (id == TensorId::kW && !call_.mask.dx);
+  }
+
+  void widenOperand(Problem& problem, TensorId id) {
+    const View& view = call_.views[at(id)];
+    if (view.eightBit == EightBit::kNone || unread(id)) return;
+    places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(DType::kF16))};
+    prepared_->steps.push_back(WidenStep{static_cast<int>(id), places_[at(id)]});
+    prepared_->reads[at(id)] = true;
+    problem.formats[at(id)] = TensorFormat{DType::kF16, Layout::kNcdhw, {}, 0};
+  }
+
   Status roundOperands(Problem& problem) {
     for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
-      if ((id == TensorId::kX && !call_.mask.dw) || (id == TensorId::kW && !call_.mask.dx)) continue;
+      if (unread(id)) continue;
       CUBEJIT_TRY(rounded, operand(problem, id));
       static_cast<void>(rounded);
     }
@@ -106,10 +120,11 @@ class Preparation {
       format = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
       return;
     }
-    if (!format.strided()) return;
     const View& view = call_.views[at(id)];
-    format = TensorFormat{view.dtype, Layout::kNcdhw, {}, 0};
-    places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(view.dtype))};
+    const bool eightBit = view.eightBit != EightBit::kNone;  // rounded from the sum
+    if (!format.strided() && !eightBit) return;
+    format = TensorFormat{eightBit ? DType::kF32 : view.dtype, Layout::kNcdhw, {}, 0};
+    places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(format.dtype))};
   }
 
   Status compute(const Problem& problem, GradientMask mask) {
@@ -181,6 +196,10 @@ struct Performance {
   }
   const View& view(int tensor) const { return prepared.views[static_cast<std::size_t>(tensor)]; }
 
+  Status operator()(const WidenStep& s) const {
+    widen(view(s.tensor), addresses[static_cast<std::size_t>(s.tensor)], address(s.to));
+    return Unit{};
+  }
   Status operator()(const RepackStep& s) const { return s.repacking->run(address(s.from), address(s.to)); }
   Tensors tensorsAt(const std::array<Place, 6>& places) const {
     const auto of = [&](TensorId id) { return address(places[at(id)]); };

@@ -31,6 +31,11 @@ struct Place {
   std::size_t offset = 0;  ///< in the workspace
 };
 
+/// 8-bit elements to FLOAT16 in the workspace.
+struct WidenStep {
+  int tensor;
+  Place to;
+};
 struct RepackStep {
   std::shared_ptr<const Repacking> repacking;
   Place from, to;
@@ -53,7 +58,7 @@ struct FillStep {
   int tensor;
   float value;
 };
-using Step = std::variant<RepackStep, RunStep, EmulateStep, ScatterStep, FillStep>;
+using Step = std::variant<WidenStep, RepackStep, RunStep, EmulateStep, ScatterStep, FillStep>;
 
 /// What phase 2 does, for any addresses. Immutable.
 struct Prepared {

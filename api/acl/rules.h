@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "api/acl/eight_bit.h"
 #include "api/acl/findings.h"
 #include "api/acl/request.h"
 
@@ -26,9 +27,6 @@ void checkLengths(const ConvRequest& request, Findings& findings);
 /// What the part's own operators refuse: steps 15 to 17. `compute` is what checkTypes returned.
 void checkPart(const ConvRequest& request, DType compute, Findings& findings);
 
-/// Types the documents allow and this library lacks.
-void checkAvailable(const ConvRequest& request, Findings& findings);
-
 /// Whether a view stays within its storage; asked of all tensors that are there.
 void checkStorage(const Tensor& tensor, const char* name, Findings& findings);
 
@@ -37,6 +35,7 @@ DType computeType(const Part& part, aclDataType promoted, int mathType, Findings
 /// FLOAT unless all are FLOAT16, or all BF16.
 aclDataType promotedType(aclDataType a, aclDataType b, aclDataType c);
 bool isFloating(aclDataType dtype);
-DType dtypeOf(aclDataType dtype);
+DType dtypeOf(aclDataType dtype);  ///< of 8 bits: FLOAT16, which has all their numbers
+EightBit eightBitOf(aclDataType dtype);
 
 }  // namespace cubejit::acl

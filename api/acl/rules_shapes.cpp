@@ -201,12 +201,4 @@ void checkPart(const ConvRequest& r, DType compute, Findings& findings) {
                    std::to_string(r.groups) + " must be at most 65535 on " + r.part->name);
 }
 
-void checkAvailable(const ConvRequest& r, Findings& findings) {
-  for (std::size_t i = 0; i < r.tensors.size(); ++i) {
-    if (r.tensors[i] != nullptr)
-      findings.require(isFloating(r.tensors[i]->dtype), kInner, kTensorNames[i],
-                       std::string("data type ") + nameOf(r.tensors[i]->dtype) + " is not available in this library");
-  }
-}
-
 }  // namespace cubejit::acl

@@ -12,24 +12,26 @@ constexpr int kInvalid = ACLNN_ERR_PARAM_INVALID;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 45;  // of 4 bytes: 2^47, the addresses of a process
 
-bool isEightBit(aclDataType t) { return t == ACL_HIFLOAT8 || t == ACL_FLOAT8_E4M3FN; }
+bool isEightBit(aclDataType t) { return eightBitOf(t) != EightBit::kNone; }
 
 void dtypes(const ConvRequest& r, Findings& findings) {
   const Family& family = *r.part->family;
+  const bool eightBit = family.eightBit && (r.transposed || r.part->isHost());
   for (std::size_t i = 0; i < r.tensors.size(); ++i) {
     if (r.tensors[i] == nullptr) continue;
     const aclDataType t = r.tensors[i]->dtype;
-    const bool taken = t == ACL_FLOAT || t == ACL_FLOAT16 || (t == ACL_BF16 && family.bf16) ||
-                       (isEightBit(t) && family.eightBit && r.transposed);
+    const bool taken =
+        t == ACL_FLOAT || t == ACL_FLOAT16 || (t == ACL_BF16 && family.bf16) || (isEightBit(t) && eightBit);
     findings.require(taken, kInvalid, kTensorNames[i],
                      std::string("data type ") + nameOf(t) + " is not one of FLOAT, FLOAT16" +
-                         (family.bf16 ? ", BF16" : "") + " on " + r.part->name);
+                         (family.bf16 ? ", BF16" : "") + (eightBit ? ", HIFLOAT8, FLOAT8_E4M3FN" : "") + " on " +
+                         r.part->name + (family.eightBit && !eightBit ? " unless transposed" : ""));
   }
 }
 
 void eightBits(const ConvRequest& r, Findings& findings) {
   const TensorPtr* t = r.tensors.data();
-  for (const std::size_t i : {1U, 2U, 3U}) {
+  for (const std::size_t i : {1U, 2U, 3U, 5U}) {
     if (t[i] != nullptr)
       findings.require(
           t[i]->dtype == t[0]->dtype, kInvalid, kTensorNames[i],
@@ -106,7 +108,13 @@ void attributes(const ConvRequest& r, Findings& findings) {
 
 bool isFloating(aclDataType t) { return t == ACL_FLOAT || t == ACL_FLOAT16 || t == ACL_BF16; }
 
-DType dtypeOf(aclDataType t) { return t == ACL_FLOAT16 ? DType::kF16 : t == ACL_BF16 ? DType::kBf16 : DType::kF32; }
+DType dtypeOf(aclDataType t) {
+  return t == ACL_FLOAT16 || isEightBit(t) ? DType::kF16 : t == ACL_BF16 ? DType::kBf16 : DType::kF32;
+}
+
+EightBit eightBitOf(aclDataType t) {
+  return t == ACL_HIFLOAT8 ? EightBit::kHif8 : t == ACL_FLOAT8_E4M3FN ? EightBit::kE4m3 : EightBit::kNone;
+}
 
 aclDataType promotedType(aclDataType a, aclDataType b, aclDataType c) { return a == b && b == c ? a : ACL_FLOAT; }
 
@@ -123,7 +131,7 @@ DType computeType(const Part& part, aclDataType promoted, int mathType, Findings
     findings.require(family.bf16, kInvalid, "cubeMathType", asked + " is not supported on " + part.name);
     return mathType == 2 ? DType::kF16 : DType::kBf16;
   }
-  if (promoted == ACL_FLOAT16) return DType::kF16;
+  if (promoted == ACL_FLOAT16 || isEightBit(promoted)) return DType::kF16;
   if (mathType == 2 || (mathType == 1 && !family.fp32Cube)) return DType::kF16;
   findings.require(family.fp32Cube, kInvalid, "cubeMathType",
                    asked + " is not supported on " + part.name + ", whose cube has no FLOAT; 1 and 2 use FLOAT16");

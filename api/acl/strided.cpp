@@ -53,14 +53,20 @@ void forRows(const View& view, const Five& source, Row&& row) {
   }
 }
 
+// Calls element(denseIndex, viewIndex) for each.
+template <class Element>
+void forElements(const View& view, Element&& element) {
+  const Five dense = plainStrides(view.extents);
+  forRows(view, dense, [&](std::int64_t from, std::int64_t to, std::size_t axis) {
+    for (std::int64_t i = 0; i < view.extents[axis]; ++i) element(from + i * dense[axis], to + i * view.strides[axis]);
+  });
+}
+
 template <class Element>
 void scatterAs(const View& view, const char* dense, char* target) {
-  const Five source = plainStrides(view.extents);
-  forRows(view, source, [&](std::int64_t from, std::int64_t to, std::size_t axis) {
-    const auto bytes = static_cast<std::int64_t>(sizeof(Element));
-    for (std::int64_t i = 0; i < view.extents[axis]; ++i)
-      std::memcpy(target + (to + i * view.strides[axis]) * bytes, dense + (from + i * source[axis]) * bytes,
-                  sizeof(Element));
+  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(Element));
+  forElements(view, [&](std::int64_t from, std::int64_t to) {
+    std::memcpy(target + to * kBytes, dense + from * kBytes, sizeof(Element));
   });
 }
 
@@ -105,7 +111,24 @@ TensorFormat formatOf(const View& view) {
   return format;
 }
 
+void widen(const View& view, const char* source, char* dense) {
+  std::array<std::uint16_t, 256> halves{};
+  for (std::size_t code = 0; code < halves.size(); ++code)
+    halves[code] = eightBitToF16(view.eightBit, static_cast<std::uint8_t>(code));
+  forElements(view, [&](std::int64_t to, std::int64_t from) {
+    std::memcpy(dense + to * 2, &halves[static_cast<unsigned char>(source[from])], 2);
+  });
+}
+
 void scatter(const View& view, const char* dense, char* target) {
+  if (view.eightBit != EightBit::kNone) {
+    forElements(view, [&](std::int64_t from, std::int64_t to) {
+      float value = 0;
+      std::memcpy(&value, dense + from * 4, 4);
+      target[to] = static_cast<char>(floatToEightBit(view.eightBit, value));
+    });
+    return;
+  }
   if (byteSize(view.dtype) == 2)
     scatterAs<std::uint16_t>(view, dense, target);
   else
@@ -114,13 +137,13 @@ void scatter(const View& view, const char* dense, char* target) {
 
 void fill(const View& view, float value, char* target) {
   const std::uint16_t half = view.dtype == DType::kF16 ? floatToF16(value) : floatToBf16(value);
-  const bool isHalf = byteSize(view.dtype) == 2;
-  const std::int64_t bytes = byteSize(view.dtype);
-  forRows(view, view.strides, [&](std::int64_t, std::int64_t to, std::size_t axis) {
-    for (std::int64_t i = 0; i < view.extents[axis]; ++i)
-      std::memcpy(target + (to + i * view.strides[axis]) * bytes,
-                  isHalf ? static_cast<const void*>(&half) : static_cast<const void*>(&value),
-                  static_cast<std::size_t>(bytes));
+  const std::uint8_t eighth = view.eightBit == EightBit::kNone ? 0 : floatToEightBit(view.eightBit, value);
+  const std::int64_t bytes = view.elementBytes();
+  const void* const element = bytes == 1   ? static_cast<const void*>(&eighth)
+                              : bytes == 2 ? static_cast<const void*>(&half)
+                                           : static_cast<const void*>(&value);
+  forElements(view, [&](std::int64_t, std::int64_t to) {
+    std::memcpy(target + to * bytes, element, static_cast<std::size_t>(bytes));
   });
 }
 

@@ -17,14 +17,16 @@
 #include "aclnnop/aclnn_convolution_backward.h"
 #include "cubejit/float16.h"
 #include "cubejit_acl/soc.h"
+#include "eight_bit_numbers.h"
 
 namespace acl_test {
 
 using Ints = std::vector<std::int64_t>;
 
+inline bool isEightBit(aclDataType type) { return type == ACL_HIFLOAT8 || type == ACL_FLOAT8_E4M3FN; }
 inline std::string message() { return aclGetRecentErrMsg() == nullptr ? "" : aclGetRecentErrMsg(); }
 inline std::size_t bytesOf(aclDataType type) {
-  return type == ACL_FLOAT || type == ACL_INT32 ? 4 : type == ACL_INT8 || type == ACL_HIFLOAT8 ? 1 : 2;
+  return type == ACL_FLOAT || type == ACL_INT32 ? 4 : type == ACL_INT8 || isEightBit(type) ? 1 : 2;
 }
 inline aclFormat formatOfRank(std::size_t rank) {
   return rank == 3 ? ACL_FORMAT_NCL : rank == 4 ? ACL_FORMAT_NCHW : rank == 5 ? ACL_FORMAT_NCDHW : ACL_FORMAT_ND;
@@ -98,6 +100,7 @@ class OwnTensor {
     const auto f = static_cast<float>(value);
     return type_ == ACL_FLOAT16 ? cubejit::f16ToFloat(cubejit::floatToF16(f))
            : type_ == ACL_BF16  ? cubejit::bf16ToFloat(cubejit::floatToBf16(f))
+           : isEightBit(type_)  ? eightBitNumber(type_, nearestEightBit(type_, f))
                                 : f;
   }
 
@@ -116,7 +119,9 @@ class OwnTensor {
   void store(std::int64_t at, float value) {
     unsigned char* to = memory_.data() + static_cast<std::size_t>(at) * bytesOf(type_);
     const std::uint16_t half = type_ == ACL_BF16 ? cubejit::floatToBf16(value) : cubejit::floatToF16(value);
-    if (type_ == ACL_FLOAT)
+    if (isEightBit(type_))
+      *to = static_cast<unsigned char>(nearestEightBit(type_, value));
+    else if (type_ == ACL_FLOAT)
       std::memcpy(to, &value, 4);
     else
       std::memcpy(to, &half, 2);
@@ -129,6 +134,7 @@ class OwnTensor {
       std::memcpy(&value, from, 4);
       return value;
     }
+    if (isEightBit(type_)) return eightBitNumber(type_, *from);
     std::memcpy(&half, from, 2);
     return type_ == ACL_BF16 ? cubejit::bf16ToFloat(half) : cubejit::f16ToFloat(half);
   }
