@@ -19,7 +19,7 @@ constexpr std::uintptr_t kWorkspaceAlignment = 64;  // of an x86 vector, and wha
 constexpr std::uintptr_t kTensorAlignment = 32;     // documented of aclSetTensorAddr
 
 struct Block {
-  std::string name;
+  const char* name = "";
   std::uintptr_t begin = 0;
   std::uint64_t bytes = 0;
   bool strided = false;
@@ -34,14 +34,16 @@ Block blockOf(const char* name, const void* data, std::uint64_t bytes) {
 
 void checkWorkspace(const void* workspace, std::uint64_t bytes, std::uint64_t promised, Findings& findings) {
   if (promised == 0) return;
-  findings.require(bytes >= promised, kInvalid, "workspaceSize",
-                   std::to_string(bytes) + " is less than the " + std::to_string(promised) + " of phase 1");
-  findings.require(reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment == 0, kInvalid, "workspace",
-                   "the address must be a multiple of " + std::to_string(kWorkspaceAlignment));
+  if (bytes < promised)
+    findings.add(kInvalid, "workspaceSize",
+                 std::to_string(bytes) + " is less than the " + std::to_string(promised) + " of phase 1");
+  if (reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+    findings.add(kInvalid, "workspace", "the address must be a multiple of " + std::to_string(kWorkspaceAlignment));
   const std::size_t left = bytesLeft(workspace);
-  findings.require(
-      left >= promised, kInvalid, "workspace",
-      "its allocation has " + std::to_string(left) + " bytes left, phase 1 asked for " + std::to_string(promised));
+  if (left < promised)
+    findings.add(
+        kInvalid, "workspace",
+        "its allocation has " + std::to_string(left) + " bytes left, phase 1 asked for " + std::to_string(promised));
 }
 
 void checkBlock(const Block& block, std::int64_t elementBytes, const void* data, Findings& findings) {
@@ -50,12 +52,14 @@ void checkBlock(const Block& block, std::int64_t elementBytes, const void* data,
     findings.add(kNull, block.name, "its data is null, " + std::to_string(block.bytes) + " bytes are needed");
     return;
   }
-  findings.require(block.begin % static_cast<std::uintptr_t>(elementBytes) == 0, kInvalid, block.name,
-                   "its data must be aligned to an element, " + std::to_string(elementBytes) + " bytes");
+  if (block.begin % static_cast<std::uintptr_t>(elementBytes) != 0)
+    findings.add(kInvalid, block.name,
+                 "its data must be aligned to an element, " + std::to_string(elementBytes) + " bytes");
   const std::size_t left = bytesLeft(data);
-  findings.require(
-      block.bytes <= left, kInvalid, block.name,
-      "reaches " + std::to_string(block.bytes) + " bytes, its allocation has " + std::to_string(left) + " left");
+  if (block.bytes > left)
+    findings.add(
+        kInvalid, block.name,
+        "reaches " + std::to_string(block.bytes) + " bytes, its allocation has " + std::to_string(left) + " left");
 }
 
 }  // namespace
@@ -81,7 +85,9 @@ int Executor::check(const void* workspace, std::uint64_t workspaceBytes) const {
   Findings findings(document_);
   checkWorkspace(workspace, workspaceBytes, prepared_->workspaceBytes, findings);
   const std::array<char*, 6> at = addresses();
-  std::vector<Block> read, written;
+  // Few and counted: this is on the way of every call.
+  std::array<Block, 7> read, written;
+  std::size_t reads = 0, writes = 0;
   for (std::size_t i = 0; i < 6; ++i) {
     if (!prepared_->reads[i] && !prepared_->writes[i]) continue;
     const View& view = prepared_->views[i];
@@ -89,21 +95,25 @@ int Executor::check(const void* workspace, std::uint64_t workspaceBytes) const {
     Block block = blockOf(kTensorNames[i], at[i], static_cast<std::uint64_t>(view.span() * bytes));
     block.strided = formatOf(view).strided();
     checkBlock(block, bytes, at[i], findings);
-    (prepared_->writes[i] ? written : read).push_back(std::move(block));
+    if (prepared_->writes[i])
+      written[writes++] = block;
+    else
+      read[reads++] = block;
   }
   if (findings.any()) return findings.report();
   // Scattered outputs may lie between the elements of others: they are written last.
-  written.push_back(blockOf("workspace", workspace, prepared_->workspaceBytes));
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const auto meet = [&](const Block& other) {
-      findings.require(written[i].strided || other.strided || !written[i].meets(other), kInvalid, written[i].name,
-                       "shares memory with " + other.name + "; outputs and workspace need memory of their own");
-    };
-    for (std::size_t j = i + 1; j < written.size(); ++j) meet(written[j]);
-    for (const Block& other : read) {
-      findings.require(written[i].strided || !written[i].meets(other), kInvalid, written[i].name,
-                       "shares memory with " + other.name + "; outputs and workspace need memory of their own");
-    }
+  written[writes++] = blockOf("workspace", workspace, prepared_->workspaceBytes);
+  const auto meet = [&](const Block& one, const Block& other) {
+    if (one.meets(other))
+      findings.add(
+          kInvalid, one.name,
+          std::string("shares memory with ") + other.name + "; outputs and workspace need memory of their own");
+  };
+  for (std::size_t i = 0; i < writes; ++i) {
+    if (written[i].strided) continue;
+    for (std::size_t j = i + 1; j < writes; ++j)
+      if (!written[j].strided) meet(written[i], written[j]);
+    for (std::size_t j = 0; j < reads; ++j) meet(written[i], read[j]);
   }
   return findings.any() ? findings.report() : ACLNN_SUCCESS;
 }

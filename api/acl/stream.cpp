@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -99,7 +100,10 @@ Status Stream::synchronize() {
   if (getpid() != process_) return Error{ErrorCode::kUnsupported, Stage::kRun, "the stream was made before fork()"};
   std::unique_lock<std::mutex> lock(mutex_);
   const std::uint64_t upTo = submitted_;
-  finished_.wait(lock, [&] { return completed_ >= upTo; });
+  while (completed_ < upTo) {
+    awaited_ = std::min(awaited_.load(), upTo);
+    if (completed_ < upTo) finished_.wait(lock);  // asked again: the job may not have seen that it is awaited
+  }
   if (failure_.empty()) return Unit{};
   return Error{ErrorCode::kInternal, Stage::kRun, std::exchange(failure_, std::string())};
 }
@@ -109,16 +113,25 @@ void Stream::work() {
   for (;;) {
     arrived_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
     if (jobs_.empty()) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
+    std::deque<Job> taken;
+    taken.swap(jobs_);
     lock.unlock();
-    const Status done = withoutFailing(job);
-    job = nullptr;  // what it holds is released before anybody is told
+    for (Job& job : taken) complete(job);
     lock.lock();
-    if (!done.ok() && failure_.empty()) failure_ = done.error().message;
-    ++completed_;
-    finished_.notify_all();
   }
+}
+
+void Stream::complete(Job& job) {
+  const Status done = withoutFailing(job);
+  job = nullptr;  // what it holds is released before anybody is told
+  if (!done.ok()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failure_.empty()) failure_ = done.error().message;
+  }
+  if (++completed_ < awaited_) return;  // waking a thread for nothing takes a core from the next job
+  const std::lock_guard<std::mutex> lock(mutex_);
+  awaited_ = kNothing;
+  finished_.notify_all();
 }
 
 std::shared_ptr<Stream> streamOf(const void* handle) {

@@ -3,6 +3,7 @@
 // Decides what a stream is: a queue and one thread that empties it in order. Leaves what is queued to executor.cpp.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -35,13 +36,17 @@ class Stream {
   void stop();
 
  private:
+  static constexpr std::uint64_t kNothing = UINT64_MAX;
   Stream();
   void work();
+  void complete(Job& job);
 
   std::mutex mutex_;
   std::condition_variable arrived_, finished_;
   std::deque<Job> jobs_;
-  std::uint64_t submitted_ = 0, completed_ = 0;
+  std::uint64_t submitted_ = 0;
+  std::atomic<std::uint64_t> completed_{0};
+  std::atomic<std::uint64_t> awaited_{kNothing};  ///< the fewest completed jobs that anybody waits for
   bool stopping_ = false;
   std::string failure_;
   const long process_;
