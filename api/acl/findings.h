@@ -4,6 +4,7 @@
 // of them in the thread's message. Leaves which rules there are to the rules_*.cpp files.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
@@ -36,7 +37,13 @@ class Findings {
     if (!holds) add(code, chapter, text);
   }
   /// The library's own words, one rule a line.
-  void add(int code, const Error& error) { add(code, toString(error.stage), error.message); }
+  void add(int code, const Error& error) {
+    for (std::size_t at = 0; at <= error.message.size();) {
+      const std::size_t end = std::min(error.message.find('\n', at), error.message.size());
+      add(code, toString(error.stage), error.message.substr(at, end - at));
+      at = end + 1;
+    }
+  }
 
   bool any() const { return !text_.empty(); }
   int code() const { return code_; }

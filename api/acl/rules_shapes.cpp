@@ -16,10 +16,11 @@ __extension__ using Wide = __int128;  // where values of the caller's are multip
 
 std::string axisName(int axis) { return axis == 0 ? "D" : axis == 1 ? "H" : "W"; }
 
-// What an ordinary convolution makes of `in` on an axis; 0 if the dilated kernel does not fit. A stride of at least 1 is given.
+// What an ordinary convolution makes of `in` on an axis, at most INT64_MAX; 0 if the dilated kernel does not fit. A stride of at
+// least 1 is given.
 std::int64_t outputOf(const Problem& p, int axis, std::int64_t in) {
   const Wide room = Wide{in} + p.padBefore[axis] + p.padAfter[axis] - Wide{p.dilation[axis]} * (p.kernel[axis] - 1) - 1;
-  return room < 0 ? 0 : static_cast<std::int64_t>(room / p.stride[axis]) + 1;
+  return room < 0 ? 0 : static_cast<std::int64_t>(std::min(room / p.stride[axis] + 1, Wide{INT64_MAX}));
 }
 
 std::string axisText(const Problem& p, int a) {

@@ -288,6 +288,20 @@ TEST(AclCodes, RangesOfParts) {
   expectCode(kA2, routed, kOk);
 }
 
+// Extents nobody has, in attributes anybody can write.
+TEST(AclCodes, HugeAttributes) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  const Case c = simple({1, 1, 6, 6}, {1, 1, 3, 3}, {1, 1, 4, 4});
+  expectCode(kHost, with(c, [](Case& n) { n.padding = {kHuge, kHuge}; }), kInvalid, "must be 9223372036854775807");
+  EXPECT_EQ(message().find("less than the dilated kernel"), std::string::npos) << message();
+  expectCode(kHost, with(c, [](Case& n) { n.dilation = {kHuge, kHuge}; }), kInvalid, "less than the dilated kernel");
+  expectCode(kHost, with(c, [](Case& n) { n.stride = {kHuge, kHuge}, n.y = {1, 1, 1, 1}; }), kInvalid, "stride.h");
+  const std::string text = message();
+  for (std::size_t at = 0; at != std::string::npos; at = text.find('\n', at + 1))  // each line is whole
+    EXPECT_EQ(text.substr(at + (at > 0 ? 1 : 0), 6), "161002") << text;
+  expectCode(kHost, with(c, [](Case& n) { n.groups = INT32_MAX; }), kInvalid, "groups: 2147483647");
+}
+
 TEST(AclCodes, EveryBrokenRuleIsNamedWithValueAndDocument) {
   Case c = simple({1, 4, 6, 6}, {4, 4, 3, 3}, {1, 4, 4, 4});
   c.stride = {0, 1}, c.padding = {0, -3}, c.dilation = {0, 0}, c.outputPadding = {1, 0}, c.groups = 0, c.mathType = 7;
