@@ -7,6 +7,7 @@ use(module) gives a network that exists the same gradients. Tensors lie on the C
 
 import torch
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from cubejit.convolution import conv_backward
 
@@ -17,7 +18,11 @@ class _Convolution(torch.autograd.Function):
         ctx.save_for_backward(x, w)
         ctx.geometry = (stride, padding, dilation, transposed, output_padding, groups)
         ctx.bias_dtype = None if bias is None else bias.dtype
-        return torch.convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups)
+        # The function of torch.nn, so that it is converted by autocast as that one is; backward takes types as they come.
+        rank = w.dim() - 2
+        if transposed:
+            return getattr(functional, f"conv_transpose{rank}d")(x, w, bias, stride, padding, output_padding, groups, dilation)
+        return getattr(functional, f"conv{rank}d")(x, w, bias, stride, padding, dilation, groups)
 
     @staticmethod
     @once_differentiable
@@ -35,12 +40,27 @@ def _list(value, rank):
     return values * rank if len(values) == 1 else values
 
 
+_COMPUTED = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def _check(*tensors):
+    """What backward could only refuse is refused where the caller can see why."""
+    for t in tensors:
+        if t.dtype not in _COMPUTED or t.device.type != "cpu" or t.layout != torch.strided:
+            raise TypeError(f"{t.dtype} on {t.device}, {t.layout}: cubejit's gradients are of float32, float16 and bfloat16 "
+                            "tensors on the CPU; convert it, or use torch.nn's convolution")
+
+
 def convolution(x, w, bias=None, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1):
-    """A convolution of any rank; what it means is torch.convolution's, what its gradients cost is cubejit's.
+    """A convolution of 1 to 3 axes; what it means is torch.convolution's, what its gradients cost is cubejit's.
 
     padding may be "same" or "valid" unless transposed. An input without a batch axis is taken as a batch of one.
     """
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, w, bias)):
+        _check(x, w)
     rank = w.dim() - 2
+    if not 1 <= rank <= 3:
+        raise ValueError(f"weight of shape {tuple(w.shape)} must have 3 to 5 axes")
     if x.dim() == w.dim() - 1:
         return convolution(x.unsqueeze(0), w, bias, stride, padding, dilation, transposed, output_padding, groups).squeeze(0)
     dilation = _list(dilation, rank)
@@ -52,7 +72,7 @@ def convolution(x, w, bias=None, stride=1, padding=0, dilation=1, transposed=Fal
         total = [d * (k - 1) for d, k in zip(dilation, w.shape[2:])]
         padding = [t // 2 for t in total]
         if any(t % 2 for t in total):  # PyTorch puts the odd one behind
-            x = torch.nn.functional.pad(x, [side for t in reversed(total) for side in (0, t % 2)])
+            x = functional.pad(x, [side for t in reversed(total) for side in (0, t % 2)])
     return _Convolution.apply(x, w, bias, _list(stride, rank), _list(padding, rank), dilation, bool(transposed),
                               _list(output_padding, rank), groups)
 
@@ -85,7 +105,7 @@ class _Forward:
     def _conv_forward(self, input, weight, bias):
         if self.padding_mode == "zeros":
             return convolution(input, weight, bias, self.stride, self.padding, self.dilation, False, 0, self.groups)
-        padded = torch.nn.functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+        padded = functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
         return convolution(padded, weight, bias, self.stride, 0, self.dilation, False, 0, self.groups)
 
 

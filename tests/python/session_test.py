@@ -45,7 +45,8 @@ class Planning(unittest.TestCase):
                             ("unknown tensor 'y'", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), formats={"y": ("f32", "ncdhw")})),
                             ("the dilated kernel, 5, is larger", lambda: cubejit.plan(cubejit.Problem((1, 1, 3), (1, 1, 5)))),
                             ("unknown backend 'gcc'", lambda: cubejit.Session(backend="gcc")),
-                            ("unknown ISA 'mmx'", lambda: cubejit.Session(isa="mmx"))):
+                            ("unknown ISA 'mmx'", lambda: cubejit.Session(isa="mmx")),
+                            ("threads = -1 must be at least 0", lambda: cubejit.Session(threads=-1))):
             with self.assertRaises(cubejit.Error) as caught:
                 call()
             self.assertIn(words, str(caught.exception))

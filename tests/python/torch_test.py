@@ -2,6 +2,7 @@
 """Decides what is asked with PyTorch beside: the gradients of aten::convolution_backward on hundreds of random problems, tensors
 in and out without copies, and an autograd convolution that trains. Skipped without PyTorch."""
 
+import copy
 import random
 import threading
 import unittest
@@ -161,6 +162,32 @@ class Autograd(unittest.TestCase):
         self.assertEqual(list(network.state_dict()), keys)
         network(torch.randn(1, 1, 6, 6)).sum().backward()
         self.assertIsNotNone(network[0].weight.grad)
+
+    def test_autocast_converts_as_it_does_for_pytorch(self):
+        for name in ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d"):
+            theirs = getattr(torch.nn, name)(3, 4, 2)
+            mine = ours.use(copy.deepcopy(theirs))
+            x = torch.randn(2, 3, *[5] * (theirs.weight.dim() - 2))
+            results = []
+            for model in (theirs, mine):
+                with torch.autocast("cpu", torch.bfloat16):
+                    y = model(x)
+                y.float().square().sum().backward()
+                results.append(y)
+            self.assertEqual(results[0].dtype, results[1].dtype, name)
+            self.assertTrue(torch.equal(*results), name)
+            for a, b in zip(theirs.parameters(), mine.parameters()):
+                self.assertEqual(a.grad.dtype, b.grad.dtype)
+                torch.testing.assert_close(a.grad, b.grad, rtol=5e-2, atol=5e-1)
+
+    def test_what_backward_cannot_compute_is_refused_by_forward(self):
+        layer, x = ours.Conv2d(3, 4, 2).double(), torch.randn(1, 3, 5, 5).double()
+        with self.assertRaisesRegex(TypeError, "float64.*float32, float16 and bfloat16"):
+            layer(x)
+        with torch.no_grad():  # no backward will be asked for
+            self.assertEqual(layer(x).dtype, torch.float64)
+        with self.assertRaisesRegex(ValueError, "3 to 5 axes"):
+            ours.convolution(torch.ones(1, 1), torch.ones(1, 1))
 
     def test_gradients_of_gradients_are_refused(self):
         x = torch.randn(1, 2, 5, requires_grad=True)
