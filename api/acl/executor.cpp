@@ -101,19 +101,22 @@ int Executor::check(const void* workspace, std::uint64_t workspaceBytes) const {
       read[reads++] = block;
   }
   if (findings.any()) return findings.report();
-  // Scattered outputs may lie between the elements of others: they are written last.
+  const std::size_t last = writes;
   written[writes++] = blockOf("workspace", workspace, prepared_->workspaceBytes);
-  const auto meet = [&](const Block& one, const Block& other) {
+  const auto apart = [&](const Block& one, const Block& other) {
     if (one.meets(other))
       findings.add(
           kInvalid, one.name,
           std::string("shares memory with ") + other.name + "; outputs and workspace need memory of their own");
   };
   for (std::size_t i = 0; i < writes; ++i) {
-    if (written[i].strided) continue;
-    for (std::size_t j = i + 1; j < writes; ++j)
-      if (!written[j].strided) meet(written[i], written[j]);
-    for (std::size_t j = 0; j < reads; ++j) meet(written[i], read[j]);
+    for (std::size_t j = i + 1; j < writes; ++j) {
+      // Elements of one output may lie between those of another; then it begins elsewhere.
+      const bool between = (written[i].strided || written[j].strided) && written[i].begin != written[j].begin;
+      if (!between || j == last) apart(written[i], written[j]);
+    }
+    // Scattered outputs are written when all is read.
+    for (std::size_t j = 0; j < reads && !written[i].strided; ++j) apart(written[i], read[j]);
   }
   return findings.any() ? findings.report() : ACLNN_SUCCESS;
 }

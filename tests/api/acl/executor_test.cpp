@@ -162,6 +162,31 @@ TEST(AclExecutor, TensorsThatCannotBeUsedAreRefused) {
     ASSERT_EQ(aclSetRawTensorAddr(twice.tensors[3], twice.db->data()), ACLNN_SUCCESS);
     refused(twice, kInvalid, "shares memory with gradBias");
   }
+  {  // results whose elements are apart: on one another they are seen where they begin, on the workspace anywhere
+    const Ints apart{288, 72, 12, 2};
+    const auto scattered = [&](Call& call, void* data) {
+      call.tensors[3] =
+          aclCreateTensor(call.given.x.data(), 4, ACL_FLOAT, apart.data(), 0, ACL_FORMAT_NCHW, nullptr, 0, data);
+      ASSERT_NE(call.tensors[3], nullptr) << message();
+    };
+    std::vector<float> memory(4096);
+    Call call(ones());
+    scattered(call, memory.data());
+    ASSERT_EQ(aclSetRawTensorAddr(call.tensors[4], memory.data()), ACLNN_SUCCESS);
+    refused(call, kInvalid, "shares memory with gradWeight");
+    ASSERT_EQ(aclSetRawTensorAddr(call.tensors[4], call.dw->data()), ACLNN_SUCCESS);
+    ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+    ASSERT_GT(call.workspaceBytes, 0U);
+    void* workspace = nullptr;
+    ASSERT_EQ(aclrtMalloc(&workspace, call.workspaceBytes + 4096, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    ASSERT_EQ(aclSetRawTensorAddr(call.tensors[3], static_cast<char*>(workspace) + 4), ACLNN_SUCCESS);
+    ASSERT_EQ(aclDestroyAclOpExecutor(call.executor), ACLNN_SUCCESS);
+    ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+    EXPECT_EQ(aclnnConvolutionBackward(workspace, call.workspaceBytes, call.executor, nullptr), kInvalid);
+    EXPECT_TRUE(says("shares memory with workspace")) << message();
+    aclDestroyTensor(call.tensors[3]);
+    aclrtFree(workspace);
+  }
   {  // beyond its allocation
     Call call(ones());
     void* small = nullptr;
