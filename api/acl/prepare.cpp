@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the steps of a request. A tensor is used as it lies whenever the library takes it; only operands that must be rounded to
-// FLOAT16 first, and results for memory that is not dense, pass through the workspace.
+// Decides the steps of a request. A tensor is used as it lies whenever what computes takes it. Through the workspace pass operands that
+// are of another type than what is multiplied, results for memory that is not dense, and 8-bit tensors.
 #include "api/acl/prepare.h"
-
-#include "api/acl/emulated.h"
 
 #include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include "api/acl/emulated.h"
 
 namespace cubejit::acl {
 namespace {
@@ -186,41 +186,6 @@ class Preparation {
   std::size_t shared_ = 0;
 };
 
-struct Performance {
-  const Prepared& prepared;
-  const std::array<char*, 6>& addresses;
-  char* workspace;
-
-  char* address(const Place& p) const {
-    return p.tensor >= 0 ? addresses[static_cast<std::size_t>(p.tensor)] : workspace + p.offset;
-  }
-  const View& view(int tensor) const { return prepared.views[static_cast<std::size_t>(tensor)]; }
-
-  Status operator()(const WidenStep& s) const {
-    widen(view(s.tensor), addresses[static_cast<std::size_t>(s.tensor)], address(s.to));
-    return Unit{};
-  }
-  Status operator()(const RepackStep& s) const { return s.repacking->run(address(s.from), address(s.to)); }
-  Tensors tensorsAt(const std::array<Place, 6>& places) const {
-    const auto of = [&](TensorId id) { return address(places[at(id)]); };
-    return {of(TensorId::kDy), of(TensorId::kX),  of(TensorId::kW),
-            of(TensorId::kDx), of(TensorId::kDw), of(TensorId::kDb)};
-  }
-  Status operator()(const RunStep& s) const {
-    return s.executable->run(tensorsAt(s.tensors), s.workspaceBytes == 0 ? nullptr : workspace + s.workspaceOffset,
-                             s.workspaceBytes);
-  }
-  Status operator()(const EmulateStep& s) const { return runEmulation(*s.request, tensorsAt(s.tensors)); }
-  Status operator()(const ScatterStep& s) const {
-    scatter(view(s.tensor), address(s.from), addresses[static_cast<std::size_t>(s.tensor)]);
-    return Unit{};
-  }
-  Status operator()(const FillStep& s) const {
-    fill(view(s.tensor), s.value, addresses[static_cast<std::size_t>(s.tensor)]);
-    return Unit{};
-  }
-};
-
 struct SharedSession {
   std::once_flag once;
   std::optional<Result<Session*>> session;
@@ -256,15 +221,6 @@ std::shared_ptr<const Prepared> prepareFill(const std::array<View, 6>& views, Gr
     prepared->steps.push_back(FillStep{static_cast<int>(3 + index), values[index]});
   }
   return prepared;
-}
-
-Status perform(const Prepared& prepared, const std::array<char*, 6>& addresses, char* workspace) {
-  const Performance performance{prepared, addresses, workspace};
-  for (const Step& step : prepared.steps) {
-    const Status done = std::visit(performance, step);
-    if (!done.ok()) return done;
-  }
-  return Unit{};
 }
 
 }  // namespace cubejit::acl

@@ -43,8 +43,9 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
   if (threads < 0)
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "threads = " + std::to_string(threads) + " must be at least 0; 0 is as many as the process may use"});
+    throw Failure(
+        Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+              "threads = " + std::to_string(threads) + " must be at least 0; 0 is as many as the process may use"});
   if (threads > 0) options.threads = threads;
   if (tune) options.tune = valueOf(parseTuneMode(*tune));
   if (store) options.store = *store;
