@@ -3,7 +3,7 @@
 // Decides the course of aclnnConvolutionBackward's phase 1: handles, then what is remembered, then rules, then preparation.
 #include "aclnnop/aclnn_convolution_backward.h"
 
-#include "api/acl/device.h"
+#include "api/acl/context.h"
 #include "api/acl/phase_one.h"
 #include "api/acl/rules.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the runtime's life and its switches. Nothing depends on the life: it only answers what the documents say.
-#include "api/acl/device.h"
-
-#include <array>
+// Decides the runtime's life and its one device. Nothing depends on the life: it only answers what the documents say.
 #include <atomic>
 #include <string>
 
@@ -18,35 +15,6 @@ namespace {
 enum class Life : int { kNew, kRunning, kEnded };
 std::atomic<Life> life{Life::kNew};
 
-using Switches = std::array<std::atomic<std::int64_t>, 3>;
-Switches processSwitches{}, contextSwitches{};
-constexpr std::array<std::int64_t, 3> kMostOfSwitch{3, 1, 1};
-
-bool known(aclSysParamOpt opt) { return opt >= ACL_OPT_DETERMINISTIC && opt <= ACL_OPT_STRONG_CONSISTENCY; }
-
-aclError set(Switches& switches, aclSysParamOpt opt, std::int64_t value, const char* function) {
-  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
-    if (!known(opt))
-      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, function, "opt " + std::to_string(opt) + " is not known");
-    const std::int64_t most = kMostOfSwitch[static_cast<std::size_t>(opt)];
-    if (value < 0 || value > most)
-      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, function,
-                  "value " + std::to_string(value) + " must be 0 to " + std::to_string(most));
-    switches[static_cast<std::size_t>(opt)] = value;
-    return ACL_SUCCESS;
-  });
-}
-
-aclError get(const Switches& switches, aclSysParamOpt opt, std::int64_t* value, const char* function) {
-  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
-    if (!known(opt) || value == nullptr)
-      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, function,
-                  value == nullptr ? "value is null" : "opt " + std::to_string(opt) + " is not known");
-    *value = switches[static_cast<std::size_t>(opt)];
-    return ACL_SUCCESS;
-  });
-}
-
 aclError device(std::int32_t id, const char* function) {
   if (id == 0) return ACL_SUCCESS;
   return fail(ACL_ERROR_INVALID_DEVICE, kRuntimeDocument, function,
@@ -54,11 +22,6 @@ aclError device(std::int32_t id, const char* function) {
 }
 
 }  // namespace
-
-bool deterministic() {
-  constexpr auto kIndex = static_cast<std::size_t>(ACL_OPT_DETERMINISTIC);
-  return processSwitches[kIndex] != 0 || contextSwitches[kIndex] != 0;
-}
 
 std::string& recentMessage() {
   static thread_local std::string text;
@@ -106,6 +69,14 @@ aclError aclrtResetDevice(int32_t deviceId) {
     return known;
   });
 }
+aclError aclrtGetDevice(int32_t* deviceId) {
+  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
+    if (deviceId == nullptr)
+      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, "aclrtGetDevice", "deviceId is null");
+    *deviceId = 0;
+    return ACL_SUCCESS;
+  });
+}
 aclError aclrtGetDeviceCount(uint32_t* count) {
   return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
     if (count == nullptr)
@@ -121,17 +92,4 @@ aclError aclrtGetRunMode(aclrtRunMode* runMode) {
     *runMode = ACL_HOST;
     return ACL_SUCCESS;
   });
-}
-
-aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
-  return set(processSwitches, opt, value, "aclrtSetSysParamOpt");
-}
-aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return get(processSwitches, opt, value, "aclrtGetSysParamOpt");
-}
-aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
-  return set(contextSwitches, opt, value, "aclrtCtxSetSysParamOpt");
-}
-aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
-  return get(contextSwitches, opt, value, "aclrtCtxGetSysParamOpt");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how device memory is given: the process's own, each allocation remembered so that misuse is found before it writes.
+// Decides how memory is given, device's and host's alike: the process's own, each allocation remembered so that misuse is found before
+// it writes.
 #include "api/acl/memory.h"
 
 #include <cstdlib>
@@ -26,16 +27,35 @@ Allocations& allocations() {
   return *all;
 }
 
-// The rules both writing functions have.
-void checkWrite(Findings& findings, const void* to, std::size_t most, std::size_t count, const char* function) {
-  const int code = ACL_ERROR_INVALID_PARAM;
-  findings.require(to != nullptr, code, function, "the address written to is null");
-  findings.require(count <= most, code, function,
-                   std::to_string(count) + " bytes are more than the " + std::to_string(most) + " the caller allows");
-  const std::size_t left = bytesLeft(to);
-  findings.require(count <= left, code, function,
-                   std::to_string(count) + " bytes are more than the " + std::to_string(left) +
-                       " left of the allocation written to");
+aclError allocate(void** to, std::size_t size, const char* function) {
+  if (to == nullptr || size == 0)
+    return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, function,
+                to == nullptr ? "the address of the pointer is null" : "size is 0");
+  void* memory = nullptr;
+  if (size > SIZE_MAX / 2 || posix_memalign(&memory, kAlignment, size) != 0)
+    return fail(ACL_ERROR_BAD_ALLOC, kRuntimeDocument, function, "no " + std::to_string(size) + " bytes are left");
+  Allocations& all = allocations();
+  try {
+    const std::lock_guard<std::shared_mutex> lock(all.mutex);
+    all.bytes.emplace(reinterpret_cast<std::uintptr_t>(memory), size);
+  } catch (...) {
+    std::free(memory);
+    throw;
+  }
+  *to = memory;
+  return ACL_SUCCESS;
+}
+
+aclError release(void* memory, const char* function) {
+  Allocations& all = allocations();
+  {
+    const std::lock_guard<std::shared_mutex> lock(all.mutex);
+    if (all.bytes.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0)
+      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, function,
+                  "the address was freed before, or was not allocated by this runtime");
+  }
+  std::free(memory);
+  return ACL_SUCCESS;
 }
 
 }  // namespace
@@ -56,67 +76,18 @@ using namespace cubejit::acl;
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   return guarded<aclError>(ACL_ERROR_BAD_ALLOC, [&]() -> aclError {
-    Findings findings(kRuntimeDocument);
-    const auto page = static_cast<unsigned>(policy) & 0xffU;
-    findings.require(devPtr != nullptr, ACL_ERROR_INVALID_PARAM, "aclrtMalloc", "devPtr is null");
-    findings.require(size > 0, ACL_ERROR_INVALID_PARAM, "aclrtMalloc", "size is 0");
-    findings.require(page <= ACL_MEM_MALLOC_HUGE1G_ONLY_P2P, ACL_ERROR_INVALID_PARAM, "aclrtMalloc",
-                     "policy " + std::to_string(policy) + " is not known");
-    if (findings.any()) return findings.report();
-    void* memory = nullptr;
-    if (size > SIZE_MAX / 2 || posix_memalign(&memory, kAlignment, size) != 0)
-      return fail(ACL_ERROR_BAD_ALLOC, kRuntimeDocument, "aclrtMalloc",
-                  "no " + std::to_string(size) + " bytes are left");
-    Allocations& all = allocations();
-    try {
-      const std::lock_guard<std::shared_mutex> lock(all.mutex);
-      all.bytes.emplace(reinterpret_cast<std::uintptr_t>(memory), size);
-    } catch (...) {
-      std::free(memory);
-      throw;
-    }
-    *devPtr = memory;
-    return ACL_SUCCESS;
+    if ((static_cast<unsigned>(policy) & 0xffU) > ACL_MEM_MALLOC_HUGE1G_ONLY_P2P)
+      return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, "aclrtMalloc",
+                  "policy " + std::to_string(policy) + " is not known");
+    return allocate(devPtr, size, "aclrtMalloc");
   });
 }
-
 aclError aclrtFree(void* devPtr) {
-  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
-    Allocations& all = allocations();
-    {
-      const std::lock_guard<std::shared_mutex> lock(all.mutex);
-      if (all.bytes.erase(reinterpret_cast<std::uintptr_t>(devPtr)) == 0)
-        return fail(ACL_ERROR_INVALID_PARAM, kRuntimeDocument, "aclrtFree",
-                    "the address was freed before, or is not one of aclrtMalloc's");
-    }
-    std::free(devPtr);
-    return ACL_SUCCESS;
-  });
+  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&] { return release(devPtr, "aclrtFree"); });
 }
-
-aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
-  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
-    if (count == 0) return ACL_SUCCESS;
-    Findings findings(kRuntimeDocument);
-    checkWrite(findings, dst, destMax, count, "aclrtMemcpy");
-    findings.require(src != nullptr, ACL_ERROR_INVALID_PARAM, "aclrtMemcpy", "the address read from is null");
-    findings.require(count <= bytesLeft(src), ACL_ERROR_INVALID_PARAM, "aclrtMemcpy",
-                     std::to_string(count) + " bytes are more than is left of the allocation read from");
-    findings.require(kind >= ACL_MEMCPY_HOST_TO_HOST && kind <= ACL_MEMCPY_INTER_DEVICE_TO_DEVICE,
-                     ACL_ERROR_INVALID_PARAM, "aclrtMemcpy", "kind " + std::to_string(kind) + " is not known");
-    if (findings.any()) return findings.report();
-    std::memmove(dst, src, count);
-    return ACL_SUCCESS;
-  });
+aclError aclrtMallocHost(void** hostPtr, size_t size) {
+  return guarded<aclError>(ACL_ERROR_BAD_ALLOC, [&] { return allocate(hostPtr, size, "aclrtMallocHost"); });
 }
-
-aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
-  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&]() -> aclError {
-    if (count == 0) return ACL_SUCCESS;
-    Findings findings(kRuntimeDocument);
-    checkWrite(findings, devPtr, maxCount, count, "aclrtMemset");
-    if (findings.any()) return findings.report();
-    std::memset(devPtr, value, count);
-    return ACL_SUCCESS;
-  });
+aclError aclrtFreeHost(void* hostPtr) {
+  return guarded<aclError>(ACL_ERROR_INTERNAL_ERROR, [&] { return release(hostPtr, "aclrtFreeHost"); });
 }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "calls.h"
 
@@ -94,6 +95,48 @@ TEST(AclRuntime, Switches) {
     EXPECT_EQ(get(ACL_OPT_DETERMINISTIC, nullptr), kParam);
     EXPECT_EQ(set(ACL_OPT_DETERMINISTIC, 0), ACL_SUCCESS);
   }
+}
+
+TEST(AclRuntime, ContextsHaveSwitchesOfTheirOwn) {
+  aclrtContext own = nullptr, made = nullptr, now = nullptr;
+  std::int64_t value = -1;
+  EXPECT_EQ(aclrtGetCurrentContext(&own), ACL_SUCCESS);
+  EXPECT_NE(own, nullptr);
+  EXPECT_EQ(aclrtCreateContext(&made, 0), ACL_SUCCESS);
+  EXPECT_EQ(aclrtGetCurrentContext(&now), ACL_SUCCESS);
+  EXPECT_EQ(now, made);
+  EXPECT_EQ(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1), ACL_SUCCESS);
+  std::thread([&] {  // another thread has the device's own
+    EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), ACL_SUCCESS);
+    EXPECT_EQ(value, 0);
+    EXPECT_EQ(aclrtSetCurrentContext(made), ACL_SUCCESS);
+    EXPECT_EQ(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), ACL_SUCCESS);
+    EXPECT_EQ(value, 1);
+  })
+      .join();
+  {  // what follows from the switch: grouped FLOAT gradWeight of FLOAT16 products
+    const OnPart on("Ascend910B2");
+    Case c = simple({1, 4, 6, 6}, {4, 2, 1, 1}, {1, 4, 6, 6}, ACL_FLOAT16);
+    c.groups = 2, c.gradWeightType = ACL_FLOAT;
+    EXPECT_EQ(statusOf(c), ACLNN_ERR_INNER_NULLPTR) << message();
+    EXPECT_EQ(aclrtSetCurrentContext(own), ACL_SUCCESS);
+    EXPECT_EQ(statusOf(c), ACLNN_SUCCESS) << message();
+    EXPECT_EQ(aclrtSetCurrentContext(made), ACL_SUCCESS);
+  }
+  EXPECT_EQ(aclrtDestroyContext(made), ACL_SUCCESS);
+  EXPECT_EQ(aclrtDestroyContext(made), kParam);
+  EXPECT_EQ(aclrtSetCurrentContext(made), kParam);
+  EXPECT_EQ(aclrtSetCurrentContext(nullptr), kParam);
+  EXPECT_EQ(aclrtDestroyContext(own), kParam);
+  EXPECT_EQ(aclrtGetCurrentContext(&now), ACL_SUCCESS);
+  EXPECT_EQ(now, own);
+  EXPECT_EQ(aclrtGetCurrentContext(nullptr), kParam);
+  EXPECT_EQ(aclrtCreateContext(nullptr, 0), kParam);
+  EXPECT_EQ(aclrtCreateContext(&made, 7), ACL_ERROR_INVALID_DEVICE);
+  std::int32_t device = -1;
+  EXPECT_EQ(aclrtGetDevice(&device), ACL_SUCCESS);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(aclrtGetDevice(nullptr), kParam);
 }
 
 TEST(AclRuntime, Parts) {

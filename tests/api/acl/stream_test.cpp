@@ -133,6 +133,40 @@ TEST(AclStream, TwoThreadsCannotUseOneExecutorTwice) {
 }
 
 // Twenty calls of milliseconds each are queued before the last of them can have begun.
+// In, compute, out: what is copied is there when the stream comes to it.
+TEST(AclStream, CopiesAreInOrderWithOperators) {
+  const aclrtStream stream = makeStream();
+  Call call(cube(3));
+  const std::size_t bytes = static_cast<std::size_t>(call.dx->elements()) * sizeof(float);
+  void *in = nullptr, *out = nullptr;
+  ASSERT_EQ(aclrtMallocHost(&in, bytes), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMallocHost(&out, bytes), ACL_SUCCESS);
+  std::fill_n(static_cast<float*>(in), call.dx->elements(), 2.0F);
+  call.w->write(std::vector<double>(9, 1.0));
+  ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+  if (call.workspaceBytes > 0) {
+    ASSERT_EQ(aclrtMalloc(&call.workspace, call.workspaceBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  }
+  EXPECT_EQ(aclrtMemsetAsync(call.dy->data(), bytes, 1, bytes, stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemcpyAsync(call.dy->data(), bytes, in, bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream), ACL_SUCCESS);
+  EXPECT_EQ(aclnnConvolutionBackward(call.workspace, call.workspaceBytes, call.executor, stream), ACLNN_SUCCESS);
+  call.executor = nullptr;
+  EXPECT_EQ(aclrtMemcpyAsync(out, bytes, call.dx->data(), bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemcpyAsync(nullptr, 0, nullptr, 0, ACL_MEMCPY_DEFAULT, stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << message();
+  for (std::int64_t i = 0; i < call.dx->elements(); ++i) ASSERT_EQ(static_cast<float*>(out)[i], 6.0F);
+  EXPECT_EQ(aclrtMemcpyAsync(out, bytes + 1, in, bytes + 1, ACL_MEMCPY_HOST_TO_HOST, stream), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtMemsetAsync(out, bytes - 1, 0, bytes, stream), ACL_ERROR_INVALID_PARAM);
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  EXPECT_EQ(aclrtMemsetAsync(out, bytes, 0, bytes, stream), ACL_ERROR_INVALID_RESOURCE_HANDLE);
+  EXPECT_EQ(aclrtMemcpyAsync(out, bytes, in, bytes, ACL_MEMCPY_HOST_TO_HOST, stream),
+            ACL_ERROR_INVALID_RESOURCE_HANDLE);
+  aclrtFree(call.workspace);
+  EXPECT_EQ(aclrtFreeHost(in), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFreeHost(out), ACL_SUCCESS);
+  EXPECT_EQ(aclrtFreeHost(out), ACL_ERROR_INVALID_PARAM);
+}
+
 TEST(AclStream, PhaseTwoDoesNotWait) {
   constexpr std::int64_t kChannels = 64, kSize = 56;
   Case c =

@@ -24,7 +24,7 @@ extern "C" {
 
 typedef int aclError;
 typedef void* aclrtStream;  /**< a number for a queue of work, never an address; null is the default stream */
-typedef void* aclrtContext; /**< there is one, the process */
+typedef void* aclrtContext;
 
 #define CUBEJIT_ACL_ERROR(name, value) CUBEJIT_ACL_MAYBE_UNUSED static const int name = value
 CUBEJIT_ACL_ERROR(ACL_SUCCESS, 0);
