@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 typedef int aclError;
-typedef void* aclrtStream;  /**< a number for a queue of work, never an address; null is the default stream */
+typedef void* aclrtStream; /**< a number for a queue of work, never an address; null is the default stream */
 typedef void* aclrtContext;
 
 #define CUBEJIT_ACL_ERROR(name, value) CUBEJIT_ACL_MAYBE_UNUSED static const int name = value
