@@ -3,8 +3,10 @@
 """Random problems through the C interface against PyTorch's aten::convolution_backward in double.
 
 Whole numbers, so that results must be equal:  against_torch.py LIBCUBEJIT_ACL.SO [COUNT] [SEED]
+With CUBEJIT_SOC problems that break the part's rules are left out.
 """
 import ctypes
+import os
 import random
 import sys
 
@@ -109,6 +111,9 @@ def run(acl, dice, p):
         h.tensor(y), h.tensor(x), h.tensor(w), h.ints([p["y"][1]]), h.ints(p["stride"]), h.ints(p["padding"]),
         h.ints(p["dilation"]), p["transposed"], h.ints(p["extra"]), p["groups"], h.bools(p["mask"]), dice.randint(0, 3),
         *[h.tensor(t) for t in outputs], ctypes.byref(size), ctypes.byref(executor))
+    if status == 161002 and "CUBEJIT_SOC" in os.environ:  # the part's rules
+        h.close()
+        return False
     assert status == 0, (status, acl.aclGetRecentErrMsg(), p)
     if size.value:
         assert acl.aclrtMalloc(ctypes.byref(workspace), size.value, 0) == 0
@@ -124,6 +129,7 @@ def run(acl, dice, p):
     for name, got, want, asked in zip(("gradInput", "gradWeight", "gradBias"), outputs, wanted, p["mask"]):
         if asked and not torch.equal(got, want.to(dtype)):
             raise AssertionError(f"{name} differs for {dtype}: {p}")
+    return True
 
 
 def main():
@@ -132,14 +138,15 @@ def main():
     dice = random.Random(seed)
     torch.manual_seed(seed)
     torch.set_num_threads(1)
+    computed = 0
     for index in range(count):
         try:
-            run(acl, dice, random_problem(dice))
+            computed += run(acl, dice, random_problem(dice))
         except AssertionError as error:
             print(f"problem {index} of seed {seed}: {error}", file=sys.stderr)
             return 1
-    print(f"{count} problems equal PyTorch {torch.__version__}")
-    return 0
+    print(f"{computed} problems equal PyTorch {torch.__version__}, {count - computed} break rules of the part")
+    return 0 if computed > count // 3 else 1
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "calls.h"
@@ -165,6 +167,63 @@ TEST(AclStream, CopiesAreInOrderWithOperators) {
   EXPECT_EQ(aclrtFreeHost(in), ACL_SUCCESS);
   EXPECT_EQ(aclrtFreeHost(out), ACL_SUCCESS);
   EXPECT_EQ(aclrtFreeHost(out), ACL_ERROR_INVALID_PARAM);
+}
+
+// Streams and tensors go while other threads use them: each call is done, or answers what is documented of dead handles.
+TEST(AclStream, HandlesThatAreDestroyedElsewhere) {
+  std::array<std::atomic<void*>, 3> streams{};
+  std::atomic<aclTensor*> weight{nullptr};
+  std::vector<float> ones(16, 1.0F);
+  const Ints shape{4, 4, 1, 1};
+  const auto describe = [&] {
+    return aclCreateTensor(shape.data(), 4, ACL_FLOAT, nullptr, 0, ACL_FORMAT_NCHW, nullptr, 0, ones.data());
+  };
+  for (auto& stream : streams) stream = makeStream();
+  weight = describe();
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Call>> calls;  // a stream that is being destroyed may still be busy with them
+  std::atomic<int> computed{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; i < 40; ++i) {
+        auto& stream = streams[(i + t) % streams.size()];
+        if (i % 4 == t) {
+          EXPECT_EQ(aclrtDestroyStream(stream.exchange(makeStream())), ACL_SUCCESS);
+          EXPECT_EQ(aclDestroyTensor(weight.exchange(describe())), ACLNN_SUCCESS);
+        }
+        auto call = std::make_unique<Call>(cube(4));
+        call->dy->write(std::vector<double>(100, 1.0));
+        call->tensors[2] = weight;
+        const aclnnStatus first = call->phaseOne();
+        EXPECT_TRUE(first == ACLNN_SUCCESS || first == ACLNN_ERR_PARAM_INVALID) << message();
+        if (first != ACLNN_SUCCESS) continue;
+        if (call->workspaceBytes > 0) {
+          EXPECT_EQ(aclrtMalloc(&call->workspace, call->workspaceBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+        }
+        void* const used = stream;
+        const aclnnStatus second =
+            aclnnConvolutionBackward(call->workspace, call->workspaceBytes, call->executor, used);
+        EXPECT_TRUE(second == ACLNN_SUCCESS || second == ACLNN_ERR_RUNTIME_ERROR) << message();
+        if (second == ACLNN_SUCCESS) call->executor = nullptr;
+        const aclError done = aclrtSynchronizeStream(used);
+        EXPECT_TRUE(done == ACL_SUCCESS || done == ACL_ERROR_INVALID_RESOURCE_HANDLE) << message();
+        if (second == ACLNN_SUCCESS && done == ACL_SUCCESS) {
+          EXPECT_EQ(call->dx->read(), std::vector<double>(100, 4.0));
+          ++computed;
+        }
+        const std::lock_guard<std::mutex> lock(mutex);
+        calls.push_back(std::move(call));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (auto& stream : streams) EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+  for (auto& call : calls) {
+    if (call->workspace != nullptr) aclrtFree(call->workspace);
+  }
+  EXPECT_EQ(aclDestroyTensor(weight), ACLNN_SUCCESS);
+  EXPECT_GT(computed, 40);
 }
 
 TEST(AclStream, PhaseTwoDoesNotWait) {
