@@ -97,6 +97,15 @@ void randomProblems(const char* part, std::uint64_t seed, int count, const std::
     ++i;
     SCOPED_TRACE(describe(r));
     Call call(r.call);
+    if (dice.oneIn(2)) {
+      TensorPtr* const tensors[] = {&call.dy, &call.x, &call.w, &call.dx, &call.dw};
+      for (std::size_t t = 0; t < 5; ++t) {
+        const Ints dims = (*tensors[t])->dims();
+        const aclDataType type = t == 4 ? r.call.gradWeightType.value_or(r.call.type) : r.call.type;
+        *tensors[t] = randomTensor(dice, dims, type, formatOfRank(dims.size()), true);
+        call.tensors[t] = (*tensors[t])->handle();
+      }
+    }
     const std::vector<double> dy = wholeNumbers(dice, call.dy->elements()), x = wholeNumbers(dice, call.x->elements()),
                               w = wholeNumbers(dice, call.w->elements());
     call.dy->write(dy), call.x->write(x), call.w->write(w);
