@@ -46,6 +46,15 @@ class OnPart {
   OnPart& operator=(const OnPart&) = delete;
 };
 
+/// Gradients are computed on the emulated part meanwhile.
+class Emulated {
+ public:
+  explicit Emulated(bool on = true) { EXPECT_EQ(cubejit_acl_set_emulation(on ? 1 : 0), ACL_SUCCESS) << message(); }
+  ~Emulated() { cubejit_acl_set_emulation(0); }
+  Emulated(const Emulated&) = delete;
+  Emulated& operator=(const Emulated&) = delete;
+};
+
 /// A tensor with memory of its own: any strides, offset elements in front, sentinels wherever no element is.
 class OwnTensor {
  public:

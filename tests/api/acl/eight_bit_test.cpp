@@ -139,9 +139,8 @@ bool asOn950(Random& r, Dice& dice) {
 TEST(AclEightBit, RandomTransposedConvolutionsOfThe950) { randomProblems(k950, 3, 150, asOn950); }
 
 TEST(AclEightBit, EmulatedThe950GivesTheSame) {
-  cubejit_acl_set_emulation(1);
+  const Emulated emulated;
   randomProblems(k950, 4, 60, asOn950);
-  cubejit_acl_set_emulation(0);
 }
 
 TEST(AclEightBit, RandomConvolutionsOfTheHost) {

@@ -14,14 +14,6 @@ namespace {
 constexpr int kOk = 0, kInvalid = ACLNN_ERR_PARAM_INVALID, kInner = ACLNN_ERR_INNER_NULLPTR;
 constexpr const char* kParts[] = {"Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend910_9391", "Ascend950PR_9599"};
 
-class Emulated {
- public:
-  Emulated() { EXPECT_EQ(cubejit_acl_set_emulation(1), ACL_SUCCESS); }
-  ~Emulated() { cubejit_acl_set_emulation(0); }
-  Emulated(const Emulated&) = delete;
-  Emulated& operator=(const Emulated&) = delete;
-};
-
 struct Outcome {
   aclnnStatus status = 0;
   std::vector<double> dx, dw, db;
@@ -140,7 +132,7 @@ TEST(AclEmulation, TheTimeBatchChannelOperator) {
   const Ints y{9, 2, 4}, x{9, 2, 3}, w{3, 3, 4}, b{4};
   std::vector<double> results[2];
   for (const int emulate : {0, 1}) {
-    EXPECT_EQ(cubejit_acl_set_emulation(emulate), ACL_SUCCESS);
+    const Emulated emulated(emulate == 1);
     const auto tensor = [](const Ints& dims) { return std::make_unique<OwnTensor>(dims, ACL_FLOAT16, ACL_FORMAT_ND); };
     const TensorPtr dy = tensor(y), in = tensor(x), weight = tensor(w), bias = tensor(b), dx = tensor(x),
                     dw = tensor(w), db = tensor(b);
@@ -160,7 +152,6 @@ TEST(AclEmulation, TheTimeBatchChannelOperator) {
     for (const OwnTensor* t : {dx.get(), dw.get(), db.get()})
       for (const double v : t->read()) results[emulate].push_back(v);
   }
-  cubejit_acl_set_emulation(0);
   EXPECT_EQ(results[1], results[0]);
 }
 
