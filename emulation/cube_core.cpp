@@ -172,15 +172,18 @@ Status CubeCore::write(const BlockTarget& target) {
     s.clock.vector("zero, ub_to_gm", 0, written * byteSize(target.view.type), s.counts);
     return Unit{};
   }
+  wrote(moveOut(*s.job, s.block, s.stream.l0c(), target, *places, s.memory, s.code), target.view.type);
+  return Unit{};
+}
+
+void CubeCore::wrote(std::int64_t elements, DType type) {
+  State& s = *state_;
   if (!s.machine.npu.fixpipe) {
-    const std::int64_t strip = s.block.m * 16 * (4 + byteSize(target.view.type)) * 2;
+    const std::int64_t strip = s.block.m * 16 * (4 + byteSize(type)) * 2;
     s.note(CoreBuffer::kUb, std::min(strip, s.machine.buffers.ubBytes));
   }
-  const std::int64_t written = moveOut(*s.job, s.block, s.stream.l0c(), target, *places, s.memory, s.code);
   const std::int64_t sums = roundUp(s.block.m, 16) * roundUp(s.block.n, 16);
-  s.clock.moveOut(s.stream.l0c(), sums, s.block.m * roundUp(s.block.n, 16), written * byteSize(target.view.type),
-                  s.counts);
-  return Unit{};
+  s.clock.moveOut(s.stream.l0c(), sums, s.block.m * roundUp(s.block.n, 16), elements * byteSize(type), s.counts);
 }
 
 }  // namespace cubejit

@@ -117,6 +117,8 @@ class CubeCore {
   float sum(std::int64_t m, std::int64_t n) const;
   /// Moves that block to memory, converting type and layout on the way.
   Status write(const BlockTarget& target);
+  /// Counts that the caller moved so many elements of that block to memory, as write() would have.
+  void wrote(std::int64_t elements, DType type);
 
   /// Ends the task, returns all that was counted since the last take (or since the core was made) and starts from zero.
   CoreCounts takeCounts();

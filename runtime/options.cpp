@@ -14,6 +14,7 @@
 #include "cubejit/acl_options.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/dump/stages.h"
+#include "runtime/launch_environment.h"
 
 namespace cubejit {
 namespace {
@@ -26,6 +27,11 @@ Result<long> parsePositive(const char* variable, const std::string& text) {
                  std::string(variable) + " = '" + text + "' must be a whole number of at least 1"};
   }
   return value;
+}
+
+Result<bool> parseFlag(const char* variable, const std::string& text) {
+  if (text == "0" || text == "1") return text == "1";
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(variable) + " = '" + text + "' must be 0 or 1"};
 }
 
 constexpr const char* kStoreFile = "/cubejit/tune-v1.db";
@@ -183,12 +189,21 @@ Result<AclOptions> aclOptionsFromEnvironment() {
   AclOptions options;
   if (const char* text = read("CUBEJIT_SOC")) options.soc = text;
   if (const char* text = read("CUBEJIT_ACL_EMULATE")) {
-    const std::string flag = text;
-    if (flag != "0" && flag != "1")
-      return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "CUBEJIT_ACL_EMULATE = '" + flag + "' must be 0 or 1"};
-    options.emulate = flag == "1";
+    CUBEJIT_TRY(flag, parseFlag("CUBEJIT_ACL_EMULATE", text));
+    options.emulate = flag;
   }
   return options;
+}
+
+Result<LaunchEnvironment> launchEnvironment() {
+  LaunchEnvironment e;
+  if (const char* text = read("CUBEJIT_LAUNCH_TRACE")) e.files.trace = text;
+  if (const char* text = read("CUBEJIT_LAUNCH_TIMELINE")) e.files.timeline = text;
+  if (const char* text = read("CUBEJIT_LAUNCH_FAST")) {
+    CUBEJIT_TRY(flag, parseFlag("CUBEJIT_LAUNCH_FAST", text));
+    e.fast = flag;
+  }
+  return e;
 }
 
 }  // namespace cubejit

@@ -2,6 +2,7 @@
 //
 // Decides whether a tiling from outside can be run, and says what is wrong with it in its own words.
 #include <algorithm>
+#include <numeric>
 
 #include "api/ascendc/tiling_values.h"
 #include "cubejit/npu.h"
@@ -91,6 +92,22 @@ Problem problemFrom(const T& t, bool hf32, std::int64_t c0) {
   return p;
 }
 
+// Groups of the convolution that an input tiling stands for: it has the number of real groups, and their blocks. Those that share a
+// real group lie in blocks that are zero off their diagonal, so which of several it is makes no difference.
+std::int64_t groupsOf(const InputTiling& t, std::int64_t given) {
+  const std::int64_t channels = std::gcd(std::int64_t{t.cin}, std::int64_t{t.cout});
+  if (given <= 1 || t.c0 == 0) return given;
+  for (std::int64_t each = 1; each * each <= channels; ++each) {
+    if (channels % each != 0) continue;
+    for (const std::int64_t groups : {each, channels / each}) {
+      const RealGroups r = realGroups(t.cin / groups, t.cout / groups, groups, t.c0);
+      if (r.count == given && r.blocksC == t.cin1G && ceilDiv(r.together * (t.cout / groups), t.c0) == t.cout1G)
+        return groups;
+    }
+  }
+  return given;
+}
+
 template <class T>
 void setTile(const T& t, CubeTile& c) {
   c.base = Mkn{t.baseM, t.baseK, t.baseN};
@@ -126,7 +143,11 @@ Rules checkPlanned(const T& t, const TilingPlan& plan, const Machine& machine, b
 
 }  // namespace
 
-Problem problemOf(const InputTiling& t) { return problemFrom(t, t.hf32Flag != 0, t.c0); }
+Problem problemOf(const InputTiling& t) {
+  Problem p = problemFrom(t, t.hf32Flag != 0, t.c0);
+  p.groups = groupsOf(t, p.groups);
+  return p;
+}
 Problem problemOf(const FilterTiling& t) { return problemFrom(t, t.hf32Flag != 0, t.channelSize); }
 
 TilingPlan planOf(const InputTiling& t, const Machine& machine) {

@@ -23,11 +23,13 @@ struct VerifyRequest {
   double sampleAbove =
       0;  ///< > 0: problems with more multiply-adds than this are compared on a sample that takes about as many
   WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when gradients are computed
+  std::int64_t mostElements = 1 << 29;        ///< of all tensors together; above that it is skipped, for want of memory
 };
 
 struct VerifyOutcome {
   enum class Verdict { kPassed, kFailed, kSkipped } verdict = Verdict::kPassed;
-  std::string message;  ///< what differs, or why it was skipped
+  std::string message;                      ///< what differs, or why it was skipped
+  std::int64_t elements = 0, compared = 0;  ///< of all gradients asked for; fewer are compared where a sample is
 };
 
 /// Compares every element of every gradient (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.

@@ -109,10 +109,13 @@ class FilterTasks {
       : t_(tiling),
         c0_(tiling.channelSize),
         coutG_(partsOf(std::int64_t{tiling.cout1G} * c0_, 16) * 16),
+        cin1_(partsOf(tiling.cin, c0_)),
+        cout1_(partsOf(tiling.cout, c0_)),
+        groups_(partsOf(cin1_, tiling.cin1G)),
         mParts_(partsOf(coutG_, tiling.singleCoreCout)),
         nParts_(partsOf(std::int64_t{tiling.cin1G} * c0_, static_cast<std::int64_t>(tiling.singleCoreCin))),
         kParts_(partsOf(tiling.ho, tiling.singleCoreHo)),
-        run_(kParts_ * tiling.batch * tiling.dout * tiling.dk * nParts_ * mParts_) {}
+        run_(kParts_ * tiling.batch * tiling.dout * tiling.dk * nParts_ * mParts_ * groups_) {}
 
   /// Depths that do not meet are passed over.
   bool next(FilterTask& task) {
@@ -126,26 +129,29 @@ class FilterTasks {
   bool make(std::int64_t number, FilterTask& task) const {
     TaskDigits digits(number);
     const std::int64_t mIdx = digits.take(mParts_), nIdx = digits.take(nParts_), kd = digits.take(t_.dk),
-                       od = digits.take(t_.dout), image = digits.take(t_.batch), kIdx = digits.take(kParts_);
+                       od = digits.take(t_.dout), image = digits.take(t_.batch), kIdx = digits.take(kParts_),
+                       group = digits.take(groups_);
     const std::int64_t din = od * t_.strideD - t_.padFront + kd * t_.dilationD;
-    if (din < 0 || din >= t_.di) return false;
+    // Of the last real group the tensors may have fewer blocks.
+    const std::int64_t out = group * t_.cout1G + mIdx * t_.singleCoreCout / c0_,
+                       in = group * t_.cin1G + nIdx * static_cast<std::int64_t>(t_.singleCoreCin) / c0_;
+    if (din < 0 || din >= t_.di || out >= cout1_ || in >= cin1_) return false;
     const std::int64_t cin = static_cast<std::int64_t>(t_.singleCoreCin), taps = std::int64_t{t_.hk} * t_.wk;
     const std::int64_t first = kIdx * t_.singleCoreHo, row = std::max<std::int64_t>(first * t_.strideH - t_.padUp, 0);
-    task.m = static_cast<std::uint64_t>(std::min<std::int64_t>(t_.singleCoreCout, coutG_ - mIdx * t_.singleCoreCout));
-    task.n = static_cast<std::uint64_t>(std::min(cin, t_.cin1G * c0_ - nIdx * cin) * taps);
+    task.m = static_cast<std::uint64_t>(
+        std::min({std::int64_t{t_.singleCoreCout}, coutG_ - mIdx * t_.singleCoreCout, (cout1_ - out) * c0_}));
+    task.n = static_cast<std::uint64_t>(std::min({cin, t_.cin1G * c0_ - nIdx * cin, (cin1_ - in) * c0_}) * taps);
     task.k = static_cast<std::uint64_t>(std::min<std::int64_t>(t_.singleCoreHo, t_.ho - first) * t_.wo);
     task.ho = static_cast<std::uint32_t>(first);
-    task.offsetA = static_cast<std::uint64_t>(
-        (((image * t_.dout + od) * t_.cout1G + mIdx * t_.singleCoreCout / c0_) * t_.ho + first) * t_.wo * c0_);
-    task.offsetB =
-        static_cast<std::uint64_t>((((image * t_.di + din) * t_.cin1G + nIdx * cin / c0_) * t_.hi + row) * t_.wi * c0_);
-    task.offsetC = static_cast<std::uint64_t>(kd * t_.cin1G * c0_ * coutG_ * taps + nIdx * cin * taps * coutG_ +
-                                              mIdx * t_.singleCoreCout * c0_);
+    task.offsetA = static_cast<std::uint64_t>((((image * t_.dout + od) * cout1_ + out) * t_.ho + first) * t_.wo * c0_);
+    task.offsetB = static_cast<std::uint64_t>((((image * t_.di + din) * cin1_ + in) * t_.hi + row) * t_.wi * c0_);
+    task.offsetC = static_cast<std::uint64_t>((group * t_.dk + kd) * t_.cin1G * c0_ * coutG_ * taps +
+                                              nIdx * cin * taps * coutG_ + mIdx * t_.singleCoreCout * c0_);
     return true;
   }
 
   const Tiling& t_;
-  std::int64_t c0_, coutG_, mParts_, nParts_, kParts_;
+  std::int64_t c0_, coutG_, cin1_, cout1_, groups_, mParts_, nParts_, kParts_;
   TaskRun run_;
 };
 

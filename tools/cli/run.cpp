@@ -56,7 +56,7 @@ Status runOnHost(const Request& request, const Tensors& tensors) {
   return (*compiled)->run(tensors, workspace.data(), bytes);
 }
 
-Status execute(const RequestFlags& flags, const SocFiles& pictures, const std::vector<std::string>& inPairs,
+Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const std::vector<std::string>& inPairs,
                const std::vector<std::string>& outPairs) {
   CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w"}, "--in"));
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"dx", "dw", "db"}, "--out"));
@@ -105,7 +105,7 @@ Status execute(const RequestFlags& flags, const SocFiles& pictures, const std::v
   if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDb)));
   const Tensors tensors{arrays["dy"].bytes.data(), arrays["x"].bytes.data(), arrays["w"].bytes.data(),
                         results["dx"].data(),      results["dw"].data(),     results["db"].data()};
-  if (!request.soc && (!pictures.trace.empty() || !pictures.timeline.empty()))
+  if (!request.soc && pictures.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                  "--trace and --timeline show an emulated chip; add --soc"};
   CUBEJIT_TRY(done, request.soc ? runOnSoc(request, tensors, pictures, flags.json) : runOnHost(request, tensors));
@@ -135,7 +135,7 @@ void addRun(CLI::App& app, Action& action) {
   command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
   addSocFlag(*command, *flags);
   addFastFlag(*command, *flags);
-  auto files = std::make_shared<SocFiles>();
+  auto files = std::make_shared<TimelineFiles>();
   command->add_option("--trace", files->trace,
                       "With --soc: write what every core did when, for Perfetto (Chrome trace)");
   command->add_option("--timeline", files->timeline, "With --soc: the same as a picture (SVG)");

@@ -5,12 +5,10 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "json_line.h"
 #include "runtime/json_problem.h"
-#include "timeline.h"
 
 namespace cubejit::cli {
 namespace {
@@ -54,14 +52,6 @@ void printJson(const Machine& m, const OneRun& run) {
   fmt::print("{}", jsonLine(out));
 }
 
-Status writeText(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out) return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + file};
-  return Unit{};
-}
-
 }  // namespace
 
 void printCounts(const Machine& m, Gradient gradient, const EmulationReport& r) {
@@ -90,10 +80,10 @@ void printCounts(const Machine& m, Gradient gradient, const EmulationReport& r) 
   }
 }
 
-Status runOnSoc(const Request& request, const Tensors& tensors, const SocFiles& files, bool json) {
+Status runOnSoc(const Request& request, const Tensors& tensors, const TimelineFiles& files, bool json) {
   std::vector<OneRun> runs;
   EmulationRun how;
-  how.trace = !files.trace.empty() || !files.timeline.empty();
+  how.trace = files.any();
   for (const Gradient gradient : gradientsOf(request.gradients)) {
     EmulationRequest one{request.problems.front(), gradient, *request.soc, {}};
     one.fast = request.fast;
@@ -106,19 +96,13 @@ Status runOnSoc(const Request& request, const Tensors& tensors, const SocFiles& 
   }
   std::vector<TimelinePart> parts;
   for (const OneRun& run : runs) {
-    parts.push_back({toString(run.gradient), &run.report});
+    parts.push_back({toString(run.gradient), run.report.cycles, &run.report.trace});
     if (run.report.eventsDropped > 0)
       fmt::print(stderr, "note: the trace of {} leaves out {} instructions of the last tasks\n", toString(run.gradient),
                  run.report.eventsDropped);
   }
-  if (!files.trace.empty()) {
-    CUBEJIT_TRY(written, writeText(files.trace, chromeTrace(*request.soc, parts)));
-    static_cast<void>(written);
-  }
-  if (!files.timeline.empty()) {
-    CUBEJIT_TRY(drawn, writeText(files.timeline, timelineSvg(*request.soc, parts)));
-    static_cast<void>(drawn);
-  }
+  CUBEJIT_TRY(written, writeTimelines(files, *request.soc, parts));
+  static_cast<void>(written);
   for (const OneRun& run : runs) {
     if (json)
       printJson(*request.soc, run);

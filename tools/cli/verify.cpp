@@ -32,6 +32,7 @@ struct Fuzz {
   bool reals = false;
   std::string agree;  ///< backends, separated by commas
   bool keepWeights = false;
+  std::int64_t mostElements = VerifyRequest{}.mostElements;
 };
 
 const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped"; }
@@ -110,7 +111,8 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                       fuzz.reals,
                       request->plans,
                       request->isSuite ? fuzz.maxMultiplyAdds : 0,
-                      fuzz.keepWeights ? WeightsUse::kKept : WeightsUse::kEachRun};
+                      fuzz.keepWeights ? WeightsUse::kKept : WeightsUse::kEachRun,
+                      fuzz.mostElements};
     const Status legal = checkProblem(p);
     VerifyOutcome outcome;
     if (!legal.ok())
@@ -124,6 +126,8 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                                                        {"name", p.name},
                                                        {"verdict", word(outcome.verdict)},
                                                        {"message", outcome.message},
+                                                       {"elements", outcome.elements},
+                                                       {"compared", outcome.compared},
                                                        {"repro", reproductionOf(flags, fuzz, p)}}));
       std::fflush(stdout);
     }
@@ -162,6 +166,8 @@ void addVerify(CLI::App& app, Action& action) {
   command->add_option("--seed", fuzz->seed, "Seed of problems and data");
   command->add_option("--max-macs", fuzz->maxMultiplyAdds,
                       "Above this many multiply-adds compare a sample of the results (the reference is slow)");
+  command->add_option("--max-elements", fuzz->mostElements,
+                      "Above this many elements of all tensors together a problem is skipped (memory)");
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
   command->add_flag("--keep-weights", fuzz->keepWeights, "Pack the weights once, before the runs that are compared");
   command->add_option("--agree", fuzz->agree,

@@ -68,11 +68,31 @@ Result<std::unique_ptr<CubeCore>> CoreContext::takeCore(DType operand) {
   std::string why;
   const UnitCode* code = units == nullptr ? nullptr : units->codeFor(operand, why);
   if (!why.empty()) note("units run as scalar models, slowly: " + why);
-  return CubeCore::create(machine_, static_cast<int>(core_), code);
+  CUBEJIT_TRY(core, CubeCore::create(machine_, static_cast<int>(core_), code));
+  core->forward(fast);
+  core->keepEvents(mostEvents > 0);
+  return std::move(core);
+}
+
+void CoreContext::count(CubeCore& core) {
+  const double start = report.counts.cycles;
+  const CoreCounts counts = core.takeCounts();
+  report.counts.add(counts);
+  if (counts.tasks == 0 || mostEvents == 0) return;
+  for (TraceEvent event : core.events()) {
+    if (static_cast<std::int64_t>(events.size()) >= mostEvents) {
+      ++eventsDropped;
+      continue;
+    }
+    event.core = static_cast<std::int32_t>(core_);
+    event.start += start;
+    event.end += start;
+    events.push_back(event);
+  }
 }
 
 void CoreContext::giveBack(DType operand, std::unique_ptr<CubeCore> core) {
-  report.counts.add(core->takeCounts());
+  count(*core);
   idle_.emplace_back(operand, std::move(core));
 }
 

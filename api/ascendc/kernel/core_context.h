@@ -46,14 +46,20 @@ class CoreContext {
   const std::vector<GlobalMemory>* memory = nullptr;
   SharedUnits* units = nullptr;  ///< code for the core's units; null: their scalar models run
   bool launched = true;          ///< false: faults go to cubejit_last_error()
+  bool fast = false;             ///< as in LaunchOptions
+  std::int64_t mostEvents = 0;   ///< of this core; 0: none are kept
   CoreReport report;
+  std::vector<TraceEvent> events;  ///< cycles since the launch began
+  std::int64_t eventsDropped = 0;
 
   /// The first kMostFaults that differ are kept.
   void fault(const std::string& where, const std::string& rule);
   void note(const std::string& text);
   /// The emulated core itself, for operands of one type: one that was given back, or another. Errors: those of CubeCore::create.
   Result<std::unique_ptr<CubeCore>> takeCore(DType operand);
-  /// Counts what it did.
+  /// Adds what it did since it was counted last. Single shapes are one after the other, whichever object they are of.
+  void count(CubeCore& core);
+  /// Counts it and keeps it.
   void giveBack(DType operand, std::unique_ptr<CubeCore> core);
   /// What is known of the memory around a tensor.
   Bounds boundsOf(const GlobalRange& range) const;

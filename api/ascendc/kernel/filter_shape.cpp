@@ -106,4 +106,17 @@ Placement placeOf(const FilterTiling& t, const CubeBlock& b, bool sequential) {
   return p;
 }
 
+GroupMask maskOf(const FilterTiling& t, const CubeBlock& b, std::int64_t offset) {
+  GroupMask mask;
+  const std::int64_t groups = t.group, c0 = t.channelSize;
+  if (realGroups(t.cin / groups, t.cout / groups, groups, c0).together == 1) return mask;
+  mask.rowsOfGroup = t.cout / groups, mask.channelsOfGroup = t.cin / groups;
+  mask.c0 = c0, mask.taps = std::int64_t{t.hk} * t.wk;
+  const std::int64_t column = channelsM(t) * c0, block = column * mask.taps;
+  mask.firstChannel = offset / block % t.cin1G * c0;
+  mask.firstRow = offset % column / c0 + b.m0;
+  mask.firstColumn = b.n0;
+  return mask;
+}
+
 }  // namespace cubejit::ascendc

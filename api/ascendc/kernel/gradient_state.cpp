@@ -22,6 +22,12 @@ std::string ruleOf(const Error& error) {
   return behind == std::string::npos ? error.message : error.message.substr(behind + 2);
 }
 
+// Elements from where the tensor was said to begin to where it begins for this core.
+std::int64_t offsetOf(const GlobalRange& output, DType type) {
+  const auto bytes = reinterpret_cast<std::uintptr_t>(output.address) - reinterpret_cast<std::uintptr_t>(output.buffer);
+  return static_cast<std::int64_t>(bytes) / byteSize(type);
+}
+
 std::uint32_t blockChannels(const InputTiling& t) { return t.c0; }
 std::uint32_t blockChannels(const FilterTiling& t) { return t.channelSize; }
 
@@ -138,6 +144,7 @@ const CubeJob* GradientOnCore::State::jobFor(const T& tiling) {
 template <class T>
 bool GradientOnCore::State::begin(const T& tiling) {
   begun_ = true;
+  currentCore().count(*core_);  // what the single shape before did
   ++singleShapes_;
   const std::vector<std::string> broken = singleShapeRules(tiling, shape_);
   for (const std::string& rule : broken) fault(Call::kIterate, rule);
@@ -185,14 +192,25 @@ bool GradientOnCore::State::iterate(bool& first) {
 std::int64_t GradientOnCore::State::channelsFrom(const GlobalRange& output) const {
   const InputTiling& t = inputTiling();
   const std::int64_t volume = std::int64_t{t.di} * t.hi * t.wi;
-  const auto offset =
-      reinterpret_cast<std::uintptr_t>(output.address) - reinterpret_cast<std::uintptr_t>(output.buffer);
-  return t.cin - static_cast<std::int64_t>(offset) / byteSize(types_.result) / volume % t.cin;
+  return t.cin - offsetOf(output, types_.result) / volume % t.cin;
 }
 
-Status GradientOnCore::State::write(const GlobalRange& output, const Placement& place, bool add, bool byItself) {
-  if (byItself || (add && types_.result != DType::kF32)) {  // ways that the core's units do not have
-    storeSums(*core_, place, types_.result, add, output.address);
+GroupMask GradientOnCore::State::maskFor(const GlobalRange& output, bool sequential) const {
+  if (isDx() || sequential) return {};
+  const GroupMask mask = maskOf(filterTiling(), core_->block(), offsetOf(output, types_.result));
+  if (mask.masks())
+    currentCore().note(
+        "gradWeight of groups that share blocks of channels: products of different groups are 0, as in FRACTAL_Z_3D; "
+        "on "
+        "the chip GetTensorC writes them, and they are masked afterwards");
+  return mask;
+}
+
+Status GradientOnCore::State::write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add,
+                                    bool byItself) {
+  if (byItself || mask.masks() || (add && types_.result != DType::kF32)) {  // ways that the core's units do not have
+    storeSums(*core_, place, mask, types_.result, add, output.address);
+    core_->wrote(place.rows * place.columns, types_.result);
     return Unit{};
   }
   BlockTarget target;
@@ -227,7 +245,7 @@ void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atom
     return;
   const bool cut =
       types_.resultLayout == Layout::kNcdhw && channels < std::min<std::int64_t>(shape_.n, inputTiling().cin);
-  const Status done = write(output, place, atomic == 1, sequential || cut);
+  const Status done = write(output, place, maskFor(output, sequential), atomic == 1, sequential || cut);
   if (done.ok() || !fault(Call::kGetTensorC, ruleOf(done.error()))) ++core.report.stored;
 }
 

@@ -53,7 +53,9 @@ class GradientOnCore::State {
   template <class T>
   const CubeJob* jobFor(const T& tiling);
   bool next();
-  Status write(const GlobalRange& output, const Placement& place, bool add, bool byItself);
+  Status write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add, bool byItself);
+  /// What is kept of the block: groups of dW that share a real group do not mix.
+  GroupMask maskFor(const GlobalRange& output, bool sequential) const;
   /// Channels the tensor has from this core's first on, which the distance of NCDHW output from its buffer tells.
   std::int64_t channelsFrom(const GlobalRange& output) const;
 

@@ -4,6 +4,7 @@
 #include "cubejit_ascendc/launch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "cubejit/machines.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/core_threads.h"
+#include "runtime/launch_environment.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -43,6 +45,27 @@ Error failure(ErrorCode code, const std::string& message) {
   return Error{code, Stage::kRun, message};
 }
 
+// trace.json, trace.2.json, trace.3.json, ...
+std::string numbered(const std::string& file, std::int64_t launch) {
+  if (file.empty() || launch == 1) return file;
+  const std::size_t name = file.find_last_of('/') + 1, dot = file.rfind('.');
+  const std::size_t at = dot == std::string::npos || dot <= name ? file.size() : dot;
+  return file.substr(0, at) + "." + std::to_string(launch) + file.substr(at);
+}
+
+// The caller's wishes; where there are none, those of the environment.
+Result<LaunchOptions> withEnvironment(LaunchOptions options) {
+  CUBEJIT_TRY(environment, launchEnvironment());
+  options.fast = options.fast || environment.fast;
+  if (!options.files.any() && environment.files.any()) {
+    static std::atomic<std::int64_t> launches{0};
+    const std::int64_t launch = ++launches;
+    options.files = {numbered(environment.files.trace, launch), numbered(environment.files.timeline, launch)};
+  }
+  options.trace = options.trace || options.files.any();
+  return options;
+}
+
 Result<Machine> machineOf(const LaunchOptions& options) {
   if (!options.machine.has_value()) return machineByName(options.soc);
   return *options.machine;
@@ -50,6 +73,9 @@ Result<Machine> machineOf(const LaunchOptions& options) {
 
 void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& faults, std::int64_t& dropped) {
   report.cores.push_back(core.report);
+  report.cycles = std::max(report.cycles, core.report.counts.cycles);
+  report.trace.insert(report.trace.end(), core.events.begin(), core.events.end());
+  report.eventsDropped += core.eventsDropped;
   faults.insert(faults.end(), core.faults().begin(), core.faults().end());
   dropped += core.droppedFaults();
   for (const std::string& note : core.notes()) {
@@ -57,10 +83,8 @@ void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& 
   }
 }
 
-}  // namespace
-
-Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
-                                const std::function<void()>& body) {
+Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
+                            const std::function<void()>& body) {
   const Result<Machine> machine = machineOf(options);
   if (!machine.ok()) return failure(machine.error().code, machine.error().message);
   if (!machine->isNpu())
@@ -75,12 +99,18 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
   if (options.hostThreads < 0)
     return failure(ErrorCode::kInvalidProblem,
                    "hostThreads = " + std::to_string(options.hostThreads) + " must not be negative");
+  if (options.mostEvents < 0)
+    return failure(ErrorCode::kInvalidProblem,
+                   "mostEvents = " + std::to_string(options.mostEvents) + " must not be negative");
   const auto cores = static_cast<int>(std::min<std::int64_t>(machine->cores, launch.blocks));
   for (int i = 0; i < cores; ++i) {
     launch.cores.push_back(std::make_unique<CoreContext>(*machine, i));
-    launch.cores.back()->blocks = launch.blocks;
-    launch.cores.back()->memory = &memory;
-    launch.cores.back()->units = options.scalarModels ? nullptr : &units;
+    CoreContext& core = *launch.cores.back();
+    core.blocks = launch.blocks;
+    core.memory = &memory;
+    core.units = options.scalarModels ? nullptr : &units;
+    core.fast = options.fast;
+    core.mostEvents = options.trace ? options.mostEvents / cores : 0;
   }
   runCoreThreads(
       cores, options.hostThreads == 0 ? cores : options.hostThreads,
@@ -94,9 +124,21 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
   std::vector<Fault> faults;
   std::int64_t dropped = 0;
   for (const auto& core : launch.cores) collect(*core, report, faults, dropped);
+  report.microseconds = machine->npu.mhz > 0 ? report.cycles / machine->npu.mhz : 0;
+  const Status drawn = writeTimelines(options.files, *machine, {{"launch", report.cycles, &report.trace}});
+  if (faults.empty() && !drawn.ok()) return failure(drawn.error().code, drawn.error().message);
   if (faults.empty()) return report;
   return failure(ErrorCode::kInvalidProblem,
                  describe(faults) + (dropped > 0 ? "\nand " + std::to_string(dropped) + " more" : ""));
+}
+
+}  // namespace
+
+Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
+                                const std::function<void()>& body) {
+  const Result<LaunchOptions> complete = withEnvironment(options);
+  if (!complete.ok()) return failure(complete.error().code, complete.error().message);
+  return runAll(*complete, memory, body);
 }
 
 }  // namespace cubejit::ascendc

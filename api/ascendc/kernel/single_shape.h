@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/ascendc/kernel/group_mask.h"
 #include "api/ascendc/kernel/placement.h"
 #include "cubejit_ascendc/gradient_on_core.h"
 #include "emulation/cube_core.h"
@@ -65,5 +66,9 @@ bool receivesNoRow(const InputTiling& tiling, const SingleShape& shape, const Cu
 Placement placeOf(const InputTiling& tiling, const SingleShape& shape, const CubeBlock& block, Layout layout,
                   std::int64_t channels);
 Placement placeOf(const FilterTiling& tiling, const CubeBlock& block, bool sequential);
+
+/// What of a block is kept. `offset`: elements from where the tensor begins to where `output` does; it tells the single shape's
+/// channels, as the tensor's order is group, kernel depth, cin1, taps, cout, c0.
+GroupMask maskOf(const FilterTiling& tiling, const CubeBlock& block, std::int64_t offset);
 
 }  // namespace cubejit::ascendc

@@ -12,12 +12,12 @@ namespace {
 
 // Widen and Round convert between the stored element and float.
 template <class Stored, class Widen, class Round>
-void store(const CubeCore& core, const Placement& place, bool add, Stored* output, const Widen& widen,
-           const Round& round) {
+void store(const CubeCore& core, const Placement& place, const GroupMask& mask, bool add, Stored* output,
+           const Widen& widen, const Round& round) {
   for (std::int64_t r = 0; r < place.rows; ++r) {
     for (std::int64_t c = 0; c < place.columns; ++c) {
       const std::atomic_ref<Stored> element(output[place.at(r, c)]);
-      const Stored sum = round(core.sum(r, c));
+      const Stored sum = round(mask.keeps(r, c) ? core.sum(r, c) : 0);
       if (!add) {
         element.store(sum, std::memory_order_relaxed);
         continue;
@@ -31,13 +31,15 @@ void store(const CubeCore& core, const Placement& place, bool add, Stored* outpu
 
 }  // namespace
 
-void storeSums(const CubeCore& core, const Placement& place, DType type, bool add, void* output) {
+void storeSums(const CubeCore& core, const Placement& place, const GroupMask& mask, DType type, bool add,
+               void* output) {
   switch (type) {
-    case DType::kF16: return store(core, place, add, static_cast<std::uint16_t*>(output), f16ToFloat, floatToF16);
-    case DType::kBf16: return store(core, place, add, static_cast<std::uint16_t*>(output), bf16ToFloat, floatToBf16);
+    case DType::kF16: return store(core, place, mask, add, static_cast<std::uint16_t*>(output), f16ToFloat, floatToF16);
+    case DType::kBf16:
+      return store(core, place, mask, add, static_cast<std::uint16_t*>(output), bf16ToFloat, floatToBf16);
     default: {
       const auto same = [](float v) { return v; };
-      return store(core, place, add, static_cast<float*>(output), same, same);
+      return store(core, place, mask, add, static_cast<float*>(output), same, same);
     }
   }
 }

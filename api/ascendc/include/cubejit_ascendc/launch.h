@@ -15,6 +15,7 @@
 #include "cubejit/core_counts.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
+#include "cubejit/timeline.h"
 
 namespace cubejit::ascendc {
 
@@ -33,6 +34,9 @@ GlobalMemory globalMemory(std::vector<T>& elements) {
   return {elements.data(), elements.size() * sizeof(T)};
 }
 
+/// What is left at its default may be set by the environment, so that a kernel's program need not be built again:
+/// CUBEJIT_LAUNCH_TRACE and CUBEJIT_LAUNCH_TIMELINE name files (a process' second launch writes trace.2.json for trace.json, and so
+/// on), CUBEJIT_LAUNCH_FAST is 0 or 1. Ignored in processes that run with more rights than their caller.
 struct LaunchOptions {
   std::string soc = "ascend910b2";  ///< a name of `cubejit targets`
   std::optional<Machine> machine;   ///< of the caller's own, instead of `soc`
@@ -41,6 +45,10 @@ struct LaunchOptions {
   int hostThreads =
       0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums
           ///< that cores add in memory
+  bool fast = false;    ///< what L1 to L0 copies goes to the cube at once: the same bits, counts and times
+  bool trace = false;   ///< keep what every instruction of every core did, and when
+  TimelineFiles files;  ///< the same, written to files in place of what is there
+  std::int64_t mostEvents = 1000000;  ///< traced, an equal share of them a core; a core's later ones are left out
 };
 
 /// What one core did.
@@ -55,11 +63,16 @@ struct LaunchReport {
   std::string machine;
   std::vector<CoreReport> cores;   ///< of each core that ran
   std::vector<std::string> notes;  ///< what is right here and would not be on the chip
+  double cycles = 0;               ///< estimated: of the slowest core, its single shapes one after the other
+  double microseconds = 0;         ///< at the chip's clock
+  std::vector<TraceEvent>
+      trace;  ///< if asked for, or to be written: by core, then by time; cycles since the launch began
+  std::int64_t eventsDropped = 0;
 };
 
 /// Runs `body` once for each block. Errors: an unknown or unsuitable machine, and every fault of the kernel, one a line, with
-/// core, block and rule; cubejit_last_error() of the calling thread says the same. Faulty calls do nothing, so memory is intact.
-/// May be called from several threads.
+/// core, block and rule; cubejit_last_error() of the calling thread says the same. Faulty calls do nothing, so memory is intact;
+/// files are written all the same. kIo if they cannot be. May be called from several threads.
 Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
                                 const std::function<void()>& body);
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how what the cores of an emulated chip did is shown: as a Chrome trace, which Perfetto opens, and as a picture. Leaves
+// recording it to emulation.h and to launchers. All functions are pure, except those that write files; all are thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cubejit/core_counts.h"
+#include "cubejit/machine.h"
+#include "cubejit/result.h"
+
+namespace cubejit {
+
+/// A run of cores. Runs follow one another in time.
+struct TimelinePart {
+  std::string name;
+  double cycles = 0;                                ///< of the slowest core
+  const std::vector<TraceEvent>* events = nullptr;  ///< must outlive the part; cycles since the run began
+};
+
+/// JSON in the trace event format: a process a core, a thread a pipe, microseconds at the chip's clock.
+std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>& parts);
+
+/// SVG: a row a core with a line a pipe; what is too short to be seen is drawn as shades of how busy the pipe is.
+std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts);
+
+/// Files that are wanted; empty = not.
+struct TimelineFiles {
+  std::string trace;     ///< chromeTrace()
+  std::string timeline;  ///< timelineSvg()
+  bool any() const { return !trace.empty() || !timeline.empty(); }
+};
+
+/// Errors: a file that cannot be written (kIo).
+Status writeTimelines(const TimelineFiles& files, const Machine& machine, const std::vector<TimelinePart>& parts);
+
+}  // namespace cubejit

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the text of traces and pictures, whatever the locale is.
+#include "cubejit/timeline.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+
+namespace cubejit {
+namespace {
+
+constexpr const char* kColours[kPipes] = {"#4878a8", "#6aa84f", "#c0504d", "#8064a2", "#d6a03c"};
+constexpr int kColumns = 1000, kLine = 8, kLeft = 60, kTop = 40;
+
+double perMicrosecond(const Machine& m) { return m.npu.mhz > 0 ? m.npu.mhz : 1; }
+
+// A name as JSON and SVG take it.
+std::string plain(std::string name) {
+  for (char& c : name) {
+    if (c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&') c = '_';
+  }
+  return name;
+}
+
+// Appends text and numbers.
+class Text {
+ public:
+  Text& operator<<(const std::string& text) { return all_ += text, *this; }
+  Text& operator<<(std::int64_t number) { return all_ += std::to_string(number), *this; }
+  Text& fixed(double number, int decimals) {
+    char buffer[64];
+    const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::fixed, decimals);
+    all_.append(buffer, end.ptr);
+    return *this;
+  }
+  std::string take() { return std::move(all_); }
+
+ private:
+  std::string all_;
+};
+
+double wholeCycles(const std::vector<TimelinePart>& parts) {
+  double cycles = 0;
+  for (const TimelinePart& part : parts) cycles += part.cycles;
+  return cycles;
+}
+
+// How much of each column of the picture each pipe of each core is busy.
+std::vector<double> shades(const std::vector<TimelinePart>& parts, std::size_t cores, double cycles) {
+  std::vector<double> busy(cores * kPipes * kColumns);
+  const double column = cycles / kColumns;
+  double before = 0;
+  for (const TimelinePart& part : parts) {
+    for (const TraceEvent& e : *part.events) {
+      double* line =
+          busy.data() + (static_cast<std::size_t>(e.core) * kPipes + static_cast<std::size_t>(e.pipe)) * kColumns;
+      const double start = (before + e.start) / column, end = (before + e.end) / column;
+      for (auto x = static_cast<int>(start); x < std::min<int>(kColumns, static_cast<int>(std::ceil(end))); ++x)
+        line[x] += std::max(0.0, std::min<double>(x + 1, end) - std::max<double>(x, start));
+    }
+    before += part.cycles;
+  }
+  return busy;
+}
+
+int shadeOf(double busy) { return std::min(10, static_cast<int>(std::ceil(busy * 10))); }
+
+Status writeText(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out) return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + file};
+  return Unit{};
+}
+
+}  // namespace
+
+std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>& parts) {
+  const double scale = 1 / perMicrosecond(machine);
+  const std::string name = plain(machine.name);
+  Text out;
+  out << R"({"displayTimeUnit":"ns","traceEvents":[)";
+  const char* comma = "\n";
+  for (std::int64_t core = 0; core < machine.cores; ++core) {
+    out << comma << R"({"ph":"M","name":"process_name","pid":)" << core << R"(,"args":{"name":")" << name << " core "
+        << core << R"("}})";
+    comma = ",\n";
+    for (std::size_t pipe = 0; pipe < kPipes; ++pipe)
+      out << comma << R"({"ph":"M","name":"thread_name","pid":)" << core << R"(,"tid":)"
+          << static_cast<std::int64_t>(pipe) << R"(,"args":{"name":")" << toString(static_cast<Pipe>(pipe)) << R"("}})";
+  }
+  double before = 0;
+  for (const TimelinePart& part : parts) {
+    for (const TraceEvent& e : *part.events) {
+      out << comma << R"({"ph":"X","name":")" << e.name << R"(","cat":")" << plain(part.name) << R"(","pid":)" << e.core
+          << R"(,"tid":)" << static_cast<std::int64_t>(e.pipe) << R"(,"ts":)";
+      out.fixed((before + e.start) * scale, 4) << R"(,"dur":)";
+      out.fixed((e.end - e.start) * scale, 4) << R"(,"args":{"cycles":)";
+      out.fixed(e.end - e.start, 0) << ",\"" << (e.pipe == Pipe::kCube ? "steps" : "bytes") << "\":" << e.bytes << "}}";
+    }
+    before += part.cycles;
+  }
+  out << "\n]}\n";
+  return out.take();
+}
+
+std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts) {
+  const double cycles = std::max(1.0, wholeCycles(parts));
+  const auto cores = static_cast<std::size_t>(machine.cores);
+  const std::vector<double> busy = shades(parts, cores, cycles);
+  const std::int64_t pitch = kLine * static_cast<std::int64_t>(kPipes) + 6, height = kTop + pitch * machine.cores + 20;
+  Text out;
+  out << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << std::int64_t{kLeft + kColumns + 20} << R"(" height=")"
+      << height << R"(" font-family="sans-serif" font-size="11">)"
+      << "\n"
+      << R"(<rect width="100%" height="100%" fill="white"/>)"
+      << "\n"
+      << R"(<text x=")" << std::int64_t{kLeft} << R"(" y="14">)" << plain(machine.name) << ": ";
+  out.fixed(cycles, 0) << " cycles, ";
+  out.fixed(cycles / perMicrosecond(machine), 1) << " us</text>\n";
+  for (std::size_t pipe = 0; pipe < kPipes; ++pipe) {
+    const std::int64_t x = kLeft + static_cast<std::int64_t>(pipe) * 110;
+    out << R"(<rect x=")" << x << R"(" y="20" width="10" height="10" fill=")" << kColours[pipe] << R"("/><text x=")"
+        << x + 14 << R"(" y="29">)" << toString(static_cast<Pipe>(pipe)) << "</text>\n";
+  }
+  for (std::size_t core = 0; core < cores; ++core) {
+    const std::int64_t top = kTop + pitch * static_cast<std::int64_t>(core);
+    out << R"(<text x="4" y=")" << top + pitch / 2 << R"(">core )" << static_cast<std::int64_t>(core) << "</text>\n";
+    for (std::size_t pipe = 0; pipe < kPipes; ++pipe) {
+      const double* line = busy.data() + (core * kPipes + pipe) * kColumns;
+      const std::int64_t y = top + std::int64_t{kLine} * static_cast<std::int64_t>(pipe);
+      for (int x = 0; x < kColumns;) {  // runs of one shade
+        const int shade = shadeOf(line[x]);
+        int end = x + 1;
+        while (end < kColumns && shadeOf(line[end]) == shade) ++end;
+        if (shade > 0) {
+          out << R"(<rect x=")" << std::int64_t{kLeft + x} << R"(" y=")" << y << R"(" width=")" << std::int64_t{end - x}
+              << R"(" height=")" << std::int64_t{kLine - 1} << R"(" fill=")" << kColours[pipe] << R"(" fill-opacity=")";
+          out.fixed(shade / 10.0, 1) << "\"/>\n";
+        }
+        x = end;
+      }
+    }
+  }
+  out << "</svg>\n";
+  return out.take();
+}
+
+Status writeTimelines(const TimelineFiles& files, const Machine& machine, const std::vector<TimelinePart>& parts) {
+  if (!files.trace.empty()) {
+    CUBEJIT_TRY(written, writeText(files.trace, chromeTrace(machine, parts)));
+    static_cast<void>(written);
+  }
+  if (!files.timeline.empty()) {
+    CUBEJIT_TRY(drawn, writeText(files.timeline, timelineSvg(machine, parts)));
+    static_cast<void>(drawn);
+  }
+  return Unit{};
+}
+
+}  // namespace cubejit

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: are traces JSON that a viewer reads, with every event at its time, and pictures drawn where cores are busy?
+#include "cubejit/timeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <nlohmann/json.hpp>
+
+#include "cubejit/machines.h"
+
+namespace cubejit {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+std::vector<TraceEvent> events() {
+  return {{0, Pipe::kGmToL1, "load image", 0, 100, 4096}, {1, Pipe::kCube, "mmad", 150, 350.5, 12}};
+}
+
+TEST(Timeline, TracesPlaceEventsByCorePipeAndTime) {
+  const Machine machine = *machineByName("ascend910b2");  // 1800 MHz
+  const std::vector<TraceEvent> first = events(), second = events();
+  std::setlocale(LC_ALL, "de_DE.UTF-8");  // where there is one, numbers have commas
+  const Json trace = Json::parse(chromeTrace(machine, {{"dx", 900, &first}, {"dw", 900, &second}}));
+  std::setlocale(LC_ALL, "C");
+  std::vector<Json> shown;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") shown.push_back(event);
+  }
+  ASSERT_EQ(shown.size(), 4U);
+  EXPECT_EQ(trace.at("traceEvents").size(), 4 + 24 * (1 + kPipes));
+  EXPECT_EQ(shown[1].at("name"), "mmad");
+  EXPECT_EQ(shown[1].at("pid"), 1);
+  EXPECT_EQ(shown[1].at("tid"), static_cast<int>(Pipe::kCube));
+  EXPECT_NEAR(shown[1].at("ts").get<double>(), 150 / 1800.0, 1e-4);
+  EXPECT_NEAR(shown[1].at("dur").get<double>(), 200.5 / 1800.0, 1e-4);
+  EXPECT_EQ(shown[1].at("args").at("steps"), 12);
+  EXPECT_EQ(shown[0].at("args").at("bytes"), 4096);
+  EXPECT_EQ(shown[3].at("cat"), "dw");
+  EXPECT_NEAR(shown[3].at("ts").get<double>(), (900 + 150) / 1800.0, 1e-4);
+}
+
+TEST(Timeline, AMachinesNameCannotBreakTheText) {
+  Machine machine = *machineByName("toy");
+  machine.name = "a \"b\\ <c>";
+  const std::vector<TraceEvent> some = events();
+  EXPECT_NO_THROW(static_cast<void>(Json::parse(chromeTrace(machine, {{"x\"", 900, &some}}))));
+  EXPECT_THAT(timelineSvg(machine, {{"dx", 900, &some}}), HasSubstr("a _b_ _c_: 900 cycles"));
+}
+
+TEST(Timeline, PicturesShadeTheColumnsInWhichAPipeIsBusy) {
+  const Machine machine = *machineByName("toy");
+  const std::vector<TraceEvent> some{{0, Pipe::kCube, "mmad", 250, 500, 1}};
+  const std::string svg = timelineSvg(machine, {{"dx", 1000, &some}});
+  EXPECT_THAT(svg, HasSubstr(R"(<rect x="310" y="56" width="250" height="7" fill="#c0504d" fill-opacity="1.0"/>)"));
+  const std::vector<TraceEvent> none;
+  EXPECT_THAT(timelineSvg(machine, {{"dx", 0, &none}}), HasSubstr("</svg>"));
+}
+
+TEST(Timeline, AFileThatCannotBeWrittenIsAnError) {
+  const std::vector<TraceEvent> none;
+  const Status written = writeTimelines({"no/such/folder/t.json", ""}, *machineByName("toy"), {{"dx", 1, &none}});
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, ErrorCode::kIo);
+  EXPECT_THAT(written.error().message, HasSubstr("no/such/folder/t.json"));
+}
+
+}  // namespace
+}  // namespace cubejit
