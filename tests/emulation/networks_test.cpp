@@ -46,10 +46,19 @@ std::vector<std::string> verifyAll(const char* chip, std::initializer_list<DType
   return refused;
 }
 
-TEST(Networks, LayersMadeSmallOnAnA2) {
-  EXPECT_THAT(verifyAll("ascend910b2", {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32}), ElementsAre());
+// Two rows have strides that no chip's load unit has.
+auto refusedForStrides() {
+  return ElementsAre(HasSubstr("3DDW_StrideWMax: stride.w = 2147483646 must be at most 63"),
+                     HasSubstr("3DDW_SplitW0: stride.h = 64 must be at most 63"));
 }
-TEST(Networks, LayersMadeSmallOnA310P) { EXPECT_THAT(verifyAll("ascend310p3", {DType::kF16}), ElementsAre()); }
+
+TEST(Networks, LayersMadeSmallOnAnA2) {
+  EXPECT_THAT(verifyAll("ascend910b2", {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32}), refusedForStrides());
+}
+TEST(Networks, LayersMadeSmallOnA310P) { EXPECT_THAT(verifyAll("ascend310p3", {DType::kF16}), refusedForStrides()); }
+TEST(Networks, LayersMadeSmallOnA950) {
+  EXPECT_THAT(verifyAll("ascend950pr_9599", {DType::kBf16, DType::kHf32Low, DType::kF16}), refusedForStrides());
+}
 
 TEST(Networks, ShrinkingKeepsWhatIsOdd) {
   for (const Problem& whole : suite()) {
@@ -57,7 +66,7 @@ TEST(Networks, ShrinkingKeepsWhatIsOdd) {
     EXPECT_TRUE(checkProblem(p).ok()) << p.name;
     EXPECT_EQ(p.stride, whole.stride);
     EXPECT_EQ(p.dilation, whole.dilation);
-    EXPECT_LE(std::max({xElements(p), yElements(p), wElements(p)}), 400000) << p.name;
+    if (whole.stride.w < 1000) EXPECT_LE(std::max({xElements(p), yElements(p), wElements(p)}), 400000) << p.name;
     EXPECT_EQ(p.groups > 1, whole.groups > 1) << p.name;
     const Problem again = shrunkProblem(p, 2e6, 4e5);
     EXPECT_EQ(again.in, p.in);

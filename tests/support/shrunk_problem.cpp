@@ -4,6 +4,8 @@
 #include "tests/support/shrunk_problem.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace cubejit {
 namespace {
@@ -26,52 +28,56 @@ std::int64_t halfChannels(std::int64_t channels) {
 
 std::int64_t span(const Problem& p, int a) { return (p.kernel[a] - 1) * p.dilation[a] + 1; }
 
-// Keeps what the last window leaves over of the image.
-void setOut(Problem& p, int a, std::int64_t out, std::int64_t kernel) {
+// An axis with so many windows of so many taps; pads shrink with the kernel, and what the last window leaves over stays.
+Problem withAxis(Problem p, int a, std::int64_t out, std::int64_t kernel) {
   const std::int64_t over = p.in[a] + p.padBefore[a] + p.padAfter[a] - span(p, a) - (p.out[a] - 1) * p.stride[a];
+  const std::int64_t reach = span(p, a);
   p.kernel[a] = kernel;
-  const std::int64_t most = span(p, a) - 1;  // pads no larger than the kernel reaches
-  p.padBefore[a] = std::min(p.padBefore[a], most), p.padAfter[a] = std::min(p.padAfter[a], most);
-  while (true) {
-    p.out[a] = out;
-    p.in[a] = (out - 1) * p.stride[a] + span(p, a) + over - p.padBefore[a] - p.padAfter[a];
-    if (p.in[a] > 0) return;
-    ++out;
+  if (reach > 1) {
+    p.padBefore[a] = p.padBefore[a] * span(p, a) / reach;
+    p.padAfter[a] = p.padAfter[a] * span(p, a) / reach;
+  }
+  for (p.out[a] = out;; ++p.out[a]) {
+    p.in[a] = (p.out[a] - 1) * p.stride[a] + span(p, a) + over - p.padBefore[a] - p.padAfter[a];
+    if (p.in[a] > 0) return p;
   }
 }
 
-bool shrinkOnce(Problem& p) {
-  const std::int64_t perGroupIn = p.cin / p.groups, perGroupOut = p.cout / p.groups;
-  int axis = 0, taps = 0;
-  for (int a = 1; a < 3; ++a) {
-    axis = p.out[a] > p.out[axis] ? a : axis;
-    taps = p.kernel[a] > p.kernel[taps] ? a : taps;
+Problem withChannels(Problem p, std::int64_t groups, std::int64_t in, std::int64_t out) {
+  p.groups = groups;
+  p.cin = groups * in, p.cout = groups * out;
+  return p;
+}
+
+// The problem with one extent halved: that which is the largest, seen that channels and taps say more than pixels and images.
+Problem smaller(const Problem& p) {
+  const std::int64_t in = p.cin / p.groups, out = p.cout / p.groups;
+  std::vector<std::pair<double, Problem>> ways;
+  const auto offer = [&](double weight, const Problem& way) {
+    if (multiplyAddsOf(way) < multiplyAddsOf(p) || mostElements(way) < mostElements(p)) ways.emplace_back(weight, way);
+  };
+  Problem fewer = p;
+  fewer.batch = std::max<std::int64_t>(1, p.batch / 2);
+  offer(static_cast<double>(p.batch * 16), fewer);
+  for (int a = 0; a < 3; ++a) {
+    if (p.out[a] > 1) offer(static_cast<double>(p.out[a] * 4), withAxis(p, a, p.out[a] / 2, p.kernel[a]));
+    if (p.kernel[a] > 1) offer(static_cast<double>(p.kernel[a]), withAxis(p, a, p.out[a], (p.kernel[a] + 1) / 2));
   }
-  const std::int64_t largest = std::max({p.batch * 8, perGroupIn, perGroupOut, p.groups, p.out[axis] * 4});
-  if (largest <= 8 || (largest <= 32 && p.kernel[taps] > 16)) {
-    if (p.kernel[taps] == 1) return false;
-    setOut(p, taps, p.out[taps], (p.kernel[taps] + 1) / 2);
-  } else if (p.batch * 8 == largest) {
-    p.batch = (p.batch + 1) / 2;
-    if (p.batch * 8 == largest) p.batch = 1;
-  } else if (p.out[axis] * 4 == largest) {
-    setOut(p, axis, p.out[axis] / 2, p.kernel[axis]);
-  } else if (perGroupIn == largest) {
-    p.cin = p.groups * halfChannels(perGroupIn);
-  } else if (perGroupOut == largest) {
-    p.cout = p.groups * halfChannels(perGroupOut);
-  } else {
-    p.groups /= 2;
-    p.cin = p.groups * perGroupIn, p.cout = p.groups * perGroupOut;
-  }
-  return true;
+  if (in > 1) offer(static_cast<double>(in), withChannels(p, p.groups, halfChannels(in), out));
+  if (out > 1) offer(static_cast<double>(out), withChannels(p, p.groups, in, halfChannels(out)));
+  if (p.groups > 3) offer(static_cast<double>(p.groups), withChannels(p, p.groups / 2, in, out));
+  const auto most =
+      std::max_element(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return most == ways.end() ? p : most->second;
 }
 
 }  // namespace
 
 Problem shrunkProblem(Problem p, double multiplyAdds, double elements) {
-  for (int step = 0; step < 200 && (multiplyAddsOf(p) > multiplyAdds || mostElements(p) > elements); ++step) {
-    if (!shrinkOnce(p)) break;
+  while (multiplyAddsOf(p) > multiplyAdds || mostElements(p) > elements) {
+    const Problem next = smaller(p);
+    if (multiplyAddsOf(next) == multiplyAddsOf(p) && mostElements(next) == mostElements(p)) break;
+    p = next;
   }
   return p;
 }

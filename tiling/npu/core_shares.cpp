@@ -100,16 +100,27 @@ std::int64_t CoreShares::firstOf(std::int64_t core, std::int64_t cores) const {
   return core * (tasks_ / cores) + std::min(core, tasks_ % cores);
 }
 
-std::vector<double> CoreShares::perCore(std::int64_t cores) const {
-  std::vector<double> cycles;
+template <class Visit>
+void CoreShares::visitCores(std::int64_t cores, const Visit& visit) const {
   double before = 0;
   for (std::int64_t core = 1; core <= cores; ++core) {
     const std::int64_t end = firstOf(core, cores);
     const double sum = end == tasks_ ? total() : costOfFirst(end);
-    cycles.push_back(sum - before);
+    if (!visit(sum - before)) return;
     before = sum;
   }
-  return cycles;
+}
+
+std::vector<double> CoreShares::perCore(std::int64_t cores) const {
+  std::vector<double> all;
+  visitCores(cores, [&](double cycles) { return all.push_back(cycles), true; });
+  return all;
+}
+
+double CoreShares::slowestCore(std::int64_t cores, double limit) const {
+  double most = 0;
+  visitCores(cores, [&](double cycles) { return (most = std::max(most, cycles)) <= limit; });
+  return most;
 }
 
 }  // namespace cubejit

@@ -40,6 +40,8 @@ class CoreShares {
   double costOfFirst(std::int64_t count) const;
   /// Cost of each core: equal runs of tasks, the first ones longer by at most one. Precondition: sum().
   std::vector<double> perCore(std::int64_t cores) const;
+  /// The most of any core; or that of the first one that exceeds `limit`. Precondition: sum().
+  double slowestCore(std::int64_t cores, double limit) const;
   /// The first task of a core.
   std::int64_t firstOf(std::int64_t core, std::int64_t cores) const;
 
@@ -57,6 +59,9 @@ class CoreShares {
   std::size_t index(const Kind& k) const {
     return static_cast<std::size_t>(((k.outer * kMostDepths + k.depth) * 2 + k.middle) * 2 + k.inner);
   }
+  /// Calls visit(cycles) for each core, in order, until it returns false.
+  template <class Visit>
+  void visitCores(std::int64_t cores, const Visit& visit) const;
   double perMiddle(int outer, int depth, int middle) const;
   double perDepth(int outer, int depth) const;
 

@@ -28,8 +28,14 @@ std::int64_t evenPiece(std::int64_t all, std::int64_t most, std::int64_t unit) {
 class Search {
  public:
   Search(const CubeWork& w, const Machine& m, const CubeFixed& fixed,
-         const std::function<void(const TilingPlan&)>& visit)
-      : w_(w), m_(m), fixed_(fixed), visit_(visit), step_(*m.npu.step(w.type)), dx_(w.gradient == Gradient::kDx) {
+         const std::function<void(const TilingPlan&)>& visit, const WorthWhile& worthWhile)
+      : w_(w),
+        m_(m),
+        fixed_(fixed),
+        visit_(visit),
+        worthWhile_(worthWhile),
+        step_(*m.npu.step(w.type)),
+        dx_(w.gradient == Gradient::kDx) {
     plan_.unit = PlanUnit::kCube;
     plan_.gradient = w.gradient;
     plan_.cube.operand = w.type;
@@ -197,6 +203,8 @@ class Search {
     plan_.cores = splitOf(w_, plan_.singleShape);
     CubeTile& t = plan_.cube;
     const std::int64_t whole = wholeSteps();
+    t.stepKa = t.stepKb = t.buffersA1 = t.buffersB1 = 1;
+    if (!worthWhile_(plan_)) return;
     bool any = false;
     for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {1, 2}, {2, 1}, {1, 1}}) {
       if (any && a + b == 2) break;  // waiting for both operands pays only where nothing else fits
@@ -270,6 +278,7 @@ class Search {
   const Machine& m_;
   const CubeFixed& fixed_;
   const std::function<void(const TilingPlan&)>& visit_;
+  const WorthWhile& worthWhile_;
   const CubeStep& step_;
   const bool dx_;
   TilingPlan plan_;
@@ -279,8 +288,8 @@ class Search {
 }  // namespace
 
 void visitCubeCandidates(const CubeWork& work, const Machine& machine, const CubeFixed& fixed,
-                         const std::function<void(const TilingPlan&)>& visit) {
-  Search(work, machine, fixed, visit).run();
+                         const std::function<void(const TilingPlan&)>& visit, const WorthWhile& worthWhile) {
+  Search(work, machine, fixed, visit, worthWhile).run();
 }
 
 }  // namespace cubejit

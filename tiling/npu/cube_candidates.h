@@ -16,8 +16,13 @@ struct CubeFixed {
   Mkn singleShape;
 };
 
-/// Calls `visit` with every candidate. Precondition: the machine's cube has the work's type.
-void visitCubeCandidates(const CubeWork& work, const Machine& machine, const CubeFixed& fixed,
-                         const std::function<void(const TilingPlan&)>& visit);
+/// Whether candidates are worth looking at that differ from a plan in steps and buffers of L1 alone.
+using WorthWhile = std::function<bool(const TilingPlan&)>;
+
+/// Calls `visit` with every candidate that is worth while. Precondition: the machine's cube has the work's type.
+void visitCubeCandidates(
+    const CubeWork& work, const Machine& machine, const CubeFixed& fixed,
+    const std::function<void(const TilingPlan&)>& visit,
+    const WorthWhile& worthWhile = [](const TilingPlan&) { return true; });
 
 }  // namespace cubejit

@@ -28,6 +28,7 @@ TaskExtents extentsOf(const CubeWork& w, const TilingPlan& plan, const CoreShare
 
 void add(TaskTimes& sums, const TaskTimes& t, double count) {
   sums.total += t.total * count;
+  sums.least += t.least * count;
   sums.cube += t.cube * count;
   sums.load += t.load * count;
   sums.stage += t.stage * count;
@@ -38,7 +39,10 @@ void add(TaskTimes& sums, const TaskTimes& t, double count) {
   sums.products += t.products * count;
 }
 
-TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& machine, CoreShares& shares) {
+// Costs of all kinds of tasks, most of the tasks first. Stops once `sumOf` the tasks' times exceeds what all cores have until `limit`.
+template <class SumOf>
+TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& machine, CoreShares& shares, double limit,
+                    const SumOf& sumOf) {
   const CubeFootprint f = footprintOf(w, plan);
   TaskTimes sums;
   CoreShares::Kind kind;
@@ -49,10 +53,13 @@ TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& ma
           const TaskTimes t = timesOf(w, plan, f, extentsOf(w, plan, kind), machine);
           shares.setCost(kind, t.total);
           add(sums, t, shares.countOf(kind));
+          if (sumOf(sums) / machine.cores > limit) return sums;
         }
   shares.sum();
   return sums;
 }
+
+double totalOf(const TaskTimes& t) { return t.total; }
 
 // Memory gives each tensor once; what is read again comes from L2 as far as L2 holds the tensors.
 double memoryCyclesOf(const CubeWork& w, const TaskTimes& sums, const Machine& m) {
@@ -68,8 +75,13 @@ double memoryCyclesOf(const CubeWork& w, const TaskTimes& sums, const Machine& m
 CubeCost cubeCost(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double limit) {
   CubeCost cost;
   CoreShares shares(w, plan);
-  cost.sums = fillKinds(w, plan, machine, shares);
+  cost.sums = fillKinds(w, plan, machine, shares, limit, totalOf);
   cost.tasks = shares.tasks();
+  if (cost.sums.total / machine.cores > limit) {
+    cost.totalCycles = cost.sums.total / machine.cores;
+    cost.exact = false;
+    return cost;
+  }
   cost.meanCore = shares.total() / machine.cores;
   cost.memoryCycles = memoryCyclesOf(w, cost.sums, machine);
   cost.totalCycles = std::max(cost.meanCore, cost.memoryCycles);
@@ -77,15 +89,21 @@ CubeCost cubeCost(const CubeWork& w, const TilingPlan& plan, const Machine& mach
     cost.exact = false;
     return cost;
   }
-  for (const double cycles : shares.perCore(machine.cores)) cost.slowestCore = std::max(cost.slowestCore, cycles);
+  cost.slowestCore = shares.slowestCore(machine.cores, limit);
   cost.totalCycles = std::max(cost.slowestCore, cost.memoryCycles);
+  cost.exact = cost.slowestCore <= limit;
   return cost;
 }
 
 std::vector<double> coreCycles(const CubeWork& w, const TilingPlan& plan, const Machine& machine) {
   CoreShares shares(w, plan);
-  fillKinds(w, plan, machine, shares);
+  fillKinds(w, plan, machine, shares, std::numeric_limits<double>::infinity(), totalOf);
   return shares.perCore(machine.cores);
+}
+
+double leastCost(const CubeWork& w, const TilingPlan& plan, const Machine& machine, double limit) {
+  CoreShares shares(w, plan);
+  return fillKinds(w, plan, machine, shares, limit, [](const TaskTimes& t) { return t.least; }).least / machine.cores;
 }
 
 std::string boundOf(const CubeCost& cost) {

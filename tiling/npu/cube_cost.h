@@ -29,6 +29,10 @@ struct CubeCost {
 CubeCost cubeCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine,
                   double limit = std::numeric_limits<double>::infinity());
 
+/// A lower bound of the cost of a plan and of all that differ from it in steps and buffers of L1 alone; what exceeds `limit` may be
+/// less than the bound. They need not fit.
+double leastCost(const CubeWork& work, const TilingPlan& plan, const Machine& machine, double limit);
+
 /// Cycles of each core, in order. Precondition: the plan is legal.
 std::vector<double> coreCycles(const CubeWork& work, const TilingPlan& plan, const Machine& machine);
 

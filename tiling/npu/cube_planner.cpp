@@ -45,6 +45,11 @@ class Ranking {
     if (kept_.size() == (explain_ ? kShown : 1)) limit_ = kept_.back().cost.totalCycles;
   }
 
+  /// Whether one of the plans that differ from this one in L1 alone may be among the best.
+  bool mayWin(const TilingPlan& plan) const {
+    return limit_ == std::numeric_limits<double>::infinity() || leastCost(w_, plan, m_, limit_) <= limit_;
+  }
+
   Result<CubeChoice> take() {
     for (const auto& [kind, rule] : rules_) choice_.refusedBy.push_back(rule);
     if (kept_.empty()) {
@@ -73,7 +78,9 @@ class Ranking {
 
 Result<CubeChoice> chooseCubePlan(const CubeWork& w, const Machine& m, bool explain, const CubeFixed& fixed) {
   Ranking ranking(w, m, explain);
-  visitCubeCandidates(w, m, fixed, [&](const TilingPlan& plan) { ranking.consider(plan); });
+  visitCubeCandidates(
+      w, m, fixed, [&](const TilingPlan& plan) { ranking.consider(plan); },
+      [&](const TilingPlan& plan) { return ranking.mayWin(plan); });
   return ranking.take();
 }
 

@@ -205,7 +205,7 @@ std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Ma
     const bool depth = a == 0;
     // dW steps through depths by address; only dX spreads them.
     if (!depth || gradient == Gradient::kDx) limit("stride" + axis, p.stride[a], depth ? most.strideD : most.strideHw);
-    limit("dilation" + axis, p.dilation[a], depth ? most.dilationD : most.dilationHw);
+    if (p.kernel[a] > 1) limit("dilation" + axis, p.dilation[a], depth ? most.dilationD : most.dilationHw);
     if (!depth) limit("kernel" + axis, p.kernel[a], most.kernelHw);
     if (!depth || gradient == Gradient::kDx) {
       limit("pad_before" + axis, p.padBefore[a], most.pad);

@@ -89,6 +89,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double staged = std::max(inner, hiddenStage - firstStage) + firstStage + (t.stage - hiddenStage);
   const double lastStore = c.buffersL0c == 2 ? t.store / blocks : t.store;
   t.fill = kFirstByteCycles + firstLoad + firstStage + (c.buffersL0c == 2 ? lastStore : 0);
+  t.least = kFirstByteCycles + std::max(inner, t.store - lastStore) + lastStore;
   t.total = kFirstByteCycles + std::max(staged, t.store - lastStore) + lastStore;
   return t;
 }

@@ -17,6 +17,7 @@ inline constexpr double kFirstByteCycles = 300;
 /// Core cycles of one task in each pipe, and their sum with what double buffering hides. Bytes cross between memory and L1.
 struct TaskTimes {
   double total = 0;
+  double least = 0;  ///< of `total`, whatever the steps and buffers of L1 are
   double cube = 0;   ///< steps of the cube, zeros and padding included
   double load = 0;   ///< L1 to L0A and L0B, which share a pipe
   double stage = 0;  ///< memory to L1, A and B in one pipe
