@@ -57,7 +57,7 @@ struct NpuReport {
   std::vector<BufferUse> buffers;
   std::vector<PipeUse> pipes;
   std::vector<NpuCandidate> candidates;  ///< the cheapest, best first
-  std::int64_t legal = 0, refused = 0;   ///< candidates
+  std::int64_t legal = 0, refused = 0;   ///< candidates; without `explain` those that could win
   std::vector<std::string> refusedBy;    ///< each rule that refused some, with the values of one
   std::vector<std::string> better;       ///< what would make it faster, and by how much
 };

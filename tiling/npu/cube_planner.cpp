@@ -45,9 +45,10 @@ class Ranking {
     if (kept_.size() == (explain_ ? kShown : 1)) limit_ = kept_.back().cost.totalCycles;
   }
 
-  /// Whether one of the plans that differ from this one in L1 alone may be among the best.
+  /// Whether one of the plans that differ from this one in L1 alone may be among the best. Who wants an
+  /// explanation is told of all.
   bool mayWin(const TilingPlan& plan) const {
-    return limit_ == std::numeric_limits<double>::infinity() || leastCost(w_, plan, m_, limit_) <= limit_;
+    return explain_ || limit_ == std::numeric_limits<double>::infinity() || leastCost(w_, plan, m_, limit_) <= limit_;
   }
 
   Result<CubeChoice> take() {

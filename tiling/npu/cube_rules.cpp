@@ -3,6 +3,7 @@
 // Decides which plans a cube core can run. Messages are made only for what is broken: a search checks thousands of plans.
 #include "tiling/npu/cube_rules.h"
 
+#include <algorithm>
 #include <string_view>
 #include <type_traits>
 
@@ -14,7 +15,8 @@ namespace {
 
 using Broken = std::vector<std::string>;
 
-constexpr std::int64_t kMostMmad = 4095;  // m, k and n of one mmad; the documentation of its parameters
+constexpr std::int64_t kMostMmad = 4095;            // m, k and n of one mmad; the documentation of its parameters
+constexpr std::int64_t kMostDilation = 2147483646;  // the documentation of the operators' attribute
 constexpr std::int64_t kMostStep = std::int64_t{1} << 31;
 
 std::string is(const std::string& field, std::int64_t value) { return field + " = " + std::to_string(value); }
@@ -205,7 +207,9 @@ std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Ma
     const bool depth = a == 0;
     // dW steps through depths by address; only dX spreads them.
     if (!depth || gradient == Gradient::kDx) limit("stride" + axis, p.stride[a], depth ? most.strideD : most.strideHw);
-    if (p.kernel[a] > 1) limit("dilation" + axis, p.dilation[a], depth ? most.dilationD : most.dilationHw);
+    const std::int64_t dilation = depth ? most.dilationD : most.dilationHw;
+    // Nothing is dilated between the taps of a kernel of one; what is left is the attribute's own range.
+    limit("dilation" + axis, p.dilation[a], p.kernel[a] > 1 ? dilation : std::max(dilation, kMostDilation));
     if (!depth) limit("kernel" + axis, p.kernel[a], most.kernelHw);
     if (!depth || gradient == Gradient::kDx) {
       limit("pad_before" + axis, p.padBefore[a], most.pad);

@@ -136,7 +136,7 @@ bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t byte
   try {
     CoreContext& core = currentCore();
     if (range.address == nullptr) {
-      core.fault(std::string("GlobalTensor::") + call, "the tensor has no memory: call SetGlobalBuffer first");
+      core.fault(std::string("GlobalTensor::") + call, std::string("the tensor") + kNoMemory);
       return false;
     }
     const Bounds bounds = core.boundsOf(range);

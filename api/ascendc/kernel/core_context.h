@@ -17,6 +17,9 @@
 
 namespace cubejit::ascendc {
 
+/// Of a tensor that begins nowhere.
+inline constexpr const char* kNoMemory = " has no memory: call SetGlobalBuffer first, and check the offset";
+
 /// Addresses [begin, end) that may be touched; both 0: not known.
 struct Bounds {
   std::uintptr_t begin = 0, end = 0;

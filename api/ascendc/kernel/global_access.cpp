@@ -8,7 +8,7 @@ namespace cubejit::ascendc {
 std::string outsideMemory(const CoreContext& core, const char* tensor, const char* verb, const GlobalRange& range,
                           const Reach& reach, DType type) {
   if (!reach.any()) return "";
-  if (range.address == nullptr) return std::string(tensor) + " has no memory: call SetGlobalBuffer first";
+  if (range.address == nullptr) return std::string(tensor) + kNoMemory;
   const Bounds bounds = core.boundsOf(range);
   if (!bounds.known()) return "";
   const std::int64_t size = byteSize(type);

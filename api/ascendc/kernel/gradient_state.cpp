@@ -234,8 +234,7 @@ void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atom
     ++core.report.skipped;
     return;
   }
-  if (fault(Call::kGetTensorC, output.address == nullptr ? "output has no memory: call SetGlobalBuffer first" : ""))
-    return;
+  if (fault(Call::kGetTensorC, output.address == nullptr ? std::string("output") + kNoMemory : "")) return;
   const std::int64_t channels = isDx() ? channelsFrom(output) : 0;
   const Placement place = isDx() ? placeOf(inputTiling(), shape_, block, types_.resultLayout, channels)
                                  : placeOf(filterTiling(), block, sequential);

@@ -18,18 +18,22 @@ class GlobalTensor {
 
   /// `elements` elements from `buffer` on; accesses beyond are reported.
   void SetGlobalBuffer(__gm__ T* buffer, uint64_t elements) {
-    range_ = {buffer, buffer, elements * sizeof(T)};
+    range_ = {buffer, buffer, (elements < uint64_t{kMostElements} ? elements : uint64_t{kMostElements}) * sizeof(T)};
     start_ = 0;
   }
   /// Without a size, only what the launcher was told about the memory bounds accesses.
   void SetGlobalBuffer(__gm__ T* buffer) { SetGlobalBuffer(buffer, 0); }
 
-  /// The tensor that begins `offset` elements further on. Nothing is touched yet.
+  /// The tensor that begins `offset` elements further on. Nothing is touched yet. Differences that are less than 0 lead back; what no
+  /// memory reaches is a tensor without memory.
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor moved = *this;
     moved.start_ += offset;
+    const auto start = static_cast<int64_t>(moved.start_);
     moved.range_.address =
-        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(range_.address) + offset * sizeof(T));
+        range_.buffer == nullptr || start > kMostElements || start < -kMostElements
+            ? nullptr
+            : reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(range_.buffer) + moved.start_ * sizeof(T));
     return moved;
   }
 
@@ -56,13 +60,15 @@ class GlobalTensor {
   const cubejit::ascendc::GlobalRange& range() const { return range_; }
 
  private:
+  static constexpr int64_t kMostElements = int64_t{1} << 48;  ///< more than addresses tell apart
+
   T* at(uint64_t offset) const { return (*this)[offset].GetPhyAddr(); }
   bool touches(uint64_t offset, const char* call) const {
-    return cubejit::ascendc::mayTouch(range_, offset * sizeof(T), sizeof(T), call);
+    return cubejit::ascendc::mayTouch((*this)[offset].range_, 0, sizeof(T), call);
   }
 
   cubejit::ascendc::GlobalRange range_;
-  uint64_t start_ = 0;
+  uint64_t start_ = 0;  ///< elements from the buffer, modulo 2^64
 };
 
 }  // namespace AscendC

@@ -26,7 +26,7 @@ TEST(GlobalAccess, ReportsElementsOutsideTheMemory) {
   EXPECT_NE(outside(range, {-11, 0}), "");
   EXPECT_EQ(outside(range, {}), "") << "nothing is touched";
   EXPECT_EQ(outside({}, {}), "");
-  EXPECT_EQ(outside({}, {0, 0}), "weight has no memory: call SetGlobalBuffer first");
+  EXPECT_EQ(outside({}, {0, 0}), "weight has no memory: call SetGlobalBuffer first, and check the offset");
   EXPECT_EQ(outside({memory.data(), memory.data(), 0}, {0, 1000}), "") << "nobody said how large it is";
   EXPECT_NE(outside({memory.data() - 1, memory.data(), 100}, {5, 6}), "") << "begins before its memory";
 }
