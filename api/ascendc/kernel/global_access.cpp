@@ -20,6 +20,19 @@ std::string outsideMemory(const CoreContext& core, const char* tensor, const cha
          " from there; check the offset it was given and the single shape";
 }
 
+Bounds addressesOf(const GlobalRange& range, const Reach& reach, DType type) {
+  if (!reach.any()) return {};
+  const auto at = reinterpret_cast<std::uintptr_t>(range.address);
+  return {at + static_cast<std::uintptr_t>(reach.first * byteSize(type)),
+          at + static_cast<std::uintptr_t>((reach.last + 1) * byteSize(type))};
+}
+
+std::string overlap(const Bounds& written, const char* operand, const Bounds& read) {
+  if (written.begin >= read.end || read.begin >= written.end) return "";
+  return std::string("output: the block lies in what is read of ") + operand +
+         ", which later blocks read again; give " + "the result memory of its own";
+}
+
 GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type) {
   GlobalView view;
   view.type = type;

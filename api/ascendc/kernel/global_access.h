@@ -14,6 +14,12 @@ namespace cubejit::ascendc {
 std::string outsideMemory(const CoreContext& core, const char* tensor, const char* verb, const GlobalRange& range,
                           const Reach& reach, DType type);
 
+/// The addresses of these elements. Precondition: the tensor has memory.
+Bounds addressesOf(const GlobalRange& range, const Reach& reach, DType type);
+
+/// What is wrong with writing a block where `operand` is read, "" if they are apart.
+std::string overlap(const Bounds& written, const char* operand, const Bounds& read);
+
 /// A tensor whose pointer is moved back by `back` elements, to where row 0 is. It is not bounded: outsideMemory() is what bounds it.
 GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "api/ascendc/kernel/core_context.h"
 #include "api/ascendc/kernel/global_access.h"
 #include "api/ascendc/kernel/store_sums.h"
 #include "cubejit_ascendc/tiling_request.h"
@@ -162,6 +161,8 @@ bool GradientOnCore::State::begin(const T& tiling) {
   operands.dy = viewOf(gradOutput_, prepared.gradOutputBack, mapOf(tiling, types_, TensorId::kDy), types_.operand);
   (isDx() ? operands.w : operands.x) = viewOf(other_, prepared.otherBack, mapOf(tiling, types_, other), types_.operand);
   task_ = prepared.task;
+  readGradOutput_ = addressesOf(gradOutput_, prepared.gradOutput, types_.operand);
+  readOther_ = addressesOf(other_, prepared.other, types_.operand);
   const Status begun = core_->begin(*job, operands, task_);
   return begun.ok() || !fault(Call::kIterate, ruleOf(begun.error()));
 }
@@ -241,6 +242,10 @@ void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atom
   if (place.columns == 0) return;
   if (fault(Call::kGetTensorC,
             outsideMemory(core, "output", "written", output, {place.first, place.last()}, types_.result)))
+    return;
+  const Bounds written = addressesOf(output, {place.first, place.last()}, types_.result);
+  if (fault(Call::kGetTensorC, overlap(written, "gradOutput", readGradOutput_)) ||
+      fault(Call::kGetTensorC, overlap(written, isDx() ? "weight" : "input", readOther_)))
     return;
   const bool cut =
       types_.resultLayout == Layout::kNcdhw && channels < std::min<std::int64_t>(shape_.n, inputTiling().cin);

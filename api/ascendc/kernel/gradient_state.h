@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/ascendc/kernel/call_order.h"
+#include "api/ascendc/kernel/core_context.h"
 #include "api/ascendc/kernel/single_shape.h"
 #include "cubejit_ascendc/gradient_on_core.h"
 
@@ -70,6 +71,7 @@ class GradientOnCore::State {
   SingleShape shape_;
   std::map<std::array<std::int64_t, 3>, std::unique_ptr<CubeJob>> jobs_;  ///< by m, k, n
   CoreTask task_;
+  Bounds readGradOutput_, readOther_;  ///< addresses that the single shape reads
   std::unique_ptr<CubeCore> core_;
 };
 

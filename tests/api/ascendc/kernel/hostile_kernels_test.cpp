@@ -333,6 +333,33 @@ TEST(HostileKernels, CallsInAnyOrder) {
   }
 }
 
+// A result over its own operands would be wrong from the second block on.
+TEST(HostileKernels, ResultsInPlaceOfOperands) {
+  SmallInputGradient s;
+  const auto run = [&](std::vector<half>& result) {
+    const std::vector<half> before = result;
+    ascendc::LaunchOptions options;
+    options.blocks = 1;
+    const auto report = ascendc::launch(options, [&] {
+      InputGradient<half> g;
+      s.prepare(g);
+      AscendC::GlobalTensor<half> out;
+      out.SetGlobalBuffer(result.data());
+      while (g.Iterate()) g.GetTensorC(out);
+      g.End();
+    });
+    for (std::size_t i = 0; i < s.gradOutput.size() && i < before.size(); ++i)
+      EXPECT_EQ(result[i].bits(), before[i].bits());
+    return report.ok() ? "" : report.error().message;
+  };
+  s.gradOutput.resize(4 * s.gradOutput.size(), half(1.0F));
+  EXPECT_THAT(run(s.gradOutput),
+              HasSubstr("block m 0 n 0 of single shape 1, Conv3DBackpropInput::GetTensorC: output: the block lies in "
+                        "what is read of gradOutput"));
+  s.weight.resize(s.gradOutput.size(), half(0.0F));
+  EXPECT_THAT(run(s.weight), HasSubstr("in what is read of weight"));
+}
+
 TEST(HostileKernels, TensorsAtOffsetsBeyondAllMemory) {
   std::vector<float> memory(16, 1.0F);
   const auto report = ascendc::launch(
