@@ -3,7 +3,9 @@
 // Decides how an NPU is read and written; a field list is written once and used for both.
 #include "runtime/json_machine.h"
 
+#include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -84,8 +86,12 @@ void readCubes(const Json& list, Machine& m, std::string& broken) {
   }
 }
 
-int narrow(std::int64_t value) {
-  return static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(value, -1), 1 << 30));
+// A whole number of the file as an int; `broken` says so if it is none.
+int narrow(const char* key, std::int64_t value, std::string& broken) {
+  constexpr std::int64_t kLeast = std::numeric_limits<int>::min(), kMost = std::numeric_limits<int>::max();
+  if (value < kLeast || value > kMost)
+    append(broken, "", std::string(key) + " = " + std::to_string(value) + " does not fit 32 bits");
+  return static_cast<int>(std::clamp(value, kLeast, kMost));
 }
 
 }  // namespace
@@ -124,9 +130,9 @@ Result<Machine> machineFromJson(const std::string& text) {
   }
   std::string broken = reader.broken();
   append(broken, "", inner);
-  m.cores = narrow(cores);
-  m.npu.vectorCores = narrow(vectorCores);
-  m.npu.architecture = narrow(architecture);
+  m.cores = narrow("cores", cores, broken);
+  m.npu.vectorCores = narrow("vector_cores", vectorCores, broken);
+  m.npu.architecture = narrow("architecture", architecture, broken);
   if (broken.empty()) {
     for (const std::string& rule : checkMachine(m)) append(broken, "", rule);
   }

@@ -64,7 +64,9 @@ TEST(JsonMachine, ValuesAreCheckedToo) {
                                    HasSubstr("cubes.f16.cycles")));
   EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "machine/1", "machine/2")), HasSubstr("'schema'"));
   EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":9223372036854775807")),
-              HasSubstr("cores"));
+              HasSubstr("cores = 9223372036854775807 does not fit 32 bits"));
+  EXPECT_THAT(refusal(replaced(machineToJson(toyMachine()), "\"cores\":2", "\"cores\":-5")),
+              HasSubstr("cores = -5 must be 1 to 4096"));
 }
 
 TEST(JsonMachine, WhatIsNoMachineIsRefused) {

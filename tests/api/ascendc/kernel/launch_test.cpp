@@ -106,12 +106,13 @@ TEST(Launch, SaysWhichCoreThrewOrReachedOutside) {
   options.blocks = 28;
   const auto report = launch(options, kernel, globalMemory(memory));
   ASSERT_FALSE(report.ok());
-  EXPECT_EQ(report.error().message,
-            "core 2, GlobalTensor::SetValue: byte 20 of memory of 20 bytes\n"
-            "core 2, GlobalTensor::GetValue: byte 200 of memory of 200 bytes\n"
-            "core 2, GlobalTensor::operator(): byte 200 of memory of 200 bytes\n"
-            "core 2, GlobalTensor::GetValue: the tensor has no memory: call SetGlobalBuffer first, and check the offset\n"
-            "core 3 (GetBlockIdx 27), the kernel: threw a reason");
+  EXPECT_EQ(
+      report.error().message,
+      "core 2, GlobalTensor::SetValue: byte 20 of memory of 20 bytes\n"
+      "core 2, GlobalTensor::GetValue: byte 200 of memory of 200 bytes\n"
+      "core 2, GlobalTensor::operator(): byte 200 of memory of 200 bytes\n"
+      "core 2, GlobalTensor::GetValue: the tensor has no memory: call SetGlobalBuffer first, and check the offset\n"
+      "core 3 (GetBlockIdx 27), the kernel: threw a reason");
 }
 
 TEST(Launch, CountsFaultsThatItDoesNotList) {
