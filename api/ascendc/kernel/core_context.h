@@ -17,6 +17,8 @@
 
 namespace cubejit::ascendc {
 
+class WriteLog;
+
 /// Of a tensor that begins nowhere.
 inline constexpr const char* kNoMemory = " has no memory: call SetGlobalBuffer first, and check the offset";
 
@@ -47,6 +49,7 @@ class CoreContext {
   std::int64_t core() const { return core_; }
   std::int64_t block = 0, blocks = 1;
   const std::vector<GlobalMemory>* memory = nullptr;
+  WriteLog* writes = nullptr;    ///< null: nobody watches
   SharedUnits* units = nullptr;  ///< code for the core's units; null: their scalar models run
   bool launched = true;          ///< false: faults go to cubejit_last_error()
   bool fast = false;             ///< as in LaunchOptions

@@ -7,6 +7,7 @@
 
 #include "api/ascendc/kernel/global_access.h"
 #include "api/ascendc/kernel/store_sums.h"
+#include "api/ascendc/kernel/write_log.h"
 #include "cubejit_ascendc/tiling_request.h"
 #include "tiling/npu/cube_rules.h"
 
@@ -250,7 +251,12 @@ void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atom
   const bool cut =
       types_.resultLayout == Layout::kNcdhw && channels < std::min<std::int64_t>(shape_.n, inputTiling().cin);
   const Status done = write(output, place, maskFor(output, sequential), atomic == 1, sequential || cut);
-  if (done.ok() || !fault(Call::kGetTensorC, ruleOf(done.error()))) ++core.report.stored;
+  if (!done.ok() && fault(Call::kGetTensorC, ruleOf(done.error()))) return;
+  ++core.report.stored;
+  if (core.writes == nullptr) return;
+  const std::string lost =
+      core.writes->wrote(core.block, output.address, place, static_cast<int>(byteSize(types_.result)), atomic == 1);
+  if (!lost.empty()) core.note(lost);
 }
 
 void GradientOnCore::State::end(bool first) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "api/ascendc/kernel/core_context.h"
+#include "api/ascendc/kernel/write_log.h"
 #include "cubejit/machines.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/core_threads.h"
@@ -90,6 +91,7 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<Glob
   if (!machine->isNpu())
     return failure(ErrorCode::kUnsupported, machine->name + " has no cube; name a chip of `cubejit targets`");
   SharedUnits units;
+  WriteLog writes(memory);
   Launch launch;
   launch.blocks = options.blocks == 0 ? machine->cores : options.blocks;
   launch.body = &body;
@@ -110,6 +112,7 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<Glob
     core.memory = &memory;
     core.units = options.scalarModels ? nullptr : &units;
     core.fast = options.fast;
+    core.writes = &writes;
     core.mostEvents = options.trace ? options.mostEvents / cores : 0;
   }
   runCoreThreads(

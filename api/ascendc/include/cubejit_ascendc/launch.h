@@ -61,10 +61,11 @@ struct CoreReport {
 
 struct LaunchReport {
   std::string machine;
-  std::vector<CoreReport> cores;   ///< of each core that ran
-  std::vector<std::string> notes;  ///< what is right here and would not be on the chip
-  double cycles = 0;               ///< estimated: of the slowest core, its single shapes one after the other
-  double microseconds = 0;         ///< at the chip's clock
+  std::vector<CoreReport> cores;  ///< of each core that ran
+  std::vector<std::string>
+      notes;                ///< what is right here and would not be on the chip; blocks that overwrite each other
+  double cycles = 0;        ///< estimated: of the slowest core, its single shapes one after the other
+  double microseconds = 0;  ///< at the chip's clock
   std::vector<TraceEvent>
       trace;  ///< if asked for, or to be written: by core, then by time; cycles since the launch began
   std::int64_t eventsDropped = 0;
