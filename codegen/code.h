@@ -19,7 +19,7 @@ enum class CodeFormat : std::uint8_t {
 };
 
 /// How a debugger or profiler finds the caller from inside a kernel: a change of its rules, in the words of DWARF. Registers
-/// have DWARF's numbers, offsets count from the frame's address (what rsp was before the call).
+/// have DWARF's numbers, offsets count from the frame's address (what the stack pointer was before the call).
 enum class FrameOp : std::uint8_t { kAddressOffset, kAddressRegister, kAddress, kSaved, kRestored };
 struct FrameStep {
   std::int32_t at = 0;  ///< code offset from which it holds
@@ -36,7 +36,7 @@ struct Code {
   std::int64_t instructionBytes = 0;  ///< raw: where the constants begin; ELF: size of the only section with code
   /// (offset in the code, VectorProgram instruction), ascending by offset; by instruction too unless LLVM moved some.
   std::vector<std::pair<std::int32_t, std::int32_t>> lines;
-  std::vector<FrameStep> frame;  ///< raw: ascending; on entry the frame's address is rsp + 8
+  std::vector<FrameStep> frame;  ///< ascending; what holds on entry is the architecture's (x86-64: rsp + 8)
 };
 
 }  // namespace cubejit

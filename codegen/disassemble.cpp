@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides nothing but the dialect: LLVM's machine-code layer decodes, in Intel syntax.
+// Decides the dialect, and which operand of a jump says where it goes: LLVM's machine-code layer decodes, on x86 in Intel
+// syntax.
 #include "codegen/disassemble.h"
 
 #include <llvm-c/Disassembler.h>
-#include <llvm-c/Target.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
+
+#include "codegen/binary/mc_target.h"
 
 namespace cubejit {
 namespace {
@@ -20,15 +23,8 @@ struct Dispose {
 };
 using Context = std::unique_ptr<void, Dispose>;
 
-Context makeContext() {
-  static const bool initialised = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86Disassembler();
-    return true;
-  }();
-  static_cast<void>(initialised);
-  Context context(LLVMCreateDisasm("x86_64-unknown-linux-gnu", nullptr, 0, nullptr, nullptr));
+Context makeContext(const McTarget& mc) {
+  Context context(LLVMCreateDisasmCPUFeatures(mc.triple, "", mc.features, nullptr, 0, nullptr, nullptr));
   if (context)
     LLVMSetDisasmOptions(context.get(),
                          LLVMDisassembler_Option_AsmPrinterVariant | LLVMDisassembler_Option_PrintImmHex);
@@ -45,24 +41,28 @@ std::string bytesAt(const Code& code, std::int64_t at) {
   return text;
 }
 
-// Jumps are printed with their distance from the next instruction.
-std::int32_t jumpTarget(const char* line, std::int64_t next) {
-  while (*line == '\t' || *line == ' ') ++line;
-  if (*line != 'j') return -1;
-  const char* distance = std::strpbrk(line, " \t");
-  return distance == nullptr ? -1 : static_cast<std::int32_t>(next + std::strtoll(distance, nullptr, 0));
+// Jumps are printed with their distance: on x86-64 from the next instruction; on AArch64 from this one, as the last operand.
+std::int32_t jumpTarget(const HostIsa& isa, std::string_view line, std::int64_t at, std::int64_t next) {
+  line.remove_prefix(std::min(line.find_first_not_of("\t "), line.size()));
+  const std::string_view name = line.substr(0, line.find_first_of("\t "));
+  if (architectureOf(isa.level) == Architecture::kX86_64) {
+    if (name.empty() || name[0] != 'j' || name.size() == line.size()) return -1;
+    return static_cast<std::int32_t>(next + std::strtoll(line.data() + name.size(), nullptr, 0));
+  }
+  const bool jumps =
+      name == "b" || name.substr(0, 2) == "b." || name == "cbz" || name == "cbnz" || name == "tbz" || name == "tbnz";
+  const std::size_t distance = line.rfind('#');
+  if (!jumps || distance == std::string_view::npos) return -1;
+  return static_cast<std::int32_t>(at + std::strtoll(line.data() + distance + 1, nullptr, 0));
 }
 
 }  // namespace
 
 Result<std::vector<MachineLine>> decode(const Code& code) {
-  if (architectureOf(code.isa.level) != Architecture::kX86_64)
-    return Error{ErrorCode::kUnsupported, Stage::kEmit,
-                 std::string("machine code for ") + toString(code.isa.level) +
-                     " cannot be read back; stages problem, plan, tile, "
-                     "vector, ll, ll.opt and bin can be dumped"};
-  const Context context = makeContext();
-  if (!context) return Error{ErrorCode::kInternal, Stage::kEmit, "LLVM has no x86-64 disassembler"};
+  const McTarget& mc = mcTargetOf(code.isa);
+  const Context context = makeContext(mc);
+  if (!context)
+    return Error{ErrorCode::kUnsupported, Stage::kEmit, std::string("LLVM has no disassembler for ") + mc.triple};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.bytes.data());
   std::vector<MachineLine> out;
   for (std::int64_t at = 0; at < code.instructionBytes;) {
@@ -74,9 +74,10 @@ Result<std::vector<MachineLine>> decode(const Code& code) {
     if (size == 0)
       return Error{ErrorCode::kInternal, Stage::kEmit,
                    code.name + ": no instruction at offset " + std::to_string(at) + ": " + bytesAt(code, at)};
-    at += static_cast<std::int64_t>(size);
-    out.push_back({static_cast<std::int32_t>(at - static_cast<std::int64_t>(size)), static_cast<std::int32_t>(size),
-                   line, jumpTarget(line, at)});
+    const std::int64_t next = at + static_cast<std::int64_t>(size);
+    out.push_back(
+        {static_cast<std::int32_t>(at), static_cast<std::int32_t>(size), line, jumpTarget(code.isa, line, at, next)});
+    at = next;
   }
   return out;
 }

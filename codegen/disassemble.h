@@ -13,7 +13,7 @@
 
 namespace cubejit {
 
-/// The instructions of `code` in Intel syntax. Fails with kInternal at the first byte that is no instruction.
+/// The instructions of `code`, those of x86-64 in Intel syntax. Fails with kInternal at the first byte that is no instruction.
 Result<std::vector<MachineLine>> decode(const Code& code);
 
 /// A listing; `program` is the legalised program the code was emitted from, or null for a plain one.

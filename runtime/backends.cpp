@@ -11,12 +11,12 @@ namespace cubejit {
 
 Result<CodeBackend> codeBackend(const Options& options) {
   if (options.backend == BackendKind::kXbyak) {
-    if (kUsualBackend == BackendKind::kXbyak) return CodeBackend{emitXbyak, loadRaw};
+    if (kUsualBackend == BackendKind::kXbyak) return CodeBackend{emitXbyak, loadRaw, false};
     return Error{ErrorCode::kUnsupported, Stage::kEmit, "xbyak writes x86-64 code only; use backend llvm here"};
   }
-  if (!emitsCode(options.backend)) return CodeBackend{nullptr, loadRaw};  // of nothing
+  if (!emitsCode(options.backend)) return CodeBackend{nullptr, loadRaw, false};  // of nothing
   CUBEJIT_TRY(component, llvmComponent(options.llvmComponent));
-  return CodeBackend{component->emitLlvm, component->loadOrc};
+  return CodeBackend{component->emitLlvm, component->loadOrc, true};
 }
 
 }  // namespace cubejit

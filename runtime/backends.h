@@ -17,10 +17,16 @@ namespace cubejit {
 struct CodeBackend {
   Result<Code> (*emit)(const VectorProgram&) = nullptr;  ///< null if the backend interprets
   Result<LoadedCode> (*load)(const std::vector<Code>&) = nullptr;
+  bool slow = false;  ///< emitting takes so long that kernels are shared among threads
 };
 
 /// True for backends that make machine code; the others interpret.
 inline bool emitsCode(BackendKind backend) { return backend == BackendKind::kXbyak || backend == BackendKind::kLlvm; }
+
+/// What makes code for a level when nothing else is said: kUsualBackend writes for the architecture it was built for.
+constexpr BackendKind usualBackend(IsaLevel level) {
+  return architectureOf(level) == Architecture::kX86_64 ? kUsualBackend : BackendKind::kLlvm;
+}
 
 /// Loads the LLVM component if that is the backend: kUnsupported if it is missing.
 Result<CodeBackend> codeBackend(const Options& options);

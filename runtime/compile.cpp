@@ -18,7 +18,7 @@
 #include "cubejit/staging.h"
 #include "runtime/backends.h"
 #include "runtime/diagnose/follow.h"
-#include "runtime/diagnose/report.h"
+#include "runtime/emit_kernels.h"
 #include "runtime/packed_weights.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
@@ -103,6 +103,7 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
 struct Generator {
   const Machine& machine;
   const CodeBackend& backend;
+  const Options& options;
   StageTimes& times;
 
   Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile) {
@@ -116,10 +117,9 @@ struct Generator {
       CUBEJIT_TRY(vector, vectorize(kernel, machine.isa));
       CUBEJIT_TRY(legal, legalize(vector));
       part->vectors.push_back(std::move(legal));
-      if (backend.emit == nullptr) continue;
-      CUBEJIT_TRY(code, backend.emit(part->vectors.back()));
-      part->codes.push_back(std::move(code));
     }
+    CUBEJIT_TRY(codes, emitKernels(part->vectors, backend, options));
+    part->codes = std::move(codes);
     times.generateNs += nowNs() - start;
     times.kernels += static_cast<int>(part->tile.kernels.size());
     return part;
@@ -143,7 +143,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   CUBEJIT_TRY(planned, planTogether(request, machine));
   state.times.planNs = nowNs() - start;
   CUBEJIT_TRY(backend, codeBackend(options));
-  Generator generator{machine, backend, state.times};
+  Generator generator{machine, backend, options, state.times};
   if (planned.sharesDy) {
     CUBEJIT_TRY(conversion,
                 generator.generate(conversionProgram(request.problem, planned.problem, TensorId::kDy, BufferRole::kDy,
@@ -186,7 +186,6 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   CUBEJIT_TRY(followed, followLoad(state, machine));
   static_cast<void>(followed);
   state.packedTag = packedTagOf(state);
-  reportCompiled(state, request, machine);
   return executable;
 }
 
@@ -194,7 +193,7 @@ Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const
                                                          const Options& options, LoadedCode& code) {
   StageTimes times;
   CUBEJIT_TRY(backend, codeBackend(options));
-  Generator generator{machine, backend, times};
+  Generator generator{machine, backend, options, times};
   CUBEJIT_TRY(part, generator.generate(std::move(tile)));
   CUBEJIT_TRY(loaded, backend.load(part->codes));
   code = std::move(loaded);

@@ -34,8 +34,8 @@ using LlvmComponentEntry = const LlvmComponent* (*)();
 /// Identifies the version, and the layout of what crosses the border.
 inline std::string componentBuild() {
   std::string text = CUBEJIT_VERSION;
-  for (const std::size_t size :
-       {sizeof(LlvmComponent), sizeof(Code), sizeof(VectorProgram), sizeof(VInstr), sizeof(LoadedCode), sizeof(Error)})
+  for (const std::size_t size : {sizeof(LlvmComponent), sizeof(Code), sizeof(VectorProgram), sizeof(VInstr),
+                                 sizeof(LoadedCode), sizeof(Error), sizeof(Announcement), sizeof(ObjectInput)})
     text += "/" + std::to_string(size);
   return text;
 }

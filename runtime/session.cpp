@@ -14,8 +14,10 @@
 #include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/follow.h"
+#include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
 #include "runtime/fork.h"
+#include "runtime/known_plans.h"
 #include "runtime/no_throw.h"
 #include "runtime/problem_key.h"
 #include "runtime/problem_text.h"
@@ -168,26 +170,10 @@ Compiled Session::State::generate(const CompileRequest& request) const {
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
   CUBEJIT_TRY(checked, checkProblem(request.problem));
   static_cast<void>(checked);
-  CompileRequest sourced = request;
-  std::vector<std::pair<Gradient, PlanSource>> sources;
-  for (const TilingPlan& plan : request.plans) sources.emplace_back(plan.gradient, PlanSource::kCaller);
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const bool given = std::any_of(request.plans.begin(), request.plans.end(),
-                                   [&](const TilingPlan& plan) { return plan.gradient == gradient; });
-    if (given || !request.gradients.has(gradient)) continue;
-    CUBEJIT_TRY(found, findPlan(request.problem, gradient, machine, options));
-    const bool repacks = request.weights == WeightsUse::kKept && gradient == Gradient::kDx;
-    // Records are of runs that pack; a pin is a pin.
-    if (!found.plan || (repacks && found.source != PlanSource::kPin)) continue;
-    sourced.plans.push_back(*found.plan);
-    sources.emplace_back(gradient, found.source);
-  }
-  CUBEJIT_TRY(executable, compileExecutable(sourced, machine, options));
-  for (const auto& [gradient, source] : sources) {
-    for (const auto& part : executable->state().parts) {
-      if (part->plan.gradient == gradient) part->source = source;
-    }
-  }
+  CUBEJIT_TRY(sourced, withKnownPlans(request, machine, options));
+  CUBEJIT_TRY(executable, compileExecutable(sourced.request, machine, options));
+  sourced.mark(executable->state());
+  reportCompiled(executable->state(), machine);
   return std::shared_ptr<const Executable>(executable);
 }
 

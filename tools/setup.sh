@@ -6,7 +6,7 @@ set -euo pipefail
 build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
 mpi=(libopenmpi-dev openmpi-bin)
 python=(pybind11-dev libdlpack-dev python3-dev python3-numpy)
-test=(libgtest-dev libgmock-dev gdb zlib1g-dev python3-sklearn)
+test=(libgtest-dev libgmock-dev gdb libllvm14 zlib1g-dev python3-sklearn)  # libllvm14: another LLVM in a test's process
 lint=(clang-format-19 clang-tidy-19 git)
 peers=(libdnnl-dev python3 python3-numpy python3-torch)
 

@@ -23,6 +23,25 @@ const char* tensorName(BufferRole role) {
 
 bool isResult(BufferRole role) { return role >= BufferRole::kDx && role <= BufferRole::kDb; }
 
+// What C compilers know of the CPU they run on; of AArch64 the system says it (Linux, arch/arm64/include/uapi/asm/hwcap.h).
+const char* cpuTest(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::kAvx2: return "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")";
+    case IsaLevel::kAvx512:
+      return "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&\n"
+             "         __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\")";
+    case IsaLevel::kAvx512Bf16:
+      return "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&\n"
+             "         __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\") &&\n"
+             "         __builtin_cpu_supports(\"avx512bf16\")";
+    case IsaLevel::kNeon: return "1";
+    case IsaLevel::kSve256: break;
+  }
+  return "(getauxval(AT_HWCAP) >> 22 & 1) != 0 && (prctl(51) & 0xffff) == 32"; /* HWCAP_SVE; PR_SVE_GET_VL in bytes */
+}
+
+std::string include(const char* header) { return std::string("#include <") + header + ">\n"; }
+
 class Header {
  public:
   explicit Header(const CHeaderInput& in)
@@ -87,8 +106,8 @@ class Header {
   void top() {
     o_ << "/* " << n_ << "\n *\n";
     for (const std::string& line : in_.about) o_ << " * " << line << "\n";
-    o_ << " *\n * Link it with " << n_ << ".o; nothing else is needed. Made by cubejit " << in_.version << " for "
-       << toString(in_.isa.level) << ".\n *\n"
+    o_ << " *\n * Link it with " << n_ << ".o" << (in_.objectPerKernel ? " and the k*.o beside it" : "")
+       << "; nothing else is needed. Made by cubejit " << in_.version << " for " << toString(in_.isa.level) << ".\n *\n"
        << " *   if (!" << n_ << "_supported()) ...                 this CPU lacks " << toString(in_.isa.level) << "\n"
        << " *   void* workspace = aligned_alloc(64, " << upper_ << "_WORKSPACE_BYTES(1));\n"
        << " *   " << n_ << "_run(" << parameters(false) << ", workspace);\n *\n"
@@ -111,7 +130,8 @@ class Header {
        << " * The workspace then takes " << upper_
        << "_WORKSPACE_BYTES(threads), 64-byte aligned. Sums have one order: results are the\n"
        << " * same in every bit for any number of threads.\n */\n"
-       << "#ifndef " << upper_ << "_H\n#define " << upper_ << "_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n"
+       << "#ifndef " << upper_ << "_H\n#define " << upper_ << "_H\n\n#include <stddef.h>\n#include <stdint.h>\n"
+       << (in_.isa.level == IsaLevel::kSve256 ? include("sys/auxv.h") + include("sys/prctl.h") : "") << "\n"
        << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   }
 
@@ -311,12 +331,8 @@ class Header {
        << "_memory* m, int phase, int64_t task) {\n  switch (phase) {\n";
     for (std::size_t i = 0; i < p_.phases.size(); ++i)
       o_ << "    case " << i << ": " << n_ << "_phase" << i << "(m, task); break;\n";
-    const char* feature = in_.isa.level == IsaLevel::kAvx2
-                              ? "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\")"
-                              : "__builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") &&\n"
-                                "         __builtin_cpu_supports(\"avx512dq\") && __builtin_cpu_supports(\"avx512vl\")";
     o_ << "    default: break;\n  }\n}\n\n/* 1 if this CPU has what the kernels use. */\nstatic inline int " << n_
-       << "_supported(void) {\n  return " << feature
+       << "_supported(void) {\n  return " << cpuTest(in_.isa.level)
        << ";\n}\n\n/* Everything, on the calling thread. The workspace is " << upper_
        << "_WORKSPACE_BYTES(1) bytes, 64-byte aligned. */\nstatic inline void " << n_ << "_run(" << parameters(true)
        << ", void* workspace) {\n  const " << n_ << "_memory m = " << n_ << "_bind(" << parameters(false)

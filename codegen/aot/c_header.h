@@ -20,6 +20,7 @@ struct CHeaderInput {
   std::string prefix;              ///< of every name, see aotPrefix
   std::string version;             ///< of the generator
   std::vector<std::string> about;  ///< lines for the comment at the top: how the header was made
+  bool objectPerKernel = false;    ///< each kernel is in an object of its own, beside that of the tables
 };
 
 std::string cHeader(const CHeaderInput& input);

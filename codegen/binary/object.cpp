@@ -3,7 +3,6 @@
 // Decides sections and debug entries; LLVM's machine-code layer writes the ELF, the line table and the frame rules.
 #include "codegen/binary/object.h"
 
-#include <llvm-c/Target.h>
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/BinaryFormat/ELF.h>
 #include <llvm/MC/MCAsmBackend.h>
@@ -29,10 +28,11 @@
 #include <cstring>
 #include <memory>
 
+#include "codegen/binary/mc_target.h"
+
 namespace cubejit {
 namespace {
 
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 constexpr std::uint64_t kAlign = 64;
 constexpr int kDwarfVersion = 4;  // the newest that names files without a checksum of each
 
@@ -45,9 +45,7 @@ class Writer {
   Writer(const ObjectInput& input, bool forDebugger) : in_(input), forDebugger_(forDebugger), out_(bytes_) {}
 
   Result<std::vector<std::byte>> run() {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86TargetMC();
-    CUBEJIT_TRY(ready, assemble());
+    CUBEJIT_TRY(ready, assemble(mcTargetOf(in_.isa)));
     static_cast<void>(ready);
     stream_->initSections(true, *subtarget_);  // no executable stack
     if (context_->hadError()) return failed("sections");
@@ -65,16 +63,17 @@ class Writer {
     llvm::MCSymbol *begin, *end;
   };
 
-  Status assemble() {
+  Status assemble(const McTarget& mc) {
     std::string error;
-    const llvm::Triple triple(kTriple);
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+    const llvm::Triple triple(mc.triple);
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(mc.triple, error);
     if (target == nullptr) return failed(error);
-    registers_.reset(target->createMCRegInfo(kTriple));
-    asm_.reset(target->createMCAsmInfo(*registers_, kTriple, options_));
+    registers_.reset(target->createMCRegInfo(mc.triple));
+    asm_.reset(target->createMCAsmInfo(*registers_, mc.triple, options_));
     instructions_.reset(target->createMCInstrInfo());
-    subtarget_.reset(target->createMCSubtargetInfo(kTriple, "", ""));
-    if (!registers_ || !asm_ || !instructions_ || !subtarget_) return failed("LLVM has no x86-64 target");
+    subtarget_.reset(target->createMCSubtargetInfo(mc.triple, "", ""));
+    if (!registers_ || !asm_ || !instructions_ || !subtarget_)
+      return failed(std::string("LLVM cannot write code for ") + mc.triple);
     context_ =
         std::make_unique<llvm::MCContext>(triple, asm_.get(), registers_.get(), subtarget_.get(), nullptr, &options_);
     sections_.reset(target->createMCObjectFileInfo(*context_, true));

@@ -31,13 +31,14 @@ struct ObjectTable {
 };
 
 struct ObjectInput {
+  HostIsa isa;            ///< of the code
   std::string name;       ///< of the compilation unit
   std::string directory;  ///< that listings are relative to
   std::vector<ObjectFunction> functions;
   std::vector<ObjectTable> tables;
 };
 
-/// A relocatable object for x86-64 Linux. Deterministic.
+/// A relocatable object for Linux on the ISA's architecture. Deterministic.
 Result<std::vector<std::byte>> writeObject(const ObjectInput& input);
 
 /// The code of a kernel as bytes, whatever format it has; addresses of an ELF object's other sections are not filled in, so that

@@ -3,7 +3,6 @@
 // Decides how the analyser is fed: the bytes are decoded for the CPU, and a block is repeated until its rate is steady.
 #include "codegen/binary/throughput.h"
 
-#include <llvm-c/Target.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
@@ -26,10 +25,11 @@
 #include <map>
 #include <memory>
 
+#include "codegen/binary/mc_target.h"
+
 namespace cubejit {
 namespace {
 
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 // Instructions that are simulated before and while the steady rate is measured, in whole iterations.
 constexpr std::size_t kSimulated = 2000;
 constexpr unsigned kFewest = 4, kMost = 50;
@@ -51,35 +51,30 @@ class Pressure final : public llvm::mca::HWEventListener {
 
 class Analyser {
  public:
-  Status open(const std::string& cpu) {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86Disassembler();
+  Status open(const McTarget& mc, const std::string& cpu) {
     std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+    const char* const triple = mc.triple;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
     if (target == nullptr) return Error{ErrorCode::kUnsupported, Stage::kEmit, error};
-    registers_.reset(target->createMCRegInfo(kTriple));
-    asm_.reset(target->createMCAsmInfo(*registers_, kTriple, options_));
+    registers_.reset(target->createMCRegInfo(triple));
+    asm_.reset(target->createMCAsmInfo(*registers_, triple, options_));
     instructions_.reset(target->createMCInstrInfo());
     // The generic CPU is asked first: creating an unknown one would print to stderr.
-    subtarget_.reset(target->createMCSubtargetInfo(kTriple, "", ""));
+    subtarget_.reset(target->createMCSubtargetInfo(triple, "", ""));
     if (!subtarget_ || !subtarget_->isCPUStringValid(cpu))
       return Error{ErrorCode::kUnsupported, Stage::kEmit, "LLVM has no CPU called '" + cpu + "'"};
-    subtarget_.reset(target->createMCSubtargetInfo(kTriple, cpu, ""));
+    subtarget_.reset(target->createMCSubtargetInfo(triple, cpu, ""));
     if (!subtarget_->getSchedModel().hasInstrSchedModel())
       return Error{ErrorCode::kUnsupported, Stage::kEmit, "LLVM has no model of the speed of " + cpu};
     analysis_.reset(target->createMCInstrAnalysis(instructions_.get()));
-    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(kTriple), asm_.get(), registers_.get(), subtarget_.get());
+    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), asm_.get(), registers_.get(), subtarget_.get());
     decoder_.reset(target->createMCDisassembler(*subtarget_, *context_));
-    if (!decoder_) return Error{ErrorCode::kUnsupported, Stage::kEmit, "LLVM has no x86-64 disassembler"};
+    if (!decoder_)
+      return Error{ErrorCode::kUnsupported, Stage::kEmit, std::string("LLVM has no disassembler for ") + triple};
     return Unit{};
   }
 
-  bool has(const HostIsa& isa) const {
-    return subtarget_->checkFeatures(isa.level == IsaLevel::kAvx2 ? "+avx2,+fma"
-                                     : isa.bf16Dot                ? "+avx512f,+avx512bw,+avx512dq,+avx512bf16"
-                                                                  : "+avx512f,+avx512bw,+avx512dq");
-  }
+  bool has(const McTarget& mc) const { return subtarget_->checkFeatures(mc.features); }
 
   Result<BlockThroughput> measure(const Code& code, const CodeBlock& block, const std::string& cpu) {
     llvm::mca::InstrumentManager instruments(*subtarget_, *instructions_);
@@ -173,18 +168,15 @@ class Analyser {
 
 }  // namespace
 
-const std::vector<std::string>& throughputCpus(const HostIsa& isa) {
-  static const std::vector<std::string> kAvx512{"znver4", "skylake-avx512", "icelake-server", "sapphirerapids"},
-      kBf16{"znver4", "sapphirerapids"}, kAvx2{"znver4", "znver3", "haswell", "skylake", "alderlake"};
-  return isa.level == IsaLevel::kAvx2 ? kAvx2 : isa.bf16Dot ? kBf16 : kAvx512;
-}
+const std::vector<std::string>& throughputCpus(const HostIsa& isa) { return mcTargetOf(isa).cpus; }
 
 Result<std::vector<BlockThroughput>> throughput(const Code& code, const std::vector<CodeBlock>& blocks,
                                                 const std::string& cpu) {
   Analyser analyser;
-  CUBEJIT_TRY(opened, analyser.open(cpu));
+  const McTarget& mc = mcTargetOf(code.isa);
+  CUBEJIT_TRY(opened, analyser.open(mc, cpu));
   static_cast<void>(opened);
-  if (!analyser.has(code.isa))
+  if (!analyser.has(mc))
     return Error{ErrorCode::kUnsupported, Stage::kEmit, cpu + " has no " + toString(code.isa.level)};
   std::vector<BlockThroughput> out;
   for (const CodeBlock& block : blocks) {

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "codegen/llvm_backend/build_ir.h"
+#include "codegen/llvm_backend/frame.h"
 #include "codegen/llvm_backend/generate.h"
 #include "codegen/llvm_backend/ir_text.h"
 #include "codegen/llvm_backend/optimise.h"
@@ -64,7 +65,7 @@ Result<Module> moduleOf(const VectorProgram& program) {
   return m;
 }
 
-// Where instructions are, and which instruction of the program each came from.
+// Where instructions are, which instruction of the program each came from, and how callers are found from them.
 Result<Code> describe(const VectorProgram& program, llvm::StringRef object) {
   Code code;
   code.format = CodeFormat::kElf;
@@ -78,6 +79,7 @@ Result<Code> describe(const VectorProgram& program, llvm::StringRef object) {
     if (section.isText()) code.instructionBytes = static_cast<std::int64_t>(section.getSize());
   }
   const auto context = llvm::DWARFContext::create(**file);
+  code.frame = frameOf(*context);
   for (const auto& unit : context->compile_units()) {
     const llvm::DWARFDebugLine::LineTable* table = context->getLineTableForUnit(unit.get());
     if (table == nullptr) continue;

@@ -68,7 +68,7 @@ class Announcer {
     CUBEJIT_TRY(component, llvmComponent(state_.options.llvmComponent));
     CUBEJIT_TRY(explained, explain(stages, &component->binary));
     const std::string root = folderOf(wanted().jitDirectory, "cubejit-"), name = dumpName(stages);
-    Announcement announcement{wanted().jitProfile, name, (fs::path(root) / name).string(), {}};
+    Announcement announcement{wanted().jitProfile, state_.isa, name, (fs::path(root) / name).string(), {}};
     FolderFiles listings;
     for (std::size_t k = 0; k < part.codes.size(); ++k) {
       const Code& code = part.codes[k];

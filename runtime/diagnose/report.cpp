@@ -25,10 +25,25 @@ std::string percentMore(double cycles, double best) {
   return text;
 }
 
-void reportPlan(const Diagnostics& d, const CompiledGradient& part, const CompileRequest& request,
-                const Machine& machine) {
-  const bool given = std::any_of(request.plans.begin(), request.plans.end(),
-                                 [&](const TilingPlan& p) { return p.gradient == part.plan.gradient; });
+// The word for a plan's source: the planner's is not found somewhere, but made.
+const char* sourceName(PlanSource source) { return source == PlanSource::kModel ? "planner" : toString(source); }
+
+std::string whyPlan(const CompiledGradient& part, const PlanChoice& choice, std::size_t legal, const Candidate* next,
+                    const Options& options) {
+  switch (part.source) {
+    case PlanSource::kCaller: return "the plan was given by the caller";
+    case PlanSource::kPin: return "pinned in " + options.pins;
+    case PlanSource::kRecord: return "the fastest of those that tuning measured";
+    case PlanSource::kModel: break;
+  }
+  return "fewest predicted cycles of " + std::to_string(legal) + " legal plans" +
+         (next == nullptr
+              ? std::string()
+              : "; next: lanes " + std::string(toString(next->plan.lanes)) + " tile " + tileText(next->plan) + " " +
+                    percentMore(next->cost.totalCycles, choice.cost.totalCycles));
+}
+
+void reportPlan(const Options& options, const CompiledGradient& part, const Machine& machine) {
   const auto choice = choosePlan(part.problem, part.plan.gradient, machine, true);
   if (!choice.ok()) return;
   std::size_t legal = 0;
@@ -37,23 +52,17 @@ void reportPlan(const Diagnostics& d, const CompiledGradient& part, const Compil
     if (!c.refusedBy.empty()) continue;
     if (++legal == 2) next = &c;
   }
-  const std::string why =
-      given ? std::string("the plan was given by the caller")
-            : "fewest predicted cycles of " + std::to_string(legal) + " legal plans" +
-                  (next == nullptr
-                       ? std::string()
-                       : "; next: lanes " + std::string(toString(next->plan.lanes)) + " tile " + tileText(next->plan) +
-                             " " + percentMore(next->cost.totalCycles, choice->cost.totalCycles));
-  logEvent(d, Topic::kPlan, part.tile.name,
+  const PlanCost cost = planCost(part.problem, part.plan, machine);
+  logEvent(options.diagnostics, Topic::kPlan, part.tile.name,
            {{"gradient", toString(part.plan.gradient)},
-            {"source", given ? "caller" : "planner"},
+            {"source", sourceName(part.source)},
             {"lanes", toString(part.plan.lanes)},
             {"tile", tileText(part.plan)},
-            {"cycles", given ? 0.0 : choice->cost.totalCycles},
-            {"bound", given ? "unknown" : choice->cost.bound},
+            {"cycles", cost.totalCycles},
+            {"bound", cost.bound},
             {"legal", legal},
             {"refused", choice->considered.size() - legal},
-            {"why", why}});
+            {"why", whyPlan(part, *choice, legal, next, options)}});
 }
 
 std::size_t codeBytes(const Executable::State& state) {
@@ -70,10 +79,10 @@ std::string programOf(const Executable::State& state) {
   return state.parts.empty() ? std::string() : state.parts.front()->tile.name;
 }
 
-void reportCompiled(const Executable::State& state, const CompileRequest& request, const Machine& machine) {
+void reportCompiled(const Executable::State& state, const Machine& machine) {
   const Diagnostics& d = state.options.diagnostics;
   for (const auto& part : state.parts) {
-    if (logs(d, Topic::kPlan)) reportPlan(d, *part, request, machine);
+    if (logs(d, Topic::kPlan)) reportPlan(state.options, *part, machine);
     logEvent(d, Topic::kDispatch, part->tile.name,
              {{"gradient", toString(part->plan.gradient)},
               {"isa", toString(state.isa.level)},

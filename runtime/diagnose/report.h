@@ -8,9 +8,10 @@
 
 namespace cubejit {
 
-/// Logs topics plan, dispatch and profile of an executable that has just been made. Planning is done once more to tell what a
+/// Logs topics plan, dispatch and profile of an executable that has just been made; its parts know where
+/// their plans came from. Planning is done once more to tell what a
 /// plan was chosen over, only if that is asked for.
-void reportCompiled(const Executable::State& state, const CompileRequest& request, const Machine& machine);
+void reportCompiled(const Executable::State& state, const Machine& machine);
 
 /// Logs topic profile of a run that took `nanoseconds`.
 void reportRun(const Executable::State& state, std::int64_t nanoseconds, int threads);

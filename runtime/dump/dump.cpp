@@ -8,6 +8,7 @@
 #include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/dump/files.h"
+#include "runtime/known_plans.h"
 #include "runtime/llvm_component.h"
 #include "runtime/no_throw.h"
 
@@ -22,13 +23,16 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
   // An interpreter makes no code: what it interprets is shown as xbyak spells it.
   Options options = session.options();
-  if (!emitsCode(options.backend)) options.backend = BackendKind::kXbyak;
+  if (!emitsCode(options.backend)) options.backend = usualBackend(session.machine().isa.level);
+  // What a session would run is dumped: pins and records count, but nothing is measured for it.
+  if (options.tune != TuneMode::kOff) options.tune = TuneMode::kUse;
   std::vector<std::string> folders;
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
     if (!request.gradients.has(gradient)) continue;
     CompileRequest alone = request;
     alone.gradients = {gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
-    CUBEJIT_TRY(generated, generateExecutable(alone, session.machine(), options));
+    CUBEJIT_TRY(sourced, withKnownPlans(alone, session.machine(), options));
+    CUBEJIT_TRY(generated, generateExecutable(sourced.request, session.machine(), options));
     const CompiledGradient& part = *generated->state().parts.front();
     CUBEJIT_TRY(folder, dumpGradient(stagesOf(part, session.machine()), dump, options));
     if (!folder.empty()) folders.push_back(folder);
@@ -54,6 +58,7 @@ Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest
     files.missing = component.error().message;
   } else {
     files.tools = &(*component)->binary;
+    files.emit = (*component)->emitLlvm;
     files.ir = [text = (*component)->llvmText](const VectorProgram& program, bool optimised) {
       return text(program, optimised ? IrStage::kOptimised : IrStage::kBuilt);
     };

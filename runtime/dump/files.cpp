@@ -95,31 +95,28 @@ class Files {
     return Unit{};
   }
 
+  // A backend that makes objects has its own, one a kernel, made again under the names that the header has for them.
   Status aheadOfTime() {
-    if (!s_.codes.empty() && s_.codes.front().format == CodeFormat::kElf) return backendObjects();
+    const bool own = !s_.codes.empty() && s_.codes.front().format == CodeFormat::kElf;
     if (wants(DumpStage::kObject)) {
-      CUBEJIT_TRY(object, r_.tools->writeObject(aotObject(g_, prefix_)));
+      ObjectInput input = aotObject(g_, prefix_);
+      if (own) input.functions.clear();
+      CUBEJIT_TRY(object, r_.tools->writeObject(input));
       files_[prefix_ + ".o"] = bytesText(object);
+    }
+    for (std::size_t k = 0; own && wants(DumpStage::kObject) && k < s_.vectors.size(); ++k) {
+      VectorProgram named = s_.vectors[k];
+      named.name = aotKernelSymbol(prefix_, k);
+      CUBEJIT_TRY(code, r_.emit(named));
+      files_[kernelStem(s_, k) + ".o"] = bytesText(code.bytes);
     }
     if (wants(DumpStage::kCHeader)) {
       const CHeaderInput input{
-          s_.problem,     s_.tile,
-          s_.machine.isa, prefix_,
-          version(),      {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient)}};
+          s_.problem, s_.tile,   s_.machine.isa,
+          prefix_,    version(), {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient)},
+          own};
       files_[prefix_ + ".h"] = cHeader(input);
     }
-    return Unit{};
-  }
-
-  // A backend that makes objects has its own; their names and relocations are not those of the header.
-  Status backendObjects() {
-    if (wants(DumpStage::kCHeader)) {
-      return Error{
-          ErrorCode::kUnsupported, Stage::kEmit,
-          "stage 'c-header' is made for xbyak's code; backend " + r_.backend + " has one object a kernel (stage obj)"};
-    }
-    for (std::size_t k = 0; wants(DumpStage::kObject) && k < s_.codes.size(); ++k)
-      files_[kernelStem(s_, k) + ".o"] = bytesText(s_.codes[k].bytes);
     return Unit{};
   }
 
@@ -134,7 +131,7 @@ class Files {
 
 ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& prefix) {
   const GradientStages& s = gradient.stages;
-  ObjectInput object{prefix, ".", {}, {}};
+  ObjectInput object{s.machine.isa, prefix, ".", {}, {}};
   for (std::size_t k = 0; k < s.codes.size(); ++k) {
     object.functions.push_back({aotKernelSymbol(prefix, k), s.codes[k].bytes, s.codes[k].frame, kernelStem(s, k) + ".s",
                                 gradient.listings[k].lines});
@@ -157,7 +154,6 @@ Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& 
                        request.missing};
     }
   }
-  // Stages before machine code are dumped for architectures whose code is not read back.
   const bool reads = std::any_of(request.stages.begin(), request.stages.end(), needsTools);
   CUBEJIT_TRY(explained, explain(stages, reads ? request.tools : nullptr));
   return Files(explained, request).run();

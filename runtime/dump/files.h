@@ -22,6 +22,8 @@ struct FilesRequest {
   std::string missing;                 ///< why there are no tools
   /// Text of stage ll (false) or ll.opt (true) of a kernel; empty: the component is missing.
   std::function<Result<std::string>(const VectorProgram&, bool optimised)> ir;
+  /// Makes an object of a program, if the backend that made the code makes objects.
+  std::function<Result<Code>(const VectorProgram&)> emit;
 };
 
 /// Files of one gradient. Empty if no kernel's name fits the filter. Deterministic.

@@ -27,6 +27,12 @@ const char* roleName(BufferRole role) {
   return kNames[static_cast<int>(role)];
 }
 
+// What assemblers call a vector register.
+const char* registerName(const HostIsa& isa) {
+  if (architectureOf(isa.level) == Architecture::kAarch64) return isa.maskRegs > 0 ? "z" : "v";
+  return isa.vectorBits == 512 ? "zmm" : "ymm";
+}
+
 class PageData {
  public:
   PageData(const ExplainedGradient& gradient, const BinaryTools& tools)
@@ -44,7 +50,7 @@ class PageData {
                {"l3", s_.machine.buffers.l2Bytes},
                {"registers", s_.machine.isa.vectorRegs},
                {"vector_bytes", s_.machine.isa.vectorBits / 8},
-               {"letter", s_.machine.isa.vectorBits == 512 ? "zmm" : "ymm"}}}};
+               {"letter", registerName(s_.machine.isa)}}}};
     const Problem& p = s_.problem;
     out["problem"] = {{"rank", p.rank},
                       {"batch", p.batch},

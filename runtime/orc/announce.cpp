@@ -15,6 +15,8 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/orc/jitdump_header.h"
+
 // GDB's side of the JIT interface, as its manual gives it; LLVM defines both symbols and GDB looks for them.
 extern "C" {
 struct jit_code_entry {
@@ -109,7 +111,7 @@ std::string listingPath(const Announcement& a, const AnnouncedFunction& f) {
 
 Status tellPerf(const Announcement& a) {
   const std::lock_guard<std::mutex> lock(listenersMutex());
-  static bool started = false;
+  static bool started = false, complete = false;
   static std::uint64_t index = 0;
   if (!started) {
     CUBEJIT_TRY(opened, send<shared::SPSError()>("perf", llvm_orc_registerJITLoaderPerfStart));
@@ -140,7 +142,11 @@ Status tellPerf(const Announcement& a) {
                    static_cast<std::uint32_t>(kPrefix + 40 + load.Name.size() + 1 + load.CodeSize)};
     batch.CodeLoadRecords.push_back(std::move(load));
   }
-  return send<shared::SPSError(shared::SPSPerfJITRecordBatch)>("perf", llvm_orc_registerJITLoaderPerfImpl, batch);
+  CUBEJIT_TRY(sent,
+              send<shared::SPSError(shared::SPSPerfJITRecordBatch)>("perf", llvm_orc_registerJITLoaderPerfImpl, batch));
+  if (complete) return sent;
+  complete = true;
+  return clearJitDumpFlags();
 }
 
 Status tellVtune(const Announcement& a) {
@@ -172,7 +178,7 @@ Result<std::shared_ptr<void>> announceCode(const Announcement& a) {
   auto gdb = std::make_shared<GdbObjects>();
   for (const AnnouncedFunction& f : a.functions) {
     if (!a.listeners.gdb) break;
-    CUBEJIT_TRY(object, writeDebugObject(ObjectInput{a.name, a.directory, {f.object}, {}}, f.address));
+    CUBEJIT_TRY(object, writeDebugObject(ObjectInput{a.isa, a.name, a.directory, {f.object}, {}}, f.address));
     gdb->add(std::move(object));
   }
   if (a.listeners.jitDump) {

@@ -22,6 +22,7 @@ struct AnnouncedFunction {
 
 struct Announcement {
   JitProfile listeners;
+  HostIsa isa;            ///< of the functions
   std::string name;       ///< of what the functions belong to
   std::string directory;  ///< absolute; holds the listings
   std::vector<AnnouncedFunction> functions;

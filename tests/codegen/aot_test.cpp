@@ -39,5 +39,22 @@ TEST(CHeader, DeclaresWhatTheObjectHas) {
   }
 }
 
+// A header whose test of the CPU is too weak lets a program die of an unknown instruction.
+TEST(CHeader, AsksTheCpuForAllThatKernelsMayUse) {
+  Problem p;
+  p.in = {1, 1, 8};
+  const TileProgram program = smallTileProgram();
+  const auto text = [&](const HostIsa& isa, bool perKernel) {
+    return cHeader({p, program, isa, "small", "1.2.3", {}, perKernel});
+  };
+  EXPECT_THAT(text(avx512Bf16Isa(), false), testing::HasSubstr("__builtin_cpu_supports(\"avx512bf16\")"));
+  EXPECT_THAT(text(avx512Isa(), false), testing::Not(testing::HasSubstr("avx512bf16")));
+  for (const HostIsa& isa : {neonIsa(), sve256Isa()})
+    EXPECT_THAT(text(isa, true), testing::Not(testing::HasSubstr("__builtin_cpu_supports")));
+  EXPECT_THAT(text(sve256Isa(), true), testing::HasSubstr("#include <sys/auxv.h>"));
+  EXPECT_THAT(text(neonIsa(), true), testing::HasSubstr("small.o and the k*.o beside it"));
+  EXPECT_THAT(text(avx2Isa(), false), testing::Not(testing::HasSubstr("k*.o")));
+}
+
 }  // namespace
 }  // namespace cubejit

@@ -5,11 +5,13 @@
 #include <cstring>
 
 #include "codegen/backend.h"
+#include "codegen/binary/mc_target.h"
 #include "codegen/binary/object.h"
 #include "codegen/binary/throughput.h"
 #include "codegen/binary/tools.h"
 #include "codegen/disassemble.h"
 #include "codegen/listing.h"
+#include "codegen/llvm_backend/emit.h"
 
 namespace cubejit {
 namespace {
@@ -37,7 +39,7 @@ Code code(const HostIsa& isa = avx512Isa()) {
 }
 
 ObjectInput input() {
-  ObjectInput in{"unit", "/listings", {}, {}};
+  ObjectInput in{avx512Isa(), "unit", "/listings", {}, {}};
   const Code c = code();
   in.functions.push_back({"first", c.bytes, c.frame, "first.s", {{0, 3}, {4, 7}}});
   in.functions.push_back({"second", c.bytes, c.frame, "", {}});
@@ -74,6 +76,46 @@ TEST(Object, FrameRulesFollowTheCode) {
   for (std::size_t i = 1; i < c.frame.size(); ++i) EXPECT_LE(c.frame[i - 1].at, c.frame[i].at);
 }
 
+// The same for AArch64, on any machine.
+TEST(Object, OfEitherArchitecture) {
+  for (const HostIsa& isa : {neonIsa(), sve256Isa()}) {
+    const auto made = emitLlvm(program(isa));
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    const auto raw = rawOf(*made);
+    ASSERT_TRUE(raw.ok()) << raw.error().message;
+    const auto object =
+        writeObject({isa, "unit", "/listings", {{"dot", raw->bytes, raw->frame, "dot.s", {{0, 3}}}}, {}});
+    ASSERT_TRUE(object.ok()) << object.error().message;
+    EXPECT_EQ(std::to_integer<int>((*object)[18]), 183) << "EM_AARCH64";
+  }
+}
+
+TEST(Disassemble, ReadsTheLoopsOfAArch64) {
+  for (const HostIsa& isa : {neonIsa(), sve256Isa()}) {
+    const auto raw = rawOf(emitLlvm(program(isa)).value());
+    ASSERT_TRUE(raw.ok());
+    const auto lines = decode(*raw);
+    ASSERT_TRUE(lines.ok()) << lines.error().message;
+    std::string text;
+    for (const MachineLine& line : *lines) text += line.text + "\n";
+    EXPECT_THAT(text, testing::HasSubstr(isa.maskRegs > 0 ? "fmla\tz" : "fmla\tv")) << text;
+    const auto loops = innerLoops(*lines);
+    ASSERT_EQ(loops.size(), 1U) << text;
+    EXPECT_GT(loops[0].first, 0) << text;
+    EXPECT_LT(loops[0].second, raw->instructionBytes) << text;
+    for (const MachineLine& line : *lines) {
+      EXPECT_EQ(line.size, 4);
+      EXPECT_EQ(line.text.find("ret") != std::string::npos && line.target >= 0, false);
+    }
+    for (const std::string& cpu : mcTargetOf(isa).cpus) {
+      const auto speed = throughput(*raw, {{loops[0].first, loops[0].second}}, cpu);
+      ASSERT_TRUE(speed.ok()) << cpu << ": " << speed.error().message;
+      EXPECT_GE((*speed)[0].cycles, 1) << cpu << ": the chain of multiply-adds takes a few cycles a link";
+      EXPECT_LE((*speed)[0].cycles, 12) << cpu;
+    }
+  }
+}
+
 TEST(Throughput, OfALoopBoundByItsChain) {
   const Code c = code();
   const auto lines = decode(c);
@@ -97,6 +139,13 @@ TEST(Throughput, SaysWhichCpusCannot) {
   EXPECT_THAT(old.error().message, testing::HasSubstr("haswell has no avx512"));
   for (const std::string& cpu : throughputCpus(avx2Isa()))
     EXPECT_TRUE(throughput(code(avx2Isa()), {}, cpu).ok()) << cpu;
+}
+
+TEST(Throughput, AVectorLengthOfItsOwnNeedsACpuThatHasIt) {
+  const auto raw = rawOf(emitLlvm(program(sve256Isa())).value());
+  const auto none = throughput(*raw, {}, "tsv110");
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, testing::HasSubstr("tsv110 has no sve256"));
 }
 
 TEST(Tools, HashAsTheStandardSays) {

@@ -92,6 +92,33 @@ TEST(LlvmBackend, LinesLeadBackToTheProgram) {
   }
 }
 
+// What a debugger is told: the caller is found behind the frame pointer, from its set-up to just before the return.
+TEST(LlvmBackend, FrameRulesFollowTheCode) {
+  for (const IsaLevel level : kAllIsaLevels) {
+    const auto code = emitLlvm(*legalize(sums(isaOf(level))));
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const bool arm = architectureOf(level) == Architecture::kAarch64;
+    const std::int8_t framePointer = arm ? 29 : 6;
+    ASSERT_GE(code->frame.size(), 3U) << toString(level);
+    bool fromFramePointer = false, saved = false;
+    for (std::size_t i = 0; i < code->frame.size(); ++i) {
+      const FrameStep& step = code->frame[i];
+      fromFramePointer |= step.op == FrameOp::kAddress && step.reg == framePointer && step.offset == 16;
+      saved |= step.op == FrameOp::kSaved && step.reg == framePointer && step.offset == -16;
+      EXPECT_GE(step.at, i == 0 ? 1 : code->frame[i - 1].at);
+      EXPECT_LT(step.at, code->instructionBytes);
+    }
+    EXPECT_TRUE(fromFramePointer) << toString(level);
+    EXPECT_TRUE(saved) << toString(level);
+    EXPECT_TRUE(std::any_of(code->frame.begin(), code->frame.end(),
+                            [&](const FrameStep& step) {
+                              return step.op == FrameOp::kAddress && step.reg == (arm ? 31 : 7) &&
+                                     step.offset == (arm ? 0 : 8);
+                            }))
+        << toString(level) << ": at the return the frame is gone";
+  }
+}
+
 TEST(LlvmBackend, SameProgramGivesSameTextAndObjectForEveryLevel) {
   for (const IsaLevel level : kAllIsaLevels) {
     std::mt19937 rng(3);

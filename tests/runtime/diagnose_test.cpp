@@ -87,6 +87,29 @@ TEST_F(Diagnose, EventsAreOneLineWithStableFields) {
   EXPECT_THAT(topics, testing::ElementsAre("cache", "plan", "dispatch", "profile", "cache"));
 }
 
+TEST_F(Diagnose, TheLogSaysWhereAPlanCameFrom) {
+  Options options;
+  options.diagnostics.verbose = *parseVerboseTopics("plan");
+  options.diagnostics.verboseFile = (root / "log").string();
+  options.pins = (root / "pins").string();
+  for (int i = 0; i < 2; ++i) {
+    Session session(options);  // the first one adds its plan to the pins, the second follows it
+    ASSERT_TRUE(session.compile(problem(), {true, false, false}).ok());
+  }
+  Session session(options);
+  const TilingPlan plan = session.plan(problem(), Gradient::kDx)->plan;
+  ASSERT_TRUE(session.compile(CompileRequest{problem(), {true, false, false}, {plan}}).ok());
+  std::istringstream lines(read(root / "log"));
+  std::string first, second, third;
+  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second) && std::getline(lines, third));
+  EXPECT_THAT(second, HasSubstr(" source=pin "));
+  EXPECT_THAT(second, HasSubstr(" why=\"pinned in " + options.pins + "\""));
+  EXPECT_THAT(third, HasSubstr(" source=caller "));
+  const auto cycles = [](const std::string& line) { return line.substr(line.find(" cycles=")); };
+  EXPECT_EQ(cycles(second).substr(0, cycles(second).find(' ', 1)), cycles(third).substr(0, cycles(third).find(' ', 1)));
+  EXPECT_THAT(third, testing::Not(HasSubstr(" cycles=0 ")));
+}
+
 TEST_F(Diagnose, FilterAndTopicsSelect) {
   Options options;
   options.diagnostics.verbose = *parseVerboseTopics("dispatch");
@@ -179,6 +202,7 @@ TEST_F(Diagnose, JitDumpParses) {
   ASSERT_GT(bytes.size(), 40U);
   EXPECT_EQ(word(0), 0x4A695444U);
   EXPECT_EQ(word(12), 62U) << "EM_X86_64";
+  EXPECT_EQ(wide(32), 0U) << "perf refuses a file with flags it does not know";
   std::size_t loads = 0, lines = 0, at = word(8);
   while (at + 16 <= bytes.size()) {
     const std::uint32_t id = word(at), size = word(at + 4);
@@ -211,11 +235,16 @@ TEST_F(Diagnose, JitDumpParses) {
   EXPECT_EQ(lines, loads);
 }
 
-TEST_F(Diagnose, GdbStopsInAKernelShowsTheListingAndUnwinds) {
+class DiagnoseWithGdb : public Diagnose, public testing::WithParamInterface<BackendKind> {};
+INSTANTIATE_TEST_SUITE_P(Backends, DiagnoseWithGdb, testing::Values(BackendKind::kXbyak, BackendKind::kLlvm),
+                         [](const auto& info) { return std::string(toString(info.param)); });
+
+TEST_P(DiagnoseWithGdb, StopsInAKernelShowsTheListingAndUnwinds) {
   if (std::string(CUBEJIT_CLI).empty()) GTEST_SKIP() << "no command was built";
   if (std::system("gdb --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "gdb is not installed";
   // The same problem compiled here tells what the kernel is called.
   Options options;
+  options.backend = GetParam();
   Session session(options);
   const auto compiled = session.compile(problem(), {true, false, false});
   ASSERT_TRUE(compiled.ok());
@@ -227,9 +256,9 @@ TEST_F(Diagnose, GdbStopsInAKernelShowsTheListingAndUnwinds) {
                              std::to_string(contract) + "_" + state.parts[0]->vectors[contract].name;
   std::ofstream(root / "script")
       << "set pagination off\nset confirm off\nset debuginfod enabled off\nset breakpoint pending on\nbreak " << symbol
-      << "\nrun\nbt\nstepi 12\ninfo line *$pc\nlist\nbt\nkill\nquit\n";
+      << "\nrun\nbt\nstepi 80\ninfo line *$pc\nlist\nbt\nkill\nquit\n";
   const Finished f = run("CUBEJIT_JIT_PROFILE=gdb CUBEJIT_JIT_DIR=" + root.string() + " timeout 60 gdb -q -batch -x " +
-                         (root / "script").string() + " --args" + verify(""));
+                         (root / "script").string() + " --args" + verify("") + " --backend " + toString(GetParam()));
   if (f.output.find("ptrace") != std::string::npos) GTEST_SKIP() << "this system forbids debugging: " << f.output;
   EXPECT_THAT(f.output, HasSubstr("Breakpoint 1, " + symbol));
   EXPECT_THAT(f.output, HasSubstr("endbr64")) << "the listing's line";
@@ -238,6 +267,7 @@ TEST_F(Diagnose, GdbStopsInAKernelShowsTheListingAndUnwinds) {
   EXPECT_THAT(f.output, HasSubstr("in main ")) << "both backtraces reach main";
   EXPECT_NE(f.output.find("in main "), f.output.rfind("in main "));
   EXPECT_THAT(f.output, HasSubstr("cubejit::Executable::run"));
+  EXPECT_THAT(f.output, testing::Not(HasSubstr(" in ?? ()"))) << "no frame is guessed";
 }
 
 TEST_F(Diagnose, VtuneSaysSoWhereItIsMissing) {

@@ -158,9 +158,60 @@ TEST_F(Dump, LlvmCodeIsReadToo) {
     EXPECT_THAT(read(entry.path()), HasSubstr("ret"));
   }
   EXPECT_GT(listings, 0U);
-  const auto header = dump(session, {problem(), {true, false, false}, {}}, {"c-header", root.string(), "", ""});
-  ASSERT_FALSE(header.ok());
-  EXPECT_EQ(header.error().code, ErrorCode::kUnsupported);
+}
+
+// An object a kernel, and one with the tables: what a C program for the other architecture links.
+TEST_F(Dump, EveryStageOfEveryIsaComesFromLlvm) {
+  for (const IsaLevel isa : kAllIsaLevels) {
+    Options options;
+    options.isa = isa;
+    options.backend = BackendKind::kLlvm;
+    const Session session(options);
+    const auto folders = dump(session, {problem(), {true, true, true}, {}}, {"all", root.string(), "", "grad"});
+    ASSERT_TRUE(folders.ok()) << toString(isa) << ": " << folders.error().message;
+    for (const std::string& folder : *folders) {
+      const std::string header = read(fs::path(folder) / "grad.h");
+      EXPECT_THAT(header, HasSubstr("grad.o and the k*.o beside it"));
+      EXPECT_THAT(read(fs::path(folder) / "grad.o"), HasSubstr("grad_tables"));
+      std::size_t kernels = 0;
+      for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string stem = entry.path().stem();
+        if (entry.path().extension() != ".o" || stem == "grad") continue;
+        ++kernels;
+        const std::string symbol = "grad_" + stem.substr(0, 3);
+        EXPECT_THAT(header, HasSubstr("void " + symbol + "(const grad_args*);"));
+        EXPECT_THAT(read(entry.path()), HasSubstr(symbol));
+        for (const char* end : {".vector.txt", ".ll", ".opt.ll", ".s", ".bin", ".mca.txt"})
+          EXPECT_GT(read(fs::path(folder) / (stem + end)).size(), 0U) << folder << "/" << stem << end;
+      }
+      EXPECT_GT(kernels, 0U);
+      EXPECT_THAT(read(fs::path(folder) / "index.html"), HasSubstr("application/json"));
+    }
+  }
+}
+
+// What a session would run is what is dumped: a pinned plan, too.
+TEST_F(Dump, PinsAreFollowed) {
+  Options options;
+  options.isa = IsaLevel::kAvx2;
+  TilingPlan pinned = Session(options).plan(problem(), Gradient::kDx)->plan;
+  ASSERT_NE(pinned.baseW, 3);
+  pinned.baseW = 3;
+  pinned.unroll = 1;
+  options.pins = (root / "pins").string();
+  {
+    Session first(options);  // the first compilation under a pin file adds its plan
+    ASSERT_TRUE(first.compile(problem(), {true, false, false}).ok());
+  }
+  const std::string pins = read(root / "pins"),
+                    chosen = planToJson(Session(options).plan(problem(), Gradient::kDx)->plan);
+  const std::size_t at = pins.find(chosen);
+  ASSERT_NE(at, std::string::npos) << pins;
+  std::ofstream(root / "pins") << pins.substr(0, at) + planToJson(pinned) + pins.substr(at + chosen.size());
+  const Session session(options);
+  const auto folders = dump(session, {problem(), {true, false, false}, {}}, {"plan", (root / "d").string(), "", ""});
+  ASSERT_TRUE(folders.ok()) << folders.error().message;
+  EXPECT_EQ(read(fs::path(folders->front()) / "plan.json"), planToJson(pinned) + "\n");
 }
 
 TEST_F(Dump, PagesNeedNothingElse) {

@@ -376,6 +376,29 @@ TEST_F(Cli, TheEnvironmentIsReadStrictly) {
   EXPECT_THAT(run(std::string("plan ") + kSmall + " --json", "", "CUBEJIT_MAX_ISA=avx2").out,
               HasSubstr("\"isa\":\"avx2\""));
   refused(3, std::string("plan ") + kSmall, {"mmx"}, "", "CUBEJIT_MAX_ISA=mmx");
+  refused(3, std::string("verify ") + kSmall, {"'gcc'", "xbyak, llvm, interpreter"}, "", "CUBEJIT_BACKEND=gcc");
+}
+
+TEST_F(Cli, TheBackendIsTheFlagsTheEnvironmentsOrTheIsas) {
+  const std::string verify = std::string("verify ") + kSmall + " --gradients dx";
+  const auto backend = [&](const std::string& flags, const std::string& environment) {
+    const Outcome o = run(verify + flags, "", environment + " CUBEJIT_VERBOSE=dispatch");
+    EXPECT_EQ(o.code, 0) << o.err;
+    const std::size_t at = o.err.find(" backend=");
+    return at == std::string::npos ? o.err : o.err.substr(at + 9, o.err.find(' ', at + 9) - at - 9);
+  };
+  EXPECT_EQ(backend("", ""), toString(kUsualBackend));
+  EXPECT_EQ(backend("", "CUBEJIT_BACKEND=llvm"), "llvm");
+  EXPECT_EQ(backend(" --backend interpreter", "CUBEJIT_BACKEND=llvm"), "interpreter");
+  // Code for the other architecture is dumped by the backend that writes it, and is not run.
+  const Outcome foreign = run(std::string("dump ") + kSmall + " --gradients dx --isa neon --emit asm,mca -o out");
+  EXPECT_EQ(foreign.code, 0) << foreign.err;
+  const Outcome refusedToRun = run(std::string("bench ") + kSmall + " --gradients dx --isa sve256");
+  if (kUsualBackend == BackendKind::kXbyak) {
+    EXPECT_THAT(foreign.err, HasSubstr("cannot run neon code"));
+    EXPECT_EQ(refusedToRun.code, 3);
+    EXPECT_THAT(refusedToRun.err, HasSubstr("cannot run sve256 code"));
+  }
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
                  {"dtype", flags.dtype},
                  {"layout", layoutText(p)},
                  {"isa", toString(isa)},
-                 {"backend", flags.backend},
+                 {"backend", toString(request->options.backend)},
                  {"threads", threads},
                  {"ns_median", median},
                  {"ns_min", measured->samplesNs.front()},

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/backends.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "tiling/check_problem.h"
@@ -61,7 +62,9 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option("--isa", f.isa, "avx2, avx512, avx512_bf16, neon or sve256 (default: the best this CPU has)");
-  app.add_option("--backend", f.backend, "xbyak, llvm, interpreter or tile_interpreter");
+  app.add_option(
+      "--backend", f.backend,
+      "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
@@ -88,7 +91,7 @@ Result<Request> resolve(const RequestFlags& f) {
   const auto mask = parseGradients(f.gradients);
   Problem formats;
   const Status formatted = applyFormats(formats, f.dtype, f.layout);
-  const auto backend = parseBackend(f.backend);
+  const auto backend = f.backend.empty() ? Result<BackendKind>(kUsualBackend) : parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
   auto environment = optionsFromEnvironment();
   for (const Error* e : {mask.ok() ? nullptr : &mask.error(), formatted.ok() ? nullptr : &formatted.error(),
@@ -173,7 +176,10 @@ Result<Request> resolve(const RequestFlags& f) {
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   r.gradients = *mask;
   r.fast = f.fast;
-  r.options.backend = *backend;
+  if (!f.backend.empty())
+    r.options.backend = *backend;
+  else if (r.options.isa && r.options.backend == kUsualBackend)
+    r.options.backend = usualBackend(*r.options.isa);
   r.threads = *threads;
   if (r.threads[0] > 0)
     r.options.threads = r.threads[0];
@@ -186,7 +192,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   std::ostringstream out;
   out << "cubejit " << command << " " << toFlags(problem) << " --gradients " << f.gradients;
   if (!f.isa.empty()) out << " --isa " << f.isa;
-  if (f.backend != toString(kUsualBackend)) out << " --backend " << f.backend;
+  if (!f.backend.empty()) out << " --backend " << f.backend;
   if (!f.threads.empty()) out << " --threads " << f.threads;
   if (!f.soc.empty()) out << " --soc " << f.soc;
   if (f.fast) out << " --fast";

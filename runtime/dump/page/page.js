@@ -32,7 +32,7 @@ function head() {
   $("facts").textContent = `${p.cin} \u2192 ${p.cout} channels, ${size(p.in)} pixels, kernel ${size(p.kernel)}` +
     (p.stride.some((s) => s > 1) ? `, stride ${size(p.stride)}` : "") + (p.dilation.some((s) => s > 1) ? `, dilation ${size(p.dilation)}` : "") +
     (p.groups > 1 ? `, ${p.groups} groups` : "") + `, batch ${p.batch} \u00b7 ${p.dtype}, ${p.layout} \u00b7 ${data.isa} \u00b7 cubejit ${data.version}`;
-  $("lead").textContent = "Left: the tile one kernel works on, and the loops around it. Middle: the program it became. Right: its machine code. " +
+  $("lead").textContent = "Left: the loops around one kernel, and the tile it works on. Middle: the program it became. Right: its machine code. " +
     "Point at anything to see what belongs to it; click to bring the other columns there.";
   data.kernels.forEach((k, i) => {
     const b = el("button", "", `k${i} ${k.name}`);
@@ -62,6 +62,7 @@ function light(ops, touches, cls) {
     for (const r of asmRows) if (+r.dataset.op === i) r.classList.add(cls);
   }
   for (const t of touches) for (const c of cells.get(cellKey(t)) || []) c.classList.add(cls);
+  if (ops.length) for (let l = k.ops[ops[0]].l; l >= 0; l = k.loops[l].p) loopRows[l] && loopRows[l].classList.add(cls);
 }
 
 function hover(i) {
@@ -93,11 +94,12 @@ function mainLoop() {
     if (!isInner(i)) return -1;
     let times = 1;
     for (let up = i; up >= 0; up = k.loops[up].p) times *= k.loops[up].t;
-    const sums = k.ops.filter((op) => op.l === i && /^(fma|dot)/.test(op.t)).length;
+    const sums = k.ops.filter((op) => op.l === i && isSum(op.t)).length;
     return times * (1000 * sums + (l.e - l.b));
   });
   return weight.indexOf(Math.max(...weight));
 }
+const isSum = (op) => /^(fma|dot)/.test(op);
 const isInner = (loop) => loop >= 0 && !k.loops.some((l) => l.p === loop);
 
 function middle() {
@@ -140,8 +142,8 @@ function right() {
 }
 function blockCard(b) {
   const card = el("div", "block"), loop = k.loops.find((l, i) => isInner(i) && k.asm.some((a) => a.o >= b.b && a.o < b.e && a.op > l.b && a.op < l.e));
-  const fmas = k.asm.filter((a) => a.o >= b.b && a.o < b.e && a.t.startsWith("vfmadd")).length;
-  card.append(el("b", "", `${b.c.toFixed(1)} cycles an iteration`), ` on ${k.cpus[cpu].cpu}: ${b.i} instructions` + (fmas ? `, ${fmas} of them FMAs` : ""));
+  const fmas = k.asm.filter((a) => a.o >= b.b && a.o < b.e && /^(vfmadd|vdpbf16|fmla|fmad)/.test(a.t)).length;
+  card.append(el("b", "", `${b.c.toFixed(1)} cycles an iteration`), ` on ${k.cpus[cpu].cpu}: ${b.i} instructions` + (fmas ? `, ${fmas} of them multiply-adds` : ""));
   card.append(el("br"));
   card.append(`the busiest units alone need ${b.m.toFixed(1)};`);
   for (const [name, share] of b.busy.slice(0, 3)) {
@@ -162,7 +164,7 @@ function show(index) {
   left(index);
   right();
   const work = mainLoop();
-  let first = k.ops.findIndex((op) => op.l === work && /^(fma|dot)/.test(op.t));
+  let first = k.ops.findIndex((op) => op.l === work && isSum(op.t));
   if (first < 0) first = k.ops.findIndex((op) => op.w);
   $("ops").scrollTop = $("asm").scrollTop = 0;
   if (first >= 0) { pin(first); hover(first); }

@@ -14,6 +14,16 @@ function formula() {
   const one = { dx: "dx[n, pixel, i] = \u03a3 over taps k, o of\n    dy[n, pixel \u2192 k, o] \u00b7 w[o, i, k]", dw: "dw[o, i, k] = \u03a3 over n, pixels of\n    dy[n, pixel, o] \u00b7 x[n, pixel \u2192 k, i]", db: "db[o] = \u03a3 over n, pixels of\n    dy[n, pixel, o]" };
   return one[data.gradient] + (t ? "\n(transposed: x and y change places)" : "");
 }
+const letters = { dx: "n: image of the batch; o, i: channel of y and of x; k: tap of the kernel (kd kh kw); pixel \u2192 k: the pixel that meets it over tap k",
+  dw: "n: image of the batch; o, i: channel of y and of x; k: tap of the kernel (kd kh kw); pixel \u2192 k: the pixel that meets it over tap k",
+  db: "n: image of the batch; o: channel of y" };
+const words = () => [["tile", "what one pass through the inner loop works on; its sums stay in registers"],
+  ["lane", `one of the ${data.machine.vector_bytes / 4} numbers in a vector register; c0..15 are sixteen channels side by side`],
+  ["segment", { dx: "one tap of the kernel: where the dy and the w begin that meet there. A call is handed a list of them, shorter at the edges of the image", dw: "a run of pixels: where the dy and the x begin that meet there. A call is handed a list of them", db: "a run of pixels: where their dy begins" }[data.gradient]],
+  ["section", "an inner loop of its own, for segments that use other parts of the tile or have a remainder"],
+  ["panel", "a few rows of a tensor, copied into the order in which the kernel reads them"],
+  ["A, B, C", "the three pointers a call is given: two factors and the result"],
+  ["s0, v0, k1", "registers: of addresses and counts, of vectors, of masks"]];
 
 function left(index) {
   const box = $("left");
@@ -22,7 +32,9 @@ function left(index) {
   const f = el("div", "formula");
   f.style.whiteSpace = "pre";
   f.textContent = formula();
-  box.append(f, title("The tile", "what one pass through the inner loop touches"));
+  box.append(f, el("p", "note", letters[data.gradient]));
+  box.append(title("The loops", "around the kernel, then its own: i0, i1, ..."), nest(index));
+  box.append(title("The tile", "what one pass through the inner loop touches"));
   const used = new Map();
   const add = (t, op) => {
     if (!t || !t.at) return;
@@ -37,7 +49,10 @@ function left(index) {
   for (const [buffer, touches] of used) box.append(card(buffer, touches));
   const shown = new Set([...used.values()].flatMap((list) => list.map(({ t }) => t.m)));
   for (const o of k.operands) if (!shown.has(o.buffer)) box.append(el("p", "", `${o.o} = ${reachText(o)}`));
-  box.append(title("The loops", "around the kernel, then its own: i0, i1, ..."), nest(index));
+  box.append(title("Words"));
+  const list = el("dl");
+  for (const [word, meaning] of words()) list.append(el("dt", "", word), el("dd", "", meaning));
+  box.append(list);
 }
 
 const cache = (n) => n <= data.machine.l1 ? "L1 cache" : n <= data.machine.l2 ? "L2 cache" : n <= data.machine.l3 ? "L3 cache" : "memory";
@@ -64,30 +79,40 @@ function nest(index) {
     box.append(d);
     return d;
   };
+  loopRows = [];
   for (const phase of data.phases) {
     const here = phase.nest.some((n) => n.kernels && n.kernels.includes(index));
     line(0, `phase ${phase.name}`, `${phase.tasks} ${phase.tasks === 1 ? "task" : "tasks, dealt to threads"}` +
       (phase.over.length ? `: ${phase.over.map((o) => `${o.axis} ${o.steps}`).join(" \u00d7 ")}` : ""), here ? "here" : "");
     if (!here) continue;
+    const indent = [1], single = [];  // loops of one step are named below, so that the others are seen
     for (const n of phase.nest) {
-      if (n.axis !== undefined) { line(n.depth + 1, `for ${n.axis}`, `${n.steps} ${n.steps === 1 ? "step" : "steps"}`, "here"); continue; }
+      const at = indent[n.depth];
+      if (n.axis !== undefined) {
+        indent[n.depth + 1] = at + (n.steps > 1 ? 1 : 0);
+        if (n.steps > 1) line(at, `for ${n.axis}`, `${n.steps} steps`, "here");
+        else single.push(n.axis);
+        continue;
+      }
       const mine = n.kernels.includes(index);
-      const d = line(n.depth + 1, `call ${n.call}`, n.kernels.map((x) => `k${x}`).join(" or "), mine ? "here" : "");
+      line(at, `call ${n.call}`, n.kernels.map((x) => `k${x}`).join(" or "), mine ? "here" : "");
       if (!mine) continue;
       k.loops.forEach((l, i) => {
-        let depth = n.depth + 2;
+        let depth = at + 1;
         for (let up = l.p; up >= 0; up = k.loops[up].p) ++depth;
         const note = l.s.replace(/^i\d+: /, "").replace(/^(once|\d+ times)(, )?/, "");
         const row = line(depth, `i${i} \u00d7 ${l.t}`, note, "here body");
+        loopRows[i] = row;
         const ops = k.ops.map((_, o) => o).filter((o) => o > l.b && o < l.e);
         row.onmouseenter = () => light(ops, [], "on");
         row.onclick = () => pin(l.b);
         if (isInner(i)) {
-          const sums = ops.filter((o) => /^(fma|dot)/.test(k.ops[o].t)).length;
-          if (sums) line(depth + 1, `${sums} FMAs`, i === mainLoop() ? "unrolled: the main work, shown above" : "unrolled", "here");
+          const sums = ops.filter((o) => isSum(k.ops[o].t)).length;
+          if (sums) line(depth + 1, `${sums} FMAs`, i === mainLoop() ? "unrolled: the main work" : "unrolled", "here");
         }
       });
     }
+    if (single.length) line(1, "", `${single.join(", ")}: one step each`, "here");
   }
   return box;
 }

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how the two backends that make machine code are compared: every problem goes through both in turn, several rounds,
+and the best round of each counts. Prints a Markdown table of rates, ratios and generation times.
+Leaves the measuring to `cubejit bench`."""
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BACKENDS = ("xbyak", "llvm")
+
+
+def measure(arguments, problem, backend):
+    """The records of one run, by gradient."""
+    run = subprocess.run([arguments.command, "bench", "--problem", "-", "--gradients", arguments.gradients, "--layout", "ndhwc",
+                          "--threads", "1", "--backend", backend, "--json", "--min-seconds", str(arguments.seconds)] +
+                         (["--isa", arguments.isa] if arguments.isa else []) + ["--dtype", arguments.dtype],
+                         input=json.dumps(problem) + "\n", capture_output=True, text=True)
+    records = {}
+    for line in run.stdout.splitlines():
+        record = json.loads(line)
+        if "ns_median" in record:
+            records[record["gradient"]] = record
+    if run.returncode != 0 or not records:
+        sys.exit(f"compare_backends.py: {problem['name']} {backend}: {run.stderr.strip()}")
+    return records
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares the backends xbyak and llvm on a suite of problems, on one thread.")
+    parser.add_argument("suite", type=pathlib.Path, help="a file of bench/shapes/")
+    parser.add_argument("--command", default=str(ROOT / "build/bench/tools/cli/cubejit"))
+    parser.add_argument("--gradients", default="dx,dw")
+    parser.add_argument("--isa", default="", help="default: the best this machine has")
+    parser.add_argument("--dtype", default="f32")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.05, help="per problem, gradient, backend and round")
+    parser.add_argument("--rows", default="", help="FIRST:LAST of the suite, from 0; for machines that are quiet for seconds only")
+    parser.add_argument("--json", type=pathlib.Path, help="appends every best round; with --table only prints what is there")
+    parser.add_argument("--table", action="store_true", help="measures nothing")
+    arguments = parser.parse_args()
+    problems = [json.loads(line) for line in arguments.suite.read_text().splitlines() if line.strip()]
+    first, last = (int(part) for part in arguments.rows.split(":")) if arguments.rows else (0, len(problems))
+    rows = []
+    if arguments.json and arguments.json.exists():
+        rows = [json.loads(line) for line in arguments.json.read_text().splitlines()]
+    for problem in [] if arguments.table else problems[first:last]:
+        best = {}
+        for _ in range(arguments.rounds):
+            for backend in BACKENDS:
+                for gradient, record in measure(arguments, problem, backend).items():
+                    known = best.setdefault(gradient, {}).get(backend)
+                    if known is None or record["ns_min"] < known["ns_min"]:
+                        record["generate_us"] = min(record["generate_us"], known["generate_us"] if known else math.inf)
+                        best[gradient][backend] = record
+                    else:
+                        known["generate_us"] = min(record["generate_us"], known["generate_us"])
+        for gradient, pair in best.items():
+            rows.append({"name": problem["name"], "gradient": gradient,
+                         **{b: {k: pair[b][k] for k in ("ns_min", "generate_us", "kernels", "flops")} for b in BACKENDS}})
+            if arguments.json:
+                with arguments.json.open("a") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+    print("| problem | gradient | xbyak GFLOP/s | llvm GFLOP/s | llvm / xbyak | kernels | xbyak ms to generate | llvm ms to generate |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for row in rows:
+        rate = {b: row[b]["flops"] / row[b]["ns_min"] for b in BACKENDS}
+        print(f"| {row['name']} | {row['gradient']} | {rate['xbyak']:.1f} | {rate['llvm']:.1f} | "
+              f"{rate['llvm'] / rate['xbyak']:.2f} | {row['llvm']['kernels']} | {row['xbyak']['generate_us'] / 1000:.2f} | "
+              f"{row['llvm']['generate_us'] / 1000:.1f} |")
+    for gradient in sorted({row["gradient"] for row in rows}):
+        own = [row for row in rows if row["gradient"] == gradient]
+        times = sorted(row["llvm"]["generate_us"] / 1000 for row in own)
+        ratio = geometric_mean([row["xbyak"]["ns_min"] / row["llvm"]["ns_min"] for row in own])
+        print(f"| **all {len(own)}** | {gradient} | | | **{ratio:.3f}** | | | median {times[len(times) // 2]:.1f}, most {times[-1]:.1f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what goes before what: a plan of the caller's is not looked up.
+#include "runtime/known_plans.h"
+
+#include <algorithm>
+
+#include "runtime/tuning/plan_source.h"
+
+namespace cubejit {
+
+void SourcedRequest::mark(const Executable::State& state) const {
+  for (const auto& [gradient, source] : sources) {
+    for (const auto& part : state.parts) {
+      if (part->plan.gradient == gradient) part->source = source;
+    }
+  }
+}
+
+Result<SourcedRequest> withKnownPlans(const CompileRequest& request, const Machine& machine, const Options& options) {
+  SourcedRequest sourced{request, {}};
+  for (const TilingPlan& plan : request.plans) sourced.sources.emplace_back(plan.gradient, PlanSource::kCaller);
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const bool given = std::any_of(request.plans.begin(), request.plans.end(),
+                                   [&](const TilingPlan& plan) { return plan.gradient == gradient; });
+    if (given || !request.gradients.has(gradient)) continue;
+    CUBEJIT_TRY(found, findPlan(request.problem, gradient, machine, options));
+    const bool repacks = request.weights == WeightsUse::kKept && gradient == Gradient::kDx;
+    // Records are of runs that pack; a pin is a pin.
+    if (!found.plan || (repacks && found.source != PlanSource::kPin)) continue;
+    sourced.request.plans.push_back(*found.plan);
+    sourced.sources.emplace_back(gradient, found.source);
+  }
+  return sourced;
+}
+
+}  // namespace cubejit
