@@ -17,7 +17,7 @@ BACKENDS = ("xbyak", "llvm")
 def measure(arguments, problem, backend):
     """The records of one run, by gradient."""
     run = subprocess.run([arguments.command, "bench", "--problem", "-", "--gradients", arguments.gradients, "--layout", "ndhwc",
-                          "--threads", "1", "--backend", backend, "--json", "--min-seconds", str(arguments.seconds)] +
+                          "--threads", str(arguments.threads), "--backend", backend, "--json", "--min-seconds", str(arguments.seconds)] +
                          (["--isa", arguments.isa] if arguments.isa else []) + ["--dtype", arguments.dtype],
                          input=json.dumps(problem) + "\n", capture_output=True, text=True)
     records = {}
@@ -35,12 +35,13 @@ def geometric_mean(values):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compares the backends xbyak and llvm on a suite of problems, on one thread.")
+    parser = argparse.ArgumentParser(description="Compares the backends xbyak and llvm on a suite of problems.")
     parser.add_argument("suite", type=pathlib.Path, help="a file of bench/shapes/")
     parser.add_argument("--command", default=str(ROOT / "build/bench/tools/cli/cubejit"))
     parser.add_argument("--gradients", default="dx,dw")
     parser.add_argument("--isa", default="", help="default: the best this machine has")
     parser.add_argument("--dtype", default="f32")
+    parser.add_argument("--threads", type=int, default=1, help="they run the code, and LLVM's kernels are generated on them")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.05, help="per problem, gradient, backend and round")
     parser.add_argument("--rows", default="", help="FIRST:LAST of the suite, from 0; for machines that are quiet for seconds only")

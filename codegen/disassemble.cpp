@@ -23,11 +23,13 @@ struct Dispose {
 };
 using Context = std::unique_ptr<void, Dispose>;
 
-Context makeContext(const McTarget& mc) {
+// The other dialect is Intel's on x86-64, which is wanted, and Apple's on AArch64, which is not.
+Context makeContext(const HostIsa& isa, const McTarget& mc) {
   Context context(LLVMCreateDisasmCPUFeatures(mc.triple, "", mc.features, nullptr, 0, nullptr, nullptr));
+  const bool x86 = architectureOf(isa.level) == Architecture::kX86_64;
   if (context)
     LLVMSetDisasmOptions(context.get(),
-                         LLVMDisassembler_Option_AsmPrinterVariant | LLVMDisassembler_Option_PrintImmHex);
+                         LLVMDisassembler_Option_PrintImmHex | (x86 ? LLVMDisassembler_Option_AsmPrinterVariant : 0));
   return context;
 }
 
@@ -60,7 +62,7 @@ std::int32_t jumpTarget(const HostIsa& isa, std::string_view line, std::int64_t 
 
 Result<std::vector<MachineLine>> decode(const Code& code) {
   const McTarget& mc = mcTargetOf(code.isa);
-  const Context context = makeContext(mc);
+  const Context context = makeContext(code.isa, mc);
   if (!context)
     return Error{ErrorCode::kUnsupported, Stage::kEmit, std::string("LLVM has no disassembler for ") + mc.triple};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.bytes.data());

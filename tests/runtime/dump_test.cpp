@@ -14,6 +14,7 @@
 #include "codegen/binary/tools.h"
 #include "runtime/dump/folder.h"
 #include "runtime/dump/stages.h"
+#include "runtime/json_problem.h"
 
 namespace cubejit {
 namespace {

@@ -33,8 +33,8 @@ function left(index) {
   f.style.whiteSpace = "pre";
   f.textContent = formula();
   box.append(f, el("p", "note", letters[data.gradient]));
-  box.append(title("The loops", "around the kernel, then its own: i0, i1, ..."), nest(index));
-  box.append(title("The tile", "what one pass through the inner loop touches"));
+  box.append(title("The loops", "around the kernel, then its own, i0 ..."), nest(index));
+  box.append(title("The tile", "what the inner loop touches"));
   const used = new Map();
   const add = (t, op) => {
     if (!t || !t.at) return;
