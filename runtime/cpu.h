@@ -3,6 +3,7 @@
 // Decides how the CPU is asked what it can run; one file answers for each architecture.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cubejit/host_isa.h"
@@ -11,5 +12,8 @@ namespace cubejit {
 
 /// ISA levels CPU and operating system support, best first.
 std::vector<IsaLevel> findRunnableIsas();
+
+/// Maker, model and revision as the CPU itself numbers them; the same on every CPU of one kind.
+std::string cpuName();
 
 }  // namespace cubejit

@@ -6,6 +6,8 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
+#include <cstdint>
+
 #include "runtime/cpu.h"
 
 namespace cubejit {
@@ -17,6 +19,17 @@ std::vector<IsaLevel> findRunnableIsas() {
   if (length >= 0 && (length & PR_SVE_VL_LEN_MASK) * 8 == sve256Isa().vectorBits) levels.push_back(IsaLevel::kSve256);
   levels.push_back(IsaLevel::kNeon);
   return levels;
+}
+
+// The main identification register, which Linux lets programs read (Documentation/arch/arm64/cpu-feature-registers.rst).
+std::string cpuName() {
+  constexpr unsigned long kCpuId = 1UL << 11;  // HWCAP_CPUID
+  if ((getauxval(AT_HWCAP) & kCpuId) == 0) return "aarch64-unknown";
+  std::uint64_t id = 0;
+  __asm__("mrs %0, MIDR_EL1" : "=r"(id));
+  const std::uint64_t maker = id >> 24 & 255, variant = id >> 20 & 15, part = id >> 4 & 4095, revision = id & 15;
+  return "aarch64-" + std::to_string(maker) + "-" + std::to_string(part) + "-" + std::to_string(variant) + "-" +
+         std::to_string(revision);
 }
 
 }  // namespace cubejit

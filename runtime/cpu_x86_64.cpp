@@ -6,6 +6,7 @@
 #include <cpuid.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/cpu.h"
 
@@ -40,6 +41,23 @@ std::vector<IsaLevel> findRunnableIsas() {
   if (avxState && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasF16Conversion())
     levels.push_back(IsaLevel::kAvx2);
   return levels;
+}
+
+// CPUID leaves 0 and 1, as the vendors' manuals define them.
+std::string cpuName() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return "unknown";
+  char vendor[13] = {};
+  std::memcpy(vendor, &ebx, 4);
+  std::memcpy(vendor + 4, &edx, 4);
+  std::memcpy(vendor + 8, &ecx, 4);
+  __get_cpuid(1, &eax, &ebx, &ecx, &edx);
+  unsigned family = (eax >> 8) & 15U, model = (eax >> 4) & 15U;
+  const unsigned stepping = eax & 15U;
+  if (family == 15 || family == 6) model += ((eax >> 16) & 15U) << 4;
+  if (family == 15) family += (eax >> 20) & 255U;
+  return std::string(vendor) + "-" + std::to_string(family) + "-" + std::to_string(model) + "-" +
+         std::to_string(stepping);
 }
 
 }  // namespace cubejit

@@ -116,6 +116,19 @@ TEST(Disassemble, ReadsTheLoopsOfAArch64) {
   }
 }
 
+// A move to all lanes would take a unit of the multiply-adds.
+TEST(Disassemble, BroadcastsOfSveAreLoads) {
+  VectorProgram p = program(sve256Isa());
+  p.code[4] = {.op = VOp::kBroadcast, .dst = 1, .mem = {0, 4}};
+  const auto raw = rawOf(emitLlvm(p).value());
+  ASSERT_TRUE(raw.ok());
+  const auto lines = decode(*raw);
+  ASSERT_TRUE(lines.ok());
+  std::string text;
+  for (const MachineLine& line : *lines) text += line.text + "\n";
+  EXPECT_THAT(text, testing::HasSubstr("ld1rw\t")) << text;
+}
+
 TEST(Throughput, OfALoopBoundByItsChain) {
   const Code c = code();
   const auto lines = decode(c);
