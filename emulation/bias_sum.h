@@ -6,6 +6,7 @@
 
 #include "emulation/core_memory.h"
 #include "emulation/operand_tables.h"
+#include "emulation/unit_code.h"
 
 namespace cubejit {
 
@@ -20,7 +21,8 @@ struct BiasSum {
 Result<BiasSum> makeBiasSum(const Problem& problem, const Machine& machine);
 
 /// Sums a block of channels over images and pixels, in the order n, d, h, w, in f32, and writes them to db. Counts are added.
+/// `code`: kernels for dy's type (f32 for HF32); without, plain loops do the same.
 void runBiasTask(const BiasSum& job, const GlobalView& dy, const GlobalView& db, std::int64_t task, CoreMemory& memory,
-                 CoreCounts& counts);
+                 CoreCounts& counts, const UnitCode* code = nullptr);
 
 }  // namespace cubejit

@@ -43,20 +43,73 @@ Status CubeCore::State::claim(const UnitInstruction& instruction, const UnitCont
   return Unit{};
 }
 
-void CubeCore::State::execute(const UnitInstruction& instruction, const UnitContext& context) {
-  if (code != nullptr && code->operand == context.work.type) {
-    if (forwarding) {
-      if (const auto* i = std::get_if<Mmad>(&instruction)) return multiplyForwarded(*code, *i, context, panels, memory);
-      if (const auto* i = std::get_if<Unfold>(&instruction))
-        return cubejit::forward(*code, *i, context, panels, memory);
-      if (const auto* i = std::get_if<LoadFractals>(&instruction))
-        return cubejit::forward(*code, *i, context, panels, memory);
-    }
-    if (const auto* i = std::get_if<Mmad>(&instruction)) return cubejit::execute(*code, *i, context, panels, memory);
-    if (const auto* i = std::get_if<Unfold>(&instruction)) return cubejit::execute(*code, *i, context, memory);
-    if (const auto* i = std::get_if<LoadFractals>(&instruction)) return cubejit::execute(*code, *i, context, memory);
+void CubeCore::State::execute(const ForwardStep& step, const UnitContext& context) {
+  const UnitInstruction& instruction = step.instruction;
+  if (code == nullptr || code->operand != context.work.type) {
+    std::visit([&](const auto& i) { cubejit::execute(i, context, memory); }, instruction);
+    return;
   }
-  std::visit([&](const auto& i) { cubejit::execute(i, context, memory); }, instruction);
+  const bool paired = pairs(step);
+  if (const auto* i = std::get_if<Mmad>(&instruction)) {
+    addedSingly = addedSingly || !paired;
+    return multiply(*code, *i,
+                    step.forwarded ? forwardedOperands(*i, context, paired, panels)
+                                   : readOperands(*code, *i, context, paired, panels, memory),
+                    panels, memory);
+  }
+  const auto move = [&](const auto& i) {
+    step.forwarded ? cubejit::forward(*code, i, context, paired, panels, memory)
+                   : cubejit::execute(*code, i, context, memory);
+  };
+  const auto load = [&](const auto& i) {
+    loads != nullptr ? cubejit::execute(*code, *loads, i, context, memory) : cubejit::execute(i, context, memory);
+    noteRange(instruction, context);
+  };
+  if (const auto* i = std::get_if<Unfold>(&instruction)) move(*i);
+  if (const auto* i = std::get_if<LoadFractals>(&instruction)) move(*i);
+  if (const auto* i = std::get_if<LoadImage>(&instruction)) load(*i);
+  if (const auto* i = std::get_if<LoadPixels>(&instruction)) load(*i);
+  if (const auto* i = std::get_if<LoadWeights>(&instruction)) load(*i);
+}
+
+void CubeCore::State::noteRange(const UnitInstruction& load, const UnitContext& context) {
+  if (!code->dots) return;
+  const Destination to = destinationOf(load, context);
+  const OperandRange range = rangeOf(memory.at(CoreBuffer::kL1, to.begin), to.bytes / 2);
+  for (auto& [begin, known] : ranges) {
+    if (begin != to.begin) continue;
+    known = range;
+    return;
+  }
+  ranges.emplace_back(to.begin, range);
+}
+
+bool CubeCore::State::pairs(const ForwardStep& step) const {
+  if (!code->dots || addedSingly || step.aL1 < 0) return false;
+  const auto find = [&](std::int64_t l1) {
+    return std::find_if(ranges.begin(), ranges.end(), [&](const auto& r) { return r.first == l1; });
+  };
+  const auto a = find(step.aL1), b = find(step.bL1);
+  return a != ranges.end() && b != ranges.end() && pairsAreExact(a->second, b->second);
+}
+
+ForwardedProgram CubeCore::State::steps(const UnitContext& context) const {
+  ForwardedProgram steps;
+  auto forwarded = forwardProgram(program, context);
+  if (forwarded.ok()) {
+    steps = std::move(*forwarded);
+  } else {
+    for (const UnitInstruction& instruction : program) steps.push_back({instruction});
+  }
+  if (forwarding && code != nullptr && code->operand == context.work.type) return steps;
+  for (ForwardStep& step : steps) step.forwarded = false;
+  return steps;
+}
+
+void CubeCore::State::prepareLoads() {
+  if (code == nullptr || code->loads == nullptr || code->operand != job->work.type) return;
+  const LoadShape shape = loadShapeOf(job->work, tables);
+  if (loads == nullptr || !(loads->shape == shape)) loads = code->loads(code->user, shape);
 }
 
 void CubeCore::State::endTask() {

@@ -10,7 +10,10 @@
 #include "emulation/core_memory.h"
 #include "emulation/cube_core.h"
 #include "emulation/forward.h"
+#include "emulation/forward_rules.h"
+#include "emulation/load_code.h"
 #include "emulation/move_out.h"
+#include "emulation/operand_range.h"
 #include "emulation/unit_code.h"
 #include "emulation/unit_models.h"
 
@@ -23,9 +26,12 @@ struct CubeCore::State {
   Machine machine;
   int index = 0;
   const UnitCode* code = nullptr;
+  const LoadCode* loads = nullptr;  ///< for the operands of the task; null: the scalar models load
   CoreMemory memory;
   CubePanels panels;
   OperandTables tables;
+  std::vector<std::pair<std::int64_t, OperandRange>> ranges;  ///< bf16: of what was loaded to L1, by where it begins
+  bool addedSingly = false;                                   ///< the block has sums that were not added as pairs
   const CubeJob* job = nullptr;
   CoreTask task;
   BlockStream stream;
@@ -42,7 +48,14 @@ struct CubeCore::State {
   Status claim(const UnitInstruction& instruction, const UnitContext& context);
   void note(CoreBuffer buffer, std::int64_t end);
   /// By generated code where there is some, else by the scalar model.
-  void execute(const UnitInstruction& instruction, const UnitContext& context);
+  void execute(const ForwardStep& step, const UnitContext& context);
+  /// The program as it will run: forwarded, if that is asked for and the program may be.
+  ForwardedProgram steps(const UnitContext& context) const;
+  /// Whether a step's products may be added as pairs.
+  bool pairs(const ForwardStep& step) const;
+  void noteRange(const UnitInstruction& load, const UnitContext& context);
+  /// Finds `loads` for the tables.
+  void prepareLoads();
   /// Adds the time of a task that has begun and not been added.
   void endTask();
 };

@@ -126,6 +126,8 @@ Status CubeCore::begin(const CubeJob& job, const GlobalOperands& operands, const
   if (const Status filled = fillTables(job, operands, task, s.tables); !filled.ok()) return s.located(filled.error());
   s.job = &job;
   s.task = task;
+  s.ranges.clear();
+  s.prepareLoads();
   s.stream = BlockStream(job, task);
   if (s.clockFor != job.work.type) s.clock = Clock(s.machine, job.work.type);
   s.clockFor = job.work.type;
@@ -146,10 +148,11 @@ Result<bool> CubeCore::iterate() {
   ++(s.block.computed ? s.counts.blocks : s.counts.skipped);
   if (!s.block.computed) return true;
   const UnitContext context{s.job->work, s.tables};
-  for (const UnitInstruction& instruction : s.program) {
-    if (const Status fits = s.claim(instruction, context); !fits.ok()) return s.located(fits.error());
-    s.execute(instruction, context);
-    s.clock.run(instruction, context, s.counts);
+  s.addedSingly = false;
+  for (const ForwardStep& step : s.steps(context)) {
+    if (const Status fits = s.claim(step.instruction, context); !fits.ok()) return s.located(fits.error());
+    s.execute(step, context);
+    s.clock.run(step.instruction, context, s.counts);
   }
   return true;
 }
@@ -164,12 +167,13 @@ float CubeCore::sum(std::int64_t m, std::int64_t n) const {
 Status CubeCore::write(const BlockTarget& target) {
   State& s = *state_;
   if (s.job == nullptr || s.block.m == 0) return s.located(refuse("there is no block; iterate before writing"));
-  if (!s.block.computed && (!target.writeSkipped || target.add)) return Unit{};
+  if (!s.block.computed && (!target.writeSkipped || (target.add && !target.fresh))) return Unit{};
   const auto places = placesOf(*s.job, s.task, s.block, target);
   if (!places.ok()) return s.located(places.error());
   if (!s.block.computed) {
     const std::int64_t written = zeroOut(s.block, target, *places);
-    s.clock.vector("zero, ub_to_gm", 0, written * byteSize(target.view.type), s.counts);
+    if (!target.add)  // zeroes that are added to are written beforehand, and counted there
+      s.clock.vector("zero, ub_to_gm", 0, written * byteSize(target.view.type), s.counts);
     return Unit{};
   }
   wrote(moveOut(*s.job, s.block, s.stream.l0c(), target, *places, s.memory, s.code), target.view.type);

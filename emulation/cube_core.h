@@ -87,6 +87,7 @@ struct BlockTarget {
   std::int64_t group = 0;     ///< real group in the view; usually task.group
   bool add = false;           ///< atomic add (f32 only): safe from several threads
   bool alone = false;         ///< no other thread adds to the same results now: adds need not be indivisible
+  bool fresh = false;         ///< with `add`: the results count as zero so far, whatever memory holds
   bool writeSkipped = false;  ///< a block that nothing contributes to is written as zero instead of left alone
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a cube instruction means: every sum is a chain of fused multiply-adds in f32, k ascending.
+// Decides what a cube instruction means: every sum is a chain of fused multiply-adds in f32, k ascending; of bf16 pairs ascend, and the
+// second of each is added first (no document says the chip's order; this one is also that of hosts that multiply pairs).
 #include <array>
 #include <cmath>
 
@@ -38,7 +39,8 @@ void execute(const Mmad& i, const UnitContext& c, CoreMemory& memory) {
         readFractal(memory.at(CoreBuffer::kL0a, i.l0a) + (m * i.k1 + k) * kFractalBytes, c.work.type, c0, a);
         readFractal(memory.at(CoreBuffer::kL0b, i.l0b) + (k * i.n1 + n) * kFractalBytes, c.work.type, c0, b);
         for (std::int64_t row = 0; row < kSide; ++row) {
-          for (std::int64_t kk = 0; kk < c0; ++kk) {
+          for (std::int64_t step = 0; step < c0; ++step) {
+            const std::int64_t kk = c.work.type == DType::kBf16 ? step ^ 1 : step;
             for (std::int64_t column = 0; column < kSide; ++column) {
               float& sum = sums[row * kSide + column];
               sum = std::fma(a[static_cast<std::size_t>(row * c0 + kk)], b[static_cast<std::size_t>(column * c0 + kk)],

@@ -30,9 +30,11 @@ void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
   const CubeWork& w = job.work;
   const IndexMap& map = target.view.map;
   const std::int64_t base = offsetAlong(map, 0, task.image) + offsetAlong(map, 2, task.depth);
-  for (std::int64_t r = 0; r < b.m; ++r) {
-    const std::int64_t p = task.start.m - target.originM + b.m0 + r;
-    places.row.push_back(base + offsetAlong(map, 3, p / w.row()) + offsetAlong(map, 4, p % w.row()));
+  places.row.reserve(static_cast<std::size_t>(b.m));
+  const std::int64_t first = task.start.m - target.originM + b.m0;
+  for (std::int64_t r = 0, h = first / w.row(), x = first % w.row(); r < b.m; ++h, x = 0) {
+    const std::int64_t row = base + offsetAlong(map, 3, h);
+    for (; x < w.row() && r < b.m; ++x, ++r) places.row.push_back(row + offsetAlong(map, 4, x));
   }
   const ChannelRange range = channelsOf(job, w.spread, target.group);
   const std::int64_t stored = storedChannels(map, 1, range.count);
@@ -49,21 +51,23 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
   const std::int64_t base = offsetAlong(map, 2, task.tapDepth);
   const ChannelRange outer = channelsOf(job, false, target.group), inner = channelsOf(job, true, target.group);
   const bool several = w.groups.together > 1;
+  places.row.reserve(static_cast<std::size_t>(b.m));
   for (std::int64_t r = 0; r < b.m; ++r) {
     const std::int64_t o = task.start.m + b.m0 + r;
     places.row.push_back(o < outer.count ? base + offsetAlong(map, 0, outer.first + o - target.originM) : kMissing);
     if (several) places.rowGroup.push_back(o / outer.ofGroup);
   }
   const std::int64_t blockUnit = w.blockUnit();
-  for (std::int64_t c = 0; c < b.n; ++c) {
-    const std::int64_t n = task.start.n + b.n0 + c, at = n - target.originN;
-    const std::int64_t channel = n / blockUnit * w.c0 + n % w.c0, tap = at / w.c0 % w.tapsHw;
-    const std::int64_t placed = at / blockUnit * w.c0 + n % w.c0;
-    const bool exists = n < w.gemm.n && channel < inner.count;
-    places.column.push_back(exists ? offsetAlong(map, 1, inner.first + placed) + offsetAlong(map, 3, tap / w.kernel.w) +
-                                         offsetAlong(map, 4, tap % w.kernel.w)
-                                   : kMissing);
-    if (several) places.columnGroup.push_back(channel / inner.ofGroup);
+  places.column.reserve(static_cast<std::size_t>(b.n));
+  for (std::int64_t c = 0; c < b.n;) {  // a unit of c0 channels at one tap after the other
+    const std::int64_t n = task.start.n + b.n0 + c, at = n - target.originN, tap = at / w.c0 % w.tapsHw;
+    const std::int64_t channel = n / blockUnit * w.c0, placed = at / blockUnit * w.c0;
+    const std::int64_t unit = offsetAlong(map, 3, tap / w.kernel.w) + offsetAlong(map, 4, tap % w.kernel.w);
+    for (std::int64_t j = n % w.c0; j < w.c0 && c < b.n; ++j, ++c) {
+      const bool exists = n < w.gemm.n && channel + j < inner.count;
+      places.column.push_back(exists ? unit + offsetAlong(map, 1, inner.first + placed + j) : kMissing);
+      if (several) places.columnGroup.push_back((channel + j) / inner.ofGroup);
+    }
   }
 }
 
@@ -116,6 +120,7 @@ bool evenly(const std::vector<std::int64_t>& offsets, std::int64_t begin, std::i
 struct Strip {
   const float* sums;  ///< [m][16]
   std::int64_t m, column, columns;
+  bool add;
 };
 
 // Rows from m on that are equally far apart in memory: how many, and how far.
@@ -128,10 +133,22 @@ std::pair<std::int64_t, std::int64_t> evenRows(const BlockPlaces& places, std::i
   return {next - m, step};
 }
 
+// The kernel of a family that makes elements of the target's type.
+UnitKernel kernelFor(UnitKernel family, DType type) {
+  const int kind = byteSize(type) == 4 ? 0 : type == DType::kF16 ? 1 : 2;
+  return static_cast<UnitKernel>(static_cast<int>(family) + kind);
+}
+
+std::byte* placeOf(const BlockTarget& target, const BlockPlaces& places, std::int64_t row, std::int64_t column) {
+  return target.view.data +
+         (places.row[static_cast<std::size_t>(row)] + places.column[static_cast<std::size_t>(column)]) *
+             byteSize(target.view.type);
+}
+
 // Adds by a kernel, if the columns of each block of c0 are neighbours in memory and nobody else adds.
 bool addTogether(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
   const std::int64_t c0 = 32 / byteSize(code.operand);
-  if (!target.add || !target.alone || !places.rowGroup.empty() || s.columns % c0 != 0) return false;
+  if (!s.add || !target.alone || !places.rowGroup.empty() || s.columns % c0 != 0) return false;
   for (std::int64_t c = s.column; c < s.column + s.columns; c += c0) {
     if (!evenly(places.column, c, c + c0, 1)) return false;
   }
@@ -142,45 +159,39 @@ bool addTogether(const UnitCode& code, const Strip& s, const BlockTarget& target
         continue;
       }
       const auto [rows, step] = evenRows(places, m, s.m);
-      KernelArgs args;
-      args.a = s.sums + m * kSide + c;
-      args.c = target.view.data +
-               (places.row[static_cast<std::size_t>(m)] + places.column[static_cast<std::size_t>(s.column + c)]) * 4;
-      args.repeat = rows;
-      args.aRepeat = kSide * 4;
-      args.cRepeat = step * 4;
-      code.call(UnitKernel::kAdd, args);
+      code.call(UnitKernel::kAdd,
+                movedBy(s.sums + m * kSide + c, placeOf(target, places, m, s.column + c), rows, kSide * 4, step * 4));
       m += rows;
     }
   }
   return true;
 }
 
-// By kernels, if the strip's columns are neighbours in memory (channels inside), or its rows are (pixels inside).
-bool moveTogether(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
-  if (target.add || s.columns != kSide || !places.rowGroup.empty()) return false;
-  const std::int64_t e = byteSize(target.view.type), kind = e == 4 ? 0 : target.view.type == DType::kF16 ? 1 : 2;
-  const auto kernel = [&](UnitKernel first) {
-    return static_cast<UnitKernel>(static_cast<std::int64_t>(first) + kind);
-  };
-  const auto place = [&](std::int64_t row, std::int64_t column) {
-    return target.view.data +
-           (places.row[static_cast<std::size_t>(row)] + places.column[static_cast<std::size_t>(column)]) * e;
-  };
-  KernelArgs args;
-  if (evenly(places.column, s.column, s.column + kSide, 1)) {
-    for (std::int64_t m = 0; m < s.m;) {
-      const auto [rows, step] = evenRows(places, m, s.m);
-      args.a = s.sums + m * kSide;
-      args.c = place(m, s.column);
-      args.repeat = rows;
-      args.aRepeat = kSide * 4;
-      args.cRepeat = step * e;
-      code.call(kernel(UnitKernel::kOutF32), args);
-      m += rows;
-    }
-    return true;
+// Whether every row of the strip is stored, by nobody else's rule.
+bool replacesAll(const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+  return !s.add && places.rowGroup.empty() &&
+         std::find(places.row.begin(), places.row.begin() + s.m, kMissing) == places.row.begin() + s.m;
+}
+
+// By kernels, if the strip's columns are neighbours in memory: channels inside.
+bool moveRows(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+  if (!replacesAll(s, target, places) || (s.columns != kSide && s.columns != kSide / 2)) return false;
+  if (!evenly(places.column, s.column, s.column + s.columns, 1)) return false;
+  const UnitKernel kernel =
+      kernelFor(s.columns == kSide ? UnitKernel::kOutF32 : UnitKernel::kOutRunF32, target.view.type);
+  for (std::int64_t m = 0; m < s.m;) {
+    const auto [rows, step] = evenRows(places, m, s.m);
+    code.call(kernel, movedBy(s.sums + m * kSide, placeOf(target, places, m, s.column), rows, kSide * 4,
+                              step * byteSize(target.view.type)));
+    m += rows;
   }
+  return true;
+}
+
+// By kernels, if columns are equally far apart: pixels inside.
+bool moveTurned(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+  if (!replacesAll(s, target, places) || s.columns != kSide) return false;
+  const std::int64_t e = byteSize(target.view.type);
   if (!evenly(
           places.column, s.column, s.column + kSide,
           places.column[static_cast<std::size_t>(s.column) + 1] - places.column[static_cast<std::size_t>(s.column)]))
@@ -188,17 +199,15 @@ bool moveTogether(const UnitCode& code, const Strip& s, const BlockTarget& targe
   alignas(64) std::byte turned[kSide * kSide * 4];
   for (std::int64_t m = 0; m < s.m; m += kSide) {
     const std::int64_t rows = std::min(kSide, s.m - m);
-    args.a = s.sums + m * kSide;
-    args.c = turned;
-    code.call(kernel(UnitKernel::kTurnF32), args);
+    code.call(kernelFor(UnitKernel::kTurnF32, target.view.type), movedBy(s.sums + m * kSide, turned, 1, 0, 0));
     const bool together = evenly(places.row, m, m + rows, 1);
     for (std::int64_t c = 0; c < kSide; ++c) {
       const std::byte* from = turned + c * kSide * e;
-      if (together && rows == kSide) {
-        std::memcpy(place(m, s.column + c), from, static_cast<std::size_t>(kSide * e));
+      if (together) {
+        std::memcpy(placeOf(target, places, m, s.column + c), from, static_cast<std::size_t>(rows * e));
       } else {
         for (std::int64_t r = 0; r < rows; ++r)
-          std::memcpy(place(m + r, s.column + c), from + r * e, static_cast<std::size_t>(e));
+          std::memcpy(placeOf(target, places, m + r, s.column + c), from + r * e, static_cast<std::size_t>(e));
       }
     }
   }
@@ -214,9 +223,9 @@ std::int64_t moveEach(const Strip& s, const BlockTarget& target, const BlockPlac
       if (!places.exists(row, column)) continue;
       std::byte* to = target.view.data + (places.row[row] + places.column[column]) * e;
       const float sum = s.sums[m * kSide + c];
-      if (target.add && target.alone)
+      if (s.add && target.alone)
         *reinterpret_cast<float*>(to) += sum;
-      else if (target.add)
+      else if (s.add)
         addAtomically(to, sum);
       else
         storeElement(target.view.type, to, sum);
@@ -226,6 +235,35 @@ std::int64_t moveEach(const Strip& s, const BlockTarget& target, const BlockPlac
   return written;
 }
 
+// Asks for the lines that columns go to: stores to memory that is not in a cache would wait one after the other.
+void askFor(std::int64_t column, std::int64_t columns, const BlockTarget& target, const BlockPlaces& places) {
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t e = byteSize(target.view.type);
+  for (std::int64_t c = column, before = 0; c < column + columns; ++c) {
+    const std::int64_t place = places.column[static_cast<std::size_t>(c)];
+    if (place == kMissing || (c > column && (place - before) * e < kLine / 2 && place >= before)) continue;
+    before = place;
+    std::int64_t asked = -kLine;
+    for (const std::int64_t row : places.row) {
+      if (row == kMissing || (row - asked) * e < kLine) continue;
+      asked = row;
+      __builtin_prefetch(target.view.data + (row + place) * e, 1);
+    }
+  }
+}
+
+std::int64_t moveStrip(const Strip& s, const BlockTarget& target, const BlockPlaces& places, const UnitCode* code) {
+  if (code == nullptr) return moveEach(s, target, places);
+  if (moveRows(*code, s, target, places) || moveTurned(*code, s, target, places) ||
+      addTogether(*code, s, target, places))
+    return s.m * s.columns;
+  if (s.columns <= kSide / 2) return moveEach(s, target, places);
+  // Blocks of 8 channels, or channels that end within the strip.
+  constexpr std::int64_t kHalf = kSide / 2;
+  return moveStrip({s.sums, s.m, s.column, kHalf, s.add}, target, places, code) +
+         moveStrip({s.sums + kHalf, s.m, s.column + kHalf, s.columns - kHalf, s.add}, target, places, code);
+}
+
 }  // namespace
 
 std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0c, const BlockTarget& target,
@@ -233,16 +271,15 @@ std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0
   const std::int64_t rows = roundUp(block.m, kSide);
   std::int64_t written = 0;
   for (std::int64_t n = 0; n < block.n; n += kSide) {
-    Strip strip{memory.l0c(l0c) + n * rows, block.m, n, std::min(kSide, block.n - n)};
+    Strip strip{memory.l0c(l0c) + n * rows, block.m, n, std::min(kSide, block.n - n), target.add && !target.fresh};
+    if (n == 0) askFor(strip.column, strip.columns, target, places);
+    askFor(n + kSide, std::min(kSide, block.n - n - kSide), target, places);
     if (!job.machine.npu.fixpipe) {  // L0C -> UB
       auto* ub = reinterpret_cast<float*>(memory.at(CoreBuffer::kUb));
       std::memcpy(ub, strip.sums, static_cast<std::size_t>(rows * kSide * 4));
       strip.sums = ub;
     }
-    if (code != nullptr && (moveTogether(*code, strip, target, places) || addTogether(*code, strip, target, places)))
-      written += block.m * strip.columns;
-    else
-      written += moveEach(strip, target, places);
+    written += moveStrip(strip, target, places, code);
   }
   return written;
 }

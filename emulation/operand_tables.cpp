@@ -18,6 +18,15 @@ std::int64_t largest(const std::vector<std::int64_t>& offsets) {
   return offsets.empty() ? 0 : *std::max_element(offsets.begin(), offsets.end());
 }
 
+// The distance of neighbours; 0 if they differ.
+std::int64_t pitchOf(const std::vector<std::int64_t>& offsets) {
+  const std::int64_t pitch = offsets.size() > 1 ? offsets[1] - offsets[0] : 1;
+  for (std::size_t i = 2; i < offsets.size(); ++i) {
+    if (offsets[i] - offsets[i - 1] != pitch) return 0;
+  }
+  return pitch;
+}
+
 std::string tooShort(const char* name, std::int64_t needed, std::int64_t have) {
   return std::string(name) + " needs " + std::to_string(needed) + " bytes for this task, but has " +
          std::to_string(have) + "; give the whole tensor, or start inside it";
@@ -40,15 +49,11 @@ Status fillActivation(const char* name, const CubeJob& job, const GlobalView& vi
   const ChannelRange channels = channelsOf(job, big, task.group);
   table.data = view.data;
   table.channel = offsetsAlong(view.map, 1, channels.first, std::min(channels.count, blocks * c0));
-  table.blocksTogether = true;
-  const std::int64_t whole = static_cast<std::int64_t>(table.channel.size()) / c0 * c0;
-  for (std::int64_t c = 0; c < whole; ++c) {
-    const auto at = static_cast<std::size_t>(c);
-    if (c % c0 != 0 && table.channel[at] != table.channel[at - 1] + 1) table.blocksTogether = false;
-  }
   table.depth = offsetsAlong(view.map, 2, 0, extent.d);
   table.row = offsetsAlong(view.map, 3, 0, extent.h);
   table.column = offsetsAlong(view.map, 4, 0, extent.w);
+  table.rowPitch = pitchOf(table.row);
+  table.columnPitch = extent.w > 1 ? pitchOf(table.column) : table.rowPitch;
   for (std::int64_t& d : table.depth) d += base;
   const std::int64_t last = largest(table.channel) + largest(table.depth) + largest(table.row) + largest(table.column);
   const std::int64_t needed = (last + 1) * byteSize(view.type);

@@ -29,8 +29,8 @@ inline constexpr std::int64_t kMissing = -1;  ///< a channel that only pads a bl
 struct ActivationTable {
   const std::byte* data = nullptr;
   std::vector<std::int64_t> channel, depth, row,
-      column;                   ///< channel: of the real group, padded; kMissing where there is none
-  bool blocksTogether = false;  ///< the c0 channels of each block that is whole are neighbours
+      column;                                  ///< channel: of the real group, padded; kMissing where there is none
+  std::int64_t columnPitch = 0, rowPitch = 0;  ///< from a column or row to the next; 0: not the same everywhere
 };
 
 /// Weights of one real group: element = outer[] + inner[] + tap[] + depth[]; outer and inner must be of one group of the problem.

@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRun = 32, kFractalBytes = 512;
 
-KernelArgs argsOf(const void* a, void* c, std::int64_t repeat, std::int64_t aRepeat, std::int64_t cRepeat) {
-  KernelArgs args;
-  args.a = a;
-  args.c = c;
-  args.repeat = repeat;
-  args.aRepeat = aRepeat;
-  args.cRepeat = cRepeat;
-  return args;
-}
-
 // Runs of the pixels [first, first + count) as tap `window` sees them, one after the other at `to`.
 void gather(const UnitCode& code, const TapWindow& window, std::int64_t first, std::int64_t count, std::byte* to) {
   window.eachRow(first, count, [&](std::int64_t offset, const SeenRow& seen, std::int64_t here) {
@@ -31,41 +21,58 @@ void gather(const UnitCode& code, const TapWindow& window, std::int64_t first, s
     if (seen.begin > 0) std::memset(runs, 0, static_cast<std::size_t>(seen.begin * kRun));
     if (seen.end > seen.begin)
       code.call(UnitKernel::kRuns,
-                argsOf(seen.first, runs + seen.begin * kRun, seen.end - seen.begin, seen.pitch, kRun));
+                movedBy(seen.first, runs + seen.begin * kRun, seen.end - seen.begin, seen.pitch, kRun));
     if (seen.end < here) std::memset(runs + seen.end * kRun, 0, static_cast<std::size_t>((here - seen.end) * kRun));
   });
 }
 
 }  // namespace
 
-void multiplyPanels(const UnitCode& code, const Mmad& i, const UnitContext& c, const float* a, const float* b,
-                    CoreMemory& memory) {
-  const std::int64_t c0 = c.work.c0, fractal = kSide * c0;  // elements
-  // [segments of the only section], then the segment: k1 fractals of A and of B, one after the other.
-  const std::int64_t list[] = {1, 0, 0, i.k1};
+CubeOperands readOperands(const UnitCode& code, const Mmad& i, const UnitContext& c, bool pairs, CubePanels& panels,
+                          CoreMemory& memory) {
+  const std::int64_t words = pairs ? c.work.c0 / 2 : c.work.c0, fractal = kSide * words;
+  const std::byte* l0a = memory.at(CoreBuffer::kL0a, i.l0a);
+  // f32 fractals of A are what the contract reads already, and so are pairs.
+  const bool asIs = pairs || c.work.type == DType::kF32;
+  if (!asIs) code.call(UnitKernel::kWidenA, movedBy(l0a, panels.a.get(), i.m1 * i.k1, kFractalBytes, fractal * 4));
+  for (std::int64_t n = 0; n < i.n1; ++n)
+    code.call(pairs ? UnitKernel::kPairsTurned : UnitKernel::kWidenB,
+              movedBy(memory.at(CoreBuffer::kL0b, i.l0b + n * kFractalBytes), panels.b.get() + n * i.k1 * fractal, i.k1,
+                      i.n1 * kFractalBytes, fractal * 4));
+  return {asIs ? reinterpret_cast<const float*>(l0a) : panels.a.get(),
+          panels.b.get(),
+          fractal,
+          i.k1 * fractal,
+          words,
+          pairs};
+}
+
+void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands, CubePanels& panels,
+              CoreMemory& memory) {
+  const std::int64_t fractal = kSide * operands.words;
+  // [segments of the only section], then the segments: k1 fractals of A and of B, one after the other or each by itself.
+  std::int64_t* list = panels.segments.data();
+  const std::int64_t segments = operands.aStepK == fractal ? 1 : i.k1;
+  list[0] = segments;
+  for (std::int64_t k = 0; k < segments; ++k) {
+    list[1 + 3 * k] = k * operands.aStepK * 4;
+    list[2 + 3 * k] = k * fractal * 4;
+    list[3 + 3 * k] = segments == 1 ? i.k1 : 1;
+  }
   for (std::int64_t n = 0; n < i.n1; ++n) {
     for (std::int64_t row = 0; row < kSide; row += code.rows) {
-      KernelArgs args = argsOf(a + row * c0, memory.l0c(i.l0c) + (n * i.m1 * kSide + row) * kSide, i.m1,
-                               i.k1 * fractal * 4, kSide * kSide * 4);
-      args.b = b + n * i.k1 * fractal;
+      KernelArgs args = movedBy(operands.a + row * operands.words, memory.l0c(i.l0c) + (n * i.m1 * kSide + row) * kSide,
+                                i.m1, operands.aStepM * 4, kSide * kSide * 4);
+      args.b = operands.b + n * i.k1 * fractal;
       args.list = list;
       args.accumulate = i.first ? 0 : 1;
-      code.call(UnitKernel::kMmad, args);
+      code.call(operands.pairs ? UnitKernel::kMmadDots : UnitKernel::kMmad, args);
     }
   }
 }
 
 void execute(const UnitCode& code, const Mmad& i, const UnitContext& c, CubePanels& panels, CoreMemory& memory) {
-  const std::int64_t fractal = kSide * c.work.c0;
-  const std::byte* l0a = memory.at(CoreBuffer::kL0a, i.l0a);
-  // f32 fractals of A are what the contract reads already.
-  const bool asIs = c.work.type == DType::kF32;
-  if (!asIs) code.call(UnitKernel::kWidenA, argsOf(l0a, panels.a.get(), i.m1 * i.k1, kFractalBytes, fractal * 4));
-  for (std::int64_t n = 0; n < i.n1; ++n)
-    code.call(UnitKernel::kWidenB,
-              argsOf(memory.at(CoreBuffer::kL0b, i.l0b + n * kFractalBytes), panels.b.get() + n * i.k1 * fractal, i.k1,
-                     i.n1 * kFractalBytes, fractal * 4));
-  multiplyPanels(code, i, c, asIs ? reinterpret_cast<const float*>(l0a) : panels.a.get(), panels.b.get(), memory);
+  multiply(code, i, readOperands(code, i, c, false, panels, memory), panels, memory);
 }
 
 void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMemory& memory) {
@@ -94,7 +101,8 @@ void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMe
       gather(code, window, i.pixels.begin + k * c0, count, runs);
       if (count < c0) std::memset(runs + count * kRun, 0, static_cast<std::size_t>((c0 - count) * kRun));
       const std::int64_t n = u * c0;
-      code.call(UnitKernel::kTurn, argsOf(runs, to + (k * n1 + n / kSide) * kFractalBytes + n % kSide * kRun, 1, 0, 0));
+      code.call(UnitKernel::kTurn,
+                movedBy(runs, to + (k * n1 + n / kSide) * kFractalBytes + n % kSide * kRun, 1, 0, 0));
     }
   }
   if (i.units.count * c0 % kSide == 0) return;
@@ -104,21 +112,30 @@ void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMe
 
 void execute(const UnitCode& code, const LoadFractals& i, const UnitContext& c, CoreMemory& memory) {
   const std::int64_t c0 = c.work.c0, x1 = ceilDiv(i.x.count, kSide), k1 = ceilDiv(i.y.count, c0);
-  if (i.plain) return execute(i, c, memory);
   const bool a = i.side == L0Side::kA;
   std::byte* to = memory.at(a ? CoreBuffer::kL0a : CoreBuffer::kL0b, i.l0);
   const std::byte* from = memory.at(CoreBuffer::kL1, i.l1);
+  for (std::int64_t k = 0; i.plain && k < k1; ++k) {  // runs of k for each x: as they are
+    for (std::int64_t x = 0; x < i.x.count; x += kSide) {
+      std::byte* fractal = to + (a ? x / kSide * k1 + k : k * x1 + x / kSide) * kFractalBytes;
+      const std::byte* runs = from + ((i.y.begin / c0 + k) * i.pitch + i.x.begin + x) * kRun;
+      const std::int64_t here = std::min(kSide, i.x.count - x);
+      code.call(UnitKernel::kRuns, movedBy(runs, fractal, here, kRun, kRun));
+      std::memset(fractal + here * kRun, 0, static_cast<std::size_t>((kSide - here) * kRun));
+    }
+  }
+  if (i.plain) return;
   alignas(64) std::byte last[kFractalBytes];  // a tail along k, filled up with zeros
   for (std::int64_t x = 0; x < i.x.count; x += c0) {
     // The k blocks of one x block follow each other in L1, and are equally far apart in L0.
     std::byte* first = to + (a ? x / kSide * k1 : x / kSide) * kFractalBytes + x % kSide * kRun;
     const std::byte* runs = from + ((i.x.begin + x) / c0 * i.pitch + i.y.begin) * kRun;
     const std::int64_t whole = i.y.count / c0, next = (a ? 1 : x1) * kFractalBytes;
-    if (whole > 0) code.call(UnitKernel::kTurn, argsOf(runs, first, whole, c0 * kRun, next));
+    if (whole > 0) code.call(UnitKernel::kTurn, movedBy(runs, first, whole, c0 * kRun, next));
     if (whole == k1) continue;
     std::fill(std::begin(last), std::end(last), std::byte{0});
     std::memcpy(last, runs + whole * c0 * kRun, static_cast<std::size_t>((i.y.count - whole * c0) * kRun));
-    code.call(UnitKernel::kTurn, argsOf(last, first + whole * next, 1, 0, 0));
+    code.call(UnitKernel::kTurn, movedBy(last, first + whole * next, 1, 0, 0));
   }
   if (i.x.count % kSide == 0) return;
   for (std::int64_t k = 0; k < k1; ++k) {

@@ -5,16 +5,15 @@
 // Leaves making machine code of the kernels to the runtime.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "codegen/tile/program.h"
 #include "cubejit/host_isa.h"
 #include "emulation/core_memory.h"
+#include "emulation/kernel_set.h"
 #include "emulation/unit_models.h"
 
 namespace cubejit {
@@ -31,46 +30,62 @@ enum class UnitKernel : std::uint8_t {
   kOutBf16,  ///< rows of 16 sums -> elements of the result's type
   kTurnF32,
   kTurnF16,
-  kTurnBf16,    ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
-  kAdd,         ///< rows of c0 sums added to f32 in memory
-  kWidenRuns,   ///< runs of 32 bytes -> f32, HF32 rounded
-  kWidenTurned  ///< c0 x c0 elements, rows 32 bytes apart -> f32, transposed, HF32 rounded
+  kTurnBf16,     ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
+  kAdd,          ///< rows of c0 sums added to f32 in memory
+  kWidenRuns,    ///< runs of 32 bytes -> f32, HF32 rounded
+  kWidenTurned,  ///< c0 x c0 elements, rows 32 bytes apart -> f32, transposed, HF32 rounded
+  kFractals,     ///< 512 bytes, 16 runs
+  kZeroRuns,     ///< runs of zeros
+  kElements,     ///< single elements
+  kOutRunF32,
+  kOutRunF16,
+  kOutRunBf16,  ///< rows of 8 sums, 16 floats apart -> elements of the result's type
+  // Only where UnitCode::dots:
+  kMmadDots,    ///< as kMmad, of pairs of neighbours along k
+  kPairs,       ///< two runs -> the pairs of their elements
+  kPairsTurned  ///< 16 runs along k -> their pairs, k outside
 };
-inline constexpr std::size_t kUnitKernels = 14;
 
 /// Rows of C that one call of kMmad holds in registers: all 16 where a vector is 16 lanes, else 4.
 inline std::int64_t mmadRows(const HostIsa& isa) { return isa.lanes() >= 16 ? 16 : 4; }
 
+/// Whether there are kernels of pairs: bf16, where the ISA has dot products.
+bool multipliesPairs(DType operand, const HostIsa& isa);
 /// The kernels in the order of UnitKernel.
 std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa);
+
+struct LoadCode;
+struct LoadShape;
 
 /// Kernels ready to be called; made by the runtime.
 struct UnitCode {
   DType operand = DType::kF16;
   std::int64_t rows = 16;
-  std::array<KernelFunction, kUnitKernels> functions{};
-  /// Called where a function is null.
-  void (*interpret)(const void* user, int kernel, const KernelArgs& args) = nullptr;
-  const void* user = nullptr;
+  bool dots =
+      false;  ///< the host multiplies pairs of bf16 at once: see operand_range.h for when that gives the same bits
+  KernelSet kernels;
+  /// Loads from memory for operands that lie so, made when they are first asked for; null if they cannot be made. Thread-safe; what
+  /// it returns lives as long as `user`.
+  const LoadCode* (*loads)(void* user, const LoadShape& shape) = nullptr;
+  void* user = nullptr;
 
-  void call(UnitKernel kernel, const KernelArgs& args) const {
-    const auto at = static_cast<std::size_t>(kernel);
-    if (functions[at] != nullptr)
-      functions[at](&args);
-    else
-      interpret(user, static_cast<int>(at), args);
-  }
+  void call(UnitKernel kernel, const KernelArgs& args) const { kernels.call(static_cast<std::size_t>(kernel), args); }
 };
 
-/// Operands as the cube sees them: f32, in the order the contract walks. Host memory that stands for the cube's registers, as large
+/// Operands as the cube sees them: f32, in an order the contract can walk. Host memory that stands for the cube's registers, as large
 /// as L0A and L0B can need.
 struct CubePanels {
   struct Free {
     void operator()(float* p) const { std::free(p); }
   };
-  std::unique_ptr<float, Free> a, b;
-  explicit CubePanels(const Buffers& buffers) : a(floats(buffers.l0aBytes)), b(floats(buffers.l0bBytes)) {}
-  bool complete() const { return a != nullptr && b != nullptr; }
+  std::unique_ptr<float, Free> a, b, runs;  ///< runs: of one tap, on their way to B
+  std::vector<std::int64_t> segments;       ///< of a call: room for one a fractal
+  explicit CubePanels(const Buffers& buffers)
+      : a(floats(buffers.l0aBytes)),
+        b(floats(buffers.l0bBytes)),
+        runs(floats(buffers.l0bBytes)),
+        segments(static_cast<std::size_t>(buffers.l0aBytes / 512 * 3 + 4)) {}
+  bool complete() const { return a != nullptr && b != nullptr && runs != nullptr; }
 
  private:
   static float* floats(std::int64_t l0Bytes) {  // 16-bit elements widened, on lines of their own
@@ -78,9 +93,20 @@ struct CubePanels {
   }
 };
 
-/// The cube's contract on panels: a is [m1][k1][16 m][c0 k], b is [n1][k1][c0 k][16 n].
-void multiplyPanels(const UnitCode& code, const Mmad& i, const UnitContext& c, const float* a, const float* b,
-                    CoreMemory& memory);
+/// What one Mmad multiplies, in words of 32 bits: f32, or, if `pairs`, two neighbours along k. With k counted in words, A(m, k) =
+/// a[k / words * aStepK + m / 16 * aStepM + m % 16 * words + k % words]; B is [n1][k1][words][16 n].
+struct CubeOperands {
+  const float *a = nullptr, *b = nullptr;
+  std::int64_t aStepK = 0, aStepM = 0;
+  std::int64_t words = 0;  ///< along k in a fractal
+  bool pairs = false;
+};
+
+/// The cube reads L0A and L0B: widens and rounds where its type asks for that, or pairs them. Precondition: no pairs without dots.
+CubeOperands readOperands(const UnitCode& code, const Mmad& i, const UnitContext& c, bool pairs, CubePanels& panels,
+                          CoreMemory& memory);
+void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands, CubePanels& panels,
+              CoreMemory& memory);
 
 void execute(const UnitCode& code, const Mmad& i, const UnitContext& c, CubePanels& panels, CoreMemory& memory);
 void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMemory& memory);

@@ -8,22 +8,28 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRun = 32;
 
-// Sums of `rows` x 16 in registers; each step is one k: 16 weights, and one value a row.
-Contract mmadContract(std::int64_t c0, const HostIsa& isa) {
+// The place of the k that is added `step`th: bf16 goes in pairs, the second one first, as dot products take them.
+std::int64_t kAt(std::int64_t step, DType operand) { return operand == DType::kBf16 ? step ^ 1 : step; }
+
+// Sums of `rows` x 16 in registers; each step is one k: 16 weights, and one value a row. For dot products each is a pair of them.
+Contract mmadContract(DType operand, bool dots, const HostIsa& isa) {
   const auto lanes = static_cast<std::int64_t>(isa.lanes());
-  const std::int64_t rows = mmadRows(isa), vectors = kSide / lanes;
+  const std::int64_t rows = mmadRows(isa), vectors = kSide / lanes, c0 = kRun / byteSize(operand);
+  const std::int64_t words = dots ? c0 / 2 : c0;
   Contract c;
   c.lanes = static_cast<int>(lanes);
-  c.label = "mmad_16x" + std::to_string(c0) + "x16";
+  c.dotProducts = dots;
+  c.label = "mmad_16x" + std::to_string(c0) + "x16" + (dots ? "_dots" : "");
   Section section;
-  section.aOuterStep = section.bOuterStep = kSide * c0 * 4;
-  for (std::int64_t k = 0; k < c0; ++k) {
+  section.aOuterStep = section.bOuterStep = kSide * words * 4;
+  for (std::int64_t i = 0; i < words; ++i) {
+    const std::int64_t k = dots ? i : kAt(i, operand);
     Step step;
     for (std::int64_t v = 0; v < vectors; ++v)
       step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes) * 4), LaneRange{}});
     for (std::int64_t r = 0; r < rows; ++r) {
       AOperand a;
-      a.offset = static_cast<std::int32_t>((r * c0 + k) * 4);
+      a.offset = static_cast<std::int32_t>((r * words + k) * 4);
       for (std::int64_t v = 0; v < vectors; ++v)
         a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
       step.a.push_back(a);
@@ -55,13 +61,15 @@ Move moveOf(MoveKind kind, const HostIsa& isa, std::int64_t rows, std::int64_t c
 
 }  // namespace
 
+bool multipliesPairs(DType operand, const HostIsa& isa) { return operand == DType::kBf16 && isa.bf16Dot; }
+
 std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
   const std::int64_t c0 = kRun / byteSize(operand);
   const bool half = byteSize(operand) == 2;
   const Element from = half ? elementOf(operand) : Element::kF32, to = half ? Element::kF32 : elementOf(operand);
   const Element word = half ? Element::kHalf : Element::kF32;
   std::vector<Kernel> kernels;
-  kernels.emplace_back(mmadContract(c0, isa));
+  kernels.emplace_back(mmadContract(operand, false, isa));
   kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kSide * c0, 512, kSide * c0 * 4, from, to, "widen_a"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, c0, kRun, kSide * 4, from, to, "widen_b"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, kRun, word, word, "turn"));
@@ -78,6 +86,19 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
       moveOf(MoveKind::kAccumulate, isa, 1, c0, kSide * 4, c0 * 4, Element::kF32, Element::kF32, "fixpipe_add"));
   kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, c0, kRun, c0 * 4, from, to, "widen_runs"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, c0 * 4, from, to, "widen_turned"));
+  kernels.emplace_back(
+      moveOf(MoveKind::kCopy, isa, 1, kSide * kRun / 4, 0, 0, Element::kF32, Element::kF32, "runs_16"));
+  kernels.emplace_back(moveOf(MoveKind::kZero, isa, 1, kRun / 4, 0, 0, Element::kF32, Element::kF32, "zero_runs"));
+  kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, 1, 0, 0, word, word, "elements"));
+  for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
+    kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kRun / 4, 0, 0, Element::kF32, result, "fixpipe_run"));
+  if (!multipliesPairs(operand, isa)) return kernels;
+  kernels.emplace_back(mmadContract(operand, true, isa));
+  Move pairs = moveOf(MoveKind::kCopy, isa, 1, kSide, 0, 0, Element::kPair, Element::kF32, "pairs");
+  pairs.pairPitch = kRun;
+  kernels.emplace_back(pairs);
+  kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, kRun / 4, kRun, kSide * 4, Element::kF32, Element::kF32,
+                              "pairs_turned"));
   return kernels;
 }
 

@@ -72,7 +72,7 @@ struct LoadFractals {
   friend bool operator==(const LoadFractals& a, const LoadFractals& b) = default;
 };
 
-/// Cube: C[m][n] (+)= sum over k, ascending, of A[m][k] * B[k][n], each product added in one fused operation in f32. Counts are of
+/// Cube: C[m][n] (+)= sum over k, ascending (bf16: in pairs, see mmad_model), of A[m][k] * B[k][n], each product added in one fused operation in f32. Counts are of
 /// fractals: m1 and n1 of 16, k1 of c0. HF32 operands are rounded when they are read.
 struct Mmad {
   std::int64_t l0a = 0, l0b = 0, l0c = 0;

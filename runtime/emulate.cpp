@@ -13,6 +13,7 @@
 #include "emulation/clock.h"
 #include "emulation/gradient_tasks.h"
 #include "emulation/move_out.h"
+#include "runtime/prove_forwarding.h"
 #include "runtime/threads.h"
 #include "runtime/unit_loader.h"
 #include "runtime/weight_sums.h"
@@ -48,6 +49,7 @@ struct Emulation::State {
   bool fast = false;
   Options options;
   std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
+  std::optional<WeightSums> sums;                ///< dw: memory that runs share
 
   int threadsOf(const EmulationRun& how) const {
     return how.threads > 0 ? how.threads : options.threads > 0 ? options.threads : defaultThreads();
@@ -86,11 +88,12 @@ struct Run {
     failure = error;
   }
 
-  Status runTask(CubeCore& core, std::int64_t index, const GlobalView& result) {
+  // `first`: nobody has written to these results yet.
+  Status runTask(CubeCore& core, std::int64_t index, const GlobalView& result, bool first) {
     const CoreTask task = tasks.task(index);
     CUBEJIT_TRY(begun, core.begin(job, operands, task));
     static_cast<void>(begun);
-    BlockTarget target{result, 0, 0, task.group, add, true, true};
+    BlockTarget target{result, 0, 0, task.group, add, true, first, true};
     while (true) {
       CUBEJIT_TRY(more, core.iterate());
       if (!more) return Unit{};
@@ -114,7 +117,8 @@ struct Run {
       for (std::int64_t s = part * sums / parts(); s < (part + 1) * sums / parts(); ++s) {
         const std::int64_t index = tasks.taskOf(region, s);
         core.becomes(tasks.coreOf(index));
-        const Status done = runTask(core, index, results[static_cast<std::size_t>(part)]);
+        const bool first = s == part * sums / parts();
+        const Status done = runTask(core, index, results[static_cast<std::size_t>(part)], first);
         const CoreCounts counted = core.takeCounts();
         if (!done.ok()) {
           fail(item, done.error());
@@ -154,6 +158,7 @@ void placeEvents(Run& run, EmulationReport& report) {
 // db: channel blocks are the tasks, dealt to cores in turn.
 struct BiasRun {
   const BiasSum& job;
+  const UnitCode* code;
   GlobalView dy, db;
   std::atomic<std::int64_t> next{0};
   std::mutex mutex{};
@@ -164,7 +169,7 @@ struct BiasRun {
     if (!memory.complete()) return;
     for (std::int64_t task = next++; task < job.tasks(); task = next++) {
       CoreCounts counted;
-      runBiasTask(job, dy, db, task, memory, counted);
+      runBiasTask(job, dy, db, task, memory, counted, code);
       const std::lock_guard<std::mutex> lock(mutex);
       counts[static_cast<std::size_t>(task % job.machine.cores)].add(counted);
     }
@@ -188,7 +193,8 @@ Result<EmulationReport> Emulation::State::runBias(const Tensors& tensors, const 
   if (tensors.dy == nullptr || tensors.db == nullptr)
     return Error{ErrorCode::kInvalidProblem, Stage::kRun, tensors.dy == nullptr ? "dy is null" : "db is null"};
   const Problem& p = bias->problem;
-  BiasRun run{*bias, viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kDb, tensors.db)};
+  BiasRun run{*bias, units == nullptr ? nullptr : &units->code, viewOf(p, TensorId::kDy, tensors.dy),
+              viewOf(p, TensorId::kDb, tensors.db)};
   run.counts.resize(static_cast<std::size_t>(bias->machine.cores));
   const int slots = static_cast<int>(std::clamp<std::int64_t>(bias->tasks(), 1, threadsOf(how)));
   runSlots(
@@ -210,6 +216,11 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     if (!legal.ok()) return legal.error();
     CUBEJIT_TRY(bias, makeBiasSum(request.problem, request.machine));
     emulation->state_->bias = std::move(bias);
+    if (!request.scalarModels) {
+      const DType dy = formatOf(request.problem, TensorId::kDy).dtype;
+      CUBEJIT_TRY(units, loadUnits(isHf32(dy) ? DType::kF32 : dy, options));
+      emulation->state_->units = std::move(units);
+    }
     emulation->state_->job.plan.gradient = Gradient::kDb;
     return emulation;
   }
@@ -238,6 +249,11 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
   return emulation;
 }
 
+Result<std::int64_t> Emulation::proveForwarding(std::int64_t most) const {
+  if (state_->bias.has_value()) return std::int64_t{0};
+  return cubejit::proveForwarding(state_->job, state_->options, most);
+}
+
 Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRun& how) {
   State& s = *state_;
   if (s.bias.has_value()) return s.runBias(tensors, how);
@@ -258,16 +274,17 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
     std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
     countVector(s.job.machine, 0, result.bytes, run.counts);
   }
-  std::optional<WeightSums> sums;
   if (dx) {
     run.results.push_back(result);
   } else {
     const std::int64_t few = tasks.regions() < kFewRegions && result.map.elements * 4 < kMostPartBytes ? kMostParts : 1;
     const std::int64_t parts = std::min(few, tasks.sums());
-    CUBEJIT_TRY(zeroed, WeightSums::create(s.job, parts));
-    sums = std::move(zeroed);
-    for (std::int64_t part = 0; part < parts; ++part) run.results.push_back(sums->view(part));
-    countVector(s.job.machine, 0, sums->bytesOfPart(), run.counts);
+    if (!s.sums.has_value()) {
+      CUBEJIT_TRY(made, WeightSums::create(s.job, parts));
+      s.sums = std::move(made);
+    }
+    for (std::int64_t part = 0; part < parts; ++part) run.results.push_back(s.sums->view(part));
+    countVector(s.job.machine, 0, s.sums->bytesOfPart(), run.counts);
   }
   const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, s.threadsOf(how)));
   while (static_cast<int>(s.cores.size()) < slots) {
@@ -281,9 +298,9 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       s.options.parallelFor, s.options.pinThreads, slots,
       [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
   if (run.failure.has_value()) return *run.failure;
-  if (sums.has_value()) {
-    sums->finish(result, s.options.parallelFor, s.threadsOf(how));
-    countVector(s.job.machine, sums->bytesOfPart(), result.bytes, run.counts);
+  if (!dx) {
+    s.sums->finish(result, s.options.parallelFor, s.threadsOf(how));
+    countVector(s.job.machine, s.sums->bytesOfPart(), result.bytes, run.counts);
   }
   EmulationReport traced;
   if (how.trace) placeEvents(run, traced);

@@ -58,7 +58,7 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
   s.map_ = indexMap(blocked, TensorId::kDw);
   s.parts_ = parts;
   try {
-    s.sums_.assign(static_cast<std::size_t>(parts * s.map_.elements), 0.0F);
+    s.sums_.reset(new float[static_cast<std::size_t>(parts * s.map_.elements)]);
   } catch (const std::bad_alloc&) {
     return Error{
         ErrorCode::kLimitExceeded, Stage::kRun,
@@ -68,12 +68,12 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
 }
 
 GlobalView WeightSums::view(std::int64_t part) {
-  return {reinterpret_cast<std::byte*>(sums_.data() + part * map_.elements), bytesOfPart(), DType::kF32, map_};
+  return {reinterpret_cast<std::byte*>(sums_.get() + part * map_.elements), bytesOfPart(), DType::kF32, map_};
 }
 
 void WeightSums::finish(const GlobalView& dw, const ParallelFor& parallelFor, int slots) const {
   const Problem& p = problem_;
-  Finish f{sums_.data(), map_.elements, parts_, dw, {}, {}, {}, 1, 1};
+  Finish f{sums_.get(), map_.elements, parts_, dw, {}, {}, {}, 1, 1};
   const auto offsets = [&](std::size_t axis, std::vector<Offset>& out) {
     for (std::int64_t i = 0; i < map_.extent[axis]; ++i) out.push_back({map_.along(axis, i), dw.map.along(axis, i)});
   };

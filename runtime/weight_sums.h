@@ -4,7 +4,7 @@
 // brings the sum to dw's own type and layout. Leaves which block goes into which part to emulate.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "cubejit/options.h"
 #include "emulation/cube_core.h"
@@ -13,7 +13,7 @@ namespace cubejit {
 
 class WeightSums {
  public:
-  /// `parts` sums side by side, all zero. kLimitExceeded without memory for them.
+  /// `parts` sums side by side, of no value yet. kLimitExceeded without memory for them.
   static Result<WeightSums> create(const CubeJob& job, std::int64_t parts);
 
   std::int64_t bytesOfPart() const { return map_.elements * 4; }
@@ -25,7 +25,7 @@ class WeightSums {
   Problem problem_;
   IndexMap map_;
   std::int64_t parts_ = 1;
-  std::vector<float> sums_;
+  std::unique_ptr<float[]> sums_;
 };
 
 }  // namespace cubejit

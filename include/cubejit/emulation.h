@@ -26,7 +26,8 @@ struct EmulationRequest {
   Machine machine;                    ///< an NPU: machineByName(), or the caller's own
   std::optional<TilingPlan> plan;     ///< of the caller's; unset: the planner's
   bool scalarModels = false;          ///< units run as plain loops instead of generated code: slow, the same bits
-  bool fast = false;  ///< what L1 to L0 copies goes to the cube at once: the same bits, counts and times
+  bool fast =
+      false;  ///< moves from L1 to L0 go to the cube at once, where the program allows it: the same bits, counts and times
 };
 
 struct EmulationReport {
@@ -55,6 +56,10 @@ class Emulation {
   Emulation& operator=(const Emulation&) = delete;
 
   const TilingPlan& plan() const;
+  /// Shows for `most` steps of the gradient's programs that what `fast` forwards brings every operand of every sum to the place where
+  /// the staged moves bring it: both interpreters run both ways on elements' own numbers. Returns how many steps were shown; 0 for
+  /// db. Error: the first difference, with instruction, operand and element.
+  Result<std::int64_t> proveForwarding(std::int64_t most = 24) const;
   /// Computes the gradient. Results and report are the same in every bit for any number of threads.
   Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how an emulated chip's gradients are verified: one emulation a gradient, the same data, reference and verdicts as the host's.
+// Decides how an emulated chip's gradients are verified: one emulation a gradient, the same data, reference and verdicts as the host's;
+// what --fast leaves out is proven first.
 #include <map>
 
 #include "cubejit/emulation.h"
@@ -22,6 +23,10 @@ VerifyOutcome verifyOnNpu(const Machine& machine, const Options& options, const 
       const ErrorCode code = emulation.error().code;
       const bool lacks = code == ErrorCode::kUnsupported || (code == ErrorCode::kNoFeasiblePlan && !one.plan);
       return {lacks ? VerifyOutcome::Verdict::kSkipped : VerifyOutcome::Verdict::kFailed, emulation.error().message};
+    }
+    if (fast) {
+      const auto proven = (*emulation)->proveForwarding();
+      if (!proven.ok()) return {VerifyOutcome::Verdict::kFailed, proven.error().message};
     }
     emulations.push_back(std::move(*emulation));
   }

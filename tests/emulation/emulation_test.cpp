@@ -198,6 +198,73 @@ TEST(Emulation, GeneratedUnitsAgreeWithTheirModels) {
   }
 }
 
+// Of bf16 some operands are so small, some so large, that pairs must not be multiplied at once.
+TEST(Emulation, PairsOfBf16LeaveTheBitsOfSingleProducts) {
+  std::mt19937_64 random(14);
+  for (int i = 0; i < 18; ++i) {
+    Problem p = randomProblem(random, 1e5);
+    p.dtype = DType::kBf16;
+    p.batch = std::max<std::int64_t>(1, p.batch);
+    Data d = dataOf(p, random);
+    for (const auto& [t, memory] :
+         {std::pair{TensorId::kDy, &d.dyMemory}, {TensorId::kX, &d.xMemory}, {TensorId::kW, &d.wMemory}}) {
+      std::vector<float> values = randomReals(random, plainElements(p, t));
+      for (float& v : values) {
+        if (i % 3 == 1) v = std::ldexp(v, -60 - static_cast<int>(random() % 8));
+        if (i % 3 == 2 && random() % 97 == 0) v = std::ldexp(v, random() % 2 == 0 ? -130 : 58);
+      }
+      encodeTensor(p, t, values, memory->data());
+    }
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      const auto bytes =
+          static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+      std::vector<std::vector<char>> results;
+      for (const int way : {0, 1, 2}) {
+        EmulationRequest request{p, gradient, *machineByName("ascend910b2"), {}};
+        request.scalarModels = way == 0;
+        request.fast = way == 2;
+        const auto emulation = Emulation::create(request);
+        ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+        results.emplace_back(bytes, static_cast<char>(0xff));
+        Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
+        (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = results.back().data();
+        ASSERT_TRUE((*emulation)->run(tensors).ok());
+        EXPECT_EQ(results.back() == results.front(), true) << "way " << way << " #" << i << " " << describe(p);
+      }
+    }
+  }
+}
+
+TEST(Emulation, BiasSumsAreThoseOfPlainLoops) {
+  std::mt19937_64 random(15);
+  for (int i = 0; i < 24; ++i) {
+    Problem p = randomProblem(random, 1e5);
+    p.dtype = i % 4 == 0 ? DType::kF32 : i % 4 == 1 ? DType::kF16 : i % 4 == 2 ? DType::kBf16 : DType::kHf32;
+    p.batch = std::max<std::int64_t>(1, p.batch);
+    randomFormats(random, p, false, true);
+    ASSERT_TRUE(checkProblem(p).ok());
+    Data d = dataOf(p, random);
+    encodeTensor(p, TensorId::kDy, randomReals(random, plainElements(p, TensorId::kDy)), d.dyMemory.data());
+    std::vector<std::vector<char>> results;
+    std::vector<double> cycles;
+    for (const bool plain : {true, false}) {
+      EmulationRequest request{p, Gradient::kDb, *machineByName("toy"), {}};
+      request.scalarModels = plain;
+      const auto emulation = Emulation::create(request);
+      ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+      results.emplace_back(static_cast<std::size_t>(formatBytes(p, TensorId::kDb)), static_cast<char>(0xff));
+      Tensors tensors;
+      tensors.dy = d.dyMemory.data();
+      tensors.db = results.back().data();
+      const auto report = (*emulation)->run(tensors);
+      ASSERT_TRUE(report.ok()) << report.error().message;
+      cycles.push_back(report->cycles);
+    }
+    EXPECT_EQ(results[0] == results[1], true) << describe(p);
+    EXPECT_EQ(cycles[0], cycles[1]);
+  }
+}
+
 TEST(Emulation, ThreadsChangeNoBit) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 12; ++i) {

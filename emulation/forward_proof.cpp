@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the numbers, and compares.
+#include "emulation/forward_proof.h"
+
+#include <cstring>
+#include <random>
+
+#include "codegen/tile/element.h"
+#include "emulation/forward.h"
+
+namespace cubejit {
+namespace {
+
+constexpr int kDigitBits = 8;  // bf16 holds integers up to 256
+
+// Elements of L1 as digit `round` of their number, counted from 1: only zeros that a move makes are zero in every round.
+void fillWithNumbers(CoreMemory& memory, DType type, int round) {
+  const std::int64_t elements = memory.bytes(CoreBuffer::kL1) / byteSize(type);
+  auto* to = reinterpret_cast<char*>(memory.at(CoreBuffer::kL1));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::int64_t digit = (i + 1) >> (round * kDigitBits) & ((1 << kDigitBits) - 1);
+    writeElement(elementOf(type), to + i * byteSize(type), bitsOf(static_cast<float>(digit)));
+  }
+}
+
+void fillWithBits(CoreMemory& memory) {
+  std::mt19937_64 random(1);
+  auto* to = memory.at(CoreBuffer::kL1);
+  for (std::int64_t i = 0; i + 8 <= memory.bytes(CoreBuffer::kL1); i += 8) {
+    const std::uint64_t bits = random();
+    std::memcpy(to + i, &bits, sizeof bits);
+  }
+}
+
+int rounds(const CoreMemory& memory, DType type) {
+  int n = 1;
+  for (std::int64_t most = memory.bytes(CoreBuffer::kL1) / byteSize(type); most >> (n * kDigitBits) != 0;) ++n;
+  return n;
+}
+
+// Where two readers of the same fractals disagree; empty if nowhere. Along k are words.
+std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands& y) {
+  const std::int64_t w = x.words, ks = i.k1 * w;
+  const auto a = [&](const CubeOperands& o, std::int64_t m, std::int64_t k) {
+    return bitsOf(o.a[k / w * o.aStepK + m / 16 * o.aStepM + m % 16 * w + k % w]);
+  };
+  const auto at = [](const char* name, std::int64_t first, std::int64_t second) {
+    return std::string(name) + " at (" + std::to_string(first) + ", " + std::to_string(second) + ")";
+  };
+  for (std::int64_t m = 0; m < i.m1 * 16; ++m) {
+    for (std::int64_t k = 0; k < ks; ++k) {
+      if (a(x, m, k) != a(y, m, k)) return at("A", m, k);
+    }
+  }
+  for (std::int64_t j = 0; j < i.n1 * 16 * ks; ++j) {
+    if (bitsOf(x.b[j]) != bitsOf(y.b[j])) return at("B", j / 16 % ks, j / 16 / ks * 16 + j % 16);
+  }
+  return {};
+}
+
+class BothWays {
+ public:
+  BothWays(const UnitCode& code, const UnitContext& c, const Machine& machine)
+      : code_(code), c_(c), memory_(machine.buffers), staged_(machine.buffers), forwarded_(machine.buffers) {}
+
+  bool complete() const { return memory_.complete() && staged_.complete() && forwarded_.complete(); }
+  CoreMemory& memory() { return memory_; }
+
+  // `pairs`: as operands of dot products.
+  Status run(const UnitProgram& staged, const ForwardedProgram& forwarded, bool pairs) {
+    pairs_ = pairs;
+    for (const CoreBuffer b : {CoreBuffer::kL0a, CoreBuffer::kL0b})  // what nobody writes is nobody's
+      std::memset(memory_.at(b), 0x11, static_cast<std::size_t>(memory_.bytes(b)));
+    for (std::size_t i = 0; i < staged.size(); ++i) {
+      move(staged[i], false);
+      move(forwarded[i].instruction, forwarded[i].forwarded);
+      const auto* mmad = std::get_if<Mmad>(&staged[i]);
+      if (mmad == nullptr) continue;
+      const auto* other = std::get_if<Mmad>(&forwarded[i].instruction);
+      const std::string wrong =
+          other == nullptr || !(*other == *mmad)
+              ? "the sums"
+              : difference(*mmad, readOperands(code_, *mmad, c_, pairs_, staged_, memory_), read(forwarded[i]));
+      if (!wrong.empty())
+        return Error{ErrorCode::kInternal, Stage::kRun,
+                     "'" + toString(staged[i]) + "' forwarded: " + wrong + " differ"};
+    }
+    return Unit{};
+  }
+
+ private:
+  CubeOperands read(const ForwardStep& step) {
+    const Mmad& mmad = *std::get_if<Mmad>(&step.instruction);
+    return step.forwarded ? forwardedOperands(mmad, c_, pairs_, forwarded_)
+                          : readOperands(code_, mmad, c_, pairs_, forwarded_, memory_);
+  }
+  void move(const UnitInstruction& instruction, bool forwarded) {
+    const auto by = [&](const auto& i) {
+      forwarded ? forward(code_, i, c_, pairs_, forwarded_, memory_) : execute(code_, i, c_, memory_);
+    };
+    if (const auto* i = std::get_if<Unfold>(&instruction)) by(*i);
+    if (const auto* i = std::get_if<LoadFractals>(&instruction)) by(*i);
+  }
+
+  const UnitCode& code_;
+  const UnitContext& c_;
+  CoreMemory memory_;
+  CubePanels staged_, forwarded_;
+  bool pairs_ = false;
+};
+
+}  // namespace
+
+Status proveForwarding(const UnitCode& code, const UnitProgram& staged, const ForwardedProgram& forwarded,
+                       const UnitContext& c, const Machine& machine) {
+  BothWays both(code, c, machine);
+  if (!both.complete())
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the buffers of a core of " + machine.name};
+  const int all = rounds(both.memory(), c.work.type);
+  for (int round = 0; round <= all; ++round) {
+    if (round < all)
+      fillWithNumbers(both.memory(), c.work.type, round);
+    else
+      fillWithBits(both.memory());
+    for (const bool pairs : {false, true}) {
+      if (pairs && !code.dots) continue;
+      CUBEJIT_TRY(same, both.run(staged, forwarded, pairs));
+      static_cast<void>(same);
+    }
+  }
+  return Unit{};
+}
+
+}  // namespace cubejit
