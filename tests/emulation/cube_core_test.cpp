@@ -124,6 +124,8 @@ TEST_F(CubeCoreTest, PartsOfDwAddUp) {
   const auto core = CubeCore::create(machine_, 0);
   p_.formats[static_cast<std::size_t>(TensorId::kDw)] = TensorFormat{DType::kF32, Layout::kFractalZ3d, {}, 16};
   const GlobalView dw = view(TensorId::kDw);
+  std::fill(memory_[static_cast<std::size_t>(TensorId::kDw)].begin(),
+            memory_[static_cast<std::size_t>(TensorId::kDw)].end(), 'A');  // the first part replaces it
   for (const std::int64_t row : {0, 4, 8}) {
     CoreTask task;
     task.start.k = row * 12;
@@ -132,6 +134,7 @@ TEST_F(CubeCoreTest, PartsOfDwAddUp) {
     while (*(*core)->iterate()) {
       BlockTarget target{dw};
       target.add = true;
+      target.fresh = row == 0;
       ASSERT_TRUE((*core)->write(target).ok());
     }
   }

@@ -12,6 +12,7 @@
 #include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
 #include "emulation/cube_core.h"
+#include "emulation/load_shape.h"
 #include "runtime/unit_loader.h"
 #include "runtime/verify/random_problem.h"
 #include "tiling/check_problem.h"
