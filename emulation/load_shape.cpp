@@ -7,7 +7,7 @@ namespace cubejit {
 namespace {
 
 constexpr std::int64_t kRun = 32, kPixelsTogether = 16;
-constexpr std::int64_t kFarthest = std::int64_t{1} << 26;  // what sixteen rows apart addresses of 32 bits reach
+constexpr std::int64_t kFarthest = std::int64_t{1} << 24;  // what sixteen rows apart addresses of 32 bits reach
 
 // The distance of neighbours within every block of c0; 0 if it differs, or is too far.
 std::int64_t pitchWithin(const std::vector<std::int64_t>& offsets, std::int64_t c0) {
@@ -33,7 +33,7 @@ RunShape activationShape(const ActivationTable& t, std::int64_t c0, std::int64_t
   s.pitch = pitchWithin(t.channel, c0);
   s.tail = existing(t.channel) % c0;
   s.toPitch = toPitch;
-  if (s.pitch > 1 && t.columnPitch == 1) s.together = kPixelsTogether;
+  if (s.pitch >= kPixelsTogether && t.columnPitch == 1) s.together = kPixelsTogether;
   return s;
 }
 
@@ -45,7 +45,7 @@ RunShape weightShape(const CubeWork& w, const WeightTable& t) {
   s.tail = existing(t.inner) % w.c0;
   s.toPitch = w.c0 * kRun;
   const bool neighbours = t.tap.size() > 1 && t.tap.back() - t.tap.front() == w.tapsHw - 1;
-  if (s.pitch > 1 && neighbours && w.spread) s.together = w.tapsHw;
+  if (s.pitch >= w.tapsHw && neighbours && w.spread) s.together = w.tapsHw;
   return s;
 }
 
@@ -54,7 +54,7 @@ Move moveOf(const RunShape& s, std::int64_t runs, std::int64_t elements, std::in
   Move m;
   m.lanes = lanes;
   m.label = label;
-  if (s.pitch == 0 || elements == 0) return m;
+  if (s.pitch == 0 || elements == 0 || runs == 0) return m;
   m.from = m.to = elementBytes == 2 ? Element::kHalf : Element::kF32;
   m.padCols = kRun / elementBytes - elements;
   m.srcPitch = s.pitch * elementBytes;
@@ -62,7 +62,7 @@ Move moveOf(const RunShape& s, std::int64_t runs, std::int64_t elements, std::in
   if (runs == 1 && s.pitch == 1) {
     m.rows = 1;
     m.cols = elements;
-  } else if (runs > 0) {
+  } else {
     m.kind = MoveKind::kTranspose;
     m.rows = elements;
     m.cols = runs;

@@ -31,11 +31,11 @@ class Pieces {
       std::vector<char>& bytes = tensors_[static_cast<std::size_t>(t)];
       bytes.resize(static_cast<std::size_t>(formatBytes(p, t)));
       for (char& b : bytes) b = static_cast<char>(random());
-      (t == TensorId::kDy  ? operands_.dy
-       : t == TensorId::kX ? operands_.x
-                           : operands_.w) = {reinterpret_cast<std::byte*>(bytes.data()),
-                                             static_cast<std::int64_t>(bytes.size()), formatOf(p, t).dtype,
-                                             indexMap(p, t)};
+      GlobalView& view = t == TensorId::kDy ? operands_.dy : t == TensorId::kX ? operands_.x : operands_.w;
+      view.data = reinterpret_cast<std::byte*>(bytes.data());
+      view.bytes = static_cast<std::int64_t>(bytes.size());
+      view.type = formatOf(p, t).dtype;
+      view.map = indexMap(p, t);
     }
   }
 
