@@ -15,6 +15,7 @@
 #include "emulation/move_out.h"
 #include "runtime/prove_forwarding.h"
 #include "runtime/threads.h"
+#include "runtime/tuning/plan_source.h"
 #include "runtime/unit_loader.h"
 #include "runtime/weight_sums.h"
 #include "tiling/check_problem.h"
@@ -237,7 +238,8 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
   } else {
     CUBEJIT_TRY(report, planOnNpu(request.problem, request.gradient, request.machine));
-    plan = report.plan;
+    CUBEJIT_TRY(found, findPlan(request.problem, request.gradient, request.machine, options));
+    plan = found.plan ? *found.plan : report.plan;
   }
   CUBEJIT_TRY(job, makeCubeJob(request.problem, plan, request.machine, false));
   emulation->state_->fast = request.fast;

@@ -225,7 +225,7 @@ Result<Problem> problemFromIdentity(const std::string& text) {
 
 std::string planIdentity(const TilingPlan& plan) {
   TilingPlan bare = plan;
-  bare.singleShape = Mkn{};
+  if (plan.unit == PlanUnit::kVector) bare.singleShape = Mkn{};  // it follows from the rest
   return planToJson(bare);
 }
 

@@ -16,6 +16,7 @@
 #include "tiling/cells_candidates.h"
 #include "tiling/data_candidates.h"
 #include "tiling/host_shape.h"
+#include "tiling/npu/cube_space.h"
 #include "tiling/pixel_candidates.h"
 #include "tiling/weights_candidates.h"
 
@@ -149,6 +150,7 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 }
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (machine.isNpu()) return cubePlanCost(problem, plan, machine);
   PlanCost cost = costOf(coreProblem(problem, plan), plan, machine);
   const double conversions = stagingCycles(problem, plan, machine);
   cost.moveCycles += conversions;

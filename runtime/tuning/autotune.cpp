@@ -210,7 +210,7 @@ class Search {
     record.status = loaded.status;
     record.message = loaded.message;
     record.code = loaded.code;
-    const auto twin = byCode_.find(loaded.code);
+    const auto twin = loaded.code.empty() ? byCode_.end() : byCode_.find(loaded.code);  // a chip's model has none
     if (loaded.ok() && twin != byCode_.end()) {
       record.status = TrialStatus::kDuplicate;
       record.relative = twin->second;

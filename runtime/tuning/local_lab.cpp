@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "runtime/compile.h"
+#include "runtime/tuning/digest.h"
 #include "runtime/verify/verify_problem.h"
 
 namespace cubejit {
@@ -43,23 +42,6 @@ class Turn {
  private:
   static constexpr int kMostWaits = 5000;
   int file_ = -1;
-};
-
-// FNV-1a, 64 bits (Fowler, Noll, Vo): not for adversaries, only to tell programs apart.
-class Digest {
- public:
-  void add(const void* data, std::size_t bytes) {
-    const auto* p = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < bytes; ++i) state_ = (state_ ^ p[i]) * 1099511628211ULL;
-  }
-  std::string text() const {
-    std::array<char, 17> out{};
-    std::snprintf(out.data(), out.size(), "%016llx", static_cast<unsigned long long>(state_));
-    return out.data();
-  }
-
- private:
-  std::uint64_t state_ = 14695981039346656037ULL;
 };
 
 LabReply refusal(const Error& error) {

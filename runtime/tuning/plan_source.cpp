@@ -11,13 +11,16 @@
 #include "runtime/tuning/autotune.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/local_lab.h"
+#include "runtime/tuning/model_lab.h"
 #include "runtime/tuning/pins.h"
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
+#include "tiling/legal_plans.h"
 
 namespace cubejit {
 
 TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
+  if (machine.isNpu()) return {problem, gradient, machineFingerprint(machine), "model", 1};
   return {problem, gradient, machineFingerprint(machine), toString(options.backend),
           options.threads > 0 ? options.threads : defaultThreads()};
 }
@@ -56,26 +59,37 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
 // Only the planner's own candidates: they run in this process. Mutations are the command's business, which has a child for them.
 void tuneNow(const TuneKey& key, const Machine& machine, const Options& options, std::string& notes) {
   LabTask task{key.problem, key.gradient, toString(machine.isa.level), key.backend, key.threads};
-  auto lab = LocalLab::open(task, options.turnFile);
-  if (!lab.ok()) return addNote(notes, lab.error().message);
+  std::unique_ptr<Lab> lab;
+  if (machine.isNpu()) {
+    lab = std::make_unique<ModelLab>(task, machine);
+  } else {
+    auto local = LocalLab::open(task, options.turnFile);
+    if (!local.ok()) return addNote(notes, local.error().message);
+    lab = std::move(*local);
+  }
   RecordKeeper keeper(options.store, [&](const std::string& note) { addNote(notes, note); });
   TuneSetup setup;
   setup.key = key;
   setup.machine = machine;
   setup.strategy = StrategyKind::kModel;
   setup.mostSeconds = options.tuneSeconds;
+  if (machine.isNpu()) {  // nothing runs that could crash, and the model's order is known
+    setup.rules = ModelLab::rules();
+    setup.strategy = StrategyKind::kEvolve;
+  }
   setup.version = version();
   setup.run = "compile-" + std::to_string(std::time(nullptr)) + "-" + std::to_string(getpid());
   setup.otherPoints = fitPoints(keeper.all());
   TuneWatch watch;
   watch.keep = [&](const TuneRecord& record) { keeper.keep(record); };
-  const auto outcome = autotune(setup, **lab, watch);
+  const auto outcome = autotune(setup, *lab, watch);
   if (!outcome.ok()) addNote(notes, outcome.error().message);
 }
 
 SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
   SourcedPlan out;
-  if (options.tune == TuneMode::kOff || options.backend != BackendKind::kXbyak) return out;
+  if (options.tune == TuneMode::kOff) return out;
+  if (!machine.isNpu() && options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
   auto found = lookUp(options.store, key, machine, out.note);
   const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);
@@ -86,11 +100,12 @@ SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& 
   if (!found) found = lookUp(options.systemStore, key, machine, out.note);
   if (!found) return out;
   out.plan = found->plan;
-  out.plan->singleShape = singleShapeOf(problem, *out.plan);
+  out.plan = completed(problem, *out.plan, machine);
   out.source = PlanSource::kRecord;
   std::string gain = std::to_string(1 / found->relative);
   gain.resize(gain.find('.') + 3);
-  addNote(out.note, "measured " + gain + "x the speed of the model's choice, run " + found->run);
+  addNote(out.note, (machine.isNpu() ? "modelled at " : "measured ") + gain +
+                        "x the speed of the model's choice, run " + found->run);
   return out;
 }
 
@@ -99,7 +114,7 @@ SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& 
 Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine,
                              const Options& options) {
   if (options.pins.empty()) return findTuned(problem, gradient, machine, options);
-  const char* isa = toString(machine.isa.level);
+  const std::string isa = machine.isNpu() ? machine.name : toString(machine.isa.level);
   CUBEJIT_TRY(pin, findPin(options.pins, problem, gradient, isa));
   if (pin) return SourcedPlan{*pin, PlanSource::kPin, options.pins};
   SourcedPlan chosen = findTuned(problem, gradient, machine, options);

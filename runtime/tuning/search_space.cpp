@@ -4,23 +4,29 @@
 #include "runtime/tuning/search_space.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "tiling/legal_plans.h"
+
 namespace cubejit {
 namespace {
 
-// The gradient and the unit are not choices, lane roles differ in everything (each has candidates of its own), and single shapes follow.
-bool isDecision(std::string_view name) {
-  return name != "gradient" && name != "unit" && name != "lanes" && name.substr(0, 12) != "single_shape";
+// The gradient and the unit are not choices, lane roles differ in everything (each has candidates of its own). Single shapes follow
+// on the host; on an NPU they are decided, and the split among cores follows.
+bool isDecision(PlanUnit unit, std::string_view name) {
+  if (name == "gradient" || name == "unit" || name == "lanes" || name == "operand") return false;
+  return name.substr(0, 5) == "core_" ? unit == PlanUnit::kVector
+                                      : name.substr(0, 12) != "single_shape" || unit == PlanUnit::kCube;
 }
 
 std::vector<std::int64_t> numbersOf(const TilingPlan& plan) {
   std::vector<std::int64_t> numbers;
   describePlan(plan, [&](const char* name, const auto& field) {
-    if (isDecision(name)) numbers.push_back(static_cast<std::int64_t>(field));
+    if (isDecision(plan.unit, name)) numbers.push_back(static_cast<std::int64_t>(field));
   });
   return numbers;
 }
@@ -35,16 +41,24 @@ void setNumber(TilingPlan& plan, std::size_t index, std::int64_t value) {
   std::size_t i = 0;
   describePlan(plan, [&](const char* name, auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    if (isDecision(name) && i++ == index) field = static_cast<Field>(value);
+    if (isDecision(plan.unit, name) && i++ == index) field = static_cast<Field>(value);
   });
 }
 
 // How many values a decision has; 0 = it is a number.
+int valuesOf(std::int64_t) { return 0; }
+int valuesOf(bool) { return 2; }
+int valuesOf(IterateOrder) { return 2; }
+int valuesOf(BlockOrder) { return 2; }
+template <class Other>
+int valuesOf(Other) {
+  return 1;  // not a decision of this kind of plan
+}
+
 std::vector<int> choicesOf(const TilingPlan& plan) {
   std::vector<int> choices;
   describePlan(plan, [&](const char* name, const auto& field) {
-    using Field = std::decay_t<decltype(field)>;
-    if (isDecision(name)) choices.push_back(std::is_same_v<Field, std::int64_t> ? 0 : 2);
+    if (isDecision(plan.unit, name)) choices.push_back(valuesOf(field));
   });
   return choices;
 }
@@ -55,10 +69,9 @@ Result<SearchSpace> SearchSpace::of(const Problem& problem, Gradient gradient, c
   SearchSpace space;
   space.problem_ = problem;
   space.machine_ = machine;
-  CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, true));
+  CUBEJIT_TRY(legal, legalPlans(problem, gradient, machine));
   std::set<std::vector<std::int64_t>> seen;
-  for (const Candidate& candidate : choice.considered) {
-    if (!candidate.refusedBy.empty()) break;  // refused ones come last
+  for (const Candidate& candidate : legal) {
     if (seen.insert(identityOf(candidate.plan)).second) space.plans_.push_back({candidate.plan, candidate.cost});
   }
   return space;
@@ -86,19 +99,29 @@ std::vector<SearchPlan> SearchSpace::mutations(const TilingPlan& plan, std::mt19
     }
     for (const std::int64_t value : {now[i] - 1, now[i] + 1, now[i] * 2, now[i] / 2}) changes.insert({i, value});
   }
+  std::vector<std::int64_t> steps = now;  // what a number is a multiple of, as far as candidates tell
   for (const SearchPlan& other : plans_) {
     if (other.plan.lanes != plan.lanes) continue;
     const std::vector<std::int64_t> numbers = numbersOf(other.plan);
-    for (std::size_t i = 0; i < numbers.size(); ++i) changes.insert({i, numbers[i]});
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      changes.insert({i, numbers[i]});
+      steps[i] = std::gcd(steps[i], numbers[i]);
+    }
+  }
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (choices[i] == 0) changes.insert({{i, now[i] - steps[i]}, {i, now[i] + steps[i]}});
   }
   std::vector<SearchPlan> out;
+  std::set<std::vector<std::int64_t>> seen{now};  // what follows from a change may undo it
   for (const auto& [index, value] : changes) {
-    if (value == now[index] || value < 0 || value > (std::int64_t{1} << 40)) continue;
+    if (value == now[index] || value < (choices[index] == 0 ? 1 : 0) || value > (std::int64_t{1} << 40)) continue;
+    if (choices[index] > 0 && value >= choices[index]) continue;
     SearchPlan changed{plan, {}};
     setNumber(changed.plan, index, value);
+    changed.plan = completed(problem_, changed.plan, machine_);
+    if (!seen.insert(numbersOf(changed.plan)).second) continue;
     if (!closedTo_.empty() && closedTo_.count(identityOf(changed.plan)) == 0) continue;
     if (!checkPlan(problem_, changed.plan, machine_).empty()) continue;
-    changed.plan.singleShape = singleShapeOf(problem_, changed.plan);
     changed.cost = planCost(problem_, changed.plan, machine_);
     out.push_back(std::move(changed));
   }

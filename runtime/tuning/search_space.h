@@ -21,7 +21,7 @@ struct SearchPlan {
 
 class SearchSpace {
  public:
-  /// `problem` must have passed checkProblem. kNoFeasiblePlan as choosePlan's.
+  /// `problem` must have passed checkProblem. Errors as choosePlan's.
   static Result<SearchSpace> of(const Problem& problem, Gradient gradient, const Machine& machine);
 
   /// A closed space: these plans and no others, however they came about. For replaying recorded searches.
@@ -30,8 +30,9 @@ class SearchSpace {
   /// The planner's candidates that are legal, cheapest first: the front one is what it chooses untuned. Of a closed space: its plans.
   const std::vector<SearchPlan>& enumerated() const { return plans_; }
 
-  /// Legal plans that differ from `plan` in one decision: a number one up, one down, doubled, halved or as another candidate
-  /// has it; a switch turned; an order reversed. In random order, without repetition. May be empty.
+  /// Legal plans that differ from `plan` in one decision: a number one step up, one down, doubled, halved or as another candidate
+  /// has it (a step is 1, and the largest number that divides what all candidates have); any other value of a choice. In random
+  /// order, without repetition. May be empty.
   std::vector<SearchPlan> mutations(const TilingPlan& plan, std::mt19937_64& random) const;
 
  private:

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
 #include "runtime/json_problem.h"
@@ -219,6 +220,10 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
   std::map<std::string, Machine> machines;
   for (const IsaLevel level : runnableIsas()) {
     const Machine machine = detectHost(level);
+    machines[machineFingerprint(machine)] = machine;
+  }
+  for (const std::string& name : machineNames()) {
+    const Machine machine = *machineByName(name);
     machines[machineFingerprint(machine)] = machine;
   }
   std::int64_t foreign = 0, checked = 0;

@@ -15,6 +15,7 @@
 #include "plan_npu.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/tuning/plan_source.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
@@ -62,14 +63,36 @@ void explain(const PlanReport& report) {
   for (const auto& [rule, count] : refused) fmt::print("  refused {} times: {}\n", count, rule);
 }
 
-// A plan of the caller's for the gradient, if --plan gave one, else the planner's.
-Result<NpuReport> npuPlan(const Request& request, const Problem& problem, Gradient gradient, bool explained) {
+struct SourcedReport {
+  NpuReport report;
+  PlanSource source = PlanSource::kModel;
+  std::string note;
+};
+
+// A plan of the caller's for the gradient, if --plan gave one, else a pin's or record's, else the planner's.
+Result<SourcedReport> npuPlan(const Request& request, const Problem& problem, Gradient gradient, bool explained) {
+  SourcedReport out;
   for (const TilingPlan& plan : request.plans) {
-    if (plan.gradient == gradient) return reportOnNpu(problem, plan, *request.soc);
+    if (plan.gradient != gradient) continue;
+    CUBEJIT_TRY(given, reportOnNpu(problem, plan, *request.soc));
+    return SourcedReport{given, PlanSource::kCaller, {}};
   }
   NpuPlanOptions options;
   options.explain = explained;
-  return planOnNpu(problem, gradient, *request.soc, options);
+  CUBEJIT_TRY(chosen, planOnNpu(problem, gradient, *request.soc, options));
+  out.report = chosen;
+  CUBEJIT_TRY(found, findPlan(problem, gradient, *request.soc, request.options));
+  out.source = found.source;
+  out.note = found.note;
+  if (!found.plan) return out;
+  CUBEJIT_TRY(better, reportOnNpu(problem, *found.plan, *request.soc));
+  better.legal = chosen.legal;
+  better.refused = chosen.refused;
+  better.candidates = chosen.candidates;
+  better.refusedBy = chosen.refusedBy;
+  better.better = chosen.better;
+  out.report = better;
+  return out;
 }
 
 int planForSoc(const RequestFlags& flags, const Request& request, bool explained) {
@@ -88,12 +111,15 @@ int planForSoc(const RequestFlags& flags, const Request& request, bool explained
         continue;
       }
       if (flags.json) {
-        Json out = npuReportToJson(problem, *request.soc, *planned);
+        Json out = npuReportToJson(problem, *request.soc, planned->report);
+        out["source"] = toString(planned->source);
+        out["source_note"] = planned->note;
         out["plan_us"] = planUs;
         fmt::print("{}", jsonLine(out));
         continue;
       }
-      printNpuReport(problem, *request.soc, *planned, explained);
+      printNpuReport(problem, *request.soc, planned->report, explained);
+      fmt::print("  source     {}{}{}\n", toString(planned->source), planned->note.empty() ? "" : ": ", planned->note);
       fmt::print("  repro      {}\n", again);
     }
   }

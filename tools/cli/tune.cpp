@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "duration.h"
@@ -83,10 +84,10 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!strategy.ok()) note(strategy.error());
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
-  if (request.ok() && request->soc)
-    note(Error{ErrorCode::kUnsupported, Stage::kProblem,
-               "--soc = '" + flags.soc +
-                   "': plans for emulated NPUs are not searched yet, only planned; see `cubejit plan --soc`"});
+  if (request.ok() && request->soc) {
+    if (request->gradients.dx || request->gradients.dw) request->gradients.db = false;  // no product: it has no plan
+    asked.options.soc = request->soc;
+  }
   if (!own.budget.empty()) {
     const auto seconds = parseDuration("--budget", own.budget);
     if (seconds.ok())
@@ -114,13 +115,18 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   return asked;
 }
 
-Json rowJson(const TuneRow& row) {
+Json rowJson(const TuneRow& row, const std::optional<std::string>& soc) {
   Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"gradient", toString(row.task.gradient)}};
   if (!row.error.empty()) {
     out["error"] = row.error;
     return out;
   }
   const TuneOutcome& o = row.outcome;
+  if (soc) {
+    out["soc"] = *soc;
+    out["untuned_cycles"] = o.untuned.cost.totalCycles;
+    out["cycles"] = o.best.cost.totalCycles;
+  }
   out["untuned_ns"] = medianNs(o.untuned.samplesNs);
   out["relative"] = o.best.relative;
   out["gain"] = 1 / o.best.relative;
@@ -142,9 +148,9 @@ Json rowJson(const TuneRow& row) {
   return out;
 }
 
-void printRow(const TuneRow& row, bool json) {
+void printRow(const TuneRow& row, bool json, const std::optional<std::string>& soc) {
   if (json) {
-    fmt::print("{}", jsonLine(rowJson(row)));
+    fmt::print("{}", jsonLine(rowJson(row, soc)));
   } else if (row.error.empty()) {
     const TuneOutcome& o = row.outcome;
     const double ms = static_cast<double>(medianNs(o.untuned.samplesNs)) * 1e-6;
@@ -201,6 +207,16 @@ void printResume(const std::string& typed) {
              typed.find("--resume") == std::string::npos ? " --resume" : "");
 }
 
+// A problem without a name goes by its shapes, in tables, pages and records.
+std::string labelOf(const Problem& problem) {
+  const std::string flags = toFlags(problem);
+  const auto word = [&](const std::string& flag) {
+    const std::size_t begin = flags.find(flag) + flag.size();
+    return flags.substr(begin, flags.find(' ', begin) - begin);
+  };
+  return word("--input ") + " * " + word("--weight ");
+}
+
 int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typed) {
   if (!own.simulate.empty()) return simulate(own.simulate, flags.json, typed);
   auto mpi = own.mpi ? MpiWorld::join() : Result<std::unique_ptr<MpiWorld>>(nullptr);
@@ -217,24 +233,28 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   asked->request.options.tune = TuneMode::kOff;
   const Session session(asked->request.options);
   TuneView view(asked->view, asked->options.seconds);
-  RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.note(text); });
+  RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.warn(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);
   double load = 0;
-  if (getloadavg(&load, 1) == 1 && load > kBusyShare * session.machine().cores && rank == 0)
+  if (!asked->options.soc && getloadavg(&load, 1) == 1 && load > kBusyShare * session.machine().cores && rank == 0)
     view.note(
         fmt::format("the machine is busy (load {:.1f} on {} cores): plans that get on with the neighbours will be "
                     "found, not those that are fastest alone",
                     load, session.machine().cores));
   std::vector<TuneTask> tasks;
-  for (const Problem& problem : asked->request.problems) {
+  for (Problem& problem : asked->request.problems) {
+    if (problem.name.empty()) problem.name = labelOf(problem);
     for (const Gradient gradient : gradientsOf(asked->request.gradients)) tasks.push_back({problem, gradient});
   }
   const Clock::time_point start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   const bool header = !flags.json && rank == 0;
+  if (header && asked->options.soc) fmt::print("modelled on {}; nothing is timed\n", asked->options.soc->name);
   if (header)
     fmt::print("{:<34} {:<3} {:>10} {:>10} {:>7} {:>6} {:>6} {:>8}\n", "problem", "", "untuned ms", "tuned ms", "gain",
                "trials", "known", "spearman");
+  std::optional<std::string> soc;
+  if (asked->options.soc) soc = asked->options.soc->name;
   std::vector<TuneRow> rows;
   int code = 0;
   const auto tuneOne = [&](int index, int left) {
@@ -250,7 +270,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
                reproduction("tune", flags, row.task.problem));
       }
     }
-    printRow(row, flags.json);
+    printRow(row, flags.json, soc);
     rows.push_back(std::move(row));
   };
   if (*mpi != nullptr) {
@@ -289,7 +309,7 @@ void addTune(CLI::App& app, Action& action) {
   command->add_option("--budget", own->budget,
                       "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
   command->add_option("--trials", own->trials, "Plans to try for each gradient (default 64, unless there is a budget)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000000));
   command->add_option("--strategy", own->strategy, "model, evolve, random or exhaustive");
   command->add_option("--seed", own->seed, "Seed of the strategies that draw lots");
   command->add_option("--db", own->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");

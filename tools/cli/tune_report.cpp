@@ -120,6 +120,31 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
   return out;
 }
 
+// What the host reaches, measured now.
+Json hostRoofs(const Session& session) {
+  const int threads = session.options().threads > 0 ? session.options().threads : defaultThreads();
+  const auto peak = measurePeakGflops(session.machine().isa.level, threads);
+  const auto bandwidth = measureReadBandwidth(threads);
+  return Json{{"threads", threads},
+              {"isa", toString(session.machine().isa.level)},
+              {"peak_gflops", peak.ok() ? *peak : 0},
+              {"read_gbs", bandwidth.ok() ? *bandwidth : 0}};
+}
+
+// What an NPU reaches by its rates, for the type of the first problem.
+Json chipRoofs(const Machine& m, const std::vector<TuneRow>& rows) {
+  const DType type = rows.empty() ? DType::kF16 : formatOf(rows.front().task.problem, TensorId::kDy).dtype;
+  const CubeStep* step = m.npu.step(type);
+  const double flops =
+      step == nullptr
+          ? 0
+          : 2.0 * static_cast<double>(step->fractal.m * step->fractal.k * step->fractal.n) / step->cycles * m.cores;
+  return Json{{"threads", m.cores},
+              {"isa", m.name},
+              {"peak_gflops", flops * m.npu.mhz * 1e-3},
+              {"read_gbs", m.npu.paths.ddrRead * m.cores * m.npu.mhz * 1e-3}};
+}
+
 std::string utcNow() {
   std::array<char, 40> text{};
   const std::time_t now = std::time(nullptr);
@@ -145,15 +170,11 @@ std::string embedded(const Json& json) {
 
 Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, RecordKeeper& keeper,
                    const Session& session, const TuneRun& run, double seconds) {
-  const int threads = session.options().threads > 0 ? session.options().threads : defaultThreads();
-  const auto peak = measurePeakGflops(session.machine().isa.level, threads);
-  const auto bandwidth = measureReadBandwidth(threads);
-  Json data{{"version", version()}, {"when", utcNow()}, {"machine", machineFingerprint(session.machine())}};
-  data["threads"] = threads;
-  data["isa"] = toString(session.machine().isa.level);
+  const Machine& machine = run.machine();
+  Json data{{"version", version()}, {"when", utcNow()}, {"machine", machineFingerprint(machine)}};
   data["seconds"] = seconds;
-  data["peak_gflops"] = peak.ok() ? *peak : 0;
-  data["read_gbs"] = bandwidth.ok() ? *bandwidth : 0;
+  data["modelled"] = machine.isNpu();
+  data.update(machine.isNpu() ? chipRoofs(machine, rows) : hostRoofs(session));
   data["run"] = run.run();
   data["layers"] = Json::array();
   data["failed"] = Json::array();
@@ -168,7 +189,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
       continue;
     }
     Json layer = layerJson(rows[i], keeper, run);
-    if (!rows[i].outcome.best.untuned) layer["dump"] = dumpOf(dumps, rows[i], session, i);
+    if (!rows[i].outcome.best.untuned && !machine.isNpu()) layer["dump"] = dumpOf(dumps, rows[i], session, i);
     data["layers"].push_back(std::move(layer));
     const std::vector<TuneRecord> own = keeper.of(run.keyOf(rows[i].task), version());
     records.insert(records.end(), own.begin(), own.end());

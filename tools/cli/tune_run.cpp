@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/tuning/child_lab.h"
+#include "runtime/tuning/model_lab.h"
 #include "runtime/tuning/plan_source.h"
 #include "tiling/check_problem.h"
 
@@ -44,7 +45,14 @@ TuneRun::TuneRun(const Session& session, const TuneOptions& options, RecordKeepe
     : session_(session), options_(options), keeper_(keeper), view_(view), stop_(std::move(stop)), run_(newRunName()) {}
 
 TuneKey TuneRun::keyOf(const TuneTask& task) const {
-  return tuneKeyOf(task.problem, task.gradient, session_.machine(), session_.options());
+  return tuneKeyOf(task.problem, task.gradient, machine(), session_.options());
+}
+
+Result<std::unique_ptr<Lab>> TuneRun::openLab(const TuneTask& task, const TuneKey& key) const {
+  const LabTask what{task.problem, task.gradient, toString(machine().isa.level), key.backend, key.threads};
+  if (options_.soc) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
+  CUBEJIT_TRY(lab, ChildLab::open(what, session_.options().turnFile, workerOf(options_)));
+  return std::unique_ptr<Lab>(std::move(lab));
 }
 
 TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count) {
@@ -60,7 +68,8 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   if (!legal.ok()) return failed(legal.error());
   TuneSetup setup;
   setup.key = keyOf(task);
-  setup.machine = session_.machine();
+  setup.machine = machine();
+  if (options_.soc) setup.rules = ModelLab::rules();
   setup.strategy = options_.strategy;
   setup.seed = options_.seed;
   setup.mostTrials = options_.trials;
@@ -76,9 +85,7 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   }
   setup.otherPoints = fitPoints(others);
   if (options_.resume) setup.known = keeper_.of(setup.key, setup.version);
-  const LabTask what{task.problem, task.gradient, toString(session_.machine().isa.level), setup.key.backend,
-                     setup.key.threads};
-  auto lab = ChildLab::open(what, session_.options().turnFile, workerOf(options_));
+  auto lab = openLab(task, setup.key);
   if (!lab.ok()) return failed(lab.error());
   TuneWatch watch;
   watch.keep = [&](const TuneRecord& record) {

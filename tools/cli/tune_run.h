@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct TuneOptions {
   std::string worker;        ///< shell command that stands in for `cubejit tune-worker`; empty: this program
   bool resume = false;
   std::uint64_t seed = 1;
+  std::optional<Machine> soc;  ///< an emulated NPU, whose modelled cycles are minimised
 };
 
 /// How one task ended.
@@ -47,10 +49,14 @@ class TuneRun {
   /// Tunes one task within `seconds` (0 = no limit).
   TuneRow tune(const TuneTask& task, double seconds, int index, int count);
   TuneKey keyOf(const TuneTask& task) const;
+  /// What plans are tuned for.
+  const Machine& machine() const { return options_.soc ? *options_.soc : session_.machine(); }
   const std::string& run() const { return run_; }
   std::function<void(const TuneRecord&)> alsoKeep;  ///< told every record, after the store
 
  private:
+  Result<std::unique_ptr<Lab>> openLab(const TuneTask& task, const TuneKey& key) const;
+
   const Session& session_;
   const TuneOptions& options_;
   RecordKeeper& keeper_;

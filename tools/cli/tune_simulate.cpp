@@ -14,10 +14,12 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
 #include "runtime/json_record.h"
 #include "runtime/tuning/autotune.h"
+#include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
 
@@ -69,6 +71,15 @@ std::vector<Book> booksOf(const std::vector<TuneRecord>& records) {
   return books;
 }
 
+// The chip that a record of modelled cycles is about, or the host: what a plan's decisions are depends on it.
+Machine machineOf(const TuneKey& key, const Machine& host) {
+  for (const std::string& name : machineNames()) {
+    const Machine chip = *machineByName(name);
+    if (key.machine == machineFingerprint(chip)) return chip;
+  }
+  return host;
+}
+
 struct Score {
   std::array<double, kMarks.size()> logRegret{};
   double trialsToClose = 0;
@@ -109,7 +120,7 @@ int simulate(const std::string& path, bool json, const std::string& typed) {
                   typed);
   }
   const std::vector<IsaLevel> isas = runnableIsas();
-  const Machine machine = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());
+  const Machine host = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());
   if (!json) {
     fmt::print("{} problems replayed; how far behind the best recorded plan, geometric mean\n", books.size());
     fmt::print("{:<12}", "strategy");
@@ -126,7 +137,7 @@ int simulate(const std::string& path, bool json, const std::string& typed) {
       }
       const std::vector<FitPoint> points = fitPoints(others);
       for (int seed = 1; seed <= kSeeds; ++seed)
-        replay(book, kind, static_cast<std::uint64_t>(seed), points, machine, score);
+        replay(book, kind, static_cast<std::uint64_t>(seed), points, machineOf(book.key, host), score);
     }
     nlohmann::ordered_json out{
         {"schema", "cubejit.simulation/1"}, {"strategy", toString(kind)}, {"problems", books.size()}};

@@ -49,6 +49,13 @@ void TuneView::note(const std::string& text) {
     fmt::print(stderr, "note: {}\n", text);
 }
 
+void TuneView::warn(const std::string& text) {
+  if (kind_ == ViewKind::kSilent)
+    fmt::print(stderr, "note: {}\n", text);
+  else
+    note(text);
+}
+
 void TuneView::begin(const TuneLayer& layer) {
   layer_ = layer;
   lastBest_ = 1;

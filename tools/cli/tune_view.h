@@ -33,6 +33,8 @@ class TuneView {
   void progress(const TuneProgress& now);
   void end(const TuneOutcome& outcome);
   void note(const std::string& text);
+  /// A note that no --progress keeps quiet: records that wait or went elsewhere.
+  void warn(const std::string& text);
   /// Removes the live line, so that something else can be printed.
   void clear();
 

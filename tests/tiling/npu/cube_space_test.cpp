@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: does a search over an NPU's plans begin with the planner's choice, are all of them legal, and do costs agree with reports?
+#include "tiling/npu/cube_space.h"
+
+#include <gtest/gtest.h>
+
+#include "cubejit/machines.h"
+#include "cubejit/machines/toy.h"
+#include "cubejit/npu.h"
+#include "tests/tiling/npu/cube_plans.h"
+#include "tiling/legal_plans.h"
+
+namespace cubejit {
+namespace {
+
+TEST(CubeSpace, HoldsTheLegalCandidatesCheapestFirst) {
+  for (const Machine& m : {toyMachine(), *machineByName("ascend910b2")}) {
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      NpuPlanOptions explained;
+      explained.explain = true;
+      const auto report = planOnNpu(handProblem(), gradient, m, explained);
+      ASSERT_TRUE(report.ok());
+      const auto plans = legalPlans(handProblem(), gradient, m);
+      ASSERT_TRUE(plans.ok());
+      EXPECT_EQ(static_cast<std::int64_t>(plans->size()), report->legal);
+      EXPECT_EQ(plans->front().cost.totalCycles, report->predictedCycles);
+      EXPECT_EQ(plans->front().plan.cube.base, report->plan.cube.base);
+      double before = 0;
+      for (const Candidate& c : *plans) {
+        EXPECT_TRUE(checkPlan(handProblem(), c.plan, m).empty());
+        EXPECT_GE(c.cost.totalCycles, before);
+        before = c.cost.totalCycles;
+      }
+      EXPECT_EQ(planCost(handProblem(), plans->back().plan, m).totalCycles,
+                reportOnNpu(handProblem(), plans->back().plan, m)->predictedCycles);
+    }
+  }
+}
+
+TEST(CubeSpace, TheSplitFollowsTheSingleShape) {
+  const Machine m = toyMachine();
+  TilingPlan plan = planOnNpu(handProblem(), Gradient::kDx, m)->plan;
+  const std::int64_t row = handProblem().in.w;
+  plan.singleShape.m = plan.singleShape.m == row ? 2 * row : row;
+  EXPECT_FALSE(checkPlan(handProblem(), plan, m).empty());
+  EXPECT_TRUE(checkPlan(handProblem(), completed(handProblem(), plan, m), m).empty());
+}
+
+TEST(CubeSpace, NoSingleShapeIsLargerThanTheGradient) {
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    const auto plans = legalPlans(handProblem(), gradient, toyMachine()).value();
+    for (std::size_t i = 0; i < plans.size(); i += 7) {
+      EXPECT_EQ(completed(handProblem(), plans[i].plan, toyMachine()).singleShape, plans[i].plan.singleShape) << i;
+      TilingPlan larger = plans[i].plan;
+      larger.singleShape.m *= 3;
+      larger.singleShape.k *= 3;
+      larger.singleShape.n *= 3;
+      larger = completed(handProblem(), larger, toyMachine());
+      TilingPlan whole = plans[i].plan;
+      whole.singleShape = {1 << 20, 1 << 20, 1 << 20};
+      whole = completed(handProblem(), whole, toyMachine());
+      EXPECT_LE(larger.singleShape.k, whole.singleShape.k);
+      EXPECT_LT(whole.singleShape.k, 1 << 20);
+    }
+  }
+}
+
+TEST(CubeSpace, WhatHasNoPlanIsTheChipsError) {
+  EXPECT_FALSE(legalPlans(handProblem(), Gradient::kDb, toyMachine()).ok());
+}
+
+}  // namespace
+}  // namespace cubejit

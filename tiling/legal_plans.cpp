@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the planners of the host and of NPUs answer the same two questions: which plans there are, and what follows from one.
+#include "tiling/legal_plans.h"
+
+#include <utility>
+
+#include "tiling/npu/cube_space.h"
+
+namespace cubejit {
+
+Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradient, const Machine& machine) {
+  const bool explain = !machine.isNpu();
+  CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
+  if (machine.isNpu()) return legalCubePlans(problem, gradient, machine);
+  std::vector<Candidate> legal;
+  for (Candidate& candidate : choice.considered) {
+    if (!candidate.refusedBy.empty()) break;  // refused ones come last
+    legal.push_back(std::move(candidate));
+  }
+  return legal;
+}
+
+TilingPlan completed(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (machine.isNpu()) return withCubeSplit(problem, plan, machine);
+  TilingPlan out = plan;
+  out.singleShape = singleShapeOf(problem, plan);
+  return out;
+}
+
+}  // namespace cubejit
