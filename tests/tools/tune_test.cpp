@@ -136,6 +136,10 @@ TEST_F(Tune, CtrlCEndsCleanly) {
   EXPECT_THAT(slurp(folder_.file("err.txt")),
               AllOf(HasSubstr("every finished trial is stored"), HasSubstr("--resume")));
   EXPECT_GT(records().size(), 1U);
+  EXPECT_EQ(interrupted("tune --suite suite.jsonl --gradients dx,dw --budget 60s --progress json", SIGINT, 700), 130);
+  std::istringstream events(slurp(folder_.file("err.txt")));
+  for (std::string text; std::getline(events, text);)
+    EXPECT_FALSE(Json::parse(text, nullptr, false).is_discarded()) << text;
 }
 
 TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {

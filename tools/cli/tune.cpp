@@ -202,9 +202,9 @@ void addRowsOfOthers(const std::vector<TuneTask>& tasks, const TuneRun& run, Rec
 }
 
 // What was not finished, and how to go on.
-void printResume(const std::string& typed) {
-  fmt::print(stderr, "interrupted; every finished trial is stored. Go on with\n  {}{}\n", typed,
-             typed.find("--resume") == std::string::npos ? " --resume" : "");
+std::string resumeText(const std::string& typed) {
+  return fmt::format("interrupted; every finished trial is stored. Go on with\n  {}{}", typed,
+                     typed.find("--resume") == std::string::npos ? " --resume" : "");
 }
 
 // A problem without a name goes by its shapes, in tables, pages and records.
@@ -289,7 +289,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
     if (!written.ok()) code = std::max(code, report(written.error(), typed));
   }
   if (stopRequested()) {
-    if (rank == 0) printResume(typed);
+    if (rank == 0) view.warn(resumeText(typed));
     code = 130;
   }
   if (*mpi != nullptr) (*mpi)->leave(code);
