@@ -168,14 +168,14 @@ bool addTogether(const UnitCode& code, const Strip& s, const BlockTarget& target
 }
 
 // Whether every row of the strip is stored, by nobody else's rule.
-bool replacesAll(const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+bool replacesAll(const Strip& s, const BlockPlaces& places) {
   return !s.add && places.rowGroup.empty() &&
          std::find(places.row.begin(), places.row.begin() + s.m, kMissing) == places.row.begin() + s.m;
 }
 
 // By kernels, if the strip's columns are neighbours in memory: channels inside.
 bool moveRows(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
-  if (!replacesAll(s, target, places) || (s.columns != kSide && s.columns != kSide / 2)) return false;
+  if (!replacesAll(s, places) || (s.columns != kSide && s.columns != kSide / 2)) return false;
   if (!evenly(places.column, s.column, s.column + s.columns, 1)) return false;
   const UnitKernel kernel =
       kernelFor(s.columns == kSide ? UnitKernel::kOutF32 : UnitKernel::kOutRunF32, target.view.type);
@@ -190,7 +190,7 @@ bool moveRows(const UnitCode& code, const Strip& s, const BlockTarget& target, c
 
 // By kernels, if columns are equally far apart: pixels inside.
 bool moveTurned(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
-  if (!replacesAll(s, target, places) || s.columns != kSide) return false;
+  if (!replacesAll(s, places) || s.columns != kSide) return false;
   const std::int64_t e = byteSize(target.view.type);
   if (!evenly(
           places.column, s.column, s.column + kSide,
