@@ -23,7 +23,8 @@ struct VerifyRequest {
   double sampleAbove =
       0;  ///< > 0: problems with more multiply-adds than this are compared on a sample that takes about as many
   WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when gradients are computed
-  std::int64_t mostElements = 1 << 29;        ///< of all tensors together; above that it is skipped, for want of memory
+  static constexpr std::int64_t kMostElements = 1 << 29;
+  std::int64_t mostElements = kMostElements;  ///< of all tensors together; above that it is skipped, for want of memory
 };
 
 struct VerifyOutcome {

@@ -32,7 +32,7 @@ struct Fuzz {
   bool reals = false;
   std::string agree;  ///< backends, separated by commas
   bool keepWeights = false;
-  std::int64_t mostElements = VerifyRequest{}.mostElements;
+  std::int64_t mostElements = VerifyRequest::kMostElements;
 };
 
 const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped"; }
