@@ -67,7 +67,9 @@ TEST(Networks, ShrinkingKeepsWhatIsOdd) {
     EXPECT_TRUE(checkProblem(p).ok()) << p.name;
     EXPECT_EQ(p.stride, whole.stride);
     EXPECT_EQ(p.dilation, whole.dilation);
-    if (whole.stride.w < 1000) EXPECT_LE(std::max({xElements(p), yElements(p), wElements(p)}), 400000) << p.name;
+    if (whole.stride.w < 1000) {
+      EXPECT_LE(std::max({xElements(p), yElements(p), wElements(p)}), 400000) << p.name;
+    }
     EXPECT_EQ(p.groups > 1, whole.groups > 1) << p.name;
     const Problem again = shrunkProblem(p, 2e6, 4e5);
     EXPECT_EQ(again.in, p.in);
