@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that conversions are right for every 16-bit value and every tie between two of them, in generated code and in the
-// scalar functions, against oracles that share nothing with either: the compiler's _Float16, and doubles.
+// scalar functions, against oracles that share nothing with either: the compiler's half, and doubles.
 #include "codegen/tile/element.h"
 
 #include <gtest/gtest.h>
@@ -57,8 +57,14 @@ std::uint16_t oracleBf16(float value) {
   return static_cast<std::uint16_t>(bitsOf(std::copysign(inRange, value)) >> 16);
 }
 
+#if defined(__aarch64__)
+using CompilerHalf = __fp16;  // GCC 12 has no _Float16 in C++ there
+#else
+using CompilerHalf = _Float16;
+#endif
+
 std::uint16_t oracleF16(float value) {
-  const auto half = static_cast<_Float16>(value);
+  const auto half = static_cast<CompilerHalf>(value);
   std::uint16_t bits = 0;
   std::memcpy(&bits, &half, 2);
   return bits;
@@ -116,7 +122,7 @@ TEST_P(Conversions, WideningIsExactForAll65536Values) {
   const auto f16 = moved(Element::kF16, Element::kF32, all.data(), all.size()),
              bf16 = moved(Element::kBf16, Element::kF32, all.data(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    _Float16 half;
+    CompilerHalf half;
     std::memcpy(&half, &all[i], 2);
     const auto want = static_cast<float>(half);
     if (std::isnan(want))
