@@ -47,7 +47,8 @@ Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& gi
   return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
 }
 
-Result<Planned> planAll(const CompileRequest& request, const Problem& problem, const Machine& machine) {
+Result<Planned> planAll(const CompileRequest& request, const Problem& problem, const Machine& machine,
+                        std::optional<LaneRole> algorithm) {
   Planned out{problem, {}, 0, false};
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
     if (!request.gradients.has(gradient)) continue;
@@ -57,7 +58,7 @@ Result<Planned> planAll(const CompileRequest& request, const Problem& problem, c
       CUBEJIT_TRY(plan, givenPlan(request, *given, machine));
       out.plans.push_back(plan);
     } else {
-      CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, request.weights));
+      CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, request.weights, algorithm));
       out.plans.push_back(choice.plan);
       out.cycles += choice.cost.totalCycles;
     }
@@ -66,13 +67,13 @@ Result<Planned> planAll(const CompileRequest& request, const Problem& problem, c
 }
 
 // Gradients asked for together may share one conversion of dy, if that is cheaper than each taking dy as it is.
-Result<Planned> planTogether(const CompileRequest& request, const Machine& machine) {
-  CUBEJIT_TRY(apart, planAll(request, request.problem, machine));
+Result<Planned> planTogether(const CompileRequest& request, const Machine& machine, std::optional<LaneRole> algorithm) {
+  CUBEJIT_TRY(apart, planAll(request, request.problem, machine, algorithm));
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
   const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);
   if (apart.plans.size() < 2 || !request.plans.empty() || alike) return apart;
-  auto together = planAll(request, shared, machine);
+  auto together = planAll(request, shared, machine, algorithm);
   if (!together.ok()) return apart;
   together->cycles += conversionCycles(request.problem, TensorId::kDy, machine) / machine.cores;
   together->sharesDy = true;
@@ -140,7 +141,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   state.isa = machine.isa;
   state.threads = options.threads > 0 ? options.threads : defaultThreads();
   const std::int64_t start = nowNs();
-  CUBEJIT_TRY(planned, planTogether(request, machine));
+  CUBEJIT_TRY(planned, planTogether(request, machine, options.algorithm));
   state.times.planNs = nowNs() - start;
   CUBEJIT_TRY(backend, codeBackend(options));
   Generator generator{machine, backend, options, state.times};

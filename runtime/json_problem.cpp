@@ -50,6 +50,9 @@ Result<Problem> problemFromJson(const std::string& text) {
   reader.axes("dilation", p.dilation, false);
   readPadding(reader, p);
   reader.boolean("transposed", p.transposed);
+  std::string math = toString(p.math);
+  reader.string("math", math);
+  if (!parseEnum(math, kAllMathModes, p.math)) return invalid("'math' = '" + math + "' is not known; there are strict, relaxed");
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();
   if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);
@@ -72,6 +75,7 @@ std::string problemToJson(const Problem& p) {
   json["pad"] = Json::array({p.padBefore.d, p.padAfter.d, p.padBefore.h, p.padAfter.h, p.padBefore.w, p.padAfter.w});
   json["dilation"] = axesToJson(p.dilation);
   if (p.transposed) json["transposed"] = true;
+  if (p.math != MathMode::kStrict) json["math"] = toString(p.math);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a name may not be UTF-8
 }
 
@@ -146,10 +150,7 @@ Result<TilingPlan> planFromJson(const std::string& text) {
       if constexpr (std::is_same_v<Field, Gradient>)
         known = parseEnum(value, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, field);
       else if constexpr (std::is_same_v<Field, LaneRole>)
-        known = parseEnum(
-            value,
-            {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells, LaneRole::kReduced},
-            field);
+        known = parseEnum(value, kAllLaneRoles, field);
       else if constexpr (std::is_same_v<Field, PlanUnit>)
         known = parseEnum(value, {PlanUnit::kVector, PlanUnit::kCube}, field);
       else if constexpr (std::is_same_v<Field, DType>)

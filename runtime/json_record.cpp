@@ -95,6 +95,8 @@ Json problemJson(const Problem& problem) {
     if constexpr (std::is_same_v<Field, Formats>) {
       const Json formats = formatsJson(field);
       if (!formats.empty()) json[name] = formats;
+    } else if constexpr (std::is_same_v<Field, MathMode>) {
+      if (field != MathMode::kStrict) json[name] = toString(field);  // as records were before there was a choice
     } else if constexpr (std::is_same_v<Field, Dhw>)
       json[name] = Json::array({field.d, field.h, field.w});
     else if constexpr (std::is_enum_v<Field>)

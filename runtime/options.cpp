@@ -81,6 +81,23 @@ Result<TuneMode> parseTuneMode(const std::string& name) {
                "CUBEJIT_TUNE = '" + name + "' is not known; there are off, use, missing, always"};
 }
 
+Result<LaneRole> parseAlgorithm(const std::string& name) {
+  std::string all;
+  for (const LaneRole role : kAllLaneRoles) {
+    if (name == toString(role)) return role;
+    all += (all.empty() ? "" : ", ") + std::string(toString(role));
+  }
+  return Error{ErrorCode::kInvalidProblem, Stage::kPlan, "unknown algorithm '" + name + "'; there are " + all};
+}
+
+Result<MathMode> parseMathMode(const std::string& name) {
+  for (const MathMode mode : kAllMathModes) {
+    if (name == toString(mode)) return mode;
+  }
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+               "unknown math mode '" + name + "'; there are strict, relaxed"};
+}
+
 namespace {
 
 // Reads a list of names: each sets the flag of that name.

@@ -169,6 +169,7 @@ std::string toFlags(const Problem& p) {
                   weight + "," + axes(p.kernel) + " --stride " + axes(p.stride) + " --padding " + pads +
                   " --dilation " + axes(p.dilation) + " --groups " + std::to_string(p.groups);
   if (p.transposed) s += " --transposed --output-padding " + outputPadding;
+  if (p.math != MathMode::kStrict) s += std::string(" --math ") + toString(p.math);
   s += " --layout " + layoutText(p);
   return dtypeText(p) == "f32" ? s : s + " --dtype " + dtypeText(p);
 }

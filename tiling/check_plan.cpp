@@ -14,6 +14,7 @@
 #include "tiling/cells_shape.h"
 #include "tiling/host_shape.h"
 #include "tiling/planner.h"
+#include "tiling/winograd_candidates.h"
 
 namespace cubejit {
 namespace {
@@ -249,6 +250,12 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   });
   std::vector<std::string> broken = rules.take();
   if (!broken.empty()) return broken;
+  rules.require(plan.lanes == LaneRole::kWinograd || plan.winogradD * plan.winogradH * plan.winogradW == 1,
+                "winograd_d, winograd_h and winograd_w must be 1 unless lanes = winograd");
+  if (plan.lanes == LaneRole::kWinograd) {
+    for (std::string& rule : winogradRules(problem, plan, machine)) rules.require(false, std::move(rule));
+    return rules.take();
+  }
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkChunk(problem, plan, rules);

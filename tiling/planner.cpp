@@ -19,6 +19,7 @@
 #include "tiling/npu/cube_space.h"
 #include "tiling/pixel_candidates.h"
 #include "tiling/weights_candidates.h"
+#include "tiling/winograd_candidates.h"
 
 namespace cubejit {
 namespace {
@@ -42,6 +43,7 @@ std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, 
 
 PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
+  if (plan.lanes == LaneRole::kWinograd) return winogradCost(problem, plan, machine);
   if (plan.lanes == LaneRole::kGroupCells) return cellsCost(problem, plan, machine);
   if (plan.gradient == Gradient::kDx) {
     if (plan.lanes == LaneRole::kReduced) return dataReducedCost(problem, plan, machine);
@@ -52,8 +54,13 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
 }
 
 // What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands,
-// group cells and pixel lanes dense activations.
-enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells, kPixels };
+// group cells and pixel lanes dense activations, Winograd channels-last ones of f32.
+enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells, kPixels, kChannelsLast };
+
+bool isChannelsLastCore(const TensorFormat& f, TensorId t) {
+  const bool weights = t == TensorId::kW || t == TensorId::kDw;
+  return isCore(f, t) && (weights || f.layout == Layout::kNdhwc);
+}
 
 TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   TilingPlan staging;
@@ -65,7 +72,9 @@ TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
     const bool taken = takes == Takes::kCells    ? isNativeOfCells(problem, t)
                        : takes == Takes::kPixels ? isNativeOfPixels(problem, t)
                                                  : native && isNative(problem, t);
-    if (!isCore(formatOf(problem, t), t) && !taken) setStaged(staging, t);
+    const bool core =
+        takes == Takes::kChannelsLast ? isChannelsLastCore(formatOf(problem, t), t) : isCore(formatOf(problem, t), t);
+    if (!core && !taken) setStaged(staging, t);
   }
   return staging;
 }
@@ -128,8 +137,20 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
 }
 
 // Names every rule that refused a candidate, once.
-Error noPlan(Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine) {
+Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine,
+             std::optional<LaneRole> algorithm) {
   std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
+  if (algorithm) {
+    message += std::string(" with the algorithm ") + toString(*algorithm) +
+               "; leave the algorithm to the planner, or ask for " + "another one";
+    TilingPlan plan;
+    plan.gradient = gradient;
+    plan.lanes = *algorithm;
+    for (const TensorId t : tensorsOf(gradient).ids) setStaged(plan, t);
+    if (refused.empty() && *algorithm == LaneRole::kWinograd) {
+      for (const std::string& rule : winogradRules(coreProblem(problem, plan), plan, machine)) message += "\n" + rule;
+    }
+  }
   std::set<std::string> told;
   constexpr std::size_t kMostRules = 8;
   for (const Candidate& candidate : refused) {
@@ -173,6 +194,7 @@ struct Search {
   const Machine& machine;
   bool explain;
   WeightsUse weights;
+  std::optional<LaneRole> algorithm;
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
 
   void consider(const Problem& core, std::vector<TilingPlan> plans, const TilingPlan& staging) {
@@ -181,6 +203,7 @@ struct Search {
     if (kept && staging.stageW) conversions -= conversionCycles(asked, TensorId::kW, machine);
     for (TilingPlan& plan : plans) {
       if (kept && !packsBeforehand(plan)) continue;
+      if (algorithm && plan.gradient != Gradient::kDb && plan.lanes != *algorithm) continue;
       plan.stageDy = staging.stageDy;
       plan.stageX = staging.stageX;
       plan.stageW = staging.stageW;
@@ -212,9 +235,9 @@ struct Search {
 }  // namespace
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
-                              WeightsUse weights) {
+                              WeightsUse weights, std::optional<LaneRole> algorithm) {
   if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
-  Search search{problem, machine, explain, weights, {}, {}};
+  Search search{problem, machine, explain, weights, algorithm, {}, {}};
   const TilingPlan all = stagingFor(problem, gradient, Takes::kCore),
                    native = stagingFor(problem, gradient, Takes::kNative),
                    operands = stagingFor(problem, gradient, Takes::kNativeOperands),
@@ -237,12 +260,17 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
     const Problem core = coreProblem(problem, operands);
     search.consider(core, dataReducedCandidates(core, machine), operands);
   }
+  if (gradient != Gradient::kDb && problem.math == MathMode::kRelaxed) {
+    const TilingPlan channelsLast = stagingFor(problem, gradient, Takes::kChannelsLast);
+    const Problem core = coreProblem(problem, channelsLast);
+    search.consider(core, winogradCandidates(core, gradient, machine), channelsLast);
+  }
   const Problem core = coreProblem(problem, all);
   search.consider(core, candidatesOf(core, gradient, machine), all);
   auto& legal = search.legal;
   auto& refused = search.refused;
   PlanChoice choice;
-  if (legal.empty()) return noPlan(gradient, refused, machine);
+  if (legal.empty()) return noPlan(problem, gradient, refused, machine, algorithm);
   std::stable_sort(legal.begin(), legal.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost.totalCycles < b.cost.totalCycles; });
   choice.plan = legal.front().plan;

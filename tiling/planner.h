@@ -3,6 +3,7 @@
 // Decides the door to planning: enumerate complete plans, refuse the illegal ones with reasons, cost the rest, pick.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,10 @@ struct PlanChoice {
 
 /// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure; takes well under 5 ms.
 /// With kept weights only plans of dx that pack all weights beforehand are considered, and packing costs nothing.
+/// `algorithm`: only plans with these lanes are considered (db has but one algorithm, an NPU's cube too).
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
-                              WeightsUse weights = WeightsUse::kEachRun);
+                              WeightsUse weights = WeightsUse::kEachRun,
+                              std::optional<LaneRole> algorithm = std::nullopt);
 
 /// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);

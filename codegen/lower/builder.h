@@ -25,6 +25,7 @@ class ProgramBuilder {
   explicit ProgramBuilder(TileProgram program);
 
   int addBuffer(std::string name, BufferRole role, std::int64_t bytes);
+  Buffer& bufferAt(int buffer) { return program_.buffers[static_cast<std::size_t>(buffer)]; }
   int addKernel(Kernel kernel);   ///< index of an equal kernel if there is one
   int addList(SegmentList list);  ///< the same for lists
   void beginPhase(std::string name);

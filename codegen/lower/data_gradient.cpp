@@ -90,6 +90,10 @@ namespace {
 
 Result<TileProgram> lowerCore(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kDb) return lowerBias(problem, plan, machine);
+  if (plan.lanes == LaneRole::kWinograd) {
+    return plan.gradient == Gradient::kDx ? lowerWinogradData(problem, plan, machine)
+                                          : lowerWinogradWeights(problem, plan, machine);
+  }
   if (plan.gradient == Gradient::kDx) {
     if (plan.lanes == LaneRole::kPixels) return lowerDataPixels(problem, plan, machine);
     if (plan.lanes == LaneRole::kGroupCells) return lowerDataCells(problem, plan, machine);

@@ -11,6 +11,7 @@
 
 #include "cubejit/diagnostics.h"
 #include "cubejit/host_isa.h"
+#include "cubejit/plan.h"
 #include "cubejit/result.h"
 
 namespace cubejit {
@@ -61,6 +62,7 @@ constexpr const char* toString(TuneMode m) {
 struct Options {
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = kUsualBackend;
+  std::optional<LaneRole> algorithm;  ///< unset: any; else plans of dx and dw have these lanes, and tuning is not looked at
   int threads = 0;                   ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
   ParallelFor parallelFor;           ///< unset: oneTBB
   bool pinThreads = false;           ///< bind the i-th worker to the i-th allowed CPU (for measurements)
@@ -86,5 +88,7 @@ Result<Options> optionsFromEnvironment();
 Result<IsaLevel> parseIsa(const std::string& name);
 Result<BackendKind> parseBackend(const std::string& name);
 Result<TuneMode> parseTuneMode(const std::string& name);
+Result<LaneRole> parseAlgorithm(const std::string& name);
+Result<MathMode> parseMathMode(const std::string& name);
 
 }  // namespace cubejit

@@ -29,13 +29,17 @@ enum class LaneRole : std::uint8_t {
   kPixels,    ///< dX only: consecutive pixels along W of one residue class; channels are accumulator rows
   kSwapped,   ///< dW only: channels of the other tensor; (taps x channels) are accumulator rows
   kGroupCells,  ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
-  kReduced  ///< dX only, few result channels: channels of dY, summed across lanes at the end
+  kReduced,  ///< dX only, few result channels: channels of dY, summed across lanes at the end
+  kWinograd  ///< as kChannels, but of tiles that Winograd's minimal filtering transforms
 };
+constexpr LaneRole kAllLaneRoles[] = {LaneRole::kChannels,   LaneRole::kPixels,  LaneRole::kSwapped,
+                                      LaneRole::kGroupCells, LaneRole::kReduced, LaneRole::kWinograd};
 constexpr const char* toString(LaneRole r) {
   return r == LaneRole::kChannels  ? "channels"
          : r == LaneRole::kPixels  ? "pixels"
          : r == LaneRole::kSwapped ? "swapped"
          : r == LaneRole::kReduced ? "reduced"
+         : r == LaneRole::kWinograd ? "winograd"
                                    : "group_cells";
 }
 
@@ -90,6 +94,9 @@ struct TilingPlan {
   std::int64_t baseTapsW = 1, baseTapsH = 1;  ///< dW: taps held at once
   std::int64_t baseVectors = 1;               ///< vectors side by side
   std::int64_t unroll = 4;                    ///< reduction steps per loop iteration (stepK)
+  /// kWinograd: positions of a tile along d, h, w (1 where the kernel has one tap): pixels of dx, or of dW's small tensor.
+  /// A base block is baseRows tiles (dX) or channels (dW), panelH counts rows of tiles over all images, depths and heights.
+  std::int64_t winogradD = 1, winogradH = 1, winogradW = 1;
   // L1 step: what is staged in the private panels of a thread.
   bool panelA = false;  ///< operand dY (dX) or the row operand (dW) is transposed into a channels-last / pixel panel
   /// dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]; dX with channel lanes:
@@ -157,6 +164,9 @@ void describePlan(P& p, Visitor&& v) {
   v("base_taps_h", p.baseTapsH);
   v("base_vectors", p.baseVectors);
   v("unroll", p.unroll);
+  v("winograd_d", p.winogradD);
+  v("winograd_h", p.winogradH);
+  v("winograd_w", p.winogradW);
   v("panel_a", p.panelA);
   v("panel_b", p.panelB);
   v("panel_c", p.panelC);

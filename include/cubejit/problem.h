@@ -18,6 +18,14 @@ namespace cubejit {
 enum class Gradient : std::uint8_t { kDx, kDw, kDb };
 constexpr const char* toString(Gradient g) { return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : "db"; }
 
+/// Which sums a gradient may be computed by. Every plan is deterministic; this is about what it computes.
+enum class MathMode : std::uint8_t {
+  kStrict,  ///< the products of the definition, each once, added in f32
+  kRelaxed  ///< other products with the same sum in exact arithmetic are allowed too: Winograd's minimal filtering
+};
+constexpr MathMode kAllMathModes[] = {MathMode::kStrict, MathMode::kRelaxed};
+constexpr const char* toString(MathMode m) { return m == MathMode::kStrict ? "strict" : "relaxed"; }
+
 /// Depth, height, width: extents, strides, dilations or paddings. 1D and 2D problems set d (and h) to 1 (paddings to 0).
 struct Dhw {
   std::int64_t d = 1, h = 1, w = 1;
@@ -72,6 +80,7 @@ struct Problem {
   DType dtype = DType::kF32;       ///< of every tensor that `formats` does not mention
   Layout layout = Layout::kNdhwc;  ///< of x, dx, dy unless `formats` mentions them; w and dw are plain
   std::array<std::optional<TensorFormat>, 6> formats;  ///< by TensorId; see formatOf()
+  MathMode math = MathMode::kStrict;
 };
 
 /// How a tensor of the problem lies in memory. HF32 is how operands are rounded, so results of an hf32 problem are f32.
@@ -112,13 +121,14 @@ void describeProblem(P& p, Visitor&& v) {
   v("dtype", p.dtype);
   v("layout", p.layout);
   v("formats", p.formats);
+  v("math", p.math);
 }
 
 inline bool operator==(const Problem& a, const Problem& b) {
   return a.rank == b.rank && a.batch == b.batch && a.groups == b.groups && a.cin == b.cin && a.cout == b.cout &&
          a.in == b.in && a.kernel == b.kernel && a.out == b.out && a.stride == b.stride && a.dilation == b.dilation &&
          a.padBefore == b.padBefore && a.padAfter == b.padAfter && a.transposed == b.transposed && a.dtype == b.dtype &&
-         a.layout == b.layout && a.formats == b.formats;
+         a.layout == b.layout && a.formats == b.formats && a.math == b.math;
 }
 inline bool operator!=(const Problem& a, const Problem& b) { return !(a == b); }
 

@@ -88,7 +88,7 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
 
 SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
   SourcedPlan out;
-  if (options.tune == TuneMode::kOff) return out;
+  if (options.tune == TuneMode::kOff || options.algorithm) return out;
   if (!machine.isNpu() && options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
   auto found = lookUp(options.store, key, machine, out.note);
@@ -119,7 +119,7 @@ Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Ma
   if (pin) return SourcedPlan{*pin, PlanSource::kPin, options.pins};
   SourcedPlan chosen = findTuned(problem, gradient, machine, options);
   if (!chosen.plan) {
-    CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false));
+    CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, WeightsUse::kEachRun, options.algorithm));
     chosen.plan = choice.plan;
   }
   CUBEJIT_TRY(added, addPin(options.pins, problem, *chosen.plan, isa));

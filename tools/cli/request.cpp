@@ -56,6 +56,10 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option("--layout", f.layout,
                  "Memory order of x, dx, dy (any rank): ncdhw, ndhwc or ndc1hwc0; of one tensor: w=fractal_z_3d,...")
       ->group("Problem");
+  app.add_option(
+         "--math", f.math,
+         "strict: sums of the definition's products; relaxed: Winograd is allowed (default: as the problem says)")
+      ->group("Problem");
   app.add_option("--gradients", f.gradients, "Which of dx,dw,db");
   app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,...");
 }
@@ -65,6 +69,8 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option(
       "--backend", f.backend,
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
+  app.add_option("--algorithm", f.algorithm,
+                 "channels, pixels, swapped, group_cells, reduced or winograd, for dx and dw (default: the fastest)");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
@@ -93,10 +99,13 @@ Result<Request> resolve(const RequestFlags& f) {
   const Status formatted = applyFormats(formats, f.dtype, f.layout);
   const auto backend = f.backend.empty() ? Result<BackendKind>(kUsualBackend) : parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
+  const auto math = f.math.empty() ? Result<MathMode>(MathMode::kStrict) : parseMathMode(f.math);
+  const auto algorithm = f.algorithm.empty() ? Result<LaneRole>(LaneRole::kChannels) : parseAlgorithm(f.algorithm);
   auto environment = optionsFromEnvironment();
   for (const Error* e : {mask.ok() ? nullptr : &mask.error(), formatted.ok() ? nullptr : &formatted.error(),
                          backend.ok() ? nullptr : &backend.error(), threads.ok() ? nullptr : &threads.error(),
-                         environment.ok() ? nullptr : &environment.error()}) {
+                         environment.ok() ? nullptr : &environment.error(), math.ok() ? nullptr : &math.error(),
+                         algorithm.ok() ? nullptr : &algorithm.error()}) {
     if (e != nullptr) note(*e);
   }
   // What a session would follow; said here, so that every command refuses a word that does not exist.
@@ -111,6 +120,9 @@ Result<Request> resolve(const RequestFlags& f) {
   }
   if (f.fast && f.soc.empty()) note(invalid("--fast leaves out copies of an emulated chip; add --soc"));
   if (!f.pins.empty()) r.options.pins = f.pins;
+  if (!f.algorithm.empty() && algorithm.ok()) r.options.algorithm = *algorithm;
+  if (!f.algorithm.empty() && !f.soc.empty())
+    note(invalid("--algorithm = " + f.algorithm + " is one of the host's; an NPU's cube has a single one"));
   if (!f.isa.empty()) {
     const auto isa = parseIsa(f.isa);
     if (isa.ok())
@@ -170,6 +182,7 @@ Result<Request> resolve(const RequestFlags& f) {
     p.dtype = formats.dtype;
     p.layout = formats.layout;
     p.formats = formats.formats;
+    if (!f.math.empty() && math.ok()) p.math = *math;
     const Status legal = r.isSuite ? Status(Unit{}) : checkProblem(p);
     if (!legal.ok()) note(legal.error());
   }
@@ -193,6 +206,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   out << "cubejit " << command << " " << toFlags(problem) << " --gradients " << f.gradients;
   if (!f.isa.empty()) out << " --isa " << f.isa;
   if (!f.backend.empty()) out << " --backend " << f.backend;
+  if (!f.algorithm.empty()) out << " --algorithm " << f.algorithm;
   if (!f.threads.empty()) out << " --threads " << f.threads;
   if (!f.soc.empty()) out << " --soc " << f.soc;
   if (f.fast) out << " --fast";

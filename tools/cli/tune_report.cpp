@@ -112,8 +112,7 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
   out["fitted"] = qualityJson(rankModel(fitted, points));
   out["others"] = qualityJson(crossValidated(points, prior));
   out["weights"] = Json::object();
-  for (const LaneRole lanes :
-       {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kSwapped, LaneRole::kGroupCells, LaneRole::kReduced}) {
+  for (const LaneRole lanes : kAllLaneRoles) {
     if (std::any_of(points.begin(), points.end(), [&](const FitPoint& p) { return p.lanes == lanes; }))
       out["weights"][toString(lanes)] = fitted.weights(lanes);
   }
