@@ -136,13 +136,25 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
   return choice;
 }
 
+const char* purposeOf(LaneRole role) {
+  switch (role) {
+    case LaneRole::kPixels: return "dX of few result channels";
+    case LaneRole::kReduced: return "dX of few result channels, channels-last";
+    case LaneRole::kSwapped: return "dW";
+    case LaneRole::kGroupCells: return "depthwise and small groups";
+    case LaneRole::kWinograd: return "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
+    case LaneRole::kChannels: break;
+  }
+  return "most layers";
+}
+
 // Names every rule that refused a candidate, once.
 Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine,
              std::optional<LaneRole> algorithm) {
   std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
   if (algorithm) {
-    message += std::string(" with the algorithm ") + toString(*algorithm) +
-               "; leave the algorithm to the planner, or ask for " + "another one";
+    message += std::string(" with the algorithm ") + toString(*algorithm) + ", which is for " + purposeOf(*algorithm) +
+               "; ask for another one, or leave it to the planner";
     TilingPlan plan;
     plan.gradient = gradient;
     plan.lanes = *algorithm;
@@ -185,7 +197,7 @@ namespace {
 
 // Whether all weights are packed in a phase of its own: not by the tasks as they go, not read in place.
 bool packsBeforehand(const TilingPlan& plan) {
-  return plan.packWeights && !(plan.lanes == LaneRole::kChannels && plan.panelB);
+  return plan.packWeights && !((plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kWinograd) && plan.panelB);
 }
 
 // Plans of the core problem that a staging leaves, best first in `legal`.

@@ -52,6 +52,38 @@ void addData(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vec
   }
 }
 
+// Weights are transformed by the task that uses them, one block of channels each; patches beforehand.
+void addDataBlocks(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  plan.panelB = true;
+  const std::int64_t channels = plan.baseVectors * m.isa.lanes();
+  plan.panelH = equalPiece(s.rows, rowsFor(s, channels, 0.3 * static_cast<double>(m.buffers.l1Bytes)));
+  plan.cores.channelsN = divUp(s.tiled.channels, channels);
+  out.push_back(plan);
+}
+
+// Parts of dw whose accumulators fit a share of L2, cut along the longer side; tiles are transformed beforehand.
+void addWeightParts(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  plan.panelC = true;
+  plan.panelH = s.rows;
+  const std::int64_t width = plan.baseVectors * m.isa.lanes(), rowBlocks = divUp(s.tiled.channels, plan.baseRows),
+                     laneBlocks = divUp(s.patched.channels, width);
+  std::int64_t rowParts = 1, laneParts = 1;
+  for (;;) {
+    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.baseRows, lanes = divUp(laneBlocks, laneParts) * width;
+    const bool fits =
+        static_cast<double>(rows * lanes * s.volume() * 4) <= 0.5 * static_cast<double>(m.buffers.l1Bytes);
+    if (fits && s.view.groups * rowParts * laneParts >= 2L * m.cores) break;
+    const bool cutRows = rowParts < rowBlocks && (rows >= lanes || laneParts >= laneBlocks);
+    if (!cutRows && laneParts >= laneBlocks) break;
+    (cutRows ? rowParts : laneParts) *= 2;
+    rowParts = std::min(rowParts, rowBlocks);
+    laneParts = std::min(laneParts, laneBlocks);
+  }
+  plan.cores.channelsM = rowParts;
+  plan.cores.channelsN = laneParts;
+  out.push_back(plan);
+}
+
 void addWeights(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
   const std::int64_t channels = s.tiled.channels + s.patched.channels,
                      rowBlocks = divUp(s.tiled.channels, plan.baseRows);
@@ -99,9 +131,11 @@ std::vector<TilingPlan> winogradCandidates(const Problem& problem, Gradient grad
           const WinogradShape s = winogradShape(problem, plan);
           if (gradient == Gradient::kDx) {
             addData(s, m, plan, out);
+            addDataBlocks(s, m, plan, out);
           } else {
             plan.baseRows = equalPiece(s.tiled.channels, plan.baseRows);
             addWeights(s, m, plan, out);
+            addWeightParts(s, m, plan, out);
           }
         }
       }

@@ -64,35 +64,45 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
                        blocks * points * tiles / perPart * kCallCycles;
   }
   const double cutM = dx ? 1.0 : static_cast<double>(plan.cores.channelsM),
-               cutN = dx ? static_cast<double>(plan.cores.channelsN) : 1.0;
-  // Every part of the channels transforms all patches again.
-  double transforms =
-      tiles * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * (dx ? cutN : cutM);
+               cutN = dx || plan.panelC ? static_cast<double>(plan.cores.channelsN) : 1.0;
+  const bool beforehand = dx ? plan.panelB : plan.panelC;    // patches are transformed once, for all parts
+  const double again = beforehand ? 1.0 : dx ? cutN : cutM;  // else every part of the channels transforms them
+  double transforms = tiles * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
   transforms += dx ? tiles * laneVectors * transformCycles(s.points, s.tile, width)
                    : tiles * vectorsOf(s.tiled.channels) * transformCycles(s.tile, s.points, taken);
   // Filters, or sums of points: once.
-  const double filter = groups * points * reduced * laneVectors * lanes * 4;
+  const double filter = groups * points * reduced * laneVectors * lanes * 4,
+               held = filter / groups / (beforehand ? (dx ? blocks : cutM * cutN) : 1.0);
   const double splits = dx ? 1.0 : static_cast<double>(plan.cores.reduction);
   double moves = groups * reduced * laneVectors *
                  (dx ? transformCycles(taps, s.points, width) : transformCycles(s.points, taps, width));
   moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * kTransposeCyclesPerVector * 2;
-  moves += 2.0 * filter * splits / bytesPerCycle(m, filter * splits, true);
-  if (dx) cost.packCycles = moves;
-  // Panels: written and read once a block of lanes; filters (dX) or sums (dW, read and written) once a part.
-  const double panel =
-      points * perPart * 4 * static_cast<double>(dx ? s.patched.channels : s.patched.channels + s.tiled.channels);
-  const double parts = tiles / perPart;
-  cost.memoryCycles = parts * panel * (cutM + cutN - 1) / bytesPerCycle(m, panel, false) * (dx ? 1.0 + blocks : 2.0);
-  cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 2.0) / bytesPerCycle(m, filter * splits / cutM / cutN, dx);
-  const double tensors =
-      static_cast<double>(s.patched.bytes) * (cutM * cutN) + static_cast<double>(s.tiled.bytes) * 1.5;
+  const double weights = groups * static_cast<double>(v.taps()) * reduced * laneVectors * lanes * 4;
+  moves += weights / bytesPerCycle(m, weights, true);
+  if (!beforehand) {  // packed or summed in memory that all cores share
+    moves += (2.0 * filter * splits + 2.0 * weights) / bytesPerCycle(m, filter * splits, true);
+    if (dx) cost.packCycles = moves;
+  }
+  // Panels of points: written, and read once a part of the channels; filters (dX) or sums (dW) once a part of the tiles.
+  const double pointsOf =
+      dx ? static_cast<double>(s.patched.channels) : static_cast<double>(s.patched.channels + s.tiled.channels);
+  const double partTiles = beforehand ? tiles / groups : perPart, panel = points * partTiles * 4 * pointsOf;
+  const double parts = tiles / partTiles;
+  const double reads = dx ? blocks : beforehand ? 0.5 * (cutM + cutN) : 1.0;
+  cost.memoryCycles =
+      parts * panel * (beforehand ? 2.0 + reads : (1.0 + reads) * again) / bytesPerCycle(m, panel, beforehand);
+  cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 2.0) /
+                       bytesPerCycle(m, beforehand ? held : filter * splits / cutM / cutN, dx && !beforehand);
+  const double tensors = static_cast<double>(s.patched.bytes) * again + static_cast<double>(s.tiled.bytes) * 1.5;
   cost.memoryCycles += tensors / bytesPerCycle(m, tensors, true);
   cost.moveCycles = transforms + moves;
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  const double tasks = dx ? groups * std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.panelH)) * cutN
-                          : groups * splits * cutM;
-  cost.totalCycles = dealtCycles(busy, groups * cutM * cutN, tasks / (groups * cutM * cutN), m, kTaskCycles);
+  const double copies = groups * cutM * cutN;
+  const double pieces = beforehand ? 1.0
+                        : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.panelH))
+                                   : splits;
+  cost.totalCycles = dealtCycles(busy, copies, pieces, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

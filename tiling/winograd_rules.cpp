@@ -63,15 +63,19 @@ std::vector<std::string> winogradRules(const Problem& problem, const TilingPlan&
     broken.push_back("base_vectors = " + std::to_string(plan.baseVectors) + " must divide the " +
                      std::to_string(vectors) + " vectors of lane channels");
   }
+  if (plan.gradient == Gradient::kDw && plan.panelC && plan.cores.reduction != 1)
+    broken.emplace_back("core_reduction must be 1 when panel_c is true: a task has all products of its part of dw");
   // Points of a panel are reached by displacements.
   const double channels =
                    static_cast<double>(s.tiled.channels + s.patched.channels + plan.baseVectors * m.isa.lanes() + 64),
-               tiles = static_cast<double>(plan.panelH) * static_cast<double>(s.tilesOfRow),
+               tiles = static_cast<double>(plan.panelB || plan.panelC ? s.rows : plan.panelH) *
+                       static_cast<double>(s.tilesOfRow),
                reach = static_cast<double>(s.volume()) * channels * 4.5 *
                        std::max(tiles + 16.0, static_cast<double>(s.tiled.channels + s.patched.channels));
   if (reach > static_cast<double>(std::numeric_limits<std::int32_t>::max() / 2)) {
-    broken.emplace_back("panels or filters span " + std::to_string(static_cast<std::int64_t>(reach)) +
-                        " bytes, more than a displacement reaches; lower panel_h, or take other lanes");
+    broken.emplace_back(
+        "panels or filters span " + std::to_string(static_cast<std::int64_t>(reach)) +
+        " bytes, more than a displacement reaches; lower panel_h, panels of tasks only, or take other lanes");
   }
   return broken;
 }

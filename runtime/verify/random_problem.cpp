@@ -114,6 +114,26 @@ void randomFormats(std::mt19937_64& random, Problem& p, bool types, bool layouts
   }
 }
 
+void fitWinograd(std::mt19937_64& random, Problem& p) {
+  Dice dice(random);
+  p.math = MathMode::kRelaxed;
+  p.batch = std::max<std::int64_t>(1, p.batch);
+  p.stride = p.dilation = Dhw{1, 1, 1};
+  const auto always = static_cast<int>(dice.in(3 - p.rank, 2));  // an axis that has taps
+  for (int a = 3 - p.rank; a < 3; ++a) {
+    p.kernel[a] = a == always || !dice.oneIn(4) ? dice.in(2, 5) : 1;
+    p.padBefore[a] = p.kernel[a] == 1 ? 0 : dice.in(0, p.kernel[a]);
+    p.padAfter[a] = p.kernel[a] == 1 ? 0 : dice.in(0, p.kernel[a]);
+    p.in[a] = dice.in(1, p.rank == 3 ? 9 : 20);
+    const std::int64_t grows = p.padBefore[a] + p.padAfter[a] + 1 - p.kernel[a];
+    if (p.transposed)
+      p.in[a] = std::max(p.in[a], grows + 1);
+    else
+      p.in[a] = std::max(p.in[a], 1 - grows);
+    p.out[a] = p.transposed ? p.in[a] - grows : p.in[a] + grows;
+  }
+}
+
 std::vector<float> randomIntegers(std::mt19937_64& random, std::int64_t count, double summands) {
   Dice dice(random);
   // |products| <= 16; sums below 2^24 are exact. Keep only so many non-zeros that even the worst sum stays below.

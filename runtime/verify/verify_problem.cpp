@@ -112,7 +112,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
       request.plans.empty() ? session.compile(p, request.gradients, request.weights)
                             : session.compile(CompileRequest{p, request.gradients, request.plans, request.weights});
   if (!compiled.ok()) {
-    const bool unsupported = compiled.error().code == ErrorCode::kUnsupported;
+    // An algorithm that was asked for need not take every problem.
+    const bool unsupported = compiled.error().code == ErrorCode::kUnsupported ||
+                             (compiled.error().code == ErrorCode::kNoFeasiblePlan && session.options().algorithm);
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
   }
   const Executable& executable = **compiled;

@@ -52,6 +52,10 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   std::mt19937_64 random(fuzz.seed);
   for (std::int64_t i = 0; i < fuzz.count; ++i) {
     Problem p = randomProblem(random);
+    if (request->options.algorithm == LaneRole::kWinograd) {
+      fitWinograd(random, p);
+      if (given.math == "strict") p.math = MathMode::kStrict;
+    }
     if (anyDtype || anyLayout) randomFormats(random, p, anyDtype, anyLayout);
     if (!anyDtype || (layoutGiven && !anyLayout)) {
       const Status applied =

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that a separable transform built of contracts computes what its matrices say, on boxes with missing positions and
+// channels, and that what programs share is stored once.
+#include "codegen/lower/linear_passes.h"
+
+#include <gtest/gtest.h>
+
+#include "codegen/lower/winograd_box.h"
+#include "codegen/lower/winograd_product.h"
+
+namespace cubejit {
+namespace {
+
+TEST(LinearPasses, CoefficientsAreStoredOnce) {
+  ProgramBuilder b("test");
+  b.beginPhase("only");
+  PassRoom room(b);
+  room.coefficients();
+  const WinogradMatrices w = winogradMatrices(2, 3);
+  const std::int64_t first = room.place(w.data), second = room.place(w.taps);
+  EXPECT_EQ(room.place(w.data), first);
+  EXPECT_EQ(second, first + 4 * static_cast<std::int64_t>(w.data.values.size()));
+}
+
+TEST(LinearPasses, VectorsAtOnceFitTheRegisters) {
+  PassAxis axis;
+  axis.matrix = winogradMatrices(4, 3).data;  // six rows: seven registers a vector, one for the coefficient
+  EXPECT_EQ(passVectors({axis}, 32, 4), 4);
+  EXPECT_EQ(passVectors({axis}, 13, 4), 1);
+  EXPECT_EQ(passVectors({axis}, 16, 4), 2);
+}
+
+TEST(WinogradProduct, ListsCoverEveryStep) {
+  const WinogradProduct product{3, 2, 16, 4, 64, 4, 128};
+  const Contract kernel = productKernel(product);
+  EXPECT_EQ(kernel.accumulators.size(), 6U);
+  for (const std::int64_t steps : {1, 3, 4, 7, 12}) {
+    const SegmentList list = productList(product, steps);
+    std::int64_t covered = 0;
+    for (std::size_t s = 0; s < list.size(); ++s) {
+      for (const Segment& segment : list[s]) {
+        EXPECT_EQ(segment.aOffset, covered * product.aStep);
+        EXPECT_EQ(segment.bOffset, covered * product.bStep);
+        covered += segment.outer * static_cast<std::int64_t>(kernel.sections[s].steps.size());
+      }
+    }
+    EXPECT_EQ(covered, steps);
+  }
+}
+
+}  // namespace
+}  // namespace cubejit
