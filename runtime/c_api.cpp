@@ -104,6 +104,7 @@ Result<Problem> problemOf(const cubejit_problem* given) {
   p.transposed = given->transposed != 0;
   p.dtype = dtype;
   p.layout = layout;
+  p.math = given->relaxed_math != 0 ? MathMode::kRelaxed : MathMode::kStrict;
   for (const TensorId t : kTensorIds) {
     const cubejit_format& format = given->formats[static_cast<std::size_t>(t)];
     if (format.given == 0) continue;

@@ -197,7 +197,7 @@ namespace {
 
 // Whether all weights are packed in a phase of its own: not by the tasks as they go, not read in place.
 bool packsBeforehand(const TilingPlan& plan) {
-  return plan.packWeights && !((plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kWinograd) && plan.panelB);
+  return plan.packWeights && !(plan.lanes == LaneRole::kChannels && plan.panelB);
 }
 
 // Plans of the core problem that a staging leaves, best first in `legal`.

@@ -56,7 +56,10 @@ void addData(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vec
 void addDataBlocks(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
   plan.panelB = true;
   const std::int64_t channels = plan.baseVectors * m.isa.lanes();
-  plan.panelH = equalPiece(s.rows, rowsFor(s, channels, 0.3 * static_cast<double>(m.buffers.l1Bytes)));
+  plan.panelH = s.rows;
+  const double filter = 0.5 * static_cast<double>(m.buffers.l1Bytes) / static_cast<double>(s.volume() * channels * 4);
+  plan.panelD =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(filter), 16, std::max<std::int64_t>(16, s.patched.channels));
   plan.cores.channelsN = divUp(s.tiled.channels, channels);
   out.push_back(plan);
 }

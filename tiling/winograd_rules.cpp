@@ -63,6 +63,9 @@ std::vector<std::string> winogradRules(const Problem& problem, const TilingPlan&
     broken.push_back("base_vectors = " + std::to_string(plan.baseVectors) + " must divide the " +
                      std::to_string(vectors) + " vectors of lane channels");
   }
+  if (plan.gradient == Gradient::kDx && plan.panelB && plan.panelH < s.rows)
+    broken.push_back("panel_h = " + std::to_string(plan.panelH) + " must be all " + std::to_string(s.rows) +
+                     " rows of tiles when panel_b is true: a task has all of its channels");
   if (plan.gradient == Gradient::kDw && plan.panelC && plan.cores.reduction != 1)
     broken.emplace_back("core_reduction must be 1 when panel_c is true: a task has all products of its part of dw");
   // Points of a panel are reached by displacements.

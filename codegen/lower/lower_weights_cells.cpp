@@ -69,7 +69,8 @@ class Lowering {
     splitBytes_ = scratchBytes(scratch);
     blockParts_ = std::clamp<std::int64_t>(plan_.cores.groups, 1, lanes_.blocks);
     contractPhase();
-    if (splits_ > 1) addWeightsCombine(b_, scratch);
+    if (splits_ > 1)
+      addPartsCombine(b_, AddedParts{scratch.scratchBuffer, splits_, scratchBytes(scratch), scratch.lanes});
     addCellUnpack(b_, lanes_,
                   CellWeights{v_.small.channels * smallPitch, bigIsCell_ ? tap : smallPitch,
                               bigIsCell_ ? smallPitch : tap, v_.taps()},

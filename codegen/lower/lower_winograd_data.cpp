@@ -3,7 +3,8 @@
 // Decides the tile program of a data gradient by Winograd's minimal filtering: patches of dY and weights are transformed, points
 // are multiplied (one matrix product a point, over reduced channels), products are transformed into tiles of dX.
 // Usually weights are transformed once for all, and a task transforms the patches of its rows of tiles. With panel_b it is the
-// other way round: all patches first, and a task transforms the weights of its block of channels, which then stay in its L2.
+// other way round: all patches first, and a task transforms the packed weights of its block of channels, panel_d reduced channels
+// at a time, which then stay in its L2.
 // Leaves transforms to linear_passes, tiles to winograd_box, sizes to the plan.
 #include <algorithm>
 #include <utility>
@@ -34,7 +35,8 @@ class Lowering {
     width_ = plan.baseVectors * lanes_;
     reduced_ = g_.operand.channels;
     blocks_ = (g_.result.channels + width_ - 1) / width_;
-    packing_ = PackedWeights{lanes_, width_, blocks_, g_.result.channels, reduced_, false};
+    packing_ = PackedWeights{lanes_, width_, blocks_, g_.result.channels, reduced_, false, true};
+    chunks_ = plan.panelB ? std::max<std::int64_t>(1, (reduced_ + plan.panelD - 1) / plan.panelD) : 1;
     parts_ = std::max<std::int64_t>(1, (box_.rows() + plan.panelH - 1) / plan.panelH);
     const std::int64_t partTiles = (box_.rows() + parts_ - 1) / parts_ * box_.tilesOfRow(),
                        allTiles = box_.rows() * box_.tilesOfRow();
@@ -51,13 +53,14 @@ class Lowering {
     const std::int64_t held = inTask ? 1 : g_.view.groups * blocks_;
     const BufferRole filters = inTask ? BufferRole::kPrivate : BufferRole::kShared,
                      patches = inTask ? BufferRole::kShared : BufferRole::kPrivate;
-    packed_ = b_.addBuffer("packed_w", filters, held * packing_.blockBytes(g_));
+    packed_ = inTask ? b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * blocks_ * packing_.blockBytes(g_))
+                     : b_.addBuffer("packed_w", BufferRole::kPrivate, packing_.reducedPitch(g_));
     filters_ = b_.addBuffer("filter", filters, held * filterBytes());
     data_ = b_.addBuffer("data", patches, (inTask ? g_.view.groups : 1) * dataBytes());
     if (inTask) {
+      addPackPhase(b_, g_, packing_, weights_, packed_);
       patchPhase();
     } else {
-      addPackPhase(b_, g_, packing_, weights_, packed_);
       filterPhase();
     }
     productPhase();
@@ -65,41 +68,54 @@ class Lowering {
   }
 
  private:
-  std::int64_t pointBytes() const { return reduced_ * width_ * 4; }  // of a block of the filter
+  std::int64_t tapBytes() const { return reduced_ * width_ * 4; }     // of a block of packed weights
+  std::int64_t firstChannel(std::int64_t chunk) const { return reduced_ * chunk / chunks_; }
+  std::int64_t pointBytes() const {  // of a block of the filter
+    return panelPitch((reduced_ + chunks_ - 1) / chunks_ * width_ * 4);
+  }
   std::int64_t filterBytes() const { return box_.points() * pointBytes(); }
   std::int64_t dataBytes() const { return box_.points() * dataPoint_; }
   std::int64_t tilesBefore(std::int64_t part) const { return box_.rows() * part / parts_ * box_.tilesOfRow(); }
   WinogradMatrices matricesOf(std::size_t axis) const { return winogradMatrices(box_.axes[axis].m, box_.taps[axis]); }
 
-  // The weights of all channel blocks.
+  // The weights of all channel blocks, read from front to back.
   void filterPhase() {
     b_.beginPhase("transform_weights");
     room_.enterPhase();
-    const int src = b_.addStream("packed", packed_), dst = b_.addStream("filter", filters_);
-    const int groups = b_.addUniformAxis("g", g_.view.groups,
-                                         {{src, blocks_ * packing_.blockBytes(g_)}, {dst, blocks_ * filterBytes()}});
-    const int blocks = b_.addUniformAxis("n", blocks_, {{src, packing_.blockBytes(g_)}, {dst, filterBytes()}});
-    const std::int64_t row = width_ * 4, chunk = divisorAtMost(reduced_, 32);
-    const int outer = b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * row}, {dst, chunk * row}});
-    b_.phase().parallelAxes = {groups, blocks, outer};
-    b_.phase().body = {filterOf(src, dst, chunk)};
+    const int src = b_.addStream("w", weights_), packed = b_.addStream("packed", packed_),
+              dst = b_.addStream("filter", filters_);
+    const int groups = b_.addUniformAxis("g", g_.view.groups, {{src, g_.wGroup}, {dst, blocks_ * filterBytes()}});
+    const int blocks = b_.addAxis("n", 2);
+    for (std::int64_t i = 0; i < blocks_; ++i) {
+      b_.addStep(blocks, {{src, i * width_ * g_.wResult}, {dst, i * filterBytes()}},
+                 (i + 1) * width_ <= g_.result.channels ? 0 : 1);
+    }
+    const std::int64_t chunk = divisorAtMost(reduced_, 32);
+    const int outer =
+        b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * g_.wReduced}, {dst, chunk * width_ * 4}});
+    const int inner = b_.addUniformAxis("k", chunk, {{src, g_.wReduced}, {dst, width_ * 4}});
+    std::vector<Node> channel;
+    channel.push_back(packChannel(b_, g_, packing_, src, packed, blocks));
+    for (Node& node : filterOf(packed, dst)) channel.push_back(std::move(node));
+    b_.phase().parallelAxes = {groups, outer};
+    b_.phase().body = nest(g_.wReduced > g_.wResult ? std::vector<int>{inner, blocks} : std::vector<int>{blocks, inner},
+                           std::move(channel));
     b_.phase().workCycles = static_cast<double>(g_.view.groups * blocks_ * filterBytes()) / 64.0 * 8.0;
   }
 
-  // `count` reduced channels of a block: packed [tap][reduced][width] -> filter [point][reduced][width].
-  Node filterOf(int src, int dst, std::int64_t count) {
-    const int k = b_.addUniformAxis("k", count, {{src, width_ * 4}, {dst, width_ * 4}});
+  // A reduced channel of a block: packed [tap][width] -> filter [point][reduced][width].
+  std::vector<Node> filterOf(int src, int dst) {
     BoxTransform transform;
     transform.matrix = [&](std::size_t axis) {
       const Matrix taps = matricesOf(axis).taps;
       return g_.gather ? reversedColumns(taps) : taps;
     };
-    transform.inStride = tapStrides(box_, pointBytes());
+    transform.inStride = tapStrides(box_, packing_.tapPitch());
     transform.outStride = pointStrides(box_, pointBytes());
     const std::vector<PassAxis> passes = boxPasses(box_, transform, -1, -1);
     const PassChannels channels{
         lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Extent{0, width_}}};
-    return loopNode(k, linearPasses(room_, "w", passes, channels, src, dst));
+    return linearPasses(room_, "w", passes, channels, src, dst);
   }
 
   // The patches of all rows of tiles.
@@ -136,45 +152,52 @@ class Lowering {
               c = b_.addStream("products", productBuffer), products = b_.addStream("products_in", productBuffer),
               dx = b_.addStream("dx", resultBuffer_);
     // What the task transforms itself.
-    const int source = b_.addStream(inTask ? "w" : "dy", inTask ? weights_ : operandBuffer_),
-              sink = b_.addStream(inTask ? "packed" : "data_out", inTask ? packed_ : data_);
+    const int source = b_.addStream(inTask ? "packed" : "dy", inTask ? packed_ : operandBuffer_),
+              sink = b_.addStream(inTask ? "filter_out" : "data_out", inTask ? filters_ : data_);
 
     const int groups = b_.addAxis("g");
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {
       b_.addStep(groups, {{dx, i * g_.result.groupStride()},
-                          {source, i * (inTask ? g_.wGroup : g_.operand.groupStride())},
+                          {source, i * (inTask ? blocks_ * packing_.blockBytes(g_) : g_.operand.groupStride())},
                           inTask ? std::pair{a, i * dataBytes()} : std::pair{filter, i * blocks_ * filterBytes()}});
     }
     const int rowsOut = addRowAxis(b_, box_, {tensorStream(dx, g_.result, box_, false)}, {{products, width_ * 4}});
     const int part = b_.addDeal("rows", rowsOut, parts_);
     for (std::int64_t i = 0; i < parts_; ++i) {  // a task's panels start with its first row
-      AxisStep& step = b_.phase().axes[static_cast<std::size_t>(part)].steps[static_cast<std::size_t>(i)];
-      step.delta.resize(b_.phase().streams.size(), 0);
-      step.delta[static_cast<std::size_t>(products)] = -tilesBefore(i) * width_ * 4;
-      step.delta[static_cast<std::size_t>(inTask ? a : sink)] = tilesBefore(i) * (inTask ? dataPitch_ : -dataPitch_);
+      moveStep(part, i, products, -tilesBefore(i) * width_ * 4);
+      moveStep(part, i, inTask ? a : sink, tilesBefore(i) * (inTask ? dataPitch_ : -dataPitch_));
     }
     const int blocks = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < blocks_; ++i) {
       b_.addStep(blocks,
                  {{dx, i * width_ * 4},
-                  inTask ? std::pair{source, i * width_ * g_.wResult} : std::pair{filter, i * filterBytes()}},
+                  inTask ? std::pair{source, i * packing_.blockBytes(g_)} : std::pair{filter, i * filterBytes()}},
                  (i + 1) * width_ <= g_.result.channels ? 0 : 1);
     }
     const int point =
         b_.addUniformAxis("point", box_.points(), {{a, dataPoint_}, {filter, pointBytes()}, {c, productPoint_}});
     std::vector<Node> block;
-    block.push_back(loopNode(point, {multiply(a, filter, c, part)}));
-    block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
     std::vector<Node> body;
     if (inTask) {
-      body = packBlock(b_, g_, packing_, source, sink, blocks);
-      body.push_back(filterOf(sink, filter, reduced_));
+      const int k = b_.addUniformAxis("k", reduced_, {{source, packing_.reducedPitch(g_)}, {sink, width_ * 4}});
+      const int chunk = b_.addDeal("k_chunk", k, chunks_);
+      for (std::int64_t i = 0; i < chunks_; ++i) {  // the panel of filters starts with the chunk's first channel
+        moveStep(chunk, i, sink, -firstChannel(i) * width_ * 4);
+        moveStep(chunk, i, a, firstChannel(i) * 4);
+      }
+      std::vector<Node> chunkBody;
+      chunkBody.push_back(loopNode(k, filterOf(source, sink)));
+      chunkBody.push_back(loopNode(point, {multiply(a, filter, c, part, chunk)}));
+      block.push_back(loopNode(chunk, std::move(chunkBody)));
+      block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
       body.push_back(loopNode(part, std::move(block)));
       b_.phase().parallelAxes = {groups, blocks};
     } else {
       const int rowsIn = addRowAxis(b_, box_, {tensorStream(source, g_.operand, box_, true)}, {{sink, dataPitch_}});
       dealLike(rowsIn, rowsOut);
       body.push_back(loopNode(rowsIn, {patchesOf(source, sink, rowsIn)}));
+      block.push_back(loopNode(point, {multiply(a, filter, c, part, -1)}));
+      block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
       const int channelPart = b_.addDeal("channel_part", blocks, std::min(plan_.cores.channelsN, blocks_));
       body.push_back(loopNode(blocks, std::move(block)));
       b_.phase().parallelAxes = {groups, part, channelPart};
@@ -182,6 +205,12 @@ class Lowering {
     b_.phase().body = std::move(body);
     b_.phase().workCycles = static_cast<double>(g_.view.groups * box_.rows() * box_.tilesOfRow() * box_.points()) *
                             static_cast<double>(reduced_ * blocks_ * plan_.baseVectors);
+  }
+
+  void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
+    auto& delta = b_.phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
+    delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
+    delta[static_cast<std::size_t>(stream)] += bytes;
   }
 
   // `axis` is dealt as `other` is.
@@ -208,8 +237,9 @@ class Lowering {
     return loopNode(tiles, linearPasses(room_, "dx", passes, channels, products, dx));
   }
 
-  // For the current point and channel block: rows are the part's tiles, in blocks of nearly equal size.
-  Node multiply(int a, int filter, int c, int part) {
+  // For the current point and channel block, over the channels of the current chunk (-1: all of them): rows are the part's tiles,
+  // in blocks of nearly equal size.
+  Node multiply(int a, int filter, int c, int part, int chunk) {
     const int rows = b_.addAxis("tiles");
     std::vector<std::int64_t> sizes;  // distinct numbers of rows, by class
     std::vector<Window> windows;
@@ -230,10 +260,14 @@ class Lowering {
     axis.windowAxis = part;
     axis.windows = std::move(windows);
     Call call{"multiply", a, filter, c, {rows}, {}};
+    if (chunk >= 0) call.classAxes.push_back(chunk);
     for (const std::int64_t size : sizes) {
       const WinogradProduct product{size, plan_.baseVectors, lanes_, plan_.unroll, dataPitch_, 4, width_ * 4};
-      call.variants.push_back(
-          Variant{b_.addKernel(productKernel(product)), b_.addList(productList(product, reduced_)), false});
+      const int kernel = b_.addKernel(productKernel(product));
+      for (std::int64_t i = 0; i < chunks_; ++i) {
+        const SegmentList list = productList(product, firstChannel(i + 1) - firstChannel(i));
+        call.variants.push_back(Variant{kernel, b_.addList(list), i > 0});
+      }
     }
     return loopNode(rows, {callNode(std::move(call))});
   }
@@ -245,7 +279,7 @@ class Lowering {
   PassRoom room_{b_};
   const DataGradient g_;
   const WinogradBox box_;
-  std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1;
+  std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1, chunks_ = 1;
   std::int64_t dataPitch_ = 0, dataPoint_ = 0, productPoint_ = 0;
   PackedWeights packing_;
   int operandBuffer_ = -1, resultBuffer_ = -1, weights_ = -1, packed_ = -1, filters_ = -1, data_ = -1;

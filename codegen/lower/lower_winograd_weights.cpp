@@ -39,12 +39,9 @@ class Lowering {
     smallPitch_ = panelPitch((v_.small.channels + lanes_ - 1) / lanes_ * lanes_ * 4);
     bigPoint_ = panelPitch(tiles * bigPitch_);
     smallPoint_ = panelPitch(tiles * smallPitch_);
-    sums_ = WeightsScratch{
-        v_.groups, laneBlocks_, v_.small.channels, box_.points(), width_, splits_, v_.big.channels, lanes_, false,
-        -1,        -1,          Element::kF32};
-    taps_ = sums_;
-    taps_.taps = v_.taps();
-    taps_.splits = 1;
+    taps_ =
+        WeightsScratch{v_.groups, laneBlocks_, v_.small.channels, v_.taps(), width_, 1, v_.big.channels, lanes_, false,
+                       -1,        -1,          Element::kF32};
     // Rows and blocks of lanes that accumulators have room for.
     heldRows_ = plan.panelC ? (rowBlocks_ + rowParts_ - 1) / rowParts_ * plan.baseRows : v_.small.channels;
     heldLanes_ = plan.panelC ? (laneBlocks_ + laneParts_ - 1) / laneParts_ : laneBlocks_;
@@ -60,7 +57,7 @@ class Lowering {
     const BufferRole accumulators = plan_.panelC ? BufferRole::kPrivate : BufferRole::kShared,
                      panels = plan_.panelC ? BufferRole::kShared : BufferRole::kPrivate;
     const std::int64_t copies = plan_.panelC ? 1 : v_.groups, held = plan_.panelC ? v_.groups : 1;
-    sums_.scratchBuffer = b_.addBuffer("point_sums", accumulators, splits_ * copies * heldLanes_ * laneSums());
+    sumsBuffer_ = b_.addBuffer("point_sums", accumulators, splits_ * copies * heldLanes_ * laneSums());
     taps_.scratchBuffer = b_.addBuffer("tap_sums", accumulators, copies * heldLanes_ * laneTaps());
     patches_ = b_.addBuffer("patches", panels, held * box_.points() * bigPoint_);
     tiles_ = b_.addBuffer("tiles", panels, held * box_.points() * smallPoint_);
@@ -70,7 +67,8 @@ class Lowering {
       return b_.finish();
     }
     chunkPhase();
-    if (splits_ > 1) addWeightsCombine(b_, sums_);
+    if (splits_ > 1)
+      addPartsCombine(b_, AddedParts{sumsBuffer_, splits_, v_.groups * laneBlocks_ * laneSums(), lanes_});
     tapsPhase();
     addWeightsUnpack(b_, taps_);
     return b_.finish();
@@ -80,7 +78,7 @@ class Lowering {
   // F(taps, m): the tile is the filter, the taps are the results.
   WinogradMatrices matricesOf(std::size_t axis) const { return winogradMatrices(box_.taps[axis], box_.axes[axis].m); }
   // Accumulators lie [lane block][point][row][width], sums of taps [lane block][row][tap][width].
-  std::int64_t sumPoint() const { return heldRows_ * width_ * 4; }
+  std::int64_t sumPoint() const { return panelPitch(heldRows_ * width_ * 4); }
   std::int64_t laneSums() const { return box_.points() * sumPoint(); }
   std::int64_t tapRow() const { return taps_.taps * width_ * 4; }
   std::int64_t laneTaps() const { return heldRows_ * tapRow(); }
@@ -134,7 +132,7 @@ class Lowering {
     Products p{};
     p.a = b_.addStream("tiles", tiles_);
     p.lanes = b_.addStream("patches", patches_);
-    p.c = b_.addStream("sums", sums_.scratchBuffer);
+    p.c = b_.addStream("sums", sumsBuffer_);
     p.rowBlocks = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.addStep(p.rowBlocks, {{p.a, i * plan_.baseRows * 4}, {p.c, i * plan_.baseRows * width_ * 4}},
@@ -183,7 +181,7 @@ class Lowering {
       moveStep(chunk, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
     }
     const int split = b_.addDeal("split", chunk, splits_);
-    for (std::int64_t i = 0; i < splits_; ++i) moveStep(split, i, p.c, i * scratchBytes(sums_));
+    for (std::int64_t i = 0; i < splits_; ++i) moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
     const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_);
     std::vector<Extent> ranges;
     for (const Window& w : b_.phase().axes[static_cast<std::size_t>(p.rowBlocks)].windows)
@@ -234,7 +232,7 @@ class Lowering {
     b_.beginPhase("winograd");
     room_.enterPhase();
     const Products p = addProducts();
-    const int points = b_.addStream("points", sums_.scratchBuffer), taps = b_.addStream("taps", taps_.scratchBuffer),
+    const int points = b_.addStream("points", sumsBuffer_), taps = b_.addStream("taps", taps_.scratchBuffer),
               sums = b_.addStream("tap_sums", taps_.scratchBuffer), dw = b_.addStream("dw", taps_.dwBuffer);
     const int groups = b_.addUniformAxis("g", v_.groups,
                                          {{p.a, box_.points() * smallPoint_},
@@ -280,17 +278,17 @@ class Lowering {
   void tapsPhase() {
     b_.beginPhase("transform_taps");
     room_.enterPhase();
-    const int src = b_.addStream("points", sums_.scratchBuffer), dst = b_.addStream("taps", taps_.scratchBuffer);
+    const int src = b_.addStream("points", sumsBuffer_), dst = b_.addStream("taps", taps_.scratchBuffer);
     const std::int64_t row = width_ * 4, chunk = divisorAtMost(v_.small.channels, 16);
     const int groups =
-        b_.addUniformAxis("g", v_.groups, {{src, groupScratchBytes(sums_)}, {dst, groupScratchBytes(taps_)}});
+        b_.addUniformAxis("g", v_.groups, {{src, laneBlocks_ * laneSums()}, {dst, groupScratchBytes(taps_)}});
     const int blocks = b_.addUniformAxis("lanes", laneBlocks_, {{src, laneSums()}, {dst, laneTaps()}});
     const int outer =
         b_.addUniformAxis("row0", v_.small.channels / chunk, {{src, chunk * row}, {dst, chunk * tapRow()}});
     const int inner = b_.addUniformAxis("row", chunk, {{src, row}, {dst, tapRow()}});
     b_.phase().parallelAxes = {groups, blocks, outer};
     b_.phase().body = nest({inner}, tapsOf(src, dst));
-    b_.phase().workCycles = static_cast<double>(scratchBytes(sums_)) / 64.0 * 6.0;
+    b_.phase().workCycles = static_cast<double>(v_.groups * laneBlocks_ * laneSums()) / 64.0 * 6.0;
   }
 
   // A row's points into its taps.
@@ -314,8 +312,8 @@ class Lowering {
   const WinogradBox box_;
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1, laneParts_ = 1, rowParts_ = 1, chunks_ = 1, splits_ = 1;
   std::int64_t bigPitch_ = 0, smallPitch_ = 0, bigPoint_ = 0, smallPoint_ = 0, heldRows_ = 1, heldLanes_ = 1;
-  WeightsScratch sums_, taps_;
-  int bigBuffer_ = -1, smallBuffer_ = -1, patches_ = -1, tiles_ = -1;
+  WeightsScratch taps_;
+  int sumsBuffer_ = -1, bigBuffer_ = -1, smallBuffer_ = -1, patches_ = -1, tiles_ = -1;
 };
 
 }  // namespace

@@ -32,8 +32,7 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t width = cls == 0 ? p.width : p.channels % p.width;
     if (width == 0 || (cls == 0 && p.channels < p.width)) continue;
-    Move move{MoveKind::kTranspose,    p.lanes,         width, g.taps,  g.wResult,
-              p.reduced * p.width * 4, p.width - width, false, "pack_w"};
+    Move move{MoveKind::kTranspose, p.lanes, width, g.taps, g.wResult, p.tapPitch(), p.width - width, false, "pack_w"};
     if (rowsAtOnce(g))
       move =
           Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, p.step(g), p.width * 4, p.width - width, false, "pack_w"};
@@ -57,8 +56,9 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
   const std::int64_t chunk = chunkOf(p);
-  const int outer = b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * p.step(g)}, {dst, chunk * p.width * 4}});
-  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, p.step(g)}, {dst, p.width * 4}});
+  const int outer =
+      b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * p.step(g)}, {dst, chunk * p.reducedPitch(g)}});
+  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, p.step(g)}, {dst, p.reducedPitch(g)}});
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, src, dst, blocks, 0)));
   if (inner < 0) {
@@ -77,10 +77,15 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks) {
   const std::int64_t step = rowsAtOnce(g) ? chunkOf(p) : 1;
-  const int k = b.addUniformAxis("pack_k", p.reduced / step, {{source, step * p.step(g)}, {panel, step * p.width * 4}});
+  const int k =
+      b.addUniformAxis("pack_k", p.reduced / step, {{source, step * p.step(g)}, {panel, step * p.reducedPitch(g)}});
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, source, panel, blocks, rowsAtOnce(g) ? 1 : 2)));
   return nest({k}, std::move(body));
+}
+
+Node packChannel(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink, int blocks) {
+  return callNode(packCall(b, g, p, source, sink, blocks, 0));
 }
 
 void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {

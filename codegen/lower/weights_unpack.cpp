@@ -44,24 +44,23 @@ Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) 
 
 }  // namespace
 
-void addWeightsCombine(ProgramBuilder& b, const WeightsScratch& s) {
+void addPartsCombine(ProgramBuilder& b, const AddedParts& added) {
   b.beginPhase("combine");
-  const int src = b.addStream("split", s.scratchBuffer), dst = b.addStream("sum", s.scratchBuffer);
-  const std::int64_t elements = scratchBytes(s) / 4, pieces = elements / s.width;
-  const std::int64_t perTask = divisorAtMost(pieces, std::max<std::int64_t>(1, 8192 / s.width));
-  const std::int64_t bytes = perTask * s.width * 4;
+  const int src = b.addStream("split", added.buffer), dst = b.addStream("sum", added.buffer);
+  const std::int64_t vector = added.lanes * 4, pieces = added.bytes / vector;
+  const std::int64_t perTask = divisorAtMost(pieces, 8192 / added.lanes), bytes = perTask * vector;
   const int piece = b.addUniformAxis("piece", pieces / perTask, {{src, bytes}, {dst, bytes}});
   const int split = b.addAxis("split");
-  for (std::int64_t i = 1; i < s.splits; ++i) b.addStep(split, {{src, i * scratchBytes(s)}});
-  Move add{MoveKind::kAccumulate, s.lanes, 1, bytes / 4, bytes, bytes, 0, false, "combine"};
+  for (std::int64_t i = 1; i < added.parts; ++i) b.addStep(split, {{src, i * added.bytes}});
+  Move add{MoveKind::kAccumulate, added.lanes, 1, bytes / 4, bytes, bytes, 0, false, "combine"};
   Call call{"combine", src, -1, dst, {}, {Variant{b.addKernel(add), -1, false}}};
   b.phase().parallelAxes = {piece};
   b.phase().body = nest({split}, {callNode(std::move(call))});
-  b.phase().workCycles = static_cast<double>(scratchBytes(s) * (s.splits - 1)) / 16.0;
+  b.phase().workCycles = static_cast<double>(added.bytes * (added.parts - 1)) / 16.0;
 }
 
 void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
-  if (s.splits > 1) addWeightsCombine(b, s);
+  if (s.splits > 1) addPartsCombine(b, AddedParts{s.scratchBuffer, s.splits, scratchBytes(s), s.lanes});
   b.beginPhase("unpack");
   const int src = b.addStream("acc", s.scratchBuffer), dst = b.addStream("dw", s.dwBuffer);
   const Pitch pitch = pitchOf(s);

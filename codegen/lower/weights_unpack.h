@@ -23,8 +23,14 @@ struct WeightsScratch {
 inline std::int64_t groupScratchBytes(const WeightsScratch& s) { return s.laneBlocks * s.rows * s.taps * s.width * 4; }
 inline std::int64_t scratchBytes(const WeightsScratch& s) { return s.groups * groupScratchBytes(s); }
 
-/// Adds the phase that sums the splits, in order, into the first.
-void addWeightsCombine(ProgramBuilder& b, const WeightsScratch& s);
+/// Equal parts, one after the other in a buffer of f32.
+struct AddedParts {
+  int buffer = -1;
+  std::int64_t parts = 1, bytes = 0;  ///< bytes of a part, a whole number of vectors
+  int lanes = 16;
+};
+/// Adds the phase that sums the parts, in order, into the first.
+void addPartsCombine(ProgramBuilder& b, const AddedParts& added);
 
 /// Adds the combine phase (if there is more than one split) and the unpack phase.
 void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s);

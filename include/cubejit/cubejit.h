@@ -76,6 +76,7 @@ typedef struct cubejit_problem {
   int64_t in[3], kernel[3], out[3], stride[3], dilation[3]; /* dilation 1 = none */
   int64_t pad_before[3], pad_after[3];
   cubejit_format formats[6]; /* by CUBEJIT_TENSOR_...: exceptions from dtype and layout */
+  int32_t relaxed_math;      /* 1: Winograd is allowed, whose sums are of other products (MathMode in problem.h) */
 } cubejit_problem;
 
 /* Calls body(context, i) for every i in [0, count), on any threads, one after the other if need be; returns when all are done. */
@@ -147,7 +148,8 @@ static inline cubejit_problem cubejit_default_problem(void) {
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0},
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0},
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0},
-                        {0, 0, 0, {0, 0, 0, 0, 0}, 0}}};
+                        {0, 0, 0, {0, 0, 0, 0, 0}, 0}},
+                       0};
   return p;
 }
 static inline cubejit_options cubejit_default_options(void) {

@@ -96,6 +96,8 @@ struct TilingPlan {
   std::int64_t unroll = 4;                    ///< reduction steps per loop iteration (stepK)
   /// kWinograd: positions of a tile along d, h, w (1 where the kernel has one tap): pixels of dx, or of dW's small tensor.
   /// A base block is baseRows tiles (dX) or channels (dW), panelH counts rows of tiles over all images, depths and heights.
+  /// dX with panelB: tasks transform their weights themselves, panelD reduced channels at a time. dW with panelC: tasks have
+  /// accumulators to themselves.
   std::int64_t winogradD = 1, winogradH = 1, winogradW = 1;
   // L1 step: what is staged in the private panels of a thread.
   bool panelA = false;  ///< operand dY (dX) or the row operand (dW) is transposed into a channels-last / pixel panel

@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace {
 
 DType mathType(DType type, const std::string& math) {
-  if (math == "keep" || type != DType::kF32) return type;
+  if (math == "keep" || math == "relaxed" || type != DType::kF32) return type;
   return math == "hf32" ? DType::kHf32 : DType::kHf32Low;
 }
 
@@ -92,9 +92,9 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
                        const IntOrList& stride, const IntOrList& padding, const IntOrList& dilation, bool transposed,
                        const IntOrList& outputPadding, std::int64_t groups, const std::array<bool, 3>& mask,
                        const std::string& math, const std::array<py::object, 3>& out) {
-  if (math != "keep" && math != "hf32" && math != "hf32_low")
+  if (math != "keep" && math != "hf32" && math != "hf32_low" && math != "relaxed")
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "math = '" + math + "' is not known; there are keep, hf32, hf32_low"});
+                        "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
   Call call;
   call.mask = mask;
   call.math = math;
@@ -103,6 +103,7 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
                            {stride, padding, dilation, outputPadding, transposed, groups});
   call.problem.dtype = call.views[1].dtype;
   call.problem.layout = Layout::kNcdhw;
+  if (math == "relaxed") call.problem.math = MathMode::kRelaxed;
   const TensorView bias{"db", nullptr, call.views[0].dtype, {call.problem.cout}, {1}, false, nullptr};
   call.likes = {&call.views[1], &call.views[2], &bias};
   const char* names[] = {"dx", "dw", "db"};

@@ -31,6 +31,7 @@ struct VerifyOutcome {
   enum class Verdict { kPassed, kFailed, kSkipped } verdict = Verdict::kPassed;
   std::string message;                      ///< what differs, or why it was skipped
   std::int64_t elements = 0, compared = 0;  ///< of all gradients asked for; fewer are compared where a sample is
+  double relativeError = 0;  ///< L2 norm of what differs from the reference by that of the gradient: the largest of all
 };
 
 /// Compares every element of every gradient (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.

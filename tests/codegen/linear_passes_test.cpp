@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that a separable transform built of contracts computes what its matrices say, on boxes with missing positions and
-// channels, and that what programs share is stored once.
+// Decides what transforms share and that they fit the registers, and that products cover every step of their reduction. What
+// whole transforms compute is decided by tests/differential/winograd_test.cpp.
 #include "codegen/lower/linear_passes.h"
 
 #include <gtest/gtest.h>

@@ -107,6 +107,7 @@ TEST(WinogradRules, NameTheFieldAndTheValues) {
 TEST(ForcedAlgorithm, IsTheOnlyOneConsidered) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   Problem p = threeTaps(3);
+  p.cout = 64;
   for (const LaneRole role : {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kReduced, LaneRole::kWinograd}) {
     const auto choice = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, role);
     ASSERT_TRUE(choice.ok()) << toString(role);

@@ -132,6 +132,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                                                        {"message", outcome.message},
                                                        {"elements", outcome.elements},
                                                        {"compared", outcome.compared},
+                                                       {"relative_error", outcome.relativeError},
                                                        {"repro", reproductionOf(flags, fuzz, p)}}));
       std::fflush(stdout);
     }

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how Winograd's filtering is compared with the definition's sums: every problem that has Winograd plans goes through
+both in turn, several rounds, and the best round of each counts; errors are those of random reals against the fp64 reference.
+Prints a Markdown table. Leaves the measuring to `cubejit bench` and `cubejit verify`."""
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODES = {"direct": [], "winograd": ["--math", "relaxed", "--algorithm", "winograd"]}
+
+
+def run(command, problem):
+    """The JSON lines of a subcommand, or none where the algorithm does not take the problem."""
+    done = subprocess.run(command, input=json.dumps(problem) + "\n", capture_output=True, text=True)
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    if done.returncode != 0 and "no legal plan" not in done.stderr:
+        sys.exit(f"compare_winograd.py: {problem['name']}: {done.stderr.strip()}")
+    return records if done.returncode == 0 else []
+
+
+def best_of(problem, gradient, arguments):
+    best = {}
+    for _ in range(arguments.rounds):
+        for mode, flags in MODES.items():
+            records = run([arguments.command, "bench", "--problem", "-", "--gradients", gradient, "--layout", arguments.layout,
+                           "--threads", str(arguments.threads), "--json", "--min-seconds", str(arguments.seconds)] + flags,
+                          problem)
+            for record in records:
+                if "ns_min" in record and record["ns_min"] < best.get(mode, {"ns_min": math.inf})["ns_min"]:
+                    best[mode] = record
+    return best
+
+
+def error_of(problem, gradient, mode, arguments):
+    records = run([arguments.command, "verify", "--suite", "/dev/stdin", "--gradients", gradient, "--layout", arguments.layout, "--reals",
+                   "--max-macs", str(arguments.max_macs), "--json"] + MODES[mode], problem)
+    return records[0]["relative_error"] if records else math.nan
+
+
+def eligible(problem):
+    """Rows the filtering is for: stride 1, 2 to 5 taps along some axis, not depthwise."""
+    dense = min(problem["ci"], problem["co"]) // problem.get("groups", 1) >= 16
+    taps = [k for k in problem["kernel"] if k > 1]
+    steps = problem.get("stride", [1, 1, 1]) + problem.get("dilation", [1, 1, 1])
+    return dense and taps and max(taps) <= 5 and set(steps) == {1}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares Winograd with direct plans.")
+    parser.add_argument("suites", type=pathlib.Path, nargs="+", help="files of bench/shapes/")
+    parser.add_argument("--command", default=str(ROOT / "build/bench/tools/cli/cubejit"))
+    parser.add_argument("--layout", default="ndhwc")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.1, help="per problem, gradient, mode and round")
+    parser.add_argument("--max-macs", type=float, default=1e8, help="larger problems' errors are those of a sample")
+    arguments = parser.parse_args()
+    print(f"`bench/compare_winograd.py {' '.join(str(s) for s in arguments.suites)}`, f32, {arguments.layout}, "
+          f"{arguments.threads} threads. Times are the best of {arguments.rounds} rounds; the rate is that of the definition's "
+          "operations, per cent of the FMA peak; errors are L2 norms relative to the gradient's.\n")
+    print("| problem | gradient | direct ms | Winograd ms | times as fast | per cent of the peak | tile | error, direct | error, Winograd |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    gains = {"dx": [], "dw": []}
+    for suite in arguments.suites:
+        for line in suite.read_text().splitlines():
+            problem = json.loads(line) if line.strip() else None
+            if problem is None or not eligible(problem):
+                continue
+            for gradient in ("dx", "dw"):
+                best = best_of(problem, gradient, arguments)
+                if len(best) < 2:
+                    continue
+                gain = best["direct"]["ns_min"] / best["winograd"]["ns_min"]
+                gains[gradient].append(gain)
+                plan = best["winograd"]["plan"]
+                tile = "x".join(str(plan[f"winograd_{a}"]) for a in "dhw")
+                errors = [error_of(problem, gradient, mode, arguments) for mode in MODES]
+                print(f"| {problem['name']} | {gradient} | {best['direct']['ns_min'] / 1e6:.2f} | "
+                      f"{best['winograd']['ns_min'] / 1e6:.2f} | {gain:.2f} | {100 * best['winograd']['peak_fraction']:.0f} | {tile} | "
+                      f"{errors[0]:.1e} | {errors[1]:.1e} |", flush=True)
+    for gradient, values in gains.items():
+        if values:
+            mean = math.exp(sum(map(math.log, values)) / len(values))
+            print(f"\n{gradient}: {len(values)} rows, geometric mean {mean:.2f} times as fast as direct plans.")
+
+
+if __name__ == "__main__":
+    main()
