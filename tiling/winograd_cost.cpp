@@ -11,6 +11,10 @@ namespace {
 
 // Share of a transform's coefficients that are not zero (F(4, 3): 22 of 36 of the data, 18 of 24 of the results).
 constexpr double kNonZero = 0.65;
+// How much longer a pass takes than its FMAs and stores: kernels are short, and boxes come from L2 (measured over 2D and 3D rows).
+constexpr double kPassLength = 2.0;
+// The same of filters and sums of points, on top: every point is a stream of its own.
+constexpr double kStreamsLength = 2.5;
 // FMA slots that products reach beside their loads.
 constexpr double kProductRate = 0.92;
 
@@ -26,7 +30,7 @@ double transformCycles(const std::array<std::int64_t, 3>& from, const std::array
     }
     const double in = static_cast<double>(from[p]), out = static_cast<double>(to[p]);
     const double work = std::max(kNonZero * in * out, out + 0.5 * in) + 0.5 * out;
-    cycles += others * (work + kSegmentCycles / taken) + 1.5 * kCallCycles / taken;
+    cycles += others * (kPassLength * work + kSegmentCycles / taken) + 1.5 * kCallCycles / taken;
   }
   return cycles;
 }
@@ -74,7 +78,7 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
   const double filter = groups * points * reduced * laneVectors * lanes * 4,
                held = filter / groups / (beforehand ? (dx ? blocks : cutM * cutN) : 1.0);
   const double splits = dx ? 1.0 : static_cast<double>(plan.cores.reduction);
-  double moves = groups * reduced * laneVectors *
+  double moves = kStreamsLength * groups * reduced * laneVectors *
                  (dx ? transformCycles(taps, s.points, width) : transformCycles(s.points, taps, width));
   moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * kTransposeCyclesPerVector * 2;
   const double weights = groups * static_cast<double>(v.taps()) * reduced * laneVectors * lanes * 4;
