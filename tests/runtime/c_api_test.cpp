@@ -44,6 +44,20 @@ ExecutableHandle compile(cubejit_session* session, const cubejit_problem& proble
   return {executable, &cubejit_executable_destroy};
 }
 
+TEST(CApi, RelaxedMathAllowsWinograd) {
+  const SessionHandle handle = makeSession();
+  cubejit_problem problem = square(2, 64, 64, 30);
+  const auto lanes = [&] {
+    cubejit_plan_report report{};
+    report.struct_size = sizeof(report);
+    EXPECT_EQ(cubejit_plan(handle.get(), &problem, CUBEJIT_DX, &report), CUBEJIT_OK) << cubejit_last_error();
+    return std::string(report.plan);
+  };
+  EXPECT_EQ(lanes().find("lanes=winograd"), std::string::npos);
+  problem.relaxed_math = 1;
+  EXPECT_NE(lanes().find("lanes=winograd"), std::string::npos) << lanes();
+}
+
 TEST(CApi, ComputesWhatTheCppFaceComputes) {
   const Problem p = squareProblem(2, 8, 12, 9);
   Session session;
