@@ -52,7 +52,8 @@ Result<Problem> problemFromJson(const std::string& text) {
   reader.boolean("transposed", p.transposed);
   std::string math = toString(p.math);
   reader.string("math", math);
-  if (!parseEnum(math, kAllMathModes, p.math)) return invalid("'math' = '" + math + "' is not known; there are strict, relaxed");
+  if (!parseEnum(math, kAllMathModes, p.math))
+    return invalid("'math' = '" + math + "' is not known; there are strict, relaxed");
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();
   if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);

@@ -201,7 +201,8 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(checked, checkProblem(problem));
     static_cast<void>(checked);
-    CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain, WeightsUse::kEachRun, state_->options.algorithm));
+    CUBEJIT_TRY(choice,
+                choosePlan(problem, gradient, machine, explain, WeightsUse::kEachRun, state_->options.algorithm));
     PlanReport report;
     report.plan = choice.plan;
     CUBEJIT_TRY(found, findPlan(problem, gradient, machine, state_->options));

@@ -68,7 +68,7 @@ class Lowering {
   }
 
  private:
-  std::int64_t tapBytes() const { return reduced_ * width_ * 4; }     // of a block of packed weights
+  std::int64_t tapBytes() const { return reduced_ * width_ * 4; }  // of a block of packed weights
   std::int64_t firstChannel(std::int64_t chunk) const { return reduced_ * chunk / chunks_; }
   std::int64_t pointBytes() const {  // of a block of the filter
     return panelPitch((reduced_ + chunks_ - 1) / chunks_ * width_ * 4);

@@ -35,12 +35,12 @@ enum class LaneRole : std::uint8_t {
 constexpr LaneRole kAllLaneRoles[] = {LaneRole::kChannels,   LaneRole::kPixels,  LaneRole::kSwapped,
                                       LaneRole::kGroupCells, LaneRole::kReduced, LaneRole::kWinograd};
 constexpr const char* toString(LaneRole r) {
-  return r == LaneRole::kChannels  ? "channels"
-         : r == LaneRole::kPixels  ? "pixels"
-         : r == LaneRole::kSwapped ? "swapped"
-         : r == LaneRole::kReduced ? "reduced"
+  return r == LaneRole::kChannels   ? "channels"
+         : r == LaneRole::kPixels   ? "pixels"
+         : r == LaneRole::kSwapped  ? "swapped"
+         : r == LaneRole::kReduced  ? "reduced"
          : r == LaneRole::kWinograd ? "winograd"
-                                   : "group_cells";
+                                    : "group_cells";
 }
 
 /// Which loop is outside within a core: over pixels (weights reused from cache) or over result channels (pixels reused).

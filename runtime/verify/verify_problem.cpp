@@ -220,8 +220,8 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
       const bool relaxed = p.math == MathMode::kRelaxed && kGradients[i] != Gradient::kDb;
       const Distance distance = distanceOf(side);
       passed.relativeError = std::max(passed.relativeError, distance.norm);
-      const std::string difference = relaxed && side.got.dirtyPadding < 0 ? compareNorms(side, distance)
-                                                                          : compare(side, request.reals, summands);
+      const std::string difference =
+          relaxed && side.got.dirtyPadding < 0 ? compareNorms(side, distance) : compare(side, request.reals, summands);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
       std::vector<char> now(memory, memory + bytesOf[i]);
       if (run > 0 && now != before[i]) {

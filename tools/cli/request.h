@@ -17,7 +17,8 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout, math, algorithm, isa, backend, threads, planFile, soc, pins;
+  std::string gradients = "dx,dw,db", dtype = "f32", layout, math, algorithm, isa, backend, threads, planFile, soc,
+              pins;
   bool json = false;
   bool fast = false;         ///< --soc: forward what only copies
   bool manyThreads = false;  ///< --threads may be a list
