@@ -20,7 +20,7 @@ inline bool cellsInPlace(const ConvView& v, Gradient gradient, const Machine& ma
   if (v.big.direct() && v.small.direct()) return true;
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   if (dotProducts) return operand.channelsLast && result.directForVectors();
-  const bool rounds = gradient == Gradient::kDx && result.dtype == DType::kBf16 && !machine.isa.bf16Dot;  // by integers
+  const bool rounds = gradient == Gradient::kDx && roundsByIntegers(result.dtype, machine.isa);
   const bool depthwise = v.big.channels == 1 && v.small.channels == 1;
   return depthwise && v.big.directForVectors() && v.small.directForVectors() && !rounds;
 }

@@ -66,7 +66,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.baseBatch * plan.baseD * plan.baseH * plan.baseW;
   // Rounding results takes three registers beside them, unless the ISA has an instruction for it.
-  const bool rounds = !plan.panelC && result.dtype == DType::kBf16 && !m.isa.bf16Dot;
+  const bool rounds = !plan.panelC && roundsByIntegers(result.dtype, m.isa);
   if (plan.lanes == LaneRole::kPixels) {
     const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
     const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;

@@ -149,7 +149,7 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     plan.gradient = Gradient::kDx;
     plan.lanes = LaneRole::kChannels;
     plan.baseVectors = vectors;
-    const std::int64_t beside = g.result.channelsLast && g.result.dtype == DType::kBf16 && !m.isa.bf16Dot
+    const std::int64_t beside = g.result.channelsLast && roundsByIntegers(g.result.dtype, m.isa)
                                     ? std::max<std::int64_t>(vectors + 1, 3)
                                     : vectors + 1;
     const std::int64_t rows = (usableRegisters(m, tail) - beside) / vectors;

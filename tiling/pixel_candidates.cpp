@@ -76,8 +76,7 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
     plan.unroll =
         std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
     plan.panelB = g.operand.channelsLast;
-    plan.panelC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1 ||
-                  (g.result.dtype == DType::kBf16 && !m.isa.bf16Dot);
+    plan.panelC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
     for (const std::int64_t depths : {1, 4, 8}) {
       for (const std::int64_t rowsH : {1, 2, 4, 8, 16, 32}) {
         plan.panelD = std::min(depths, std::max<std::int64_t>(1, g.result.extent.d));

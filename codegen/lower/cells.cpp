@@ -9,10 +9,6 @@
 namespace cubejit {
 namespace {
 
-LaneRange firstLanes(std::int64_t count, int lanes) {
-  return count >= lanes ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(count)};
-}
-
 int tableOf(Contract& contract, std::vector<std::int32_t> table) {
   const auto known = std::find(contract.tables.begin(), contract.tables.end(), table);
   if (known != contract.tables.end()) return static_cast<int>(known - contract.tables.begin());
@@ -77,7 +73,7 @@ void addWeightMoves(ProgramBuilder& b, const CellLanes& s, const CellWeights& w,
 
 }  // namespace
 
-LaneRange CellLanes::usedLanes(std::int64_t cells) const { return firstLanes(cells * laneChannels, lanes); }
+LaneRange CellLanes::usedLanes(std::int64_t cells) const { return lanesUpTo(cells * laneChannels, lanes); }
 
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels) {
   CellLanes s{lanes, groups, laneChannels, cellChannels, 0, 0};
@@ -90,7 +86,7 @@ AOperand cellOperand(const CellLanes& s, std::int64_t cells, std::int64_t j, std
   AOperand operand;
   operand.offset = static_cast<std::int32_t>(offset);
   const std::int64_t sources = cells * s.cellChannels;
-  operand.lanes = firstLanes(sources, s.lanes);
+  operand.lanes = lanesUpTo(sources, s.lanes);
   if (s.depthwise()) {
     operand.kind = AKind::kVector;
     return operand;
@@ -103,7 +99,7 @@ AOperand cellOperand(const CellLanes& s, std::int64_t cells, std::int64_t j, std
   operand.kind = sources <= s.lanes ? AKind::kPermute : AKind::kPermute2;
   if (operand.kind == AKind::kPermute2) {
     operand.offset2 = operand.offset + static_cast<std::int32_t>(s.lanes * elementBytes(contract.vectorsA));
-    operand.lanes2 = firstLanes(sources - s.lanes, s.lanes);
+    operand.lanes2 = lanesUpTo(sources - s.lanes, s.lanes);
   }
   std::vector<std::int32_t> table(static_cast<std::size_t>(s.lanes), 0);  // idle lanes repeat a value that exists
   for (std::int64_t l = 0; l < cells * s.laneChannels; ++l) {

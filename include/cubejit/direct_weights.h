@@ -14,7 +14,7 @@ namespace cubejit {
 inline bool storesSumsDirectly(const ConvView& v, const TilingPlan& plan, DType dw, const HostIsa& isa) {
   if (plan.panelC || plan.lanes == LaneRole::kSwapped || v.taps() != 1 || plan.cores.reduction > 1) return false;
   if (dw == DType::kF32) return true;
-  if (dw != DType::kF16 && !(dw == DType::kBf16 && isa.bf16Dot)) return false;
+  if ((dw != DType::kF16 && dw != DType::kBf16) || roundsByIntegers(dw, isa)) return false;
   const Dhw& e = v.small.extent;
   const bool wholeImage = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
   return wholeImage && plan.baseBatch >= v.batch;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cubejit/dtype.h"
+
 namespace cubejit {
 
 /// Ascending within an architecture: each level has what those before it have.
@@ -46,6 +48,9 @@ struct HostIsa {
            a.bf16Dot == b.bf16Dot && a.permuteTwo == b.permuteTwo;
   }
 };
+
+/// Whether rounding a result to this type takes integer operations, and three registers: there is no instruction for it.
+inline bool roundsByIntegers(DType type, const HostIsa& isa) { return type == DType::kBf16 && !isa.bf16Dot; }
 
 constexpr HostIsa avx2Isa() { return HostIsa{IsaLevel::kAvx2, 256, 16, 0, false, false, false, false}; }
 constexpr HostIsa avx512Isa() { return HostIsa{IsaLevel::kAvx512, 512, 32, 7, true, true, false, true}; }
