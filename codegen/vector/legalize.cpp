@@ -68,21 +68,6 @@ class Rewriter {
 
   VectorSet registers() const { return in_.isa.vectorRegs == 32 ? ~VectorSet{0} : vectorBit(in_.isa.vectorRegs) - 1; }
 
-  // Scratch registers a rewrite takes beyond those it may overwrite; `mask` counts the mask's own vector.
-  int scratch(const VInstr& i, bool mask) const {
-    const int m = mask && i.mask > 0 ? 1 : 0;
-    switch (i.op) {
-      case VOp::kStore:
-      case VOp::kMove: return m;
-      case VOp::kFma: return i.mask > 0 ? 1 + m : 0;
-      case VOp::kFmaBroadcast: return i.mask > 0 && !in_.isa.maskedMemory ? 2 + m : 1;
-      case VOp::kPermute2:
-      case VOp::kStoreHalf: return 2;
-      case VOp::kStoreF16: return 1;
-      default: return 0;
-    }
-  }
-
   // Gives masks registers that nothing in the program mentions and no rewrite needs.
   void keepMasks() {
     VectorSet mentioned = 0;
@@ -97,10 +82,9 @@ class Rewriter {
     const VectorSet unused = registers() & ~mentioned;
     int reserved = 0;
     for (std::size_t i = 0; i < in_.code.size(); ++i) {
-      if (isLegal(in_.code[i], in_.isa)) continue;
       const VectorSet dead =
           registers() & mentioned & ~(live_[i] | vectorsRead(in_.code[i]) | vectorsWritten(in_.code[i]));
-      reserved = std::max(reserved, scratch(in_.code[i], true) - std::popcount(dead));
+      reserved = std::max(reserved, scratchRegisters(in_.code[i], in_.isa) - std::popcount(dead));
     }
     VectorSet free = unused;
     for (int spare = std::popcount(unused) - reserved; spare > 0; --spare) {
@@ -302,6 +286,21 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kFmaBroadcast: return isa.embeddedBroadcast && (i.mask < 0 || isa.maskedMemory);
     case VOp::kPermute2: return isa.permuteTwo;
     default: return i.mask < 0 || isa.maskedMemory;
+  }
+}
+
+int scratchRegisters(const VInstr& i, const HostIsa& isa) {
+  if (isLegal(i, isa)) return 0;
+  const int mask = i.mask > 0 ? 1 : 0;
+  switch (i.op) {
+    case VOp::kStore:
+    case VOp::kMove: return mask;
+    case VOp::kFma: return 1 + mask;
+    case VOp::kFmaBroadcast: return i.mask > 0 && !isa.maskedMemory ? 2 + mask : 1;
+    case VOp::kPermute2:
+    case VOp::kStoreHalf: return 2;
+    case VOp::kStoreF16: return 1;
+    default: return 0;
   }
 }
 

@@ -19,4 +19,7 @@ Status checkLegal(const VectorProgram& program);
 /// True if the ISA has the op in the form used.
 bool isLegal(const VInstr& instr, const HostIsa& isa);
 
+/// Vector registers that rewriting the instruction takes beside those it may overwrite, its mask's vector included; 0 if legal.
+int scratchRegisters(const VInstr& instr, const HostIsa& isa);
+
 }  // namespace cubejit

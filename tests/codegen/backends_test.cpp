@@ -97,7 +97,7 @@ TEST_P(Backends, RandomProgramsAgreeWithTheInterpreter) {
   for (unsigned n = 0; n < static_cast<unsigned>(backend.randomPrograms); ++n) {
     RandomShape shape;
     shape.instructions = 1 + static_cast<int>(rng() % 80);
-    shape.vectors = 2 + static_cast<int>(rng() % (isa().level == IsaLevel::kAvx2 ? 11 : 30));
+    shape.vectors = 2 + static_cast<int>(rng() % static_cast<unsigned>(mostRandomVectors(isa()) - 1));
     shape.masks = n % 3 != 0;
     agree(randomVectorProgram(rng, isa(), shape), n);
     if (HasFatalFailure() || IsSkipped()) return;

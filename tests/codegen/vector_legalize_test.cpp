@@ -22,15 +22,19 @@ bool allLegal(const VectorProgram& p) {
 
 TEST(VectorLegalize, RandomProgramsBecomeLegalAndStaySo) {
   std::mt19937 rng(13);
-  for (int n = 0; n < 300; ++n) {
-    const VectorProgram p = randomVectorProgram(rng, avx2Isa(), {});
-    const auto once = legalize(p);
-    ASSERT_TRUE(once.ok()) << once.error().message;
-    EXPECT_TRUE(allLegal(*once)) << print(*once);
-    EXPECT_TRUE(verify(*once).ok());
-    const auto twice = legalize(*once);
-    ASSERT_TRUE(twice.ok());
-    EXPECT_EQ(*once, *twice);
+  for (const IsaLevel level : kAllIsaLevels) {
+    RandomShape shape;
+    shape.vectors = mostRandomVectors(isaOf(level));
+    for (int n = 0; n < 300; ++n) {
+      const VectorProgram p = randomVectorProgram(rng, isaOf(level), shape);
+      const auto once = legalize(p);
+      ASSERT_TRUE(once.ok()) << once.error().message;
+      EXPECT_TRUE(allLegal(*once)) << print(*once);
+      EXPECT_TRUE(verify(*once).ok());
+      const auto twice = legalize(*once);
+      ASSERT_TRUE(twice.ok());
+      EXPECT_EQ(*once, *twice);
+    }
   }
 }
 

@@ -3,7 +3,11 @@
 // Decides nothing further; see the header. s0 = a, s1 = c, s2 = list, s3 .. s6 values, s7 .. s9 loop counters.
 #include "tests/support/random_vector_program.h"
 
+#include <algorithm>
+
 #include "codegen/abi.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/op_table.h"
 
 namespace cubejit {
 namespace {
@@ -182,6 +186,15 @@ class Generator {
 };
 
 }  // namespace
+
+int mostRandomVectors(const HostIsa& isa) {
+  int scratch = 0;
+  for (std::size_t op = 0; op < kOpCount; ++op) {
+    for (const std::int8_t mask : {-1, 1})
+      scratch = std::max(scratch, scratchRegisters({.op = static_cast<VOp>(op), .mask = mask}, isa));
+  }
+  return isa.vectorRegs - scratch;
+}
 
 VectorProgram randomVectorProgram(std::mt19937& rng, const HostIsa& isa, const RandomShape& shape) {
   return Generator(rng, isa, shape).run();

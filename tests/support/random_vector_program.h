@@ -12,9 +12,12 @@ namespace cubejit {
 
 struct RandomShape {
   int instructions = 60;
-  int vectors = 12;  ///< registers the program mentions
+  int vectors = 12;  ///< registers the program mentions, at most mostRandomVectors
   bool masks = true;
 };
+
+/// The most registers a program may mention such that rewriting any instruction for the ISA finds those it needs beside them.
+int mostRandomVectors(const HostIsa& isa);
 
 /// Bytes the program may touch behind each of the pointers a and c.
 inline constexpr std::int64_t kRandomArenaBytes = 4096;
