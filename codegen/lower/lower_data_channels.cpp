@@ -15,6 +15,9 @@
 namespace cubejit {
 namespace {
 
+// Multiply-adds an iteration that hide the loop: six cycles at two a cycle, enough to issue its four scalar instructions too.
+constexpr std::int64_t kHidesLoop = 12;
+
 // A box of rows inside the tile: half-open ranges on d, h, w.
 struct Subset {
   std::int64_t dLo, dHi, hLo, hHi, wLo, wHi;
@@ -338,15 +341,18 @@ class Lowering {
     v.kernel = kernelFor(lens, subsets, width);
     const bool remainder = reduced_ % chunk() != 0;
     SegmentList list(subsets.size() * (remainder ? 2 : 1));
-    const std::int64_t main = reduced_ / chunk();
+    const std::int64_t main = reduced_ / chunk(), left = reduced_ % chunk();
     for (const TapGroup& g : groupsOf(p)) {
       const auto section =
           static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), g.rows) - subsets.begin());
-      if (main > 0) list[section].push_back(Segment{g.aOffset, g.bOffset, main});
+      if (main > 0)
+        list[section].push_back(
+            Segment{g.aOffset, g.bOffset, main * plan_.unroll / stepsAtOnce(lens, g.rows, plan_.unroll)});
       if (remainder) {
         const std::int64_t done = main * plan_.unroll;  // steps
         list[subsets.size() + section].push_back(
-            Segment{g.aOffset + done * aChannel(), g.bOffset + done * bChannel(), 1});
+            Segment{g.aOffset + done * aChannel(), g.bOffset + done * bChannel(),
+                    remainderSteps(left) / stepsAtOnce(lens, g.rows, remainderSteps(left))});
       }
     }
     v.list = b_.addList(std::move(list));
@@ -364,6 +370,19 @@ class Lowering {
   }
   // Reduced channels of one iteration of the main section; what is left is the remainder section.
   std::int64_t chunk() const { return plan_.unroll * (reducedLanes_ ? lanes_ : 1); }
+
+  std::int64_t remainderSteps(std::int64_t left) const { return reducedLanes_ ? (left + lanes_ - 1) / lanes_ : left; }
+
+  // How many of so many steps are one iteration of a section. Edges of an image have sections of their own, dozens of them
+  // where kernels are long; each is unrolled only as far as it takes to hide the loop. Sums keep their order.
+  std::int64_t stepsAtOnce(const Lens& lens, const Subset& rows, std::int64_t steps) const {
+    const std::int64_t all = lens.n * lens.d * lens.h * lens.w,
+                       reached = lens.n * (rows.dHi - rows.dLo) * (rows.hHi - rows.hLo) * (rows.wHi - rows.wLo);
+    if (reached == all || reducedLanes_) return steps;
+    std::int64_t atOnce = 1;
+    while (steps % atOnce != 0 || (atOnce < steps && atOnce * reached * vectors_ < kHidesLoop)) ++atOnce;
+    return atOnce;
+  }
 
   int kernelFor(const Lens& lens, const std::vector<Subset>& subsets, std::int64_t width) {
     for (const auto& [key, kernel] : kernels_) {
@@ -439,10 +458,11 @@ class Lowering {
       }
       return out;
     };
-    for (const Subset& s : subsets) contract.sections.push_back(section(s, plan_.unroll, chunk()));
+    for (const Subset& s : subsets)
+      contract.sections.push_back(section(s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
     if (const std::int64_t left = reduced_ % chunk(); left != 0) {
       for (const Subset& s : subsets)
-        contract.sections.push_back(section(s, reducedLanes_ ? (left + lanes_ - 1) / lanes_ : left, left));
+        contract.sections.push_back(section(s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }
     contract.prefetchResults = !plan_.panelC && reduced_ * g_.taps >= kLongSum;
     contract.streamingStore =
