@@ -187,12 +187,18 @@ Value* Speller::maskUnlessAll(std::int64_t range) {
   return maskLo(range) == 0 && maskHi(range) == lanes_ ? nullptr : maskRange(range);
 }
 
+// Fenced: LLVM would ask of every tree of shuffles whether fewer could do, which takes most of the time that a transpose takes to
+// generate, and finds nothing: the trees are final.
+Value* Speller::shuffle(Value* x, Value* y, llvm::ArrayRef<int> picks) {
+  return b_.CreateArithmeticFence(b_.CreateShuffleVector(x, y, picks), floats_);
+}
+
 Value* Speller::shuffleInBlocks(const Operands& o, const int (&pattern)[4]) {
   std::vector<int> mask;
   for (int block = 0; block < lanes_; block += 4) {
     for (const int lane : pattern) mask.push_back(block + (lane < 4 ? lane : lanes_ + lane - 4));
   }
-  return b_.CreateShuffleVector(o.src1, o.src2, mask);
+  return shuffle(o.src1, o.src2, mask);
 }
 
 Value* Speller::shuffleBlocks(const Operands& o, std::int64_t picks) {
@@ -203,7 +209,7 @@ Value* Speller::shuffleBlocks(const Operands& o, std::int64_t picks) {
     const int source = block < blocks / 2 ? 0 : lanes_;
     for (int lane = 0; lane < 4; ++lane) mask.push_back(source + pick * 4 + lane);
   }
-  return b_.CreateShuffleVector(o.src1, o.src2, mask);
+  return shuffle(o.src1, o.src2, mask);
 }
 
 }  // namespace cubejit

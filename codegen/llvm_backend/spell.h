@@ -51,6 +51,7 @@ class Speller {
   llvm::Value* permute2(const Operands& o);
   llvm::Value* shuffleBytes(const Operands& o);
   llvm::Value* elementByElement(llvm::Value* index, llvm::Value* table);
+  llvm::Value* shuffle(llvm::Value* x, llvm::Value* y, llvm::ArrayRef<int> picks);
   llvm::Value* shuffleInBlocks(const Operands& o, const int (&pattern)[4]);
   llvm::Value* shuffleBlocks(const Operands& o, std::int64_t picks);
 

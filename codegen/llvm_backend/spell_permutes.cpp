@@ -30,14 +30,15 @@ std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, std::
 
 Value* Speller::permute(const Operands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
-  if (const auto known = knownIndices(o.src1, lanes, lanes)) return b_.CreateShuffleVector(o.src2, *known);
+  if (const auto known = knownIndices(o.src1, lanes, lanes))
+    return shuffle(o.src2, llvm::PoisonValue::get(floats_), *known);
   if (target_.permutes->words != nullptr) return target_.permutes->words(b_, words(o.src1), o.src2);
   return elementByElement(words(o.src1), o.src2);
 }
 
 Value* Speller::permute2(const Operands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
-  if (const auto known = knownIndices(o.src1, lanes, 2 * lanes)) return b_.CreateShuffleVector(o.src2, o.src3, *known);
+  if (const auto known = knownIndices(o.src1, lanes, 2 * lanes)) return shuffle(o.src2, o.src3, *known);
   if (target_.permutes->twoWords != nullptr) return target_.permutes->twoWords(b_, words(o.src1), o.src2, o.src3);
   std::vector<int> both(2 * lanes);
   for (std::size_t l = 0; l < both.size(); ++l) both[l] = static_cast<int>(l);
