@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that sums go to dw from registers exactly where nothing is added to them later, and that such programs have no accumulators
-// in memory.
+// Asks whether sums go to dw from registers exactly where nothing is added to them later.
 #include "cubejit/direct_weights.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include <algorithm>
 
 #include "codegen/lower.h"
+#include "tests/support/host.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -65,10 +65,7 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
 }
 
 TEST(DirectWeights, ProgramsHaveNoAccumulatorsInMemory) {
-  Machine machine;
-  machine.cores = 2;
-  machine.isa = isaOf(IsaLevel::kAvx512Bf16);
-  machine.buffers = Buffers{32 << 10, 32 << 10, 2048, 1 << 20, 32 << 20};
+  const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
   for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) {
     TilingPlan plan = wholeLine();
     plan.lanes = LaneRole::kChannels;

@@ -7,6 +7,7 @@
 
 #include "codegen/lower.h"
 #include "codegen/vectorize.h"
+#include "tests/support/host.h"
 #include "tiling/cells_candidates.h"
 #include "tiling/planner.h"
 
@@ -115,14 +116,6 @@ std::int64_t pairsInside(const Problem& p) {
     pairs *= along;
   }
   return pairs;
-}
-
-Machine hostOf(IsaLevel level) {
-  Machine machine;
-  machine.cores = 2;
-  machine.isa = isaOf(level);
-  machine.buffers = Buffers{32 << 10, 32 << 10, 2048, 1 << 20, 32 << 20};
-  return machine;
 }
 
 // The program of a legal plan, all of whose kernels can be vectorised.

@@ -14,6 +14,7 @@
 #include "runtime/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
+#include "tests/support/host.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -22,7 +23,7 @@ namespace {
 class Lower : public testing::TestWithParam<IsaLevel> {};
 
 TEST_P(Lower, AnyLegalPlanEqualsTheReference) {
-  const Machine machine = hostMachine(isaOf(GetParam()), 2, 32768, 1 << 20, 32 << 20);
+  const Machine machine = hostOf(GetParam());
   std::mt19937_64 random(GetParam() == IsaLevel::kAvx2 ? 21 : 22);
   int plans = 0;
   for (int i = 0; i < 75; ++i) {
@@ -76,7 +77,7 @@ TEST(LowerDataChannels, EdgesAreUnrolledToHideTheLoop) {
   plan.baseW = 14;
   plan.baseVectors = 2;
   plan.unroll = 8;
-  const auto program = lower(p, plan, hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20));
+  const auto program = lower(p, plan, hostOf(IsaLevel::kAvx512));
   ASSERT_TRUE(program.ok()) << program.error().message;
   const Contract* contract = nullptr;
   for (const Kernel& kernel : program->kernels) {

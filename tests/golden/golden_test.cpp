@@ -27,6 +27,7 @@
 #include "runtime/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
+#include "tests/support/host.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -144,7 +145,7 @@ Stages stagesOf(const Case& c) {
   Stages stages{{"problem", problemToJson(c.problem)}, {"plan", planToJson(c.plan)}};
   expectOk(checkProblem(c.problem), c.name);
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    const Machine machine = hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20);
+    const Machine machine = hostOf(level);
     for (const std::string& rule : checkPlan(c.problem, c.plan, machine)) ADD_FAILURE() << c.name << ": " << rule;
     const auto program = lower(c.problem, c.plan, machine);
     if (!expectOk(program, "lower")) return stages;
@@ -221,7 +222,7 @@ TEST(Golden, PinnedPlansComputeTheReference) {
     const Gradient g = c.plan.gradient;
     const std::vector<double>& right = g == Gradient::kDx ? want.dx : g == Gradient::kDw ? want.dw : want.db;
     for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-      const auto program = lower(p, c.plan, hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20));
+      const auto program = lower(p, c.plan, hostOf(level));
       ASSERT_TRUE(program.ok()) << c.name;
       std::vector<float> got(right.size(), -77.0F);
       Tensors tensors{dy.data(), x.data(), w.data(), nullptr, nullptr, nullptr};

@@ -15,26 +15,34 @@ using FilterGradient = ConvBackpropApi::Conv3DBackpropFilter<
     ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::NDC1HWC0, T>,
     ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::FRACTAL_Z_3D, float>>;
 
+/// The tasks are dealt as `tasked` says and computed under the tiling `t`.
 template <class T>
-__global__ __aicore__ void filterKernel(GM_ADDR input, GM_ADDR gradOutput, GM_ADDR gradWeight,
-                                        const AscendC::tiling::Conv3DBackpropFilterTilingData* tilingData) {
-  AscendC::GlobalTensor<T> inputGm, gradOutputGm;
-  AscendC::GlobalTensor<float> gradWeightGm;
-  inputGm.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(input));
-  gradOutputGm.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(gradOutput));
-  gradWeightGm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(gradWeight));
-  FilterGradient<T> gradient;
-  gradient.Init(&(tilingData->dwTiling));
-  FilterTasks tasks(tilingData->dwTiling);
+void filterKernel(T* input, T* gradOutput, float* gradWeight, const AscendC::tiling::TConv3DBpFilterTiling* t,
+                  const AscendC::tiling::TConv3DBpFilterTiling* tasked) {
+  AscendC::GlobalTensor<T> x, dy;
+  AscendC::GlobalTensor<float> dw;
+  x.SetGlobalBuffer(input);
+  dy.SetGlobalBuffer(gradOutput);
+  dw.SetGlobalBuffer(gradWeight);
+  FilterGradient<T> g;
+  g.Init(t);
+  FilterTasks tasks(*tasked);
   for (FilterTask task; tasks.next(task);) {
-    gradient.ctx.isFirstIter_ = true;
-    gradient.SetStartPosition(task.ho);
-    gradient.SetSingleShape(task.m, task.n, task.k);
-    gradient.SetInput(inputGm[task.offsetB]);
-    gradient.SetGradOutput(gradOutputGm[task.offsetA]);
-    while (gradient.Iterate()) gradient.GetTensorC(gradWeightGm[task.offsetC]);
+    g.ctx.isFirstIter_ = true;
+    g.SetStartPosition(task.ho);
+    g.SetSingleShape(task.m, task.n, task.k);
+    g.SetInput(x[task.offsetB]);
+    g.SetGradOutput(dy[task.offsetA]);
+    while (g.Iterate()) g.GetTensorC(dw[task.offsetC]);
   }
-  gradient.End();
+  g.End();
+}
+
+template <class T>
+__global__ __aicore__ void filterEntry(GM_ADDR input, GM_ADDR gradOutput, GM_ADDR gradWeight,
+                                       const AscendC::tiling::Conv3DBackpropFilterTilingData* data) {
+  filterKernel(reinterpret_cast<__gm__ T*>(input), reinterpret_cast<__gm__ T*>(gradOutput),
+               reinterpret_cast<__gm__ float*>(gradWeight), &data->dwTiling, &data->dwTiling);
 }
 
 }  // namespace cubejit

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the input gradient's class for tests, by type and result format, and one small gradient with everything it needs.
+// Decides the input gradient's class for tests, by type and result format, a kernel around it, and one small gradient with
+// everything it needs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "cubejit_ascendc/launch.h"
 #include "lib/conv_backprop/conv3d_bp_input_api.h"
+#include "tests/support/ascend_tasks.h"
 #include "tests/support/ascend_tensors.h"
 #include "tiling/conv_backprop/conv3d_bp_input_tiling.h"
 
@@ -19,6 +22,34 @@ using InputGradient = ConvBackpropApi::Conv3DBackpropInput<
     ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::ND, int32_t>,
     ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::NDC1HWC0, T>,
     ConvBackpropApi::ConvType<ConvCommonApi::TPosition::GM, Format, Result>>;
+
+/// One object a block and all of the block's tasks, dealt as `tasked` says and computed under the tiling `t`; K in parts that are
+/// added in memory.
+template <class T, ConvCommonApi::ConvFormat Format = ConvCommonApi::ConvFormat::NDC1HWC0, class Result = T>
+void inputKernel(T* weight, T* gradOutput, Result* gradInput, const AscendC::tiling::TConv3DBackpropInputTiling* t,
+                 const AscendC::tiling::TConv3DBackpropInputTiling* tasked, std::int64_t kParts) {
+  AscendC::GlobalTensor<T> w, dy;
+  AscendC::GlobalTensor<Result> dx;
+  w.SetGlobalBuffer(weight);
+  dy.SetGlobalBuffer(gradOutput);
+  dx.SetGlobalBuffer(gradInput);
+  InputGradient<T, Format, Result> g;
+  g.Init(t);
+  InputTasks tasks(*tasked, Format);
+  const std::uint64_t blocks = tasked->cout1G, each = static_cast<std::uint64_t>(partsOf(tasked->cout1G, kParts));
+  for (InputTask task; tasks.next(task);) {
+    for (std::uint64_t k = 0; k < blocks; k += each) {
+      const std::uint64_t c0 = tasked->c0, part = std::min(each, blocks - k);
+      g.ctx.isFirstIter_ = true;
+      g.SetSingleShape(task.m, task.k / blocks * part, task.n);
+      g.SetStartPosition(task.din, task.ho);
+      g.SetGradOutput(dy[task.offsetA + k * tasked->ho * tasked->wo * c0]);
+      g.SetWeight(w[task.offsetB + k * c0 * c0]);
+      while (g.Iterate()) g.GetTensorC(dx[task.offsetC], kParts > 1 ? 1 : 0);
+    }
+  }
+  g.End();
+}
 
 /// 3x3, padding 1, 16 rows of 8: four blocks of 32 x 32 with single shapes of one depth.
 class SmallInputGradient {

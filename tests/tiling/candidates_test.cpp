@@ -3,6 +3,7 @@
 // Checks that every family of candidates has complete, costed plans for ordinary problems, and the host in an NPU's terms.
 #include <gtest/gtest.h>
 
+#include "tests/support/host.h"
 #include "tiling/bias_candidates.h"
 #include "tiling/data_candidates.h"
 #include "tiling/pixel_candidates.h"
@@ -35,7 +36,7 @@ TEST(Candidates, AreCompleteSomeAreLegalAndCostsArePositive) {
                              {Gradient::kDw, weightCandidates, weightCost},
                              {Gradient::kDb, biasCandidates, biasCost}};
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    const Machine machine = hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20);
+    const Machine machine = hostOf(level);
     for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
       for (const Family& family : families) {
         Problem p = layer(layout);

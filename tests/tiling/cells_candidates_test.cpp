@@ -5,18 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/host.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
-
-Machine machineOf(IsaLevel level) {
-  Machine m;
-  m.cores = 2;
-  m.isa = isaOf(level);
-  m.buffers = Buffers{32 << 10, 32 << 10, 2048, 1 << 20, 32 << 20};
-  return m;
-}
 
 Problem grouped(std::int64_t groups, std::int64_t in, std::int64_t out, Layout layout) {
   Problem p;
@@ -34,11 +27,11 @@ Problem grouped(std::int64_t groups, std::int64_t in, std::int64_t out, Layout l
 }
 
 TEST(CellsCandidates, ApplyToSmallGroupsOnly) {
-  const Machine m = machineOf(IsaLevel::kAvx512);
+  const Machine m = hostOf(IsaLevel::kAvx512);
   EXPECT_TRUE(cellsApply(grouped(64, 1, 1, Layout::kNdhwc), m));
   EXPECT_TRUE(cellsApply(grouped(64, 1, 2, Layout::kNdhwc), m));
   EXPECT_TRUE(cellsApply(grouped(64, 16, 16, Layout::kNdhwc), m));
-  EXPECT_FALSE(cellsApply(grouped(64, 16, 16, Layout::kNdhwc), machineOf(IsaLevel::kAvx2)));
+  EXPECT_FALSE(cellsApply(grouped(64, 16, 16, Layout::kNdhwc), hostOf(IsaLevel::kAvx2)));
   EXPECT_FALSE(cellsApply(grouped(64, 17, 1, Layout::kNdhwc), m));
   EXPECT_FALSE(cellsApply(grouped(1, 4, 4, Layout::kNdhwc), m));
   EXPECT_TRUE(cellsCandidates(grouped(64, 1, 1, Layout::kNdhwc), Gradient::kDb, m).empty());
@@ -48,7 +41,7 @@ TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {2, 2}, {4, 4}, {1, 2}}) {
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        const auto choice = choosePlan(grouped(64, in, out, Layout::kNdhwc), gradient, machineOf(level), false);
+        const auto choice = choosePlan(grouped(64, in, out, Layout::kNdhwc), gradient, hostOf(level), false);
         ASSERT_TRUE(choice.ok()) << choice.error().message;
         EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
       }
@@ -57,7 +50,7 @@ TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
 }
 
 TEST(CellsCost, MoreWorkCostsMoreAndIdleLanesCost) {
-  const Machine m = machineOf(IsaLevel::kAvx512);
+  const Machine m = hostOf(IsaLevel::kAvx512);
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
     const auto plans = cellsCandidates(grouped(64, 1, 1, Layout::kNdhwc), gradient, m);
     for (const TilingPlan& plan : plans) {

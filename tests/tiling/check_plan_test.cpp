@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/host.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -17,8 +18,8 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Machine kAvx512 = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
-const Machine kAvx2 = hostMachine(avx2Isa(), 2, 32768, 1 << 20, 32 << 20);
+const Machine kAvx512 = hostOf(IsaLevel::kAvx512);
+const Machine kAvx2 = hostOf(IsaLevel::kAvx2);
 
 Problem convolution(Layout layout, std::int64_t kernel = 3) {
   Problem p;

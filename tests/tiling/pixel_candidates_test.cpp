@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/host.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -22,14 +23,6 @@ Problem firstLayer(DType type, Layout layout) {
   p.dtype = type;
   p.layout = layout;
   return p;
-}
-
-Machine hostOf(IsaLevel level) {
-  Machine machine;
-  machine.cores = 2;
-  machine.isa = isaOf(level);
-  machine.buffers = Buffers{32 << 10, 32 << 10, 2048, 1 << 20, 32 << 20};
-  return machine;
 }
 
 TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {

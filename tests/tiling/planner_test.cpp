@@ -13,18 +13,17 @@
 
 #include "runtime/json_problem.h"
 #include "runtime/verify/random_problem.h"
+#include "tests/support/host.h"
 
 namespace cubejit {
 namespace {
 
 constexpr Gradient kGradients[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
 
-Machine machineOf(IsaLevel level) { return hostMachine(isaOf(level), 2, 32768, 1 << 20, 32 << 20); }
-
 class Planner : public testing::TestWithParam<IsaLevel> {};
 
 TEST_P(Planner, PicksTheCheapestLegalPlanAndExplainsTheRest) {
-  const Machine machine = machineOf(GetParam());
+  const Machine machine = hostOf(GetParam());
   std::mt19937_64 random(11);
   std::size_t refusedPlans = 0;
   for (int i = 0; i < 100; ++i) {
@@ -56,7 +55,7 @@ TEST_P(Planner, PicksTheCheapestLegalPlanAndExplainsTheRest) {
 }
 
 TEST_P(Planner, IsDeterministicAndExplainingChangesNothing) {
-  const Machine machine = machineOf(GetParam());
+  const Machine machine = hostOf(GetParam());
   std::mt19937_64 random(12);
   for (int i = 0; i < 50; ++i) {
     const Problem problem = randomProblem(random);
@@ -76,7 +75,7 @@ TEST_P(Planner, TakesLessThanFiveMilliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "times mean nothing under a sanitizer";
 #endif
-  const Machine machine = machineOf(GetParam());
+  const Machine machine = hostOf(GetParam());
   std::mt19937_64 random(13);
   std::vector<double> milliseconds;
   for (int i = 0; i < 60; ++i) {

@@ -56,7 +56,7 @@ void expectRight(const AscendCase& c, std::int64_t blocks, void (*change)(Tiling
   ascendc::LaunchOptions options;
   options.blocks = blocks;
   const auto report =
-      ascendc::launch(options, filterKernel<T>, globalMemory(x), globalMemory(dy), globalMemory(dw), &data);
+      ascendc::launch(options, filterEntry<T>, globalMemory(x), globalMemory(dy), globalMemory(dw), &data);
   ASSERT_TRUE(report.ok()) << report.error().message;
   const auto reference = c.reference();
   std::size_t wrong = 0;

@@ -12,7 +12,6 @@
 #include "cubejit/npu.h"
 #include "tests/support/ascend_dw_kernel.h"
 #include "tests/support/ascend_dx_kernel.h"
-#include "tests/support/ascend_tasks.h"
 #include "tiling/npu/cube_footprint.h"
 
 namespace cubejit {
@@ -67,7 +66,7 @@ std::vector<std::string> expectFilterRight(const Problem& problem, void (*change
   auto x = c.pack<T>(TensorId::kX, Layout::kNdc1hwc0, c.x), dy = c.pack<T>(TensorId::kDy, Layout::kNdc1hwc0, c.dy);
   const Problem result = c.with(TensorId::kDw, DType::kF32, Layout::kFractalZ3d, data.dwTiling.channelSize);
   std::vector<float> dw(static_cast<std::size_t>(indexMap(result, TensorId::kDw).elements), 0.0F);
-  const auto report = ascendc::launch({}, filterKernel<T>, globalMemory(x), globalMemory(dy), globalMemory(dw), &data);
+  const auto report = ascendc::launch({}, filterEntry<T>, globalMemory(x), globalMemory(dy), globalMemory(dw), &data);
   EXPECT_TRUE(report.ok()) << report.error().message;
   if (!report.ok()) return {};
   std::vector<float> right(dw.size(), 0.0F);  // what no element of dw is stays zero
@@ -139,25 +138,8 @@ TEST(GroupedInput, GroupsThatShareBlocks) {
     auto w = c.pack<half>(TensorId::kW, Layout::kFractalZ3d, c.w);
     const Problem result = c.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
     std::vector<half> dx(static_cast<std::size_t>(indexMap(result, TensorId::kDx).elements), half(0.0F));
-    const auto report = ascendc::launch(
-        {},
-        [&t](half* weight, half* gradOutput, half* gradInput) {
-          AscendC::GlobalTensor<half> wGm, dyGm, dxGm;
-          wGm.SetGlobalBuffer(weight), dyGm.SetGlobalBuffer(gradOutput), dxGm.SetGlobalBuffer(gradInput);
-          InputGradient<half> g;
-          g.Init(&t);
-          InputTasks tasks(t, ConvCommonApi::ConvFormat::NDC1HWC0);
-          for (InputTask task; tasks.next(task);) {
-            g.ctx.isFirstIter_ = true;
-            g.SetSingleShape(task.m, task.k, task.n);
-            g.SetStartPosition(task.din, task.ho);
-            g.SetGradOutput(dyGm[task.offsetA]);
-            g.SetWeight(wGm[task.offsetB]);
-            while (g.Iterate()) g.GetTensorC(dxGm[task.offsetC]);
-          }
-          g.End();
-        },
-        globalMemory(w), globalMemory(dy), globalMemory(dx));
+    const auto report =
+        ascendc::launch({}, inputKernel<half>, globalMemory(w), globalMemory(dy), globalMemory(dx), &t, &t, 1);
     ASSERT_TRUE(report.ok()) << report.error().message;
     const auto reference = c.reference();
     std::size_t wrong = 0;

@@ -12,7 +12,6 @@
 #include "cubejit_ascendc/tiling_request.h"
 #include "tests/support/ascend_dw_kernel.h"
 #include "tests/support/ascend_dx_kernel.h"
-#include "tests/support/ascend_tasks.h"
 #include "tiling/conv_backprop/conv3d_bp_filter_tiling.h"
 
 namespace cubejit {
@@ -119,25 +118,7 @@ TEST(HostileKernels, EveryFieldOfAnInputTilingAtEveryOddValue) {
     Fenced<half> dx(empty);
     ascendc::LaunchOptions options;
     options.blocks = 1;
-    const auto report = ascendc::launch(
-        options,
-        [&](half* weight, half* gradOutput, half* gradInput) {
-          AscendC::GlobalTensor<half> wGm, dyGm, dxGm;
-          wGm.SetGlobalBuffer(weight), dyGm.SetGlobalBuffer(gradOutput), dxGm.SetGlobalBuffer(gradInput);
-          InputGradient<half> g;
-          g.Init(&t);
-          InputTasks tasks(good, ConvCommonApi::ConvFormat::NDC1HWC0);
-          for (InputTask task; tasks.next(task);) {
-            g.ctx.isFirstIter_ = true;
-            g.SetSingleShape(task.m, task.k, task.n);
-            g.SetStartPosition(task.din, task.ho);
-            g.SetGradOutput(dyGm[task.offsetA]);
-            g.SetWeight(wGm[task.offsetB]);
-            while (g.Iterate()) g.GetTensorC(dxGm[task.offsetC]);
-          }
-          g.End();
-        },
-        w.global(), dy.global(), dx.global());
+    const auto report = ascendc::launch(options, inputKernel<half>, w.global(), dy.global(), dx.global(), &t, &good, 1);
     if (!report.ok()) {
       ++tally.told;
       EXPECT_NE(report.error().message, "");
@@ -171,26 +152,7 @@ TEST(HostileKernels, EveryFieldOfAFilterTilingAtEveryOddValue) {
     Fenced<float> dw(empty);
     ascendc::LaunchOptions options;
     options.blocks = 1;
-    const auto report = ascendc::launch(
-        options,
-        [&](half* input, half* gradOutput, float* gradWeight) {
-          AscendC::GlobalTensor<half> xGm, dyGm;
-          AscendC::GlobalTensor<float> dwGm;
-          xGm.SetGlobalBuffer(input), dyGm.SetGlobalBuffer(gradOutput), dwGm.SetGlobalBuffer(gradWeight);
-          FilterGradient<half> g;
-          g.Init(&t);
-          FilterTasks tasks(good);
-          for (FilterTask task; tasks.next(task);) {
-            g.ctx.isFirstIter_ = true;
-            g.SetSingleShape(task.m, task.n, task.k);
-            g.SetStartPosition(task.ho);
-            g.SetInput(xGm[task.offsetB]);
-            g.SetGradOutput(dyGm[task.offsetA]);
-            while (g.Iterate()) g.GetTensorC(dwGm[task.offsetC]);
-          }
-          g.End();
-        },
-        x.global(), dy.global(), dw.global());
+    const auto report = ascendc::launch(options, filterKernel<half>, x.global(), dy.global(), dw.global(), &t, &good);
     if (!report.ok()) {
       ++tally.told;
       EXPECT_NE(report.error().message, "");

@@ -7,7 +7,6 @@
 
 #include "cubejit/cubejit.h"
 #include "tests/support/ascend_dx_kernel.h"
-#include "tests/support/ascend_tasks.h"
 
 namespace cubejit {
 namespace {
@@ -31,32 +30,6 @@ struct Way {
   std::int64_t kParts = 1;  ///< K in parts, added in memory
   void (*change)(Tiling&) = nullptr;
 };
-
-// One object a block, many single shapes.
-template <class T, ConvFormat Format, class Result>
-void kernel(T* weight, T* gradOutput, Result* gradInput, const Tiling* t, std::int64_t kParts) {
-  AscendC::GlobalTensor<T> w, dy;
-  AscendC::GlobalTensor<Result> dx;
-  w.SetGlobalBuffer(weight);
-  dy.SetGlobalBuffer(gradOutput);
-  dx.SetGlobalBuffer(gradInput);
-  InputGradient<T, Format, Result> g;
-  g.Init(t);
-  InputTasks tasks(*t, Format);
-  const std::uint64_t blocks = t->cout1G, each = static_cast<std::uint64_t>(partsOf(t->cout1G, kParts));
-  for (InputTask task; tasks.next(task);) {
-    for (std::uint64_t k = 0; k < blocks; k += each) {
-      const std::uint64_t c0 = t->c0, part = std::min(each, blocks - k);
-      g.ctx.isFirstIter_ = true;
-      g.SetSingleShape(task.m, task.k / blocks * part, task.n);
-      g.SetStartPosition(task.din, task.ho);
-      g.SetGradOutput(dy[task.offsetA + k * t->ho * t->wo * c0]);
-      g.SetWeight(w[task.offsetB + k * c0 * c0]);
-      while (g.Iterate()) g.GetTensorC(dx[task.offsetC], kParts > 1 ? 1 : 0);
-    }
-  }
-  g.End();
-}
 
 template <class T>
 ConvCommonApi::ConvDtype dtypeOf() {
@@ -94,8 +67,8 @@ std::vector<std::string> expectRight(const AscendCase& c, const Way& run = {}) {
   ascendc::LaunchOptions options;
   options.soc = run.soc;
   const auto report =
-      ascendc::launch(options, kernel<T, Format, Result>, ascendc::globalMemory(w), ascendc::globalMemory(dy),
-                      ascendc::globalMemory(dx), &data.conv3DDxTiling, run.kParts);
+      ascendc::launch(options, inputKernel<T, Format, Result>, ascendc::globalMemory(w), ascendc::globalMemory(dy),
+                      ascendc::globalMemory(dx), &data.conv3DDxTiling, &data.conv3DDxTiling, run.kParts);
   if (!report.ok()) return ADD_FAILURE() << report.error().message, std::vector<std::string>{};
   const auto reference = c.reference();
   std::size_t wrong = 0;

@@ -10,32 +10,11 @@
 #include "cubejit/cubejit.h"
 #include "runtime/verify/sampled_gradient.h"
 #include "tests/support/ascend_dx_kernel.h"
-#include "tests/support/ascend_tasks.h"
 
 namespace cubejit {
 namespace {
 
 using Tiling = AscendC::tiling::TConv3DBackpropInputTiling;
-
-template <class T, ConvCommonApi::ConvFormat Format>
-void kernel(T* weight, T* gradOutput, T* gradInput, const Tiling* t) {
-  AscendC::GlobalTensor<T> w, dy, dx;
-  w.SetGlobalBuffer(weight);
-  dy.SetGlobalBuffer(gradOutput);
-  dx.SetGlobalBuffer(gradInput);
-  InputGradient<T, Format> g;
-  g.Init(t);
-  InputTasks tasks(*t, Format);
-  for (InputTask task; tasks.next(task);) {
-    g.ctx.isFirstIter_ = true;
-    g.SetSingleShape(task.m, task.k, task.n);
-    g.SetStartPosition(task.din, task.ho);
-    g.SetGradOutput(dy[task.offsetA]);
-    g.SetWeight(w[task.offsetB]);
-    while (g.Iterate()) g.GetTensorC(dx[task.offsetC]);
-  }
-  g.End();
-}
 
 struct PublishedBlocks {
   std::uint64_t m = 0;
@@ -69,8 +48,8 @@ void expectRight(const Problem& problem, const PublishedBlocks& blocks) {
   const Layout layout = Format == ConvCommonApi::ConvFormat::NCDHW ? Layout::kNcdhw : Layout::kNdc1hwc0;
   const Problem result = c.with(TensorId::kDx, ascendc::kDTypeOf<T>, layout, 16);
   std::vector<T> dx(static_cast<std::size_t>(indexMap(result, TensorId::kDx).elements), T(0.0F));
-  const auto report = ascendc::launch({}, kernel<T, Format>, ascendc::globalMemory(w), ascendc::globalMemory(dy),
-                                      ascendc::globalMemory(dx), &t);
+  const auto report = ascendc::launch({}, inputKernel<T, Format>, ascendc::globalMemory(w), ascendc::globalMemory(dy),
+                                      ascendc::globalMemory(dx), &t, &t, 1);
   ASSERT_TRUE(report.ok()) << report.error().message;
   std::vector<float> plain(static_cast<std::size_t>(xElements(p)));
   forEachElement(result, TensorId::kDx,
