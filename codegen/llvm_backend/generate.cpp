@@ -2,7 +2,7 @@
 //
 // Decides that instructions keep the program's order: it was made for exactly as many registers as there are, and LLVM's
 // schedulers would spill accumulators to hide latencies that the order hides already. Of LLVM's passes over IR only those run
-// that change something for the better: a quarter of the time goes to the rest, most of it to rewriting induction variables.
+// that change something for the better: the rest take a sixth of the time, most of it for rewriting induction variables.
 #include "codegen/llvm_backend/generate.h"
 
 #include <llvm/Analysis/TargetTransformInfo.h>
