@@ -19,4 +19,13 @@ Result<CodeBackend> codeBackend(const Options& options) {
   return CodeBackend{component->emitLlvm, component->loadOrc, true};
 }
 
+Result<CodeBackend> codeBackend(PlanBackend wanted, const Options& options) {
+  const BackendKind kind = backendOf(wanted, options.backend);
+  if (kind == options.backend) return codeBackend(options);
+  Options other;
+  other.backend = kind;
+  other.llvmComponent = options.llvmComponent;
+  return codeBackend(other);
+}
+
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 #include "codegen/code.h"
 #include "codegen/vector/program.h"
 #include "cubejit/options.h"
+#include "cubejit/plan.h"
 #include "cubejit/result.h"
 #include "runtime/loaded_code.h"
 
@@ -28,7 +29,14 @@ constexpr BackendKind usualBackend(IsaLevel level) {
   return architectureOf(level) == Architecture::kX86_64 ? kUsualBackend : BackendKind::kLlvm;
 }
 
+/// What makes the kernels of a plan in a session: the plan's choice where the session makes machine code at all.
+inline BackendKind backendOf(PlanBackend wanted, BackendKind session) {
+  return wanted == PlanBackend::kLlvm && emitsCode(session) ? BackendKind::kLlvm : session;
+}
+
 /// Loads the LLVM component if that is the backend: kUnsupported if it is missing.
 Result<CodeBackend> codeBackend(const Options& options);
+/// The same for the kernels of a plan.
+Result<CodeBackend> codeBackend(PlanBackend wanted, const Options& options);
 
 }  // namespace cubejit

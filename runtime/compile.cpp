@@ -156,7 +156,8 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
     const std::int64_t before = nowNs();
     CUBEJIT_TRY(tile, lower(planned.problem, plan, machine));
     state.times.lowerNs += nowNs() - before;
-    CUBEJIT_TRY(part, generator.generate(std::move(tile)));
+    CUBEJIT_TRY(own, codeBackend(plan.backend, options));
+    CUBEJIT_TRY(part, (Generator{machine, own, options, state.times}.generate(std::move(tile))));
     part->plan = plan;
     part->problem = planned.problem;
     state.parts.push_back(std::move(part));
@@ -172,11 +173,16 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   std::vector<CompiledGradient*> programs;
   if (state.sharedDy != nullptr) programs.push_back(state.sharedDy.get());
   for (const auto& part : state.parts) programs.push_back(part.get());
-  CUBEJIT_TRY(backend, codeBackend(options));
-  std::vector<Code> codes;
-  for (const CompiledGradient* part : programs) codes.insert(codes.end(), part->codes.begin(), part->codes.end());
-  CUBEJIT_TRY(loaded, backend.load(codes));
-  state.code = std::move(loaded);
+  // Neighbours of one backend are loaded together: they share pages.
+  for (std::size_t i = 0; i < programs.size();) {
+    const PlanBackend wanted = programs[i]->plan.backend;
+    std::vector<Code> codes;
+    for (; i < programs.size() && programs[i]->plan.backend == wanted; ++i)
+      codes.insert(codes.end(), programs[i]->codes.begin(), programs[i]->codes.end());
+    CUBEJIT_TRY(backend, codeBackend(wanted, options));
+    CUBEJIT_TRY(loaded, backend.load(codes));
+    state.code.append(std::move(loaded));
+  }
   std::size_t firstKernel = 0;
   for (CompiledGradient* part : programs) {
     part->launch =

@@ -34,6 +34,7 @@ std::string questionToJson(const LabQuestion& q) {
     json["isa"] = q.task.isa;
     json["backend"] = q.task.backend;
     json["threads"] = q.task.threads;
+    json["llvm_component"] = q.task.llvmComponent;
     json["turn_file"] = q.turnFile;
   } else {
     json["plans"] = q.numbers;
@@ -64,6 +65,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       q.task.isa = json.at("isa").get<std::string>();
       q.task.backend = json.at("backend").get<std::string>();
       q.task.threads = json.at("threads").get<int>();
+      q.task.llvmComponent = json.at("llvm_component").get<std::string>();
       q.turnFile = json.at("turn_file").get<std::string>();
       return q;
     }

@@ -156,6 +156,11 @@ Result<TilingPlan> planFromJson(const std::string& text) {
         known = parseEnum(value, {PlanUnit::kVector, PlanUnit::kCube}, field);
       else if constexpr (std::is_same_v<Field, DType>)
         known = parseEnum(value, {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}, field);
+      else if constexpr (std::is_same_v<Field, PlanBackend>)
+        known = parseEnum(value, {PlanBackend::kSession, PlanBackend::kLlvm}, field);
+      else if constexpr (std::is_same_v<Field, Prefetch>)
+        known =
+            parseEnum(value, {Prefetch::kUsual, Prefetch::kNone, Prefetch::kResults, Prefetch::kOperands}, field);
       else if constexpr (std::is_same_v<Field, BlockOrder>)
         known = parseEnum(value, {BlockOrder::kMOuter, BlockOrder::kNOuter}, field);
       else

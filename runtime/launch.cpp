@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,13 @@ std::vector<std::int64_t> flattenList(const SegmentList& list) {
 std::size_t padded(std::int64_t bytes) {
   // 64-byte aligned, with a spare line between neighbours so that equal panels do not alias at 4 KiB.
   return (static_cast<std::size_t>(bytes) + 63) / 64 * 64 + 64;
+}
+
+// Whether C lies at a vector's alignment in every repetition.
+bool isAligned(const KernelArgs& args, std::int64_t alignment) {
+  const auto address = reinterpret_cast<std::uintptr_t>(args.c);
+  const auto step = static_cast<std::uintptr_t>(args.repeat > 1 ? args.cRepeat : 0);
+  return ((address | step) & static_cast<std::uintptr_t>(alignment - 1)) == 0;
 }
 
 }  // namespace
@@ -57,6 +65,10 @@ struct LaunchProgram::Walk {
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     : runner_(std::move(runner)), buffers_(program.buffers), prepack_(prepackOf(program)) {
   for (const SegmentList& list : program.lists) lists_.push_back(flattenList(list));
+  for (const Kernel& kernel : program.kernels) {
+    const auto* contract = std::get_if<Contract>(&kernel);
+    alignments_.push_back(contract == nullptr ? 0 : std::int64_t{contract->lanes} * 4);
+  }
   for (const Buffer& buffer : program.buffers) {
     std::size_t at = 0;
     if (buffer.role == BufferRole::kShared) {
@@ -116,6 +128,11 @@ std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<No
         if (v.kernel >= 0) variant.function = runner_.functions[static_cast<std::size_t>(v.kernel)];
         if (v.list >= 0) variant.list = lists_[static_cast<std::size_t>(v.list)].data();
         variant.accumulate = v.accumulate ? 1 : 0;
+        // Interpreters have no caches to pass by.
+        if (v.aligned >= 0 && runner_.functions[static_cast<std::size_t>(v.aligned)] != nullptr) {
+          variant.aligned = runner_.functions[static_cast<std::size_t>(v.aligned)];
+          variant.alignment = alignments_[static_cast<std::size_t>(v.aligned)];
+        }
         call.variants.push_back(variant);
       }
       f.call = static_cast<int>(flat.calls.size());
@@ -152,7 +169,9 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
         args.bRepeat = step(call.b);
         args.cRepeat = step(call.c);
       }
-      if (v.function != nullptr)
+      if (v.alignment != 0 && isAligned(args, v.alignment))
+        v.aligned(&args);
+      else if (v.function != nullptr)
         v.function(&args);
       else
         runner_.interpret(runner_.user, v.kernel, args);

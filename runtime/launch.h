@@ -47,7 +47,8 @@ class LaunchProgram {
 
  private:
   struct FlatVariant {
-    KernelFunction function = nullptr;
+    KernelFunction function = nullptr, aligned = nullptr;
+    std::int64_t alignment = 0;  ///< of C, in bytes, for `aligned`; a power of two. 0: there is none
     const std::int64_t* list = nullptr;
     std::int64_t accumulate = 0;
     int kernel = -1;
@@ -99,6 +100,7 @@ class LaunchProgram {
 
   KernelRunner runner_;
   std::vector<std::vector<std::int64_t>> lists_;
+  std::vector<std::int64_t> alignments_;  ///< of each kernel's vectors
   std::vector<Buffer> buffers_;
   Prepack prepack_;
   std::vector<std::size_t> place_;      ///< of each shared or private buffer in its region

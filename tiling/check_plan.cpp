@@ -13,6 +13,7 @@
 #include "cubejit/staging.h"
 #include "tiling/cells_shape.h"
 #include "tiling/host_shape.h"
+#include "tiling/memory_hints.h"
 #include "tiling/planner.h"
 #include "tiling/winograd_candidates.h"
 
@@ -260,7 +261,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkChunk(problem, plan, rules);
   if (plan.lanes == LaneRole::kGroupCells && plan.gradient != Gradient::kDb) checkCells(problem, plan, machine, rules);
-  rules.require(!plan.streamingStore, "streaming_store must be false: results need not lie at a vector's alignment");
+  for (const std::string& rule : brokenHints(problem, plan, machine)) rules.require(false, rule);
   if (plan.gradient == Gradient::kDb) {
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {
       return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors");

@@ -338,7 +338,9 @@ class Lowering {
     const Lens lens = lensOf(p);
     const std::vector<Subset>& subsets = subsetsOf(lens);
     const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
-    v.kernel = kernelFor(lens, subsets, width);
+    const Twins kernels = kernelFor(lens, subsets, width);
+    v.kernel = kernels.plain;
+    v.aligned = kernels.streaming;
     const bool remainder = reduced_ % chunk() != 0;
     SegmentList list(subsets.size() * (remainder ? 2 : 1));
     const std::int64_t main = reduced_ / chunk(), left = reduced_ % chunk();
@@ -384,9 +386,14 @@ class Lowering {
     return atOnce;
   }
 
-  int kernelFor(const Lens& lens, const std::vector<Subset>& subsets, std::int64_t width) {
-    for (const auto& [key, kernel] : kernels_) {
-      if (key.first == lens && key.second == width) return kernel;
+  // A kernel, and the one that does the same past the caches; -1 = none.
+  struct Twins {
+    int plain = -1, streaming = -1;
+  };
+
+  Twins kernelFor(const Lens& lens, const std::vector<Subset>& subsets, std::int64_t width) {
+    for (const auto& [key, kernels] : kernels_) {
+      if (key.first == lens && key.second == width) return kernels;
     }
     const std::int64_t vectors = reducedLanes_ ? vectors_ : (width + lanes_ - 1) / lanes_;
     Contract contract;
@@ -451,9 +458,10 @@ class Lowering {
             }
           }
         }
-        // Each row is a stream of its own along W: ask for the lines of the block after next.
-        if (reducedLanes_ && i < steps)
-          step.prefetchAhead = static_cast<std::int32_t>(2 * lens.w * axes_[2].operandStep * aPitch_.w);
+        // Each row is a stream of its own along W: ask for the lines of a block to come.
+        if (reducedLanes_ && i < steps && plan_.prefetch != Prefetch::kNone)
+          step.prefetchAhead =
+              static_cast<std::int32_t>(plan_.prefetchDistance * lens.w * axes_[2].operandStep * aPitch_.w);
         out.steps.push_back(std::move(step));
       }
       return out;
@@ -464,11 +472,18 @@ class Lowering {
       for (const Subset& s : subsets)
         contract.sections.push_back(section(s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }
-    contract.prefetchResults = !plan_.panelC && reduced_ * g_.taps >= kLongSum;
-    contract.streamingStore =
-        plan_.streamingStore && !plan_.panelC && width % lanes_ == 0 && resultElement_ == Element::kF32;
-    kernels_.emplace_back(std::make_pair(lens, width), b_.addKernel(std::move(contract)));
-    return kernels_.back().second;
+    contract.prefetchResults =
+        plan_.prefetch == Prefetch::kUsual ? !plan_.panelC && reduced_ * g_.taps >= kLongSum
+                                           : plan_.prefetch == Prefetch::kResults;
+    Twins twins{b_.addKernel(contract), -1};
+    if (plan_.streamingStore && width % lanes_ == 0) {
+      contract.streamingStore = true;
+      contract.prefetchResults = false;  // lines that are not to be in a cache
+      contract.label += "_nt";
+      twins.streaming = b_.addKernel(std::move(contract));
+    }
+    kernels_.emplace_back(std::make_pair(lens, width), twins);
+    return twins;
   }
 
   const TilingPlan& plan_;
@@ -488,7 +503,7 @@ class Lowering {
   int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1,
       panelCBuffer_ = -1;
   std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;
-  std::vector<std::pair<std::pair<Lens, std::int64_t>, int>> kernels_;
+  std::vector<std::pair<std::pair<Lens, std::int64_t>, Twins>> kernels_;
 };
 
 }  // namespace

@@ -372,7 +372,7 @@ class Lowering {
     }
     for (const ColumnPattern& pattern : patterns_[t])
       contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
-    contract.prefetchResults = direct_;
+    contract.prefetchResults = direct_ && plan_.prefetch != Prefetch::kNone;
     kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
   }

@@ -146,7 +146,7 @@ class Printer {
   static std::string text(const Variant& v) {
     if (v.kernel < 0) return "-";
     return "k" + std::to_string(v.kernel) + (v.list < 0 ? "" : " l" + std::to_string(v.list)) +
-           (v.accumulate ? " acc" : "");
+           (v.accumulate ? " acc" : "") + (v.aligned < 0 ? "" : ", aligned k" + std::to_string(v.aligned));
   }
 
   void call(const Call& c, int depth) {

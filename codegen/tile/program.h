@@ -84,6 +84,7 @@ struct Variant {
   int kernel = -1;  ///< index into TileProgram::kernels; -1 = nothing to do
   int list = -1;    ///< index into TileProgram::lists (contracts)
   bool accumulate = false;
+  int aligned = -1;  ///< a kernel to call instead where C lies at a vector's alignment: it means the same; -1 = none
   friend bool operator==(const Variant& x, const Variant& y) = default;
 };
 

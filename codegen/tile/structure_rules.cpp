@@ -196,6 +196,7 @@ class Structure {
       require(false, which + "list " + range(v.list, p_.lists.size()));
       return;
     }
+    if (v.aligned != -1) twin(contract, v.aligned, which);
     const SegmentList& list = p_.lists[static_cast<std::size_t>(v.list)];
     require(list.size() == contract.sections.size(),
             which + "list " + std::to_string(v.list) + " has " + std::to_string(list.size()) + " sections, contract " +
@@ -206,6 +207,20 @@ class Structure {
           once("list " + std::to_string(v.list) + ": a segment of " + std::to_string(s.outer) + " iterations");
       }
     }
+  }
+
+  // What may be called instead is the same contract, but for the way results leave.
+  void twin(const Contract& contract, int aligned, const std::string& which) {
+    if (!within(aligned, p_.kernels.size())) {
+      require(false, which + "aligned kernel " + range(aligned, p_.kernels.size()));
+      return;
+    }
+    const auto* other = std::get_if<Contract>(&p_.kernels[static_cast<std::size_t>(aligned)]);
+    Contract plain = other == nullptr ? Contract{} : *other;
+    plain.streamingStore = contract.streamingStore;
+    plain.prefetchResults = contract.prefetchResults;
+    require(other != nullptr && plain == contract,
+            which + "aligned kernel " + std::to_string(aligned) + " does not mean the same");
   }
 
   const TileProgram& p_;

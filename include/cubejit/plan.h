@@ -49,6 +49,27 @@ constexpr const char* toString(IterateOrder o) {
   return o == IterateOrder::kPixelsOuter ? "pixels_outer" : "channels_outer";
 }
 
+/// What spells a plan's kernels. All backends agree in every bit, so it is a choice of speed alone.
+enum class PlanBackend : std::uint8_t {
+  kSession,  ///< Options::backend
+  kLlvm      ///< the LLVM component, in a session whose own backend makes machine code
+};
+constexpr const char* toString(PlanBackend b) { return b == PlanBackend::kSession ? "session" : "llvm"; }
+
+/// Which lines a contract asks for ahead of their use.
+enum class Prefetch : std::uint8_t {
+  kUsual,    ///< as the lowering finds right: results of long sums, and operands of reduced lanes
+  kNone,     ///< none; the hardware may foresee them
+  kResults,  ///< those that results go to, before the sum starts
+  kOperands  ///< those of dY `prefetchDistance` base blocks ahead
+};
+constexpr const char* toString(Prefetch p) {
+  return p == Prefetch::kUsual     ? "usual"
+         : p == Prefetch::kNone    ? "none"
+         : p == Prefetch::kResults ? "results"
+                                   : "operands";
+}
+
 /// How the work is cut into tasks. The product is the number of tasks; threads take tasks, so any thread count works.
 /// On an NPU a task is what one SetSingleShape covers: one image, one real group, one depth. Its cores take equal runs of tasks.
 struct CoreSplit {
@@ -109,7 +130,10 @@ struct TilingPlan {
       true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
   std::int64_t panelD = 1,
                panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
-  bool streamingStore = false;
+  bool streamingStore = false;  ///< dX: results go past the caches where they lie at a vector's alignment
+  Prefetch prefetch = Prefetch::kUsual;
+  std::int64_t prefetchDistance = 2;  ///< of operands, in base blocks
+  PlanBackend backend = PlanBackend::kSession;
   bool dotProducts = false;  ///< pairs of bf16 are multiplied by dot products: of channels (dX) or of pixels (dW)
   // Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the lowering does not read them
   // as they are. coreProblem() is what is left to solve.
@@ -176,6 +200,9 @@ void describePlan(P& p, Visitor&& v) {
   v("panel_d", p.panelD);
   v("panel_h", p.panelH);
   v("streaming_store", p.streamingStore);
+  v("prefetch", p.prefetch);
+  v("prefetch_distance", p.prefetchDistance);
+  v("backend", p.backend);
   v("dot_products", p.dotProducts);
   v("stage_dy", p.stageDy);
   v("stage_x", p.stageX);

@@ -37,7 +37,7 @@ class Search {
   Search(const TuneSetup& setup, Lab& lab, const TuneWatch& watch) : setup_(setup), lab_(lab), watch_(watch) {}
 
   Result<TuneOutcome> run() {
-    CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.gradient, setup_.machine));
+    CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.gradient, setup_.machine, setup_.llvm));
     const auto strategy = makeStrategy(setup_.strategy, space, setup_.seed, setup_.otherPoints);
     CUBEJIT_TRY(begun, begin(space, *strategy));
     static_cast<void>(begun);

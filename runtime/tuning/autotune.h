@@ -19,6 +19,7 @@ namespace cubejit {
 struct TuneSetup {
   TuneKey key;
   Machine machine;
+  bool llvm = false;  ///< plans may choose the LLVM backend
   StrategyKind strategy = StrategyKind::kEvolve;
   std::uint64_t seed = 1;
   int mostTrials = 0;      ///< plans loaded; 0 = no limit

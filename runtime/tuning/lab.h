@@ -20,6 +20,7 @@ struct LabTask {
   std::string isa = "avx512";
   std::string backend = "xbyak";
   int threads = 1;
+  std::string llvmComponent;  ///< Options::llvmComponent
 };
 
 struct LabReply {

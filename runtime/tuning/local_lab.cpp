@@ -69,6 +69,7 @@ Result<std::unique_ptr<LocalLab>> LocalLab::open(const LabTask& task, const std:
   options.backend = backend;
   options.threads = task.threads;
   options.pinThreads = true;
+  options.llvmComponent = task.llvmComponent;
   std::unique_ptr<LocalLab> lab(new LocalLab(task, options, turnFile));
   CUBEJIT_TRY(workload, Workload::create(task.problem, lab->mask()));
   lab->workload_ = std::move(workload);

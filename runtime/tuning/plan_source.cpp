@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "runtime/json_record.h"
+#include "runtime/llvm_component.h"
 #include "runtime/tuning/autotune.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/local_lab.h"
@@ -29,16 +30,35 @@ namespace {
 
 void addNote(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
 
+bool canRun(const TilingPlan& plan, const Options& options) {
+  return plan.backend != PlanBackend::kLlvm || llvmComponent(options.llvmComponent).ok();
+}
+
+// The best of the key's winners that need not the component.
+Result<std::optional<TuneRecord>> bestWithoutLlvm(const TuningStore& store, const TuneKey& key) {
+  CUBEJIT_TRY(records, store.of(key, version()));
+  std::optional<TuneRecord> best;
+  for (TuneRecord& r : records) {
+    const bool winner = r.won && r.verified && r.status == TrialStatus::kMeasured && r.relative > 0;
+    if (winner && r.plan.backend != PlanBackend::kLlvm && (!best || r.relative < best->relative)) best = std::move(r);
+  }
+  return best;
+}
+
 // The best record of the file whose plan is legal here.
 std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, const Machine& machine,
-                                 std::string& notes) {
+                                 const Options& options, std::string& notes) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
   const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr);
   if (!store.ok()) {
     addNote(notes, store.error().message);
     return std::nullopt;
   }
-  const auto best = (*store)->best(key, version());
+  auto best = (*store)->best(key, version());
+  if (best.ok() && *best && !canRun((*best)->plan, options)) {
+    addNote(notes, "the best record's plan wants LLVM, whose component is not here");
+    best = bestWithoutLlvm(**store, key);
+  }
   if (!best.ok()) {
     addNote(notes, best.error().message);
     return std::nullopt;
@@ -58,7 +78,7 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
 
 // Only the planner's own candidates: they run in this process. Mutations are the command's business, which has a child for them.
 void tuneNow(const TuneKey& key, const Machine& machine, const Options& options, std::string& notes) {
-  LabTask task{key.problem, key.gradient, toString(machine.isa.level), key.backend, key.threads};
+  LabTask task{key.problem, key.gradient, toString(machine.isa.level), key.backend, key.threads, options.llvmComponent};
   std::unique_ptr<Lab> lab;
   if (machine.isNpu()) {
     lab = std::make_unique<ModelLab>(task, machine);
@@ -91,13 +111,13 @@ SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& 
   if (options.tune == TuneMode::kOff || options.algorithm) return out;
   if (!machine.isNpu() && options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
-  auto found = lookUp(options.store, key, machine, out.note);
+  auto found = lookUp(options.store, key, machine, options, out.note);
   const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);
   if (search && !options.store.empty()) {
     tuneNow(key, machine, options, out.note);
-    found = lookUp(options.store, key, machine, out.note);
+    found = lookUp(options.store, key, machine, options, out.note);
   }
-  if (!found) found = lookUp(options.systemStore, key, machine, out.note);
+  if (!found) found = lookUp(options.systemStore, key, machine, options, out.note);
   if (!found) return out;
   out.plan = found->plan;
   out.plan = completed(problem, *out.plan, machine);
@@ -116,7 +136,13 @@ Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Ma
   if (options.pins.empty()) return findTuned(problem, gradient, machine, options);
   const std::string isa = machine.isNpu() ? machine.name : toString(machine.isa.level);
   CUBEJIT_TRY(pin, findPin(options.pins, problem, gradient, isa));
-  if (pin) return SourcedPlan{*pin, PlanSource::kPin, options.pins};
+  if (pin) {
+    SourcedPlan pinned{*pin, PlanSource::kPin, options.pins};
+    if (canRun(*pin, options)) return pinned;
+    pinned.plan->backend = PlanBackend::kSession;  // every backend gives the same bits
+    addNote(pinned.note, "it wants LLVM, whose component is not here");
+    return pinned;
+  }
   SourcedPlan chosen = findTuned(problem, gradient, machine, options);
   if (!chosen.plan) {
     CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, WeightsUse::kEachRun, options.algorithm));

@@ -50,25 +50,32 @@ int valuesOf(std::int64_t) { return 0; }
 int valuesOf(bool) { return 2; }
 int valuesOf(IterateOrder) { return 2; }
 int valuesOf(BlockOrder) { return 2; }
+int valuesOf(Prefetch) { return 4; }
 template <class Other>
 int valuesOf(Other) {
   return 1;  // not a decision of this kind of plan
 }
 
-std::vector<int> choicesOf(const TilingPlan& plan) {
+std::vector<int> choicesOf(const TilingPlan& plan, bool llvm) {
   std::vector<int> choices;
   describePlan(plan, [&](const char* name, const auto& field) {
-    if (isDecision(plan.unit, name)) choices.push_back(valuesOf(field));
+    if (!isDecision(plan.unit, name)) return;
+    using Field = std::decay_t<decltype(field)>;
+    if constexpr (std::is_same_v<Field, PlanBackend>)
+      choices.push_back(llvm ? 2 : 1);
+    else
+      choices.push_back(valuesOf(field));
   });
   return choices;
 }
 
 }  // namespace
 
-Result<SearchSpace> SearchSpace::of(const Problem& problem, Gradient gradient, const Machine& machine) {
+Result<SearchSpace> SearchSpace::of(const Problem& problem, Gradient gradient, const Machine& machine, bool llvm) {
   SearchSpace space;
   space.problem_ = problem;
   space.machine_ = machine;
+  space.llvm_ = llvm;
   CUBEJIT_TRY(legal, legalPlans(problem, gradient, machine));
   std::set<std::vector<std::int64_t>> seen;
   for (const Candidate& candidate : legal) {
@@ -90,7 +97,7 @@ SearchSpace SearchSpace::among(const Problem& problem, const Machine& machine, s
 
 std::vector<SearchPlan> SearchSpace::mutations(const TilingPlan& plan, std::mt19937_64& random) const {
   const std::vector<std::int64_t> now = numbersOf(plan);
-  const std::vector<int> choices = choicesOf(plan);
+  const std::vector<int> choices = choicesOf(plan, llvm_);
   std::set<std::pair<std::size_t, std::int64_t>> changes;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (choices[i] > 0) {

@@ -21,8 +21,8 @@ struct SearchPlan {
 
 class SearchSpace {
  public:
-  /// `problem` must have passed checkProblem. Errors as choosePlan's.
-  static Result<SearchSpace> of(const Problem& problem, Gradient gradient, const Machine& machine);
+  /// `problem` must have passed checkProblem. Errors as choosePlan's. `llvm`: plans may choose that backend.
+  static Result<SearchSpace> of(const Problem& problem, Gradient gradient, const Machine& machine, bool llvm = false);
 
   /// A closed space: these plans and no others, however they came about. For replaying recorded searches.
   static SearchSpace among(const Problem& problem, const Machine& machine, std::vector<SearchPlan> plans);
@@ -38,6 +38,7 @@ class SearchSpace {
  private:
   Problem problem_;
   Machine machine_;
+  bool llvm_ = false;
   std::vector<SearchPlan> plans_;
   std::set<std::vector<std::int64_t>> closedTo_;  ///< empty: open
 };

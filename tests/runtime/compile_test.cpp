@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "codegen/backend.h"
 #include "codegen/lower.h"
 #include "tests/support/operands.h"
@@ -41,6 +44,43 @@ TEST_P(Compile, KeepsEveryStage) {
   }
   EXPECT_GT(state.times.planNs, 0);
   EXPECT_GT(state.times.generateNs, 0);
+}
+
+// Results past the caches where they lie at a vector's alignment, the ordinary way elsewhere: the same bits, and nothing faults.
+TEST_P(Compile, StreamingStoresDependOnWhereResultsLie) {
+  Machine machine = detectHost(GetParam());
+  machine.buffers.l1Bytes = 4096;  // smaller than dx
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  if (std::find(runnable.begin(), runnable.end(), GetParam()) == runnable.end()) GTEST_SKIP() << "nothing runs here";
+  Problem p = squareProblem(2, 32, 24, 9);
+  p.layout = Layout::kNdhwc;
+  TilingPlan plan;
+  plan.lanes = LaneRole::kChannels;
+  plan.baseW = 3;
+  plan.panelH = 1;
+  const GradientMask dxOnly{true, false, false};
+  const auto usual = compileExecutable(CompileRequest{p, dxOnly, {plan}}, machine, {});
+  plan.streamingStore = true;
+  const auto streaming = compileExecutable(CompileRequest{p, dxOnly, {plan}}, machine, {});
+  ASSERT_TRUE(usual.ok()) << usual.error().message;
+  ASSERT_TRUE(streaming.ok()) << streaming.error().message;
+  const TileProgram& tile = streaming.value()->state().parts.front()->tile;
+  EXPECT_TRUE(std::any_of(tile.kernels.begin(), tile.kernels.end(), [](const Kernel& k) {
+    return std::holds_alternative<Contract>(k) && std::get<Contract>(k).streamingStore;
+  }));
+  Operands a(p);
+  ASSERT_TRUE(a.run(**usual, 2).ok());
+  for (const std::size_t shift : {0, 1, 8, 15}) {
+    std::vector<float> room(a.dx.size() + 64, -1);
+    auto* aligned = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(room.data()) + 63) / 64 * 64);
+    Operands b(p);
+    Tensors tensors = b.tensors();
+    tensors.dx = aligned + shift;
+    std::vector<float> workspace(streaming.value()->workspaceBytes(2) / 4 + 32);
+    auto* space = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) / 64 * 64);
+    ASSERT_TRUE(streaming.value()->run(tensors, space, streaming.value()->workspaceBytes(2), 2).ok());
+    EXPECT_EQ(std::vector<float>(aligned + shift, aligned + shift + a.dx.size()), a.dx) << shift;
+  }
 }
 
 TEST_P(Compile, EqualKernelsOfAGradientAreEmittedOnce) {

@@ -117,8 +117,19 @@ TEST(JsonPlan, ReadsBackEveryField) {
   EXPECT_EQ(planToJson(*back), planToJson(plan));
   EXPECT_EQ(back->gradient, Gradient::kDw);
   EXPECT_FALSE(planFromJson("{\"lanes\": \"rows\"}").ok());
+  EXPECT_FALSE(planFromJson("{\"backend\": \"xbyak\"}").ok());
   EXPECT_FALSE(planFromJson("{\"unrolled\": 3}").ok());
   EXPECT_FALSE(planFromJson("7").ok());
+}
+
+// Plans written before prefetches and backends were decisions mean what they meant.
+TEST(JsonPlan, FieldsThatAreMissingAreUsual) {
+  const auto plan = planFromJson(R"({"unit":"vector","gradient":"dx","lanes":"channels","streaming_store":false})");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->prefetch, Prefetch::kUsual);
+  EXPECT_EQ(plan->prefetchDistance, 2);
+  EXPECT_EQ(plan->backend, PlanBackend::kSession);
+  EXPECT_EQ(planFromJson(R"({"gradient":"dx","backend":"llvm","prefetch":"none"})")->backend, PlanBackend::kLlvm);
 }
 
 }  // namespace

@@ -50,6 +50,33 @@ TEST(LlvmComponent, GradientsEqualThoseOfTheUsualBackend) {
   EXPECT_EQ(llvm.statistics().hits, 1);
 }
 
+// A plan may choose the backend of its kernels: gradients of one executable by two backends.
+TEST(LlvmComponent, APlanOfItsOwnBackend) {
+  const Problem p = squareProblem(2, 16, 20, 9);
+  Session session;
+  TilingPlan plan = session.plan(p, Gradient::kDw).value().plan;
+  plan.backend = PlanBackend::kLlvm;
+  const auto mixed = session.compile(CompileRequest{p, kAllGradients, {plan}}), usual = session.compile(p, kAllGradients);
+  ASSERT_TRUE(mixed.ok()) << mixed.error().message;
+  ASSERT_TRUE(usual.ok()) << usual.error().message;
+  int objects = 0;
+  for (const KernelView& kernel : (*mixed)->kernels()) {
+    const bool object = kernel.bytes.size() > 4 && static_cast<char>(kernel.bytes[1]) == 'E';
+    EXPECT_EQ(object, kernel.gradient == Gradient::kDw) << kernel.name;
+    objects += object ? 1 : 0;
+  }
+  EXPECT_GT(objects, 0);
+  Operands a(p), b(p);
+  ASSERT_TRUE(a.run(**mixed, 2).ok());
+  ASSERT_TRUE(b.run(**usual, 2).ok());
+  EXPECT_EQ(a.dx, b.dx);
+  EXPECT_EQ(a.dw, b.dw);
+  EXPECT_EQ(a.db, b.db);
+  Options nowhere;
+  nowhere.llvmComponent = "/nowhere/libcubejit_llvm.so";
+  EXPECT_EQ(Session(nowhere).compile(CompileRequest{p, kAllGradients, {plan}}).error().code, ErrorCode::kUnsupported);
+}
+
 TEST(LlvmComponent, AMissingOneIsAnErrorThatSaysWhatToDo) {
   Session session = sessionOf("/nowhere/libcubejit_llvm.so");
   const auto compiled = session.compile(squareProblem(1, 4, 4, 5), kAllGradients);

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/llvm_component.h"
 #include "runtime/tuning/child_lab.h"
 #include "runtime/tuning/model_lab.h"
 #include "runtime/tuning/plan_source.h"
@@ -42,14 +43,21 @@ std::string newRunName() {
 
 TuneRun::TuneRun(const Session& session, const TuneOptions& options, RecordKeeper& keeper, TuneView& view,
                  std::function<bool()> stop)
-    : session_(session), options_(options), keeper_(keeper), view_(view), stop_(std::move(stop)), run_(newRunName()) {}
+    : session_(session),
+      options_(options),
+      keeper_(keeper),
+      view_(view),
+      stop_(std::move(stop)),
+      run_(newRunName()),
+      llvm_(!options.soc && llvmComponent(session.options().llvmComponent).ok()) {}
 
 TuneKey TuneRun::keyOf(const TuneTask& task) const {
   return tuneKeyOf(task.problem, task.gradient, machine(), session_.options());
 }
 
 Result<std::unique_ptr<Lab>> TuneRun::openLab(const TuneTask& task, const TuneKey& key) const {
-  const LabTask what{task.problem, task.gradient, toString(machine().isa.level), key.backend, key.threads};
+  const LabTask what{task.problem, task.gradient, toString(machine().isa.level),
+                     key.backend,  key.threads,   session_.options().llvmComponent};
   if (options_.soc) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
   CUBEJIT_TRY(lab, ChildLab::open(what, session_.options().turnFile, workerOf(options_)));
   return std::unique_ptr<Lab>(std::move(lab));
@@ -69,6 +77,7 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   TuneSetup setup;
   setup.key = keyOf(task);
   setup.machine = machine();
+  setup.llvm = llvm_;
   if (options_.soc) setup.rules = ModelLab::rules();
   setup.strategy = options_.strategy;
   setup.seed = options_.seed;

@@ -63,6 +63,7 @@ class TuneRun {
   TuneView& view_;
   std::function<bool()> stop_;
   std::string run_;
+  bool llvm_ = false;  ///< the component is there
 };
 
 }  // namespace cubejit::cli

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "runtime/json_record.h"
+#include "runtime/llvm_component.h"
 #include "runtime/tuning/pins.h"
 #include "runtime/tuning/search_space.h"
 #include "runtime/tuning/store.h"
@@ -94,6 +95,33 @@ TEST_F(PlanSources, RecordsOfAnotherMachineAreNotUsedAndSaid) {
   store(options_.store, record);
   EXPECT_EQ(report().source, PlanSource::kModel);
   EXPECT_THAT(report().sourceNote, HasSubstr("1 winners of other machines"));
+}
+
+// Where the component is missing, the best of the other records is taken; a pin's plan gives the same bits by any backend.
+TEST_F(PlanSources, APlanThatWantsLlvmIsUsedWhereTheComponentIs) {
+  TuneRecord llvm = winner(0.4, "llvm");
+  llvm.plan.backend = PlanBackend::kLlvm;
+  store(options_.store, llvm);
+  store(options_.store, winner(0.7, "xbyak"));
+  options_.llvmComponent = "/nowhere/libcubejit_llvm.so";
+  PlanReport planned = report();
+  EXPECT_EQ(planned.source, PlanSource::kRecord);
+  EXPECT_EQ(planned.plan.backend, PlanBackend::kSession);
+  EXPECT_THAT(planned.sourceNote, testing::AllOf(HasSubstr("run xbyak"), HasSubstr("component is not here")));
+  EXPECT_TRUE(Session(options_).compile(problem_, {true, false, false}).ok());
+  options_.pins = folder_.file("pins.jsonl");
+  ASSERT_TRUE(addPin(options_.pins, problem_, llvm.plan, toString(planMachine().isa.level)).ok());
+  planned = report();
+  EXPECT_EQ(planned.source, PlanSource::kPin);
+  EXPECT_EQ(planned.plan.backend, PlanBackend::kSession);
+  options_.llvmComponent.clear();
+  if (!llvmComponent("").ok()) GTEST_SKIP() << "built without LLVM";
+  EXPECT_EQ(report().plan.backend, PlanBackend::kLlvm);
+  options_.pins.clear();
+  EXPECT_THAT(report().sourceNote, HasSubstr("run llvm"));
+  const auto compiled = Session(options_).compile(problem_, {true, false, false});
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_EQ(static_cast<char>(compiled.value()->kernels().front().bytes[1]), 'E') << "an ELF object";
 }
 
 TEST_F(PlanSources, AnIllegalPlanInAStoreIsNotUsed) {

@@ -69,6 +69,33 @@ TEST(SearchSpace, MutationsChangeOneDecisionAndAreLegal) {
   }
 }
 
+TEST(SearchSpace, BackendsPrefetchesAndStreamingStoresAreSearched) {
+  Problem p = smallConvolution(64);
+  p.kernel = {1, 1, 1};
+  p.padBefore = p.padAfter = {0, 0, 0};
+  p.in = p.out = {1, 64, 64};
+  p.layout = Layout::kNdhwc;
+  const Machine m = planMachine();
+  for (const bool llvm : {false, true}) {
+    const auto space = SearchSpace::of(p, Gradient::kDx, m, llvm);
+    ASSERT_TRUE(space.ok());
+    std::mt19937_64 random(1);
+    int streaming = 0, prefetching = 0, backends = 0;
+    for (const SearchPlan& start : space.value().enumerated()) {
+      if (start.plan.lanes != LaneRole::kChannels || start.plan.panelC) continue;
+      for (const SearchPlan& child : space.value().mutations(start.plan, random)) {
+        streaming += child.plan.streamingStore ? 1 : 0;
+        prefetching += child.plan.prefetch != Prefetch::kUsual ? 1 : 0;
+        backends += child.plan.backend == PlanBackend::kLlvm ? 1 : 0;
+      }
+      break;
+    }
+    EXPECT_EQ(streaming, p.batch * 64 * 64 * 64 * 4 > m.buffers.l1Bytes ? 1 : 0);
+    EXPECT_EQ(prefetching, 2);
+    EXPECT_EQ(backends, llvm ? 1 : 0);
+  }
+}
+
 // What the planner's rules let through must either be refused by a later stage, or be right.
 TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
   if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: are prefetches and streaming stores allowed where kernels can have them, and refused with the reason elsewhere?
+#include "tiling/memory_hints.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const Machine kHost = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
+
+Problem pointwise(std::int64_t extent = 64, std::int64_t channels = 64) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = p.cout = channels;
+  p.in = p.out = Dhw{1, extent, extent};
+  p.layout = Layout::kNdhwc;
+  return p;
+}
+
+TilingPlan planOf(Gradient gradient, LaneRole lanes = LaneRole::kChannels) {
+  TilingPlan plan;
+  plan.gradient = gradient;
+  plan.lanes = lanes;
+  return plan;
+}
+
+TEST(MemoryHints, NothingIsAskedOfAPlanThatLeavesThemOut) {
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb})
+    EXPECT_THAT(brokenHints(pointwise(), planOf(gradient), kHost), IsEmpty());
+}
+
+TEST(MemoryHints, ResultsPassTheCachesIfTheyAreLargeAndAligned) {
+  TilingPlan plan = planOf(Gradient::kDx);
+  plan.streamingStore = true;
+  EXPECT_THAT(checkPlan(pointwise(), plan, kHost), IsEmpty());  // 2 MiB
+  EXPECT_THAT(brokenHints(pointwise(16), plan, kHost), Contains(HasSubstr("131072 bytes, which the L2 cache of 1048576")));
+  EXPECT_THAT(brokenHints(pointwise(64, 72), plan, kHost), Contains(HasSubstr("288 bytes apart")));
+  Problem half = pointwise(128);
+  half.dtype = DType::kF16;
+  EXPECT_THAT(brokenHints(half, plan, kHost), Contains(HasSubstr("16-bit")));
+  plan.panelC = true;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("streaming_store must be false")));
+  plan = planOf(Gradient::kDw);
+  plan.streamingStore = true;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("streaming_store must be false")));
+}
+
+TEST(MemoryHints, PrefetchesAreOfWhatAContractTouches) {
+  TilingPlan plan = planOf(Gradient::kDx);
+  plan.prefetch = Prefetch::kResults;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
+  plan.prefetch = Prefetch::kOperands;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("needs lanes = reduced")));
+  plan = planOf(Gradient::kDx, LaneRole::kReduced);
+  plan.prefetch = Prefetch::kOperands;
+  plan.prefetchDistance = 5;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
+  plan.prefetch = Prefetch::kNone;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch_distance = 5 must be 2")));
+  plan = planOf(Gradient::kDx, LaneRole::kPixels);
+  plan.prefetch = Prefetch::kNone;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("leave it at usual")));
+  plan = planOf(Gradient::kDw);
+  plan.prefetch = Prefetch::kNone;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
+  plan.cores.reduction = 4;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("nothing this plan would ask for")));
+}
+
+}  // namespace
+}  // namespace cubejit

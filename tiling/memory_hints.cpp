@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the rules.
+#include "tiling/memory_hints.h"
+
+#include "cubejit/conv_view.h"
+#include "cubejit/index_map.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kUsualDistance = TilingPlan().prefetchDistance, kMostDistance = 64;
+
+// Whether contracts write the caller's gradient themselves, not a panel or an accumulator of the task.
+bool writesInPlace(const Problem& p, const TilingPlan& plan) {
+  if (plan.lanes != LaneRole::kChannels || plan.panelC) return false;
+  if (plan.gradient == Gradient::kDx) return true;
+  return plan.gradient == Gradient::kDw && plan.cores.reduction == 1 && makeConvView(p, Gradient::kDw).taps() == 1 &&
+         formatOf(p, TensorId::kDw).dtype == DType::kF32;
+}
+
+// Why results cannot, or should not, go past the caches; empty = they can.
+std::string whyNotStreamed(const Problem& p, const TilingPlan& plan, const Machine& m) {
+  if (plan.gradient != Gradient::kDx || !writesInPlace(p, plan) || plan.stageResult)
+    return "only contracts of dx that write it in place (lanes = channels, no panel_c, no stage_result) can";
+  if (formatOf(p, TensorId::kDx).dtype != DType::kF32) return "16-bit results are less than a line of a cache";
+  const ConvView v = makeConvView(p, Gradient::kDx);
+  const TensorView& result = v.bigIsX ? v.big : v.small;
+  const std::int64_t vector = std::int64_t{m.isa.lanes()} * 4;
+  for (const std::int64_t stride : {result.nStride, result.dStride, result.hStride, result.wStride}) {
+    if (stride % vector != 0)
+      return "pixels of dx are " + std::to_string(stride) + " bytes apart, not a multiple of a vector's " +
+             std::to_string(vector);
+  }
+  if (result.bytes <= m.buffers.l1Bytes)
+    return "dx has " + std::to_string(result.bytes) + " bytes, which the L2 cache of " +
+           std::to_string(m.buffers.l1Bytes) + " keeps";
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> brokenHints(const Problem& p, const TilingPlan& plan, const Machine& m) {
+  std::vector<std::string> broken;
+  const bool reduced = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;
+  if (plan.prefetch == Prefetch::kOperands && !reduced)
+    broken.emplace_back("prefetch = operands needs lanes = reduced: others do not read dy as vectors");
+  if (plan.prefetch == Prefetch::kResults && !writesInPlace(p, plan))
+    broken.emplace_back("prefetch = results needs contracts that write the gradient in place: lanes = channels, no panel_c");
+  if (plan.prefetch == Prefetch::kNone && !reduced && !writesInPlace(p, plan))
+    broken.emplace_back("prefetch = none: there is nothing this plan would ask for; leave it at usual");
+  const bool ahead = reduced && plan.prefetch != Prefetch::kNone;
+  if (plan.prefetchDistance != kUsualDistance && !ahead)
+    broken.push_back("prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be " +
+                     std::to_string(kUsualDistance) + ": only lanes = reduced asks for operands");
+  if (plan.prefetchDistance > kMostDistance)
+    broken.push_back("prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be at most " +
+                     std::to_string(kMostDistance));
+  if (plan.streamingStore) {
+    const std::string why = whyNotStreamed(p, plan, m);
+    if (!why.empty()) broken.push_back("streaming_store must be false: " + why);
+  }
+  return broken;
+}
+
+}  // namespace cubejit
