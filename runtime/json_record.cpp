@@ -228,7 +228,13 @@ Result<Problem> problemFromIdentity(const std::string& text) {
 std::string planIdentity(const TilingPlan& plan) {
   TilingPlan bare = plan;
   if (plan.unit == PlanUnit::kVector) bare.singleShape = Mkn{};  // it follows from the rest
-  return planToJson(bare);
+  Json json = Json::parse(planToJson(bare));
+  // Decisions that came later are told where they are not usual: records written before have the same identity.
+  const TilingPlan usual;
+  if (plan.prefetch == usual.prefetch) json.erase("prefetch");
+  if (plan.prefetchDistance == usual.prefetchDistance) json.erase("prefetch_distance");
+  if (plan.backend == usual.backend) json.erase("backend");
+  return spell(json);
 }
 
 std::string samplesToJson(const std::vector<std::int64_t>& samples) { return spell(Json(samples)); }

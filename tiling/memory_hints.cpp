@@ -4,6 +4,7 @@
 #include "tiling/memory_hints.h"
 
 #include "cubejit/conv_view.h"
+#include "cubejit/direct_weights.h"
 #include "cubejit/index_map.h"
 
 namespace cubejit {
@@ -12,16 +13,16 @@ namespace {
 constexpr std::int64_t kUsualDistance = TilingPlan().prefetchDistance, kMostDistance = 64;
 
 // Whether contracts write the caller's gradient themselves, not a panel or an accumulator of the task.
-bool writesInPlace(const Problem& p, const TilingPlan& plan) {
-  if (plan.lanes != LaneRole::kChannels || plan.panelC) return false;
-  if (plan.gradient == Gradient::kDx) return true;
-  return plan.gradient == Gradient::kDw && plan.cores.reduction == 1 && makeConvView(p, Gradient::kDw).taps() == 1 &&
-         formatOf(p, TensorId::kDw).dtype == DType::kF32;
+bool writesInPlace(const Problem& p, const TilingPlan& plan, const Machine& m) {
+  if (plan.lanes != LaneRole::kChannels) return false;
+  if (plan.gradient == Gradient::kDx) return !plan.panelC;
+  return plan.gradient == Gradient::kDw &&
+         storesSumsDirectly(makeConvView(p, Gradient::kDw), plan, formatOf(p, TensorId::kDw).dtype, m.isa);
 }
 
 // Why results cannot, or should not, go past the caches; empty = they can.
 std::string whyNotStreamed(const Problem& p, const TilingPlan& plan, const Machine& m) {
-  if (plan.gradient != Gradient::kDx || !writesInPlace(p, plan) || plan.stageResult)
+  if (plan.gradient != Gradient::kDx || !writesInPlace(p, plan, m) || plan.stageResult)
     return "only contracts of dx that write it in place (lanes = channels, no panel_c, no stage_result) can";
   if (formatOf(p, TensorId::kDx).dtype != DType::kF32) return "16-bit results are less than a line of a cache";
   const ConvView v = makeConvView(p, Gradient::kDx);
@@ -45,9 +46,9 @@ std::vector<std::string> brokenHints(const Problem& p, const TilingPlan& plan, c
   const bool reduced = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;
   if (plan.prefetch == Prefetch::kOperands && !reduced)
     broken.emplace_back("prefetch = operands needs lanes = reduced: others do not read dy as vectors");
-  if (plan.prefetch == Prefetch::kResults && !writesInPlace(p, plan))
+  if (plan.prefetch == Prefetch::kResults && !writesInPlace(p, plan, m))
     broken.emplace_back("prefetch = results needs contracts that write the gradient in place: lanes = channels, no panel_c");
-  if (plan.prefetch == Prefetch::kNone && !reduced && !writesInPlace(p, plan))
+  if (plan.prefetch == Prefetch::kNone && !reduced && !writesInPlace(p, plan, m))
     broken.emplace_back("prefetch = none: there is nothing this plan would ask for; leave it at usual");
   const bool ahead = reduced && plan.prefetch != Prefetch::kNone;
   if (plan.prefetchDistance != kUsualDistance && !ahead)

@@ -228,9 +228,7 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
   for (std::size_t number = 0; number < program.phases.size(); ++number) {
     const Phase& phase = program.phases[number];
     std::int64_t order = 0;
-    walkCalls(phase, [&](const CallSite& site) {
-      ++order;
-      const auto kernel = static_cast<std::size_t>(site.variant->kernel);
+    const auto note = [&](const CallSite& site, std::size_t kernel) {
       KernelUse& use = uses[kernel];
       use.fewestRepeats = use.calls == 0 ? site.repeat : std::min(use.fewestRepeats, site.repeat);
       use.mostRepeats = std::max(use.mostRepeats, site.repeat);
@@ -240,7 +238,7 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
       if (list >= 0 && std::find(use.lists.begin(), use.lists.end(), list) == use.lists.end())
         use.lists.push_back(list);
       const int sections = list < 0 ? 0 : sectionsFilled(program.lists[static_cast<std::size_t>(list)]);
-      if (sections <= filled[kernel]) return order < kMostCalls;
+      if (sections <= filled[kernel]) return;
       filled[kernel] = sections;
       use.moment = Moment{number, site.task, order};
       use.phaseName = phase.name;
@@ -251,6 +249,11 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
       use.repeat = site.repeat;
       use.list = list;
       use.accumulate = site.variant->accumulate;
+    };
+    walkCalls(phase, [&](const CallSite& site) {
+      ++order;
+      note(site, static_cast<std::size_t>(site.variant->kernel));
+      if (site.variant->aligned >= 0) note(site, static_cast<std::size_t>(site.variant->aligned));
       return order < kMostCalls;
     });
   }

@@ -52,7 +52,7 @@ Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest
   files.stages = wanted;
   files.kernels = request.kernels;
   files.prefix = request.symbol;
-  files.backend = toString(options.backend);
+  files.backend = toString(backendOf(stages.plan.backend, options.backend));
   const auto component = llvmComponent(options.llvmComponent);
   if (!component.ok()) {
     files.missing = component.error().message;

@@ -106,8 +106,10 @@ class PageData {
       }
       Json kernels = Json::array();
       for (const Variant& v : node.call.variants) {
-        if (v.kernel >= 0 && std::find(kernels.begin(), kernels.end(), Json(v.kernel)) == kernels.end())
-          kernels.push_back(v.kernel);
+        for (const int kernel : {v.kernel, v.aligned}) {
+          if (kernel >= 0 && std::find(kernels.begin(), kernels.end(), Json(kernel)) == kernels.end())
+            kernels.push_back(kernel);
+        }
       }
       out.push_back({{"call", node.call.name}, {"depth", depth}, {"kernels", std::move(kernels)}});
     }

@@ -92,6 +92,23 @@ TEST(JsonRecord, PlansAreTheSameWhateverTheirSingleShape) {
   EXPECT_NE(planIdentity(a), planIdentity(b));
 }
 
+// What a store of before has is not measured again: decisions that came later count where they are not usual.
+TEST(JsonRecord, LaterDecisionsCountWhereTheyAreNotUsual) {
+  const std::string before =
+      R"({"base_batch":1,"base_d":1,"base_h":1,"base_rows":1,"base_taps_h":1,"base_taps_w":1,"base_vectors":1,"base_w":1,)"
+      R"("core_batch":1,"core_channels_m":1,"core_channels_n":1,"core_depth":1,"core_groups":1,"core_reduction":1,)"
+      R"("core_rows":1,"dot_products":false,"gradient":"dx","lanes":"channels","order":"pixels_outer","pack_weights":true,)"
+      R"("panel_a":false,"panel_b":false,"panel_c":false,"panel_d":1,"panel_h":1,"single_shape_k":0,"single_shape_m":0,)"
+      R"("single_shape_n":0,"stage_dy":false,"stage_result":false,"stage_w":false,"stage_x":false,)"
+      R"("streaming_store":false,"unit":"vector","unroll":4})";
+  EXPECT_EQ(planIdentity(TilingPlan()), before);
+  TilingPlan backend, prefetch, distance;
+  backend.backend = PlanBackend::kLlvm;
+  prefetch.prefetch = Prefetch::kNone;
+  distance.prefetchDistance = 3;
+  for (const TilingPlan& plan : {backend, prefetch, distance}) EXPECT_NE(planIdentity(plan), before);
+}
+
 TEST(JsonRecord, Pins) {
   const TuneRecord record = winnerFor(keyFor(smallConvolution()), 0.9);
   const auto pin = pinFromJson(pinToJson({record.key.problem, record.plan, "avx2"}));
