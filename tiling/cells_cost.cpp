@@ -7,6 +7,7 @@
 #include "cubejit/axis_phases.h"
 #include "tiling/cells_candidates.h"
 #include "tiling/cells_shape.h"
+#include "tiling/chunk_deal.h"
 
 namespace cubejit {
 namespace {
@@ -36,11 +37,14 @@ double reached(double run, double taps, double step, double dilation) {
   return std::min(run * taps, (run - 1) * step + (taps - 1) * dilation + 1);
 }
 
-void finish(PlanCost& cost, const Machine& m, double tasks) {
+double spreadOf(double tasks, int cores) {
+  return tasks >= 8.0 * cores ? 1.0 + cores / tasks : imbalance(tasks, cores);
+}
+
+void finish(PlanCost& cost, const Machine& m, double tasks, double spread) {
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       0.2 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = busy / m.cores * (tasks >= 8.0 * m.cores ? 1.0 + m.cores / tasks : imbalance(tasks, m.cores)) +
-                     tasks * 60.0 / m.cores;
+  cost.totalCycles = busy / m.cores * spread + tasks * 60.0 / m.cores;
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";
@@ -104,7 +108,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   if (!columns)
     tasks *= std::ceil(static_cast<double>(v.line ? s.result.extent.w : s.result.extent.h) /
                        static_cast<double>(plan.panelH));
-  finish(cost, m, tasks);
+  finish(cost, m, tasks, spreadOf(tasks, m.cores));
   return cost;
 }
 
@@ -137,10 +141,8 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
   cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * cellLoads : 0) + conversions) * latency,
                                 visits * (cellLoads + laneLoads)) /
                        perCycle;
-  const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH * plan.panelD * plan.baseBatch);
-  const double chunks = images * std::ceil(static_cast<double>(v.small.extent.volume()) /
-                                           (v.line ? static_cast<double>(plan.panelH * plan.baseBatch)
-                                                   : chunkRows * static_cast<double>(v.small.extent.w)));
+  const ChunkDeal deal(v, plan);
+  const double chunks = static_cast<double>(deal.chunks());
   const double tiles = static_cast<double>(v.kernel.d) * std::ceil(static_cast<double>(v.kernel.h) / tapsH) *
                        std::ceil(static_cast<double>(v.kernel.w) / tapsW) * std::ceil(channels / held);
   cost.callCycles =
@@ -172,9 +174,10 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
     cost.moveCycles +=
         panelVectors(v.big) * again * againD * panelCycles(v.big) + panelVectors(v.small) * panelCycles(v.small);
   }
-  finish(cost, m,
-         static_cast<double>(std::min(plan.cores.groups, s.blocks)) *
-             std::min(static_cast<double>(plan.cores.reduction), std::max(1.0, chunks)));
+  const std::int64_t copies = std::min(plan.cores.groups, s.blocks);
+  const double tasks =
+      static_cast<double>(copies) * std::min(static_cast<double>(plan.cores.reduction), std::max(1.0, chunks));
+  finish(cost, m, tasks, std::max(spreadOf(tasks, m.cores), deal.imbalance(plan.cores.reduction, copies, m.cores)));
   return cost;
 }
 

@@ -84,6 +84,12 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
           (slabBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? overlap(v, plan.panelD, 0) : reread) /
           bytesPerCycle(m, operandBytes, true) +
       1.5 * static_cast<double>(result.bytes) / bytesPerCycle(m, static_cast<double>(result.bytes), true);
+  // Partial sums wait in the panel, a vector for each result: written and read again, from where the slab's panel lies.
+  const double slabResults = static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.panelH) *
+                             static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.panelD) *
+                             static_cast<double>(v.line ? 1 : result.extent.w) * channels;
+  const double far = bytesPerCycle(m, std::min(slabResults, results) * lanes * 4, false);
+  cost.memoryCycles += 2.0 * results * lanes * 4 * (1.0 / far - 1.0 / m.rates.l2BytesPerCycle);
   if (plan.panelA)
     cost.moveCycles = operandBytes * reread *
                       std::max((operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector) / 64.0,

@@ -47,7 +47,8 @@ std::vector<std::string> brokenHints(const Problem& p, const TilingPlan& plan, c
   if (plan.prefetch == Prefetch::kOperands && !reduced)
     broken.emplace_back("prefetch = operands needs lanes = reduced: others do not read dy as vectors");
   if (plan.prefetch == Prefetch::kResults && !writesInPlace(p, plan, m))
-    broken.emplace_back("prefetch = results needs contracts that write the gradient in place: lanes = channels, no panel_c");
+    broken.emplace_back(
+        "prefetch = results needs contracts that write the gradient in place: lanes = channels, no panel_c");
   if (plan.prefetch == Prefetch::kNone && !reduced && !writesInPlace(p, plan, m))
     broken.emplace_back("prefetch = none: there is nothing this plan would ask for; leave it at usual");
   const bool ahead = reduced && plan.prefetch != Prefetch::kNone;

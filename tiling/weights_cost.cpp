@@ -8,6 +8,7 @@
 #include "cubejit/conv_view.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/pixel_pairs.h"
+#include "tiling/chunk_deal.h"
 #include "tiling/host_shape.h"
 #include "tiling/weights_candidates.h"
 
@@ -105,7 +106,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
   const double chunkPixels = chunkRows * chunkColumns * static_cast<double>(plan.panelD * plan.baseBatch);
-  const double chunks = std::max(1.0, std::ceil(images * static_cast<double>(v.small.extent.volume()) / chunkPixels));
+  const ChunkDeal deal(v, plan);
+  const double chunks = static_cast<double>(deal.chunks());
   const double outerTaps = static_cast<double>(v.kernel.d * v.kernel.h);
   const double calls = chunks * groups * tiles * outerTaps;
   const double edgeRuns =
@@ -117,37 +119,50 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
   cost.callCycles = calls * (kCallCycles + 3.0 * accs + segments * 2.0 * kSegmentCycles);
 
+  const double chunkSteps = plan.dotProducts ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
   const double laneBytes =
       swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
-  const double chunkBytes =
-      chunkPixels * 4 *
-      (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * v.stride.volume()));
+  // What a pixel's channel takes of a chunk. Dot products read a word for every other column, but the big tensor's every column if
+  // its taps overlap. Cut planes and rows are read with what the taps reach around them.
+  const auto withReach = [&](bool cut, int axis, std::int64_t length) {
+    return cut ? 1.0 + static_cast<double>((v.kernel[axis] - 1) * v.dilation[axis]) /
+                           static_cast<double>(length * v.stride[axis])
+               : 1.0;
+  };
+  const double smallEach = plan.dotProducts ? 2.0 : 4.0;
+  const double reach = withReach(!v.line && plan.panelD < v.small.extent.d, 0, plan.panelD) *
+                       withReach(!v.line && plan.panelH < v.small.extent.h, 1, plan.panelH);
+  const double bigEach = (plan.dotProducts && v.kernel.w == 1 ? 2.0 : 4.0) * reach;
+  const double laneEach = swapped ? smallEach : bigEach, rowEach = swapped ? bigEach : smallEach;
+  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
+  const double laneShare = static_cast<double>(lane.channels) / static_cast<double>(plan.cores.channelsN),
+               rowShare = static_cast<double>(row.channels) / static_cast<double>(plan.cores.channelsM);
   const double scratch =
       groups * laneBlocks * vectors * lanes * static_cast<double>(row.channels) * static_cast<double>(v.taps()) * 4;
   // The inner loop's operand stays near while the other one streams past, once per block of the outer loop.
   const double rowScale = swapped ? static_cast<double>(v.stride.volume()) : 1.0,
                laneScale = swapped ? 1.0 : static_cast<double>(v.stride.volume());
-  const double rowChunk = chunkPixels * 4 * static_cast<double>(row.channels) * rowScale,
-               laneChunk = chunkPixels * 4 * static_cast<double>(lane.channels) * laneScale;
+  const double rowChunk = chunkPixels * rowEach * static_cast<double>(row.channels) * rowScale,
+               laneChunk = chunkPixels * laneEach * static_cast<double>(lane.channels) * laneScale;
+  const double chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
+                                           bigEach * static_cast<double>(v.big.channels * v.stride.volume()));
   const bool lanesOutside = plan.order == IterateOrder::kPixelsOuter;
-  const double laneRate =
-      reuseBytesPerCycle(m, lanesOutside ? chunkPixels * laneBytes : laneChunk + chunkPixels * rowBytes);
-  const double rowRate =
-      reuseBytesPerCycle(m, lanesOutside ? rowChunk + chunkPixels * laneBytes : chunkPixels * rowBytes);
+  const double laneStream = chunkSteps * laneBytes * (swapped ? 1.0 : reach),
+               rowStream = chunkSteps * rowBytes * (swapped ? reach : 1.0);
+  const double laneRate = reuseBytesPerCycle(m, lanesOutside ? laneStream : laneChunk + rowStream);
+  const double rowRate = reuseBytesPerCycle(m, lanesOutside ? rowChunk + laneStream : rowStream);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
   // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits;
   // the rest comes from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
-  const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
-  const double laneShare = static_cast<double>(lane.channels) / static_cast<double>(plan.cores.channelsN),
-               rowShare = static_cast<double>(row.channels) / static_cast<double>(plan.cores.channelsM);
-  const double partBytes = chunkPixels * 4 *
-                           (laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
-                            rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
+  const double partBytes =
+      chunkPixels *
+      (laneEach * laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
+       rowEach * rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
   const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? 1.0 : kFarLines;
   const auto lineCycles = [&](double lines, double each) {
-    return chunkPixels * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0 : each * beyond;
+    return chunkSteps * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0 : each * beyond;
   };
   const double laneLines = laneBytes / 64.0,
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
@@ -198,12 +213,15 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   // Shared accumulators go out to memory and come back before they are unpacked.
   if (!direct && !plan.panelC) moves += (2.0 * splits + 1.0) * scratch / bytesPerCycle(m, splits * scratch, true);
   if (!direct) moves += scratch / 64.0 * (kTransposeCyclesPerVector + 3.0 * (splits - 1));
+  // Lanes that are rows of dw: each block of them goes to as many rows, which lie on pages of their own.
+  if (swapped && scratch > 0.75 * static_cast<double>(m.buffers.l1Bytes))
+    moves += scratch / 64.0 / static_cast<double>(v.taps()) * kFarRowCycles;
   cost.moveCycles = moves;
 
   const double tasks = groups * std::min(splits, chunks) * parts;
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  double spread = imbalance(tasks, m.cores);
+  double spread = deal.imbalance(plan.cores.reduction, v.groups * plan.cores.channelsM * plan.cores.channelsN, m.cores);
   if (plan.cores.channelsM > 1) spread *= imbalance(rowBlocks, static_cast<int>(plan.cores.channelsM));
   if (plan.cores.channelsN > 1) spread *= imbalance(laneBlocks, static_cast<int>(plan.cores.channelsN));
   cost.totalCycles = busy / cores * spread + tasks * 100.0 / cores;
