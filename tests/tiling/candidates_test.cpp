@@ -57,6 +57,23 @@ TEST(Candidates, AreCompleteSomeAreLegalAndCostsArePositive) {
   }
 }
 
+// Lanes of reduced channels: a vector of partial sums waits for each result of a slab.
+TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
+  Problem p = layer(Layout::kNdhwc);
+  p.rank = 3;
+  p.cin = 3;
+  p.in = p.out = Dhw{16, 64, 64};
+  TilingPlan plan;
+  plan.lanes = LaneRole::kReduced;
+  plan.panelC = true;
+  plan.baseW = 8;
+  plan.panelH = 8;
+  const double near = dataReducedCost(p, plan, machine).memoryCycles;
+  plan.panelD = 16;
+  EXPECT_GT(dataReducedCost(p, plan, machine).memoryCycles, 1.2 * near);
+}
+
 TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
   const Machine known = hostMachine(avx2Isa(), 3, 48 << 10, 2 << 20, 8 << 20);
   EXPECT_EQ(known.cores, 3);

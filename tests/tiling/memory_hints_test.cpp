@@ -43,7 +43,8 @@ TEST(MemoryHints, ResultsPassTheCachesIfTheyAreLargeAndAligned) {
   TilingPlan plan = planOf(Gradient::kDx);
   plan.streamingStore = true;
   EXPECT_THAT(checkPlan(pointwise(), plan, kHost), IsEmpty());  // 2 MiB
-  EXPECT_THAT(brokenHints(pointwise(16), plan, kHost), Contains(HasSubstr("131072 bytes, which the L2 cache of 1048576")));
+  EXPECT_THAT(brokenHints(pointwise(16), plan, kHost),
+              Contains(HasSubstr("131072 bytes, which the L2 cache of 1048576")));
   EXPECT_THAT(brokenHints(pointwise(64, 72), plan, kHost), Contains(HasSubstr("288 bytes apart")));
   Problem half = pointwise(128);
   half.dtype = DType::kF16;
