@@ -16,6 +16,7 @@
 #include "tiling/cells_candidates.h"
 #include "tiling/data_candidates.h"
 #include "tiling/host_shape.h"
+#include "tiling/memory_hints.h"
 #include "tiling/npu/cube_space.h"
 #include "tiling/pixel_candidates.h"
 #include "tiling/weights_candidates.h"
@@ -237,6 +238,7 @@ struct Search {
           legal.clear();
         }
       }
+      plan.streamingStore = allowed && streamingPays(core, plan, candidate.cost, machine);
       candidate.plan = plan;
       candidate.plan.singleShape = shapeOf(core, plan);
       (allowed ? legal : refused).push_back(std::move(candidate));

@@ -56,6 +56,23 @@ TEST(MemoryHints, ResultsPassTheCachesIfTheyAreLargeAndAligned) {
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("streaming_store must be false")));
 }
 
+// The planner's own choice: large results of long sums, or results beyond all caches; whole lines only.
+TEST(MemoryHints, ThePlannerStreamsWhatTheCachesWouldNotKeep) {
+  const auto streams = [](const Problem& p, const Machine& m) {
+    return choosePlan(p, Gradient::kDx, m, false).value().plan.streamingStore;
+  };
+  EXPECT_FALSE(streams(pointwise(64, 64), kHost));  // 2 MiB of 32
+  EXPECT_TRUE(streams(pointwise(112, 64), kHost));  // 13 MiB with dy
+  Problem thin = pointwise(112, 64);
+  thin.cout = 4;
+  EXPECT_FALSE(streams(thin, kHost));  // storing is all it does, and L3 may keep it
+  thin.in = thin.out = Dhw{1, 256, 256};
+  EXPECT_TRUE(streams(thin, kHost));  // 33 MiB
+  const Machine narrow = hostMachine(avx2Isa(), 2, 32768, 1 << 20, 32 << 20);
+  const auto choice = choosePlan(pointwise(112, 64), Gradient::kDx, narrow, true).value();
+  for (const Candidate& c : choice.considered) EXPECT_TRUE(!c.plan.streamingStore || c.plan.baseVectors % 2 == 0);
+}
+
 TEST(MemoryHints, PrefetchesAreOfWhatAContractTouches) {
   TilingPlan plan = planOf(Gradient::kDx);
   plan.prefetch = Prefetch::kResults;
