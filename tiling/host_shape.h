@@ -83,6 +83,11 @@ constexpr double kFarRowCycles = 30.0;
 constexpr double kLaneSumCycles = 4.0;
 /// Share of L2 that accumulators of a dW task may take; its operands stream through the rest.
 constexpr double kPrivateShare = 0.35;
+/// Storing a line of one more row at once, of rows that lie on pages of their own (dW of a layer of few pixels: 8 cycles a line of one
+/// row, 9.5 of two, 19 of eight, 29 of sixteen).
+constexpr double kRowOfLineCycles = 1.4;
+/// A kernel's way from one repetition to the next.
+constexpr double kRepeatCycles = 15.0;
 /// Entering a kernel from the nest walk, and one segment of its list.
 constexpr double kCallCycles = 70.0;
 constexpr double kSegmentCycles = 9.0;

@@ -21,6 +21,8 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
   std::vector<Tile> tiles;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const std::int64_t lanes = m.isa.lanes();
+  // Nothing is summed for long: the fewer rows are stored to at once, the better.
+  const bool fewPixels = v.taps() == 1 && v.batch * v.small.extent.volume() <= 64;
   const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - (dots ? 2 : 1);
   for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(4, divUp(lane.channels, lanes)); ++vectors) {
     std::int64_t lastTaps = 0;
@@ -32,8 +34,8 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
       const std::int64_t most = (regs - operands) / (vectors * taps);
       if (most < 1) continue;
       std::int64_t lastRows = 0;
-      for (const std::int64_t limit : {most, most - 1, most / 2}) {
-        if (limit < 1) continue;
+      for (const std::int64_t limit : {most, most - 1, most / 2, std::int64_t{3}, std::int64_t{2}}) {
+        if (limit < 1 || (limit <= 3 && limit < most / 2 && !fewPixels)) continue;
         const std::int64_t rows = equalPiece(row.channels, limit);
         if (rows == lastRows) continue;
         lastRows = rows;

@@ -117,7 +117,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const bool unrolledRows = !v.line && columns * accs <= 900 && columns <= 34;
   const double segments = static_cast<double>(plan.panelD * plan.baseBatch) *
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
-  cost.callCycles = calls * (kCallCycles + 3.0 * accs + segments * 2.0 * kSegmentCycles);
+  // With rows innermost a kernel goes from one block of them to the next by itself.
+  const double entry = plan.order == IterateOrder::kPixelsOuter && rowBlocks > 1 ? kRepeatCycles : kCallCycles;
+  cost.callCycles = calls * (entry + 3.0 * accs + segments * 2.0 * kSegmentCycles);
 
   const double chunkSteps = plan.dotProducts ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
@@ -207,6 +209,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const bool direct = storesSumsDirectly(v, plan, dw, m.isa);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
   if (direct && lane.channels * byteSize(dw) % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
+  // Few sums for what is stored: lines of rows side by side go to as many pages in turn.
+  if (direct) cost.memoryCycles += scratch / 64.0 * kRowOfLineCycles * (meanRows - 1);
   const double result =
       static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * static_cast<double>(byteSize(dw));
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);

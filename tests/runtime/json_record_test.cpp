@@ -95,12 +95,12 @@ TEST(JsonRecord, PlansAreTheSameWhateverTheirSingleShape) {
 // What a store of before has is not measured again: decisions that came later count where they are not usual.
 TEST(JsonRecord, LaterDecisionsCountWhereTheyAreNotUsual) {
   const std::string before =
-      R"({"base_batch":1,"base_d":1,"base_h":1,"base_rows":1,"base_taps_h":1,"base_taps_w":1,"base_vectors":1,"base_w":1,)"
-      R"("core_batch":1,"core_channels_m":1,"core_channels_n":1,"core_depth":1,"core_groups":1,"core_reduction":1,)"
-      R"("core_rows":1,"dot_products":false,"gradient":"dx","lanes":"channels","order":"pixels_outer","pack_weights":true,)"
-      R"("panel_a":false,"panel_b":false,"panel_c":false,"panel_d":1,"panel_h":1,"single_shape_k":0,"single_shape_m":0,)"
-      R"("single_shape_n":0,"stage_dy":false,"stage_result":false,"stage_w":false,"stage_x":false,)"
-      R"("streaming_store":false,"unit":"vector","unroll":4})";
+      R"({"unit":"vector","gradient":"dx","lanes":"channels","order":"pixels_outer","core_batch":1,"core_groups":1,)"
+      R"("core_depth":1,"core_rows":1,"core_channels_m":1,"core_channels_n":1,"core_reduction":1,"single_shape_m":0,)"
+      R"("single_shape_k":0,"single_shape_n":0,"base_batch":1,"base_d":1,"base_h":1,"base_w":1,"base_rows":1,)"
+      R"("base_taps_w":1,"base_taps_h":1,"base_vectors":1,"unroll":4,"panel_a":false,"panel_b":false,"panel_c":false,)"
+      R"("pack_weights":true,"panel_d":1,"panel_h":1,"streaming_store":false,"dot_products":false,"stage_dy":false,)"
+      R"("stage_x":false,"stage_w":false,"stage_result":false})";
   EXPECT_EQ(planIdentity(TilingPlan()), before);
   TilingPlan backend, prefetch, distance;
   backend.backend = PlanBackend::kLlvm;
