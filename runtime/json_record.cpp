@@ -230,10 +230,11 @@ std::string planIdentity(const TilingPlan& plan) {
   if (plan.unit == PlanUnit::kVector) bare.singleShape = Mkn{};  // it follows from the rest
   Json json = Json::parse(planToJson(bare));
   // Decisions that came later are told where they are not usual: records written before have the same identity.
-  const TilingPlan usual;
-  if (plan.prefetch == usual.prefetch) json.erase("prefetch");
-  if (plan.prefetchDistance == usual.prefetchDistance) json.erase("prefetch_distance");
-  if (plan.backend == usual.backend) json.erase("backend");
+  static const Json usual = Json::parse(planToJson(TilingPlan()));
+  for (const char* name : {"winograd_d", "winograd_h", "winograd_w", "prefetch", "prefetch_distance", "backend"}) {
+    const auto at = json.find(name);
+    if (at != json.end() && *at == usual[name]) json.erase(at);
+  }
   return spell(json);
 }
 

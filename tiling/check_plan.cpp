@@ -253,6 +253,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (!broken.empty()) return broken;
   rules.require(plan.lanes == LaneRole::kWinograd || plan.winogradD * plan.winogradH * plan.winogradW == 1,
                 "winograd_d, winograd_h and winograd_w must be 1 unless lanes = winograd");
+  for (const std::string& rule : brokenHints(problem, plan, machine)) rules.require(false, rule);
   if (plan.lanes == LaneRole::kWinograd) {
     for (std::string& rule : winogradRules(problem, plan, machine)) rules.require(false, std::move(rule));
     return rules.take();
@@ -261,7 +262,6 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkChunk(problem, plan, rules);
   if (plan.lanes == LaneRole::kGroupCells && plan.gradient != Gradient::kDb) checkCells(problem, plan, machine, rules);
-  for (const std::string& rule : brokenHints(problem, plan, machine)) rules.require(false, rule);
   if (plan.gradient == Gradient::kDb) {
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {
       return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors");

@@ -6,6 +6,7 @@
 #include "cubejit/conv_view.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/index_map.h"
+#include "cubejit/result_prefetch.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
@@ -40,18 +41,33 @@ std::string whyNotStreamed(const Problem& p, const TilingPlan& plan, const Machi
   return {};
 }
 
+// Whether contracts that write in place ask for the lines of results.
+bool prefetchesResults(const Problem& p, const TilingPlan& plan, Prefetch prefetch) {
+  if (plan.gradient == Gradient::kDw) return prefetchesDwResults(prefetch);
+  const ConvView v = makeConvView(p, Gradient::kDx);
+  const std::int64_t channels = (v.bigIsX ? v.small : v.big).channels;
+  return prefetchesDxResults(prefetch, (plan.dotProducts ? channels / 2 : channels) * v.taps());
+}
+
+// Empty if the plan's prefetch is another program than the usual one.
+std::string whyNoOtherPrefetch(const Problem& p, const TilingPlan& plan, const Machine& m) {
+  if (plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced)
+    return plan.prefetch == Prefetch::kNone ? "" : "lanes = reduced asks for operands; say prefetch_distance";
+  if (!writesInPlace(p, plan, m)) return "only contracts that write the gradient in place ask for lines";
+  return prefetchesResults(p, plan, plan.prefetch) == prefetchesResults(p, plan, Prefetch::kUsual)
+             ? "that is what usual means for sums of this length"
+             : "";
+}
+
 }  // namespace
 
 std::vector<std::string> brokenHints(const Problem& p, const TilingPlan& plan, const Machine& m) {
   std::vector<std::string> broken;
+  if (plan.prefetch != Prefetch::kUsual) {
+    const std::string why = whyNoOtherPrefetch(p, plan, m);
+    if (!why.empty()) broken.push_back(std::string("prefetch = ") + toString(plan.prefetch) + " must be usual: " + why);
+  }
   const bool reduced = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;
-  if (plan.prefetch == Prefetch::kOperands && !reduced)
-    broken.emplace_back("prefetch = operands needs lanes = reduced: others do not read dy as vectors");
-  if (plan.prefetch == Prefetch::kResults && !writesInPlace(p, plan, m))
-    broken.emplace_back(
-        "prefetch = results needs contracts that write the gradient in place: lanes = channels, no panel_c");
-  if (plan.prefetch == Prefetch::kNone && !reduced && !writesInPlace(p, plan, m))
-    broken.emplace_back("prefetch = none: there is nothing this plan would ask for; leave it at usual");
   const bool ahead = reduced && plan.prefetch != Prefetch::kNone;
   if (plan.prefetchDistance != kUsualDistance && !ahead)
     broken.push_back("prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be " +

@@ -21,10 +21,11 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
   std::vector<Tile> tiles;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const std::int64_t lanes = m.isa.lanes();
-  // Nothing is summed for long: the fewer rows are stored to at once, the better.
+  // Nothing is summed for long: the fewer rows are stored to at once, and the more of each, the better.
   const bool fewPixels = v.taps() == 1 && v.batch * v.small.extent.volume() <= 64;
   const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - (dots ? 2 : 1);
-  for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(4, divUp(lane.channels, lanes)); ++vectors) {
+  for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(fewPixels ? 8 : 4, divUp(lane.channels, lanes));
+       vectors += vectors < 4 ? 1 : 4) {
     std::int64_t lastTaps = 0;
     for (std::int64_t pieces = 1; pieces <= v.kernel.w; ++pieces) {
       const std::int64_t taps = divUp(v.kernel.w, pieces);
@@ -35,7 +36,7 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
       if (most < 1) continue;
       std::int64_t lastRows = 0;
       for (const std::int64_t limit : {most, most - 1, most / 2, std::int64_t{3}, std::int64_t{2}}) {
-        if (limit < 1 || (limit <= 3 && limit < most / 2 && !fewPixels)) continue;
+        if (limit < 1 || limit > most || (limit <= 3 && limit < most / 2 && !fewPixels)) continue;
         const std::int64_t rows = equalPiece(row.channels, limit);
         if (rows == lastRows) continue;
         lastRows = rows;

@@ -119,7 +119,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
   // With rows innermost a kernel goes from one block of them to the next by itself.
   const double entry = plan.order == IterateOrder::kPixelsOuter && rowBlocks > 1 ? kRepeatCycles : kCallCycles;
-  cost.callCycles = calls * (entry + 3.0 * accs + segments * 2.0 * kSegmentCycles);
+  cost.callCycles = calls * (entry + segments * 2.0 * kSegmentCycles);
 
   const double chunkSteps = plan.dotProducts ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
@@ -175,7 +175,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double near = plan.panelC
                           ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
                           : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
-  if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
+  // A call waits for its accumulators, and the next one for the way of these to L2.
+  const double accumulatorCycles = chunks > 1 ? std::max(3.0, 128.0 / bytesPerCycle(m, near, true)) : 3.0;
+  cost.callCycles += calls * accumulatorCycles * accs;
   // Every task reads its rows and its lanes of all pixels.
   memory += (static_cast<double>(row.bytes) * static_cast<double>(plan.cores.channelsN) +
              static_cast<double>(lane.bytes) * static_cast<double>(plan.cores.channelsM)) /

@@ -42,9 +42,6 @@ inline std::int64_t tapIndex(const DataGradient& g, std::int64_t d, std::int64_t
 /// Adds the phase that zeroes the whole tensor of `buffer`.
 void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes);
 
-/// Products a result sums up from which asking for its line early pays (Zen4: a line takes some 300 cycles to come).
-constexpr std::int64_t kLongSum = 32;
-
 /// Largest divisor of n that is at most `limit` (1 if n is 0).
 std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit);
 

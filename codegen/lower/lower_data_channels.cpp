@@ -11,6 +11,7 @@
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/data_panels.h"
 #include "codegen/lower/pack_weights.h"
+#include "cubejit/result_prefetch.h"
 
 namespace cubejit {
 namespace {
@@ -472,9 +473,7 @@ class Lowering {
       for (const Subset& s : subsets)
         contract.sections.push_back(section(s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }
-    contract.prefetchResults =
-        plan_.prefetch == Prefetch::kUsual ? !plan_.panelC && reduced_ * g_.taps >= kLongSum
-                                           : plan_.prefetch == Prefetch::kResults;
+    contract.prefetchResults = !plan_.panelC && prefetchesDxResults(plan_.prefetch, reduced_ * g_.taps);
     Twins twins{b_.addKernel(contract), -1};
     if (plan_.streamingStore && width % lanes_ == 0) {
       contract.streamingStore = true;

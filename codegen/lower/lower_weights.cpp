@@ -17,6 +17,7 @@
 #include "codegen/lower/weights_unpack.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/pixel_pairs.h"
+#include "cubejit/result_prefetch.h"
 
 namespace cubejit {
 namespace {
@@ -372,7 +373,7 @@ class Lowering {
     }
     for (const ColumnPattern& pattern : patterns_[t])
       contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
-    contract.prefetchResults = direct_ && plan_.prefetch != Prefetch::kNone;
+    contract.prefetchResults = direct_ && prefetchesDwResults(plan_.prefetch);
     kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
   }

@@ -58,16 +58,12 @@ constexpr const char* toString(PlanBackend b) { return b == PlanBackend::kSessio
 
 /// Which lines a contract asks for ahead of their use.
 enum class Prefetch : std::uint8_t {
-  kUsual,    ///< as the lowering finds right: results of long sums, and operands of reduced lanes
-  kNone,     ///< none; the hardware may foresee them
-  kResults,  ///< those that results go to, before the sum starts
-  kOperands  ///< those of dY `prefetchDistance` base blocks ahead
+  kUsual,  ///< those that results of long sums go to; with reduced lanes those of dY `prefetchDistance` base blocks ahead
+  kNone,    ///< none; the hardware may foresee them
+  kResults  ///< those that results go to, however short the sum
 };
 constexpr const char* toString(Prefetch p) {
-  return p == Prefetch::kUsual     ? "usual"
-         : p == Prefetch::kNone    ? "none"
-         : p == Prefetch::kResults ? "results"
-                                   : "operands";
+  return p == Prefetch::kUsual ? "usual" : p == Prefetch::kNone ? "none" : "results";
 }
 
 /// How the work is cut into tasks. The product is the number of tasks; threads take tasks, so any thread count works.
@@ -129,7 +125,7 @@ struct TilingPlan {
   bool packWeights =
       true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
   std::int64_t panelD = 1,
-               panelH = 1;  ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
+               panelH = 1;      ///< result rows per panel (dX); pixel rows per reduction step (dW: reduced rows)
   bool streamingStore = false;  ///< dX: results go past the caches where they lie at a vector's alignment
   Prefetch prefetch = Prefetch::kUsual;
   std::int64_t prefetchDistance = 2;  ///< of operands, in base blocks

@@ -73,26 +73,32 @@ TEST(MemoryHints, ThePlannerStreamsWhatTheCachesWouldNotKeep) {
   for (const Candidate& c : choice.considered) EXPECT_TRUE(!c.plan.streamingStore || c.plan.baseVectors % 2 == 0);
 }
 
+// What would be the same program as usual is refused, so that nothing is tried twice.
 TEST(MemoryHints, PrefetchesAreOfWhatAContractTouches) {
   TilingPlan plan = planOf(Gradient::kDx);
   plan.prefetch = Prefetch::kResults;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("what usual means")));
+  EXPECT_THAT(brokenHints(pointwise(64, 16), plan, kHost), IsEmpty());
+  plan.prefetch = Prefetch::kNone;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
-  plan.prefetch = Prefetch::kOperands;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("needs lanes = reduced")));
+  EXPECT_THAT(brokenHints(pointwise(64, 16), plan, kHost), Contains(HasSubstr("what usual means")));
+  plan.panelC = true;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("in place")));
   plan = planOf(Gradient::kDx, LaneRole::kReduced);
-  plan.prefetch = Prefetch::kOperands;
   plan.prefetchDistance = 5;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
+  plan.prefetch = Prefetch::kResults;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("say prefetch_distance")));
   plan.prefetch = Prefetch::kNone;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch_distance = 5 must be 2")));
   plan = planOf(Gradient::kDx, LaneRole::kPixels);
   plan.prefetch = Prefetch::kNone;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("leave it at usual")));
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be usual")));
   plan = planOf(Gradient::kDw);
   plan.prefetch = Prefetch::kNone;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
   plan.cores.reduction = 4;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("nothing this plan would ask for")));
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be usual")));
 }
 
 }  // namespace

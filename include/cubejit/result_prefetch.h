@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what TilingPlan::prefetch = usual means for the lines that results go to. Leaves where plans may say otherwise to
+// tiling/memory_hints.
+#pragma once
+
+#include <cstdint>
+
+#include "cubejit/plan.h"
+
+namespace cubejit {
+
+/// Products a result sums up from which asking for its line early pays (Zen4: a line takes some 300 cycles to come).
+constexpr std::int64_t kLongSum = 32;
+
+/// Whether contracts with channel lanes that write dX in place ask for results; `sum`: products (or pairs of them) of a result.
+constexpr bool prefetchesDxResults(Prefetch prefetch, std::int64_t sum) {
+  return prefetch == Prefetch::kUsual ? sum >= kLongSum : prefetch == Prefetch::kResults;
+}
+
+/// The same for dW stored directly, where sums are long.
+constexpr bool prefetchesDwResults(Prefetch prefetch) { return prefetch != Prefetch::kNone; }
+
+}  // namespace cubejit
