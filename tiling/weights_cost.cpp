@@ -117,9 +117,12 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const bool unrolledRows = !v.line && columns * accs <= 900 && columns <= 34;
   const double segments = static_cast<double>(plan.panelD * plan.baseBatch) *
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
-  // With rows innermost a kernel goes from one block of them to the next by itself.
-  const double entry = plan.order == IterateOrder::kPixelsOuter && rowBlocks > 1 ? kRepeatCycles : kCallCycles;
-  cost.callCycles = calls * (entry + segments * 2.0 * kSegmentCycles);
+  const DType dw = formatOf(problem, TensorId::kDw).dtype;
+  const bool direct = storesSumsDirectly(v, plan, dw, m.isa);
+  // With rows innermost a kernel goes from one block of them to the next by itself; where nothing is added up later, that is all.
+  const bool repeats = direct && chunks <= 1 && plan.order == IterateOrder::kPixelsOuter;
+  const double entry = repeats ? kRepeatCycles : kCallCycles;
+  cost.callCycles = calls * (entry + 3.0 * accs + segments * 2.0 * kSegmentCycles);
 
   const double chunkSteps = plan.dotProducts ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
@@ -175,9 +178,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double near = plan.panelC
                           ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
                           : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
-  // A call waits for its accumulators, and the next one for the way of these to L2.
-  const double accumulatorCycles = chunks > 1 ? std::max(3.0, 128.0 / bytesPerCycle(m, near, true)) : 3.0;
-  cost.callCycles += calls * accumulatorCycles * accs;
+  if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
   // Every task reads its rows and its lanes of all pixels.
   memory += (static_cast<double>(row.bytes) * static_cast<double>(plan.cores.channelsN) +
              static_cast<double>(lane.bytes) * static_cast<double>(plan.cores.channelsM)) /
@@ -207,12 +208,10 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
-  const DType dw = formatOf(problem, TensorId::kDw).dtype;
-  const bool direct = storesSumsDirectly(v, plan, dw, m.isa);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
   if (direct && lane.channels * byteSize(dw) % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
   // Few sums for what is stored: lines of rows side by side go to as many pages in turn.
-  if (direct) cost.memoryCycles += scratch / 64.0 * kRowOfLineCycles * (meanRows - 1);
+  if (repeats) cost.memoryCycles += scratch / 64.0 * kRowOfLineCycles * (meanRows - 1);
   const double result =
       static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * static_cast<double>(byteSize(dw));
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);

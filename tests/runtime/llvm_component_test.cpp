@@ -56,7 +56,8 @@ TEST(LlvmComponent, APlanOfItsOwnBackend) {
   Session session;
   TilingPlan plan = session.plan(p, Gradient::kDw).value().plan;
   plan.backend = PlanBackend::kLlvm;
-  const auto mixed = session.compile(CompileRequest{p, kAllGradients, {plan}}), usual = session.compile(p, kAllGradients);
+  const auto mixed = session.compile(CompileRequest{p, kAllGradients, {plan}}),
+             usual = session.compile(p, kAllGradients);
   ASSERT_TRUE(mixed.ok()) << mixed.error().message;
   ASSERT_TRUE(usual.ok()) << usual.error().message;
   int objects = 0;
