@@ -119,8 +119,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
   const DType dw = formatOf(problem, TensorId::kDw).dtype;
   const bool direct = storesSumsDirectly(v, plan, dw, m.isa);
-  // With rows innermost a kernel goes from one block of them to the next by itself; where nothing is added up later, that is all.
-  const bool repeats = direct && chunks <= 1 && plan.order == IterateOrder::kPixelsOuter;
+  // With rows innermost a kernel goes from one block of them to the next by itself; where sums are stored once, that is all.
+  const bool storedOnce = direct && chunks <= 1;
+  const bool repeats = storedOnce && plan.order == IterateOrder::kPixelsOuter;
   const double entry = repeats ? kRepeatCycles : kCallCycles;
   cost.callCycles = calls * (entry + 3.0 * accs + segments * 2.0 * kSegmentCycles);
 
@@ -211,7 +212,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
   if (direct && lane.channels * byteSize(dw) % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
   // Few sums for what is stored: lines of rows side by side go to as many pages in turn.
-  if (repeats) cost.memoryCycles += scratch / 64.0 * kRowOfLineCycles * (meanRows - 1);
+  if (storedOnce) cost.memoryCycles += scratch / 64.0 * kRowOfLineCycles * (meanRows - 1);
   const double result =
       static_cast<double>(v.small.channels * v.big.channels * v.groups * v.taps()) * static_cast<double>(byteSize(dw));
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);
