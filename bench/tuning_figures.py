@@ -90,12 +90,22 @@ def rowOf(suite, dtype, gradient, own, again):
             "not slower": f"{kept} of {len(own)}"}
 
 
+def told(argv):
+    """The command line without what is of one machine."""
+    out, skipped = ["bench/tuning_figures.py"], False
+    for word in argv:
+        if not skipped and word not in ("--cubejit", "--db"):
+            out.append(word)
+        skipped = word in ("--cubejit", "--db")
+    return " ".join(out)
+
+
 def markdown(table, arguments):
     text = ["# What tuning finds", "",
-            "Geometric means of GFLOP/s with the planner's plans and with the best found, beside one another in each search; regret is the",
+            "Geometric means of GFLOP/s (every tap counted) with the planner's plans and with the best found, beside one another in each search; regret is the",
             "difference, *again* the gain of the winners measured anew with `cubejit bench`, *not slower* the rows whose tuned plan is then",
             "at least within 2 % of the planner's.", "",
-            f"`{' '.join(['bench/tuning_figures.py', *sys.argv[1:]])}`,", f"{arguments.machine}, {time.strftime('%Y-%m-%d')}.", ""]
+            f"`{told(sys.argv[1:])}`,", f"{arguments.machine}, {time.strftime('%Y-%m-%d')}.", ""]
     keys = list(table[0])
     text += ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
     text += ["| " + " | ".join(str(row[key]) for key in keys) + " |" for row in table]
