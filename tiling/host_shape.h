@@ -86,6 +86,8 @@ constexpr double kPrivateShare = 0.35;
 /// Storing a line of one more row at once, of rows that lie on pages of their own (dW of a layer of few pixels: 8 cycles a line of one
 /// row, 9.5 of two, 19 of eight, 29 of sixteen).
 constexpr double kRowOfLineCycles = 1.4;
+/// What a chunk of pixels costs before its panels' sources stream (ResNet-50's 1x1 layers in bf16, chunks of 200 to 2264 pixels).
+constexpr double kColdChunkCycles = 3000.0;
 /// A kernel's way from one repetition to the next.
 constexpr double kRepeatCycles = 15.0;
 /// Entering a kernel from the nest walk, and one segment of its list.

@@ -180,6 +180,10 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
                           ? scratch / (groups * static_cast<double>(plan.cores.channelsM * plan.cores.channelsN))
                           : scratch * static_cast<double>(plan.cores.reduction) / cores + chunkBytes;
   if (chunks > 1) memory += chunks * 2.0 * scratch / bytesPerCycle(m, near, true);
+  // Tasks that share accumulators find theirs scattered among the others': a call waits for what comes from beyond L2.
+  if (chunks > 1 && !direct && !plan.panelC && parts > 1)
+    cost.callCycles +=
+        calls * accs * std::max(0.0, 128.0 / std::max(m.rates.l3BytesPerCycle, bytesPerCycle(m, near, true)) - 4.5);
   // Every task reads its rows and its lanes of all pixels.
   memory += (static_cast<double>(row.bytes) * static_cast<double>(plan.cores.channelsN) +
              static_cast<double>(lane.bytes) * static_cast<double>(plan.cores.channelsM)) /
@@ -203,9 +207,12 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     }
     // Each image, plane and block of channels of a chunk is a call.
     const double calls = t.c0 == 0 ? 0 : chunks * static_cast<double>(plan.baseBatch * plan.panelD) * panelPieces(t);
-    return panelVectors(t) * reach * panelCycles(t) /
-               (plan.dotProducts ? static_cast<double>(pairSpacing(v, big)) : 1.0) +
-           calls * groups * kCallCycles;
+    // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
+    const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) /
+                        bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
+    const double each = panelCycles(t) / (plan.dotProducts ? static_cast<double>(pairSpacing(v, big)) : 1.0);
+    return panelVectors(t) * reach * std::max(each, pace) + calls * groups * kCallCycles +
+           groups * std::min(chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
