@@ -11,7 +11,15 @@ namespace {
 struct Destination {
   CoreBuffer buffer;
   std::int64_t begin, bytes;
+  bool overlaps(const Destination& other) const {
+    return buffer == other.buffer && begin < other.begin + other.bytes && other.begin < begin + bytes;
+  }
 };
+
+bool isLoad(const UnitInstruction& i) {
+  return std::holds_alternative<LoadImage>(i) || std::holds_alternative<LoadWeights>(i) ||
+         std::holds_alternative<LoadPixels>(i);
+}
 
 Destination destinationOf(const UnitInstruction& instruction, const UnitContext& c) {
   if (const auto* i = std::get_if<LoadImage>(&instruction)) return {CoreBuffer::kL1, i->l1, bytesOf(*i, c)};
@@ -49,33 +57,70 @@ void CubeCore::State::execute(const ForwardStep& step, const UnitContext& contex
     std::visit([&](const auto& i) { cubejit::execute(i, context, memory); }, instruction);
     return;
   }
-  const bool paired = pairs(step);
-  if (const auto* i = std::get_if<Mmad>(&instruction)) {
-    addedSingly = addedSingly || !paired;
+  const auto* mmad = std::get_if<Mmad>(&instruction);
+  const bool seenOnly = onlySeen && step.forwarded && step.onlyReader;
+  if (seenOnly) {
+    const auto* unfold = std::get_if<Unfold>(&instruction);
+    if (unfold != nullptr) findSeen(*unfold, context.work, panels.seen);
+    if (panels.seen.count == 0 && (mmad == nullptr || !mmad->first)) return;
+  }
+  if (isLoad(instruction)) {
+    if (!onlySeen) return load(instruction, context);
+    const Destination to = destinationOf(instruction, context);
+    std::erase_if(waiting, [&](const UnitInstruction& w) { return destinationOf(w, context).overlaps(to); });
+    waiting.push_back(instruction);
+    return;
+  }
+  const bool adds = !seenOnly || panels.seen.count > 0;
+  if (adds && !waiting.empty()) {
+    loadWaiting(step.aL1, context);
+    loadWaiting(step.bL1, context);
+  }
+  const ForwardWay way{pairs(step), seenOnly};
+  if (const auto* i = mmad) {
+    addedSingly = addedSingly || (adds && !way.pairs);
     return multiply(*code, *i,
-                    step.forwarded ? forwardedOperands(*i, context, paired, panels)
-                                   : readOperands(*code, *i, context, paired, panels, memory),
+                    step.forwarded ? forwardedOperands(*i, context, way, panels)
+                                   : readOperands(*code, *i, context, way.pairs, panels, memory),
                     panels, memory);
   }
   const auto move = [&](const auto& i) {
-    step.forwarded ? cubejit::forward(*code, i, context, paired, panels, memory)
+    step.forwarded ? cubejit::forward(*code, i, context, way, panels, memory)
                    : cubejit::execute(*code, i, context, memory);
-  };
-  const auto load = [&](const auto& i) {
-    loads != nullptr ? cubejit::execute(*code, *loads, i, context, memory) : cubejit::execute(i, context, memory);
-    noteRange(instruction, context);
   };
   if (const auto* i = std::get_if<Unfold>(&instruction)) move(*i);
   if (const auto* i = std::get_if<LoadFractals>(&instruction)) move(*i);
-  if (const auto* i = std::get_if<LoadImage>(&instruction)) load(*i);
-  if (const auto* i = std::get_if<LoadPixels>(&instruction)) load(*i);
-  if (const auto* i = std::get_if<LoadWeights>(&instruction)) load(*i);
+}
+
+void CubeCore::State::load(const UnitInstruction& instruction, const UnitContext& context) {
+  const auto by = [&](const auto& i) {
+    loads != nullptr ? cubejit::execute(*code, *loads, i, context, memory) : cubejit::execute(i, context, memory);
+  };
+  if (const auto* i = std::get_if<LoadImage>(&instruction)) by(*i);
+  if (const auto* i = std::get_if<LoadPixels>(&instruction)) by(*i);
+  if (const auto* i = std::get_if<LoadWeights>(&instruction)) by(*i);
+  noteRange(instruction, context);
+}
+
+void CubeCore::State::loadWaiting(std::int64_t l1, const UnitContext& context) {
+  std::erase_if(waiting, [&](const UnitInstruction& w) {
+    if (l1 >= 0 && destinationOf(w, context).begin != l1) return false;
+    load(w, context);
+    return true;
+  });
+}
+
+void CubeCore::State::prepareForwarding(const GlobalOperands& operands) {
+  waiting.clear();
+  onlySeen = forwarding && code != nullptr && code->operand == job->work.type && leavesFractalsUnseen(job->work) &&
+             operands.dy.range.has_value() && operands.w.range.has_value() &&
+             zerosAddNothing(job->work.type, *operands.dy.range, *operands.w.range);
 }
 
 void CubeCore::State::noteRange(const UnitInstruction& load, const UnitContext& context) {
   if (!code->dots) return;
   const Destination to = destinationOf(load, context);
-  const OperandRange range = rangeOf(memory.at(CoreBuffer::kL1, to.begin), to.bytes / 2);
+  const OperandRange range = rangeOf(memory.at(CoreBuffer::kL1, to.begin), to.bytes / 2, DType::kBf16);
   for (auto& [begin, known] : ranges) {
     if (begin != to.begin) continue;
     known = range;

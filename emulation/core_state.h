@@ -31,7 +31,9 @@ struct CubeCore::State {
   CubePanels panels;
   OperandTables tables;
   std::vector<std::pair<std::int64_t, OperandRange>> ranges;  ///< bf16: of what was loaded to L1, by where it begins
-  bool addedSingly = false;                                   ///< the block has sums that were not added as pairs
+  bool onlySeen = false;                 ///< products of the task that are zero by their places are left out
+  std::vector<UnitInstruction> waiting;  ///< then: loads that nothing has needed so far
+  bool addedSingly = false;              ///< the block has sums that were not added as pairs
   const CubeJob* job = nullptr;
   CoreTask task;
   BlockStream stream;
@@ -53,6 +55,11 @@ struct CubeCore::State {
   ForwardedProgram steps(const UnitContext& context) const;
   /// Whether a step's products may be added as pairs.
   bool pairs(const ForwardStep& step) const;
+  void load(const UnitInstruction& instruction, const UnitContext& context);
+  /// Loads what waits for the part of L1 that begins there; -1: whatever waits.
+  void loadWaiting(std::int64_t l1, const UnitContext& context);
+  /// Decides `onlySeen` for the task.
+  void prepareForwarding(const GlobalOperands& operands);
   void noteRange(const UnitInstruction& load, const UnitContext& context);
   /// Finds `loads` for the tables.
   void prepareLoads();

@@ -128,6 +128,7 @@ Status CubeCore::begin(const CubeJob& job, const GlobalOperands& operands, const
   s.task = task;
   s.ranges.clear();
   s.prepareLoads();
+  s.prepareForwarding(operands);
   s.stream = BlockStream(job, task);
   if (s.clockFor != job.work.type) s.clock = Clock(s.machine, job.work.type);
   s.clockFor = job.work.type;

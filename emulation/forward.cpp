@@ -4,6 +4,7 @@
 // or, for dot products, c0 / 2 pairs of neighbours along k.
 #include "emulation/forward.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "emulation/tap_window.h"
@@ -129,12 +130,34 @@ void matrixB(const Panel& panel, const LoadFractals& i, std::int64_t c0, const s
 
 }  // namespace
 
-void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, bool pairs, CubePanels& panels,
+namespace {
+
+// Rows of the fractals that are seen, neighbours together.
+void seenFractals(const Panel& panel, const Unfold& i, TapWindow& window, const SeenFractals& seen) {
+  const std::int64_t w = panel.words();
+  for (std::int64_t u = 0; u < i.units.count; ++u) {
+    window.setUnit(i.units.begin + u);
+    for (std::int64_t m = 0, end = 0; m < seen.m1; m = end) {
+      for (end = m + 1; end < seen.m1 && seen.at(u, end) == seen.at(u, m);) ++end;
+      if (!seen.at(u, m)) continue;
+      const std::int64_t rows = std::min(end * kSide, i.pixels.count) - m * kSide;
+      float* to = panel.at((u * seen.m1 + m) * kSide * w);
+      seenRows(panel, window, {i.pixels.begin + m * kSide, rows}, to, w, w);
+      Panel::zero(to + rows * w, (end - m) * kSide - rows, w, w);
+    }
+  }
+}
+
+}  // namespace
+
+void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, const ForwardWay& way, CubePanels& panels,
              CoreMemory& memory) {
   const std::int64_t c0 = c.work.c0;
+  const bool pairs = way.pairs;
   TapWindow window(i, c, memory);
   if (i.side == L0Side::kA) {
     const Panel panel(code, c, pairs, panels.a.get(), i.l0);
+    if (way.onlySeen) return seenFractals(panel, i, window, panels.seen);
     const std::int64_t m = roundUp(i.pixels.count, kSide), w = panel.words();
     for (std::int64_t u = 0; u < i.units.count; ++u) {
       window.setUnit(i.units.begin + u);
@@ -162,22 +185,24 @@ void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, bool p
   if (n % kSide != 0) Panel::zero(panel.at(n / kSide * rows * kSide + n % kSide), rows, kSide, kSide - n % kSide);
 }
 
-void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, bool pairs, CubePanels& panels,
-             CoreMemory& memory) {
+void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, const ForwardWay& way,
+             CubePanels& panels, CoreMemory& memory) {
+  if (way.onlySeen && panels.seen.count == 0) return;
   const bool a = i.side == L0Side::kA;
-  const Panel panel(code, c, pairs, (a ? panels.a : panels.b).get(), i.l0);
+  const Panel panel(code, c, way.pairs, (a ? panels.a : panels.b).get(), i.l0);
   const std::byte* from = memory.at(CoreBuffer::kL1, i.l1);
   (i.plain ? plainB : a ? matrixA : matrixB)(panel, i, c.work.c0, from);
 }
 
-CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, bool pairs, const CubePanels& panels) {
-  const std::int64_t words = pairs ? c.work.c0 / 2 : c.work.c0;
+CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, const ForwardWay& way, const CubePanels& panels) {
+  const std::int64_t words = way.pairs ? c.work.c0 / 2 : c.work.c0;
   return {panels.a.get() + i.l0a / c.work.elementBytes,
           panels.b.get() + i.l0b / c.work.elementBytes,
           i.m1 * kSide * words,
           kSide * words,
           words,
-          pairs};
+          way.pairs,
+          way.onlySeen ? &panels.seen : nullptr};
 }
 
 }  // namespace cubejit

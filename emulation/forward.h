@@ -9,12 +9,21 @@
 
 namespace cubejit {
 
-/// L0A and L0B are not touched: operands are put into `panels`, at the place of the fractals they stand for. `pairs`: for dot products.
-void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, bool pairs, CubePanels& panels,
+/// How a step's operands are forwarded.
+struct ForwardWay {
+  bool pairs = false;  ///< for dot products
+  bool onlySeen =
+      false;  ///< fractals of the image that are known to be zero are left out, and the other operand where all are:
+              ///< of steps with `onlyReader`, where zerosAddNothing
+};
+
+/// L0A and L0B are not touched: operands are put into `panels`, at the place of the fractals they stand for. Precondition of
+/// way.onlySeen: panels.seen is that of the step's image (findSeen).
+void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, const ForwardWay& way, CubePanels& panels,
              CoreMemory& memory);
-void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, bool pairs, CubePanels& panels,
-             CoreMemory& memory);
+void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, const ForwardWay& way,
+             CubePanels& panels, CoreMemory& memory);
 /// What was forwarded to the places of i.l0a and i.l0b.
-CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, bool pairs, const CubePanels& panels);
+CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, const ForwardWay& way, const CubePanels& panels);
 
 }  // namespace cubejit

@@ -41,6 +41,7 @@ int rounds(const CoreMemory& memory, DType type) {
 
 // Where two readers of the same fractals disagree; empty if nowhere. Along k are words.
 std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands& y) {
+  if (y.seen != nullptr && (y.seen->units != i.k1 || y.seen->m1 != i.m1)) return "fractals that are seen";
   const std::int64_t w = x.words, ks = i.k1 * w;
   const auto a = [&](const CubeOperands& o, std::int64_t m, std::int64_t k) {
     return bitsOf(o.a[k / w * o.aStepK + m / 16 * o.aStepM + m % 16 * w + k % w]);
@@ -50,9 +51,11 @@ std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands&
   };
   for (std::int64_t m = 0; m < i.m1 * 16; ++m) {
     for (std::int64_t k = 0; k < ks; ++k) {
-      if (a(x, m, k) != a(y, m, k)) return at("A", m, k);
+      const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, m / 16);
+      if (a(x, m, k) != (leftOut ? 0 : a(y, m, k))) return at("A", m, k);
     }
   }
+  if (y.seen != nullptr && y.seen->count == 0) return {};
   for (std::int64_t j = 0; j < i.n1 * 16 * ks; ++j) {
     if (bitsOf(x.b[j]) != bitsOf(y.b[j])) return at("B", j / 16 % ks, j / 16 / ks * 16 + j % 16);
   }
@@ -67,21 +70,26 @@ class BothWays {
   bool complete() const { return memory_.complete() && staged_.complete() && forwarded_.complete(); }
   CoreMemory& memory() { return memory_; }
 
-  // `pairs`: as operands of dot products.
-  Status run(const UnitProgram& staged, const ForwardedProgram& forwarded, bool pairs) {
-    pairs_ = pairs;
+  Status run(const UnitProgram& staged, const ForwardedProgram& forwarded, const ForwardWay& way) {
+    way_ = way;
+    if (way.onlySeen)
+      numbers_.assign(memory_.at(CoreBuffer::kL1), memory_.at(CoreBuffer::kL1, memory_.bytes(CoreBuffer::kL1)));
     for (const CoreBuffer b : {CoreBuffer::kL0a, CoreBuffer::kL0b})  // what nobody writes is nobody's
       std::memset(memory_.at(b), 0x11, static_cast<std::size_t>(memory_.bytes(b)));
     for (std::size_t i = 0; i < staged.size(); ++i) {
-      move(staged[i], false);
-      move(forwarded[i].instruction, forwarded[i].forwarded);
+      const auto *unfold = std::get_if<Unfold>(&staged[i]),
+                 *alsoUnfold = std::get_if<Unfold>(&forwarded[i].instruction);
+      if (way.onlySeen && unfold != nullptr) zeroGaps(unfold->piece);  // one a step
+      if (way.onlySeen && alsoUnfold != nullptr) findSeen(*alsoUnfold, c_.work, forwarded_.seen);
+      move(staged[i], {staged[i]});
+      move(forwarded[i].instruction, forwarded[i]);
       const auto* mmad = std::get_if<Mmad>(&staged[i]);
       if (mmad == nullptr) continue;
       const auto* other = std::get_if<Mmad>(&forwarded[i].instruction);
       const std::string wrong =
           other == nullptr || !(*other == *mmad)
               ? "the sums"
-              : difference(*mmad, readOperands(code_, *mmad, c_, pairs_, staged_, memory_), read(forwarded[i]));
+              : difference(*mmad, readOperands(code_, *mmad, c_, way_.pairs, staged_, memory_), read(forwarded[i]));
       if (!wrong.empty())
         return Error{ErrorCode::kInternal, Stage::kRun,
                      "'" + toString(staged[i]) + "' forwarded: " + wrong + " differ"};
@@ -90,24 +98,41 @@ class BothWays {
   }
 
  private:
+  ForwardWay wayOf(const ForwardStep& step) const { return {way_.pairs, way_.onlySeen && step.onlyReader}; }
   CubeOperands read(const ForwardStep& step) {
     const Mmad& mmad = *std::get_if<Mmad>(&step.instruction);
-    return step.forwarded ? forwardedOperands(mmad, c_, pairs_, forwarded_)
-                          : readOperands(code_, mmad, c_, pairs_, forwarded_, memory_);
+    return step.forwarded ? forwardedOperands(mmad, c_, wayOf(step), forwarded_)
+                          : readOperands(code_, mmad, c_, way_.pairs, forwarded_, memory_);
   }
-  void move(const UnitInstruction& instruction, bool forwarded) {
+  void move(const UnitInstruction& instruction, const ForwardStep& step) {
     const auto by = [&](const auto& i) {
-      forwarded ? forward(code_, i, c_, pairs_, forwarded_, memory_) : execute(code_, i, c_, memory_);
+      step.forwarded ? forward(code_, i, c_, wayOf(step), forwarded_, memory_) : execute(code_, i, c_, memory_);
     };
     if (const auto* i = std::get_if<Unfold>(&instruction)) by(*i);
     if (const auto* i = std::get_if<LoadFractals>(&instruction)) by(*i);
+  }
+
+  // What a load of a spread image leaves between its elements, and nowhere else in L1.
+  void zeroGaps(const LoadImage& piece) {
+    constexpr std::int64_t kRun = 32;
+    if (!c_.work.spread) return;
+    std::memcpy(memory_.at(CoreBuffer::kL1), numbers_.data(), numbers_.size());
+    std::byte* run = memory_.at(CoreBuffer::kL1, piece.l1);
+    for (std::int64_t b = 0; b < piece.blocks.count; ++b) {
+      for (std::int64_t r = piece.rows.begin; r < piece.rows.end(); ++r) {
+        for (std::int64_t x = piece.columns.begin; x < piece.columns.end(); ++x, run += kRun) {
+          if (r % c_.work.stride.h != 0 || x % c_.work.stride.w != 0) std::memset(run, 0, kRun);
+        }
+      }
+    }
   }
 
   const UnitCode& code_;
   const UnitContext& c_;
   CoreMemory memory_;
   CubePanels staged_, forwarded_;
-  bool pairs_ = false;
+  ForwardWay way_;
+  std::vector<std::byte> numbers_;  ///< L1 as it was filled
 };
 
 }  // namespace
@@ -119,14 +144,17 @@ Status proveForwarding(const UnitCode& code, const UnitProgram& staged, const Fo
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the buffers of a core of " + machine.name};
   const int all = rounds(both.memory(), c.work.type);
   for (int round = 0; round <= all; ++round) {
-    if (round < all)
-      fillWithNumbers(both.memory(), c.work.type, round);
-    else
-      fillWithBits(both.memory());
-    for (const bool pairs : {false, true}) {
-      if (pairs && !code.dots) continue;
-      CUBEJIT_TRY(same, both.run(staged, forwarded, pairs));
-      static_cast<void>(same);
+    for (const bool onlySeen : {false, true}) {
+      if (onlySeen && !leavesFractalsUnseen(c.work)) continue;
+      for (const bool pairs : {false, true}) {
+        if (pairs && !code.dots) continue;
+        if (round < all)
+          fillWithNumbers(both.memory(), c.work.type, round);
+        else
+          fillWithBits(both.memory());
+        CUBEJIT_TRY(same, both.run(staged, forwarded, {pairs, onlySeen}));
+        static_cast<void>(same);
+      }
     }
   }
   return Unit{};

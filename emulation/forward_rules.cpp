@@ -54,20 +54,23 @@ class L0Contents {
   std::vector<Held> held_;
 };
 
-// The last three steps, if they are two moves and their Mmad.
-void findOperands(ForwardedProgram& steps, const UnitContext& c) {
-  if (steps.size() < 3) return;
+// The last three steps, if they are two moves and their Mmad. False if they are not.
+bool findOperands(ForwardedProgram& steps, const UnitContext& c) {
+  if (steps.size() < 3) return false;
   MoveToL0 a, b;
   if (moveOf(steps[steps.size() - 3].instruction, c, a) == nullptr ||
       moveOf(steps[steps.size() - 2].instruction, c, b) == nullptr || a.side == b.side)
-    return;
+    return false;
   if (a.side == L0Side::kB) std::swap(a, b);
   const Mmad& mmad = *std::get_if<Mmad>(&steps.back().instruction);
-  if (a.held.begin != mmad.l0a || b.held.begin != mmad.l0b) return;
+  if (a.held.begin != mmad.l0a || b.held.begin != mmad.l0b) return false;
+  const auto* first = std::get_if<Unfold>(&steps[steps.size() - 3].instruction);
   for (std::size_t i = steps.size() - 3; i < steps.size(); ++i) {
     steps[i].aL1 = a.l1;
     steps[i].bL1 = b.l1;
+    steps[i].onlyReader = first != nullptr && first->side == L0Side::kA;
   }
+  return true;
 }
 
 }  // namespace
@@ -76,6 +79,7 @@ Result<ForwardedProgram> forwardProgram(const UnitProgram& program, const UnitCo
   ForwardedProgram forwarded;
   forwarded.reserve(program.size());
   L0Contents a, b;
+  bool inThrees = true;  // every Mmad has two moves of its own right before it
   for (const UnitInstruction& instruction : program) {
     MoveToL0 room;
     const auto* mmad = std::get_if<Mmad>(&instruction);
@@ -86,8 +90,9 @@ Result<ForwardedProgram> forwardProgram(const UnitProgram& program, const UnitCo
                    "'" + toString(instruction) + "' reads L0 that no one move filled; it is not forwarded"};
     }
     forwarded.push_back({instruction, mmad != nullptr || room.held.end > 0});
-    if (mmad != nullptr) findOperands(forwarded, c);
+    if (mmad != nullptr) inThrees = findOperands(forwarded, c) && inThrees;
   }
+  for (ForwardStep& step : forwarded) step.onlyReader = step.onlyReader && inThrees;
   return forwarded;
 }
 

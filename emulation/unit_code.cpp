@@ -44,29 +44,51 @@ CubeOperands readOperands(const UnitCode& code, const Mmad& i, const UnitContext
           fractal,
           i.k1 * fractal,
           words,
-          pairs};
+          pairs,
+          nullptr};
 }
+
+namespace {
+
+// Segments of fractals of A and of B: those along k, in as few as they lie, or, of m, those that are seen.
+void listSegments(const Mmad& i, const CubeOperands& o, std::int64_t m, std::int64_t* list) {
+  const std::int64_t fractal = kSide * o.words;
+  std::int64_t* next = list + 1;
+  const auto add = [&](std::int64_t k, std::int64_t count) {
+    *next++ = k * o.aStepK * 4;
+    *next++ = k * fractal * 4;
+    *next++ = count;
+  };
+  if (o.seen == nullptr && o.aStepK == fractal) {
+    add(0, i.k1);
+  } else {
+    for (std::int64_t k = 0; k < i.k1; ++k) {
+      if (o.seen == nullptr || o.seen->at(k, m)) add(k, 1);
+    }
+  }
+  list[0] = (next - list) / 3;
+}
+
+}  // namespace
 
 void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands, CubePanels& panels,
               CoreMemory& memory) {
   const std::int64_t fractal = kSide * operands.words;
-  // [segments of the only section], then the segments: k1 fractals of A and of B, one after the other or each by itself.
   std::int64_t* list = panels.segments.data();
-  const std::int64_t segments = operands.aStepK == fractal ? 1 : i.k1;
-  list[0] = segments;
-  for (std::int64_t k = 0; k < segments; ++k) {
-    list[1 + 3 * k] = k * operands.aStepK * 4;
-    list[2 + 3 * k] = k * fractal * 4;
-    list[3 + 3 * k] = segments == 1 ? i.k1 : 1;
-  }
-  for (std::int64_t n = 0; n < i.n1; ++n) {
-    for (std::int64_t row = 0; row < kSide; row += code.rows) {
-      KernelArgs args = movedBy(operands.a + row * operands.words, memory.l0c(i.l0c) + (n * i.m1 * kSide + row) * kSide,
-                                i.m1, operands.aStepM * 4, kSide * kSide * 4);
-      args.b = operands.b + n * i.k1 * fractal;
-      args.list = list;
-      args.accumulate = i.first ? 0 : 1;
-      code.call(operands.pairs ? UnitKernel::kMmadDots : UnitKernel::kMmad, args);
+  for (std::int64_t m = 0, end = 0; m < i.m1; m = end) {  // rows of fractals that add the same
+    for (end = m + 1; end < i.m1 && (operands.seen == nullptr || operands.seen->sameColumn(m, end));) ++end;
+    listSegments(i, operands, m, list);
+    if (list[0] == 0 && !i.first) continue;
+    for (std::int64_t n = 0; n < i.n1; ++n) {
+      for (std::int64_t row = 0; row < kSide; row += code.rows) {
+        KernelArgs args = movedBy(operands.a + m * operands.aStepM + row * operands.words,
+                                  memory.l0c(i.l0c) + ((n * i.m1 + m) * kSide + row) * kSide, end - m,
+                                  operands.aStepM * 4, kSide * kSide * 4);
+        args.b = operands.b + n * i.k1 * fractal;
+        args.list = list;
+        args.accumulate = i.first ? 0 : 1;
+        code.call(operands.pairs ? UnitKernel::kMmadDots : UnitKernel::kMmad, args);
+      }
     }
   }
 }

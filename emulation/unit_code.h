@@ -14,6 +14,7 @@
 #include "cubejit/host_isa.h"
 #include "emulation/core_memory.h"
 #include "emulation/kernel_set.h"
+#include "emulation/seen_fractals.h"
 #include "emulation/unit_models.h"
 
 namespace cubejit {
@@ -80,6 +81,7 @@ struct CubePanels {
   };
   std::unique_ptr<float, Free> a, b, runs;  ///< runs: of one tap, on their way to B
   std::vector<std::int64_t> segments;       ///< of a call: room for one a fractal
+  SeenFractals seen;                        ///< of the image that was forwarded last
   explicit CubePanels(const Buffers& buffers)
       : a(floats(buffers.l0aBytes)),
         b(floats(buffers.l0bBytes)),
@@ -100,6 +102,8 @@ struct CubeOperands {
   std::int64_t aStepK = 0, aStepM = 0;
   std::int64_t words = 0;  ///< along k in a fractal
   bool pairs = false;
+  const SeenFractals* seen =
+      nullptr;  ///< fractals of A that are not seen are zero, may hold anything, and are left out
 };
 
 /// The cube reads L0A and L0B: widens and rounds where its type asks for that, or pairs them. Precondition: no pairs without dots.

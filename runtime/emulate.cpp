@@ -13,6 +13,7 @@
 #include "emulation/clock.h"
 #include "emulation/gradient_tasks.h"
 #include "emulation/move_out.h"
+#include "emulation/seen_fractals.h"
 #include "runtime/prove_forwarding.h"
 #include "runtime/threads.h"
 #include "runtime/tuning/plan_source.h"
@@ -266,6 +267,11 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   if (result.data == nullptr) return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
   GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
                           viewOf(p, TensorId::kW, tensors.w)};
+  if (s.fast && leavesFractalsUnseen(s.job.work)) {
+    for (GlobalView* view : {&operands.dy, &operands.w}) {
+      if (view->data != nullptr) view->range = rangeOf(view->data, view->bytes / byteSize(view->type), s.job.work.type);
+    }
+  }
   const bool add = !dx || tasks.sums() > 1;
   Run run{s.job, tasks, operands, {}, add, how, s.cores};
   run.counts.resize(static_cast<std::size_t>(s.job.machine.cores));

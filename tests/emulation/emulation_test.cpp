@@ -235,6 +235,47 @@ TEST(Emulation, PairsOfBf16LeaveTheBitsOfSingleProducts) {
   }
 }
 
+// What a stride puts between is left out in --fast, unless weights are infinite or sums may underflow to -0.
+TEST(Emulation, ProductsOfZerosAreLeftOutOnlyWhereThatChangesNoBit) {
+  std::mt19937_64 random(16);
+  for (int i = 0; i < 24; ++i) {
+    Problem p;
+    p.rank = 2;
+    p.cin = 16 + static_cast<std::int64_t>(random() % 20);
+    p.cout = 1 + static_cast<std::int64_t>(random() % 40);
+    p.stride = {1, 2 + static_cast<std::int64_t>(random() % 3), 1 + static_cast<std::int64_t>(random() % 3)};
+    p.kernel = {1, 1 + static_cast<std::int64_t>(random() % 4), 1 + static_cast<std::int64_t>(random() % 3)};
+    p.out = {1, 3 + static_cast<std::int64_t>(random() % 4), 8};
+    p.in = {1, (p.out.h - 1) * p.stride.h + p.kernel.h, (p.out.w - 1) * p.stride.w + p.kernel.w};
+    p.dtype = i % 4 == 0 ? DType::kF32 : i % 4 == 1 ? DType::kF16 : i % 4 == 2 ? DType::kBf16 : DType::kHf32;
+    ASSERT_TRUE(checkProblem(p).ok());
+    Data d = dataOf(p, random);
+    for (const auto& [t, memory] : {std::pair{TensorId::kDy, &d.dyMemory}, {TensorId::kW, &d.wMemory}}) {
+      std::vector<float> values = randomReals(random, plainElements(p, t));
+      for (float& v : values) {
+        if (i % 3 == 1 && random() % 31 == 0)  // 0 x infinity is NaN
+          v = t == TensorId::kW ? INFINITY : v;
+        if (i % 3 == 2) v = std::ldexp(v, byteSize(p.dtype) == 2 && p.dtype == DType::kF16 ? -20 : -75);
+      }
+      encodeTensor(p, t, values, memory->data());
+    }
+    std::vector<std::vector<char>> results;
+    for (const int way : {0, 1, 2}) {
+      EmulationRequest request{p, Gradient::kDx, *machineByName("toy"), {}};
+      request.scalarModels = way == 0;
+      request.fast = way == 2;
+      const auto emulation = Emulation::create(request);
+      ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+      results.emplace_back(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)), static_cast<char>(0xff));
+      Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
+      tensors.dx = results.back().data();
+      const auto report = (*emulation)->run(tensors, EmulationRun{1 + i % 2});
+      ASSERT_TRUE(report.ok()) << report.error().message;
+      EXPECT_EQ(results.back() == results.front(), true) << "way " << way << " #" << i << " " << describe(p);
+    }
+  }
+}
+
 TEST(Emulation, BiasSumsAreThoseOfPlainLoops) {
   std::mt19937_64 random(15);
   for (int i = 0; i < 24; ++i) {

@@ -81,6 +81,70 @@ TEST(ForwardProof, RandomProgramsAreProven) {
   EXPECT_GT(proven, 30);
 }
 
+// Rows of 20 pixels, spread by strides: whole fractals are between the elements.
+std::optional<Programs> stridedPrograms(std::int64_t stride, DType type) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 1;
+  p.cin = 32;
+  p.cout = 20;
+  p.in = {1, 12, 20};
+  p.kernel = {1, 3, 2};
+  p.stride = {1, stride, 2};
+  p.padBefore = p.padAfter = {0, 1, 1};
+  p.out = {1, (12 + 2 - 3) / stride + 1, (20 + 2 - 2) / 2 + 1};
+  p.dtype = type;
+  const Machine machine = *machineByName("toy");
+  const auto plan = planOnNpu(p, Gradient::kDx, machine);
+  if (!checkProblem(p).ok() || !plan.ok()) return {};
+  auto job = makeCubeJob(p, plan->plan, machine, false);
+  if (!job.ok()) return {};
+  Programs made{std::move(*job), {}};
+  BlockStream stream(made.job, GradientTasks(made.job).task(0));
+  CubeBlock block;
+  UnitProgram program;
+  while (stream.next(block, program)) made.programs.push_back(program);
+  return made;
+}
+
+TEST(ForwardProof, WhatStridesLeaveUnseenIsProvenToBeZero) {
+  for (const std::int64_t stride : {2, 3}) {
+    for (const DType type : {DType::kF16, DType::kBf16, DType::kF32}) {
+      const auto made = stridedPrograms(stride, type);
+      ASSERT_TRUE(made.has_value() && !made->programs.empty());
+      const OperandTables none;
+      const UnitContext context{made->job.work, none};
+      const auto units = unitsBy(BackendKind::kTileInterpreter, made->job.work.type);
+      int unseen = 0, tried = 0, caught = 0;
+      for (const UnitProgram& program : made->programs) {
+        const auto forwarded = forwardProgram(program, context);
+        ASSERT_TRUE(forwarded.ok());
+        const Status same = proveForwarding(units->code, program, *forwarded, context, made->job.machine);
+        EXPECT_TRUE(same.ok()) << same.error().message;
+        ForwardedProgram wrong = *forwarded;
+        for (ForwardStep& step : wrong) {
+          auto* unfold = std::get_if<Unfold>(&step.instruction);
+          if (unfold == nullptr) continue;
+          SeenFractals seen;
+          findSeen(*unfold, made->job.work, seen);
+          unseen += seen.count < seen.units * seen.m1 ? 1 : 0;
+          // The elements said to be a row further on than they are.
+          --unfold->piece.rows.begin;
+          SeenFractals other;
+          findSeen(*unfold, made->job.work, other);
+          if (other.flags == seen.flags) continue;
+          ++tried;
+          caught += proveForwarding(units->code, program, wrong, context, made->job.machine).ok() ? 0 : 1;
+          break;
+        }
+      }
+      EXPECT_GT(unseen, 0) << stride << " " << toString(type);
+      EXPECT_GT(tried, 0);
+      EXPECT_EQ(caught, tried);
+    }
+  }
+}
+
 TEST(ForwardProof, AnythingElseIsCaught) {
   std::mt19937_64 random(6);
   int tried[4] = {}, caught[4] = {};

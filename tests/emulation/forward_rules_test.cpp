@@ -42,6 +42,22 @@ TEST_F(ForwardRules, MovesAndTheirMmadsAreForwardedLoadsAreNot) {
   }
 }
 
+TEST_F(ForwardRules, OnlyAnImageWithOneReaderMayBeLeftOutInPart) {
+  work_.tapsHw = 1;
+  const Unfold image{L0Side::kA, 0, {}, {0, 32}, {0, 3}};
+  const UnitContext context{work_, tables_};
+  const auto readers = [&](const UnitProgram& program) {
+    const auto forwarded = forwardProgram(program, context);
+    std::int64_t count = 0;
+    for (const ForwardStep& step : *forwarded) count += step.onlyReader ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(readers({image, move(L0Side::kB, 0, 16, 48), kMmad, image, move(L0Side::kB, 0, 16, 48), kMmad}), 6);
+  EXPECT_EQ(readers({image, move(L0Side::kB, 0, 16, 48), kMmad, kMmad}), 0);  // two read it
+  EXPECT_EQ(readers({move(L0Side::kB, 0, 16, 48), image, kMmad}), 0);         // B is there before it is known
+  EXPECT_EQ(readers({move(L0Side::kA, 0, 32, 48), move(L0Side::kB, 0, 16, 48), kMmad}), 0);  // no image
+}
+
 TEST_F(ForwardRules, WhatNobodyMovedIsRefused) {
   EXPECT_THAT(refused({move(L0Side::kA, 0, 32, 48), kMmad}), ::testing::HasSubstr("reads L0 that no one move filled"));
   EXPECT_THAT(refused({move(L0Side::kA, 512, 32, 48), move(L0Side::kB, 0, 16, 48), kMmad}),

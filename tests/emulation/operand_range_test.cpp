@@ -16,7 +16,8 @@ namespace cubejit {
 namespace {
 
 OperandRange rangeOfWords(const std::vector<std::uint16_t>& words) {
-  return rangeOf(reinterpret_cast<const std::byte*>(words.data()), static_cast<std::int64_t>(words.size()));
+  return rangeOf(reinterpret_cast<const std::byte*>(words.data()), static_cast<std::int64_t>(words.size()),
+                 DType::kBf16);
 }
 
 TEST(OperandRange, IsOfWhatIsNotZero) {
@@ -60,6 +61,58 @@ TEST(OperandRange, AtItsEdgeBothWaysLeaveTheSameBits) {
       ASSERT_EQ(bitsOf(dots), bitsOf(singly)) << i;
     }
   }
+}
+
+TEST(OperandRange, OfEveryType) {
+  const std::uint16_t halves[] = {0x3c00, 0, 0xc000};  // 1, 0, -2
+  const OperandRange half = rangeOf(reinterpret_cast<const std::byte*>(halves), 3, DType::kF16);
+  EXPECT_EQ(half.least, 15);
+  EXPECT_EQ(half.most, 16);
+  EXPECT_EQ(rangeOf(reinterpret_cast<const std::byte*>(halves + 1), 1, DType::kF16).most, 15);
+  const float words[] = {0.25F, -0.0F, 3.0F, 0x1p-140F};
+  const OperandRange word = rangeOf(reinterpret_cast<const std::byte*>(words), 4, DType::kHf32);
+  EXPECT_EQ(word.least, 0);
+  EXPECT_EQ(word.most, 128);
+  EXPECT_EQ(rangeOf(reinterpret_cast<const std::byte*>(words), 3, DType::kF32).least, 125);
+}
+
+TEST(OperandRange, ZerosAddNothingToFiniteProductsThatDoNotUnderflow) {
+  const OperandRange one{127, 127};
+  EXPECT_TRUE(zerosAddNothing(DType::kF16, {0, 31}, {0, 30}));
+  EXPECT_FALSE(zerosAddNothing(DType::kF16, {0, 15}, {0, 31}));
+  EXPECT_TRUE(zerosAddNothing(DType::kBf16, {0, 255}, {118, 254}));
+  EXPECT_FALSE(zerosAddNothing(DType::kBf16, {0, 127}, {117, 127}));
+  EXPECT_FALSE(zerosAddNothing(DType::kBf16, one, {127, 255}));
+  EXPECT_TRUE(zerosAddNothing(DType::kF32, {75, 127}, {76, 253}));
+  EXPECT_FALSE(zerosAddNothing(DType::kF32, {75, 127}, {75, 127}));
+  EXPECT_FALSE(zerosAddNothing(DType::kHf32, one, {127, 254}));
+}
+
+// At the edge sums never become -0, which a zero that is added would change; a step below it they do.
+TEST(OperandRange, AtTheEdgeNoSumIsAMinusZero) {
+  std::mt19937_64 random(2);
+  const auto word = [&](std::uint64_t exponent) {
+    return floatOf(static_cast<std::uint32_t>((random() & 0x807fffffU) | exponent << 23));
+  };
+  int minusZeros = 0;
+  for (const bool below : {false, true}) {
+    for (int i = 0; i < 20000; ++i) {
+      float sum = 0;
+      for (int k = 0; k < 8; ++k) {
+        const float a = word(75), b = word(below ? 20 : 76);
+        if (!below) {
+          ASSERT_TRUE(zerosAddNothing(DType::kF32, {75, 75}, {76, 76}));
+        }
+        sum = std::fma(a, b, k % 2 == 0 ? sum : std::fma(-a, b, sum));
+        minusZeros += below && bitsOf(sum) == 0x80000000U ? 1 : 0;
+        const float zero = std::fma(0.0F, b, sum);
+        if (!below) {
+          ASSERT_EQ(bitsOf(zero), bitsOf(sum));
+        }
+      }
+    }
+  }
+  EXPECT_GT(minusZeros, 0);
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that fractals are called unseen only where an unfolded image is zero whatever its elements are, and that strides leave many.
+#include "emulation/seen_fractals.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "cubejit/machines.h"
+#include "emulation/core_memory.h"
+
+namespace cubejit {
+namespace {
+
+struct Counts {
+  std::int64_t fractals = 0, zero = 0, unseen = 0;
+};
+
+// A random image of ones, spread or not, unfolded by the model.
+Counts compare(std::mt19937_64& random, bool spread, CoreMemory& memory) {
+  const auto pick = [&](std::int64_t from, std::int64_t to) {
+    return from + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(to - from + 1));
+  };
+  CubeWork w;
+  w.spread = spread;
+  w.stride = {1, pick(1, 5), pick(1, 20)};
+  w.dilation = {1, pick(1, 3), pick(1, 3)};
+  w.kernel = {1, pick(1, 4), pick(1, 4)};
+  w.tapsHw = w.kernel.h * w.kernel.w;
+  w.pad = {0, pick(0, 6), pick(0, 30)};
+  w.pixels = {1, pick(1, 9), pick(1, 40)};
+  Unfold i;
+  i.piece.rows = {pick(0, 3), pick(1, 12)};
+  i.piece.columns = {pick(0, 3), pick(1, 50)};
+  i.piece.blocks = {0, 2};
+  i.pixels.begin = pick(0, w.pixels.h * w.pixels.w - 1);
+  i.pixels.count = pick(1, w.pixels.h * w.pixels.w - i.pixels.begin);
+  i.units.begin = pick(0, 2 * w.tapsHw - 1);
+  i.units.count = pick(1, 2 * w.tapsHw - i.units.begin);
+  auto* l1 = reinterpret_cast<std::uint16_t*>(memory.at(CoreBuffer::kL1));
+  for (std::int64_t b = 0; b < 2; ++b) {
+    for (std::int64_t r = i.piece.rows.begin; r < i.piece.rows.end(); ++r) {
+      for (std::int64_t x = i.piece.columns.begin; x < i.piece.columns.end(); ++x, l1 += 16)
+        std::fill(l1, l1 + 16, !spread || (r % w.stride.h == 0 && x % w.stride.w == 0) ? 1 : 0);
+    }
+  }
+  const OperandTables none;
+  execute(i, UnitContext{w, none}, memory);
+  SeenFractals seen;
+  findSeen(i, w, seen);
+  Counts counts;
+  std::int64_t count = 0;
+  for (std::int64_t u = 0; u < i.units.count; ++u) {
+    for (std::int64_t m = 0; m < seen.m1; ++m) {
+      const std::byte* fractal = memory.at(CoreBuffer::kL0a, (m * i.units.count + u) * 512);
+      const bool zero = std::all_of(fractal, fractal + 512, [](std::byte b) { return b == std::byte{0}; });
+      EXPECT_TRUE(zero || seen.at(u, m)) << "unit " << u << " m " << m;
+      ++counts.fractals;
+      counts.zero += zero ? 1 : 0;
+      counts.unseen += seen.at(u, m) ? 0 : 1;
+      count += seen.at(u, m) ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(seen.count, count);
+  return counts;
+}
+
+TEST(SeenFractals, WhatIsNotSeenIsZero) {
+  std::mt19937_64 random(1);
+  CoreMemory memory(machineByName("ascend910b2")->buffers);
+  ASSERT_TRUE(memory.complete());
+  Counts all;
+  for (int i = 0; i < 400; ++i) {
+    const Counts counts = compare(random, i % 4 != 0, memory);
+    all.fractals += counts.fractals;
+    all.zero += counts.zero;
+    all.unseen += counts.unseen;
+  }
+  EXPECT_GT(2 * all.unseen, all.fractals);
+  EXPECT_GT(100 * all.unseen, 95 * all.zero);  // between two far columns a fractal may be zero that is called seen
+}
+
+TEST(SeenFractals, OnlyStridesOfRowsMakeLookingWorthIt) {
+  CubeWork w;
+  w.stride = {1, 2, 1};
+  EXPECT_TRUE(leavesFractalsUnseen(w));
+  w.spread = false;
+  EXPECT_FALSE(leavesFractalsUnseen(w));
+  w.spread = true;
+  w.stride = {2, 1, 4};
+  EXPECT_FALSE(leavesFractalsUnseen(w));
+  w.stride = {1, 3, 1};
+  w.gradient = Gradient::kDw;
+  EXPECT_FALSE(leavesFractalsUnseen(w));
+}
+
+}  // namespace
+}  // namespace cubejit
