@@ -48,7 +48,7 @@ class Strip {
 
   std::int64_t held() const { return held_; }
   std::int64_t channels() const { return channels_; }
-  float sum(std::int64_t c) const { return sums_[c]; }
+  const float* sums() const { return sums_; }
 
   /// As many of `count` pixels as there is room for: pixel 0 of channel 0 at `place`, the others `pitch` elements apart.
   std::int64_t load(std::int64_t place, std::int64_t count, std::int64_t pitch) {
@@ -127,8 +127,12 @@ void runBiasTask(const BiasSum& job, const GlobalView& dy, const GlobalView& db,
     }
   }
   add();
-  for (std::int64_t c = 0; c < strip.channels(); ++c)
-    storeElement(db.type, db.data + db.map.along(1, task * job.c0 + c) * byteSize(db.type), strip.sum(c));
+  const std::int64_t first = db.map.along(1, task * job.c0);
+  const std::int64_t step = strip.channels() > 1 ? db.map.along(1, task * job.c0 + 1) - first : 1;
+  OutMemory to{db.data + first * byteSize(db.type), db.type};
+  if (code != nullptr) moveRow(*code, strip.sums(), strip.channels(), to, step);
+  for (std::int64_t c = 0; code == nullptr && c < strip.channels(); ++c)
+    storeElement(db.type, to.data + c * step * byteSize(db.type), strip.sums()[c]);
   clock.vector("ub_to_gm", 0, strip.channels() * byteSize(db.type), counts);
   std::int64_t& high = counts.highWater[static_cast<std::size_t>(CoreBuffer::kUb)];
   high = std::max(high, 2 * kRun * std::min(most, p.batch * p.out.volume()) + kSumBytes);

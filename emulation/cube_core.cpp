@@ -172,7 +172,7 @@ Status CubeCore::write(const BlockTarget& target) {
   const auto places = placesOf(*s.job, s.task, s.block, target);
   if (!places.ok()) return s.located(places.error());
   if (!s.block.computed) {
-    const std::int64_t written = zeroOut(s.block, target, *places);
+    const std::int64_t written = zeroOut(s.block, target, *places, s.memory, s.code);
     if (!target.add)  // zeroes that are added to are written beforehand, and counted there
       s.clock.vector("zero, ub_to_gm", 0, written * byteSize(target.view.type), s.counts);
     return Unit{};

@@ -107,122 +107,16 @@ void addAtomically(std::byte* to, float value) {
 
 namespace {
 
-// Whether entries begin .. end exist and lie `step` apart.
-bool evenly(const std::vector<std::int64_t>& offsets, std::int64_t begin, std::int64_t end, std::int64_t step) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (offsets[at] == kMissing || (i > begin && offsets[at] - offsets[at - 1] != step)) return false;
-  }
-  return true;
-}
-
-// One strip of up to 16 columns on its way to memory.
-struct Strip {
-  const float* sums;  ///< [m][16]
-  std::int64_t m, column, columns;
-  bool add;
-};
-
-// Rows from m on that are equally far apart in memory: how many, and how far.
-std::pair<std::int64_t, std::int64_t> evenRows(const BlockPlaces& places, std::int64_t m, std::int64_t end) {
-  const auto row = [&](std::int64_t i) { return places.row[static_cast<std::size_t>(i)]; };
-  if (m + 1 >= end || row(m + 1) == kMissing) return {1, 0};
-  const std::int64_t step = row(m + 1) - row(m);
-  std::int64_t next = m + 2;
-  while (next < end && row(next) != kMissing && row(next) - row(next - 1) == step) ++next;
-  return {next - m, step};
-}
-
-// The kernel of a family that makes elements of the target's type.
-UnitKernel kernelFor(UnitKernel family, DType type) {
-  const int kind = byteSize(type) == 4 ? 0 : type == DType::kF16 ? 1 : 2;
-  return static_cast<UnitKernel>(static_cast<int>(family) + kind);
-}
-
-std::byte* placeOf(const BlockTarget& target, const BlockPlaces& places, std::int64_t row, std::int64_t column) {
-  return target.view.data +
-         (places.row[static_cast<std::size_t>(row)] + places.column[static_cast<std::size_t>(column)]) *
-             byteSize(target.view.type);
-}
-
-// Adds by a kernel, if the columns of each block of c0 are neighbours in memory and nobody else adds.
-bool addTogether(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
-  const std::int64_t c0 = 32 / byteSize(code.operand);
-  if (!s.add || !target.alone || !places.rowGroup.empty() || s.columns % c0 != 0) return false;
-  for (std::int64_t c = s.column; c < s.column + s.columns; c += c0) {
-    if (!evenly(places.column, c, c + c0, 1)) return false;
-  }
-  for (std::int64_t c = 0; c < s.columns; c += c0) {
-    for (std::int64_t m = 0; m < s.m;) {
-      if (places.row[static_cast<std::size_t>(m)] == kMissing) {
-        ++m;
-        continue;
-      }
-      const auto [rows, step] = evenRows(places, m, s.m);
-      code.call(UnitKernel::kAdd,
-                movedBy(s.sums + m * kSide + c, placeOf(target, places, m, s.column + c), rows, kSide * 4, step * 4));
-      m += rows;
-    }
-  }
-  return true;
-}
-
-// Whether every row of the strip is stored, by nobody else's rule.
-bool replacesAll(const Strip& s, const BlockPlaces& places) {
-  return !s.add && places.rowGroup.empty() &&
-         std::find(places.row.begin(), places.row.begin() + s.m, kMissing) == places.row.begin() + s.m;
-}
-
-// By kernels, if the strip's columns are neighbours in memory: channels inside.
-bool moveRows(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
-  if (!replacesAll(s, places) || (s.columns != kSide && s.columns != kSide / 2)) return false;
-  if (!evenly(places.column, s.column, s.column + s.columns, 1)) return false;
-  const UnitKernel kernel =
-      kernelFor(s.columns == kSide ? UnitKernel::kOutF32 : UnitKernel::kOutRunF32, target.view.type);
-  for (std::int64_t m = 0; m < s.m;) {
-    const auto [rows, step] = evenRows(places, m, s.m);
-    code.call(kernel, movedBy(s.sums + m * kSide, placeOf(target, places, m, s.column), rows, kSide * 4,
-                              step * byteSize(target.view.type)));
-    m += rows;
-  }
-  return true;
-}
-
-// By kernels, if columns are equally far apart: pixels inside.
-bool moveTurned(const UnitCode& code, const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
-  if (!replacesAll(s, places) || s.columns != kSide) return false;
-  const std::int64_t e = byteSize(target.view.type);
-  if (!evenly(
-          places.column, s.column, s.column + kSide,
-          places.column[static_cast<std::size_t>(s.column) + 1] - places.column[static_cast<std::size_t>(s.column)]))
-    return false;
-  alignas(64) std::byte turned[kSide * kSide * 4];
-  for (std::int64_t m = 0; m < s.m; m += kSide) {
-    const std::int64_t rows = std::min(kSide, s.m - m);
-    code.call(kernelFor(UnitKernel::kTurnF32, target.view.type), movedBy(s.sums + m * kSide, turned, 1, 0, 0));
-    const bool together = evenly(places.row, m, m + rows, 1);
-    for (std::int64_t c = 0; c < kSide; ++c) {
-      const std::byte* from = turned + c * kSide * e;
-      if (together) {
-        std::memcpy(placeOf(target, places, m, s.column + c), from, static_cast<std::size_t>(rows * e));
-      } else {
-        for (std::int64_t r = 0; r < rows; ++r)
-          std::memcpy(placeOf(target, places, m + r, s.column + c), from + r * e, static_cast<std::size_t>(e));
-      }
-    }
-  }
-  return true;
-}
-
-std::int64_t moveEach(const Strip& s, const BlockTarget& target, const BlockPlaces& places) {
+// What a strip means, element by element.
+std::int64_t moveEach(const OutStrip& s, const BlockTarget& target, const BlockPlaces& places) {
   const std::int64_t e = byteSize(target.view.type);
   std::int64_t written = 0;
-  for (std::int64_t m = 0; m < s.m; ++m) {
+  for (std::int64_t m = 0; m < s.rows; ++m) {
     for (std::int64_t c = 0; c < s.columns; ++c) {
-      const auto row = static_cast<std::size_t>(m), column = static_cast<std::size_t>(s.column + c);
+      const auto row = static_cast<std::size_t>(s.firstRow + m), column = static_cast<std::size_t>(s.column + c);
       if (!places.exists(row, column)) continue;
       std::byte* to = target.view.data + (places.row[row] + places.column[column]) * e;
-      const float sum = s.sums[m * kSide + c];
+      const float sum = s.sums[m * s.pitch + c];
       if (s.add && target.alone)
         *reinterpret_cast<float*>(to) += sum;
       else if (s.add)
@@ -252,18 +146,6 @@ void askFor(std::int64_t column, std::int64_t columns, const BlockTarget& target
   }
 }
 
-std::int64_t moveStrip(const Strip& s, const BlockTarget& target, const BlockPlaces& places, const UnitCode* code) {
-  if (code == nullptr) return moveEach(s, target, places);
-  if (moveRows(*code, s, target, places) || moveTurned(*code, s, target, places) ||
-      addTogether(*code, s, target, places))
-    return s.m * s.columns;
-  if (s.columns <= kSide / 2) return moveEach(s, target, places);
-  // Blocks of 8 channels, or channels that end within the strip.
-  constexpr std::int64_t kHalf = kSide / 2;
-  return moveStrip({s.sums, s.m, s.column, kHalf, s.add}, target, places, code) +
-         moveStrip({s.sums + kHalf, s.m, s.column + kHalf, s.columns - kHalf, s.add}, target, places, code);
-}
-
 }  // namespace
 
 std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0c, const BlockTarget& target,
@@ -271,27 +153,41 @@ std::int64_t moveOut(const CubeJob& job, const CubeBlock& block, std::int64_t l0
   const std::int64_t rows = roundUp(block.m, kSide);
   std::int64_t written = 0;
   for (std::int64_t n = 0; n < block.n; n += kSide) {
-    Strip strip{memory.l0c(l0c) + n * rows, block.m, n, std::min(kSide, block.n - n), target.add && !target.fresh};
+    OutStrip strip{memory.l0c(l0c) + n * rows, kSide, 0, block.m, n, std::min(kSide, block.n - n),
+                   target.add && !target.fresh};
     if (n == 0) askFor(strip.column, strip.columns, target, places);
     askFor(n + kSide, std::min(kSide, block.n - n - kSide), target, places);
     if (!job.machine.npu.fixpipe) {  // L0C -> UB
       auto* ub = reinterpret_cast<float*>(memory.at(CoreBuffer::kUb));
-      std::memcpy(ub, strip.sums, static_cast<std::size_t>(rows * kSide * 4));
+      constexpr std::int64_t kFractal = 512;
+      if (code != nullptr)
+        code->call(UnitKernel::kFractals, movedBy(strip.sums, ub, rows * kSide * 4 / kFractal, kFractal, kFractal));
+      else
+        std::memcpy(ub, strip.sums, static_cast<std::size_t>(rows * kSide * 4));
       strip.sums = ub;
     }
-    written += moveStrip(strip, target, places, code);
+    written += code == nullptr || (strip.add && !target.alone)
+                   ? moveEach(strip, target, places)
+                   : moveStrip(*code, strip, {target.view.data, target.view.type}, places);
   }
   return written;
 }
 
-std::int64_t zeroOut(const CubeBlock& block, const BlockTarget& target, const BlockPlaces& places) {
+std::int64_t zeroOut(const CubeBlock& block, const BlockTarget& target, const BlockPlaces& places, CoreMemory& memory,
+                     const UnitCode* code) {
+  // A strip of zeros in UB, as many rows as it holds.
+  const std::int64_t most = std::min(block.m, memory.bytes(CoreBuffer::kUb) / (kSide * 4));
+  auto* zeros = reinterpret_cast<float*>(memory.at(CoreBuffer::kUb));
+  if (code != nullptr)
+    zeroMemory(*code, {memory.at(CoreBuffer::kUb), DType::kF32}, most * kSide * 4);
+  else
+    std::fill(zeros, zeros + most * kSide, 0.0F);
   std::int64_t written = 0;
-  for (std::size_t m = 0; m < static_cast<std::size_t>(block.m); ++m) {
-    for (std::size_t n = 0; n < static_cast<std::size_t>(block.n); ++n) {
-      if (!places.exists(m, n)) continue;
-      storeElement(target.view.type, target.view.data + (places.row[m] + places.column[n]) * byteSize(target.view.type),
-                   0);
-      ++written;
+  for (std::int64_t m = 0; m < block.m; m += most) {
+    for (std::int64_t n = 0; n < block.n; n += kSide) {
+      const OutStrip strip{zeros, kSide, m, std::min(most, block.m - m), n, std::min(kSide, block.n - n), false};
+      written += code == nullptr ? moveEach(strip, target, places)
+                                 : moveStrip(*code, strip, {target.view.data, target.view.type}, places);
     }
   }
   return written;

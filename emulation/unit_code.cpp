@@ -4,7 +4,6 @@
 #include "emulation/unit_code.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "emulation/tap_window.h"
 #include "tiling/npu/rounding.h"
@@ -14,15 +13,19 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRun = 32, kFractalBytes = 512;
 
+void zeros(const UnitCode& code, std::byte* to, std::int64_t runs) {
+  if (runs > 0) code.call(UnitKernel::kZeroRuns, movedBy(to, to, runs, 0, kRun));
+}
+
 // Runs of the pixels [first, first + count) as tap `window` sees them, one after the other at `to`.
 void gather(const UnitCode& code, const TapWindow& window, std::int64_t first, std::int64_t count, std::byte* to) {
   window.eachRow(first, count, [&](std::int64_t offset, const SeenRow& seen, std::int64_t here) {
     std::byte* runs = to + offset * kRun;
-    if (seen.begin > 0) std::memset(runs, 0, static_cast<std::size_t>(seen.begin * kRun));
+    zeros(code, runs, seen.begin);
     if (seen.end > seen.begin)
       code.call(UnitKernel::kRuns,
                 movedBy(seen.first, runs + seen.begin * kRun, seen.end - seen.begin, seen.pitch, kRun));
-    if (seen.end < here) std::memset(runs + seen.end * kRun, 0, static_cast<std::size_t>((here - seen.end) * kRun));
+    zeros(code, runs + seen.end * kRun, here - seen.end);
   });
 }
 
@@ -108,7 +111,7 @@ void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMe
         std::byte* fractal = to + (p / kSide * i.units.count + u) * kFractalBytes;
         const std::int64_t count = std::min(kSide, i.pixels.count - p);
         gather(code, window, i.pixels.begin + p, count, fractal);
-        if (count < kSide) std::memset(fractal + count * kRun, 0, static_cast<std::size_t>((kSide - count) * kRun));
+        zeros(code, fractal + count * kRun, kSide - count);
       }
     }
     return;
@@ -121,7 +124,7 @@ void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMe
     for (std::int64_t k = 0; k < k1; ++k) {
       const std::int64_t count = std::min(c0, i.pixels.count - k * c0);
       gather(code, window, i.pixels.begin + k * c0, count, runs);
-      if (count < c0) std::memset(runs + count * kRun, 0, static_cast<std::size_t>((c0 - count) * kRun));
+      zeros(code, runs + count * kRun, c0 - count);
       const std::int64_t n = u * c0;
       code.call(UnitKernel::kTurn,
                 movedBy(runs, to + (k * n1 + n / kSide) * kFractalBytes + n % kSide * kRun, 1, 0, 0));
@@ -129,7 +132,7 @@ void execute(const UnitCode& code, const Unfold& i, const UnitContext& c, CoreMe
   }
   if (i.units.count * c0 % kSide == 0) return;
   for (std::int64_t k = 0; k < k1; ++k)  // f32: half of the last fractal
-    std::memset(to + (k * n1 + n1 - 1) * kFractalBytes + c0 * kRun, 0, static_cast<std::size_t>((kSide - c0) * kRun));
+    zeros(code, to + (k * n1 + n1 - 1) * kFractalBytes + c0 * kRun, kSide - c0);
 }
 
 void execute(const UnitCode& code, const LoadFractals& i, const UnitContext& c, CoreMemory& memory) {
@@ -143,7 +146,7 @@ void execute(const UnitCode& code, const LoadFractals& i, const UnitContext& c, 
       const std::byte* runs = from + ((i.y.begin / c0 + k) * i.pitch + i.x.begin + x) * kRun;
       const std::int64_t here = std::min(kSide, i.x.count - x);
       code.call(UnitKernel::kRuns, movedBy(runs, fractal, here, kRun, kRun));
-      std::memset(fractal + here * kRun, 0, static_cast<std::size_t>((kSide - here) * kRun));
+      zeros(code, fractal + here * kRun, kSide - here);
     }
   }
   if (i.plain) return;
@@ -155,14 +158,15 @@ void execute(const UnitCode& code, const LoadFractals& i, const UnitContext& c, 
     const std::int64_t whole = i.y.count / c0, next = (a ? 1 : x1) * kFractalBytes;
     if (whole > 0) code.call(UnitKernel::kTurn, movedBy(runs, first, whole, c0 * kRun, next));
     if (whole == k1) continue;
-    std::fill(std::begin(last), std::end(last), std::byte{0});
-    std::memcpy(last, runs + whole * c0 * kRun, static_cast<std::size_t>((i.y.count - whole * c0) * kRun));
+    const std::int64_t rest = i.y.count - whole * c0;
+    code.call(UnitKernel::kRuns, movedBy(runs + whole * c0 * kRun, last, rest, kRun, kRun));
+    zeros(code, last + rest * kRun, kSide - rest);
     code.call(UnitKernel::kTurn, movedBy(last, first + whole * next, 1, 0, 0));
   }
   if (i.x.count % kSide == 0) return;
   for (std::int64_t k = 0; k < k1; ++k) {
     std::byte* half = to + (a ? (x1 - 1) * k1 + k : k * x1 + x1 - 1) * kFractalBytes;
-    std::memset(half + i.x.count % kSide * kRun, 0, static_cast<std::size_t>((kSide - i.x.count % kSide) * kRun));
+    zeros(code, half + i.x.count % kSide * kRun, kSide - i.x.count % kSide);
   }
 }
 

@@ -40,7 +40,11 @@ enum class UnitKernel : std::uint8_t {
   kElements,     ///< single elements
   kOutRunF32,
   kOutRunF16,
-  kOutRunBf16,  ///< rows of 8 sums, 16 floats apart -> elements of the result's type
+  kOutRunBf16,  ///< rows of 8 sums -> elements of the result's type
+  kOutOneF32,
+  kOutOneF16,
+  kOutOneBf16,  ///< single sums -> elements of the result's type
+  kAddOne,      ///< single sums added to f32 in memory
   // Only where UnitCode::dots:
   kMmadDots,    ///< as kMmad, of pairs of neighbours along k
   kPairs,       ///< two runs -> the pairs of their elements

@@ -92,6 +92,9 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
   kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, 1, 0, 0, word, word, "elements"));
   for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
     kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kRun / 4, 0, 0, Element::kF32, result, "fixpipe_run"));
+  for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
+    kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, 1, 0, 0, Element::kF32, result, "fixpipe_one"));
+  kernels.emplace_back(moveOf(MoveKind::kAccumulate, isa, 1, 1, 0, 0, Element::kF32, Element::kF32, "fixpipe_add_one"));
   if (!multipliesPairs(operand, isa)) return kernels;
   kernels.emplace_back(mmadContract(operand, true, isa));
   Move pairs = moveOf(MoveKind::kCopy, isa, 1, kSide, 0, 0, Element::kPair, Element::kF32, "pairs");

@@ -279,7 +279,10 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   const bool otherBlocks =
       result.map.padded && formatOf(p, dx ? TensorId::kDx : TensorId::kDw).blockChannels() != s.job.work.c0;
   if ((dx && add) || otherBlocks || (!dx && result.map.padded)) {
-    std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
+    if (s.units != nullptr)
+      zeroMemory(s.units->code, {result.data, result.type}, result.bytes);
+    else
+      std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
     countVector(s.job.machine, 0, result.bytes, run.counts);
   }
   if (dx) {
@@ -307,7 +310,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
   if (run.failure.has_value()) return *run.failure;
   if (!dx) {
-    s.sums->finish(result, s.options.parallelFor, s.threadsOf(how));
+    s.sums->finish(result, s.units == nullptr ? nullptr : &s.units->code, s.options.parallelFor, s.threadsOf(how));
     countVector(s.job.machine, s.sums->bytesOfPart(), result.bytes, run.counts);
   }
   EmulationReport traced;

@@ -3,6 +3,7 @@
 // Decides nothing further; see the header.
 #include "runtime/weight_sums.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <string>
@@ -17,6 +18,7 @@ struct Offset {
   std::int64_t from = 0, to = 0;  ///< elements: in the sums, in dw
 };
 
+// What the vector pass means, element by element.
 struct Finish {
   const float* sums;
   std::int64_t part, parts;  ///< floats of one part, and how many
@@ -43,6 +45,76 @@ struct Finish {
     }
   }
 };
+
+// The parts added to the first, run by run.
+struct AddParts {
+  const UnitCode& code;
+  float* sums;
+  std::int64_t part, parts;
+  std::atomic<std::int64_t> next{0};
+
+  void work() {
+    constexpr std::int64_t kPiece = 1 << 14;  // of a multiple of c0: stays in a cache for all parts
+    const std::int64_t c0 = 32 / byteSize(code.operand);
+    for (std::int64_t at = kPiece * next++; at < part; at = kPiece * next++) {
+      const std::int64_t runs = std::min(kPiece, part - at) / c0;
+      for (std::int64_t p = 1; p < parts; ++p)
+        code.call(UnitKernel::kAdd, movedBy(sums + p * part + at, sums + at, runs, c0 * 4, c0 * 4));
+    }
+  }
+};
+
+// The first part to dw: strips of outer channels by the inner ones that follow each other in the sums, tap by tap.
+struct CastSums {
+  const UnitCode& code;
+  const Finish& f;
+  std::atomic<std::int64_t> next{0};
+
+  void work() {
+    constexpr std::int64_t kRows = 64;
+    const auto outers = static_cast<std::int64_t>(f.outer.size());
+    const std::int64_t ofGroup = (f.outerOfGroup + kRows - 1) / kRows, pieces = outers / f.outerOfGroup * ofGroup;
+    for (std::int64_t piece = next++; piece < pieces; piece = next++) {
+      const std::int64_t group = piece / ofGroup, begin = group * f.outerOfGroup + piece % ofGroup * kRows;
+      rows(begin, std::min(begin + kRows, (group + 1) * f.outerOfGroup), group * f.innerOfGroup);
+    }
+  }
+
+ private:
+  static const Offset& at(const std::vector<Offset>& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; }
+  // The end of the entries that follow each other `step` apart in the sums, `most` at most.
+  static std::int64_t together(const std::vector<Offset>& v, std::int64_t begin, std::int64_t end, std::int64_t step) {
+    std::int64_t i = begin + 1;
+    while (i < end && at(v, i).from - at(v, i - 1).from == step) ++i;
+    return i;
+  }
+  void rows(std::int64_t begin, std::int64_t end, std::int64_t firstInner) const {
+    const std::int64_t c0 = 32 / byteSize(code.operand), e = byteSize(f.dw.type);
+    BlockPlaces places;
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t pitch = row + 1 < end ? at(f.outer, row + 1).from - at(f.outer, row).from : c0;
+      const std::int64_t rowEnd = together(f.outer, row, end, pitch);
+      places.row.clear();
+      for (std::int64_t r = row; r < rowEnd; ++r) places.row.push_back(at(f.outer, r).to);
+      for (std::int64_t i = firstInner; i < firstInner + f.innerOfGroup;) {
+        const std::int64_t iEnd = together(f.inner, i, std::min(i + c0, firstInner + f.innerOfGroup), 1);
+        places.column.clear();
+        for (std::int64_t c = i; c < iEnd; ++c) places.column.push_back(at(f.inner, c).to);
+        const float* from = f.sums + at(f.outer, row).from + at(f.inner, i).from;
+        for (const Offset& t : f.tap)
+          moveStrip(code, {from + t.from, pitch, 0, rowEnd - row, 0, iEnd - i, false},
+                    {f.dw.data + t.to * e, f.dw.type}, places);
+        i = iEnd;
+      }
+      row = rowEnd;
+    }
+  }
+};
+
+template <class Job>
+void runOn(const ParallelFor& parallelFor, int slots, Job& job) {
+  runSlots(parallelFor, false, slots, [](void* context, int) { static_cast<Job*>(context)->work(); }, &job);
+}
 
 }  // namespace
 
@@ -71,7 +143,7 @@ GlobalView WeightSums::view(std::int64_t part) {
   return {reinterpret_cast<std::byte*>(sums_.get() + part * map_.elements), bytesOfPart(), DType::kF32, map_};
 }
 
-void WeightSums::finish(const GlobalView& dw, const ParallelFor& parallelFor, int slots) const {
+void WeightSums::finish(const GlobalView& dw, const UnitCode* code, const ParallelFor& parallelFor, int slots) {
   const Problem& p = problem_;
   Finish f{sums_.get(), map_.elements, parts_, dw, {}, {}, {}, 1, 1};
   const auto offsets = [&](std::size_t axis, std::vector<Offset>& out) {
@@ -88,7 +160,13 @@ void WeightSums::finish(const GlobalView& dw, const ParallelFor& parallelFor, in
                          dw.map.along(2, d) + dw.map.along(3, h) + dw.map.along(4, w)});
     }
   }
-  runSlots(parallelFor, false, slots, [](void* context, int) { static_cast<Finish*>(context)->work(); }, &f);
+  if (code == nullptr) return runOn(parallelFor, slots, f);
+  if (parts_ > 1) {
+    AddParts add{*code, sums_.get(), map_.elements, parts_};
+    runOn(parallelFor, slots, add);
+  }
+  CastSums cast{*code, f};
+  runOn(parallelFor, slots, cast);
 }
 
 }  // namespace cubejit

@@ -18,8 +18,8 @@ class WeightSums {
 
   std::int64_t bytesOfPart() const { return map_.elements * 4; }
   GlobalView view(std::int64_t part);
-  /// dw = the parts, added in order, rounded once.
-  void finish(const GlobalView& dw, const ParallelFor& parallelFor, int slots) const;
+  /// dw = the parts, added in order, rounded once. With `code` by generated kernels; the sums are used up.
+  void finish(const GlobalView& dw, const UnitCode* code, const ParallelFor& parallelFor, int slots);
 
  private:
   Problem problem_;
