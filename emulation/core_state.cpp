@@ -112,13 +112,15 @@ void CubeCore::State::loadWaiting(std::int64_t l1, const UnitContext& context) {
 
 void CubeCore::State::prepareForwarding(const GlobalOperands& operands) {
   waiting.clear();
-  onlySeen = forwarding && code != nullptr && code->operand == job->work.type && leavesFractalsUnseen(job->work) &&
-             operands.dy.range.has_value() && operands.w.range.has_value() &&
-             zerosAddNothing(job->work.type, *operands.dy.range, *operands.w.range);
+  onlySeen = allPairs = false;
+  const auto &a = operands.dy.range, &b = (job->work.gradient == Gradient::kDx ? operands.w : operands.x).range;
+  if (code == nullptr || code->operand != job->work.type || !a.has_value() || !b.has_value()) return;
+  allPairs = code->dots && pairsAreExact(*a, *b);
+  onlySeen = forwarding && leavesFractalsUnseen(job->work) && zerosAddNothing(job->work.type, *a, *b);
 }
 
 void CubeCore::State::noteRange(const UnitInstruction& load, const UnitContext& context) {
-  if (!code->dots) return;
+  if (!code->dots || allPairs) return;
   const Destination to = destinationOf(load, context);
   const OperandRange range = rangeOf(memory.at(CoreBuffer::kL1, to.begin), to.bytes / 2, DType::kBf16);
   for (auto& [begin, known] : ranges) {
@@ -131,6 +133,7 @@ void CubeCore::State::noteRange(const UnitInstruction& load, const UnitContext& 
 
 bool CubeCore::State::pairs(const ForwardStep& step) const {
   if (!code->dots || addedSingly || step.aL1 < 0) return false;
+  if (allPairs) return true;
   const auto find = [&](std::int64_t l1) {
     return std::find_if(ranges.begin(), ranges.end(), [&](const auto& r) { return r.first == l1; });
   };

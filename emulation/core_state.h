@@ -31,6 +31,7 @@ struct CubeCore::State {
   CubePanels panels;
   OperandTables tables;
   std::vector<std::pair<std::int64_t, OperandRange>> ranges;  ///< bf16: of what was loaded to L1, by where it begins
+  bool allPairs = false;                                      ///< bf16: whatever is loaded may be multiplied as pairs
   bool onlySeen = false;                 ///< products of the task that are zero by their places are left out
   std::vector<UnitInstruction> waiting;  ///< then: loads that nothing has needed so far
   bool addedSingly = false;              ///< the block has sums that were not added as pairs

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "codegen/tile/element.h"
+#include "emulation/axis_walk.h"
 #include "tiling/npu/rounding.h"
 
 namespace cubejit {
@@ -34,14 +35,14 @@ void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
   const std::int64_t first = task.start.m - target.originM + b.m0;
   for (std::int64_t r = 0, h = first / w.row(), x = first % w.row(); r < b.m; ++h, x = 0) {
     const std::int64_t row = base + offsetAlong(map, 3, h);
-    for (; x < w.row() && r < b.m; ++x, ++r) places.row.push_back(row + offsetAlong(map, 4, x));
+    AxisWalk column(map, 4, x);
+    for (; x < w.row() && r < b.m; ++x, ++r, column.next()) places.row.push_back(row + column.offset());
   }
   const ChannelRange range = channelsOf(job, w.spread, target.group);
   const std::int64_t stored = storedChannels(map, 1, range.count);
-  for (std::int64_t c = 0; c < b.n; ++c) {
-    const std::int64_t channel = task.start.n + b.n0 + c;
-    places.column.push_back(channel < stored ? offsetAlong(map, 1, range.first + channel - target.originN) : kMissing);
-  }
+  AxisWalk walk(map, 1, range.first + task.start.n + b.n0 - target.originN);
+  for (std::int64_t c = 0; c < b.n; ++c, walk.next())
+    places.column.push_back(task.start.n + b.n0 + c < stored ? walk.offset() : kMissing);
 }
 
 void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, const BlockTarget& target,
@@ -52,9 +53,10 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
   const ChannelRange outer = channelsOf(job, false, target.group), inner = channelsOf(job, true, target.group);
   const bool several = w.groups.together > 1;
   places.row.reserve(static_cast<std::size_t>(b.m));
-  for (std::int64_t r = 0; r < b.m; ++r) {
+  AxisWalk row(map, 0, outer.first + task.start.m + b.m0 - target.originM);
+  for (std::int64_t r = 0; r < b.m; ++r, row.next()) {
     const std::int64_t o = task.start.m + b.m0 + r;
-    places.row.push_back(o < outer.count ? base + offsetAlong(map, 0, outer.first + o - target.originM) : kMissing);
+    places.row.push_back(o < outer.count ? base + row.offset() : kMissing);
     if (several) places.rowGroup.push_back(o / outer.ofGroup);
   }
   const std::int64_t blockUnit = w.blockUnit();
@@ -63,9 +65,10 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
     const std::int64_t n = task.start.n + b.n0 + c, at = n - target.originN, tap = at / w.c0 % w.tapsHw;
     const std::int64_t channel = n / blockUnit * w.c0, placed = at / blockUnit * w.c0;
     const std::int64_t unit = offsetAlong(map, 3, tap / w.kernel.w) + offsetAlong(map, 4, tap % w.kernel.w);
-    for (std::int64_t j = n % w.c0; j < w.c0 && c < b.n; ++j, ++c) {
+    AxisWalk column(map, 1, inner.first + placed + n % w.c0);
+    for (std::int64_t j = n % w.c0; j < w.c0 && c < b.n; ++j, ++c, column.next()) {
       const bool exists = n < w.gemm.n && channel + j < inner.count;
-      places.column.push_back(exists ? unit + offsetAlong(map, 1, inner.first + placed + j) : kMissing);
+      places.column.push_back(exists ? unit + column.offset() : kMissing);
       if (several) places.columnGroup.push_back((channel + j) / inner.ofGroup);
     }
   }

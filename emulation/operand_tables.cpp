@@ -5,12 +5,18 @@
 
 #include <algorithm>
 
+#include "emulation/axis_walk.h"
+
 namespace cubejit {
 namespace {
 
 std::vector<std::int64_t> offsetsAlong(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) offsets[static_cast<std::size_t>(i)] = offsetAlong(map, axis, first + i);
+  AxisWalk walk(map, axis, first);
+  for (std::int64_t& offset : offsets) {
+    offset = walk.offset();
+    walk.next();
+  }
   return offsets;
 }
 

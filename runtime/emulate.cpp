@@ -267,9 +267,10 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   if (result.data == nullptr) return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
   GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
                           viewOf(p, TensorId::kW, tensors.w)};
-  if (s.fast && leavesFractalsUnseen(s.job.work)) {
-    for (GlobalView* view : {&operands.dy, &operands.w}) {
-      if (view->data != nullptr) view->range = rangeOf(view->data, view->bytes / byteSize(view->type), s.job.work.type);
+  if ((s.fast && leavesFractalsUnseen(s.job.work)) || (s.units != nullptr && s.units->code.dots)) {
+    for (GlobalView* view : {&operands.dy, dx ? &operands.w : &operands.x}) {
+      if (view->data != nullptr && byteSize(view->type) == s.job.work.elementBytes)  // else the task is refused
+        view->range = rangeOf(view->data, view->bytes / byteSize(view->type), s.job.work.type);
     }
   }
   const bool add = !dx || tasks.sums() > 1;
