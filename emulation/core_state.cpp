@@ -58,7 +58,7 @@ void CubeCore::State::execute(const ForwardStep& step, const UnitContext& contex
     return;
   }
   const auto* mmad = std::get_if<Mmad>(&instruction);
-  const bool seenOnly = onlySeen && step.forwarded && step.onlyReader;
+  const bool seenOnly = inOrder && step.forwarded && step.onlyReader;
   if (seenOnly) {
     const auto* unfold = std::get_if<Unfold>(&instruction);
     if (unfold != nullptr) findSeen(*unfold, context.work, panels.seen);
@@ -117,6 +117,12 @@ void CubeCore::State::prepareForwarding(const GlobalOperands& operands) {
   if (code == nullptr || code->operand != job->work.type || !a.has_value() || !b.has_value()) return;
   allPairs = code->dots && pairsAreExact(*a, *b);
   onlySeen = forwarding && leavesFractalsUnseen(job->work) && zerosAddNothing(job->work.type, *a, *b);
+}
+
+bool CubeCore::State::seenInOrder(const ForwardedProgram& program) const {
+  return onlySeen && std::all_of(program.begin(), program.end(), [](const ForwardStep& step) {
+           return isLoad(step.instruction) || (step.forwarded && step.onlyReader);
+         });
 }
 
 void CubeCore::State::noteRange(const UnitInstruction& load, const UnitContext& context) {

@@ -14,6 +14,7 @@
 #include "emulation/load_code.h"
 #include "emulation/move_out.h"
 #include "emulation/operand_range.h"
+#include "emulation/seen_fractals.h"
 #include "emulation/unit_code.h"
 #include "emulation/unit_models.h"
 
@@ -33,6 +34,7 @@ struct CubeCore::State {
   std::vector<std::pair<std::int64_t, OperandRange>> ranges;  ///< bf16: of what was loaded to L1, by where it begins
   bool allPairs = false;                                      ///< bf16: whatever is loaded may be multiplied as pairs
   bool onlySeen = false;                 ///< products of the task that are zero by their places are left out
+  bool inOrder = false;                  ///< those of the block
   std::vector<UnitInstruction> waiting;  ///< then: loads that nothing has needed so far
   bool addedSingly = false;              ///< the block has sums that were not added as pairs
   const CubeJob* job = nullptr;
@@ -50,6 +52,8 @@ struct CubeCore::State {
   /// The destination of an instruction lies within its buffer; remembers the most that was used.
   Status claim(const UnitInstruction& instruction, const UnitContext& context);
   void note(CoreBuffer buffer, std::int64_t end);
+  /// Whether all of a block's products are left out where they are zero; its sums are then in the order of panels.seen.
+  bool seenInOrder(const ForwardedProgram& program) const;
   /// By generated code where there is some, else by the scalar model.
   void execute(const ForwardStep& step, const UnitContext& context);
   /// The program as it will run: forwarded, if that is asked for and the program may be.

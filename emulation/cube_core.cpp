@@ -150,11 +150,15 @@ Result<bool> CubeCore::iterate() {
   if (!s.block.computed) return true;
   const UnitContext context{s.job->work, s.tables};
   s.addedSingly = false;
-  for (const ForwardStep& step : s.steps(context)) {
+  const ForwardedProgram steps = s.steps(context);
+  s.inOrder = s.seenInOrder(steps);
+  for (const ForwardStep& step : steps) {
     if (const Status fits = s.claim(step.instruction, context); !fits.ok()) return s.located(fits.error());
     s.execute(step, context);
     s.clock.run(step.instruction, context, s.counts);
   }
+  if (s.inOrder)
+    orderByPixels(*s.code, s.panels.seen, ceilDiv(s.block.n, 16), s.memory.l0c(s.stream.l0c()), s.panels.sums.get());
   return true;
 }
 

@@ -132,19 +132,21 @@ void matrixB(const Panel& panel, const LoadFractals& i, std::int64_t c0, const s
 
 namespace {
 
-// Rows of the fractals that are seen, neighbours together.
-void seenFractals(const Panel& panel, const Unfold& i, TapWindow& window, const SeenFractals& seen) {
-  const std::int64_t w = panel.words();
-  for (std::int64_t u = 0; u < i.units.count; ++u) {
-    window.setUnit(i.units.begin + u);
-    for (std::int64_t m = 0, end = 0; m < seen.m1; m = end) {
-      for (end = m + 1; end < seen.m1 && seen.at(u, end) == seen.at(u, m);) ++end;
-      if (!seen.at(u, m)) continue;
-      const std::int64_t rows = std::min(end * kSide, i.pixels.count) - m * kSide;
-      float* to = panel.at((u * seen.m1 + m) * kSide * w);
-      seenRows(panel, window, {i.pixels.begin + m * kSide, rows}, to, w, w);
-      Panel::zero(to + rows * w, (end - m) * kSide - rows, w, w);
+// Rows of the fractals that are seen, in the order of classes; zero where a row sees nothing.
+void seenFractals(const Panel& panel, const Unfold& i, const UnitContext& c, const SeenFractals& seen,
+                  const CoreMemory& memory) {
+  const std::int64_t w = panel.words(), rows = seen.m1 * kSide;
+  for (std::int64_t u = 0; u < seen.units; ++u) {
+    for (std::int64_t m = 0; m < seen.m1; ++m) {
+      if (seen.at(u, m) && seen.rowsAt(u, m) < kSide) Panel::zero(panel.at((u * rows + m * kSide) * w), kSide, w, w);
     }
+  }
+  const std::byte* from = memory.at(CoreBuffer::kL1, i.piece.l1);
+  for (const SeenSpan& span : seen.spans) {
+    const std::int64_t block = (i.units.begin + span.unit) / c.work.tapsHw - i.piece.blocks.begin;
+    const std::int64_t run = (block * i.piece.rows.count + span.row) * i.piece.columns.count + span.column;
+    panel.runs(from + run * kRun, c.work.stride.w * kRun, span.count, panel.at((span.unit * rows + span.position) * w),
+               w);
   }
 }
 
@@ -157,7 +159,7 @@ void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, const 
   TapWindow window(i, c, memory);
   if (i.side == L0Side::kA) {
     const Panel panel(code, c, pairs, panels.a.get(), i.l0);
-    if (way.onlySeen) return seenFractals(panel, i, window, panels.seen);
+    if (way.onlySeen) return seenFractals(panel, i, c, panels.seen, memory);
     const std::int64_t m = roundUp(i.pixels.count, kSide), w = panel.words();
     for (std::int64_t u = 0; u < i.units.count; ++u) {
       window.setUnit(i.units.begin + u);

@@ -23,7 +23,7 @@ void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, const 
              CoreMemory& memory);
 void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, const ForwardWay& way,
              CubePanels& panels, CoreMemory& memory);
-/// What was forwarded to the places of i.l0a and i.l0b.
+/// What was forwarded, with onlySeen in the order of panels.seen, to the places of i.l0a and i.l0b.
 CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, const ForwardWay& way, const CubePanels& panels);
 
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 
 #include "codegen/tile/element.h"
 #include "emulation/forward.h"
+#include "emulation/seen_fractals.h"
 
 namespace cubejit {
 namespace {
@@ -49,10 +50,12 @@ std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands&
   const auto at = [](const char* name, std::int64_t first, std::int64_t second) {
     return std::string(name) + " at (" + std::to_string(first) + ", " + std::to_string(second) + ")";
   };
+  const std::vector<std::int64_t> positions = y.seen != nullptr ? y.seen->positions() : std::vector<std::int64_t>{};
   for (std::int64_t m = 0; m < i.m1 * 16; ++m) {
+    const std::int64_t there = y.seen != nullptr ? positions[static_cast<std::size_t>(m)] : m;
     for (std::int64_t k = 0; k < ks; ++k) {
-      const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, m / 16);
-      if (a(x, m, k) != (leftOut ? 0 : a(y, m, k))) return at("A", m, k);
+      const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, there / 16);
+      if (a(x, m, k) != (leftOut ? 0 : a(y, there, k))) return at("A", m, k);
     }
   }
   if (y.seen != nullptr && y.seen->count == 0) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides by rows: of a row of pixels a tap sees one row of the image, from its first element to its last.
+// Decides by runs of pixels: of a run a tap sees elements of one row of the image, neighbours there.
 #include "emulation/seen_fractals.h"
 
 #include <algorithm>
@@ -12,54 +12,82 @@ namespace {
 
 constexpr std::int64_t kSide = 16;
 
-// Columns of the image in L1 that hold elements, and pixels that see them: pixel x sees column x * step + shift.
-struct Columns {
-  std::int64_t begin, end, gap, step, shift;
-
-  // Of the pixels [x0, x1) those from the first to the last that see an element; empty if none does.
-  Span seenBy(std::int64_t x0, std::int64_t x1) const {
-    const std::int64_t from = std::max(begin, x0 * step + shift), to = std::min(end - 1, (x1 - 1) * step + shift);
-    if (from > to) return {};
-    if (step > 1) {  // no gaps
-      const std::int64_t first = ceilDiv(from - shift - x0 * step, step), last = (to - shift - x0 * step) / step;
-      return first > last ? Span{} : Span{x0 + first, last - first + 1};
+void orderPixels(const Span& pixels, const CubeWork& w, SeenFractals& seen) {
+  if (seen.pixels == pixels && seen.rowLength == w.row() && seen.strideH == w.stride.h && seen.strideW == w.stride.w)
+    return;
+  seen.pixels = pixels;
+  seen.rowLength = w.row();
+  seen.strideH = w.stride.h;
+  seen.strideW = w.stride.w;
+  seen.runs.clear();
+  const std::int64_t h0 = pixels.begin / w.row(), h1 = (pixels.end() - 1) / w.row();
+  std::int64_t position = 0;
+  for (std::int64_t classH = 0; classH < w.stride.h; ++classH) {
+    for (std::int64_t classW = 0; classW < w.stride.w; ++classW) {
+      for (std::int64_t h = roundUp(std::max<std::int64_t>(0, h0 - classH), w.stride.h) + classH; h <= h1;
+           h += w.stride.h) {
+        const std::int64_t begin = std::max<std::int64_t>(0, pixels.begin - h * w.row());
+        const std::int64_t end = std::min(w.row(), pixels.end() - h * w.row());
+        const std::int64_t x = roundUp(std::max<std::int64_t>(0, begin - classW), w.stride.w) + classW;
+        if (x >= end) continue;
+        seen.runs.push_back({h, x, ceilDiv(end - x, w.stride.w), position});
+        position += seen.runs.back().count;
+      }
     }
-    const std::int64_t first = roundUp(from, gap), last = to / gap * gap;
-    return first > last ? Span{} : Span{first - shift, last - first + 1};
   }
-};
+}
 
 }  // namespace
 
-bool leavesFractalsUnseen(const CubeWork& w) { return w.gradient == Gradient::kDx && w.spread && w.stride.h > 1; }
+bool leavesFractalsUnseen(const CubeWork& w) {
+  return w.gradient == Gradient::kDx && w.spread && w.stride.h * w.stride.w > 1;
+}
 
 void findSeen(const Unfold& i, const CubeWork& w, SeenFractals& seen) {
+  orderPixels(i.pixels, w, seen);
   seen.units = i.units.count;
   seen.m1 = ceilDiv(i.pixels.count, kSide);
   seen.count = 0;
-  seen.flags.assign(static_cast<std::size_t>(seen.units * seen.m1), 0);
-  const std::int64_t gapH = w.spread ? w.stride.h : 1, stepH = w.spread ? 1 : w.stride.h;
-  const std::int64_t h0 = i.pixels.begin / w.row(), h1 = (i.pixels.end() - 1) / w.row();
+  seen.rows.assign(static_cast<std::size_t>(seen.units * seen.m1), 0);
+  seen.spans.clear();
+  const LoadImage& piece = i.piece;
   for (std::int64_t u = 0; u < seen.units; ++u) {
     const std::int64_t tap = (i.units.begin + u) % w.tapsHw;
-    const std::int64_t kh = tap / w.kernel.w * w.dilation.h, kw = tap % w.kernel.w * w.dilation.w;
-    const std::int64_t shiftH = w.spread ? w.pad.h - kh : kh - w.pad.h;
-    const Columns columns{i.piece.columns.begin, i.piece.columns.end(), w.spread ? w.stride.w : 1,
-                          w.spread ? 1 : w.stride.w, w.spread ? w.pad.w - kw : kw - w.pad.w};
-    std::uint8_t* flags = seen.flags.data() + u * seen.m1;
-    for (std::int64_t h = h0; h <= h1; ++h) {
-      const std::int64_t row = h * stepH + shiftH;
-      if (row < i.piece.rows.begin || row >= i.piece.rows.end() || row % gapH != 0) continue;
-      const std::int64_t first = h * w.row();  // pixel
-      const Span x =
-          columns.seenBy(std::max<std::int64_t>(0, i.pixels.begin - first), std::min(w.row(), i.pixels.end() - first));
-      if (x.count == 0) continue;
-      const std::int64_t begin = first + x.begin - i.pixels.begin;
-      for (std::int64_t m = begin / kSide; m <= (begin + x.count - 1) / kSide; ++m) {
-        seen.count += flags[m] == 0 ? 1 : 0;
-        flags[m] = 1;
+    const std::int64_t shiftH = w.pad.h - tap / w.kernel.w * w.dilation.h;
+    const std::int64_t shiftW = w.pad.w - tap % w.kernel.w * w.dilation.w;
+    std::uint8_t* rows = seen.rows.data() + u * seen.m1;
+    for (const PixelRun& run : seen.runs) {
+      const std::int64_t row = run.h + shiftH, column = run.x + shiftW;
+      if (row < piece.rows.begin || row >= piece.rows.end() || row % w.stride.h != 0 || column % w.stride.w != 0)
+        continue;
+      const std::int64_t last = piece.columns.end() - 1 - column;
+      if (last < 0) continue;
+      const std::int64_t first = ceilDiv(std::max<std::int64_t>(0, piece.columns.begin - column), w.stride.w);
+      const std::int64_t end = std::min(run.count, last / w.stride.w + 1);
+      if (first >= end) continue;
+      seen.spans.push_back({u, run.position + first, end - first, row - piece.rows.begin,
+                            column + first * w.stride.w - piece.columns.begin});
+      for (std::int64_t p = run.position + first; p < run.position + end;) {
+        const std::int64_t here = std::min(run.position + end, (p / kSide + 1) * kSide) - p;
+        std::uint8_t& count = rows[p / kSide];
+        seen.count += count == 0 ? 1 : 0;
+        count = static_cast<std::uint8_t>(count + here);
+        p += here;
       }
     }
+  }
+}
+
+void orderByPixels(const UnitCode& code, const SeenFractals& seen, std::int64_t n1, float* sums, float* room) {
+  constexpr std::int64_t kRowBytes = kSide * 4;
+  for (std::int64_t n = 0; n < n1; ++n) {
+    float* column = sums + n * seen.m1 * kSide * kSide;
+    for (const PixelRun& run : seen.runs) {
+      const std::int64_t pixel = run.h * seen.rowLength + run.x - seen.pixels.begin;
+      code.call(UnitKernel::kOutF32, movedBy(column + run.position * kSide, room + pixel * kSide, run.count, kRowBytes,
+                                             seen.strideW * kRowBytes));
+    }
+    code.call(UnitKernel::kOutF32, movedBy(room, column, seen.pixels.count, kRowBytes, kRowBytes));
   }
 }
 

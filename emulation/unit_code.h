@@ -14,7 +14,7 @@
 #include "cubejit/host_isa.h"
 #include "emulation/core_memory.h"
 #include "emulation/kernel_set.h"
-#include "emulation/seen_fractals.h"
+#include "emulation/seen_order.h"
 #include "emulation/unit_models.h"
 
 namespace cubejit {
@@ -84,14 +84,16 @@ struct CubePanels {
     void operator()(float* p) const { std::free(p); }
   };
   std::unique_ptr<float, Free> a, b, runs;  ///< runs: of one tap, on their way to B
+  std::unique_ptr<float, Free> sums;        ///< a column of fractals of L0C, on its way to another order
   std::vector<std::int64_t> segments;       ///< of a call: room for one a fractal
   SeenFractals seen;                        ///< of the image that was forwarded last
   explicit CubePanels(const Buffers& buffers)
       : a(floats(buffers.l0aBytes)),
         b(floats(buffers.l0bBytes)),
         runs(floats(buffers.l0bBytes)),
+        sums(floats(buffers.l0cBytes / 2)),
         segments(static_cast<std::size_t>(buffers.l0aBytes / 512 * 3 + 4)) {}
-  bool complete() const { return a != nullptr && b != nullptr && runs != nullptr; }
+  bool complete() const { return a != nullptr && b != nullptr && runs != nullptr && sums != nullptr; }
 
  private:
   static float* floats(std::int64_t l0Bytes) {  // 16-bit elements widened, on lines of their own

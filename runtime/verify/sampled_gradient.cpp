@@ -149,8 +149,11 @@ std::vector<SampledElement> sampledGradient(const Problem& p, Gradient gradient,
                                 : gradient == Gradient::kDw ? wElements(p)
                                                             : bElements(p);
   const double pixels = static_cast<double>(p.batch * (p.transposed ? p.in : p.out).volume());
+  // Of an ordinary convolution's taps an element of dx meets one in each stride; the others are only looked at.
+  const double taps = static_cast<double>(p.kernel.volume());
+  const double met = p.transposed ? taps : std::min(taps, std::ceil(taps / static_cast<double>(p.stride.volume())));
   const double perElement =
-      gradient == Gradient::kDx ? static_cast<double>(p.kernel.volume() * (p.cout / p.groups)) : pixels;
+      gradient == Gradient::kDx ? std::max(taps, met * static_cast<double>(p.cout / p.groups)) : pixels;
   const double affordable = multiplyAdds / std::max(1.0, perElement);
   const auto samples = std::min(elements, static_cast<std::int64_t>(std::clamp(affordable, 16.0, 1e6)));
   const std::int64_t ci = p.cin / p.groups, co = p.cout / p.groups;

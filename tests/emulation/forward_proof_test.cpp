@@ -13,6 +13,7 @@
 #include "cubejit/npu.h"
 #include "emulation/block_stream.h"
 #include "emulation/gradient_tasks.h"
+#include "emulation/seen_fractals.h"
 #include "runtime/unit_loader.h"
 #include "runtime/verify/random_problem.h"
 #include "tiling/check_problem.h"
@@ -132,7 +133,7 @@ TEST(ForwardProof, WhatStridesLeaveUnseenIsProvenToBeZero) {
           --unfold->piece.rows.begin;
           SeenFractals other;
           findSeen(*unfold, made->job.work, other);
-          if (other.flags == seen.flags) continue;
+          if (other.rows == seen.rows) continue;
           ++tried;
           caught += proveForwarding(units->code, program, wrong, context, made->job.machine).ok() ? 0 : 1;
           break;

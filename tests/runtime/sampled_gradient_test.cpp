@@ -49,6 +49,11 @@ TEST(SampledGradient, TakesTheEndsAndNoMoreThanItMayAfford) {
   EXPECT_EQ(sample[1].index, 7999U);
   EXPECT_EQ(sampledGradient(p, Gradient::kDw, 1, 1, dy, x, w).size(), 16U);
   EXPECT_EQ(sampledGradient(p, Gradient::kDb, 1e9, 1, dy, x, w).size(), 8U);
+  // A stride of 4 leaves one of 4 taps.
+  p.kernel.w = p.stride.w = 4;
+  p.out.w = 250;
+  const std::vector<float> taps(256, 1);
+  EXPECT_EQ(sampledGradient(p, Gradient::kDx, 800, 1, std::vector<float>(2000, 1), x, taps).size(), 100U);
 }
 
 }  // namespace
