@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "emulation/cast_shape.h"
 #include "emulation/move_out.h"
 #include "runtime/threads.h"
 
@@ -64,11 +65,29 @@ struct AddParts {
   }
 };
 
-// The first part to dw: strips of outer channels by the inner ones that follow each other in the sums, tap by tap.
+// The first part to dw: strips of outer channels by the inner ones that follow each other in the sums, all taps of a depth at once or
+// tap by tap.
 struct CastSums {
   const UnitCode& code;
   const Finish& f;
+  std::int64_t tapsOfDepth;
+  const KernelSet* turned = nullptr;  ///< for channels whose taps are neighbours in dw
+  std::int64_t channelStep = 0;       ///< elements of dw between those
   std::atomic<std::int64_t> next{0};
+
+  CastSums(const UnitCode& units, const Finish& finish, std::int64_t taps) : code(units), f(finish), tapsOfDepth(taps) {
+    const auto steps = [](const Offset& a, const Offset& b) { return Offset{b.from - a.from, b.to - a.to}; };
+    if (taps < 2 || taps > kMostTurnedTaps || f.innerOfGroup < 2 || code.casts == nullptr) return;
+    const Offset tap = steps(f.tap[0], f.tap[1]), channel = steps(f.inner[0], f.inner[1]);
+    for (std::int64_t t = 1; t < static_cast<std::int64_t>(f.tap.size()); ++t) {
+      const Offset step = steps(at(f.tap, t - 1), at(f.tap, t));
+      if (t % taps != 0 && (step.from != tap.from || step.to != 1)) return;
+    }
+    const std::int64_t e = byteSize(f.dw.type);
+    if (channel.to < taps) return;
+    channelStep = channel.to;
+    turned = code.casts(code.user, {taps, channels(), tap.from * 4, channel.to * e, f.dw.type});
+  }
 
   void work() {
     constexpr std::int64_t kRows = 64;
@@ -81,6 +100,7 @@ struct CastSums {
   }
 
  private:
+  std::int64_t channels() const { return 32 / byteSize(code.operand); }
   static const Offset& at(const std::vector<Offset>& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; }
   // The end of the entries that follow each other `step` apart in the sums, `most` at most.
   static std::int64_t together(const std::vector<Offset>& v, std::int64_t begin, std::int64_t end, std::int64_t step) {
@@ -88,8 +108,25 @@ struct CastSums {
     while (i < end && at(v, i).from - at(v, i - 1).from == step) ++i;
     return i;
   }
+  bool turns(const BlockPlaces& places) const {
+    const auto even = [](const std::vector<std::int64_t>& v, std::int64_t step) {
+      for (std::size_t i = 1; i < v.size(); ++i) {
+        if (v[i] - v[i - 1] != step) return false;
+      }
+      return true;
+    };
+    return turned != nullptr && static_cast<std::int64_t>(places.column.size()) == channels() &&
+           even(places.column, channelStep) &&
+           (places.row.size() < 2 || even(places.row, places.row[1] - places.row[0]));
+  }
+  void turn(const float* from, std::int64_t pitch, const BlockPlaces& places) const {
+    const std::int64_t e = byteSize(f.dw.type), step = places.row.size() < 2 ? 0 : places.row[1] - places.row[0];
+    for (std::size_t t = 0; t < f.tap.size(); t += static_cast<std::size_t>(tapsOfDepth))
+      turned->call(0, movedBy(from + f.tap[t].from, f.dw.data + (places.row[0] + places.column[0] + f.tap[t].to) * e,
+                              static_cast<std::int64_t>(places.row.size()), pitch * 4, step * e));
+  }
   void rows(std::int64_t begin, std::int64_t end, std::int64_t firstInner) const {
-    const std::int64_t c0 = 32 / byteSize(code.operand), e = byteSize(f.dw.type);
+    const std::int64_t c0 = channels(), e = byteSize(f.dw.type);
     BlockPlaces places;
     for (std::int64_t row = begin; row < end;) {
       const std::int64_t pitch = row + 1 < end ? at(f.outer, row + 1).from - at(f.outer, row).from : c0;
@@ -101,6 +138,11 @@ struct CastSums {
         places.column.clear();
         for (std::int64_t c = i; c < iEnd; ++c) places.column.push_back(at(f.inner, c).to);
         const float* from = f.sums + at(f.outer, row).from + at(f.inner, i).from;
+        if (turns(places)) {
+          turn(from, pitch, places);
+          i = iEnd;
+          continue;
+        }
         for (const Offset& t : f.tap)
           moveStrip(code, {from + t.from, pitch, 0, rowEnd - row, 0, iEnd - i, false},
                     {f.dw.data + t.to * e, f.dw.type}, places);
@@ -165,7 +207,7 @@ void WeightSums::finish(const GlobalView& dw, const UnitCode* code, const Parall
     AddParts add{*code, sums_.get(), map_.elements, parts_};
     runOn(parallelFor, slots, add);
   }
-  CastSums cast{*code, f};
+  CastSums cast(*code, f, p.kernel.h * p.kernel.w);
   runOn(parallelFor, slots, cast);
 }
 
