@@ -11,6 +11,7 @@
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/data_panels.h"
 #include "codegen/lower/pack_weights.h"
+#include "codegen/lower/tap_group.h"
 #include "cubejit/result_prefetch.h"
 
 namespace cubejit {
@@ -18,24 +19,6 @@ namespace {
 
 // Multiply-adds an iteration that hide the loop: six cycles at two a cycle, enough to issue its four scalar instructions too.
 constexpr std::int64_t kHidesLoop = 12;
-
-// A box of rows inside the tile: half-open ranges on d, h, w.
-struct Subset {
-  std::int64_t dLo, dHi, hLo, hHi, wLo, wHi;
-  std::vector<std::pair<std::int64_t, std::int64_t>> taps{{0, 0}};  ///< taken together: bytes from the first in A, in B
-  friend bool operator==(const Subset& x, const Subset& y) = default;
-};
-
-// What one segment does: which rows, and where its operands start.
-struct TapGroup {
-  Subset rows;
-  std::int64_t aOffset = 0, bOffset = 0;
-};
-
-struct Lens {
-  std::int64_t n, d, h, w;
-  friend bool operator==(const Lens& x, const Lens& y) = default;
-};
 
 class Lowering {
  public:
