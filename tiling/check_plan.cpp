@@ -255,7 +255,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
                 "winograd_d, winograd_h and winograd_w must be 1 unless lanes = winograd");
   for (const std::string& rule : brokenHints(problem, plan, machine)) rules.require(false, rule);
   if (plan.lanes == LaneRole::kWinograd) {
-    for (std::string& rule : winogradRules(problem, plan, machine)) rules.require(false, std::move(rule));
+    for (const std::string& rule : winogradRules(problem, plan, machine)) rules.require(false, rule);
     return rules.take();
   }
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
