@@ -179,6 +179,12 @@ int ProgramBuilder::addDeal(std::string name, int axis, std::int64_t parts) {
   return deal;
 }
 
+void ProgramBuilder::moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
+  auto& delta = phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
+  delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
+  delta[static_cast<std::size_t>(stream)] += bytes;
+}
+
 std::int64_t ProgramBuilder::axisSteps(int axis) const {
   return static_cast<std::int64_t>(program_.phases.back().axes[static_cast<std::size_t>(axis)].steps.size());
 }

@@ -38,6 +38,8 @@ class ProgramBuilder {
   /// A new axis that deals the steps of `axis` out in `parts` contiguous windows of nearly equal size; part i has class i.
   int addDeal(std::string name, int axis, std::int64_t parts);
   std::int64_t axisSteps(int axis) const;
+  /// A step that is there moves `stream` by so many bytes more.
+  void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes);
   Phase& phase() { return program_.phases.back(); }
   TileProgram finish();
 

@@ -15,6 +15,7 @@
 #include "codegen/lower/builder.h"
 #include "codegen/lower/winograd_matrices.h"
 #include "codegen/lower/winograd_tiles.h"
+#include "cubejit/host_isa.h"
 
 namespace cubejit {
 
@@ -58,6 +59,9 @@ class PassRoom {
   int coefficients_ = -1;
   std::array<int, 2> temporaries_{-1, -1};
 };
+
+/// Vector registers that passes may use: where masks are registers, three are theirs.
+inline std::int64_t passRegisters(const HostIsa& isa) { return isa.vectorRegs - (isa.maskRegs > 0 ? 0 : 3); }
 
 /// Vectors a pass can take at once: accumulators, operands and a coefficient in registers.
 std::int64_t passVectors(const std::vector<PassAxis>& axes, std::int64_t registers, std::int64_t most);

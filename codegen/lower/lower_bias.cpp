@@ -43,9 +43,7 @@ class Lowering {
     if (onesBuffer_ < 0) onesBuffer_ = b_.addBuffer("ones", BufferRole::kConstant, 64);
     return onesBuffer_;
   }
-  LaneRange lanesLeft(std::int64_t left) const {
-    return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
-  }
+  LaneRange lanesLeft(std::int64_t left) const { return lanesUpTo(left, lanes_); }
 
   // acc[v] += 1 * b[v]: `count` vectors side by side, `steps` of them per iteration.
   Section addSection(std::int64_t count, std::int64_t steps, std::int64_t vectorPitch, std::int64_t stepPitch,

@@ -386,10 +386,7 @@ class Lowering {
     contract.result = resultElement_;
     contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
                      std::to_string(vectors) + (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
-    const auto tailLanes = [&](std::int64_t v) {
-      const std::int64_t left = width - v * lanes_;
-      return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
-    };
+    const auto tailLanes = [&](std::int64_t v) { return lanesUpTo(width - v * lanes_, lanes_); };
     const auto row = [&](std::int64_t n, std::int64_t d, std::int64_t h, std::int64_t w) {
       return ((n * lens.d + d) * lens.h + h) * lens.w + w;
     };

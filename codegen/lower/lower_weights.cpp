@@ -138,12 +138,7 @@ class Lowering {
       b_.addStep(chunkAxis, d, chunk.cls);
     }
     const int splitAxis = b_.addDeal("split", chunkAxis, out_.splits);
-    for (std::int64_t s = 0; s < out_.splits; ++s) {
-      b_.phase()
-          .axes[static_cast<std::size_t>(splitAxis)]
-          .steps[static_cast<std::size_t>(s)]
-          .delta[static_cast<std::size_t>(c)] = s * scratchBytes(out_);
-    }
+    for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.addStep(rows, {{a, i * plan_.baseRows * (swapped_ ? big_.c : small_.c)}, {c, i * plan_.baseRows * rowBytes}},
@@ -216,21 +211,15 @@ class Lowering {
 
   // Moves a stream with the part: private accumulators hold only the part's.
   void startAtPart(int deal, const ChannelPart& part, int stream, std::int64_t channelBytes) {
-    for (std::int64_t i = 0; i < part.parts; ++i) moveStep(deal, i, stream, part.begin(i) * channelBytes);
+    for (std::int64_t i = 0; i < part.parts; ++i) b_.moveStep(deal, i, stream, part.begin(i) * channelBytes);
   }
   // A source starts at the first channel that the part loads; it lies first in the panel.
   void moveToPart(int deal, const ChannelPart& part, int source, const TensorView& tensor, int panel) {
     for (std::int64_t i = 0; i < part.parts; ++i) {
-      moveStep(deal, i, source, tensor.channelOffset(part.loadBegin(i)));
-      moveStep(deal, i, panel, -4 * part.loadBegin(i));
+      b_.moveStep(deal, i, source, tensor.channelOffset(part.loadBegin(i)));
+      b_.moveStep(deal, i, panel, -4 * part.loadBegin(i));
     }
   }
-  void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
-    auto& delta = b_.phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
-    delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
-    delta[static_cast<std::size_t>(stream)] += bytes;
-  }
-
   int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
     const int axis = b_.addAxis(name, static_cast<int>(count));
     for (std::int64_t k = 0; k < count; ++k) b_.addStep(axis, {{c, k * tapsEach * width_ * 4}}, static_cast<int>(k));
@@ -356,10 +345,7 @@ class Lowering {
     contract.dotProducts = plan_.dotProducts;
     const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
     contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
-    const auto lanesOf = [&](std::int64_t vec) {
-      const std::int64_t left = width - vec * lanes_;
-      return left >= lanes_ ? LaneRange{} : LaneRange{0, static_cast<std::int16_t>(left)};
-    };
+    const auto lanesOf = [&](std::int64_t vec) { return lanesUpTo(width - vec * lanes_, lanes_); };
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
     if (direct_) contract.result = out_.dwElement;
     for (std::int64_t r = 0; r < rows; ++r) {

@@ -28,7 +28,7 @@ class Lowering {
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        registers_(machine.isa.vectorRegs - (machine.isa.maskRegs > 0 ? 0 : 3)),
+        registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, plan)),
         g_(makeDataGradient(problem, false)),
         box_(makeWinogradBox(plan, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
@@ -164,8 +164,8 @@ class Lowering {
     const int rowsOut = addRowAxis(b_, box_, {tensorStream(dx, g_.result, box_, false)}, {{products, width_ * 4}});
     const int part = b_.addDeal("rows", rowsOut, parts_);
     for (std::int64_t i = 0; i < parts_; ++i) {  // a task's panels start with its first row
-      moveStep(part, i, products, -tilesBefore(i) * width_ * 4);
-      moveStep(part, i, inTask ? a : sink, tilesBefore(i) * (inTask ? dataPitch_ : -dataPitch_));
+      b_.moveStep(part, i, products, -tilesBefore(i) * width_ * 4);
+      b_.moveStep(part, i, inTask ? a : sink, tilesBefore(i) * (inTask ? dataPitch_ : -dataPitch_));
     }
     const int blocks = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < blocks_; ++i) {
@@ -182,8 +182,8 @@ class Lowering {
       const int k = b_.addUniformAxis("k", reduced_, {{source, packing_.reducedPitch(g_)}, {sink, width_ * 4}});
       const int chunk = b_.addDeal("k_chunk", k, chunks_);
       for (std::int64_t i = 0; i < chunks_; ++i) {  // the panel of filters starts with the chunk's first channel
-        moveStep(chunk, i, sink, -firstChannel(i) * width_ * 4);
-        moveStep(chunk, i, a, firstChannel(i) * 4);
+        b_.moveStep(chunk, i, sink, -firstChannel(i) * width_ * 4);
+        b_.moveStep(chunk, i, a, firstChannel(i) * 4);
       }
       std::vector<Node> chunkBody;
       chunkBody.push_back(loopNode(k, filterOf(source, sink)));
@@ -205,12 +205,6 @@ class Lowering {
     b_.phase().body = std::move(body);
     b_.phase().workCycles = static_cast<double>(g_.view.groups * box_.rows() * box_.tilesOfRow() * box_.points()) *
                             static_cast<double>(reduced_ * blocks_ * plan_.baseVectors);
-  }
-
-  void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
-    auto& delta = b_.phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
-    delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
-    delta[static_cast<std::size_t>(stream)] += bytes;
   }
 
   // `axis` is dealt as `other` is.

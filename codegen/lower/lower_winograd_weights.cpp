@@ -22,7 +22,7 @@ class Lowering {
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        registers_(machine.isa.vectorRegs - (machine.isa.maskRegs > 0 ? 0 : 3)),
+        registers_(passRegisters(machine.isa)),
         b_(problemLabel(problem, plan)),
         v_(makeConvView(problem, Gradient::kDw)),
         box_(makeWinogradBox(plan, v_, v_.small, v_.big, v_.pad)) {
@@ -177,11 +177,11 @@ class Lowering {
     const int rows = addRows(o);
     const int chunk = b_.addDeal("chunk", rows, chunks_);
     for (std::int64_t i = 0; i < chunks_; ++i) {  // panels start with the chunk's first row
-      moveStep(chunk, i, o.bigOut, -firstRow(i) * box_.tilesOfRow() * bigPitch_);
-      moveStep(chunk, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
+      b_.moveStep(chunk, i, o.bigOut, -firstRow(i) * box_.tilesOfRow() * bigPitch_);
+      b_.moveStep(chunk, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
     }
     const int split = b_.addDeal("split", chunk, splits_);
-    for (std::int64_t i = 0; i < splits_; ++i) moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
+    for (std::int64_t i = 0; i < splits_; ++i) b_.moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
     const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_);
     std::vector<Extent> ranges;
     for (const Window& w : b_.phase().axes[static_cast<std::size_t>(p.rowBlocks)].windows)
@@ -205,12 +205,6 @@ class Lowering {
     }
     return false;
   }
-  void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
-    auto& delta = b_.phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
-    delta.resize(b_.phase().streams.size(), 0);
-    delta[static_cast<std::size_t>(stream)] += bytes;
-  }
-
   // All patches and tiles.
   void transformPhase() {
     b_.beginPhase("transform");
@@ -240,25 +234,25 @@ class Lowering {
                                           {dw, v_.small.channels * v_.big.channels * v_.taps() * 4}});
     const std::int64_t base = plan_.baseRows;
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
-      moveStep(p.rowBlocks, i, points, i * base * width_ * 4);
-      for (const int stream : {taps, sums}) moveStep(p.rowBlocks, i, stream, i * base * tapRow());
+      b_.moveStep(p.rowBlocks, i, points, i * base * width_ * 4);
+      for (const int stream : {taps, sums}) b_.moveStep(p.rowBlocks, i, stream, i * base * tapRow());
     }
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      moveStep(p.laneBlocks, i, points, i * laneSums());
-      for (const int stream : {taps, sums}) moveStep(p.laneBlocks, i, stream, i * laneTaps());
+      b_.moveStep(p.laneBlocks, i, points, i * laneSums());
+      for (const int stream : {taps, sums}) b_.moveStep(p.laneBlocks, i, stream, i * laneTaps());
     }
     const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_),
               lanePart = b_.addDeal("lane_part", p.laneBlocks, laneParts_);
     // Accumulators hold only the task's.
     for (std::int64_t i = 0; i < rowParts_; ++i) {
       const std::int64_t before = rowBlocks_ * i / rowParts_ * base;
-      for (const int stream : {p.c, points}) moveStep(rowPart, i, stream, -before * width_ * 4);
-      for (const int stream : {taps, sums}) moveStep(rowPart, i, stream, -before * tapRow());
+      for (const int stream : {p.c, points}) b_.moveStep(rowPart, i, stream, -before * width_ * 4);
+      for (const int stream : {taps, sums}) b_.moveStep(rowPart, i, stream, -before * tapRow());
     }
     for (std::int64_t i = 0; i < laneParts_; ++i) {
       const std::int64_t before = laneBlocks_ * i / laneParts_;
-      for (const int stream : {p.c, points}) moveStep(lanePart, i, stream, -before * laneSums());
-      for (const int stream : {taps, sums}) moveStep(lanePart, i, stream, -before * laneTaps());
+      for (const int stream : {p.c, points}) b_.moveStep(lanePart, i, stream, -before * laneSums());
+      for (const int stream : {taps, sums}) b_.moveStep(lanePart, i, stream, -before * laneTaps());
     }
     Call call{"multiply", p.a, p.lanes, p.c, {p.rowBlocks}, {}};
     addVariants(call, box_.rows() * box_.tilesOfRow(), true);
