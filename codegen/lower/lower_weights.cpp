@@ -8,6 +8,7 @@
 // Leaves pixel ranges to pixel_chunks and the way out of the accumulators to weights_unpack.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "codegen/lower/column_patterns.h"
@@ -266,12 +267,11 @@ class Lowering {
   }
 
   void fillVariants(Call& call) {
-    patterns_.resize(tapBlocks_.size());
     for (int cls = 0; cls < chunks_.classes; ++cls) {
-      for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
-        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, chunkOf(cls), tapBlocks_[t])) {
-          if (std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) == patterns_[t].end())
-            patterns_[t].push_back(use.pattern);
+      for (const Range& taps : tapBlocks_) {
+        std::vector<ColumnPattern>& known = patterns_[taps.length()];
+        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, chunkOf(cls), taps)) {
+          if (std::find(known.begin(), known.end(), use.pattern) == known.end()) known.push_back(use.pattern);
         }
       }
     }
@@ -290,8 +290,9 @@ class Lowering {
                                               : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
                 const bool first = chunkOf(cls).first;
                 if (width > 0 && rows > 0 && (first || list >= 0)) {
-                  variant.kernel = kernelFor(t, rows, width);
-                  variant.list = list >= 0 ? list : b_.addList(SegmentList(patterns_[t].size()));
+                  variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width);
+                  variant.list =
+                      list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
                   variant.accumulate = !first;
                 }
                 call.variants.push_back(variant);
@@ -313,12 +314,13 @@ class Lowering {
     const Range rows = validPixels(chunk.h, kh, v_.stride.h, v_.dilation.h, v_.pad.h, v_.big.extent.h);
     const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, chunk, tapBlocks_[t]);
     if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
-    SegmentList list(patterns_[t].size());
+    const std::vector<ColumnPattern>& patterns = patterns_.at(tapBlocks_[t].length());
+    SegmentList list(patterns.size());
     for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
       for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
         for (const ColumnPatternUse& use : uses) {
-          auto& section = list[static_cast<std::size_t>(
-              std::find(patterns_[t].begin(), patterns_[t].end(), use.pattern) - patterns_[t].begin())];
+          auto& section = list[static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), use.pattern) -
+                                                        patterns.begin())];
           const std::int64_t end = use.pattern.alongRows ? rows.lo + 1 : rows.hi;
           for (std::int64_t h = rows.lo; h < end; ++h) {
             const std::int64_t small = n * small_.n + d * small_.d + h * small_.h + use.start * small_.w;
@@ -335,10 +337,10 @@ class Lowering {
     return b_.addList(std::move(list));
   }
 
-  int kernelFor(std::size_t t, std::int64_t rows, std::int64_t width) {
-    const std::int64_t taps = tapBlocks_[t].length();
+  // One for all tap blocks of a length: most of their sections are the same, and they run one after another.
+  int kernelFor(std::int64_t taps, std::int64_t rows, std::int64_t width) {
     for (const KernelKey& k : kernels_) {
-      if (k.taps == taps && k.rows == rows && k.width == width && patterns_[k.block] == patterns_[t]) return k.kernel;
+      if (k.taps == taps && k.rows == rows && k.width == width) return k.kernel;
     }
     Contract contract;
     contract.lanes = lanes_;
@@ -357,10 +359,10 @@ class Lowering {
         }
       }
     }
-    for (const ColumnPattern& pattern : patterns_[t])
+    for (const ColumnPattern& pattern : patterns_.at(taps))
       contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
     contract.prefetchResults = direct_ && prefetchesDwResults(plan_.prefetch);
-    kernels_.push_back(KernelKey{t, taps, rows, width, b_.addKernel(std::move(contract))});
+    kernels_.push_back(KernelKey{taps, rows, width, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
   }
 
@@ -414,7 +416,6 @@ class Lowering {
   }
 
   struct KernelKey {
-    std::size_t block;
     std::int64_t taps, rows, width;
     int kernel;
   };
@@ -436,7 +437,7 @@ class Lowering {
   int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
   Pitches big_, small_;
   std::int64_t bigPlanes_ = 1, smallPlanes_ = 1, images_ = 1;
-  std::vector<std::vector<ColumnPattern>> patterns_;
+  std::map<std::int64_t, std::vector<ColumnPattern>> patterns_;  ///< by taps of a block
   std::vector<KernelKey> kernels_;
 };
 

@@ -6,6 +6,7 @@
 // Leaves sections to weight_cell_sections, pixel ranges to pixel_chunks, lane order to cells, the combine to weights_unpack.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "codegen/lower/data_gradient.h"
@@ -129,9 +130,7 @@ class Lowering {
 
     Call call{"contract", bigIsCell_ ? bigStream_ : smallStream_, bigIsCell_ ? smallStream_ : bigStream_,
               c,          {chunkAxis, tapAxis, kd, blocks},       {}};
-    for (int cls = 0; cls < chunks_.classes; ++cls) {
-      for (const TapBlock& block : taps) addVariants(call, chunkOf(cls), block);
-    }
+    fillVariants(call, taps);
     std::vector<Node> body;
     if (bigStaged()) body.push_back(panelLoad(chunkAxis, deal, true));
     if (smallStaged()) body.push_back(panelLoad(chunkAxis, deal, false));
@@ -202,24 +201,48 @@ class Lowering {
     return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
   }
 
-  // For every tap along D, both channel block classes.
-  void addVariants(Call& call, const PixelChunk& chunk, const TapBlock& taps) {
-    const PixelSections pixels = makePixelSections(v_, chunk, taps, plan_.unroll, kUnrolledUses);
-    std::array<int, 2> kernels{-1, -1};
-    for (int tail = 0; tail < 2; ++tail) {
-      if (lanes_.cellsOf(tail) == 0) continue;
-      kernels[static_cast<std::size_t>(tail)] = b_.addKernel(
-          weightCellContract(v_, pixels.sections, taps, lanes_, lanes_.cellsOf(tail), bigIsCell_, big_, small_));
+  // Blocks with as many taps and the same channels share a kernel: most of their sections are the same.
+  using BlockSize = std::array<std::int64_t, 4>;
+  static BlockSize sizeOf(const TapBlock& taps) {
+    return {taps.h.length(), taps.w.length(), taps.channels.lo, taps.channels.length()};
+  }
+
+  void fillVariants(Call& call, const std::vector<TapBlock>& blocks) {
+    std::map<BlockSize, std::vector<PixelSection>> sections;
+    std::vector<std::vector<PixelRun>> runs;  // by class, then block
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      for (const TapBlock& taps : blocks)
+        runs.push_back(makePixelRuns(v_, chunkOf(cls), taps, plan_.unroll, kUnrolledUses, sections[sizeOf(taps)]));
     }
+    std::map<BlockSize, std::array<int, 2>> kernels;  // of both channel block classes
+    for (const TapBlock& taps : blocks) {
+      std::array<int, 2>& made = kernels.try_emplace(sizeOf(taps), std::array<int, 2>{-1, -1}).first->second;
+      for (int tail = 0; tail < 2; ++tail) {
+        int& kernel = made[static_cast<std::size_t>(tail)];
+        if (kernel < 0 && lanes_.cellsOf(tail) > 0)
+          kernel = b_.addKernel(weightCellContract(v_, sections[sizeOf(taps)], taps, lanes_, lanes_.cellsOf(tail),
+                                                   bigIsCell_, big_, small_));
+      }
+    }
+    auto run = runs.begin();
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      for (const TapBlock& taps : blocks)
+        addVariants(call, chunkOf(cls), taps, *run++, sections[sizeOf(taps)].size(), kernels[sizeOf(taps)]);
+    }
+  }
+
+  // For every tap along D, both channel block classes.
+  void addVariants(Call& call, const PixelChunk& chunk, const TapBlock& taps, const std::vector<PixelRun>& runs,
+                   std::size_t sections, const std::array<int, 2>& kernels) {
     for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
-      SegmentList list(pixels.sections.size());
+      SegmentList list(sections);
       const Range depths = validPixels(chunk.d, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
       for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
         for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
-          for (const PixelRun& run : pixels.runs) list[run.section].push_back(segmentOf(n, d, kd, run, taps));
+          for (const PixelRun& run : runs) list[run.section].push_back(segmentOf(n, d, kd, run, taps));
         }
       }
-      const bool idle = pixels.runs.empty() || depths.length() == 0;
+      const bool idle = runs.empty() || depths.length() == 0;
       const int index = b_.addList(std::move(list));
       for (int kernel : kernels) {
         call.variants.push_back(kernel < 0 || (idle && !chunk.first) ? Variant{}

@@ -63,9 +63,10 @@ std::size_t sectionIndex(std::vector<PixelSection>& sections, PixelSection secti
 
 }  // namespace
 
-PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps, std::int64_t columns,
-                                std::int64_t unrolledUses) {
-  PixelSections out;
+std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps,
+                                    std::int64_t columns, std::int64_t unrolledUses,
+                                    std::vector<PixelSection>& sections) {
+  std::vector<PixelRun> runs;
   const std::int64_t width = std::max<std::int64_t>(1, chunk.w.length());
   const std::int64_t pieces = (width + columns - 1) / columns;
   const std::int64_t length = (width + pieces - 1) / pieces;
@@ -75,24 +76,24 @@ PixelSections makePixelSections(const ConvView& v, const PixelChunk& chunk, cons
   for (const RowRun& run : rowRuns(v, chunk, taps.h)) {
     if (steps.empty()) break;
     if (pairs * taps.channels.length() * (run.tapHi - run.tapLo) <= unrolledUses) {
-      const std::size_t section = sectionIndex(out.sections, PixelSection{steps, run.tapLo, run.tapHi, true, 0});
-      out.runs.push_back(PixelRun{section, run.rows.lo, 0, run.rows.length()});
+      const std::size_t section = sectionIndex(sections, PixelSection{steps, run.tapLo, run.tapHi, true, 0});
+      runs.push_back(PixelRun{section, run.rows.lo, 0, run.rows.length()});
       continue;
     }
     for (std::int64_t row = run.rows.lo; row < run.rows.hi; ++row) {
       for (const ColumnStep& step : steps) {
         const std::size_t section =
-            sectionIndex(out.sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length});
-        PixelRun* last = out.runs.empty() ? nullptr : &out.runs.back();
+            sectionIndex(sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length});
+        PixelRun* last = runs.empty() ? nullptr : &runs.back();
         if (last != nullptr && last->section == section && last->row == row &&
             last->column + last->outer * length == step.start)
           ++last->outer;
         else
-          out.runs.push_back(PixelRun{section, row, step.start, 1});
+          runs.push_back(PixelRun{section, row, step.start, 1});
       }
     }
   }
-  return out;
+  return runs;
 }
 
 Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps,

@@ -41,14 +41,11 @@ struct PixelRun {
   std::int64_t row = 0, column = 0, outer = 1;
 };
 
-struct PixelSections {
-  std::vector<PixelSection> sections;
-  std::vector<PixelRun> runs;  ///< of one depth of one image
-};
-
-/// `columns` a step; rows whose steps take at most `unrolledUses` multiply-accumulates are one step sequence.
-PixelSections makePixelSections(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps,
-                                std::int64_t columns, std::int64_t unrolledUses);
+/// The runs of one depth of one image; sections that are not known yet are added. `columns` a step; rows whose steps take at most
+/// `unrolledUses` multiply-accumulates are one step sequence.
+std::vector<PixelRun> makePixelRuns(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps,
+                                    std::int64_t columns, std::int64_t unrolledUses,
+                                    std::vector<PixelSection>& sections);
 
 /// Distances in bytes between neighbouring positions of a tensor as the kernel sees it, and what its elements are.
 struct CellPitches {
@@ -56,7 +53,7 @@ struct CellPitches {
   Element element = Element::kF32;
 };
 
-/// The contract: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
+/// The contract, the same for all blocks with as many taps and the same channels: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
 Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
                             const CellLanes& lanes, std::int64_t cells, bool bigIsCell, const CellPitches& big,
                             const CellPitches& small);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "codegen/lower.h"
 #include "codegen/vectorize.h"
 #include "tests/support/host.h"
@@ -153,6 +155,27 @@ TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
         }
       }
     }
+  }
+}
+
+// Chunks at the upper and the lower edge leave out other taps than those between; blocks of as many taps still share a kernel.
+TEST(LowerCells, ChunksShareAKernel) {
+  const Problem p = grouped(16, 4, 4, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  for (TilingPlan plan : cellsCandidates(p, Gradient::kDw, machine)) {
+    plan.baseBatch = plan.panelD = 1;
+    plan.panelH = 3;
+    const TileProgram program = lowered(p, plan, machine);
+    std::set<std::size_t> sizes;
+    std::size_t contracts = 0;
+    for (const Kernel& kernel : program.kernels) {
+      const auto* contract = std::get_if<Contract>(&kernel);
+      if (contract == nullptr) continue;
+      ++contracts;
+      sizes.insert(contract->accumulators.size());
+    }
+    const auto pieces = (4 + plan.baseRows - 1) / plan.baseRows;  // each permutes channels of its own
+    EXPECT_LE(contracts, sizes.size() * static_cast<std::size_t>(pieces));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <variant>
 #include <vector>
@@ -99,6 +100,29 @@ TEST(LowerDataChannels, EdgesAreUnrolledToHideTheLoop) {
     EXPECT_TRUE(steps == 1 || steps / 2 * multiplyAdds < 12) << steps << " of " << multiplyAdds;
   }
   EXPECT_EQ(edges, 26);
+}
+
+// 15 taps a row in blocks of five: the first and the last have pixels without partners, the middle one has none, yet one kernel does.
+TEST(LowerWeights, BlocksOfAsManyTapsShareAKernel) {
+  Problem p;
+  p.rank = 2;
+  p.cin = p.cout = 32;
+  p.in = p.out = Dhw{1, 32, 32};
+  p.kernel = Dhw{1, 15, 15};
+  p.padBefore = p.padAfter = Dhw{0, 7, 7};
+  p.layout = Layout::kNdhwc;
+  for (const std::int64_t taps : {5, 6}) {
+    TilingPlan plan;
+    plan.gradient = Gradient::kDw;
+    plan.baseRows = 4;
+    plan.baseTapsW = taps;
+    plan.panelH = 32;
+    const auto program = lower(p, plan, hostOf(IsaLevel::kAvx512));
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    const auto contracts = std::count_if(program->kernels.begin(), program->kernels.end(),
+                                         [](const Kernel& k) { return std::holds_alternative<Contract>(k); });
+    EXPECT_EQ(contracts, taps == 5 ? 1 : 2) << "15 = 5 + 5 + 5 = 6 + 6 + 3";
+  }
 }
 
 }  // namespace
