@@ -60,6 +60,12 @@ struct LaunchProgram::Walk {
   std::array<int, kMaxAxes> cls{};
   std::int64_t repeat = 1;
   const std::int64_t* repeatDelta = nullptr;
+
+  char* at(int stream, const std::int64_t* offsets) const {
+    return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
+  }
+  /// Of the classes chosen now; `without`: an axis whose class does not count yet.
+  std::size_t variantOf(const FlatCall& call, int without = -1) const;
 };
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
@@ -115,6 +121,7 @@ std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<No
     f.axis = node.axis;
     if (node.axis >= 0) {
       f.body = flatten(node.body, phase, flat);
+      flattenLoop(f, flat);
     } else {
       FlatCall call{node.call.a, node.call.b, node.call.c, {}, {}};
       int multiplier = 1;
@@ -143,57 +150,112 @@ std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<No
   return out;
 }
 
-void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const {
+// Most time outside kernels goes to the innermost loops, which are around a single call.
+void LaunchProgram::flattenLoop(FlatNode& loop, const FlatPhase& flat) {
+  if (loop.body.size() != 1 || loop.body.front().axis >= 0) return;
+  loop.call = loop.body.front().call;
+  loop.body.clear();
+  const FlatCall& call = flat.calls[static_cast<std::size_t>(loop.call)];
+  const FlatAxis& axis = flat.axes[static_cast<std::size_t>(loop.axis)];
+  for (int i = 0; i < axis.steps(); ++i) {
+    const auto step = static_cast<std::size_t>(i);
+    const auto of = [&](const std::vector<std::int64_t>& deltas, int stream) {
+      return stream < 0 ? 0 : deltas[step * flat.streams.size() + static_cast<std::size_t>(stream)];
+    };
+    CallStep here{of(axis.delta, call.a), of(axis.delta, call.b), of(axis.delta, call.c)};
+    here.repeat = axis.repeat[step];
+    if (here.repeat > 1) {
+      here.aRepeat = of(axis.repeatDelta, call.a);
+      here.bRepeat = of(axis.repeatDelta, call.b);
+      here.cRepeat = of(axis.repeatDelta, call.c);
+    }
+    for (const auto& [of, multiplier] : call.radix) {
+      if (of == loop.axis) here.variant += static_cast<std::size_t>(axis.cls[step] * multiplier);
+    }
+    loop.steps.push_back(here);
+  }
+}
+
+void LaunchProgram::callKernel(const FlatVariant& variant, KernelArgs& args) const {
+  args.list = variant.list;
+  args.accumulate = variant.accumulate;
+  if (variant.alignment != 0 && isAligned(args, variant.alignment))
+    variant.aligned(&args);
+  else if (variant.function != nullptr)
+    variant.function(&args);
+  else
+    runner_.interpret(runner_.user, variant.kernel, args);
+}
+
+std::size_t LaunchProgram::Walk::variantOf(const FlatCall& call, int without) const {
+  std::size_t index = 0;
+  for (const auto& [axis, multiplier] : call.radix) {
+    if (axis != without) index += static_cast<std::size_t>(cls[static_cast<std::size_t>(axis)] * multiplier);
+  }
+  return index;
+}
+
+void LaunchProgram::walkCalls(const Walk& w, const FlatNode& loop, Window steps, const std::int64_t* offsets) const {
+  const FlatCall& call = w.phase.calls[static_cast<std::size_t>(loop.call)];
+  const FlatVariant* variants = call.variants.data() + w.variantOf(call, loop.axis);
+  char *a = w.at(call.a, offsets), *b = w.at(call.b, offsets), *c = w.at(call.c, offsets);
+  for (int i = steps.begin; i < steps.end; ++i) {
+    const CallStep& step = loop.steps[static_cast<std::size_t>(i)];
+    const FlatVariant& variant = variants[step.variant];
+    if (variant.kernel < 0) continue;
+    KernelArgs args;
+    args.a = a + step.a;
+    args.b = b + step.b;
+    args.c = c + step.c;
+    args.repeat = step.repeat;
+    args.aRepeat = step.aRepeat;
+    args.bRepeat = step.bRepeat;
+    args.cRepeat = step.cRepeat;
+    callKernel(variant, args);
+  }
+}
+
+void LaunchProgram::walkLoop(Walk& w, const FlatNode& loop, const std::int64_t* offsets) const {
   const std::size_t streams = w.phase.streams.size();
+  const FlatAxis& axis = w.phase.axes[static_cast<std::size_t>(loop.axis)];
+  Window steps{0, axis.steps()};
+  if (axis.windowAxis >= 0)
+    steps = axis.windows[static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis.windowAxis)])];
+  w.repeat = 1;
+  if (loop.call >= 0) return walkCalls(w, loop, steps, offsets);
+  std::array<std::int64_t, kMaxStreams> here;
+  for (int i = steps.begin; i < steps.end; ++i) {
+    const std::int64_t* delta = axis.delta.data() + static_cast<std::size_t>(i) * streams;
+    for (std::size_t s = 0; s < streams; ++s) here[s] = offsets[s] + delta[s];
+    w.cls[static_cast<std::size_t>(loop.axis)] = axis.cls[static_cast<std::size_t>(i)];
+    w.repeat = axis.repeat[static_cast<std::size_t>(i)];
+    w.repeatDelta = axis.repeatDelta.data() + static_cast<std::size_t>(i) * streams;
+    walk(w, loop.body, here.data());
+  }
+  w.repeat = 1;
+}
+
+void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const {
   for (const FlatNode& node : nodes) {
-    if (node.axis < 0) {
-      const FlatCall& call = w.phase.calls[static_cast<std::size_t>(node.call)];
-      std::size_t index = 0;
-      for (const auto& [axis, multiplier] : call.radix)
-        index += static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis)] * multiplier);
-      const FlatVariant& v = call.variants[index];
-      if (v.kernel < 0) continue;
-      const auto at = [&](int stream) {
-        return stream < 0 ? nullptr : w.base[static_cast<std::size_t>(stream)] + offsets[stream];
-      };
-      KernelArgs args;
-      args.a = at(call.a);
-      args.b = at(call.b);
-      args.c = at(call.c);
-      args.list = v.list;
-      args.accumulate = v.accumulate;
-      if (w.repeat > 1) {
-        const auto step = [&](int stream) { return stream < 0 ? 0 : w.repeatDelta[stream]; };
-        args.repeat = w.repeat;
-        args.aRepeat = step(call.a);
-        args.bRepeat = step(call.b);
-        args.cRepeat = step(call.c);
-      }
-      if (v.alignment != 0 && isAligned(args, v.alignment))
-        v.aligned(&args);
-      else if (v.function != nullptr)
-        v.function(&args);
-      else
-        runner_.interpret(runner_.user, v.kernel, args);
+    if (node.axis >= 0) {
+      walkLoop(w, node, offsets);
       continue;
     }
-    const FlatAxis& axis = w.phase.axes[static_cast<std::size_t>(node.axis)];
-    int begin = 0, end = axis.steps();
-    if (axis.windowAxis >= 0) {
-      const Window& window = axis.windows[static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis.windowAxis)])];
-      begin = window.begin;
-      end = window.end;
+    const FlatCall& call = w.phase.calls[static_cast<std::size_t>(node.call)];
+    const FlatVariant& variant = call.variants[w.variantOf(call)];
+    if (variant.kernel < 0) continue;
+    KernelArgs args;
+    args.a = w.at(call.a, offsets);
+    args.b = w.at(call.b, offsets);
+    args.c = w.at(call.c, offsets);
+    if (w.repeat > 1) {
+      const auto step = [&](int stream) { return stream < 0 ? 0 : w.repeatDelta[stream]; };
+      args.repeat = w.repeat;
+      args.aRepeat = step(call.a);
+      args.bRepeat = step(call.b);
+      args.cRepeat = step(call.c);
     }
-    std::array<std::int64_t, kMaxStreams> here;
-    for (int i = begin; i < end; ++i) {
-      const std::int64_t* delta = axis.delta.data() + static_cast<std::size_t>(i) * streams;
-      for (std::size_t s = 0; s < streams; ++s) here[s] = offsets[s] + delta[s];
-      w.cls[static_cast<std::size_t>(node.axis)] = axis.cls[static_cast<std::size_t>(i)];
-      w.repeat = axis.repeat[static_cast<std::size_t>(i)];
-      w.repeatDelta = axis.repeatDelta.data() + static_cast<std::size_t>(i) * streams;
-      walk(w, node.body, here.data());
-    }
-    w.repeat = 1;
+    callKernel(variant, args);
   }
 }
 

@@ -66,9 +66,15 @@ class LaunchProgram {
     std::vector<Window> windows;
     int steps() const { return static_cast<int>(cls.size()); }
   };
+  /// What a step of an axis adds to its call: all that the call needs lies together.
+  struct CallStep {
+    std::int64_t a = 0, b = 0, c = 0, aRepeat = 0, bRepeat = 0, cRepeat = 0, repeat = 1;
+    std::size_t variant = 0;
+  };
   struct FlatNode {
     int axis = -1, call = -1;
     std::vector<FlatNode> body;
+    std::vector<CallStep> steps;  ///< of a loop around nothing but `call`; it has no body then
   };
   struct FlatPhase {
     std::vector<Stream> streams;
@@ -96,7 +102,11 @@ class LaunchProgram {
   void runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const;
   std::vector<char*> basesOf(const Places& places, int slot) const;
   void runPhase(const FlatPhase& phase, const Places& places, const Team& team) const;
+  static void flattenLoop(FlatNode& loop, const FlatPhase& flat);
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
+  void walkLoop(Walk& walk, const FlatNode& loop, const std::int64_t* offsets) const;
+  void walkCalls(const Walk& walk, const FlatNode& loop, Window steps, const std::int64_t* offsets) const;
+  void callKernel(const FlatVariant& variant, KernelArgs& args) const;
 
   KernelRunner runner_;
   std::vector<std::vector<std::int64_t>> lists_;
