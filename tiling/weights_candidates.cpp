@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cubejit/conv_view.h"
+#include "cubejit/pixel_pairs.h"
 #include "cubejit/staging.h"
 #include "tiling/host_shape.h"
 
@@ -49,8 +50,8 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
   return tiles;
 }
 
-// Chunks: as many pixels as fit a share of L2, in whole rows, planes or images.
-void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
+// Chunks: as many pixels (or words, each of two images) as fit a share of L2, in whole rows, planes or images.
+void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budgetBytes) {
   const Dhw& e = v.small.extent;
   const double pixelBytes = 4.0 * (static_cast<double>(v.small.channels) +
                                    static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
@@ -60,16 +61,16 @@ void setChunk(const ConvView& v, TilingPlan& plan, double budgetBytes) {
     plan.panelH = std::min(e.w, std::max<std::int64_t>(16, equalPiece(e.w, pixels) / 8 * 8));
     if (pixels >= e.w) plan.panelH = e.w;
     if (plan.panelH >= e.w)
-      plan.baseBatch =
-          std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
+      plan.baseBatch = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1,
+                                                                      std::max<std::int64_t>(1, v.batch));
     return;
   }
   plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
   if (plan.panelH < e.h) return;
   plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
   if (plan.panelD < e.d) return;
-  plan.baseBatch =
-      std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
+  plan.baseBatch = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1,
+                                                                  std::max<std::int64_t>(1, v.batch));
 }
 
 // Parts whose accumulators fit a share of L2, cut along the longer side; at least a few for every core.
@@ -95,8 +96,9 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
 }  // namespace
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
-  const ConvView v = makeConvView(problem, Gradient::kDw);
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
+  const PixelPairs pairs = pixelPairs(makeConvView(problem, Gradient::kDw), dots);
+  const ConvView v = wordView(makeConvView(problem, Gradient::kDw), pairs);
   std::vector<TilingPlan> out;
   for (const bool swapped : {false, true}) {
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
@@ -117,7 +119,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
         if (stageRows ? row.direct() && !dots : !rowsInPlace) continue;
         plan.panelA = stageRows;
         for (const double share : {0.1, 0.3, 0.6, 1.5}) {
-          setChunk(v, plan, share * static_cast<double>(m.buffers.l1Bytes));
+          setChunk(v, pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.cores = CoreSplit{};

@@ -65,7 +65,12 @@ double pairedRowCycles(const ConvView& v, std::int64_t tapsOfBlock, StepCycles s
 }  // namespace
 
 PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
-  const ConvView v = makeConvView(problem, Gradient::kDw);
+  const ConvView asked = makeConvView(problem, Gradient::kDw);
+  const PixelPairs pairs = pixelPairs(asked, plan.dotProducts);
+  const bool columnPairs = pairs == PixelPairs::kColumns;
+  const ConvView v = wordView(asked, pairs);  // what is said of images and pixels below is said of words
+  TilingPlan chunked = plan;
+  chunked.baseBatch = divUp(plan.baseBatch, imagesOfWord(pairs));
   const bool swapped = plan.lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const double lanes = m.isa.lanes(), cores = m.cores, groups = static_cast<double>(v.groups),
@@ -84,15 +89,15 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   PlanCost cost;
   // One pixel of one tile: FMAs against loads; edge columns use fewer taps but take their own step.
   const double accs = meanRows * meanTaps * meanVectors;
-  const double vectorLoads = swapped ? meanVectors : meanTaps * meanVectors * (lane.wStride % 64 == 0 ? 1.0 : 1.3);
+  const bool aligned = plan.dotProducts || lane.wStride % 64 == 0;
+  const double vectorLoads = swapped ? meanVectors : meanTaps * meanVectors * (aligned ? 1.0 : 1.3);
   const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
   const double step = std::max({accs / m.rates.fmaPerCycle, vectorLoads + 0.5 * broadcasts, 4.0});
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
-  // A dot product takes two columns.
-  const double pixelSteps = images * groups * pairsDh * (plan.dotProducts ? std::ceil(columns / 2) : columns);
+  const double pixelSteps = images * groups * pairsDh * (columnPairs ? std::ceil(columns / 2) : columns);
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
   const double issue = lanes < 16 ? 2.0 : 1.0;
-  if (!plan.dotProducts) {
+  if (!columnPairs) {
     cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
   } else {
     const auto stepOf = [&](double reached) {
@@ -105,8 +110,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
 
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
-  const double chunkPixels = chunkRows * chunkColumns * static_cast<double>(plan.panelD * plan.baseBatch);
-  const ChunkDeal deal(v, plan);
+  const double chunkPixels = chunkRows * chunkColumns * static_cast<double>(plan.panelD * chunked.baseBatch);
+  const ChunkDeal deal(v, chunked);
   const double chunks = static_cast<double>(deal.chunks());
   const double outerTaps = static_cast<double>(v.kernel.d * v.kernel.h);
   const double calls = chunks * groups * tiles * outerTaps;
@@ -115,32 +120,32 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
           ? 1.0 + 2.0 * std::min(2.0, static_cast<double>(v.pad.w) / std::max(1.0, static_cast<double>(v.stride.w)))
           : 1.0;
   const bool unrolledRows = !v.line && columns * accs <= 900 && columns <= 34;
-  const double segments = static_cast<double>(plan.panelD * plan.baseBatch) *
+  const double segments = static_cast<double>(plan.panelD * chunked.baseBatch) *
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
   const DType dw = formatOf(problem, TensorId::kDw).dtype;
-  const bool direct = storesSumsDirectly(v, plan, dw, m.isa);
+  const bool direct = storesSumsDirectly(asked, plan, dw, m.isa);
   // With rows innermost a kernel goes from one block of them to the next by itself; where sums are stored once, that is all.
   const bool storedOnce = direct && chunks <= 1;
   const bool repeats = storedOnce && plan.order == IterateOrder::kPixelsOuter;
   const double entry = repeats ? kRepeatCycles : kCallCycles;
   cost.callCycles = calls * (entry + 3.0 * accs + segments * 2.0 * kSegmentCycles);
 
-  const double chunkSteps = plan.dotProducts ? chunkPixels / 2 : chunkPixels;
+  const double chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
   const double laneBytes =
       swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
-  // What a pixel's channel takes of a chunk. Dot products read a word for every other column, but the big tensor's every column if
+  // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big tensor's every column if
   // its taps overlap. Cut planes and rows are read with what the taps reach around them.
   const auto withReach = [&](bool cut, int axis, std::int64_t length) {
     return cut ? 1.0 + static_cast<double>((v.kernel[axis] - 1) * v.dilation[axis]) /
                            static_cast<double>(length * v.stride[axis])
                : 1.0;
   };
-  const double smallEach = plan.dotProducts ? 2.0 : 4.0;
+  const double smallEach = columnPairs ? 2.0 : 4.0;
   const double reach = withReach(!v.line && plan.panelD < v.small.extent.d, 0, plan.panelD) *
                        withReach(!v.line && plan.panelH < v.small.extent.h, 1, plan.panelH);
-  const double bigEach = (plan.dotProducts && v.kernel.w == 1 ? 2.0 : 4.0) * reach;
+  const double bigEach = (columnPairs && v.kernel.w == 1 ? 2.0 : 4.0) * reach;
   const double laneEach = swapped ? smallEach : bigEach, rowEach = swapped ? bigEach : smallEach;
   const double parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
   const double laneShare = static_cast<double>(lane.channels) / static_cast<double>(plan.cores.channelsN),
@@ -206,11 +211,11 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
             1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
     }
     // Each image, plane and block of channels of a chunk is a call.
-    const double calls = t.c0 == 0 ? 0 : chunks * static_cast<double>(plan.baseBatch * plan.panelD) * panelPieces(t);
+    const double calls = t.c0 == 0 ? 0 : chunks * static_cast<double>(chunked.baseBatch * plan.panelD) * panelPieces(t);
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) /
                         bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
-    const double each = panelCycles(t) / (plan.dotProducts ? static_cast<double>(pairSpacing(v, big)) : 1.0);
+    const double each = panelCycles(t) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
     return panelVectors(t) * reach * std::max(each, pace) + calls * groups * kCallCycles +
            groups * std::min(chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
   };

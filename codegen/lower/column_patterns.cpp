@@ -19,13 +19,13 @@ std::int64_t bestUnroll(const TilingPlan& plan, std::int64_t length) {
 
 }  // namespace
 
-std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, const PixelChunk& chunk,
-                                             const Range& taps) {
+std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, PixelPairs pairs,
+                                             const PixelChunk& chunk, const Range& taps) {
   std::vector<ColumnPatternUse> uses;
   const std::int64_t accs = plan.baseRows * plan.baseVectors * taps.length();
   const std::int64_t unrolled = std::clamp<std::int64_t>(640 / std::max<std::int64_t>(1, accs), 4, 32);
   for (ColumnRun run : columnRuns(view, chunk, taps.lo, taps.length())) {
-    if (plan.dotProducts) {  // pairs of columns; an odd last one goes alone
+    if (pairs == PixelPairs::kColumns) {  // an odd last one goes alone
       if (run.length % 2 != 0)
         uses.push_back({ColumnPattern{run.tapLo, run.tapHi, 1, !view.line, true}, run.start + run.length - 1, 1});
       run.length /= 2;
@@ -40,7 +40,7 @@ std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingP
     const std::int64_t rest = run.length % steps;
     if (rest > 0)
       uses.push_back({ColumnPattern{run.tapLo, run.tapHi, rest, !view.line},
-                      run.start + (run.length - rest) * columnsOfStep(plan, false), 1});
+                      run.start + (run.length - rest) * columnsOfStep(pairs, false), 1});
   }
   return uses;
 }

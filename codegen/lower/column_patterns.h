@@ -7,16 +7,17 @@
 #include <vector>
 
 #include "codegen/lower/pixel_chunks.h"
+#include "cubejit/pixel_pairs.h"
 #include "cubejit/plan.h"
 
 namespace cubejit {
 
-/// A section of the contract: `steps` neighbouring columns (dot products: pairs of them) for taps [tapLo, tapHi); the outer loop
+/// A section of the contract: `steps` neighbouring columns (or pairs of them) for taps [tapLo, tapHi); the outer loop
 /// runs along rows or along W.
 struct ColumnPattern {
   std::int64_t tapLo, tapHi, steps;
   bool alongRows;
-  bool single = false;  ///< dot products: one column whose partner does not take part
+  bool single = false;  ///< pairs of columns: one whose partner does not take part
   friend bool operator==(const ColumnPattern& x, const ColumnPattern& y) = default;
 };
 
@@ -27,10 +28,12 @@ struct ColumnPatternUse {
 };
 
 /// Columns a step takes.
-inline std::int64_t columnsOfStep(const TilingPlan& plan, bool single) { return plan.dotProducts && !single ? 2 : 1; }
+constexpr std::int64_t columnsOfStep(PixelPairs pairs, bool single) {
+  return pairs == PixelPairs::kColumns && !single ? 2 : 1;
+}
 
 /// The patterns that cover the chunk's columns for one tap block.
-std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, const PixelChunk& chunk,
-                                             const Range& taps);
+std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, PixelPairs pairs,
+                                             const PixelChunk& chunk, const Range& taps);
 
 }  // namespace cubejit

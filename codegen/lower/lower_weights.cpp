@@ -17,7 +17,6 @@
 #include "codegen/lower/weights_panels.h"
 #include "codegen/lower/weights_unpack.h"
 #include "cubejit/direct_weights.h"
-#include "cubejit/pixel_pairs.h"
 #include "cubejit/result_prefetch.h"
 
 namespace cubejit {
@@ -29,7 +28,8 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
-        v_(makeConvView(problem, Gradient::kDw)),
+        pairs_(pixelPairs(makeConvView(problem, Gradient::kDw), plan.dotProducts)),
+        v_(wordView(makeConvView(problem, Gradient::kDw), pairs_)),
         swapped_(plan.lanes == LaneRole::kSwapped) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;
@@ -39,8 +39,9 @@ class Lowering {
     for (std::int64_t k = 0; k < v_.kernel.w; k += plan.baseTapsW)
       tapBlocks_.push_back({k, std::min(k + plan.baseTapsW, v_.kernel.w)});
     const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
-    const ChunkSizes sizes = v_.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
-                                     : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v_.small.extent.w};
+    const std::int64_t images = (plan.baseBatch + imagesOfWord(pairs_) - 1) / imagesOfWord(pairs_);
+    const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.panelH}
+                                     : ChunkSizes{images, plan.panelD, plan.panelH, v_.small.extent.w};
     chunks_ = makeChunks(v_, sizes, splits);
     bigStaged_ = swapped_ ? plan.panelA : plan.panelB;
     smallStaged_ = swapped_ ? plan.panelB : plan.panelA;
@@ -60,7 +61,8 @@ class Lowering {
     lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
                             std::max<std::int64_t>(1, lane_->c0)};
     out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
-    direct_ = storesSumsDirectly(v_, plan, formatOf(problem, TensorId::kDw).dtype, machine.isa);
+    direct_ = storesSumsDirectly(makeConvView(problem, Gradient::kDw), plan, formatOf(problem, TensorId::kDw).dtype,
+                                 machine.isa);
   }
 
   TileProgram run() {
@@ -194,18 +196,12 @@ class Lowering {
   std::int64_t sumBytes() const { return direct_ ? elementBytes(out_.dwElement) : 4; }
 
   StagedOperand staged(bool big) const {
-    return StagedOperand{big,
-                         big ? big_ : small_,
-                         big ? bigPart() : smallPart(),
-                         images_,
-                         big ? bigPlanes_ : smallPlanes_,
-                         lanes_,
-                         plan_.dotProducts ? PanelElements::kPixelPairs : PanelElements::kWide,
-                         big ? v_.stride.w : 1,
-                         spacing(big)};
+    return StagedOperand{
+        big,   big ? big_ : small_, big ? bigPart() : smallPart(), images_, big ? bigPlanes_ : smallPlanes_, lanes_,
+        pairs_};
   }
   // A panel of pairs has a word for every so many pixels; pitches count pixels.
-  std::int64_t spacing(bool big) const { return plan_.dotProducts ? pairSpacing(v_, big) : 1; }
+  std::int64_t spacing(bool big) const { return wordSpacing(v_, pairs_, big); }
   static std::int64_t roundUp(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
   const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
   const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
@@ -270,7 +266,7 @@ class Lowering {
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (const Range& taps : tapBlocks_) {
         std::vector<ColumnPattern>& known = patterns_[taps.length()];
-        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, chunkOf(cls), taps)) {
+        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, pairs_, chunkOf(cls), taps)) {
           if (std::find(known.begin(), known.end(), use.pattern) == known.end()) known.push_back(use.pattern);
         }
       }
@@ -312,7 +308,7 @@ class Lowering {
   int listFor(const PixelChunk& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
     const Range depths = validPixels(chunk.d, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
     const Range rows = validPixels(chunk.h, kh, v_.stride.h, v_.dilation.h, v_.pad.h, v_.big.extent.h);
-    const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, chunk, tapBlocks_[t]);
+    const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, pairs_, chunk, tapBlocks_[t]);
     if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
     const std::vector<ColumnPattern>& patterns = patterns_.at(tapBlocks_[t].length());
     SegmentList list(patterns.size());
@@ -370,7 +366,7 @@ class Lowering {
   Section sectionFor(const ColumnPattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
                      LanesOf lanesOf) const {
     Section section;
-    const std::int64_t columns = columnsOfStep(plan_, pattern.single);
+    const std::int64_t columns = columnsOfStep(pairs_, pattern.single);
     const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * columns * small_.w;
     const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * columns * v_.stride.w * big_.w;
     section.aOuterStep = swapped_ ? big : small;
@@ -423,6 +419,7 @@ class Lowering {
   const TilingPlan& plan_;
   const int lanes_;
   ProgramBuilder b_;
+  const PixelPairs pairs_;
   const ConvView v_;
   const bool swapped_;
   const TensorView *lane_ = nullptr, *row_ = nullptr;

@@ -52,12 +52,12 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
       break;
     case PanelElements::kPixelPairs:
       move.from = Element::kPair;
-      move.pairPitch = m.pairStep * t.wStride;
-      move.pairsCut = std::min(m.pairStep, m.pixels);  // behind them the tensor may end
-      if (m.pairSpacing > 1) {
-        move.rows = (m.pixels + m.pairSpacing - 1) / m.pairSpacing;
-        move.srcPitch = m.pairSpacing * t.wStride;
-        move.pairsCut = (move.rows - 1) * m.pairSpacing + m.pairStep >= m.pixels ? 1 : 0;
+      move.pairPitch = m.pairBytes;
+      move.pairsCut = std::min(m.singles, m.pixels);
+      if (m.wordSpacing > 1) {
+        move.rows = (m.pixels + m.wordSpacing - 1) / m.wordSpacing;
+        move.srcPitch = m.wordSpacing * t.wStride;
+        move.pairsCut = (move.rows - 1) * m.wordSpacing + m.singles >= m.pixels ? 1 : 0;
       }
       break;
   }

@@ -16,7 +16,7 @@ namespace cubejit {
 enum class PanelElements : std::uint8_t {
   kWide,          ///< f32 (HF32 operands rounded)
   kChannelPairs,  ///< bf16, two channels a word; their number is even
-  kPixelPairs     ///< words of bf16: a pixel's channel, and the same channel `pairStep` pixels further on
+  kPixelPairs     ///< words of bf16: a pixel's channel, and the same channel `pairBytes` further on
 };
 
 /// Bytes of a channel in the panel.
@@ -35,8 +35,9 @@ struct PanelMove {
   int lanes = 16;
   std::int64_t pixels = 0, panelPitch = 0;  ///< neighbours in the tensor; bytes between pixels in the panel
   PanelElements elements = PanelElements::kWide;
-  std::int64_t pairStep = 1;  ///< kPixelPairs
-  std::int64_t pairSpacing =
+  std::int64_t pairBytes = 0;  ///< kPixelPairs
+  std::int64_t singles = 0;    ///< kPixelPairs: the last so many pixels have no second member
+  std::int64_t wordSpacing =
       1;  ///< kPixelPairs: pixels from a word's first member to the next word's; see pixel_pairs.h
 };
 Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m);

@@ -15,6 +15,20 @@ std::int64_t extentOf(const ConvView& v, const StagedOperand& o, int axis, const
       .clipped.length();
 }
 
+// How `pixels` neighbouring ones become words of the panel; what a move does not say is its elements' default.
+PanelMove panelMove(const ConvView& v, const StagedOperand& o, std::int64_t pixels) {
+  const std::int64_t spacing = wordSpacing(v, o.pairs, o.big);
+  PanelMove move{o.lanes, pixels, o.panel.w * spacing};
+  if (o.pairs == PixelPairs::kNone) return move;
+  const TensorView& t = o.big ? v.big : v.small;
+  const std::int64_t step = o.big ? v.stride.w : 1;  // columns from a pair's first member to its second
+  move.elements = PanelElements::kPixelPairs;
+  move.pairBytes = o.pairs == PixelPairs::kImages ? t.nStride / imagesOfWord(o.pairs) : step * t.wStride;
+  move.singles = o.pairs == PixelPairs::kImages ? 0 : step;  // behind the last columns the tensor may end
+  move.wordSpacing = spacing;
+  return move;
+}
+
 }  // namespace
 
 Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks, const StagedOperand& o, LoadAxes axes,
@@ -26,7 +40,8 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
   const int plane = b.addAxis(o.big ? "d_big" : "d_small", static_cast<int>(o.planes));
   for (std::int64_t i = 0; i < o.planes; ++i)
     b.addStep(plane, {{source, i * t.dStride}, {sink, i * o.panel.d}}, static_cast<int>(i));
-  const std::vector<ChannelPiece> longest = channelPieces(t, o.part.mostLoaded(), o.elements);
+  const PanelElements elements = panelMove(view, o, 1).elements;
+  const std::vector<ChannelPiece> longest = channelPieces(t, o.part.mostLoaded(), elements);
   const int piece = b.addAxis(o.big ? "piece_big" : "piece_small", static_cast<int>(longest.size()));
   for (std::size_t i = 0; i < longest.size(); ++i)
     b.addStep(piece, {{source, longest[i].tensorOffset}, {sink, longest[i].panelOffset}}, static_cast<int>(i));
@@ -38,13 +53,11 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
     for (std::int64_t i = 0; i < o.images; ++i) {
       for (std::int64_t j = 0; j < o.planes; ++j) {
         for (std::int64_t k = 0; k < o.part.parts; ++k) {
-          const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), o.elements);
+          const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), elements);
           for (std::size_t l = 0; l < longest.size(); ++l) {
             Variant variant;
             if (i < c.n.length() && j < depths && pixels > 0 && l < pieces.size())
-              variant.kernel = b.addKernel(loadMove(
-                  t, pieces[l],
-                  PanelMove{o.lanes, pixels, o.panel.w * o.pairSpacing, o.elements, o.pairStep, o.pairSpacing}));
+              variant.kernel = b.addKernel(loadMove(t, pieces[l], panelMove(view, o, pixels)));
             call.variants.push_back(variant);
           }
         }

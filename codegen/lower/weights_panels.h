@@ -10,6 +10,7 @@
 #include "codegen/lower/builder.h"
 #include "codegen/lower/panel_moves.h"
 #include "codegen/lower/pixel_chunks.h"
+#include "cubejit/pixel_pairs.h"
 
 namespace cubejit {
 
@@ -43,9 +44,7 @@ struct StagedOperand {
   ChannelPart part;
   std::int64_t images = 1, planes = 1;  ///< most of them in a chunk
   int lanes = 16;
-  PanelElements elements = PanelElements::kWide;
-  std::int64_t pairStep = 1;     ///< pixels from a pair's first member to its second
-  std::int64_t pairSpacing = 1;  ///< pixels from a pair to the next, which are spacing * panel.w bytes apart
+  PixelPairs pairs = PixelPairs::kNone;
 };
 
 /// Axes whose classes tell what to load: the chunk, and the part of the channels.

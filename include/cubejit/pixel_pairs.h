@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which pixels begin a pair when a weight gradient's panel holds pairs of bf16 pixels: every one, or only those that
-// dot products start from.
+// Decides which two pixels are the members of a word when a weight gradient's panels hold pairs of bf16, and which pixels of a
+// tensor have such a word: every one, or only those that dot products take.
 #pragma once
 
 #include "cubejit/conv_view.h"
 
 namespace cubejit {
 
-/// Pixels of the tensor from one pair's first member to the next pair's. With one tap along W and no padding in front, columns
-/// are always taken two by two from the first on, so that pairs need not overlap. Wide kernels start from every pixel, and plain
-/// tensors are turned pixel by pixel: 1.
-inline std::int64_t pairSpacing(const ConvView& v, bool big) {
+enum class PixelPairs : std::uint8_t {
+  kNone,
+  kImages,  ///< a pixel, and the same one of the next image
+  kColumns  ///< a pixel, and the one that the next position along W uses
+};
+
+/// Pairs of images have no odd ones out, at the ends of rows or where only some taps reach, and panels hold each element once.
+/// An odd number of images (one, above all) leaves columns to be paired.
+inline PixelPairs pixelPairs(const ConvView& v, bool dotProducts) {
+  if (!dotProducts) return PixelPairs::kNone;
+  return v.batch > 0 && v.batch % 2 == 0 ? PixelPairs::kImages : PixelPairs::kColumns;
+}
+
+/// Images that a chunk of words takes at once.
+constexpr std::int64_t imagesOfWord(PixelPairs pairs) { return pairs == PixelPairs::kImages ? 2 : 1; }
+
+/// The view as dot products see it: pairs of images are one, so that nStride goes from pair to pair.
+inline ConvView wordView(ConvView v, PixelPairs pairs) {
+  const std::int64_t images = imagesOfWord(pairs);
+  v.batch /= images;
+  v.big.nStride *= images;
+  v.small.nStride *= images;
+  return v;
+}
+
+/// Pixels of the tensor from one word's first member to the next word's. With one tap along W and no padding in front, columns are
+/// always taken from the first on: only every `stride`-th of the big tensor, and two by two if columns are paired. Wide kernels
+/// start from every pixel, and plain tensors are turned pixel by pixel: 1.
+inline std::int64_t wordSpacing(const ConvView& v, PixelPairs pairs, bool big) {
+  if (pairs == PixelPairs::kNone) return 1;
   const TensorView& t = big ? v.big : v.small;
   const bool turned = !t.channelsLast && t.c0 == 0;
-  const std::int64_t spacing = 2 * (big ? v.stride.w : 1);
+  const std::int64_t columns = pairs == PixelPairs::kColumns ? 2 : 1, spacing = columns * (big ? v.stride.w : 1);
   if (v.kernel.w != 1 || v.pad.w != 0 || turned || spacing > 16 || 16 % spacing != 0) return 1;
-  if (v.line) return spacing == 2 ? spacing : 1;
+  if (v.line) return spacing == columns ? spacing : 1;
   return t.extent.w % spacing == 0 ? spacing : 1;
 }
 

@@ -97,7 +97,7 @@ TEST(PixelPairs, ApartOnlyWhereDotProductsStart) {
   p.cin = p.cout = 32;
   p.in = p.out = Dhw{1, 8, 8};
   p.dtype = DType::kBf16;
-  const auto spacing = [&](bool big) { return pairSpacing(makeConvView(p, Gradient::kDw), big); };
+  const auto spacing = [&](bool big) { return wordSpacing(makeConvView(p, Gradient::kDw), PixelPairs::kColumns, big); };
   EXPECT_EQ(spacing(true), 2) << "1x1: a line";
   EXPECT_EQ(spacing(false), 2);
   p.layout = Layout::kNcdhw;
@@ -119,6 +119,31 @@ TEST(PixelPairs, ApartOnlyWhereDotProductsStart) {
   p.out = Dhw{1, 4, 4};
   EXPECT_EQ(spacing(true), 4);
   EXPECT_EQ(spacing(false), 2);
+}
+
+TEST(PixelPairs, AreOfImagesWhereTheirNumberIsEven) {
+  Problem p;
+  p.rank = 2;
+  p.cin = p.cout = 32;
+  p.in = Dhw{1, 8, 8};
+  p.out = Dhw{1, 4, 4};
+  p.stride = Dhw{1, 2, 2};
+  p.dtype = DType::kBf16;
+  p.layout = Layout::kNdhwc;
+  for (const std::int64_t images : {1, 2, 3, 6}) {
+    p.batch = images;
+    const ConvView v = makeConvView(p, Gradient::kDw);
+    EXPECT_EQ(pixelPairs(v, false), PixelPairs::kNone);
+    const PixelPairs pairs = pixelPairs(v, true);
+    EXPECT_EQ(pairs, images % 2 == 0 ? PixelPairs::kImages : PixelPairs::kColumns) << images;
+    const ConvView words = wordView(v, pairs);
+    EXPECT_EQ(words.batch * imagesOfWord(pairs), images);
+    EXPECT_EQ(words.big.nStride, v.big.nStride * imagesOfWord(pairs));
+    EXPECT_EQ(words.small.nStride, v.small.nStride * imagesOfWord(pairs));
+  }
+  const ConvView v = makeConvView(p, Gradient::kDw);
+  EXPECT_EQ(wordSpacing(v, PixelPairs::kImages, true), 2) << "columns between strides are not read";
+  EXPECT_EQ(wordSpacing(v, PixelPairs::kImages, false), 1);
 }
 
 }  // namespace

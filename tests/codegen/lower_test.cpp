@@ -125,5 +125,44 @@ TEST(LowerWeights, BlocksOfAsManyTapsShareAKernel) {
   }
 }
 
+// Rows of seven columns: pairs of them leave one over in every row, pairs of images none.
+TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
+  std::int64_t panels[2] = {0, 0};
+  for (const std::int64_t images : {1, 2}) {
+    Problem p;
+    p.rank = 2;
+    p.batch = images;
+    p.cin = p.cout = 32;
+    p.in = p.out = Dhw{1, 7, 7};
+    p.kernel = Dhw{1, 3, 3};
+    p.padBefore = p.padAfter = Dhw{0, 1, 1};
+    p.layout = Layout::kNdhwc;
+    p.dtype = DType::kBf16;
+    TilingPlan plan;
+    plan.gradient = Gradient::kDw;
+    plan.baseRows = 4;
+    plan.baseTapsW = 3;
+    plan.panelH = 7;
+    plan.baseBatch = images;
+    plan.panelA = plan.panelB = plan.dotProducts = true;
+    const auto program = lower(p, plan, hostOf(IsaLevel::kAvx512Bf16));
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    int odd = 0;
+    for (const Kernel& kernel : program->kernels) {
+      const auto* contract = std::get_if<Contract>(&kernel);
+      if (contract == nullptr) continue;
+      for (const Section& section : contract->sections)
+        odd += static_cast<int>(std::count_if(section.steps.begin(), section.steps.end(),
+                                              [](const Step& step) { return step.firstMembers; }));
+    }
+    EXPECT_EQ(odd > 0, images == 1);
+    for (const Buffer& buffer : program->buffers) {
+      if (buffer.role == BufferRole::kPrivate) panels[images - 1] += buffer.bytes;
+    }
+  }
+  EXPECT_GT(panels[0], 0);
+  EXPECT_LE(panels[1], panels[0]) << "two images take no more room than one whose columns are paired";
+}
+
 }  // namespace
 }  // namespace cubejit
