@@ -39,7 +39,7 @@ class Peer:
         return [json.loads(line) for line in lines]
 
 
-def measure_ours(command, problem, layouts, gradients, dtype, threads, isa, milliseconds):
+def measure_ours(command, problem, layouts, gradients, dtype, threads, flags, milliseconds):
     """One process a layout; dw+db is the sum of the two."""
     records = []
     wanted = "dx" * ("dx" in gradients) + ",dw" * ("dw" in gradients or "dw+db" in gradients) + \
@@ -47,7 +47,7 @@ def measure_ours(command, problem, layouts, gradients, dtype, threads, isa, mill
     for layout in layouts:
         run = subprocess.run([command, "bench", "--problem", "-", "--gradients", wanted.strip(","), "--dtype", dtype,
                               "--layout", layout, "--threads", str(threads), "--json",
-                              "--min-seconds", str(milliseconds / 1000)] + (["--isa", isa] if isa else []),
+                              "--min-seconds", str(milliseconds / 1000)] + flags,
                              input=json.dumps(problem) + "\n", capture_output=True, text=True)
         found = {}
         for line in run.stdout.splitlines():
@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--peers", default="onednn,torch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--isa", default="", help="ours; default: the best this machine has")
+    parser.add_argument("--keep-weights", action="store_true", help="ours packs dx's weights outside what is measured, as oneDNN does")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=100, help="per peer, problem, gradient, layout and round")
     parser.add_argument("--match", default="", help="only problems whose name contains this")
@@ -119,12 +120,13 @@ def main():
     peers = [Peer(name, *commands[name], gradients, options.dtype, options.milliseconds, environment)
              for name in options.peers.split(",") if name]
 
+    flags = (["--isa", options.isa] if options.isa else []) + (["--keep-weights"] if options.keep_weights else [])
     records = []
     for number, problem in enumerate(problems, 1):
         print(f"[{number}/{len(problems)}] {problem['name']}", file=sys.stderr)
         for _ in range(options.rounds):
             records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, layouts, gradients,
-                                    options.dtype, options.threads, options.isa, options.milliseconds)
+                                    options.dtype, options.threads, flags, options.milliseconds)
             for peer in peers:
                 records += peer.measure(problem)
 
