@@ -2,7 +2,8 @@
 //
 // Decides how small groups share a vector: a cell is one group's channels side by side, a block is as many whole cells as fit.
 // Lane l of a block is channel l % laneChannels of cell l / laneChannels in the `lane` tensor; the other (`cell`) tensor's channel
-// j of every cell is brought to those lanes by a permutation. For dot products a cell channel is a pair of channels. Leaves which tensor is which to the lowerings.
+// j of every cell is brought to those lanes by a permutation. For dot products a cell channel is a pair of channels. Leaves which
+// tensor is which to the lowerings.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ class Passes {
   int addChunkAxis(int in, int out) {
     const int axis = b_.addAxis(name_ + "_chunk");
     std::vector<Window> windows;
-    for (const Extent& range : channels_.ranges) {
+    for (const Range& range : channels_.ranges) {
       const auto begin = static_cast<int>(b_.axisSteps(axis));
       for (std::int64_t at = range.lo / chunkLanes() * chunkLanes(); at < range.hi; at += chunkLanes()) {
         const std::int64_t count = std::min(chunkLanes(), range.hi - at);
@@ -101,7 +101,7 @@ class Passes {
     if (axis.classAxis < 0) return loop;
     Axis& added = b_.phase().axes[static_cast<std::size_t>(loop)];
     added.windowAxis = axis.classAxis;
-    for (const Extent& e : q < pass ? axis.outputs : axis.inputs)
+    for (const Range& e : q < pass ? axis.outputs : axis.inputs)
       added.windows.push_back(Window{static_cast<int>(e.lo), static_cast<int>(e.hi)});
     return loop;
   }
@@ -112,7 +112,7 @@ class Passes {
 
   Variant variant(std::size_t pass, std::size_t cls, std::int64_t count) {
     const PassAxis& axis = axes_[pass];
-    const Extent &inputs = axis.inputs[cls], &outputs = axis.outputs[cls];
+    const Range &inputs = axis.inputs[cls], &outputs = axis.outputs[cls];
     if (outputs.hi <= outputs.lo) return Variant{};
     const std::int64_t vectors = (count + channels_.lanes - 1) / channels_.lanes;
     const bool maskLoads = pass == 0 && channels_.maskLoads,

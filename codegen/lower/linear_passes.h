@@ -26,7 +26,7 @@ struct PassAxis {
   /// What exists of the inputs and is wanted of the outputs, by class of `classAxis` (an axis of the phase that encloses the
   /// transform); without one there is a single class.
   int classAxis = -1;
-  std::vector<Extent> inputs, outputs;
+  std::vector<Range> inputs, outputs;
 };
 
 /// The channels of a box, side by side in vectors.
@@ -35,7 +35,7 @@ struct PassChannels {
   std::int64_t vectorsAtOnce = 1;
   bool maskLoads = false, maskStores = false;  ///< the tensor on that side ends with the last channel
   int windowAxis = -1;                         ///< its class picks the channels; -1: there is one range
-  std::vector<Extent> ranges;                  ///< by class; what lies before, in the same vectorsAtOnce, comes along
+  std::vector<Range> ranges;                   ///< by class; what lies before, in the same vectorsAtOnce, comes along
 };
 
 /// What the transforms of a program share: one buffer of coefficients, two private temporaries, and their streams in a phase.

@@ -114,7 +114,7 @@ class Lowering {
     transform.outStride = pointStrides(box_, pointBytes());
     const std::vector<PassAxis> passes = boxPasses(box_, transform, -1, -1);
     const PassChannels channels{
-        lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Extent{0, width_}}};
+        lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Range{0, width_}}};
     return linearPasses(room_, "w", passes, channels, src, dst);
   }
 
@@ -139,7 +139,7 @@ class Lowering {
     transform.outStride = pointStrides(box_, dataPoint_);
     transform.inputs = &TileClass::patch;
     const std::vector<PassAxis> passes = boxPasses(box_, transform, rows, tiles);
-    const PassChannels channels{lanes_, passVectors(passes, registers_, 4), true, false, -1, {Extent{0, reduced_}}};
+    const PassChannels channels{lanes_, passVectors(passes, registers_, 4), true, false, -1, {Range{0, reduced_}}};
     return loopNode(tiles, linearPasses(room_, "dy", passes, channels, dy, data));
   }
 
@@ -227,7 +227,7 @@ class Lowering {
     const PassChannels channels{
         lanes_, passVectors(passes, registers_, plan_.baseVectors),
         false,  true,
-        blocks, {Extent{0, std::min(width_, g_.result.channels)}, Extent{0, g_.result.channels % width_}}};
+        blocks, {Range{0, std::min(width_, g_.result.channels)}, Range{0, g_.result.channels % width_}}};
     return loopNode(tiles, linearPasses(room_, "dx", passes, channels, products, dx));
   }
 

@@ -98,7 +98,7 @@ class Lowering {
   }
 
   // A row of tiles and patches; of the small tensor the channels that `ranges` gives the class of `rangeAxis`.
-  Node transformRow(const Operands& o, int rows, int rangeAxis, const std::vector<Extent>& ranges) {
+  Node transformRow(const Operands& o, int rows, int rangeAxis, const std::vector<Range>& ranges) {
     const int tiles =
         addTileAxis(b_, box_, {tensorStream(o.big, v_.big, box_, true), tensorStream(o.small, v_.small, box_, false)},
                     {{o.bigOut, bigPitch_}, {o.smallOut, smallPitch_}});
@@ -115,7 +115,7 @@ class Lowering {
     const std::vector<PassAxis> ofBig = boxPasses(box_, patches, rows, tiles),
                                 ofSmall = boxPasses(box_, filters, rows, tiles);
     const PassChannels bigChannels{lanes_, passVectors(ofBig, registers_, 4), true, false,
-                                   -1,     {Extent{0, v_.big.channels}}};
+                                   -1,     {Range{0, v_.big.channels}}};
     const PassChannels smallChannels{lanes_, passVectors(ofSmall, registers_, 4), true, false, rangeAxis, ranges};
     std::vector<Node> nodes = linearPasses(room_, "big", ofBig, bigChannels, o.big, o.bigOut);
     for (Node& node : linearPasses(room_, "small", ofSmall, smallChannels, o.small, o.smallOut))
@@ -183,9 +183,9 @@ class Lowering {
     const int split = b_.addDeal("split", chunk, splits_);
     for (std::int64_t i = 0; i < splits_; ++i) b_.moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
     const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_);
-    std::vector<Extent> ranges;
+    std::vector<Range> ranges;
     for (const Window& w : b_.phase().axes[static_cast<std::size_t>(p.rowBlocks)].windows)
-      ranges.push_back(Extent{w.begin * plan_.baseRows, std::min(w.end * plan_.baseRows, v_.small.channels)});
+      ranges.push_back(Range{w.begin * plan_.baseRows, std::min(w.end * plan_.baseRows, v_.small.channels)});
     std::vector<Node> body;
     body.push_back(loopNode(rows, {transformRow(o, rows, rowPart, ranges)}));
     Call call{"multiply", p.a, p.lanes, p.c, {chunk, p.rowBlocks}, {}};
@@ -217,7 +217,7 @@ class Lowering {
                                           {o.smallOut, box_.points() * smallPoint_}});
     const int rows = addRows(o);
     b_.phase().parallelAxes = {groups, rows};
-    b_.phase().body = {transformRow(o, rows, -1, {Extent{0, v_.small.channels}})};
+    b_.phase().body = {transformRow(o, rows, -1, {Range{0, v_.small.channels}})};
     b_.phase().workCycles = static_cast<double>(v_.groups * box_.points() * (bigPoint_ + smallPoint_)) / 64.0 * 6.0;
   }
 
@@ -293,7 +293,7 @@ class Lowering {
     transform.outStride = tapStrides(box_, width_ * 4);
     const std::vector<PassAxis> passes = boxPasses(box_, transform, -1, -1);
     const PassChannels channels{
-        lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Extent{0, width_}}};
+        lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Range{0, width_}}};
     return linearPasses(room_, "taps", passes, channels, points, taps);
   }
 

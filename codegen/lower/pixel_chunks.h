@@ -8,15 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "codegen/lower/range.h"
 #include "cubejit/conv_view.h"
 
 namespace cubejit {
-
-struct Range {
-  std::int64_t lo = 0, hi = 0;
-  std::int64_t length() const { return hi > lo ? hi - lo : 0; }
-  friend bool operator==(const Range& x, const Range& y) = default;
-};
 
 /// Pixels of the small tensor: images x depths x rows x columns.
 struct PixelChunk {

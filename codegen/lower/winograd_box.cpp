@@ -77,8 +77,8 @@ std::vector<PassAxis> boxPasses(const WinogradBox& box, const BoxTransform& tran
                                                                                 : box.axes[0].classes.size() * hClasses;
     for (std::size_t c = 0; c < classes; ++c) {
       const TileClass& cls = tiles.classes[tileAxis < 0 ? 0 : a == 2 ? c : a == 1 ? c % hClasses : c / hClasses];
-      pass.inputs.push_back(transform.inputs != nullptr ? cls.*transform.inputs : Extent{0, pass.matrix.cols});
-      pass.outputs.push_back(transform.outputs != nullptr ? cls.*transform.outputs : Extent{0, pass.matrix.rows});
+      pass.inputs.push_back(transform.inputs != nullptr ? cls.*transform.inputs : Range{0, pass.matrix.cols});
+      pass.outputs.push_back(transform.outputs != nullptr ? cls.*transform.outputs : Range{0, pass.matrix.rows});
     }
     passes.push_back(std::move(pass));
   };

@@ -60,8 +60,8 @@ struct BoxTransform {
   std::function<Matrix(std::size_t axis)> matrix;
   std::array<std::int64_t, 3> inStride{}, outStride{};
   /// What exists of a tile's inputs, what is wanted of its outputs; null: everything.
-  Extent TileClass::* inputs = nullptr;
-  Extent TileClass::* outputs = nullptr;
+  Range TileClass::* inputs = nullptr;
+  Range TileClass::* outputs = nullptr;
   bool fromW = true;  ///< W first (reads tensors row by row) or last (writes them so)
 };
 /// The axes of the transform, whose classes are those of `rowAxis` and `tileAxis` (-1: nothing depends on the tile).

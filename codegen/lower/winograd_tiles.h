@@ -9,16 +9,13 @@
 #include <cstdint>
 #include <vector>
 
-namespace cubejit {
+#include "codegen/lower/range.h"
 
-struct Extent {
-  std::int64_t lo = 0, hi = 0;  ///< half-open
-  friend bool operator==(const Extent& x, const Extent& y) = default;
-};
+namespace cubejit {
 
 /// What exists of a tile: positions of its patch, counted from the patch's first, and of its m.
 struct TileClass {
-  Extent patch, tile;
+  Range patch, tile;
   friend bool operator==(const TileClass& x, const TileClass& y) = default;
 };
 
@@ -43,7 +40,7 @@ inline TileAxis makeTileAxis(std::int64_t m, std::int64_t taps, std::int64_t pad
     TileClass c;
     c.patch.lo = std::clamp<std::int64_t>(-start, 0, axis.points);
     c.patch.hi = std::clamp<std::int64_t>(patched - start, c.patch.lo, axis.points);
-    c.tile = Extent{0, std::min(m, tiled - at)};
+    c.tile = Range{0, std::min(m, tiled - at)};
     auto known = std::find(axis.classes.begin(), axis.classes.end(), c);
     axis.classOf.push_back(static_cast<int>(known - axis.classes.begin()));
     if (known == axis.classes.end()) axis.classes.push_back(c);
