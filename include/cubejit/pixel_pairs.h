@@ -4,6 +4,9 @@
 // tensor have such a word: every one, or only those that dot products take.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "cubejit/conv_view.h"
 
 namespace cubejit {
@@ -14,11 +17,15 @@ enum class PixelPairs : std::uint8_t {
   kColumns  ///< a pixel, and the one that the next position along W uses
 };
 
+/// Code reaches a word's second member by a displacement of 32 bits on top of a row's.
+constexpr std::int64_t kMostImageBytes = std::int64_t{1} << 29;
+
 /// Pairs of images have no odd ones out, at the ends of rows or where only some taps reach, and panels hold each element once.
-/// An odd number of images (one, above all) leaves columns to be paired.
+/// An odd number of images (one, above all) leaves columns to be paired, and so do images beyond kMostImageBytes.
 inline PixelPairs pixelPairs(const ConvView& v, bool dotProducts) {
   if (!dotProducts) return PixelPairs::kNone;
-  return v.batch > 0 && v.batch % 2 == 0 ? PixelPairs::kImages : PixelPairs::kColumns;
+  const bool even = v.batch > 0 && v.batch % 2 == 0, near = std::max(v.big.nStride, v.small.nStride) <= kMostImageBytes;
+  return even && near ? PixelPairs::kImages : PixelPairs::kColumns;
 }
 
 /// Images that a chunk of words takes at once.

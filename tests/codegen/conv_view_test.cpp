@@ -144,6 +144,10 @@ TEST(PixelPairs, AreOfImagesWhereTheirNumberIsEven) {
   const ConvView v = makeConvView(p, Gradient::kDw);
   EXPECT_EQ(wordSpacing(v, PixelPairs::kImages, true), 2) << "columns between strides are not read";
   EXPECT_EQ(wordSpacing(v, PixelPairs::kImages, false), 1);
+  p.in = Dhw{1, 2896, 2896};
+  EXPECT_EQ(pixelPairs(makeConvView(p, Gradient::kDw), true), PixelPairs::kImages);
+  p.in.h = 2897;
+  EXPECT_EQ(pixelPairs(makeConvView(p, Gradient::kDw), true), PixelPairs::kColumns) << "over 512 MiB an image";
 }
 
 }  // namespace
