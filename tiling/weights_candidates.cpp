@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "cubejit/conv_view.h"
+#include "cubejit/condensed_view.h"
 #include "cubejit/pixel_pairs.h"
 #include "cubejit/staging.h"
 #include "tiling/host_shape.h"
@@ -98,7 +98,7 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
   const PixelPairs pairs = pixelPairs(makeConvView(problem, Gradient::kDw), dots);
-  const ConvView v = wordView(makeConvView(problem, Gradient::kDw), pairs);
+  const ConvView v = wordView(condensed(makeConvView(problem, Gradient::kDw)), pairs);
   std::vector<TilingPlan> out;
   for (const bool swapped : {false, true}) {
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;

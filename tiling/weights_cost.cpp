@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "cubejit/conv_view.h"
+#include "cubejit/condensed_view.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/pixel_pairs.h"
 #include "tiling/chunk_deal.h"
@@ -68,7 +68,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const ConvView asked = makeConvView(problem, Gradient::kDw);
   const PixelPairs pairs = pixelPairs(asked, plan.dotProducts);
   const bool columnPairs = pairs == PixelPairs::kColumns;
-  const ConvView v = wordView(asked, pairs);  // what is said of images and pixels below is said of words
+  const ConvView v = wordView(condensed(asked), pairs);  // what is said of images and pixels below is said of words
   TilingPlan chunked = plan;
   chunked.baseBatch = divUp(plan.baseBatch, imagesOfWord(pairs));
   const bool swapped = plan.lanes == LaneRole::kSwapped;
@@ -216,7 +216,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) /
                         bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
     const double each = panelCycles(t) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
-    return panelVectors(t) * reach * std::max(each, pace) + calls * groups * kCallCycles +
+    const double read =
+        static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
+    return panelVectors(t) * read * reach * std::max(each, pace) + calls * groups * kCallCycles +
            groups * std::min(chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
   };
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);

@@ -16,6 +16,7 @@
 #include "codegen/lower/pixel_chunks.h"
 #include "codegen/lower/weights_panels.h"
 #include "codegen/lower/weights_unpack.h"
+#include "cubejit/condensed_view.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/result_prefetch.h"
 
@@ -29,7 +30,7 @@ class Lowering {
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
         pairs_(pixelPairs(makeConvView(problem, Gradient::kDw), plan.dotProducts)),
-        v_(wordView(makeConvView(problem, Gradient::kDw), pairs_)),
+        v_(wordView(condensed(makeConvView(problem, Gradient::kDw)), pairs_)),
         swapped_(plan.lanes == LaneRole::kSwapped) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;

@@ -3,7 +3,10 @@
 // Decides the moves that fill a weight gradient's operand panels.
 #include "codegen/lower/weights_panels.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "cubejit/condensed_view.h"
 
 namespace cubejit {
 namespace {
@@ -34,37 +37,50 @@ PanelMove panelMove(const ConvView& v, const StagedOperand& o, std::int64_t pixe
 Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks, const StagedOperand& o, LoadAxes axes,
                 int source, int sink) {
   const TensorView& t = o.big ? view.big : view.small;
-  const int image = b.addAxis(o.big ? "n_big" : "n_small", static_cast<int>(o.images));
-  for (std::int64_t i = 0; i < o.images; ++i)
-    b.addStep(image, {{source, i * t.nStride}, {sink, i * o.panel.n}}, static_cast<int>(i));
-  const int plane = b.addAxis(o.big ? "d_big" : "d_small", static_cast<int>(o.planes));
-  for (std::int64_t i = 0; i < o.planes; ++i)
-    b.addStep(plane, {{source, i * t.dStride}, {sink, i * o.panel.d}}, static_cast<int>(i));
+  const auto chunkOf = [&](int cls) -> const PixelChunk& {
+    return chunks.chunks[static_cast<std::size_t>(chunks.representative[static_cast<std::size_t>(cls)])];
+  };
+  const auto steps = [&](const char* big, const char* small, std::int64_t count, std::int64_t from, std::int64_t to) {
+    const int axis = b.addAxis(o.big ? big : small, static_cast<int>(count));
+    for (std::int64_t i = 0; i < count; ++i) b.addStep(axis, {{source, i * from}, {sink, i * to}}, static_cast<int>(i));
+    return axis;
+  };
+  // Rows that follow each other are one matrix; others are moved one by one.
+  const bool together = view.line || denseRows(t);
+  std::int64_t mostRows = 1;
+  for (int cls = 0; cls < chunks.classes && !together; ++cls)
+    mostRows = std::max(mostRows, extentOf(view, o, 1, chunkOf(cls).h));
+  const int image = steps("n_big", "n_small", o.images, t.nStride, o.panel.n);
+  const int plane = steps("d_big", "d_small", o.planes, t.dStride, o.panel.d);
+  const int row = steps("h_big", "h_small", mostRows, t.hStride, o.panel.h);
   const PanelElements elements = panelMove(view, o, 1).elements;
   const std::vector<ChannelPiece> longest = channelPieces(t, o.part.mostLoaded(), elements);
   const int piece = b.addAxis(o.big ? "piece_big" : "piece_small", static_cast<int>(longest.size()));
   for (std::size_t i = 0; i < longest.size(); ++i)
     b.addStep(piece, {{source, longest[i].tensorOffset}, {sink, longest[i].panelOffset}}, static_cast<int>(i));
-  Call call{o.big ? "load_big" : "load_small", source, -1, sink, {axes.chunk, image, plane, axes.part, piece}, {}};
+  Call call{o.big ? "load_big" : "load_small", source, -1, sink, {axes.chunk, image, plane, row, axes.part, piece}, {}};
   for (int cls = 0; cls < chunks.classes; ++cls) {
-    const PixelChunk& c = chunks.chunks[static_cast<std::size_t>(chunks.representative[static_cast<std::size_t>(cls)])];
+    const PixelChunk& c = chunkOf(cls);
     const std::int64_t columns = view.line ? extentOf(view, o, 2, c.w) : o.big ? t.extent.w : c.w.length();
-    const std::int64_t pixels = extentOf(view, o, 1, c.h) * columns, depths = extentOf(view, o, 0, c.d);
+    const std::int64_t rows = extentOf(view, o, 1, c.h), depths = extentOf(view, o, 0, c.d);
+    const std::int64_t pixels = together ? rows * columns : columns;
     for (std::int64_t i = 0; i < o.images; ++i) {
       for (std::int64_t j = 0; j < o.planes; ++j) {
-        for (std::int64_t k = 0; k < o.part.parts; ++k) {
-          const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), elements);
-          for (std::size_t l = 0; l < longest.size(); ++l) {
-            Variant variant;
-            if (i < c.n.length() && j < depths && pixels > 0 && l < pieces.size())
-              variant.kernel = b.addKernel(loadMove(t, pieces[l], panelMove(view, o, pixels)));
-            call.variants.push_back(variant);
+        for (std::int64_t h = 0; h < mostRows; ++h) {
+          for (std::int64_t k = 0; k < o.part.parts; ++k) {
+            const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), elements);
+            for (std::size_t l = 0; l < longest.size(); ++l) {
+              Variant variant;
+              if (i < c.n.length() && j < depths && h < rows && pixels > 0 && l < pieces.size())
+                variant.kernel = b.addKernel(loadMove(t, pieces[l], panelMove(view, o, pixels)));
+              call.variants.push_back(variant);
+            }
           }
         }
       }
     }
   }
-  return loopNode(image, {loopNode(plane, {loopNode(piece, {callNode(std::move(call))})})});
+  return loopNode(image, {loopNode(plane, {loopNode(piece, {loopNode(row, {callNode(std::move(call))})})})});
 }
 
 }  // namespace cubejit

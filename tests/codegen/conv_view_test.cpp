@@ -2,6 +2,7 @@
 //
 // Checks the shared view of ordinary, transposed and pointwise problems.
 #include "cubejit/conv_view.h"
+#include "cubejit/condensed_view.h"
 #include "cubejit/pixel_pairs.h"
 
 #include <gtest/gtest.h>
@@ -148,6 +149,30 @@ TEST(PixelPairs, AreOfImagesWhereTheirNumberIsEven) {
   EXPECT_EQ(pixelPairs(makeConvView(p, Gradient::kDw), true), PixelPairs::kImages);
   p.in.h = 2897;
   EXPECT_EQ(pixelPairs(makeConvView(p, Gradient::kDw), true), PixelPairs::kColumns) << "over 512 MiB an image";
+}
+
+TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
+  Problem p;
+  p.rank = 3;
+  p.cin = p.cout = 32;
+  p.in = Dhw{5, 9, 8};
+  p.out = Dhw{3, 5, 4};
+  p.stride = Dhw{2, 2, 2};
+  p.layout = Layout::kNdhwc;
+  const ConvView all = makeConvView(p, Gradient::kDw), v = condensed(all);
+  EXPECT_EQ(v.big.extent, (Dhw{3, 5, 8}));
+  EXPECT_EQ(v.stride, (Dhw{1, 1, 2}));
+  EXPECT_EQ(v.big.dStride, 2 * all.big.dStride);
+  EXPECT_EQ(v.big.hStride, 2 * all.big.hStride);
+  EXPECT_TRUE(denseRows(all.big));
+  EXPECT_FALSE(denseRows(v.big));
+  p.kernel.h = 3;
+  p.padBefore.h = p.padAfter.h = 1;
+  EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, (Dhw{3, 9, 8})) << "three taps read every row";
+  p.kernel.h = 1;
+  p.padBefore.h = p.padAfter.h = 0;
+  p.layout = Layout::kNcdhw;
+  EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, p.in);
 }
 
 }  // namespace
