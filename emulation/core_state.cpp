@@ -76,7 +76,7 @@ void CubeCore::State::execute(const ForwardStep& step, const UnitContext& contex
     loadWaiting(step.aL1, context);
     loadWaiting(step.bL1, context);
   }
-  const ForwardWay way{pairs(step), seenOnly};
+  const ForwardWay way{pairs(step), seenOnly, step.rows};
   if (const auto* i = mmad) {
     addedSingly = addedSingly || (adds && !way.pairs);
     return multiply(*code, *i,

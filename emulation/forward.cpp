@@ -204,6 +204,7 @@ CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, const Forwar
           kSide * words,
           words,
           way.pairs,
+          way.rows > 0 ? way.rows : i.m1 * kSide,
           way.onlySeen ? &panels.seen : nullptr};
 }
 

@@ -53,6 +53,12 @@ std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands&
   const std::vector<std::int64_t> positions = y.seen != nullptr ? y.seen->positions() : std::vector<std::int64_t>{};
   for (std::int64_t m = 0; m < i.m1 * 16; ++m) {
     const std::int64_t there = y.seen != nullptr ? positions[static_cast<std::size_t>(m)] : m;
+    if (there >= y.rows) {  // what is left out fills up a fractal
+      for (std::int64_t k = 0; k < ks; ++k) {
+        if (a(x, m, k) != 0) return at("A, a row that is left out,", m, k);
+      }
+      continue;
+    }
     for (std::int64_t k = 0; k < ks; ++k) {
       const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, there / 16);
       if (a(x, m, k) != (leftOut ? 0 : a(y, there, k))) return at("A", m, k);
@@ -101,7 +107,9 @@ class BothWays {
   }
 
  private:
-  ForwardWay wayOf(const ForwardStep& step) const { return {way_.pairs, way_.onlySeen && step.onlyReader}; }
+  ForwardWay wayOf(const ForwardStep& step) const {
+    return {way_.pairs, way_.onlySeen && step.onlyReader, step.rows};
+  }
   CubeOperands read(const ForwardStep& step) {
     const Mmad& mmad = *std::get_if<Mmad>(&step.instruction);
     return step.forwarded ? forwardedOperands(mmad, c_, wayOf(step), forwarded_)

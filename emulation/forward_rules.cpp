@@ -20,6 +20,7 @@ struct MoveToL0 {
   L0Side side = L0Side::kA;
   Held held;
   std::int64_t l1 = 0;
+  std::int64_t rows = 0;  ///< of A
 };
 
 const MoveToL0* moveOf(const UnitInstruction& instruction, const UnitContext& c, MoveToL0& move) {
@@ -29,11 +30,14 @@ const MoveToL0* moveOf(const UnitInstruction& instruction, const UnitContext& c,
     move = {i->side,
             {i->l0, i->l0 + bytesOf(*i, c), a ? ceilDiv(i->pixels.count, 16) : ceilDiv(i->units.count * c0, 16),
              a ? i->units.count : ceilDiv(i->pixels.count, c0)},
-            i->piece.l1};
+            i->piece.l1,
+            i->pixels.count};
     return &move;
   }
   if (const auto* i = std::get_if<LoadFractals>(&instruction)) {
-    move = {i->side, {i->l0, i->l0 + bytesOf(*i, c), ceilDiv(i->x.count, 16), ceilDiv(i->y.count, c0)}, i->l1};
+    move = {i->side, {i->l0, i->l0 + bytesOf(*i, c), ceilDiv(i->x.count, 16), ceilDiv(i->y.count, c0)},
+            i->l1,
+            i->x.count};
     return &move;
   }
   return nullptr;
@@ -68,6 +72,7 @@ bool findOperands(ForwardedProgram& steps, const UnitContext& c) {
   for (std::size_t i = steps.size() - 3; i < steps.size(); ++i) {
     steps[i].aL1 = a.l1;
     steps[i].bL1 = b.l1;
+    steps[i].rows = a.rows;
     steps[i].onlyReader = first != nullptr && first->side == L0Side::kA;
   }
   return true;

@@ -86,6 +86,7 @@ Result<BlockPlaces> placesOf(const CubeJob& job, const CoreTask& task, const Cub
     return refuse(std::string(name) + " is " + toString(view.type) + "; blocks are added to f32 only");
   BlockPlaces places;
   (dx ? placesOfDx : placesOfDw)(job, task, block, target, places);
+  places.findEvenRows();
   const auto last = [](const std::vector<std::int64_t>& offsets) {
     return offsets.empty() ? kMissing : *std::max_element(offsets.begin(), offsets.end());
   };

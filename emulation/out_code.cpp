@@ -26,9 +26,13 @@ class StripMover {
   bool together() const {
     if (!places_.rowGroup.empty() || !allRowsExist(0, s_.rows)) return false;
     const bool neighbours = evenColumns(s_.columns, 1);
-    if (s_.add) return neighbours && s_.columns == kRun / byteSize(code_.operand) && rows(UnitKernel::kAdd);
-    if (neighbours && s_.columns == kSide) return rows(kernelFor(UnitKernel::kOutF32, to_.type));
-    if (neighbours && s_.columns == kSide / 2) return rows(kernelFor(UnitKernel::kOutRunF32, to_.type));
+    if (!neighbours) return false;
+    if (s_.add)
+      return s_.columns == kRun / byteSize(code_.operand) && rows(UnitKernel::kAdd, UnitKernel::kAddRows);
+    if (s_.columns == kSide)
+      return rows(kernelFor(UnitKernel::kOutF32, to_.type), kernelFor(UnitKernel::kOutRowsF32, to_.type));
+    if (s_.columns == kSide / 2)
+      return rows(kernelFor(UnitKernel::kOutRunF32, to_.type), kernelFor(UnitKernel::kOutRunRowsF32, to_.type));
     return false;
   }
 
@@ -82,6 +86,7 @@ class StripMover {
   std::byte* place(std::int64_t r, std::int64_t c) const { return to_.data + (row(r) + column(c)) * e_; }
 
   bool allRowsExist(std::int64_t begin, std::int64_t end) const {
+    if (!places_.even.empty()) return true;
     const auto first = places_.row.begin() + s_.firstRow;
     return std::find(first + begin, first + end, kMissing) == first + end;
   }
@@ -102,6 +107,11 @@ class StripMover {
   }
   // Rows from r on that exist in column c and are equally far apart: how many, and how far.
   std::pair<std::int64_t, std::int64_t> evenRows(std::int64_t c, std::int64_t r, std::int64_t end) const {
+    if (!places_.even.empty() && places_.rowGroup.empty()) {  // any column that exists
+      const std::int64_t at = s_.firstRow + r;
+      const auto run = std::find_if(places_.even.begin(), places_.even.end(), [&](const auto& e) { return at < e.end; });
+      return {std::min(run->end - at, end - r), run->step};
+    }
     if (r + 1 >= end || !exists(r + 1, c)) return {1, 0};
     const std::int64_t step = row(r + 1) - row(r);
     std::int64_t next = r + 2;
@@ -110,11 +120,16 @@ class StripMover {
   }
   std::int64_t stepAfter(std::int64_t r, std::int64_t count) const { return count > 1 ? row(r + 1) - row(r) : 0; }
 
-  // Whole rows, by a kernel of as many columns.
-  bool rows(UnitKernel kernel) const {
+  // Whole rows, by a kernel of as many columns, or by one of 16 such rows where they follow each other.
+  bool rows(UnitKernel kernel, UnitKernel together) const {
     for (std::int64_t r = 0; r < s_.rows;) {
-      const auto [count, step] = evenRows(0, r, s_.rows);
-      code_.call(kernel, movedBy(sums(r, 0), place(r, 0), count, s_.pitch * 4, step * e_));
+      auto [count, step] = evenRows(0, r, s_.rows);
+      const std::int64_t whole = step == s_.columns && s_.pitch == kSide ? count / kSide : 0;
+      if (whole > 0)
+        code_.call(together, movedBy(sums(r, 0), place(r, 0), whole, kSide * kSide * 4, kSide * step * e_));
+      r += whole * kSide;
+      count -= whole * kSide;
+      if (count > 0) code_.call(kernel, movedBy(sums(r, 0), place(r, 0), count, s_.pitch * 4, step * e_));
       r += count;
     }
     return true;
@@ -132,6 +147,19 @@ class StripMover {
 };
 
 }  // namespace
+
+void BlockPlaces::findEvenRows() {
+  even.clear();
+  if (std::find(row.begin(), row.end(), kMissing) != row.end()) return;
+  const auto count = static_cast<std::int64_t>(row.size());
+  for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
+    const auto* rows = row.data();
+    end = begin + 1;
+    const std::int64_t step = end < count ? rows[end] - rows[begin] : 0;
+    while (end < count && rows[end] - rows[end - 1] == step) ++end;
+    even.push_back({begin, end, step});
+  }
+}
 
 std::int64_t moveStrip(const UnitCode& code, const OutStrip& s, const OutMemory& to, const BlockPlaces& places) {
   const StripMover mover(code, s, to, places);

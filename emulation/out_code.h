@@ -15,12 +15,19 @@ namespace cubejit {
 
 /// Where the elements of a block go: element offset = row[m] + column[n], unless either is kMissing or the pair is no pair.
 struct BlockPlaces {
+  /// Rows [begin, end), equally far apart.
+  struct EvenRows {
+    std::int64_t begin = 0, end = 0, step = 0;
+  };
   std::vector<std::int64_t> row, column;
+  std::vector<EvenRows> even;  ///< all rows, if somebody has looked and each of them exists; else empty
   // dW with several groups of the problem in a real group: o and i of one group only.
   std::vector<std::int64_t> rowGroup, columnGroup;
   bool exists(std::size_t m, std::size_t n) const {
     return row[m] != kMissing && column[n] != kMissing && (rowGroup.empty() || rowGroup[m] == columnGroup[n]);
   }
+  /// Fills `even`.
+  void findEvenRows();
 };
 
 /// The memory of a result, and of which type its elements are.

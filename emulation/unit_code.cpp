@@ -48,6 +48,7 @@ CubeOperands readOperands(const UnitCode& code, const Mmad& i, const UnitContext
           i.k1 * fractal,
           words,
           pairs,
+          i.m1 * kSide,
           nullptr};
 }
 
@@ -74,6 +75,17 @@ void listSegments(const Mmad& i, const CubeOperands& o, std::int64_t m, std::int
 
 }  // namespace
 
+namespace {
+
+// The kernel of so many rows, a multiple of 4.
+UnitKernel mmadOf(const UnitCode& code, std::int64_t rows, bool pairs) {
+  if (rows == code.rows) return pairs ? UnitKernel::kMmadDots : UnitKernel::kMmad;
+  return static_cast<UnitKernel>(static_cast<std::int64_t>(pairs ? UnitKernel::kMmadDots4 : UnitKernel::kMmad4) +
+                                 rows / 4 - 1);
+}
+
+}  // namespace
+
 void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands, CubePanels& panels,
               CoreMemory& memory) {
   const std::int64_t fractal = kSide * operands.words;
@@ -82,16 +94,20 @@ void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands,
     for (end = m + 1; end < i.m1 && (operands.seen == nullptr || operands.seen->sameColumn(m, end));) ++end;
     listSegments(i, operands, m, list);
     if (list[0] == 0 && !i.first) continue;
+    const std::int64_t whole = std::clamp(operands.rows / kSide, m, end), rest = operands.rows - whole * kSide;
     for (std::int64_t n = 0; n < i.n1; ++n) {
-      for (std::int64_t row = 0; row < kSide; row += code.rows) {
-        KernelArgs args = movedBy(operands.a + m * operands.aStepM + row * operands.words,
-                                  memory.l0c(i.l0c) + ((n * i.m1 + m) * kSide + row) * kSide, end - m,
+      const auto some = [&](std::int64_t fractals, std::int64_t first, std::int64_t row, std::int64_t rows) {
+        KernelArgs args = movedBy(operands.a + first * operands.aStepM + row * operands.words,
+                                  memory.l0c(i.l0c) + ((n * i.m1 + first) * kSide + row) * kSide, fractals,
                                   operands.aStepM * 4, kSide * kSide * 4);
         args.b = operands.b + n * i.k1 * fractal;
         args.list = list;
         args.accumulate = i.first ? 0 : 1;
-        code.call(operands.pairs ? UnitKernel::kMmadDots : UnitKernel::kMmad, args);
-      }
+        code.call(mmadOf(code, rows, operands.pairs), args);
+      };
+      for (std::int64_t row = 0; whole > m && row < kSide; row += code.rows) some(whole - m, m, row, code.rows);
+      for (std::int64_t row = 0; whole < end && row < rest; row += code.rows)
+        some(1, whole, row, std::min(code.rows, roundUp(rest - row, 4)));
     }
   }
 }

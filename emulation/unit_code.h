@@ -45,10 +45,23 @@ enum class UnitKernel : std::uint8_t {
   kOutOneF16,
   kOutOneBf16,  ///< single sums -> elements of the result's type
   kAddOne,      ///< single sums added to f32 in memory
+  kAddRows,     ///< as kAdd, 16 rows that follow each other in memory
+  kOutRowsF32,
+  kOutRowsF16,
+  kOutRowsBf16,  ///< as kOutF32, ..., 16 rows that follow each other in memory
+  kOutRunRowsF32,
+  kOutRunRowsF16,
+  kOutRunRowsBf16,  ///< as kOutRunF32, ..., 16 rows that follow each other in memory
+  kMmad4,
+  kMmad8,
+  kMmad12,  ///< as kMmad, the first so many rows; no more than mmadRows
   // Only where UnitCode::dots:
-  kMmadDots,    ///< as kMmad, of pairs of neighbours along k
-  kPairs,       ///< two runs -> the pairs of their elements
-  kPairsTurned  ///< 16 runs along k -> their pairs, k outside
+  kMmadDots,     ///< as kMmad, of pairs of neighbours along k
+  kPairs,        ///< two runs -> the pairs of their elements
+  kPairsTurned,  ///< 16 runs along k -> their pairs, k outside
+  kMmadDots4,
+  kMmadDots8,
+  kMmadDots12
 };
 
 /// Rows of C that one call of kMmad holds in registers: all 16 where a vector is 16 lanes, else 4.
@@ -111,6 +124,7 @@ struct CubeOperands {
   std::int64_t aStepK = 0, aStepM = 0;
   std::int64_t words = 0;  ///< along k in a fractal
   bool pairs = false;
+  std::int64_t rows = 0;  ///< of A that stand for results; sums of those behind them are seen by nobody and may be anything
   const SeenFractals* seen =
       nullptr;  ///< fractals of A that are not seen are zero, may hold anything, and are left out
 };

@@ -3,6 +3,8 @@
 // Decides the kernels themselves.
 #include "emulation/unit_code.h"
 
+#include <algorithm>
+
 namespace cubejit {
 namespace {
 
@@ -12,14 +14,14 @@ constexpr std::int64_t kSide = 16, kRun = 32;
 std::int64_t kAt(std::int64_t step, DType operand) { return operand == DType::kBf16 ? step ^ 1 : step; }
 
 // Sums of `rows` x 16 in registers; each step is one k: 16 weights, and one value a row. For dot products each is a pair of them.
-Contract mmadContract(DType operand, bool dots, const HostIsa& isa) {
+Contract mmadContract(DType operand, bool dots, std::int64_t most, const HostIsa& isa) {
   const auto lanes = static_cast<std::int64_t>(isa.lanes());
-  const std::int64_t rows = mmadRows(isa), vectors = kSide / lanes, c0 = kRun / byteSize(operand);
+  const std::int64_t rows = std::min(most, mmadRows(isa)), vectors = kSide / lanes, c0 = kRun / byteSize(operand);
   const std::int64_t words = dots ? c0 / 2 : c0;
   Contract c;
   c.lanes = static_cast<int>(lanes);
   c.dotProducts = dots;
-  c.label = "mmad_16x" + std::to_string(c0) + "x16" + (dots ? "_dots" : "");
+  c.label = "mmad_" + std::to_string(rows) + "x" + std::to_string(c0) + "x16" + (dots ? "_dots" : "");
   Section section;
   section.aOuterStep = section.bOuterStep = kSide * words * 4;
   for (std::int64_t i = 0; i < words; ++i) {
@@ -69,7 +71,7 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
   const Element from = half ? elementOf(operand) : Element::kF32, to = half ? Element::kF32 : elementOf(operand);
   const Element word = half ? Element::kHalf : Element::kF32;
   std::vector<Kernel> kernels;
-  kernels.emplace_back(mmadContract(operand, false, isa));
+  kernels.emplace_back(mmadContract(operand, false, kSide, isa));
   kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, kSide * c0, 512, kSide * c0 * 4, from, to, "widen_a"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, c0, kRun, kSide * 4, from, to, "widen_b"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, kRun, word, word, "turn"));
@@ -95,13 +97,23 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
   for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
     kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, 1, 0, 0, Element::kF32, result, "fixpipe_one"));
   kernels.emplace_back(moveOf(MoveKind::kAccumulate, isa, 1, 1, 0, 0, Element::kF32, Element::kF32, "fixpipe_add_one"));
+  // 16 rows that follow each other in memory.
+  kernels.emplace_back(
+      moveOf(MoveKind::kAccumulate, isa, kSide, c0, kSide * 4, c0 * 4, Element::kF32, Element::kF32, "fixpipe_add_rows"));
+  for (const std::int64_t columns : {kSide, kRun / 4}) {
+    for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
+      kernels.emplace_back(moveOf(MoveKind::kCopy, isa, kSide, columns, kSide * 4, columns * elementBytes(result),
+                                  Element::kF32, result, "fixpipe_rows"));
+  }
+  for (const std::int64_t rows : {4, 8, 12}) kernels.emplace_back(mmadContract(operand, false, rows, isa));
   if (!multipliesPairs(operand, isa)) return kernels;
-  kernels.emplace_back(mmadContract(operand, true, isa));
+  kernels.emplace_back(mmadContract(operand, true, kSide, isa));
   Move pairs = moveOf(MoveKind::kCopy, isa, 1, kSide, 0, 0, Element::kPair, Element::kF32, "pairs");
   pairs.pairPitch = kRun;
   kernels.emplace_back(pairs);
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, kRun / 4, kRun, kSide * 4, Element::kF32, Element::kF32,
                               "pairs_turned"));
+  for (const std::int64_t rows : {4, 8, 12}) kernels.emplace_back(mmadContract(operand, true, rows, isa));
   return kernels;
 }
 

@@ -11,6 +11,7 @@
 #include "emulation/cast_shape.h"
 #include "emulation/move_out.h"
 #include "runtime/threads.h"
+#include "tiling/npu/rounding.h"
 
 namespace cubejit {
 namespace {
@@ -158,6 +159,25 @@ void runOn(const ParallelFor& parallelFor, int slots, Job& job) {
   runSlots(parallelFor, false, slots, [](void* context, int) { static_cast<Job*>(context)->work(); }, &job);
 }
 
+// FRACTAL_Z_3D of one group, cut after so many rows: [rows / most][D, C1, H, W][most][C0]. What a base block adds to is then a piece of
+// memory, where rows of all M apart are many, and all in the same sets of a cache.
+void cutRows(IndexMap& map, std::int64_t most) {
+  auto& [inner, outer, group] = map.digits[0];
+  const std::int64_t all = inner.extent * outer.extent, rows = roundUp(most, inner.extent);
+  if (inner.unit != 1 || outer.unit != inner.extent || map.extent[0] > all || group.extent > 1 || rows >= all ||
+      outer.stride != inner.stride * inner.extent)
+    return;
+  const std::int64_t whole = inner.stride * all, kept = inner.stride * rows, cuts = ceilDiv(all, rows);
+  for (std::size_t axis = 1; axis < map.digits.size(); ++axis) {
+    for (Digit& d : map.digits[axis]) {
+      if (d.stride >= whole) d.stride = d.stride / whole * kept;
+    }
+  }
+  inner.extent = rows;
+  outer = {rows, cuts, map.elements / whole * kept};
+  map.elements = outer.stride * cuts;
+}
+
 }  // namespace
 
 Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
@@ -170,6 +190,7 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
   Problem blocked = job.problem;
   blocked.formats[static_cast<std::size_t>(TensorId::kDw)] = format;
   s.map_ = indexMap(blocked, TensorId::kDw);
+  cutRows(s.map_, job.plan.cube.base.m);
   s.parts_ = parts;
   try {
     s.sums_.reset(new float[static_cast<std::size_t>(parts * s.map_.elements)]);
