@@ -74,7 +74,7 @@ class Strip {
       if (code_ != nullptr) {
         alignas(64) float wide[kAtOnce * kMostChannels];
         code_->call(UnitKernel::kWidenRuns, movedBy(at_ + pixel * kRun, wide, count, kRun, c0_ * 4));
-        code_->call(UnitKernel::kAdd, movedBy(wide, sums_, count, c0_ * 4, 0));
+        code_->call(c0_ == 8 ? UnitKernel::kAddRun : UnitKernel::kAdd, movedBy(wide, sums_, count, c0_ * 4, 0));
         continue;
       }
       for (std::int64_t i = pixel; i < pixel + count; ++i) {

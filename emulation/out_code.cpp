@@ -27,12 +27,13 @@ class StripMover {
     if (!places_.rowGroup.empty() || !allRowsExist(0, s_.rows)) return false;
     const bool neighbours = evenColumns(s_.columns, 1);
     if (!neighbours) return false;
-    if (s_.add)
-      return s_.columns == kRun / byteSize(code_.operand) && rows(UnitKernel::kAdd, UnitKernel::kAddRows);
+    if (s_.columns == kSide && s_.add) return rows(UnitKernel::kAdd, UnitKernel::kAddRows, kSide);
+    if (s_.columns == kSide / 2 && s_.add) return rows(UnitKernel::kAddRun, UnitKernel::kAddRunRows, kSide);
     if (s_.columns == kSide)
-      return rows(kernelFor(UnitKernel::kOutF32, to_.type), kernelFor(UnitKernel::kOutRowsF32, to_.type));
+      return rows(kernelFor(UnitKernel::kOutF32, to_.type), kernelFor(UnitKernel::kOutRowsF32, to_.type), kSide);
     if (s_.columns == kSide / 2)
-      return rows(kernelFor(UnitKernel::kOutRunF32, to_.type), kernelFor(UnitKernel::kOutRunRowsF32, to_.type));
+      return rows(kernelFor(UnitKernel::kOutRunF32, to_.type), kernelFor(UnitKernel::kOutRunRowsF32, to_.type),
+                  kSide / 2);
     return false;
   }
 
@@ -120,11 +121,11 @@ class StripMover {
   }
   std::int64_t stepAfter(std::int64_t r, std::int64_t count) const { return count > 1 ? row(r + 1) - row(r) : 0; }
 
-  // Whole rows, by a kernel of as many columns, or by one of 16 such rows where they follow each other.
-  bool rows(UnitKernel kernel, UnitKernel together) const {
+  // Whole rows, by a kernel of as many columns, or by one of 16 such rows where they are `pitch` apart.
+  bool rows(UnitKernel kernel, UnitKernel together, std::int64_t pitch) const {
     for (std::int64_t r = 0; r < s_.rows;) {
       auto [count, step] = evenRows(0, r, s_.rows);
-      const std::int64_t whole = step == s_.columns && s_.pitch == kSide ? count / kSide : 0;
+      const std::int64_t whole = step == pitch && s_.pitch == kSide ? count / kSide : 0;
       if (whole > 0)
         code_.call(together, movedBy(sums(r, 0), place(r, 0), whole, kSide * kSide * 4, kSide * step * e_));
       r += whole * kSide;

@@ -32,7 +32,7 @@ enum class UnitKernel : std::uint8_t {
   kTurnF32,
   kTurnF16,
   kTurnBf16,     ///< 16 x 16 sums transposed -> elements of the result's type, rows of 16
-  kAdd,          ///< rows of c0 sums added to f32 in memory
+  kAdd,          ///< rows of 16 sums added to f32 in memory
   kWidenRuns,    ///< runs of 32 bytes -> f32, HF32 rounded
   kWidenTurned,  ///< c0 x c0 elements, rows 32 bytes apart -> f32, transposed, HF32 rounded
   kFractals,     ///< 512 bytes, 16 runs
@@ -45,7 +45,9 @@ enum class UnitKernel : std::uint8_t {
   kOutOneF16,
   kOutOneBf16,  ///< single sums -> elements of the result's type
   kAddOne,      ///< single sums added to f32 in memory
-  kAddRows,     ///< as kAdd, 16 rows that follow each other in memory
+  kAddRun,       ///< rows of 8 sums added to f32 in memory
+  kAddRows,      ///< as kAdd, 16 rows that follow each other in memory
+  kAddRunRows,   ///< as kAddRun, 16 rows 64 bytes apart in memory
   kOutRowsF32,
   kOutRowsF16,
   kOutRowsBf16,  ///< as kOutF32, ..., 16 rows that follow each other in memory

@@ -85,7 +85,7 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
                                 Element::kF32, result, "fixpipe_turned"));
   }
   kernels.emplace_back(
-      moveOf(MoveKind::kAccumulate, isa, 1, c0, kSide * 4, c0 * 4, Element::kF32, Element::kF32, "fixpipe_add"));
+      moveOf(MoveKind::kAccumulate, isa, 1, kSide, 0, 0, Element::kF32, Element::kF32, "fixpipe_add"));
   kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, c0, kRun, c0 * 4, from, to, "widen_runs"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, c0 * 4, from, to, "widen_turned"));
   kernels.emplace_back(
@@ -97,9 +97,11 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
   for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
     kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, 1, 0, 0, Element::kF32, result, "fixpipe_one"));
   kernels.emplace_back(moveOf(MoveKind::kAccumulate, isa, 1, 1, 0, 0, Element::kF32, Element::kF32, "fixpipe_add_one"));
-  // 16 rows that follow each other in memory.
   kernels.emplace_back(
-      moveOf(MoveKind::kAccumulate, isa, kSide, c0, kSide * 4, c0 * 4, Element::kF32, Element::kF32, "fixpipe_add_rows"));
+      moveOf(MoveKind::kAccumulate, isa, 1, kRun / 4, 0, 0, Element::kF32, Element::kF32, "fixpipe_add_run"));
+  for (const std::int64_t columns : {kSide, kRun / 4})
+    kernels.emplace_back(moveOf(MoveKind::kAccumulate, isa, kSide, columns, kSide * 4, kSide * 4, Element::kF32,
+                                Element::kF32, "fixpipe_add_rows"));
   for (const std::int64_t columns : {kSide, kRun / 4}) {
     for (const Element result : {Element::kF32, Element::kF16, Element::kBf16})
       kernels.emplace_back(moveOf(MoveKind::kCopy, isa, kSide, columns, kSide * 4, columns * elementBytes(result),

@@ -56,12 +56,12 @@ struct AddParts {
   std::atomic<std::int64_t> next{0};
 
   void work() {
-    constexpr std::int64_t kPiece = 1 << 14;  // of a multiple of c0: stays in a cache for all parts
-    const std::int64_t c0 = 32 / byteSize(code.operand);
+    constexpr std::int64_t kPiece = 1 << 14;  // of whole fractals: stays in a cache for all parts
+    constexpr std::int64_t kRows = 16 * 16;
     for (std::int64_t at = kPiece * next++; at < part; at = kPiece * next++) {
-      const std::int64_t runs = std::min(kPiece, part - at) / c0;
+      const std::int64_t count = std::min(kPiece, part - at) / kRows;
       for (std::int64_t p = 1; p < parts; ++p)
-        code.call(UnitKernel::kAdd, movedBy(sums + p * part + at, sums + at, runs, c0 * 4, c0 * 4));
+        code.call(UnitKernel::kAddRows, movedBy(sums + p * part + at, sums + at, count, kRows * 4, kRows * 4));
     }
   }
 };
@@ -188,7 +188,11 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
   format.layout = Layout::kFractalZ3d;
   format.c0 = job.work.c0;
   Problem blocked = job.problem;
-  blocked.formats[static_cast<std::size_t>(TensorId::kDw)] = format;
+  auto& dw = blocked.formats[static_cast<std::size_t>(TensorId::kDw)];
+  dw = format;
+  s.chipBytes_ = indexMap(blocked, TensorId::kDw).elements * 4;
+  format.c0 = 16;
+  dw = format;
   s.map_ = indexMap(blocked, TensorId::kDw);
   cutRows(s.map_, job.plan.cube.base.m);
   s.parts_ = parts;
@@ -197,13 +201,13 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
   } catch (const std::bad_alloc&) {
     return Error{
         ErrorCode::kLimitExceeded, Stage::kRun,
-        "no memory for " + std::to_string(parts) + " sums of dw, " + std::to_string(s.bytesOfPart()) + " bytes each"};
+        "no memory for " + std::to_string(parts) + " sums of dw, " + std::to_string(s.map_.elements * 4) + " bytes each"};
   }
   return s;
 }
 
 GlobalView WeightSums::view(std::int64_t part) {
-  return {reinterpret_cast<std::byte*>(sums_.get() + part * map_.elements), bytesOfPart(), DType::kF32, map_};
+  return {reinterpret_cast<std::byte*>(sums_.get() + part * map_.elements), map_.elements * 4, DType::kF32, map_};
 }
 
 void WeightSums::finish(const GlobalView& dw, const UnitCode* code, const ParallelFor& parallelFor, int slots) {

@@ -47,7 +47,7 @@ void compareAll(const Options& options, int problems, std::uint64_t seed) {
       std::mt19937_64 same(seed + static_cast<std::uint64_t>(i));
       for (std::int64_t part = 0; part < parts; ++part) {
         auto* to = reinterpret_cast<float*>(sums->view(part).data);
-        for (std::int64_t e = 0; e < sums->bytesOfPart() / 4; ++e)
+        for (std::int64_t e = 0; e < sums->view(0).bytes / 4; ++e)
           to[e] = std::ldexp(normal(same), same() % 8 == 0 ? -130 : 0);
       }
       results.emplace_back(static_cast<std::size_t>(formatBytes(p, TensorId::kDw)), 0x7f);
