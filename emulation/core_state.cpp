@@ -65,31 +65,62 @@ void CubeCore::State::execute(const ForwardStep& step, const UnitContext& contex
     if (panels.seen.count == 0 && (mmad == nullptr || !mmad->first)) return;
   }
   if (isLoad(instruction)) {
-    if (!onlySeen) return load(instruction, context);
+    if (!lazy()) return load(instruction, context);
     const Destination to = destinationOf(instruction, context);
-    std::erase_if(waiting, [&](const UnitInstruction& w) { return destinationOf(w, context).overlaps(to); });
+    const auto overwritten = [&](const UnitInstruction& w) { return destinationOf(w, context).overlaps(to); };
+    std::erase_if(waiting, overwritten);
+    std::erase_if(inL1, overwritten);
     waiting.push_back(instruction);
+    inL1.push_back(instruction);
     return;
   }
   const bool adds = !seenOnly || panels.seen.count > 0;
-  if (adds && !waiting.empty()) {
+  // Which operands may be multiplied as pairs is known when both are in L1.
+  if (adds && !waiting.empty() && !(step.apart && (keeps.a || keeps.b))) {
     loadWaiting(step.aL1, context);
     loadWaiting(step.bL1, context);
   }
   const ForwardWay way{pairs(step), seenOnly, step.rows};
-  if (const auto* i = mmad) {
-    addedSingly = addedSingly || (adds && !way.pairs);
-    return multiply(*code, *i,
-                    step.forwarded ? forwardedOperands(*i, context, way, panels)
-                                   : readOperands(*code, *i, context, way.pairs, panels, memory),
-                    panels, memory);
+  const auto* i = mmad;
+  if (i == nullptr) return move(step, way, context);
+  addedSingly = addedSingly || (adds && !way.pairs);
+  CubeOperands operands = step.forwarded ? forwardedOperands(*i, context, way, panels)
+                                         : readOperands(*code, *i, context, way.pairs, panels, memory);
+  if (a != nullptr) operands.a = a;
+  if (b != nullptr) operands.b = b;
+  multiply(*code, *i, operands, panels, memory);
+}
+
+void CubeCore::State::move(const ForwardStep& step, const ForwardWay& way, const UnitContext& context) {
+  const UnitInstruction& instruction = step.instruction;
+  const auto* unfold = std::get_if<Unfold>(&instruction);
+  const auto* fractals = std::get_if<LoadFractals>(&instruction);
+  const bool toA = (unfold != nullptr ? unfold->side : fractals->side) == L0Side::kA;
+  const std::int64_t l1 = toA ? step.aL1 : step.bL1;
+  float* panel = nullptr;
+  if (step.forwarded && step.apart && (toA ? keeps.a : keeps.b)) {
+    const auto load = std::find_if(inL1.begin(), inL1.end(),
+                                   [&](const UnitInstruction& w) { return destinationOf(w, context).begin == l1; });
+    const PanelKey key = keyOf(*load, instruction, task, way);
+    KeptPanels& kept = toA ? keptA : keptB;
+    panel = kept.find(key);
+    if (panel != nullptr) {
+      (toA ? a : b) = panel;
+      return;
+    }
+    constexpr std::int64_t kRun = 32;
+    const std::int64_t words = way.pairs ? context.work.c0 / 2 : context.work.c0;
+    panel = kept.add(key, destinationOf(instruction, context).bytes / kRun * words);
   }
-  const auto move = [&](const auto& i) {
-    step.forwarded ? cubejit::forward(*code, i, context, way, panels, memory)
+  (toA ? a : b) = panel;
+  if (step.apart && !waiting.empty()) loadWaiting(l1, context);
+  ForwardWay there = way;
+  there.to = panel;
+  const auto by = [&](const auto& i) {
+    step.forwarded ? cubejit::forward(*code, i, context, there, panels, memory)
                    : cubejit::execute(*code, i, context, memory);
   };
-  if (const auto* i = std::get_if<Unfold>(&instruction)) move(*i);
-  if (const auto* i = std::get_if<LoadFractals>(&instruction)) move(*i);
+  unfold != nullptr ? by(*unfold) : by(*fractals);
 }
 
 void CubeCore::State::load(const UnitInstruction& instruction, const UnitContext& context) {
@@ -112,11 +143,17 @@ void CubeCore::State::loadWaiting(std::int64_t l1, const UnitContext& context) {
 
 void CubeCore::State::prepareForwarding(const GlobalOperands& operands) {
   waiting.clear();
+  inL1.clear();
+  a = b = nullptr;
   onlySeen = allPairs = false;
-  const auto &a = operands.dy.range, &b = (job->work.gradient == Gradient::kDx ? operands.w : operands.x).range;
-  if (code == nullptr || code->operand != job->work.type || !a.has_value() || !b.has_value()) return;
-  allPairs = code->dots && pairsAreExact(*a, *b);
-  onlySeen = forwarding && leavesFractalsUnseen(job->work) && zerosAddNothing(job->work.type, *a, *b);
+  keeps = {};
+  if (code == nullptr || code->operand != job->work.type) return;
+  const auto &dy = operands.dy.range, &other = (job->work.gradient == Gradient::kDx ? operands.w : operands.x).range;
+  if (dy.has_value() && other.has_value()) {
+    allPairs = code->dots && pairsAreExact(*dy, *other);
+    onlySeen = forwarding && leavesFractalsUnseen(job->work) && zerosAddNothing(job->work.type, *dy, *other);
+  }
+  if (forwarding && operandsHold && (!code->dots || allPairs)) keeps = reuseOf(*job, allPairs);
 }
 
 bool CubeCore::State::seenInOrder(const ForwardedProgram& program) const {

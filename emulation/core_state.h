@@ -11,6 +11,7 @@
 #include "emulation/cube_core.h"
 #include "emulation/forward.h"
 #include "emulation/forward_rules.h"
+#include "emulation/kept_panels.h"
 #include "emulation/load_code.h"
 #include "emulation/move_out.h"
 #include "emulation/operand_range.h"
@@ -35,7 +36,12 @@ struct CubeCore::State {
   bool allPairs = false;                                      ///< bf16: whatever is loaded may be multiplied as pairs
   bool onlySeen = false;                 ///< products of the task that are zero by their places are left out
   bool inOrder = false;                  ///< those of the block
-  std::vector<UnitInstruction> waiting;  ///< then: loads that nothing has needed so far
+  std::vector<UnitInstruction> waiting;  ///< then, and where panels are kept: loads that nothing has needed so far
+  bool operandsHold = false;
+  PanelReuse keeps;                     ///< of the task
+  KeptPanels keptA, keptB;
+  const float *a = nullptr, *b = nullptr;  ///< what the step multiplies, if that is kept
+  std::vector<UnitInstruction> inL1;       ///< loads of the task, done or waiting, that no other has overwritten
   bool addedSingly = false;              ///< the block has sums that were not added as pairs
   const CubeJob* job = nullptr;
   CoreTask task;
@@ -61,6 +67,9 @@ struct CubeCore::State {
   /// Whether a step's products may be added as pairs.
   bool pairs(const ForwardStep& step) const;
   void load(const UnitInstruction& instruction, const UnitContext& context);
+  /// A move, unless what it makes is kept.
+  void move(const ForwardStep& step, const ForwardWay& way, const UnitContext& context);
+  bool lazy() const { return onlySeen || keeps.a || keeps.b; }
   /// Loads what waits for the part of L1 that begins there; -1: whatever waits.
   void loadWaiting(std::int64_t l1, const UnitContext& context);
   /// Decides `onlySeen` for the task.

@@ -104,6 +104,11 @@ CoreCounts CubeCore::takeCounts() {
 }
 
 void CubeCore::forward(bool on) { state_->forwarding = on; }
+void CubeCore::operandsHold(bool hold) {
+  state_->operandsHold = hold;
+  state_->keptA.clear();
+  state_->keptB.clear();
+}
 void CubeCore::keepEvents(bool keep) { state_->keepEvents = keep; }
 const std::vector<TraceEvent>& CubeCore::events() const { return state_->clock.events(); }
 

@@ -128,6 +128,9 @@ class CubeCore {
   CoreCounts takeCounts();
   /// From now on what L1 to L0 copies goes to the cube at once (emulation/forward.h): faster, the same bits. Needs code.
   void forward(bool on);
+  /// With forward(): `hold` says that operands in memory hold still until the next call, so what was made of them may be used again
+  /// (emulation/kept_panels.h). What was kept before is forgotten.
+  void operandsHold(bool hold);
   /// Keep a line for each instruction of a task from now on, or no longer; and the lines of the task that began last.
   void keepEvents(bool keep);
   const std::vector<TraceEvent>& events() const;

@@ -17,9 +17,9 @@ constexpr std::int64_t kSide = 16, kRun = 32;
 // One move's destination, and the kernels that bring elements into its form.
 class Panel {
  public:
-  Panel(const UnitCode& code, const UnitContext& c, bool pairs, float* panel, std::int64_t l0)
-      : code_(code), c0_(c.work.c0), pairs_(pairs), asIs_(pairs || c.work.type == DType::kF32) {
-    to_ = panel + l0 / c.work.elementBytes;
+  Panel(const UnitCode& code, const UnitContext& c, const ForwardWay& way, float* panel, std::int64_t l0)
+      : code_(code), c0_(c.work.c0), pairs_(way.pairs), asIs_(way.pairs || c.work.type == DType::kF32) {
+    to_ = way.to != nullptr ? way.to : panel + l0 / c.work.elementBytes;
   }
   float* at(std::int64_t word) const { return to_ + word; }
   /// Words of c0 elements along k.
@@ -158,7 +158,7 @@ void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, const 
   const bool pairs = way.pairs;
   TapWindow window(i, c, memory);
   if (i.side == L0Side::kA) {
-    const Panel panel(code, c, pairs, panels.a.get(), i.l0);
+    const Panel panel(code, c, way, panels.a.get(), i.l0);
     if (way.onlySeen) return seenFractals(panel, i, c, panels.seen, memory);
     const std::int64_t m = roundUp(i.pixels.count, kSide), w = panel.words();
     for (std::int64_t u = 0; u < i.units.count; ++u) {
@@ -169,7 +169,7 @@ void forward(const UnitCode& code, const Unfold& i, const UnitContext& c, const 
     return;
   }
   // Pixels are k: rows of 16 n; the k blocks of one n block follow each other.
-  const Panel panel(code, c, pairs, panels.b.get(), i.l0);
+  const Panel panel(code, c, way, panels.b.get(), i.l0);
   const std::int64_t ks = roundUp(i.pixels.count, c0), rows = ks / c0 * panel.words(), n = i.units.count * c0;
   for (std::int64_t u = 0; u < i.units.count; ++u) {
     window.setUnit(i.units.begin + u);
@@ -191,7 +191,7 @@ void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, 
              CubePanels& panels, CoreMemory& memory) {
   if (way.onlySeen && panels.seen.count == 0) return;
   const bool a = i.side == L0Side::kA;
-  const Panel panel(code, c, way.pairs, (a ? panels.a : panels.b).get(), i.l0);
+  const Panel panel(code, c, way, (a ? panels.a : panels.b).get(), i.l0);
   const std::byte* from = memory.at(CoreBuffer::kL1, i.l1);
   (i.plain ? plainB : a ? matrixA : matrixB)(panel, i, c.work.c0, from);
 }

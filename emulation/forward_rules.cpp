@@ -73,6 +73,7 @@ bool findOperands(ForwardedProgram& steps, const UnitContext& c) {
     steps[i].aL1 = a.l1;
     steps[i].bL1 = b.l1;
     steps[i].rows = a.rows;
+    steps[i].apart = true;
     steps[i].onlyReader = first != nullptr && first->side == L0Side::kA;
   }
   return true;
@@ -97,7 +98,10 @@ Result<ForwardedProgram> forwardProgram(const UnitProgram& program, const UnitCo
     forwarded.push_back({instruction, mmad != nullptr || room.held.end > 0});
     if (mmad != nullptr) inThrees = findOperands(forwarded, c) && inThrees;
   }
-  for (ForwardStep& step : forwarded) step.onlyReader = step.onlyReader && inThrees;
+  for (ForwardStep& step : forwarded) {
+    step.apart = step.apart && inThrees;
+    step.onlyReader = step.onlyReader && inThrees;
+  }
   return forwarded;
 }
 

@@ -24,7 +24,8 @@ std::int64_t pixelStart(const CubeWork& w, std::int64_t pixels, std::int64_t ind
 
 }  // namespace
 
-GradientTasks::GradientTasks(const CubeJob& job) : job_(&job), dx_(job.work.gradient == Gradient::kDx) {
+GradientTasks::GradientTasks(const CubeJob& job, bool channelsOutside)
+    : job_(&job), dx_(job.work.gradient == Gradient::kDx), channelsOutside_(dx_ && channelsOutside) {
   const CubeWork& w = job.work;
   const CoreSplit s = splitOf(w, job.plan.singleShape);
   const std::int64_t dx[kDigits] = {s.groups, s.rows, s.batch, s.depth, s.reduction, s.channelsN, 1};
@@ -68,11 +69,16 @@ int GradientTasks::coreOf(std::int64_t index) const {
 std::int64_t GradientTasks::taskOf(std::int64_t region, std::int64_t sum) const {
   const bool* summed = dx_ ? kSummedDx : kSummedDw;
   std::int64_t digits[kDigits], index = 0;
-  for (std::size_t i = kDigits; i-- > 0;) {
+  constexpr std::size_t kChannels = 5;
+  const auto take = [&](std::size_t i) {
     std::int64_t& from = summed[i] ? sum : region;
     digits[i] = from % sizes_[i];
     from /= sizes_[i];
+  };
+  for (std::size_t i = kDigits; i-- > 0;) {
+    if (!channelsOutside_ || i != kChannels) take(i);
   }
+  if (channelsOutside_) take(kChannels);
   for (std::size_t i = 0; i < kDigits; ++i) index = index * sizes_[i] + digits[i];
   return index;
 }

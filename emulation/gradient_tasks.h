@@ -14,7 +14,8 @@ namespace cubejit {
 class GradientTasks {
  public:
   /// `job` must outlive this; its plan.cores is not looked at.
-  explicit GradientTasks(const CubeJob& job);
+  /// `channelsOutside`: regions of dX with the same channels are numbered one after the other.
+  explicit GradientTasks(const CubeJob& job, bool channelsOutside = false);
 
   std::int64_t count() const { return count_; }
   CoreTask task(std::int64_t index) const;
@@ -29,7 +30,7 @@ class GradientTasks {
  private:
   CoreTask taskAt(const std::int64_t* digits) const;
   const CubeJob* job_;
-  bool dx_ = true;
+  bool dx_ = true, channelsOutside_ = false;
   /// dX: group, rows, image, depth, k, n. dW: group, pixels, image, depth, kernel depth, n, m.
   std::int64_t sizes_[7] = {1, 1, 1, 1, 1, 1, 1};
   std::int64_t count_ = 1, sums_ = 1;

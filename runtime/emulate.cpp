@@ -12,6 +12,7 @@
 #include "emulation/bias_sum.h"
 #include "emulation/clock.h"
 #include "emulation/gradient_tasks.h"
+#include "emulation/kept_panels.h"
 #include "emulation/move_out.h"
 #include "emulation/seen_fractals.h"
 #include "runtime/prove_forwarding.h"
@@ -71,7 +72,12 @@ struct Run {
   const EmulationRun& how;
   std::vector<std::unique_ptr<CubeCore>>& cores;
 
-  std::atomic<std::int64_t> next{0};
+  // Items that follow each other have operands in common: each slot begins with a range of its own, then helps the others.
+  struct Range {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  std::vector<Range> ranges{};
   std::mutex mutex{};
   std::int64_t failedItem = -1;
   std::optional<Error> failure{};
@@ -82,6 +88,24 @@ struct Run {
 
   std::int64_t parts() const { return static_cast<std::int64_t>(results.size()); }
   std::int64_t items() const { return tasks.regions() * parts(); }
+
+  void share(int slots) {
+    ranges = std::vector<Range>(static_cast<std::size_t>(slots));
+    for (int i = 0; i < slots; ++i) {
+      ranges[static_cast<std::size_t>(i)].next = items() * i / slots;
+      ranges[static_cast<std::size_t>(i)].end = items() * (i + 1) / slots;
+    }
+  }
+  /// The next item of a slot; -1: there is none.
+  std::int64_t take(int slot) {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      Range& range = ranges[(static_cast<std::size_t>(slot) + i) % ranges.size()];
+      if (range.next >= range.end) continue;
+      const std::int64_t item = range.next++;
+      if (item < range.end) return item;
+    }
+    return -1;
+  }
 
   void fail(std::int64_t item, const Error& error) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -114,7 +138,7 @@ struct Run {
     CubeCore& core = *cores[static_cast<std::size_t>(slot)];
     core.keepEvents(how.trace);
     std::vector<CoreCounts> mine(counts.size());
-    for (std::int64_t item = next++; item < items(); item = next++) {
+    for (std::int64_t item = take(slot); item >= 0; item = take(slot)) {
       const std::int64_t region = item / parts(), part = item % parts(), sums = tasks.sums();
       for (std::int64_t s = part * sums / parts(); s < (part + 1) * sums / parts(); ++s) {
         const std::int64_t index = tasks.taskOf(region, s);
@@ -262,12 +286,13 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   if (s.bias.has_value()) return s.runBias(tensors, how);
   const Problem& p = s.job.problem;
   const bool dx = s.job.plan.gradient == Gradient::kDx;
-  const GradientTasks tasks(s.job);
+  const bool pairs = s.units != nullptr && s.units->code.dots;
+  const GradientTasks tasks(s.job, s.fast && reuseOf(s.job, pairs).channelsOutside);
   const GlobalView result = viewOf(p, dx ? TensorId::kDx : TensorId::kDw, dx ? tensors.dx : tensors.dw);
   if (result.data == nullptr) return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
   GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
                           viewOf(p, TensorId::kW, tensors.w)};
-  if ((s.fast && leavesFractalsUnseen(s.job.work)) || (s.units != nullptr && s.units->code.dots)) {
+  if ((s.fast && leavesFractalsUnseen(s.job.work)) || pairs) {
     for (GlobalView* view : {&operands.dy, dx ? &operands.w : &operands.x}) {
       if (view->data != nullptr && byteSize(view->type) == s.job.work.elementBytes)  // else the task is refused
         view->range = rangeOf(view->data, view->bytes / byteSize(view->type), s.job.work.type);
@@ -305,6 +330,8 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
     core->forward(s.fast);
     s.cores.push_back(std::move(core));
   }
+  for (const auto& core : s.cores) core->operandsHold(true);
+  run.share(slots);
   if (how.trace) run.taskCycles.resize(static_cast<std::size_t>(tasks.count()));
   runSlots(
       s.options.parallelFor, s.options.pinThreads, slots,
