@@ -136,9 +136,20 @@ namespace {
 void seenFractals(const Panel& panel, const Unfold& i, const UnitContext& c, const SeenFractals& seen,
                   const CoreMemory& memory) {
   const std::int64_t w = panel.words(), rows = seen.m1 * kSide;
+  auto span = seen.spans.begin();
   for (std::int64_t u = 0; u < seen.units; ++u) {
-    for (std::int64_t m = 0; m < seen.m1; ++m) {
-      if (seen.at(u, m) && seen.rowsAt(u, m) < kSide) Panel::zero(panel.at((u * rows + m * kSide) * w), kSide, w, w);
+    const auto zero = [&](std::int64_t begin, std::int64_t end) {
+      Panel::zero(panel.at((u * rows + begin) * w), end - begin, w, w);
+    };
+    std::int64_t filled = 0;
+    for (std::size_t r = 0; r < seen.ranges.size(); ++r) {
+      if (!seen.taken(u, r)) continue;
+      filled = std::max(filled, seen.ranges[r].begin);
+      for (; span != seen.spans.end() && span->unit == u && span->position < seen.ranges[r].end; ++span) {
+        zero(filled, span->position);
+        filled = span->position + span->count;
+      }
+      zero(filled, seen.ranges[r].end);
     }
   }
   const std::byte* from = memory.at(CoreBuffer::kL1, i.piece.l1);

@@ -60,7 +60,7 @@ std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands&
       continue;
     }
     for (std::int64_t k = 0; k < ks; ++k) {
-      const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, there / 16);
+      const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, there);
       if (a(x, m, k) != (leftOut ? 0 : a(y, there, k))) return at("A", m, k);
     }
   }

@@ -4,6 +4,7 @@
 #include "emulation/seen_fractals.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "tiling/npu/rounding.h"
 
@@ -59,6 +60,44 @@ void orderPixels(const Span& pixels, const CubeWork& w, SeenFractals& seen) {
   }
 }
 
+// Ranges from runs, which follow each other; where two meet within kSeenRows rows, those rows are of both.
+void findRanges(SeenFractals& seen) {
+  const auto words = static_cast<std::size_t>(seen.words());
+  seen.ranges.clear();
+  seen.bits.clear();
+  const auto add = [&](std::int64_t begin, std::int64_t end, const std::uint64_t* taken) {
+    if (begin >= end) return;
+    const bool same = !seen.ranges.empty() && std::equal(taken, taken + words, seen.bits.end() - static_cast<std::ptrdiff_t>(words));
+    if (same) {
+      seen.ranges.back().end = end;
+      return;
+    }
+    seen.ranges.push_back({begin, end});
+    seen.bits.insert(seen.bits.end(), taken, taken + words);
+  };
+  std::int64_t row = 0;
+  for (std::size_t r = 0; r < seen.runs.size(); ++r) {
+    const std::int64_t end = seen.runs[r].position + seen.runs[r].count;
+    const std::uint64_t* taken = seen.ofRuns.data() + r * words;
+    const bool last = r + 1 == seen.runs.size();
+    const std::int64_t whole = last ? roundUp(end, kSeenRows) : end / kSeenRows * kSeenRows;
+    add(row, whole, taken);
+    row = std::max(row, whole);
+    if (last || end == row || seen.runs[r + 1].position / kSeenRows * kSeenRows != row) continue;
+    std::vector<std::uint64_t>& both = seen.shared;
+    both.assign(words, 0);
+    std::size_t s = r;
+    while (s > 0 && seen.runs[s - 1].position + seen.runs[s - 1].count > row) --s;
+    for (; s < seen.runs.size() && seen.runs[s].position < row + kSeenRows; ++s) {
+      for (std::size_t i = 0; i < words; ++i) both[i] |= seen.ofRuns[s * words + i];
+    }
+    add(row, row + kSeenRows, both.data());
+    row += kSeenRows;
+  }
+  seen.count = 0;
+  for (const std::uint64_t word : seen.bits) seen.count += std::popcount(word);
+}
+
 }  // namespace
 
 bool leavesFractalsUnseen(const CubeWork& w) {
@@ -69,16 +108,15 @@ void findSeen(const Unfold& i, const CubeWork& w, SeenFractals& seen) {
   orderPixels(i.pixels, w, seen);
   seen.units = i.units.count;
   seen.m1 = ceilDiv(i.pixels.count, kSide);
-  seen.count = 0;
-  seen.rows.assign(static_cast<std::size_t>(seen.units * seen.m1), 0);
+  seen.ofRuns.assign(seen.runs.size() * static_cast<std::size_t>(seen.words()), 0);
   seen.spans.clear();
   const LoadImage& piece = i.piece;
   for (std::int64_t u = 0; u < seen.units; ++u) {
     const std::int64_t tap = (i.units.begin + u) % w.tapsHw;
     const std::int64_t shiftH = w.pad.h - tap / w.kernel.w * w.dilation.h;
     const std::int64_t shiftW = w.pad.w - tap % w.kernel.w * w.dilation.w;
-    std::uint8_t* rows = seen.rows.data() + u * seen.m1;
-    for (const PixelRun& run : seen.runs) {
+    for (std::size_t r = 0; r < seen.runs.size(); ++r) {
+      const PixelRun& run = seen.runs[r];
       const std::int64_t row = run.h + shiftH, column = run.x + shiftW;
       if (row < piece.rows.begin || row >= piece.rows.end() || row % w.stride.h != 0 || column % w.stride.w != 0)
         continue;
@@ -89,15 +127,11 @@ void findSeen(const Unfold& i, const CubeWork& w, SeenFractals& seen) {
       if (first >= end) continue;
       seen.spans.push_back({u, run.position + first, end - first, row - piece.rows.begin,
                             column + first * w.stride.w - piece.columns.begin});
-      for (std::int64_t p = run.position + first; p < run.position + end;) {
-        const std::int64_t here = std::min(run.position + end, (p / kSide + 1) * kSide) - p;
-        std::uint8_t& count = rows[p / kSide];
-        seen.count += count == 0 ? 1 : 0;
-        count = static_cast<std::uint8_t>(count + here);
-        p += here;
-      }
+      seen.ofRuns[r * static_cast<std::size_t>(seen.words()) + static_cast<std::size_t>(u / 64)] |= std::uint64_t{1}
+                                                                                                   << (u % 64);
     }
   }
+  findRanges(seen);
 }
 
 void orderByPixels(const UnitCode& code, const SeenFractals& seen, std::int64_t n1, float* sums, float* room) {

@@ -21,24 +21,38 @@ struct SeenSpan {
   std::int64_t unit = 0, position = 0, count = 0, row = 0, column = 0;
 };
 
-/// Of one Unfold to L0A: for each unit and each 16 rows of A, how many of them see an element.
+/// Rows of A that are left out or not together: a quarter of a fractal, as few as a kernel multiplies at once.
+inline constexpr std::int64_t kSeenRows = 4;
+
+/// Rows [begin, end) of A, multiples of kSeenRows, of which the same units are taken.
+struct SeenRange {
+  std::int64_t begin = 0, end = 0;
+};
+
+/// Of one Unfold to L0A: for all rows of A, up to the next kSeenRows, which units see an element there. Where some pixels of a run do,
+/// all of it is taken: ends of rows are not worth multiplications of their own.
 struct SeenFractals {
   Span pixels;
   std::int64_t rowLength = 0, strideH = 0, strideW = 0;  ///< what the runs were made for, with `pixels`
   std::vector<PixelRun> runs;
   std::int64_t units = 0, m1 = 0;
-  std::int64_t count = 0;          ///< of fractals that are seen
-  std::vector<std::uint8_t> rows;  ///< [unit][m1]
-  std::vector<SeenSpan> spans;
+  std::int64_t count = 0;             ///< of units that are taken, in all ranges
+  std::vector<SeenRange> ranges;      ///< ascending, without gaps
+  std::vector<std::uint64_t> bits;    ///< [range][units, 64 a word]: which are taken
+  std::vector<std::uint64_t> ofRuns;  ///< the same of each run
+  std::vector<std::uint64_t> shared;  ///< room for those of rows that runs share
+  std::vector<SeenSpan> spans;        ///< by unit, then by position
 
-  std::int64_t rowsAt(std::int64_t unit, std::int64_t m) const { return rows[static_cast<std::size_t>(unit * m1 + m)]; }
-  bool at(std::int64_t unit, std::int64_t m) const { return rowsAt(unit, m) != 0; }
-  /// Whether the same units are seen in two columns.
-  bool sameColumn(std::int64_t m, std::int64_t other) const {
-    for (std::int64_t u = 0; u < units; ++u) {
-      if (at(u, m) != at(u, other)) return false;
+  std::int64_t words() const { return (units + 63) / 64; }
+  bool taken(std::int64_t unit, std::size_t range) const {
+    return (bits[range * static_cast<std::size_t>(words()) + static_cast<std::size_t>(unit / 64)] >> (unit % 64) & 1) != 0;
+  }
+  /// Whether a row is taken.
+  bool at(std::int64_t unit, std::int64_t row) const {
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+      if (row < ranges[r].end) return taken(unit, r);
     }
-    return true;
+    return false;
   }
   /// The row of A and of the sums that each pixel is, counted from the first.
   std::vector<std::int64_t> positions() const {

@@ -54,8 +54,8 @@ CubeOperands readOperands(const UnitCode& code, const Mmad& i, const UnitContext
 
 namespace {
 
-// Segments of fractals of A and of B: those along k, in as few as they lie, or, of m, those that are seen.
-void listSegments(const Mmad& i, const CubeOperands& o, std::int64_t m, std::int64_t* list) {
+// Segments of fractals of A and of B: those along k, in as few as they lie, or those that are seen of a range.
+void listSegments(const Mmad& i, const CubeOperands& o, std::size_t range, std::int64_t* list) {
   const std::int64_t fractal = kSide * o.words;
   std::int64_t* next = list + 1;
   const auto add = [&](std::int64_t k, std::int64_t count) {
@@ -67,15 +67,11 @@ void listSegments(const Mmad& i, const CubeOperands& o, std::int64_t m, std::int
     add(0, i.k1);
   } else {
     for (std::int64_t k = 0; k < i.k1; ++k) {
-      if (o.seen == nullptr || o.seen->at(k, m)) add(k, 1);
+      if (o.seen == nullptr || o.seen->taken(k, range)) add(k, 1);
     }
   }
   list[0] = (next - list) / 3;
 }
-
-}  // namespace
-
-namespace {
 
 // The kernel of so many rows, a multiple of 4.
 UnitKernel mmadOf(const UnitCode& code, std::int64_t rows, bool pairs) {
@@ -90,25 +86,35 @@ void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands,
               CoreMemory& memory) {
   const std::int64_t fractal = kSide * operands.words;
   std::int64_t* list = panels.segments.data();
-  for (std::int64_t m = 0, end = 0; m < i.m1; m = end) {  // rows of fractals that add the same
-    for (end = m + 1; end < i.m1 && (operands.seen == nullptr || operands.seen->sameColumn(m, end));) ++end;
-    listSegments(i, operands, m, list);
-    if (list[0] == 0 && !i.first) continue;
-    const std::int64_t whole = std::clamp(operands.rows / kSide, m, end), rest = operands.rows - whole * kSide;
+  // `count` times so many rows, `step` apart.
+  const auto call = [&](std::int64_t first, std::int64_t rows, std::int64_t count, std::int64_t step) {
+    if (count == 0) return;
+    const std::int64_t a = first / kSide * operands.aStepM + first % kSide * operands.words;
+    const std::int64_t aStep = step == kSide ? operands.aStepM : step * operands.words;
     for (std::int64_t n = 0; n < i.n1; ++n) {
-      const auto some = [&](std::int64_t fractals, std::int64_t first, std::int64_t row, std::int64_t rows) {
-        KernelArgs args = movedBy(operands.a + first * operands.aStepM + row * operands.words,
-                                  memory.l0c(i.l0c) + ((n * i.m1 + first) * kSide + row) * kSide, fractals,
-                                  operands.aStepM * 4, kSide * kSide * 4);
-        args.b = operands.b + n * i.k1 * fractal;
-        args.list = list;
-        args.accumulate = i.first ? 0 : 1;
-        code.call(mmadOf(code, rows, operands.pairs), args);
-      };
-      for (std::int64_t row = 0; whole > m && row < kSide; row += code.rows) some(whole - m, m, row, code.rows);
-      for (std::int64_t row = 0; whole < end && row < rest; row += code.rows)
-        some(1, whole, row, std::min(code.rows, roundUp(rest - row, 4)));
+      KernelArgs args = movedBy(operands.a + a, memory.l0c(i.l0c) + (n * i.m1 * kSide + first) * kSide, count,
+                                aStep * 4, step * kSide * 4);
+      args.b = operands.b + n * i.k1 * fractal;
+      args.list = list;
+      args.accumulate = i.first ? 0 : 1;
+      code.call(mmadOf(code, rows, operands.pairs), args);
     }
+  };
+  if (operands.aStepM != fractal) {  // fractal by fractal
+    listSegments(i, operands, 0, list);
+    for (std::int64_t row = 0; row < kSide; row += code.rows) call(row, code.rows, i.m1, kSide);
+    return;
+  }
+  const std::int64_t rows = roundUp(operands.rows, kSeenRows);
+  const SeenRange all{0, rows};
+  const std::size_t ranges = operands.seen == nullptr ? 1 : operands.seen->ranges.size();
+  for (std::size_t r = 0; r < ranges; ++r) {
+    const auto [begin, end] = operands.seen == nullptr ? all : operands.seen->ranges[r];
+    listSegments(i, operands, r, list);
+    if (list[0] == 0 && !i.first) continue;
+    const std::int64_t whole = (end - begin) / code.rows, rest = (end - begin) % code.rows;
+    call(begin, code.rows, whole, code.rows);
+    if (rest > 0) call(begin + whole * code.rows, rest, 1, code.rows);
   }
 }
 

@@ -128,7 +128,7 @@ TEST(ForwardProof, WhatStridesLeaveUnseenIsProvenToBeZero) {
           if (unfold == nullptr) continue;
           SeenFractals seen;
           findSeen(*unfold, made->job.work, seen);
-          unseen += seen.count < seen.units * seen.m1 ? 1 : 0;
+          unseen += seen.count < seen.units * static_cast<std::int64_t>(seen.ranges.size()) ? 1 : 0;
           // The elements said to be a row further on than they are.
           --unfold->piece.rows.begin;
           SeenFractals other;
