@@ -4,6 +4,7 @@
 // Leaves what the offset of one coordinate is to cubejit/index_map.h.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -44,5 +45,27 @@ class AxisWalk {
   std::array<Left, 3> left_{};
   std::int64_t offset_ = 0;
 };
+
+/// Calls take(offset) for `count` coordinates from `first` on. Where only the digit of the coordinates themselves changes, that is one
+/// addition each. Precondition: first >= 0.
+template <class Take>
+void eachOffset(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count, const Take& take) {
+  const auto& digits = map.digits[axis];
+  const Digit& lowest = digits[0];
+  const bool others = lowest.unit == 1 && std::all_of(digits.begin() + 1, digits.end(), [&](const Digit& d) {
+                        return d.stride == 0 || d.extent == 1 || d.unit % lowest.extent == 0;
+                      });
+  if (!others) {
+    AxisWalk walk(map, axis, first);
+    for (std::int64_t i = 0; i < count; ++i, walk.next()) take(walk.offset());
+    return;
+  }
+  for (const std::int64_t end = first + count; first < end;) {
+    const std::int64_t here = std::min(end - first, lowest.extent - first % lowest.extent);
+    std::int64_t offset = map.along(axis, first);
+    for (std::int64_t i = 0; i < here; ++i, offset += lowest.stride) take(offset);
+    first += here;
+  }
+}
 
 }  // namespace cubejit

@@ -36,7 +36,7 @@ PanelReuse reuseOf(const CubeJob& job, bool pairs);
 /// Panels of one operand and one core. Allocates when first used.
 class KeptPanels {
  public:
-  static constexpr std::int64_t kMostBytes = std::int64_t{8} << 20;
+  static constexpr std::int64_t kMostBytes = std::int64_t{4} << 20;
 
   /// Null if it is not kept.
   float* find(const PanelKey& key) const;

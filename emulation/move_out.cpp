@@ -35,14 +35,16 @@ void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
   const std::int64_t first = task.start.m - target.originM + b.m0;
   for (std::int64_t r = 0, h = first / w.row(), x = first % w.row(); r < b.m; ++h, x = 0) {
     const std::int64_t row = base + offsetAlong(map, 3, h);
-    AxisWalk column(map, 4, x);
-    for (; x < w.row() && r < b.m; ++x, ++r, column.next()) places.row.push_back(row + column.offset());
+    const std::int64_t here = std::min(w.row() - x, b.m - r);
+    eachOffset(map, 4, x, here, [&](std::int64_t offset) { places.row.push_back(row + offset); });
+    r += here;
   }
   const ChannelRange range = channelsOf(job, w.spread, target.group);
   const std::int64_t stored = storedChannels(map, 1, range.count);
-  AxisWalk walk(map, 1, range.first + task.start.n + b.n0 - target.originN);
-  for (std::int64_t c = 0; c < b.n; ++c, walk.next())
-    places.column.push_back(task.start.n + b.n0 + c < stored ? walk.offset() : kMissing);
+  places.column.reserve(static_cast<std::size_t>(b.n));
+  std::int64_t c = task.start.n + b.n0;
+  eachOffset(map, 1, range.first + c - target.originN, b.n,
+             [&](std::int64_t offset) { places.column.push_back(c++ < stored ? offset : kMissing); });
 }
 
 void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, const BlockTarget& target,
@@ -53,24 +55,27 @@ void placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
   const ChannelRange outer = channelsOf(job, false, target.group), inner = channelsOf(job, true, target.group);
   const bool several = w.groups.together > 1;
   places.row.reserve(static_cast<std::size_t>(b.m));
-  AxisWalk row(map, 0, outer.first + task.start.m + b.m0 - target.originM);
-  for (std::int64_t r = 0; r < b.m; ++r, row.next()) {
-    const std::int64_t o = task.start.m + b.m0 + r;
-    places.row.push_back(o < outer.count ? base + row.offset() : kMissing);
+  std::int64_t o = task.start.m + b.m0;
+  eachOffset(map, 0, outer.first + o - target.originM, b.m, [&](std::int64_t offset) {
+    places.row.push_back(o < outer.count ? base + offset : kMissing);
     if (several) places.rowGroup.push_back(o / outer.ofGroup);
-  }
+    ++o;
+  });
   const std::int64_t blockUnit = w.blockUnit();
   places.column.reserve(static_cast<std::size_t>(b.n));
   for (std::int64_t c = 0; c < b.n;) {  // a unit of c0 channels at one tap after the other
     const std::int64_t n = task.start.n + b.n0 + c, at = n - target.originN, tap = at / w.c0 % w.tapsHw;
     const std::int64_t channel = n / blockUnit * w.c0, placed = at / blockUnit * w.c0;
     const std::int64_t unit = offsetAlong(map, 3, tap / w.kernel.w) + offsetAlong(map, 4, tap % w.kernel.w);
-    AxisWalk column(map, 1, inner.first + placed + n % w.c0);
-    for (std::int64_t j = n % w.c0; j < w.c0 && c < b.n; ++j, ++c, column.next()) {
+    std::int64_t j = n % w.c0;
+    const std::int64_t here = std::min(w.c0 - j, b.n - c);
+    eachOffset(map, 1, inner.first + placed + j, here, [&](std::int64_t offset) {
       const bool exists = n < w.gemm.n && channel + j < inner.count;
-      places.column.push_back(exists ? unit + column.offset() : kMissing);
+      places.column.push_back(exists ? unit + offset : kMissing);
       if (several) places.columnGroup.push_back((channel + j) / inner.ofGroup);
-    }
+      ++j;
+    });
+    c += here;
   }
 }
 

@@ -11,12 +11,9 @@ namespace cubejit {
 namespace {
 
 std::vector<std::int64_t> offsetsAlong(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
-  AxisWalk walk(map, axis, first);
-  for (std::int64_t& offset : offsets) {
-    offset = walk.offset();
-    walk.next();
-  }
+  std::vector<std::int64_t> offsets;
+  offsets.reserve(static_cast<std::size_t>(count));
+  eachOffset(map, axis, first, count, [&](std::int64_t offset) { offsets.push_back(offset); });
   return offsets;
 }
 
