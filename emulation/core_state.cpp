@@ -80,7 +80,7 @@ void CubeCore::State::execute(const ForwardStep& step, const UnitContext& contex
     loadWaiting(step.aL1, context);
     loadWaiting(step.bL1, context);
   }
-  const ForwardWay way{pairs(step), seenOnly, step.rows};
+  const ForwardWay way{pairs(step), seenOnly, step.rows, step.along};
   const auto* i = mmad;
   if (i == nullptr) return move(step, way, context);
   addedSingly = addedSingly || (adds && !way.pairs);

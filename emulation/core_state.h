@@ -38,11 +38,11 @@ struct CubeCore::State {
   bool inOrder = false;                  ///< those of the block
   std::vector<UnitInstruction> waiting;  ///< then, and where panels are kept: loads that nothing has needed so far
   bool operandsHold = false;
-  PanelReuse keeps;                     ///< of the task
+  PanelReuse keeps;  ///< of the task
   KeptPanels keptA, keptB;
   const float *a = nullptr, *b = nullptr;  ///< what the step multiplies, if that is kept
   std::vector<UnitInstruction> inL1;       ///< loads of the task, done or waiting, that no other has overwritten
-  bool addedSingly = false;              ///< the block has sums that were not added as pairs
+  bool addedSingly = false;                ///< the block has sums that were not added as pairs
   const CubeJob* job = nullptr;
   CoreTask task;
   BlockStream stream;

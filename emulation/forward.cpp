@@ -208,7 +208,12 @@ void forward(const UnitCode& code, const LoadFractals& i, const UnitContext& c, 
 }
 
 CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, const ForwardWay& way, const CubePanels& panels) {
-  const std::int64_t words = way.pairs ? c.work.c0 / 2 : c.work.c0;
+  const std::int64_t words = way.pairs ? c.work.c0 / 2 : c.work.c0, all = i.k1 * words;
+  // What was brought, and a zero behind it; of bf16 pairs stay together.
+  std::int64_t along = all;
+  if (way.along > 0 && way.pairs) along = std::min(all, ceilDiv(way.along, 2) + 1);
+  if (way.along > 0 && !way.pairs)
+    along = std::min(all, roundUp(c.work.type == DType::kBf16 ? roundUp(way.along, 2) + 1 : way.along + 1, 2));
   return {panels.a.get() + i.l0a / c.work.elementBytes,
           panels.b.get() + i.l0b / c.work.elementBytes,
           i.m1 * kSide * words,
@@ -216,6 +221,7 @@ CubeOperands forwardedOperands(const Mmad& i, const UnitContext& c, const Forwar
           words,
           way.pairs,
           way.rows > 0 ? way.rows : i.m1 * kSide,
+          along,
           way.onlySeen ? &panels.seen : nullptr};
 }
 

@@ -15,8 +15,9 @@ struct ForwardWay {
   bool onlySeen =
       false;  ///< fractals of the image that are known to be zero are left out, and the other operand where all are:
               ///< of steps with `onlyReader`, where zerosAddNothing
-  std::int64_t rows = 0;  ///< of A that the step's move brought; 0: not known, all
-  float* to = nullptr;    ///< where a move goes instead of `panels`
+  std::int64_t rows = 0;   ///< of A that the step's move brought; 0: not known, all
+  std::int64_t along = 0;  ///< elements along k that the step's moves brought; 0: not known, all
+  float* to = nullptr;     ///< where a move goes instead of `panels`
 };
 
 /// L0A and L0B are not touched: operands are put into `panels`, at the place of the fractals they stand for. Precondition of

@@ -41,9 +41,12 @@ int rounds(const CoreMemory& memory, DType type) {
 }
 
 // Where two readers of the same fractals disagree; empty if nowhere. Along k are words.
-std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands& y) {
+// `pairsOfWords`: words are added two by two, in an order of their own.
+std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands& y, bool pairsOfWords) {
   if (y.seen != nullptr && (y.seen->units != i.k1 || y.seen->m1 != i.m1)) return "fractals that are seen";
   const std::int64_t w = x.words, ks = i.k1 * w;
+  // From here on staged operands must be zero, if any are left out: the last ones that are multiplied, too.
+  const std::int64_t zeros = y.along == ks ? ks : y.along - (pairsOfWords ? 2 : 1);
   const auto a = [&](const CubeOperands& o, std::int64_t m, std::int64_t k) {
     return bitsOf(o.a[k / w * o.aStepK + m / 16 * o.aStepM + m % 16 * w + k % w]);
   };
@@ -60,13 +63,17 @@ std::string difference(const Mmad& i, const CubeOperands& x, const CubeOperands&
       continue;
     }
     for (std::int64_t k = 0; k < ks; ++k) {
+      if (k >= zeros && a(x, m, k) != 0) return at("A, behind what is multiplied,", m, k);
+      if (k >= y.along) continue;
       const bool leftOut = y.seen != nullptr && !y.seen->at(k / w, there);
       if (a(x, m, k) != (leftOut ? 0 : a(y, there, k))) return at("A", m, k);
     }
   }
   if (y.seen != nullptr && y.seen->count == 0) return {};
   for (std::int64_t j = 0; j < i.n1 * 16 * ks; ++j) {
-    if (bitsOf(x.b[j]) != bitsOf(y.b[j])) return at("B", j / 16 % ks, j / 16 / ks * 16 + j % 16);
+    const std::int64_t k = j / 16 % ks;
+    if (k >= zeros && bitsOf(x.b[j]) != 0) return at("B, behind what is multiplied,", k, j / 16 / ks * 16 + j % 16);
+    if (k < y.along && bitsOf(x.b[j]) != bitsOf(y.b[j])) return at("B", j / 16 % ks, j / 16 / ks * 16 + j % 16);
   }
   return {};
 }
@@ -95,10 +102,10 @@ class BothWays {
       const auto* mmad = std::get_if<Mmad>(&staged[i]);
       if (mmad == nullptr) continue;
       const auto* other = std::get_if<Mmad>(&forwarded[i].instruction);
-      const std::string wrong =
-          other == nullptr || !(*other == *mmad)
-              ? "the sums"
-              : difference(*mmad, readOperands(code_, *mmad, c_, way_.pairs, staged_, memory_), read(forwarded[i]));
+      const std::string wrong = other == nullptr || !(*other == *mmad)
+                                    ? "the sums"
+                                    : difference(*mmad, readOperands(code_, *mmad, c_, way_.pairs, staged_, memory_),
+                                                 read(forwarded[i]), c_.work.type == DType::kBf16 && !way_.pairs);
       if (!wrong.empty())
         return Error{ErrorCode::kInternal, Stage::kRun,
                      "'" + toString(staged[i]) + "' forwarded: " + wrong + " differ"};
@@ -108,7 +115,7 @@ class BothWays {
 
  private:
   ForwardWay wayOf(const ForwardStep& step) const {
-    return {way_.pairs, way_.onlySeen && step.onlyReader, step.rows};
+    return {way_.pairs, way_.onlySeen && step.onlyReader, step.rows, step.along};
   }
   CubeOperands read(const ForwardStep& step) {
     const Mmad& mmad = *std::get_if<Mmad>(&step.instruction);

@@ -20,7 +20,8 @@ struct MoveToL0 {
   L0Side side = L0Side::kA;
   Held held;
   std::int64_t l1 = 0;
-  std::int64_t rows = 0;  ///< of A
+  std::int64_t rows = 0;   ///< of A
+  std::int64_t along = 0;  ///< elements along k, before they are filled up
 };
 
 const MoveToL0* moveOf(const UnitInstruction& instruction, const UnitContext& c, MoveToL0& move) {
@@ -31,13 +32,16 @@ const MoveToL0* moveOf(const UnitInstruction& instruction, const UnitContext& c,
             {i->l0, i->l0 + bytesOf(*i, c), a ? ceilDiv(i->pixels.count, 16) : ceilDiv(i->units.count * c0, 16),
              a ? i->units.count : ceilDiv(i->pixels.count, c0)},
             i->piece.l1,
-            i->pixels.count};
+            i->pixels.count,
+            a ? i->units.count * c0 : i->pixels.count};
     return &move;
   }
   if (const auto* i = std::get_if<LoadFractals>(&instruction)) {
-    move = {i->side, {i->l0, i->l0 + bytesOf(*i, c), ceilDiv(i->x.count, 16), ceilDiv(i->y.count, c0)},
+    move = {i->side,
+            {i->l0, i->l0 + bytesOf(*i, c), ceilDiv(i->x.count, 16), ceilDiv(i->y.count, c0)},
             i->l1,
-            i->x.count};
+            i->x.count,
+            i->y.count};
     return &move;
   }
   return nullptr;
@@ -73,6 +77,7 @@ bool findOperands(ForwardedProgram& steps, const UnitContext& c) {
     steps[i].aL1 = a.l1;
     steps[i].bL1 = b.l1;
     steps[i].rows = a.rows;
+    steps[i].along = std::max(a.along, b.along);
     steps[i].apart = true;
     steps[i].onlyReader = first != nullptr && first->side == L0Side::kA;
   }

@@ -18,7 +18,9 @@ struct ForwardStep {
   bool forwarded = false;  ///< a move from L1 goes to the cube's panels, an Mmad reads them
   /// A move to L0A, one to L0B and their Mmad, in a row: where in L1 its operands begin. Elsewhere -1.
   std::int64_t aL1 = -1, bL1 = -1;
-  std::int64_t rows = 0;  ///< of such a step: rows of A that are moved, the others fill up the last fractal; elsewhere 0
+  std::int64_t rows =
+      0;  ///< of such a step: rows of A that are moved, the others fill up the last fractal; elsewhere 0
+  std::int64_t along = 0;   ///< and elements along k
   bool apart = false;       ///< of such a step: no other Mmad reads what the two moves left
   bool onlyReader = false;  ///< and an image is unfolded to L0A first
 };

@@ -78,7 +78,8 @@ PanelReuse reuseOf(const CubeJob& job, bool pairs) {
   }
   const std::int64_t places = split.rows * split.batch * split.depth;
   reuse.channelsOutside = !fits(b * split.channelsN) || split.channelsN * all.n > places * all.m;
-  const std::int64_t betweenA = reuse.channelsOutside ? places : 1, betweenB = reuse.channelsOutside ? 1 : split.channelsN;
+  const std::int64_t betweenA = reuse.channelsOutside ? places : 1,
+                     betweenB = reuse.channelsOutside ? 1 : split.channelsN;
   reuse.a = (blocksN && fits(a)) || (split.channelsN > 1 && fits(a * betweenA));
   reuse.b = (blocksM && fits(b)) || (places > 1 && fits(b * betweenB));
   return reuse;

@@ -28,7 +28,8 @@ PanelKey keyOf(const UnitInstruction& load, const UnitInstruction& move, const C
 /// Whether panels of A and of B are asked for again before more others were than are kept.
 struct PanelReuse {
   bool a = false, b = false;
-  bool channelsOutside = false;  ///< dX: tasks of the same channels follow each other; otherwise those of the same pixels
+  bool channelsOutside =
+      false;  ///< dX: tasks of the same channels follow each other; otherwise those of the same pixels
 };
 /// For all tasks of a gradient, in the order that `channelsOutside` asks for.
 PanelReuse reuseOf(const CubeJob& job, bool pairs);

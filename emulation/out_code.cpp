@@ -110,7 +110,8 @@ class StripMover {
   std::pair<std::int64_t, std::int64_t> evenRows(std::int64_t c, std::int64_t r, std::int64_t end) const {
     if (!places_.even.empty() && places_.rowGroup.empty()) {  // any column that exists
       const std::int64_t at = s_.firstRow + r;
-      const auto run = std::find_if(places_.even.begin(), places_.even.end(), [&](const auto& e) { return at < e.end; });
+      const auto run =
+          std::find_if(places_.even.begin(), places_.even.end(), [&](const auto& e) { return at < e.end; });
       return {std::min(run->end - at, end - r), run->step};
     }
     if (r + 1 >= end || !exists(r + 1, c)) return {1, 0};

@@ -67,7 +67,8 @@ void findRanges(SeenFractals& seen) {
   seen.bits.clear();
   const auto add = [&](std::int64_t begin, std::int64_t end, const std::uint64_t* taken) {
     if (begin >= end) return;
-    const bool same = !seen.ranges.empty() && std::equal(taken, taken + words, seen.bits.end() - static_cast<std::ptrdiff_t>(words));
+    const bool same =
+        !seen.ranges.empty() && std::equal(taken, taken + words, seen.bits.end() - static_cast<std::ptrdiff_t>(words));
     if (same) {
       seen.ranges.back().end = end;
       return;
@@ -128,7 +129,7 @@ void findSeen(const Unfold& i, const CubeWork& w, SeenFractals& seen) {
       seen.spans.push_back({u, run.position + first, end - first, row - piece.rows.begin,
                             column + first * w.stride.w - piece.columns.begin});
       seen.ofRuns[r * static_cast<std::size_t>(seen.words()) + static_cast<std::size_t>(u / 64)] |= std::uint64_t{1}
-                                                                                                   << (u % 64);
+                                                                                                    << (u % 64);
     }
   }
   findRanges(seen);

@@ -45,7 +45,8 @@ struct SeenFractals {
 
   std::int64_t words() const { return (units + 63) / 64; }
   bool taken(std::int64_t unit, std::size_t range) const {
-    return (bits[range * static_cast<std::size_t>(words()) + static_cast<std::size_t>(unit / 64)] >> (unit % 64) & 1) != 0;
+    return (bits[range * static_cast<std::size_t>(words()) + static_cast<std::size_t>(unit / 64)] >> (unit % 64) & 1) !=
+           0;
   }
   /// Whether a row is taken.
   bool at(std::int64_t unit, std::int64_t row) const {

@@ -49,6 +49,7 @@ CubeOperands readOperands(const UnitCode& code, const Mmad& i, const UnitContext
           words,
           pairs,
           i.m1 * kSide,
+          i.k1 * words,
           nullptr};
 }
 
@@ -57,20 +58,24 @@ namespace {
 // Segments of fractals of A and of B: those along k, in as few as they lie, or those that are seen of a range.
 void listSegments(const Mmad& i, const CubeOperands& o, std::size_t range, std::int64_t* list) {
   const std::int64_t fractal = kSide * o.words;
-  std::int64_t* next = list + 1;
+  std::int64_t* next = list + 2;
   const auto add = [&](std::int64_t k, std::int64_t count) {
     *next++ = k * o.aStepK * 4;
     *next++ = k * fractal * 4;
     *next++ = count;
   };
+  const std::int64_t along = o.seen == nullptr ? o.along : i.k1 * o.words;
+  const std::int64_t whole = along / o.words, rest = along % o.words;
   if (o.seen == nullptr && o.aStepK == fractal) {
-    add(0, i.k1);
+    if (whole > 0) add(0, whole);
   } else {
-    for (std::int64_t k = 0; k < i.k1; ++k) {
+    for (std::int64_t k = 0; k < whole; ++k) {
       if (o.seen == nullptr || o.seen->taken(k, range)) add(k, 1);
     }
   }
-  list[0] = (next - list) / 3;
+  list[0] = (next - list - 2) / 3;
+  list[1] = rest > 0 ? 1 : 0;
+  if (rest > 0) add(whole, rest / mmadWords(o.pairs));
 }
 
 // The kernel of so many rows, a multiple of 4.
@@ -111,7 +116,7 @@ void multiply(const UnitCode& code, const Mmad& i, const CubeOperands& operands,
   for (std::size_t r = 0; r < ranges; ++r) {
     const auto [begin, end] = operands.seen == nullptr ? all : operands.seen->ranges[r];
     listSegments(i, operands, r, list);
-    if (list[0] == 0 && !i.first) continue;
+    if (list[0] + list[1] == 0 && !i.first) continue;
     const std::int64_t whole = (end - begin) / code.rows, rest = (end - begin) % code.rows;
     call(begin, code.rows, whole, code.rows);
     if (rest > 0) call(begin + whole * code.rows, rest, 1, code.rows);

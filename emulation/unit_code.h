@@ -45,9 +45,9 @@ enum class UnitKernel : std::uint8_t {
   kOutOneF16,
   kOutOneBf16,  ///< single sums -> elements of the result's type
   kAddOne,      ///< single sums added to f32 in memory
-  kAddRun,       ///< rows of 8 sums added to f32 in memory
-  kAddRows,      ///< as kAdd, 16 rows that follow each other in memory
-  kAddRunRows,   ///< as kAddRun, 16 rows 64 bytes apart in memory
+  kAddRun,      ///< rows of 8 sums added to f32 in memory
+  kAddRows,     ///< as kAdd, 16 rows that follow each other in memory
+  kAddRunRows,  ///< as kAddRun, 16 rows 64 bytes apart in memory
   kOutRowsF32,
   kOutRowsF16,
   kOutRowsBf16,  ///< as kOutF32, ..., 16 rows that follow each other in memory
@@ -68,6 +68,9 @@ enum class UnitKernel : std::uint8_t {
 
 /// Rows of C that one call of kMmad holds in registers: all 16 where a vector is 16 lanes, else 4.
 inline std::int64_t mmadRows(const HostIsa& isa) { return isa.lanes() >= 16 ? 16 : 4; }
+
+/// Words along k that kMmad adds at once where a fractal is not multiplied as a whole: a pair of bf16 stays together.
+inline std::int64_t mmadWords(bool dots) { return dots ? 1 : 2; }
 
 /// Whether there are kernels of pairs: bf16, where the ISA has dot products.
 bool multipliesPairs(DType operand, const HostIsa& isa);
@@ -110,7 +113,7 @@ struct CubePanels {
         b(floats(buffers.l0bBytes)),
         runs(floats(buffers.l0bBytes)),
         sums(floats(buffers.l0cBytes / 2)),
-        segments(static_cast<std::size_t>(buffers.l0aBytes / 512 * 3 + 4)) {}
+        segments(static_cast<std::size_t>(buffers.l0aBytes / 512 * 3 + 8)) {}
   bool complete() const { return a != nullptr && b != nullptr && runs != nullptr && sums != nullptr; }
 
  private:
@@ -126,7 +129,11 @@ struct CubeOperands {
   std::int64_t aStepK = 0, aStepM = 0;
   std::int64_t words = 0;  ///< along k in a fractal
   bool pairs = false;
-  std::int64_t rows = 0;  ///< of A that stand for results; sums of those behind them are seen by nobody and may be anything
+  std::int64_t rows =
+      0;  ///< of A that stand for results; sums of those behind them are seen by nobody and may be anything
+  /// Words along k that are multiplied, of whole fractals and mmadWords; behind them both operands are zero, and so is the last product
+  /// before: one such turns a sum of -0 into +0, and the others add nothing.
+  std::int64_t along = 0;
   const SeenFractals* seen =
       nullptr;  ///< fractals of A that are not seen are zero, may hold anything, and are left out
 };

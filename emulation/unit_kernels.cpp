@@ -22,9 +22,7 @@ Contract mmadContract(DType operand, bool dots, std::int64_t most, const HostIsa
   c.lanes = static_cast<int>(lanes);
   c.dotProducts = dots;
   c.label = "mmad_" + std::to_string(rows) + "x" + std::to_string(c0) + "x16" + (dots ? "_dots" : "");
-  Section section;
-  section.aOuterStep = section.bOuterStep = kSide * words * 4;
-  for (std::int64_t i = 0; i < words; ++i) {
+  const auto stepAt = [&](std::int64_t i) {
     const std::int64_t k = dots ? i : kAt(i, operand);
     Step step;
     for (std::int64_t v = 0; v < vectors; ++v)
@@ -36,9 +34,17 @@ Contract mmadContract(DType operand, bool dots, std::int64_t most, const HostIsa
         a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
       step.a.push_back(a);
     }
-    section.steps.push_back(step);
-  }
-  c.sections.push_back(section);
+    return step;
+  };
+  // Whole fractals, then what begins one.
+  Section whole, part;
+  whole.aOuterStep = whole.bOuterStep = kSide * words * 4;
+  for (std::int64_t i = 0; i < words; ++i) whole.steps.push_back(stepAt(i));
+  const std::int64_t atOnce = mmadWords(dots);
+  part.aOuterStep = atOnce * 4;
+  part.bOuterStep = atOnce * kSide * 4;
+  for (std::int64_t i = 0; i < atOnce; ++i) part.steps.push_back(stepAt(i));
+  c.sections = {whole, part};
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t v = 0; v < vectors; ++v)
       c.accumulators.push_back({static_cast<std::int32_t>((r * kSide + v * lanes) * 4), LaneRange{}});
@@ -84,8 +90,7 @@ std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa) {
     kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, kSide, kSide, kSide * 4, kSide * elementBytes(result),
                                 Element::kF32, result, "fixpipe_turned"));
   }
-  kernels.emplace_back(
-      moveOf(MoveKind::kAccumulate, isa, 1, kSide, 0, 0, Element::kF32, Element::kF32, "fixpipe_add"));
+  kernels.emplace_back(moveOf(MoveKind::kAccumulate, isa, 1, kSide, 0, 0, Element::kF32, Element::kF32, "fixpipe_add"));
   kernels.emplace_back(moveOf(MoveKind::kCopy, isa, 1, c0, kRun, c0 * 4, from, to, "widen_runs"));
   kernels.emplace_back(moveOf(MoveKind::kTranspose, isa, c0, c0, kRun, c0 * 4, from, to, "widen_turned"));
   kernels.emplace_back(

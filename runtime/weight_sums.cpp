@@ -199,9 +199,9 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
   try {
     s.sums_.reset(new float[static_cast<std::size_t>(parts * s.map_.elements)]);
   } catch (const std::bad_alloc&) {
-    return Error{
-        ErrorCode::kLimitExceeded, Stage::kRun,
-        "no memory for " + std::to_string(parts) + " sums of dw, " + std::to_string(s.map_.elements * 4) + " bytes each"};
+    return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+                 "no memory for " + std::to_string(parts) + " sums of dw, " + std::to_string(s.map_.elements * 4) +
+                     " bytes each"};
   }
   return s;
 }
