@@ -156,6 +156,59 @@ TEST(Emulation, AnyLegalTilingComputesTheGradient) {
   EXPECT_GT(legal, 150);
 }
 
+// What --fast keeps is of one run: other tensors in the same places, and threads that share tasks otherwise, give what staging gives.
+TEST(Emulation, PanelsAreKeptForOneRunOnly) {
+  std::mt19937_64 random(31);
+  Problem p;
+  p.rank = 2;
+  p.batch = 3;
+  p.cin = 40;
+  p.cout = 70;
+  p.in = {1, 15, 13};
+  p.kernel = {1, 3, 3};
+  p.padBefore = p.padAfter = {0, 1, 1};
+  for (const std::int64_t stride : {1, 2}) {
+    p.stride = {1, stride, stride};
+    p.out = {1, (p.in.h - 1) / stride + 1, (p.in.w - 1) / stride + 1};
+    for (const DType type : {DType::kF16, DType::kBf16, DType::kF32}) {
+      p.dtype = type;
+      ASSERT_TRUE(checkProblem(p).ok());
+      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        EmulationRequest request{p, gradient, *machineByName("ascend910b2"), {}};
+        const auto staged = Emulation::create(request);
+        request.fast = true;
+        const auto fast = Emulation::create(request);
+        ASSERT_TRUE(staged.ok() && fast.ok());
+        Data d = dataOf(p, random);
+        const auto bytes =
+            static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+        for (int run = 0; run < 4; ++run) {
+          for (const auto& [t, memory] :
+               {std::pair{TensorId::kDy, &d.dyMemory}, {TensorId::kX, &d.xMemory}, {TensorId::kW, &d.wMemory}})
+            encodeTensor(p, t, randomReals(random, plainElements(p, t)), memory->data());
+          std::vector<char> results[2];
+          EmulationReport reports[2];
+          for (int way = 0; way < 2; ++way) {
+            results[way].assign(bytes, static_cast<char>(0xff));
+            Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
+            (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = results[way].data();
+            EmulationRun how;
+            how.threads = way == 0 ? 1 : 1 + run % 3;
+            const auto report = (way == 0 ? *staged : *fast)->run(tensors, how);
+            ASSERT_TRUE(report.ok()) << report.error().message;
+            reports[way] = *report;
+          }
+          EXPECT_EQ(results[1] == results[0], true) << toString(gradient) << " run " << run << " " << describe(p);
+          EXPECT_EQ(reports[1].cycles, reports[0].cycles);
+          EXPECT_EQ(reports[1].total.bytes, reports[0].total.bytes);
+          EXPECT_EQ(reports[1].total.highWater, reports[0].total.highWater);
+          EXPECT_EQ(reports[1].total.cubeSteps, reports[0].total.cubeSteps);
+        }
+      }
+    }
+  }
+}
+
 // Generated code (or its interpreters) and the scalar models leave the same bits, on reals.
 TEST(Emulation, GeneratedUnitsAgreeWithTheirModels) {
   std::mt19937_64 random(12);

@@ -133,7 +133,7 @@ TEST(ForwardProof, WhatStridesLeaveUnseenIsProvenToBeZero) {
           --unfold->piece.rows.begin;
           SeenFractals other;
           findSeen(*unfold, made->job.work, other);
-          if (other.rows == seen.rows) continue;
+          if (other.bits == seen.bits) continue;
           ++tried;
           caught += proveForwarding(units->code, program, wrong, context, made->job.machine).ok() ? 0 : 1;
           break;
@@ -148,7 +148,8 @@ TEST(ForwardProof, WhatStridesLeaveUnseenIsProvenToBeZero) {
 
 TEST(ForwardProof, AnythingElseIsCaught) {
   std::mt19937_64 random(6);
-  int tried[4] = {}, caught[4] = {};
+  constexpr int kChanges = 6;
+  int tried[kChanges] = {}, caught[kChanges] = {};
   for (int i = 0; i < 24; ++i) {
     const auto made =
         programsOf(random, i % 2 == 0 ? DType::kF16 : DType::kF32, i % 4 < 2 ? Gradient::kDx : Gradient::kDw, "toy");
@@ -157,7 +158,7 @@ TEST(ForwardProof, AnythingElseIsCaught) {
     const OperandTables none;
     const UnitContext context{made->job.work, none};
     const UnitProgram& program = made->programs.front();
-    for (int change = 0; change < 4; ++change) {
+    for (int change = 0; change < kChanges; ++change) {
       ForwardedProgram wrong = *forwardProgram(program, context);
       bool changed = false;
       for (ForwardStep& step : wrong) {
@@ -168,6 +169,8 @@ TEST(ForwardProof, AnythingElseIsCaught) {
         if (change == 1 && unfold != nullptr && unfold->pixels.count > 1) changed = --unfold->pixels.count > 0;
         if (change == 2 && fractals != nullptr && fractals->y.begin > 0) changed = --fractals->y.begin >= 0;
         if (change == 3 && mmad != nullptr && mmad->k1 > 1) changed = --mmad->k1 > 0;
+        if (change == 4 && mmad != nullptr && step.rows > 1) changed = --step.rows > 0;
+        if (change == 5 && mmad != nullptr && step.along > 4) changed = (step.along -= 4) > 0;
         if (changed) break;
       }
       if (!changed) continue;
@@ -181,7 +184,9 @@ TEST(ForwardProof, AnythingElseIsCaught) {
   EXPECT_GT(tried[0] + tried[2], 3);
   EXPECT_GT(tried[1], 3);
   EXPECT_GT(tried[3], 3);
-  for (int change = 0; change < 4; ++change) EXPECT_GE(2 * caught[change], tried[change]) << change;
+  EXPECT_GT(tried[4], 3);
+  EXPECT_GT(tried[5], 3);
+  for (int change = 0; change < kChanges; ++change) EXPECT_GE(2 * caught[change], tried[change]) << change;
 }
 
 }  // namespace
