@@ -164,8 +164,8 @@ void runOn(const ParallelFor& parallelFor, int slots, Job& job) {
 void cutRows(IndexMap& map, std::int64_t most) {
   auto& [inner, outer, group] = map.digits[0];
   const std::int64_t all = inner.extent * outer.extent, rows = roundUp(most, inner.extent);
-  if (inner.unit != 1 || outer.unit != inner.extent || map.extent[0] > all || group.extent > 1 || rows >= all ||
-      outer.stride != inner.stride * inner.extent)
+  if (most < 1 || inner.unit != 1 || outer.unit != inner.extent || map.extent[0] > all || group.extent > 1 ||
+      rows >= all || outer.stride != inner.stride * inner.extent)
     return;
   const std::int64_t whole = inner.stride * all, kept = inner.stride * rows, cuts = ceilDiv(all, rows);
   for (std::size_t axis = 1; axis < map.digits.size(); ++axis) {
