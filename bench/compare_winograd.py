@@ -39,7 +39,7 @@ def best_of(problem, gradient, arguments):
 def error_of(problem, gradient, mode, arguments):
     records = run([arguments.command, "verify", "--suite", "/dev/stdin", "--gradients", gradient, "--layout", arguments.layout, "--reals",
                    "--max-macs", str(arguments.max_macs), "--json"] + MODES[mode], problem)
-    return records[0]["relative_error"] if records else math.nan
+    return records[0].get("relative_error", math.nan) if records else math.nan  # too large to verify: no number
 
 
 def eligible(problem):
