@@ -68,7 +68,10 @@ def markdown(document):
     header = ["problem", "gradient", "ours ndhwc", "ours plain"]
     for peer, kind in columns:
         header += [f"{peer} {kind}", "ratio"]
-    lines = ["| " + " | ".join(header) + " |", "|---|---" + "|---:" * (len(header) - 2) + "|"]
+    lines = [f"# Peers on {document['suite']}: GFLOP/s on {document['threads']} pinned threads", "",
+             f"Made by `{document['command']}`, {document['dtype']}: every row interleaved in one run, the best of {document['rounds']} rounds "
+             "counts. A ratio above 1 means that cubejit is faster.", "",
+             "| " + " | ".join(header) + " |", "|---|---" + "|---:" * (len(header) - 2) + "|"]
     for row in rates.rows:
         cells = [row[0], row[1]] + [cell(rates.rate(row, OURS, k), "{:.1f}") for k in KINDS]
         for peer, kind in columns:
