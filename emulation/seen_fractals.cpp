@@ -13,15 +13,11 @@ namespace {
 
 constexpr std::int64_t kSide = 16;
 
-struct Range {
-  std::int64_t begin, end;
-};
-
-// The remainders of the ranges' numbers, ascending.
-std::vector<std::int64_t> residues(const std::vector<Range>& ranges, std::int64_t stride) {
+// The remainders of the spans' numbers, ascending.
+std::vector<std::int64_t> residues(const std::vector<Span>& spans, std::int64_t stride) {
   std::vector<std::int64_t> found;
-  for (const Range& range : ranges) {
-    const std::int64_t end = std::min(range.end, range.begin + stride);
+  for (const Span& range : spans) {
+    const std::int64_t end = range.begin + std::min(range.count, stride);
     for (std::int64_t x = range.begin; x < end; ++x) found.push_back(x % stride);
   }
   std::sort(found.begin(), found.end());
@@ -39,21 +35,22 @@ void orderPixels(const Span& pixels, const CubeWork& w, SeenFractals& seen) {
   seen.runs.clear();
   const std::int64_t h0 = pixels.begin / w.row(), h1 = (pixels.end() - 1) / w.row();
   const auto columnsOf = [&](std::int64_t h) {
-    return Range{std::max<std::int64_t>(0, pixels.begin - h * w.row()), std::min(w.row(), pixels.end() - h * w.row())};
+    const std::int64_t begin = std::max<std::int64_t>(0, pixels.begin - h * w.row());
+    return Span{begin, std::min(w.row(), pixels.end() - h * w.row()) - begin};
   };
   // Strides may be longer than the image: only classes that have pixels here are looked at.
-  std::vector<Range> columns;
+  std::vector<Span> columns;
   for (std::int64_t h = h0; h <= h1; ++h) columns.push_back(columnsOf(h));
   const std::vector<std::int64_t> classesW = residues(columns, w.stride.w);
   std::int64_t position = 0;
-  for (const std::int64_t classH : residues({Range{h0, h1 + 1}}, w.stride.h)) {
+  for (const std::int64_t classH : residues({Span{h0, h1 + 1 - h0}}, w.stride.h)) {
     for (const std::int64_t classW : classesW) {
       for (std::int64_t h = roundUp(std::max<std::int64_t>(0, h0 - classH), w.stride.h) + classH; h <= h1;
            h += w.stride.h) {
-        const auto [begin, end] = columnsOf(h);
-        const std::int64_t x = roundUp(std::max<std::int64_t>(0, begin - classW), w.stride.w) + classW;
-        if (x >= end) continue;
-        seen.runs.push_back({h, x, ceilDiv(end - x, w.stride.w), position});
+        const Span here = columnsOf(h);
+        const std::int64_t x = roundUp(std::max<std::int64_t>(0, here.begin - classW), w.stride.w) + classW;
+        if (x >= here.end()) continue;
+        seen.runs.push_back({h, x, ceilDiv(here.end() - x, w.stride.w), position});
         position += seen.runs.back().count;
       }
     }

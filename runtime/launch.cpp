@@ -58,8 +58,6 @@ struct LaunchProgram::Walk {
   const FlatPhase& phase;
   std::array<char*, kMaxStreams> base{};
   std::array<int, kMaxAxes> cls{};
-  std::int64_t repeat = 1;
-  const std::int64_t* repeatDelta = nullptr;
 
   char* at(int stream, const std::int64_t* offsets) const {
     return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
@@ -150,7 +148,7 @@ std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<No
   return out;
 }
 
-// Most time outside kernels goes to the innermost loops, which are around a single call.
+// Most time outside kernels goes to the innermost loops, which are around a single call. Only their steps may repeat (tile/program.h).
 void LaunchProgram::flattenLoop(FlatNode& loop, const FlatPhase& flat) {
   if (loop.body.size() != 1 || loop.body.front().axis >= 0) return;
   loop.call = loop.body.front().call;
@@ -169,8 +167,8 @@ void LaunchProgram::flattenLoop(FlatNode& loop, const FlatPhase& flat) {
       here.bRepeat = of(axis.repeatDelta, call.b);
       here.cRepeat = of(axis.repeatDelta, call.c);
     }
-    for (const auto& [of, multiplier] : call.radix) {
-      if (of == loop.axis) here.variant += static_cast<std::size_t>(axis.cls[step] * multiplier);
+    for (const auto& [counted, multiplier] : call.radix) {
+      if (counted == loop.axis) here.variant += static_cast<std::size_t>(axis.cls[step] * multiplier);
     }
     loop.steps.push_back(here);
   }
@@ -221,18 +219,14 @@ void LaunchProgram::walkLoop(Walk& w, const FlatNode& loop, const std::int64_t* 
   Window steps{0, axis.steps()};
   if (axis.windowAxis >= 0)
     steps = axis.windows[static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis.windowAxis)])];
-  w.repeat = 1;
   if (loop.call >= 0) return walkCalls(w, loop, steps, offsets);
   std::array<std::int64_t, kMaxStreams> here;
   for (int i = steps.begin; i < steps.end; ++i) {
     const std::int64_t* delta = axis.delta.data() + static_cast<std::size_t>(i) * streams;
     for (std::size_t s = 0; s < streams; ++s) here[s] = offsets[s] + delta[s];
     w.cls[static_cast<std::size_t>(loop.axis)] = axis.cls[static_cast<std::size_t>(i)];
-    w.repeat = axis.repeat[static_cast<std::size_t>(i)];
-    w.repeatDelta = axis.repeatDelta.data() + static_cast<std::size_t>(i) * streams;
     walk(w, loop.body, here.data());
   }
-  w.repeat = 1;
 }
 
 void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const {
@@ -248,20 +242,13 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
     args.a = w.at(call.a, offsets);
     args.b = w.at(call.b, offsets);
     args.c = w.at(call.c, offsets);
-    if (w.repeat > 1) {
-      const auto step = [&](int stream) { return stream < 0 ? 0 : w.repeatDelta[stream]; };
-      args.repeat = w.repeat;
-      args.aRepeat = step(call.a);
-      args.bRepeat = step(call.b);
-      args.cRepeat = step(call.c);
-    }
     callKernel(variant, args);
   }
 }
 
 void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin,
                              std::int64_t end) const {
-  Walk w{phase, {}, {}, 1, nullptr};
+  Walk w{phase, {}, {}};
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
     w.base[s] = bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
   }

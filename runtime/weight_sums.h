@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides where an emulated chip's blocks of dw add up: in f32 and FRACTAL_Z_3D, as the chip's do, whatever dw is, but always in
-// blocks of 16 channels and cut so that a base block's sums are neighbours; then a vector pass brings them to dw's own type and layout. Leaves which block goes into which part to emulate.
+// blocks of 16 channels and cut so that a base block's sums are neighbours; then a vector pass brings them to dw's own type and
+// layout. Leaves which block goes into which part to emulate.
 #pragma once
 
 #include <memory>

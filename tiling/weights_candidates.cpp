@@ -5,9 +5,8 @@
 
 #include <array>
 
-#include "cubejit/condensed_view.h"
-#include "cubejit/pixel_pairs.h"
 #include "cubejit/staging.h"
+#include "cubejit/weight_view.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
@@ -97,8 +96,8 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
-  const PixelPairs pairs = pixelPairs(makeConvView(problem, Gradient::kDw), dots);
-  const ConvView v = wordView(condensed(makeConvView(problem, Gradient::kDw)), pairs);
+  const WeightView view = weightView(problem, dots);
+  const ConvView& v = view.words;
   std::vector<TilingPlan> out;
   for (const bool swapped : {false, true}) {
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
@@ -119,7 +118,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
         if (stageRows ? row.direct() && !dots : !rowsInPlace) continue;
         plan.panelA = stageRows;
         for (const double share : {0.1, 0.3, 0.6, 1.5}) {
-          setChunk(v, pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
+          setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.cores = CoreSplit{};

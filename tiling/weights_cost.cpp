@@ -5,9 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "cubejit/condensed_view.h"
 #include "cubejit/direct_weights.h"
-#include "cubejit/pixel_pairs.h"
+#include "cubejit/weight_view.h"
 #include "tiling/chunk_deal.h"
 #include "tiling/host_shape.h"
 #include "tiling/weights_candidates.h"
@@ -65,12 +64,11 @@ double pairedRowCycles(const ConvView& v, std::int64_t tapsOfBlock, StepCycles s
 }  // namespace
 
 PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
-  const ConvView asked = makeConvView(problem, Gradient::kDw);
-  const PixelPairs pairs = pixelPairs(asked, plan.dotProducts);
+  const WeightView view = weightView(problem, plan.dotProducts);
+  const auto& [asked, pairs, v] = view;  // what is said of images and pixels below is said of words
   const bool columnPairs = pairs == PixelPairs::kColumns;
-  const ConvView v = wordView(condensed(asked), pairs);  // what is said of images and pixels below is said of words
   TilingPlan chunked = plan;
-  chunked.baseBatch = divUp(plan.baseBatch, imagesOfWord(pairs));
+  chunked.baseBatch = view.chunkImages(plan.baseBatch);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const double lanes = m.isa.lanes(), cores = m.cores, groups = static_cast<double>(v.groups),
@@ -135,8 +133,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double laneBytes =
       swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
-  // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big tensor's every column if
-  // its taps overlap. Cut planes and rows are read with what the taps reach around them.
+  // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
+  // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
   const auto withReach = [&](bool cut, int axis, std::int64_t length) {
     return cut ? 1.0 + static_cast<double>((v.kernel[axis] - 1) * v.dilation[axis]) /
                            static_cast<double>(length * v.stride[axis])

@@ -16,9 +16,9 @@
 #include "codegen/lower/pixel_chunks.h"
 #include "codegen/lower/weights_panels.h"
 #include "codegen/lower/weights_unpack.h"
-#include "cubejit/condensed_view.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/result_prefetch.h"
+#include "cubejit/weight_view.h"
 
 namespace cubejit {
 namespace {
@@ -29,8 +29,7 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
-        pairs_(pixelPairs(makeConvView(problem, Gradient::kDw), plan.dotProducts)),
-        v_(wordView(condensed(makeConvView(problem, Gradient::kDw)), pairs_)),
+        view_(weightView(problem, plan.dotProducts)),
         swapped_(plan.lanes == LaneRole::kSwapped) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;
@@ -40,7 +39,7 @@ class Lowering {
     for (std::int64_t k = 0; k < v_.kernel.w; k += plan.baseTapsW)
       tapBlocks_.push_back({k, std::min(k + plan.baseTapsW, v_.kernel.w)});
     const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
-    const std::int64_t images = (plan.baseBatch + imagesOfWord(pairs_) - 1) / imagesOfWord(pairs_);
+    const std::int64_t images = view_.chunkImages(plan.baseBatch);
     const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.panelH}
                                      : ChunkSizes{images, plan.panelD, plan.panelH, v_.small.extent.w};
     chunks_ = makeChunks(v_, sizes, splits);
@@ -62,8 +61,7 @@ class Lowering {
     lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
                             std::max<std::int64_t>(1, lane_->c0)};
     out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
-    direct_ = storesSumsDirectly(makeConvView(problem, Gradient::kDw), plan, formatOf(problem, TensorId::kDw).dtype,
-                                 machine.isa);
+    direct_ = storesSumsDirectly(view_.asked, plan, formatOf(problem, TensorId::kDw).dtype, machine.isa);
   }
 
   TileProgram run() {
@@ -420,8 +418,9 @@ class Lowering {
   const TilingPlan& plan_;
   const int lanes_;
   ProgramBuilder b_;
-  const PixelPairs pairs_;
-  const ConvView v_;
+  const WeightView view_;
+  const PixelPairs pairs_ = view_.pairs;
+  const ConvView& v_ = view_.words;
   const bool swapped_;
   const TensorView *lane_ = nullptr, *row_ = nullptr;
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;

@@ -100,7 +100,7 @@ class Lowering {
 
     const int chunkAxis = addChunkAxis();
     const int splitAxis = b_.addDeal("split", chunkAxis, splits_);
-    for (std::int64_t s = 0; s < splits_; ++s) deltaOf(splitAxis, s, c) = s * splitBytes_;
+    for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(splitAxis, s, c, s * splitBytes_);
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < lanes_.blocks; ++i) {
       const std::int64_t cells = i * lanes_.perBlock;
@@ -142,13 +142,6 @@ class Lowering {
                        static_cast<double>(lanes_.blocks * lanes_.cellChannels) * 1.3;
   }
 
-  std::int64_t& deltaOf(int axis, std::int64_t step, int stream) {
-    return b_.phase()
-        .axes[static_cast<std::size_t>(axis)]
-        .steps[static_cast<std::size_t>(step)]
-        .delta[static_cast<std::size_t>(stream)];
-  }
-
   int addChunkAxis() {
     const int axis = b_.addAxis("chunk", chunks_.classes);
     for (const PixelChunk& chunk : chunks_.chunks) {
@@ -184,8 +177,8 @@ class Lowering {
       for (const bool big : {true, false}) {
         const TensorView& t = big ? v_.big : v_.small;
         if (!(big ? bigStaged() : smallStaged())) continue;
-        deltaOf(deal, p, big ? bigStream_ : smallStream_) = -cells * t.channels * 4;
-        deltaOf(deal, p, big ? bigSource_ : smallSource_) = cells * t.groupStride();
+        b_.moveStep(deal, p, big ? bigStream_ : smallStream_, -cells * t.channels * 4);
+        b_.moveStep(deal, p, big ? bigSource_ : smallSource_, cells * t.groupStride());
       }
     }
     return deal;

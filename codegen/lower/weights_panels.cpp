@@ -64,17 +64,21 @@ Node stagedLoad(ProgramBuilder& b, const ConvView& view, const ChunkList& chunks
     const std::int64_t columns = view.line ? extentOf(view, o, 2, c.w) : o.big ? t.extent.w : c.w.length();
     const std::int64_t rows = extentOf(view, o, 1, c.h), depths = extentOf(view, o, 0, c.d);
     const std::int64_t pixels = together ? rows * columns : columns;
+    const std::int64_t images = depths > 0 && rows > 0 && pixels > 0 ? c.n.length() : 0;
+    std::vector<int> kernels;  // by part, then piece
+    for (std::int64_t k = 0; k < o.part.parts && images > 0; ++k) {
+      const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), elements);
+      for (const ChannelPiece& of : pieces) kernels.push_back(b.addKernel(loadMove(t, of, panelMove(view, o, pixels))));
+      kernels.resize(kernels.size() + longest.size() - pieces.size(), -1);
+    }
     for (std::int64_t i = 0; i < o.images; ++i) {
       for (std::int64_t j = 0; j < o.planes; ++j) {
         for (std::int64_t h = 0; h < mostRows; ++h) {
-          for (std::int64_t k = 0; k < o.part.parts; ++k) {
-            const std::vector<ChannelPiece> pieces = channelPieces(t, o.part.loadCount(k), elements);
-            for (std::size_t l = 0; l < longest.size(); ++l) {
-              Variant variant;
-              if (i < c.n.length() && j < depths && h < rows && pixels > 0 && l < pieces.size())
-                variant.kernel = b.addKernel(loadMove(t, pieces[l], panelMove(view, o, pixels)));
-              call.variants.push_back(variant);
-            }
+          const bool exists = i < images && j < depths && h < rows;
+          for (std::int64_t k = 0; k < o.part.parts * static_cast<std::int64_t>(longest.size()); ++k) {
+            Variant variant;
+            if (exists) variant.kernel = kernels[static_cast<std::size_t>(k)];
+            call.variants.push_back(variant);
           }
         }
       }

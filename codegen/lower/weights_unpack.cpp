@@ -95,11 +95,7 @@ Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRow
                 int lanes) {
   const Pitch pitch = pitchOf(s);
   const auto moves = [&](int axis, std::int64_t step) {
-    auto& steps = b.phase().axes[static_cast<std::size_t>(axis)].steps;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      steps[i].delta.resize(b.phase().streams.size(), 0);
-      steps[i].delta[static_cast<std::size_t>(streams.dw)] = static_cast<std::int64_t>(i) * step;
-    }
+    for (std::int64_t i = 0; i < b.axisSteps(axis); ++i) b.moveStep(axis, i, streams.dw, i * step);
   };
   moves(rows, baseRows * pitch.row);
   moves(lanes, s.width * pitch.lane);
