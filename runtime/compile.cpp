@@ -20,6 +20,7 @@
 #include "runtime/diagnose/follow.h"
 #include "runtime/emit_kernels.h"
 #include "runtime/packed_weights.h"
+#include "tiling/back_to_back_plans.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -67,7 +68,7 @@ Result<Planned> planAll(const CompileRequest& request, const Problem& problem, c
 }
 
 // Gradients asked for together may share one conversion of dy, if that is cheaper than each taking dy as it is.
-Result<Planned> planTogether(const CompileRequest& request, const Machine& machine, std::optional<LaneRole> algorithm) {
+Result<Planned> planShared(const CompileRequest& request, const Machine& machine, std::optional<LaneRole> algorithm) {
   CUBEJIT_TRY(apart, planAll(request, request.problem, machine, algorithm));
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
@@ -78,6 +79,21 @@ Result<Planned> planTogether(const CompileRequest& request, const Machine& machi
   together->cycles += conversionCycles(request.problem, TensorId::kDy, machine) / machine.cores;
   together->sharesDy = true;
   return together->cycles < apart.cycles ? together : apart;
+}
+
+// And they may read dy block by block, one gradient after the other. Plans that the caller gives stay as they are.
+Result<Planned> planTogether(const CompileRequest& request, const Machine& machine, std::optional<LaneRole> algorithm) {
+  CUBEJIT_TRY(planned, planShared(request, machine, algorithm));
+  if (planned.plans.size() < 2 || !request.plans.empty()) return planned;
+  const std::int64_t block = dyBlockBytes(planned.problem, machine);
+  for (TilingPlan& plan : planned.plans) plan = planInBlocks(planned.problem, plan, machine, block);
+  return planned;
+}
+
+std::vector<const TileProgram*> tilesOf(const Executable::State& state) {
+  std::vector<const TileProgram*> tiles;
+  for (const auto& part : state.parts) tiles.push_back(&part->tile);
+  return tiles;
 }
 
 KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std::size_t firstKernel,
@@ -165,6 +181,12 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   return executable;
 }
 
+LaunchProgram::Programs Executable::State::launches() const {
+  LaunchProgram::Programs programs;
+  for (const auto& part : parts) programs.push_back(part->launch.get());
+  return programs;
+}
+
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
                                                       const Options& options) {
   CUBEJIT_TRY(executable, generateExecutable(request, machine, options));
@@ -189,6 +211,8 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
         std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, state.code, firstKernel, options.backend));
     firstKernel += part->codes.size();
   }
+  if (const std::int64_t block = dyBlockBytes(state.parts.front()->problem, machine); block > 0)
+    state.together = backToBack(tilesOf(state), block);
   state.times.generateNs += nowNs() - loading;
   CUBEJIT_TRY(followed, followLoad(state, machine));
   static_cast<void>(followed);

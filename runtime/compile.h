@@ -3,14 +3,17 @@
 // Decides the whole line: problem and machine in, executable out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codegen/code.h"
 #include "codegen/tile/program.h"
 #include "codegen/vector/program.h"
 #include "cubejit/cubejit.hpp"
+#include "runtime/back_to_back.h"
 #include "runtime/launch.h"
 #include "runtime/loaded_code.h"
 
@@ -38,6 +41,13 @@ struct Executable::State {
   std::unique_ptr<CompiledGradient> sharedDy;
   std::size_t sharedDyBytes = 0;
   std::size_t sharedBytes() const { return (sharedDyBytes + 63) / 64 * 64; }
+  std::optional<BackToBack> together;  ///< parts that run as one
+  bool runsTogether(std::size_t part) const {
+    return together && std::any_of(together->members.begin(), together->members.end(),
+                                   [&](const BackToBack::Member& member) { return member.program == part; });
+  }
+  LaunchProgram::Programs launches() const;  ///< of the parts
+  Team team(int slots) const { return {slots, options.parallelFor, options.pinThreads, options.wakeCycles}; }
   LoadedCode code;
   std::vector<std::shared_ptr<void>> announced;  ///< what debuggers know of `code`; goes before it
   StageTimes times;

@@ -104,6 +104,8 @@ std::size_t Executable::workspaceBytes(int threads) const {
   const int slots = slotsOf(threads, *state_);
   std::size_t bytes = state_->sharedDy == nullptr ? 0 : state_->sharedDy->launch->workspaceBytes(slots);
   for (const auto& part : state_->parts) bytes = std::max(bytes, part->launch->workspaceBytes(slots));
+  if (state_->together)
+    bytes = std::max(bytes, LaunchProgram::backToBackBytes(state_->launches(), *state_->together, slots));
   return state_->sharedBytes() + bytes;
 }
 
@@ -117,6 +119,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       const std::string rule = brokenPackedRules(*this, tensors.packedW);
       if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
     }
+    const Team team = state_->team(slots);
     const auto start = std::chrono::steady_clock::now();
     Tensors seen = tensors;
     seen.packedW = packedBuffers(tensors.packedW);
@@ -127,12 +130,11 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       ends.dx = rest;
       rest += state_->sharedBytes();
       seen.dy = ends.dx;
-      state_->sharedDy->launch->run(ends, rest, slots, state_->options.parallelFor, state_->options.pinThreads,
-                                    state_->options.wakeCycles);
+      state_->sharedDy->launch->run(ends, rest, team);
     }
-    for (const auto& part : state_->parts) {
-      part->launch->run(seen, rest, slots, state_->options.parallelFor, state_->options.pinThreads,
-                        state_->options.wakeCycles);
+    if (state_->together) LaunchProgram::runBackToBack(state_->launches(), *state_->together, seen, rest, team);
+    for (std::size_t i = 0; i < state_->parts.size(); ++i) {
+      if (!state_->runsTogether(i)) state_->parts[i]->launch->run(seen, rest, team);
     }
     if (logs(state_->options.diagnostics, Topic::kProfile)) {
       const auto took = std::chrono::steady_clock::now() - start;

@@ -315,23 +315,74 @@ void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const
       &shared);
 }
 
-void LaunchProgram::run(const Tensors& t, char* workspace, int slots, const ParallelFor& parallelFor, bool pin,
-                        double wakeCycles) const {
-  // Runs only read what is kept.
-  const Places places{t, workspace, static_cast<char*>(const_cast<void*>(t.packedW))};
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
-    if (t.packedW == nullptr || !prepack_.phases[i])
-      runPhase(phases_[i], places, Team{slots, parallelFor, pin, wakeCycles});
+// Runs only read what is kept.
+LaunchProgram::Places LaunchProgram::placesOf(const Tensors& tensors, char* workspace) {
+  return Places{tensors, workspace, static_cast<char*>(const_cast<void*>(tensors.packedW))};
+}
+
+void LaunchProgram::runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (places.tensors.packedW == nullptr || !prepack_.phases[i]) runPhase(phases_[i], places, team);
   }
 }
 
-void LaunchProgram::prepack(const void* weights, char* kept, int slots, const ParallelFor& parallelFor, bool pin,
-                            double wakeCycles) const {
+void LaunchProgram::run(const Tensors& tensors, char* workspace, const Team& team) const {
+  runPhases(0, phases_.size(), placesOf(tensors, workspace), team);
+}
+
+std::size_t LaunchProgram::backToBackBytes(const Programs& programs, const BackToBack& order, int slots) {
+  std::size_t bytes = 0;
+  for (const BackToBack::Member& member : order.members) bytes += programs[member.program]->workspaceBytes(slots);
+  return bytes;
+}
+
+void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& order, const Tensors& tensors,
+                                  char* workspace, const Team& team) {
+  struct Part {
+    const LaunchProgram& program;
+    std::size_t mixed;  // phase
+    Places places;
+  };
+  struct Shared {
+    std::vector<Part> parts;
+    const std::vector<std::vector<TaskRun>>& units;
+    std::atomic<std::size_t> next{0};
+  } shared{{}, order.units, {}};
+  double work = 0;
+  for (const BackToBack::Member& member : order.members) {
+    const LaunchProgram& program = *programs[member.program];
+    shared.parts.push_back({program, member.phase, placesOf(tensors, workspace)});
+    workspace += program.workspaceBytes(team.slots);
+    work += program.phases_[member.phase].workCycles;
+    program.runPhases(0, member.phase, shared.parts.back().places, team);
+  }
+  const auto units = static_cast<std::int64_t>(order.units.size());
+  const int useful = work < team.wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(team.slots, units));
+  runSlots(
+      team.parallelFor, team.pin, useful,
+      [](void* context, int slot) {
+        auto& s = *static_cast<Shared*>(context);
+        std::vector<std::vector<char*>> bases;
+        for (const Part& part : s.parts) bases.push_back(part.program.basesOf(part.places, slot));
+        for (std::size_t unit = s.next.fetch_add(1, std::memory_order_relaxed); unit < s.units.size();
+             unit = s.next.fetch_add(1, std::memory_order_relaxed)) {
+          for (const TaskRun& run : s.units[unit]) {
+            const Part& part = s.parts[run.program];
+            part.program.runTasks(part.program.phases_[part.mixed], bases[run.program], run.begin, run.end);
+          }
+        }
+      },
+      &shared);
+  for (const Part& part : shared.parts)
+    part.program.runPhases(part.mixed + 1, part.program.phases_.size(), part.places, team);
+}
+
+void LaunchProgram::prepack(const void* weights, char* kept, const Team& team) const {
   Places places;
   places.tensors.w = weights;
   places.kept = kept;
   for (std::size_t i = 0; i < phases_.size(); ++i) {
-    if (prepack_.phases[i]) runPhase(phases_[i], places, Team{slots, parallelFor, pin, wakeCycles});
+    if (prepack_.phases[i]) runPhase(phases_[i], places, team);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "cubejit/options.h"
 #include "cubejit/result.h"
 #include "cubejit/tensors.h"
+#include "runtime/back_to_back.h"
 
 namespace cubejit {
 
@@ -27,6 +28,14 @@ struct KernelRunner {
 /// Whether the walk has room for the program: kLimitExceeded names what is too many.
 Status launchable(const TileProgram& program);
 
+/// Who runs tasks.
+struct Team {
+  int slots;
+  const ParallelFor& parallelFor;
+  bool pin;
+  double wakeCycles;  ///< phases of less work run on one thread
+};
+
 /// Precondition of run(): launchable(program).
 class LaunchProgram {
  public:
@@ -36,14 +45,18 @@ class LaunchProgram {
   std::size_t workspaceBytes(int slots) const { return sharedBytes_ + static_cast<std::size_t>(slots) * privateBytes_; }
   /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
   /// With tensors.packedW the phases that prepack() runs are left out.
-  void run(const Tensors& tensors, char* workspace, int slots, const ParallelFor& parallelFor, bool pin,
-           double wakeCycles = Options{}.wakeCycles) const;
+  void run(const Tensors& tensors, char* workspace, const Team& team) const;
+
+  /// The same for the order's members, of `programs`, at once; their workspaces follow each other, see backToBackBytes().
+  using Programs = std::vector<const LaunchProgram*>;
+  static void runBackToBack(const Programs& programs, const BackToBack& order, const Tensors& tensors, char* workspace,
+                            const Team& team);
+  static std::size_t backToBackBytes(const Programs& programs, const BackToBack& order, int slots);
 
   /// Bytes that prepack() fills; 0 if other phases read the weights too.
   std::size_t prepackBytes() const { return prepack_.complete ? keptBytes_ : 0; }
   /// Runs the phases that depend on weights alone; their results go to `kept`, 64-byte aligned.
-  void prepack(const void* weights, char* kept, int slots, const ParallelFor& parallelFor, bool pin,
-               double wakeCycles) const;
+  void prepack(const void* weights, char* kept, const Team& team) const;
 
  private:
   struct FlatVariant {
@@ -91,17 +104,12 @@ class LaunchProgram {
     char* workspace = nullptr;
     char* kept = nullptr;  ///< where kept buffers are; null = in the workspace
   };
-  struct Team {
-    int slots;
-    const ParallelFor& parallelFor;
-    bool pin;
-    double wakeCycles;
-  };
-
+  static Places placesOf(const Tensors& tensors, char* workspace);
   std::vector<FlatNode> flatten(const std::vector<Node>& nodes, const Phase& phase, FlatPhase& flat);
   void runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const;
   std::vector<char*> basesOf(const Places& places, int slot) const;
   void runPhase(const FlatPhase& phase, const Places& places, const Team& team) const;
+  void runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const;
   static void flattenLoop(FlatNode& loop, const FlatPhase& flat);
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
   void walkLoop(Walk& walk, const FlatNode& loop, const std::int64_t* offsets) const;

@@ -87,9 +87,8 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
     auto* const header = static_cast<char*>(packed);
     std::memset(header, 0, kHeaderBytes);  // not this executable's until all is there
-    state_->weightsReader()->launch->prepack(w, header + kHeaderBytes, threads > 0 ? threads : state_->threads,
-                                             state_->options.parallelFor, state_->options.pinThreads,
-                                             state_->options.wakeCycles);
+    state_->weightsReader()->launch->prepack(w, header + kHeaderBytes,
+                                             state_->team(threads > 0 ? threads : state_->threads));
     std::memcpy(header, &state_->packedTag, sizeof(state_->packedTag));
     return Unit{};
   });

@@ -67,8 +67,8 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     if (bytes > 0 && panels == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                    "no memory for panels of " + std::to_string(bytes) + " bytes"};
-    launch.run(ends, static_cast<char*>(panels.get()), slots, s.options.parallelFor, s.options.pinThreads,
-               s.options.wakeCycles);
+    launch.run(ends, static_cast<char*>(panels.get()),
+               Team{slots, s.options.parallelFor, s.options.pinThreads, s.options.wakeCycles});
     return Unit{};
   });
 }

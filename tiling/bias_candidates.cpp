@@ -21,11 +21,13 @@ std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& m)
 
 PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
   PlanCost cost;
-  const double bytes = static_cast<double>(yElements(problem)) * 4, lanes = m.isa.lanes();
+  const auto elements = static_cast<double>(yElements(problem));
+  const double bytes = elements * static_cast<double>(byteSize(formatOf(problem, TensorId::kDy).dtype)),
+               lanes = m.isa.lanes();
   const double parts = static_cast<double>(plan.cores.reduction);
   const double blocks = static_cast<double>(divUp(problem.cout, plan.baseVectors * m.isa.lanes()));
   cost.memoryCycles = bytes / bytesPerCycle(m, bytes, true);
-  cost.computeCycles = bytes / (lanes * 4);
+  cost.computeCycles = elements / lanes;
   cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;
   const double tasks = parts * blocks;
   cost.totalCycles =

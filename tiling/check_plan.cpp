@@ -212,7 +212,8 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count) || (dotCells && t == TensorId::kW);
     const bool cells = plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells,
                pixels = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kPixels;
-    rules.require(isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) ||
+    const bool bias = plan.gradient == Gradient::kDb && t == TensorId::kDy;
+    rules.require(isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) || (bias && isNativeOfBias(f)) ||
                       (cells && isNativeOfCells(p, t)) || (pixels && isNativeOfPixels(p, t)),
                   [&] {
                     const char* field = t == TensorId::kDy  ? "stage_dy"

@@ -69,8 +69,10 @@ TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   const GradientTensors tensors = tensorsOf(gradient);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
+    const bool bias = gradient == Gradient::kDb && t == TensorId::kDy;
     const bool native = takes == Takes::kNative || (takes == Takes::kNativeOperands && i + 1 < tensors.count);
-    const bool taken = takes == Takes::kCells    ? isNativeOfCells(problem, t)
+    const bool taken = bias                      ? takes == Takes::kNative && isNativeOfBias(formatOf(problem, t))
+                       : takes == Takes::kCells  ? isNativeOfCells(problem, t)
                        : takes == Takes::kPixels ? isNativeOfPixels(problem, t)
                                                  : native && isNative(problem, t);
     const bool core =

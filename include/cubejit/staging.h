@@ -51,6 +51,9 @@ inline bool isNativeOfPixels(const Problem& p, TensorId t) {
   return isNativeOfCells(p, t) && !isHf32(formatOf(p, t).dtype);
 }
 
+/// True if the lowering of db takes dy as it is: dense, in any layout, of any type but HF32, whose operands are rounded.
+inline bool isNativeOfBias(const TensorFormat& f) { return !f.strided() && !isHf32(f.dtype); }
+
 /// True if the gradient's operands are pairs for a dot product of bf16: both bf16 and, for dX, pairs of channels in each group.
 inline bool dotApplies(const Problem& p, Gradient gradient) {
   const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };

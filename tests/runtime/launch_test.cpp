@@ -227,6 +227,10 @@ void runInTurn(void*, int count, void (*body)(void*, int), void* context) {
   for (int i = 0; i < count; ++i) body(context, i);
 }
 
+Team teamOf(int slots, const ParallelFor& parallelFor = {}) {
+  return {slots, parallelFor, false, Options{}.wakeCycles};
+}
+
 TEST(Launch, MakesTheCallsOfThePlainReading) {
   static float dy[4], w[4], dx[4];
   Tensors tensors;
@@ -245,8 +249,8 @@ TEST(Launch, MakesTheCallsOfThePlainReading) {
       Log log;
       ASSERT_TRUE(launchable(program).ok());
       const LaunchProgram launch(program, log.runner(program));
-      launch.run(tensors, nullptr, std::abs(slots), slots < 0 ? ParallelFor{&runInTurn, nullptr} : ParallelFor{},
-                 false);
+      launch.run(tensors, nullptr,
+                 teamOf(std::abs(slots), slots < 0 ? ParallelFor{&runInTurn, nullptr} : ParallelFor{}));
       // Phases come one after the other; within one, tasks come in any order unless one thread runs them.
       auto at = log.records.begin();
       for (std::size_t phase = 0; phase < want.size(); ++phase) {
@@ -307,7 +311,7 @@ TEST(Launch, WorkspaceHoldsSharedBuffersOnceAndPrivateOnesPerSlot) {
   Tensors tensors;
   tensors.dx = dx;
   // A pool that gives each slot one task: bodies that arrive later find the work of their turn.
-  launch.run(tensors, workspace, 5, ParallelFor{&runInTurn, nullptr}, false);
+  launch.run(tensors, workspace, teamOf(5, ParallelFor{&runInTurn, nullptr}));
   ASSERT_EQ(log.records.size(), 8U);
   for (const Record& record : log.records) {
     for (const void* pointer : {std::get<1>(record), std::get<2>(record)}) {
@@ -351,8 +355,8 @@ TEST(Launch, ThreadsNeverShareAPrivateBuffer) {
   static float dx[500];
   Tensors tensors;
   tensors.dx = dx;
-  launch.run(tensors, workspace, 4, threads, false);
-  launch.run(tensors, workspace, 2, {}, false);
+  launch.run(tensors, workspace, teamOf(4, threads));
+  launch.run(tensors, workspace, teamOf(2));
   EXPECT_EQ(exclusive.clashes, 0);
 }
 
@@ -369,7 +373,7 @@ int slotsAskedFor(const TileProgram& program, int slots) {
                                runInTurn(nullptr, count, body, context);
                              },
                              &asked};
-  launch.run(tensors, workspace, slots, counting, false);
+  launch.run(tensors, workspace, teamOf(slots, counting));
   return asked;
 }
 
@@ -390,7 +394,7 @@ TEST(Launch, ConstantsAreReadWhereTheProgramHoldsThem) {
   float dx[1];
   Tensors tensors;
   tensors.dx = dx;
-  launch.run(tensors, workspace, 1, {}, false);
+  launch.run(tensors, workspace, teamOf(1));
   ASSERT_EQ(log.records.size(), 1U);
   EXPECT_EQ(*static_cast<const float*>(std::get<2>(log.records[0])), 2.5F);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `bench` measures: median and minimum over repeated runs of each problem and gradient, against the FMA peak
-// measured in the same run on the same threads.
+// Decides what `bench` measures: median and minimum over repeated runs of each problem and gradient, or of all gradients in one
+// call, against the FMA peak measured in the same run on the same threads.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,22 +31,51 @@ struct Sampling {
   int minSamples = 7;
   double maxSeconds = 5;
   bool keepWeights = false;
+  bool together = false;
 };
+
+// What one call computes.
+struct Measurement {
+  GradientMask mask;
+  std::string name;
+
+  std::vector<Gradient> gradients() const { return gradientsOf(mask); }
+  double flops(const Problem& p) const {
+    double sum = 0;
+    for (const Gradient gradient : gradients()) sum += gradientFlops(p, gradient);
+    return sum;
+  }
+};
+
+std::vector<Measurement> measurementsOf(GradientMask asked, bool together) {
+  if (together) {
+    std::string name;
+    for (const Gradient gradient : gradientsOf(asked))
+      name += (name.empty() ? "" : "+") + std::string(toString(gradient));
+    return {{asked, name}};
+  }
+  std::vector<Measurement> out;
+  for (const Gradient gradient : gradientsOf(asked)) {
+    GradientMask mask;
+    (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+    out.push_back({mask, toString(gradient)});
+  }
+  return out;
+}
 
 struct Measured {
   std::vector<std::int64_t> samplesNs;
   std::size_t workspaceBytes = 0;
   StageTimes times;
-  TilingPlan plan;
+  std::vector<TilingPlan> plans;  ///< as many as gradients
 };
 
-Result<Measured> measure(Session& session, const Request& request, const Problem& p, Gradient gradient,
+Result<Measured> measure(Session& session, const Request& request, const Problem& p, const Measurement& what,
                          const Sampling& sampling) {
-  GradientMask mask;
-  (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+  const GradientMask mask = what.mask;
   std::vector<TilingPlan> plans;
   for (const TilingPlan& plan : request.plans) {
-    if (plan.gradient == gradient) plans.push_back(plan);
+    if (mask.has(plan.gradient)) plans.push_back(plan);
   }
   const auto compiled =
       session.compile(CompileRequest{p, mask, plans, sampling.keepWeights ? WeightsUse::kKept : WeightsUse::kEachRun});
@@ -54,7 +83,7 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   Measured out;
   out.workspaceBytes = (*compiled)->workspaceBytes();
   out.times = (*compiled)->times();
-  out.plan = (*compiled)->plan(gradient);
+  for (const Gradient gradient : what.gradients()) out.plans.push_back((*compiled)->plan(gradient));
   auto workload = Workload::create(p, mask);
   if (!workload.ok()) return workload.error();
   if (sampling.keepWeights && mask.dx) {
@@ -91,19 +120,19 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
     const auto other = measurePeakGflops(isa, threads, 60, type);
     if (other.ok() && *other > *peak) peak = other;
   }
-  const std::vector<Gradient> gradients = gradientsOf(request->gradients);
-  Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * gradients.size()));
+  const std::vector<Measurement> measurements = measurementsOf(request->gradients, sampling.together);
+  Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * measurements.size()));
   if (!flags.json)
-    fmt::print("{:<32} {:<3} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
+    fmt::print("{:<32} {:<8} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
                "", "ms", "GFLOP/s", "peak%", "workspace", "gen us", *peak, threads, toString(isa),
                layoutText(request->problems.front()));
   std::map<std::string, std::pair<double, int>> logSum;
   std::int64_t done = 0;
   int code = 0;
   for (const Problem& p : request->problems) {
-    for (const Gradient gradient : gradients) {
+    for (const Measurement& what : measurements) {
       progress.update(done++, p.name);
-      const auto measured = measure(session, *request, p, gradient, sampling);
+      const auto measured = measure(session, *request, p, what, sampling);
       progress.clear();
       if (!measured.ok()) {
         code = std::max(code, report(measured.error(), reproduction("bench", flags, p)));
@@ -111,9 +140,8 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
       }
       if (measured->samplesNs.empty()) continue;
       const std::int64_t median = measured->samplesNs[measured->samplesNs.size() / 2];
-      const double flops = gradientFlops(p, gradient),
-                   gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
-      auto& [sum, count] = logSum[toString(gradient)];
+      const double flops = what.flops(p), gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
+      auto& [sum, count] = logSum[what.name];
       if (gflops > 0) {
         sum += std::log(gflops / *peak);
         ++count;
@@ -121,7 +149,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
       if (flags.json) {
         Json out{{"schema", "cubejit.bench/1"},
                  {"name", p.name},
-                 {"gradient", toString(gradient)},
+                 {"gradient", what.name},
                  {"dtype", flags.dtype},
                  {"layout", layoutText(p)},
                  {"isa", toString(isa)},
@@ -139,12 +167,18 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         out["plan_us"] = static_cast<double>(measured->times.planNs) * 1e-3;
         out["lower_us"] = static_cast<double>(measured->times.lowerNs) * 1e-3;
         out["kernels"] = measured->times.kernels;
-        out["plan"] = Json::parse(planToJson(measured->plan));
+        for (const TilingPlan& plan : measured->plans) {
+          const Json text = Json::parse(planToJson(plan));
+          if (sampling.together)
+            out["plans"].push_back(text);
+          else
+            out["plan"] = text;
+        }
         fmt::print("{}", jsonLine(out));
       } else {
-        fmt::print("{:<32} {:<3} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32),
-                   toString(gradient), static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak,
-                   measured->workspaceBytes / 1024, static_cast<double>(measured->times.generateNs) * 1e-3);
+        fmt::print("{:<32} {:<8} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), what.name,
+                   static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak, measured->workspaceBytes / 1024,
+                   static_cast<double>(measured->times.generateNs) * 1e-3);
       }
       std::fflush(stdout);
     }
@@ -171,6 +205,8 @@ void addBench(CLI::App& app, Action& action) {
   addFastFlag(*command, *flags);
   command->add_option("--min-seconds", sampling->minSeconds, "Measure each gradient at least this long");
   command->add_option("--min-samples", sampling->minSamples, "and at least this often");
+  command->add_flag("--together", sampling->together,
+                    "Measure the gradients in one call, as a training step asks for them");
   command->add_flag("--keep-weights", sampling->keepWeights, "Pack the weights of dx once, outside what is measured");
   command->callback([&action, flags, sampling] {
     action = [flags, sampling](const std::string& typed) { return bench(*flags, *sampling, typed); };

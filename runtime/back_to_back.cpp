@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides units by where tasks begin to read: all that begin in a block belong together.
+#include "runtime/back_to_back.h"
+
+#include <algorithm>
+#include <map>
+
+#include "codegen/tile/task_ranges.h"
+
+namespace cubejit {
+namespace {
+
+// The phase that reads dy, and most of it if several do; none if nobody does.
+std::optional<std::size_t> mainPhase(const TileProgram& program, int dy) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < program.phases.size(); ++i) {
+    const Phase& phase = program.phases[i];
+    const bool reads = std::any_of(phase.streams.begin(), phase.streams.end(),
+                                   [&](const Stream& stream) { return stream.buffer == dy; });
+    if (reads && (!best || phase.workCycles > program.phases[*best].workCycles)) best = i;
+  }
+  return best;
+}
+
+// A task may begin in a block and end in the next.
+bool isShort(const std::vector<TaskRange>& ranges, std::int64_t blockBytes) {
+  return std::all_of(ranges.begin(), ranges.end(),
+                     [&](const TaskRange& range) { return range.reads() && range.hi - range.lo <= 2 * blockBytes; });
+}
+
+}  // namespace
+
+std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, std::int64_t blockBytes) {
+  BackToBack out;
+  std::map<std::int64_t, std::vector<TaskRun>> blocks;
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    const auto& buffers = programs[p]->buffers;
+    const auto dy = std::find_if(buffers.begin(), buffers.end(),
+                                 [](const Buffer& buffer) { return buffer.role == BufferRole::kDy; });
+    if (dy == buffers.end()) continue;
+    const auto index = static_cast<int>(dy - buffers.begin());
+    const std::optional<std::size_t> phase = mainPhase(*programs[p], index);
+    if (!phase) continue;
+    const std::vector<TaskRange> ranges = taskRanges(programs[p]->phases[*phase], index);
+    if (!isShort(ranges, blockBytes)) continue;
+    const std::size_t member = out.members.size();
+    out.members.push_back({p, *phase});
+    for (std::size_t task = 0; task < ranges.size(); ++task) {
+      std::vector<TaskRun>& unit = blocks[std::max<std::int64_t>(0, ranges[task].lo) / blockBytes];
+      const auto begin = static_cast<std::int64_t>(task);
+      if (!unit.empty() && unit.back().program == member && unit.back().end == begin)
+        ++unit.back().end;
+      else
+        unit.push_back({member, begin, begin + 1});
+    }
+  }
+  if (out.members.size() < 2) return std::nullopt;
+  for (auto& [block, unit] : blocks) out.units.push_back(std::move(unit));
+  return out;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: do gradients that read dy block by block give the bits they give alone, and is every task run once, in its block?
+#include "runtime/back_to_back.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "codegen/tile/task_ranges.h"
+#include "runtime/compile.h"
+#include "runtime/problem_text.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/verify_problem.h"
+#include "tests/support/operands.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kBlock = 2 << 10;
+
+// A machine whose caches are so small that gradients of small problems go back to back.
+Machine smallMachine() {
+  Machine machine = detectHost(runnableIsas().front());
+  machine.cores = 1;
+  machine.buffers.l1Bytes = 4 * kBlock;
+  machine.buffers.l2Bytes = 1 << 10;
+  return machine;
+}
+
+Options wakingAll() {
+  Options options;
+  options.wakeCycles = 0;
+  return options;
+}
+
+struct AlignedDelete {
+  void operator()(char* p) const { std::free(p); }
+};
+
+Status runOn(const Executable& executable, const Tensors& tensors, int threads) {
+  const std::size_t bytes = executable.workspaceBytes(threads);
+  const std::unique_ptr<char, AlignedDelete> workspace(
+      static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
+  std::fill_n(workspace.get(), bytes, '\xff');
+  return executable.run(tensors, workspace.get(), bytes, threads);
+}
+
+std::vector<const TileProgram*> programsOf(const Executable& executable) {
+  std::vector<const TileProgram*> programs;
+  for (const auto& part : executable.state().parts) programs.push_back(&part->tile);
+  return programs;
+}
+
+TEST(BackToBack, GradientsAreRight) {
+  const Machine machine = smallMachine();
+  const Options options = wakingAll();
+  std::mt19937_64 random(23);
+  constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
+  constexpr std::array kTypes{DType::kF32, DType::kBf16, DType::kF16};
+  std::size_t together = 0, three = 0;
+  for (std::size_t i = 0; i < 300; ++i) {
+    Problem problem = randomProblem(random, 2e5);
+    problem.layout = kLayouts[i % 3];
+    problem.dtype = kTypes[i / 3 % 3];
+    const auto compiled = compileExecutable(CompileRequest{problem, {true, true, true}, {}, {}}, machine, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    const Executable& executable = **compiled;
+    if (!executable.state().together) continue;
+    ++together;
+    three += executable.state().together->members.size() == 3 ? 1 : 0;
+    const VerifyOutcome outcome =
+        verifyRuns(VerifyRequest{problem, {true, true, true}, {1, 2, 3}, i, false, {}},
+                   [&](const Tensors& tensors, int threads) { return runOn(executable, tensors, threads); });
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(problem);
+  }
+  EXPECT_GT(together, 60U);
+  EXPECT_GT(three, 20U);
+}
+
+TEST(BackToBack, BitsAreThoseOfEachGradientAlone) {
+  const Machine machine = smallMachine();
+  Problem problem = squareProblem(6, 32, 32, 14);
+  problem.groups = 32;
+  const auto all = compileExecutable(CompileRequest{problem, {true, true, true}, {}, {}}, machine, wakingAll());
+  ASSERT_TRUE(all.ok());
+  ASSERT_TRUE((*all)->state().together);
+  Operands operands(problem), apart(problem);
+  const Tensors results = operands.tensors(), own = apart.tensors();
+  ASSERT_TRUE(runOn(**all, results, 2).ok());
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const GradientMask mask{gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
+    const auto one =
+        compileExecutable(CompileRequest{problem, mask, {(*all)->plan(gradient)}, {}}, machine, wakingAll());
+    ASSERT_TRUE(one.ok()) << one.error().message;
+    EXPECT_FALSE((*one)->state().together);
+    ASSERT_TRUE(runOn(**one, own, 1).ok());
+  }
+  EXPECT_EQ(operands.dx, apart.dx);
+  EXPECT_EQ(operands.dw, apart.dw);
+  EXPECT_EQ(operands.db, apart.db);
+}
+
+// The first of random problems whose three gradients all join in.
+std::shared_ptr<Executable> threeTogether() {
+  std::mt19937_64 random(29);
+  for (int i = 0; i < 300; ++i) {
+    const auto compiled =
+        generateExecutable(CompileRequest{randomProblem(random, 2e5), {true, true, true}, {}, {}}, smallMachine(), {});
+    if (!compiled.ok()) continue;
+    const std::optional<BackToBack> order = backToBack(programsOf(**compiled), kBlock);
+    if (order && order->members.size() == 3 && order->units.size() > 8) return *compiled;
+  }
+  return nullptr;
+}
+
+TEST(BackToBack, EveryTaskIsInTheUnitOfItsBlock) {
+  const std::shared_ptr<Executable> executable = threeTogether();
+  ASSERT_NE(executable, nullptr);
+  const std::vector<const TileProgram*> programs = programsOf(*executable);
+  const std::optional<BackToBack> order = backToBack(programs, kBlock);
+  std::vector<std::vector<TaskRange>> ranges;
+  std::int64_t tasks = 0;
+  for (const BackToBack::Member& member : order->members) {
+    const TileProgram& program = *programs[member.program];
+    const auto dy = std::find_if(program.buffers.begin(), program.buffers.end(),
+                                 [](const Buffer& buffer) { return buffer.role == BufferRole::kDy; });
+    ranges.push_back(taskRanges(program.phases[member.phase], static_cast<int>(dy - program.buffers.begin())));
+    tasks += static_cast<std::int64_t>(ranges.back().size());
+  }
+  std::set<std::pair<std::size_t, std::int64_t>> seen;
+  std::size_t shared = 0;
+  for (const std::vector<TaskRun>& unit : order->units) {
+    std::set<std::int64_t> blocks;
+    std::set<std::size_t> programsHere;
+    for (const TaskRun& run : unit) {
+      programsHere.insert(run.program);
+      for (std::int64_t task = run.begin; task < run.end; ++task) {
+        EXPECT_TRUE(seen.emplace(run.program, task).second) << "twice";
+        blocks.insert(std::max<std::int64_t>(0, ranges[run.program][static_cast<std::size_t>(task)].lo) / kBlock);
+      }
+    }
+    EXPECT_EQ(blocks.size(), 1U);
+    shared += programsHere.size() == 3 ? 1 : 0;
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(seen.size()), tasks);
+  EXPECT_GT(shared, order->units.size() / 4) << "blocks that all three read";
+  EXPECT_FALSE(backToBack({programs[0]}, kBlock)) << "one alone has nobody to share with";
+}
+
+TEST(BackToBack, TasksThatReadAllOfDyStayApart) {
+  const Problem problem = squareProblem(6, 32, 32, 14);
+  const Machine machine = smallMachine();
+  std::vector<TilingPlan> plans;
+  for (const Gradient gradient : {Gradient::kDw, Gradient::kDb}) {
+    const auto choice = choosePlan(problem, gradient, machine, false);
+    ASSERT_TRUE(choice.ok());
+    plans.push_back(choice->plan);
+    plans.back().cores.reduction = 1;
+  }
+  const auto compiled = generateExecutable(CompileRequest{problem, {false, true, true}, plans, {}}, machine, {});
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_FALSE(backToBack(programsOf(**compiled), kBlock));
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: are gradients planned in blocks of dy where that saves reading it again, and nowhere else?
+#include "tiling/back_to_back_plans.h"
+
+#include <gtest/gtest.h>
+
+#include "cubejit/index_map.h"
+#include "tests/support/operands.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Machine machineOf(int cores) {
+  Machine machine = detectHost(IsaLevel::kAvx512);
+  machine.cores = cores;
+  machine.buffers.l1Bytes = 1 << 20;
+  machine.buffers.l2Bytes = 32 << 20;
+  return machine;
+}
+
+Problem depthwise(std::int64_t batch) {
+  Problem p = squareProblem(batch, 64, 64, 112);
+  p.groups = 64;
+  return p;
+}
+
+TEST(BackToBackPlans, BlocksAreForTensorsBeyondTheCaches) {
+  EXPECT_EQ(dyBlockBytes(depthwise(1), machineOf(2)), 0) << "3 MiB stay in the last cache";
+  EXPECT_EQ(dyBlockBytes(depthwise(32), machineOf(2)), 256 << 10);
+  EXPECT_EQ(dyBlockBytes(depthwise(32), machineOf(200)), 0) << "98 MiB are 392 blocks, 2 a core";
+}
+
+TEST(BackToBackPlans, SumsAreCutIntoBlocks) {
+  const Problem p = depthwise(32);
+  const Machine machine = machineOf(2);
+  const std::int64_t block = dyBlockBytes(p, machine);
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const auto choice = choosePlan(p, gradient, machine, false);
+    ASSERT_TRUE(choice.ok());
+    const TilingPlan plan = planInBlocks(p, choice->plan, machine, block);
+    EXPECT_TRUE(checkPlan(p, plan, machine).empty());
+    if (gradient == Gradient::kDx)
+      EXPECT_EQ(plan.cores.reduction, choice->plan.cores.reduction);
+    else
+      EXPECT_EQ(plan.cores.reduction, formatBytes(p, TensorId::kDy) / block) << toString(gradient);
+    EXPECT_EQ(planInBlocks(p, choice->plan, machine, 0).cores.reduction, choice->plan.cores.reduction);
+  }
+}
+
+TEST(BackToBackPlans, LargeWeightsAreNotSummedManyTimes) {
+  const Problem p = squareProblem(16, 512, 512, 28);  // 9.4 MB of dw; 25.7 MB of dy are 98 blocks
+  const Machine machine = machineOf(2);
+  const auto choice = choosePlan(p, Gradient::kDw, machine, false);
+  ASSERT_TRUE(choice.ok());
+  ASSERT_GT(dyBlockBytes(p, machine), 0);
+  EXPECT_LT(planInBlocks(p, choice->plan, machine, dyBlockBytes(p, machine)).cores.reduction, 98);
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides by bytes: a quarter of a core's cache holds dy, the rest what the gradients pair it with.
+#include "tiling/back_to_back_plans.h"
+
+#include <algorithm>
+
+#include "cubejit/index_map.h"
+#include "tiling/host_shape.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+
+std::int64_t dyBlockBytes(const Problem& problem, const Machine& machine) {
+  constexpr std::int64_t kBlocksPerCore = 4;
+  const std::int64_t block = machine.buffers.l1Bytes / 4, bytes = formatBytes(problem, TensorId::kDy);
+  const bool stays = static_cast<double>(bytes) <= kOwnL3 * static_cast<double>(machine.buffers.l2Bytes);
+  return stays || bytes < kBlocksPerCore * machine.cores * block ? 0 : block;
+}
+
+TilingPlan planInBlocks(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                        std::int64_t blockBytes) {
+  if (plan.gradient == Gradient::kDx || blockBytes <= 0) return plan;  // the tasks of dX are parts of its result
+  const std::int64_t bytes = formatBytes(problem, TensorId::kDy);
+  TilingPlan finer = plan;
+  finer.cores.reduction = std::max(plan.cores.reduction, divUp(bytes, blockBytes));
+  if (!checkPlan(problem, finer, machine).empty()) return plan;
+  const PlanCost before = planCost(problem, plan, machine), after = planCost(problem, finer, machine);
+  const double again = static_cast<double>(bytes) / machine.rates.dramBytesPerCycle / machine.cores;
+  // What is computed meanwhile hides some of it, and the model's word is not as good as a measurement.
+  const double saved = 0.5 * again * std::min(1.0, before.memoryCycles / std::max(1.0, before.computeCycles));
+  return after.totalCycles <= before.totalCycles + saved ? finer : plan;
+}
+
+}  // namespace cubejit
