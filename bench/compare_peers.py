@@ -40,29 +40,26 @@ class Peer:
 
 
 def measure_ours(command, problem, layouts, gradients, dtype, threads, flags, milliseconds):
-    """One process a layout; dw+db is the sum of the two."""
+    """One process a layout, and one more for gradients of one call, dw+db."""
     records = []
-    wanted = "dx" * ("dx" in gradients) + ",dw" * ("dw" in gradients or "dw+db" in gradients) + \
-        ",db" * ("dw+db" in gradients)
     for layout in layouts:
-        run = subprocess.run([command, "bench", "--problem", "-", "--gradients", wanted.strip(","), "--dtype", dtype,
-                              "--layout", layout, "--threads", str(threads), "--json",
-                              "--min-seconds", str(milliseconds / 1000)] + flags,
-                             input=json.dumps(problem) + "\n", capture_output=True, text=True)
-        found = {}
-        for line in run.stdout.splitlines():
-            record = json.loads(line)
-            if "gradient" in record and "ns_median" in record:
-                found[record["gradient"]] = record
-        if run.returncode != 0 or not found:
-            message = (run.stderr.strip() or "no measurement").splitlines()[-1]
-            records.append({"peer": OURS, "name": problem["name"], "gradient": "*", "layout": layout, "error": message})
-            print(f"compare_peers.py: {problem['name']} {layout}: {message}", file=sys.stderr)
-            continue
-        if "dw" in found and "db" in found:
-            both = dict(found["dw"], gradient="dw+db", ns_median=found["dw"]["ns_median"] + found["db"]["ns_median"])
-            found["dw+db"] = dict(both, gflops=both["flops"] / both["ns_median"])
-        records += [dict(found[g], peer=OURS, name=problem["name"], layout=layout) for g in gradients if g in found]
+        for wanted in [[g for g in gradients if "+" not in g]] + [[g] for g in gradients if "+" in g]:
+            if not wanted:
+                continue
+            together = ["--together"] if "+" in wanted[0] else []
+            run = subprocess.run([command, "bench", "--problem", "-", "--gradients",
+                                  ",".join(wanted).replace("+", ","), "--dtype", dtype,
+                                  "--layout", layout, "--threads", str(threads), "--json",
+                                  "--min-seconds", str(milliseconds / 1000)] + together + flags,
+                                 input=json.dumps(problem) + "\n", capture_output=True, text=True)
+            found = [json.loads(line) for line in run.stdout.splitlines()]
+            found = [record for record in found if "gradient" in record and "ns_median" in record]
+            if run.returncode != 0 or not found:
+                message = (run.stderr.strip() or "no measurement").splitlines()[-1]
+                records.append({"peer": OURS, "name": problem["name"], "gradient": "*", "layout": layout,
+                                "error": message})
+                print(f"compare_peers.py: {problem['name']} {layout}: {message}", file=sys.stderr)
+            records += [dict(record, peer=OURS, name=problem["name"], layout=layout) for record in found]
     return records
 
 

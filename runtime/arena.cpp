@@ -37,7 +37,9 @@ const std::vector<int>& allowedCpus() {
   return *cpus;
 }
 
-// Binds the i-th thread of an arena to the i-th CPU the process may use. The caller's own thread gets its CPUs back.
+// Keeps the i-th thread of an arena on the i-th CPU the process may use. A system call takes longer than a small layer's gradient,
+// so there is none where a thread already is where it belongs: workers stay bound, and the caller's own thread is bound only if it
+// runs elsewhere, and then gets its CPUs back.
 class Pinning final : public tbb::task_scheduler_observer {
  public:
   explicit Pinning(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) { observe(true); }
@@ -49,21 +51,30 @@ class Pinning final : public tbb::task_scheduler_observer {
     const int index = tbb::this_task_arena::current_thread_index();
     const std::vector<int>& cpus = allowedCpus();
     if (index < 0 || cpus.empty()) return;
-    if (!isWorker) saved_ = pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), &before_) == 0;
+    const int cpu = cpus[static_cast<std::size_t>(index) % cpus.size()];
+    if (isWorker ? boundTo_ == cpu : sched_getcpu() == cpu) return;
+    if (isWorker)
+      boundTo_ = cpu;
+    else
+      saved_ = pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), &before_) == 0;
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(cpus[static_cast<std::size_t>(index) % cpus.size()], &set);
+    CPU_SET(cpu, &set);
     pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
   }
 
   void on_scheduler_exit(bool isWorker) override {
-    if (!isWorker && saved_) pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &before_);
+    if (isWorker || !saved_) return;
+    pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &before_);
+    saved_ = false;
   }
 
  private:
+  static thread_local int boundTo_;  ///< of a worker; -1: to none yet
   static thread_local cpu_set_t before_;
   static thread_local bool saved_;
 };
+thread_local int Pinning::boundTo_ = -1;
 thread_local cpu_set_t Pinning::before_;
 thread_local bool Pinning::saved_ = false;
 

@@ -152,6 +152,10 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   auto executable = std::make_shared<Executable>();
   Executable::State& state = executable->state();
   state.problem = request.problem;
+  for (const TensorId t : kTensorIds) {
+    state.extents[static_cast<std::size_t>(t)] = {formatBytes(request.problem, t),
+                                                  byteSize(formatOf(request.problem, t).dtype)};
+  }
   state.gradients = request.gradients;
   state.options = options;
   state.isa = machine.isa;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,8 +31,15 @@ struct CompiledGradient {
   std::unique_ptr<LaunchProgram> launch;
 };
 
+/// Of a tensor in the caller's memory.
+struct Extent {
+  std::int64_t bytes = 0, alignment = 1;
+};
+
 struct Executable::State {
   Problem problem;
+  std::array<Extent, kTensorIds.size()>
+      extents;  ///< by TensorId; said once, as a run of a small problem takes no longer than this
   GradientMask gradients;
   Options options;
   HostIsa isa;

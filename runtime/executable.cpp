@@ -2,13 +2,13 @@
 //
 // Decides what a run checks before it starts, and what an executable tells about itself.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "codegen/tile/print.h"
 #include "codegen/vector/print.h"
-#include "cubejit/index_map.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
@@ -17,6 +17,8 @@
 
 namespace cubejit {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 struct NamedRange {
   const char* name;
@@ -38,11 +40,21 @@ int slotsOf(int threads, const Executable::State& state) {
   return std::clamp(threads > 0 ? threads : state.threads, 1, kMostThreads);
 }
 
-std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tensors& t, const void* workspace,
-                                 std::int64_t workspaceBytes) {
-  std::vector<NamedRange> ranges;
+// What a run reads and writes: at most every tensor, and the workspace. A small layer takes as long as a few allocations would.
+struct Ranges {
+  std::array<NamedRange, kTensorIds.size() + 1> all;
+  std::size_t count = 0;
+  void add(const NamedRange& range) { all[count++] = range; }
+  const NamedRange* begin() const { return all.data(); }
+  const NamedRange* end() const { return all.data() + count; }
+};
+
+Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* workspace, std::int64_t workspaceBytes) {
+  Ranges ranges;
+  const GradientMask mask = state.gradients;
   const auto add = [&](TensorId id, const void* begin, bool written) {
-    ranges.push_back({toString(id), begin, formatBytes(p, id), byteSize(formatOf(p, id).dtype), written});
+    const Extent& extent = state.extents[static_cast<std::size_t>(id)];
+    ranges.add({toString(id), begin, extent.bytes, extent.alignment, written});
   };
   add(TensorId::kDy, t.dy, false);
   if (mask.dw) add(TensorId::kX, t.x, false);
@@ -50,7 +62,7 @@ std::vector<NamedRange> rangesOf(const Problem& p, GradientMask mask, const Tens
   if (mask.dx) add(TensorId::kDx, t.dx, true);
   if (mask.dw) add(TensorId::kDw, t.dw, true);
   if (mask.db) add(TensorId::kDb, t.db, true);
-  ranges.push_back({"workspace", workspace, workspaceBytes, 64, true});
+  ranges.add({"workspace", workspace, workspaceBytes, 64, true});
   return ranges;
 }
 
@@ -63,8 +75,7 @@ struct Workspace {
 std::string brokenRules(const Executable::State& state, const Tensors& tensors, const Workspace& workspace, int slots) {
   std::string broken;
   const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
-  const std::vector<NamedRange> ranges =
-      rangesOf(state.problem, state.gradients, tensors, workspace.data, static_cast<std::int64_t>(workspace.needed));
+  const Ranges ranges = rangesOf(state, tensors, workspace.data, static_cast<std::int64_t>(workspace.needed));
   for (const NamedRange& r : ranges) {
     if (r.begin == nullptr && r.bytes > 0) {
       rule(std::string(r.name) + " is null but " + std::to_string(r.bytes) + " bytes are needed");
@@ -77,13 +88,10 @@ std::string brokenRules(const Executable::State& state, const Tensors& tensors, 
     rule("workspace has " + std::to_string(workspace.bytes) + " bytes, " + std::to_string(workspace.needed) +
          " are needed for " + std::to_string(slots) + " threads; ask workspaceBytes()");
   }
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    for (std::size_t j = i + 1; j < ranges.size(); ++j) {
-      if ((ranges[i].written || ranges[j].written) && ranges[i].begin != nullptr && ranges[j].begin != nullptr &&
-          overlap(ranges[i], ranges[j])) {
-        rule(std::string(ranges[i].name) + " and " + ranges[j].name +
-             " overlap; results and workspace need memory of their own");
-      }
+  for (const NamedRange& r : ranges) {
+    for (const NamedRange* other = &r + 1; other != ranges.end(); ++other) {
+      if ((r.written || other->written) && r.begin != nullptr && other->begin != nullptr && overlap(r, *other))
+        rule(std::string(r.name) + " and " + other->name + " overlap; results and workspace need memory of their own");
     }
   }
   return broken;
@@ -120,7 +128,8 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
     }
     const Team team = state_->team(slots);
-    const auto start = std::chrono::steady_clock::now();
+    const bool profiles = logs(state_->options.diagnostics, Topic::kProfile);
+    const auto start = profiles ? Clock::now() : Clock::time_point{};
     Tensors seen = tensors;
     seen.packedW = packedBuffers(tensors.packedW);
     char* rest = static_cast<char*>(workspace);
@@ -136,8 +145,8 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
       if (!state_->runsTogether(i)) state_->parts[i]->launch->run(seen, rest, team);
     }
-    if (logs(state_->options.diagnostics, Topic::kProfile)) {
-      const auto took = std::chrono::steady_clock::now() - start;
+    if (profiles) {
+      const auto took = Clock::now() - start;
       reportRun(*state_, std::chrono::duration_cast<std::chrono::nanoseconds>(took).count(), slots);
     }
     return Unit{};

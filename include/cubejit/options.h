@@ -63,11 +63,12 @@ struct Options {
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = kUsualBackend;
   std::optional<LaneRole>
-      algorithm;              ///< unset: any; else plans of dx and dw have these lanes, and tuning is not looked at
-  int threads = 0;            ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
-  ParallelFor parallelFor;    ///< unset: oneTBB
-  bool pinThreads = false;    ///< bind the i-th worker to the i-th allowed CPU (for measurements)
-  double wakeCycles = 60000;  ///< a phase with less work (core cycles) stays on the calling thread
+      algorithm;            ///< unset: any; else plans of dx and dw have these lanes, and tuning is not looked at
+  int threads = 0;          ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
+  ParallelFor parallelFor;  ///< unset: oneTBB
+  bool pinThreads =
+      false;  ///< workers stay on the i-th allowed CPU, the caller's thread goes to the first (for measurements)
+  double wakeCycles = 60000;         ///< a phase with less work (core cycles) stays on the calling thread
   std::size_t cacheCapacity = 1024;  ///< executables kept by a session
   TuneMode tune = TuneMode::kOff;
   double tuneSeconds = 2;   ///< a compilation that tunes spends about this long on a gradient

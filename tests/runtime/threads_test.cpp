@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <vector>
@@ -120,24 +121,38 @@ int cpusOfThisThread() {
   return pthread_getaffinity_np(pthread_self(), sizeof(set), &set) == 0 ? CPU_COUNT(&set) : -1;
 }
 
-TEST(Threads, PinningEndsWithTheRun) {
+TEST(Threads, PinnedThreadsKeepToTheirCpus) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "plain threads stand in for the pool";
 #endif
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
   const int before = cpusOfThisThread();
+  int first = 0;
+  while (!CPU_ISSET(first, &allowed)) ++first;
   struct Seen {
     std::thread::id caller;
-    std::atomic<int> callersCpus{0};
-  } seen{std::this_thread::get_id(), {}};
-  runSlots(
-      {}, true, 2,
-      [](void* context, int) {
-        auto& s = *static_cast<Seen*>(context);
-        if (std::this_thread::get_id() == s.caller) s.callersCpus = cpusOfThisThread();
-      },
-      &seen);
-  EXPECT_EQ(seen.callersCpus, 1);
-  EXPECT_EQ(cpusOfThisThread(), before);
+    int first;
+    std::atomic<int> callers{0}, astray{0}, unbound{0};
+  } seen{std::this_thread::get_id(), first, {}, {}, {}};
+  for (int i = 0; i < 50; ++i) {
+    runSlots(
+        {}, true, 2,
+        [](void* context, int) {
+          auto& s = *static_cast<Seen*>(context);
+          const bool caller = std::this_thread::get_id() == s.caller;
+          s.callers += caller ? 1 : 0;
+          s.astray += caller && sched_getcpu() != s.first ? 1 : 0;
+          s.unbound += !caller && cpusOfThisThread() != 1 ? 1 : 0;
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+        },
+        &seen);
+  }
+  EXPECT_GT(seen.callers, 0);
+  EXPECT_EQ(seen.unbound, 0) << "workers";
+  EXPECT_LT(seen.astray, seen.callers / 2) << "the caller's thread is brought to its CPU, but may be moved";
+  EXPECT_EQ(cpusOfThisThread(), before) << "pinning ends with the run";
 }
 
 TEST(Threads, DefaultFollowsTheAffinity) {
