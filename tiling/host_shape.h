@@ -79,6 +79,8 @@ constexpr double kRowLineOfTileCycles = 0.5;
 constexpr double kFarLines = 3.0;
 /// Storing to one more row of a weight gradient larger than L2 (measured on 1x1 layers with 4 MB of weights; it may be twice as much).
 constexpr double kFarRowCycles = 30.0;
+/// Loads that widen 16-bit vectors on the way, in ordinary ones.
+constexpr double kWidenedLoads = 2.0;
 /// Storing a vector of partial sums, loading it again and summing its lanes.
 constexpr double kLaneSumCycles = 4.0;
 /// Share of L2 that accumulators of a dW task may take; its operands stream through the rest.

@@ -4,6 +4,7 @@
 #include "tiling/weights_candidates.h"
 
 #include <array>
+#include <utility>
 
 #include "cubejit/staging.h"
 #include "cubejit/weight_view.h"
@@ -16,15 +17,17 @@ struct Tile {
   std::int64_t rows, taps, vectors;
 };
 
+// Nothing is summed for long: the fewer rows are stored to at once, and the more of each, the better.
+bool fewPixels(const ConvView& v) { return v.taps() == 1 && v.batch * v.small.extent.volume() <= 64; }
+
 // Tiles (rows x taps x vectors) that fit the registers, equalised so that tails are small.
 std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, bool dots) {
   std::vector<Tile> tiles;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const std::int64_t lanes = m.isa.lanes();
-  // Nothing is summed for long: the fewer rows are stored to at once, and the more of each, the better.
-  const bool fewPixels = v.taps() == 1 && v.batch * v.small.extent.volume() <= 64;
+  const bool brief = fewPixels(v);
   const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - (dots ? 2 : 1);
-  for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(fewPixels ? 8 : 4, divUp(lane.channels, lanes));
+  for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(brief ? 8 : 4, divUp(lane.channels, lanes));
        vectors += vectors < 4 ? 1 : 4) {
     std::int64_t lastTaps = 0;
     for (std::int64_t pieces = 1; pieces <= v.kernel.w; ++pieces) {
@@ -36,7 +39,7 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
       if (most < 1) continue;
       std::int64_t lastRows = 0;
       for (const std::int64_t limit : {most, most - 1, most / 2, std::int64_t{3}, std::int64_t{2}}) {
-        if (limit < 1 || limit > most || (limit <= 3 && limit < most / 2 && !fewPixels)) continue;
+        if (limit < 1 || limit > most || (limit <= 3 && limit < most / 2 && !brief)) continue;
         const std::int64_t rows = equalPiece(row.channels, limit);
         if (rows == lastRows) continue;
         lastRows = rows;
@@ -92,6 +95,23 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
   plan.cores.channelsN = laneParts;
 }
 
+// Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened as
+// they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
+std::vector<std::pair<bool, bool>> stagings(const ConvView& v, bool swapped, bool dots) {
+  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  std::vector<std::pair<bool, bool>> out;
+  const bool lanesInPlace = !dots && (lane.direct() || (lane.directForVectors() && !fewPixels(v))),
+             rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
+  for (const bool stageLanes : {false, true}) {
+    if (stageLanes ? lane.direct() && !dots : !lanesInPlace) continue;
+    for (const bool stageRows : {false, true}) {
+      if (stageRows ? row.direct() && !dots : !rowsInPlace) continue;
+      out.emplace_back(stageLanes, stageRows);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
@@ -112,10 +132,8 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()),
                          rowBlocks = divUp(row.channels, tile.rows);
       plan.dotProducts = dots;
-      plan.panelB = dots || !lane.direct();  // lanes must be contiguous; rows may be read plane by plane
-      const bool rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
-      for (const bool stageRows : {false, true}) {
-        if (stageRows ? row.direct() && !dots : !rowsInPlace) continue;
+      for (const auto& [stageLanes, stageRows] : stagings(v, swapped, dots)) {
+        plan.panelB = stageLanes;
         plan.panelA = stageRows;
         for (const double share : {0.1, 0.3, 0.6, 1.5}) {
           setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));

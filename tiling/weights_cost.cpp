@@ -88,7 +88,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   // One pixel of one tile: FMAs against loads; edge columns use fewer taps but take their own step.
   const double accs = meanRows * meanTaps * meanVectors;
   const bool aligned = plan.dotProducts || lane.wStride % 64 == 0;
-  const double vectorLoads = swapped ? meanVectors : meanTaps * meanVectors * (aligned ? 1.0 : 1.3);
+  const double widened = !plan.panelB && lane.dtype != DType::kF32 ? kWidenedLoads : 1.0;  // in the kernel
+  const double vectorLoads = (swapped ? meanVectors : meanTaps * meanVectors * (aligned ? 1.0 : 1.3)) * widened;
   const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
   const double step = std::max({accs / m.rates.fmaPerCycle, vectorLoads + 0.5 * broadcasts, 4.0});
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
@@ -130,8 +131,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
 
   const double chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
-  const double laneBytes =
-      swapped ? meanVectors * lanes * 4 : meanVectors * lanes * 4 * static_cast<double>(v.stride.w);
+  const double laneElement = plan.panelB ? 4.0 : static_cast<double>(byteSize(lane.dtype));
+  const double laneBytes = meanVectors * lanes * laneElement * (swapped ? 1.0 : static_cast<double>(v.stride.w));
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
   // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
@@ -197,6 +198,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
 
   const double splits = static_cast<double>(plan.cores.reduction);
   double moves = 0;
+  const auto coldChunks = [&](const TensorView& t) {
+    return groups * std::min(chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
+  };
   const auto staged = [&](const TensorView& t, bool big) {
     double reach = 1;
     if (big) {
@@ -216,9 +220,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     const double each = panelCycles(t) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
-    return panelVectors(t) * read * reach * std::max(each, pace) + calls * groups * kCallCycles +
-           groups * std::min(chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
+    return panelVectors(t) * read * reach * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);
   };
+  if (widened > 1.0) moves += coldChunks(lane);
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.

@@ -45,6 +45,8 @@ class Lowering {
     chunks_ = makeChunks(v_, sizes, splits);
     bigStaged_ = swapped_ ? plan.panelA : plan.panelB;
     smallStaged_ = swapped_ ? plan.panelB : plan.panelA;
+    // Lanes that are read where they lie are widened as they are loaded.
+    if (!(swapped_ ? smallStaged_ : bigStaged_)) laneElement_ = elementOf(lane_->dtype);
     out_.groups = v_.groups;
     out_.laneBlocks = laneBlocks_;
     out_.rows = row_->channels;
@@ -148,7 +150,8 @@ class Lowering {
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      b_.addStep(lanes, {{bs, i * width_ * 4}, {c, i * laneBytes}}, (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
+      b_.addStep(lanes, {{bs, i * width_ * elementBytes(laneElement_)}, {c, i * laneBytes}},
+                 (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
     const int rowDeal = b_.addDeal("row_part", rows, rowParts);
     const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
@@ -340,6 +343,7 @@ class Lowering {
     Contract contract;
     contract.lanes = lanes_;
     contract.dotProducts = plan_.dotProducts;
+    contract.vectorsB = laneElement_;
     const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
     contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
     const auto lanesOf = [&](std::int64_t vec) { return lanesUpTo(width - vec * lanes_, lanes_); };
@@ -365,6 +369,7 @@ class Lowering {
   Section sectionFor(const ColumnPattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
                      LanesOf lanesOf) const {
     Section section;
+    const std::int64_t vectorBytes = lanes_ * elementBytes(laneElement_);
     const std::int64_t columns = columnsOfStep(pairs_, pattern.single);
     const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * columns * small_.w;
     const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * columns * v_.stride.w * big_.w;
@@ -379,7 +384,7 @@ class Lowering {
       };
       if (swapped_) {
         for (std::int64_t vec = 0; vec < vectors; ++vec)
-          step.b.push_back(VectorLoad{static_cast<std::int32_t>(x * small_.w + vec * lanes_ * 4), lanesOf(vec)});
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(x * small_.w + vec * vectorBytes), lanesOf(vec)});
         for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
           for (std::int64_t r = 0; r < rows; ++r) {
             AOperand operand;
@@ -392,7 +397,7 @@ class Lowering {
       } else {
         for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
           for (std::int64_t vec = 0; vec < vectors; ++vec)
-            step.b.push_back(VectorLoad{static_cast<std::int32_t>(bigAt(tap) + vec * lanes_ * 4), lanesOf(vec)});
+            step.b.push_back(VectorLoad{static_cast<std::int32_t>(bigAt(tap) + vec * vectorBytes), lanesOf(vec)});
         }
         for (std::int64_t r = 0; r < rows; ++r) {
           AOperand operand;
@@ -428,8 +433,9 @@ class Lowering {
   ChunkList chunks_;
   ChannelPart rowPart_, lanePart_;
   bool bigStaged_ = false, smallStaged_ = false;
-  bool direct_ = false;   ///< accumulators are rows of dw itself
-  bool private_ = false;  ///< accumulators are a panel of the task, unpacked when its sum is complete
+  Element laneElement_ = Element::kF32;  ///< of lanes where the kernel reads them
+  bool direct_ = false;                  ///< accumulators are rows of dw itself
+  bool private_ = false;                 ///< accumulators are a panel of the task, unpacked when its sum is complete
   WeightsScratch out_;
   int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
   Pitches big_, small_;
