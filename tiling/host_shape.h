@@ -28,6 +28,9 @@ inline std::int64_t usableRegisters(const Machine& m, bool masks) {
 /// Share of the last-level cache to count on: other processes (on this kind of machine, other tenants) use it too.
 constexpr double kOwnL3 = 0.3;
 
+/// True if data that all cores work on comes from memory.
+inline bool isFar(const Machine& m, double bytes) { return bytes > kOwnL3 * static_cast<double>(m.buffers.l2Bytes); }
+
 /// Bytes per cycle one core gets from the level that holds `bytes` of data it works on.
 inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
   if (bytes <= 0.75 * static_cast<double>(m.buffers.l1Bytes)) return m.rates.l2BytesPerCycle;
@@ -62,6 +65,10 @@ constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
 constexpr double kMissBuffers = 24.0;
 constexpr double kTaskCycles = 1500.0;
+/// dW, lanes read from memory one line of each pixel at a time: cycles of a line, of pixels of four lines or fewer. Prefetchers follow
+/// two lines side by side, but not one of four (64 x 64 channels, 51 MB: 56 cycles; 64 x 256: 17).
+constexpr double kLonelyLineCycles = 20.0;
+constexpr double kFewLines = 4.0;
 /// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
 constexpr double kBroadcastBytesPerCycle = 2.0;
 /// Distance of channel planes from which reading a few rows of each costs a TLB miss and an unforeseen line.

@@ -223,6 +223,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     return panelVectors(t) * read * reach * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);
   };
   if (widened > 1.0) moves += coldChunks(lane);
+  if (!plan.panelB && lane.channelsLast && plan.baseVectors == 1 && laneBlocks > 1 &&
+      isFar(m, static_cast<double>(v.big.bytes + v.small.bytes)))
+    moves += static_cast<double>(lane.bytes) / 64.0 * kLonelyLineCycles * std::min(1.0, kFewLines / laneBlocks);
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
