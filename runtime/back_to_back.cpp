@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "codegen/tile/task_ranges.h"
 
@@ -23,17 +24,34 @@ std::optional<std::size_t> mainPhase(const TileProgram& program, int dy) {
   return best;
 }
 
-// A task may begin in a block and end in the next.
-bool isShort(const std::vector<TaskRange>& ranges, std::int64_t blockBytes) {
-  return std::all_of(ranges.begin(), ranges.end(),
-                     [&](const TaskRange& range) { return range.reads() && range.hi - range.lo <= 2 * blockBytes; });
+constexpr std::int64_t kMostTasks = 1 << 20;
+
+std::int64_t blockOf(const TaskRange& range, const DyBlocks& blocks) {
+  return std::max<std::int64_t>(0, range.lo) / blocks.bytes;
+}
+
+// Addresses of calls say where a task begins to read, but not how far kernels go from there (a task of a plain tensor reads all channels
+// of its rows): that is taken to be as far as to where the next one begins, on average.
+bool takesPart(const std::vector<TaskRange>& ranges, std::int64_t dyBytes, const DyBlocks& blocks) {
+  std::set<std::int64_t> begins;
+  for (const TaskRange& range : ranges) {
+    if (!range.reads() || range.hi - range.lo > blocks.farthest) return false;
+    begins.insert(blockOf(range, blocks));
+  }
+  const auto places = static_cast<std::int64_t>(begins.size());
+  return places >= blocks.fewest && dyBytes / places <= blocks.farthest;
 }
 
 }  // namespace
 
-std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, std::int64_t blockBytes) {
+bool BackToBack::includes(std::size_t program) const {
+  return std::any_of(members.begin(), members.end(), [&](const Member& member) { return member.program == program; });
+}
+
+std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, const DyBlocks& blocks) {
+  if (programs.size() < 2) return std::nullopt;
   BackToBack out;
-  std::map<std::int64_t, std::vector<TaskRun>> blocks;
+  std::map<std::int64_t, std::vector<TaskRun>> units;
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const auto& buffers = programs[p]->buffers;
     const auto dy = std::find_if(buffers.begin(), buffers.end(),
@@ -41,13 +59,13 @@ std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& prog
     if (dy == buffers.end()) continue;
     const auto index = static_cast<int>(dy - buffers.begin());
     const std::optional<std::size_t> phase = mainPhase(*programs[p], index);
-    if (!phase) continue;
+    if (!phase || taskCount(programs[p]->phases[*phase]) > kMostTasks) continue;
     const std::vector<TaskRange> ranges = taskRanges(programs[p]->phases[*phase], index);
-    if (!isShort(ranges, blockBytes)) continue;
+    if (!takesPart(ranges, dy->bytes, blocks)) continue;
     const std::size_t member = out.members.size();
     out.members.push_back({p, *phase});
     for (std::size_t task = 0; task < ranges.size(); ++task) {
-      std::vector<TaskRun>& unit = blocks[std::max<std::int64_t>(0, ranges[task].lo) / blockBytes];
+      std::vector<TaskRun>& unit = units[blockOf(ranges[task], blocks)];
       const auto begin = static_cast<std::int64_t>(task);
       if (!unit.empty() && unit.back().program == member && unit.back().end == begin)
         ++unit.back().end;
@@ -56,7 +74,7 @@ std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& prog
     }
   }
   if (out.members.size() < 2) return std::nullopt;
-  for (auto& [block, unit] : blocks) out.units.push_back(std::move(unit));
+  for (auto& [block, unit] : units) out.units.push_back(std::move(unit));
   return out;
 }
 

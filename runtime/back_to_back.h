@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/tile/program.h"
+#include "tiling/back_to_back_plans.h"
 
 namespace cubejit {
 
@@ -26,10 +27,12 @@ struct BackToBack {
     std::size_t phase = 0;    ///< the one whose tasks are mixed with the others'
   };
   std::vector<Member> members;
+  bool includes(std::size_t program) const;
   std::vector<std::vector<TaskRun>> units;  ///< by block of dy: what one core does without a pause
 };
 
-/// Of the programs whose tasks each read `blockBytes` of dy, or little more. None if they are fewer than two.
-std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, std::int64_t blockBytes);
+/// Of the programs whose tasks begin in so many places of dy that there is work for all cores, and what they read from there on is
+/// likely still in a cache when the next gradient's tasks come. None if they are fewer than two.
+std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, const DyBlocks& blocks);
 
 }  // namespace cubejit

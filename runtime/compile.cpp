@@ -81,19 +81,44 @@ Result<Planned> planShared(const CompileRequest& request, const Machine& machine
   return together->cycles < apart.cycles ? together : apart;
 }
 
-// And they may read dy block by block, one gradient after the other. Plans that the caller gives stay as they are.
-Result<Planned> planTogether(const CompileRequest& request, const Machine& machine, std::optional<LaneRole> algorithm) {
-  CUBEJIT_TRY(planned, planShared(request, machine, algorithm));
-  if (planned.plans.size() < 2 || !request.plans.empty()) return planned;
-  const std::int64_t block = dyBlockBytes(planned.problem, machine);
-  for (TilingPlan& plan : planned.plans) plan = planInBlocks(planned.problem, plan, machine, block);
-  return planned;
+// What is planned, lowered.
+struct Lowered {
+  std::vector<TilingPlan> plans;
+  std::vector<TileProgram> tiles;
+  std::optional<BackToBack> together;
+};
+
+Result<std::vector<TileProgram>> lowerAll(const Problem& problem, const std::vector<TilingPlan>& plans,
+                                          const Machine& machine) {
+  std::vector<TileProgram> tiles;
+  for (const TilingPlan& plan : plans) {
+    CUBEJIT_TRY(tile, lower(problem, plan, machine));
+    tiles.push_back(std::move(tile));
+  }
+  return tiles;
 }
 
-std::vector<const TileProgram*> tilesOf(const Executable::State& state) {
-  std::vector<const TileProgram*> tiles;
-  for (const auto& part : state.parts) tiles.push_back(&part->tile);
-  return tiles;
+// Gradients may read dy block by block, one after the other, with plans that have tasks of such blocks. Plans that the caller gives
+// stay as they are, and so do those of gradients that do not take part.
+Result<Lowered> lowerTogether(const CompileRequest& request, const Planned& planned, const Machine& machine) {
+  Lowered out{planned.plans, {}, std::nullopt};
+  const DyBlocks blocks = planned.plans.size() < 2 ? DyBlocks{} : dyBlocks(planned.problem, machine);
+  if (blocks.bytes > 0 && request.plans.empty()) {
+    for (TilingPlan& plan : out.plans) plan = planInBlocks(planned.problem, plan, machine, blocks.bytes);
+  }
+  CUBEJIT_TRY(tiles, lowerAll(planned.problem, out.plans, machine));
+  out.tiles = std::move(tiles);
+  if (blocks.bytes <= 0) return out;
+  std::vector<const TileProgram*> programs;
+  for (const TileProgram& tile : out.tiles) programs.push_back(&tile);
+  out.together = backToBack(programs, blocks);
+  for (std::size_t i = 0; i < out.plans.size(); ++i) {
+    if (out.together && out.together->includes(i)) continue;
+    out.plans[i] = planned.plans[i];
+    CUBEJIT_TRY(tile, lower(planned.problem, out.plans[i], machine));
+    out.tiles[i] = std::move(tile);
+  }
+  return out;
 }
 
 KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std::size_t firstKernel,
@@ -161,7 +186,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   state.isa = machine.isa;
   state.threads = options.threads > 0 ? options.threads : defaultThreads();
   const std::int64_t start = nowNs();
-  CUBEJIT_TRY(planned, planTogether(request, machine, options.algorithm));
+  CUBEJIT_TRY(planned, planShared(request, machine, options.algorithm));
   state.times.planNs = nowNs() - start;
   CUBEJIT_TRY(backend, codeBackend(options));
   Generator generator{machine, backend, options, state.times};
@@ -172,23 +197,19 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
     state.sharedDy = std::move(conversion);
     state.sharedDyBytes = static_cast<std::size_t>(formatBytes(planned.problem, TensorId::kDy));
   }
-  for (const TilingPlan& plan : planned.plans) {
-    const std::int64_t before = nowNs();
-    CUBEJIT_TRY(tile, lower(planned.problem, plan, machine));
-    state.times.lowerNs += nowNs() - before;
+  const std::int64_t before = nowNs();
+  CUBEJIT_TRY(lowered, lowerTogether(request, planned, machine));
+  state.times.lowerNs += nowNs() - before;
+  state.together = std::move(lowered.together);
+  for (std::size_t i = 0; i < lowered.plans.size(); ++i) {
+    const TilingPlan& plan = lowered.plans[i];
     CUBEJIT_TRY(own, codeBackend(plan.backend, options));
-    CUBEJIT_TRY(part, (Generator{machine, own, options, state.times}.generate(std::move(tile))));
+    CUBEJIT_TRY(part, (Generator{machine, own, options, state.times}.generate(std::move(lowered.tiles[i]))));
     part->plan = plan;
     part->problem = planned.problem;
     state.parts.push_back(std::move(part));
   }
   return executable;
-}
-
-LaunchProgram::Programs Executable::State::launches() const {
-  LaunchProgram::Programs programs;
-  for (const auto& part : parts) programs.push_back(part->launch.get());
-  return programs;
 }
 
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
@@ -215,8 +236,7 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
         std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, state.code, firstKernel, options.backend));
     firstKernel += part->codes.size();
   }
-  if (const std::int64_t block = dyBlockBytes(state.parts.front()->problem, machine); block > 0)
-    state.together = backToBack(tilesOf(state), block);
+  for (const auto& part : state.parts) state.launches.push_back(part->launch.get());
   state.times.generateNs += nowNs() - loading;
   CUBEJIT_TRY(followed, followLoad(state, machine));
   static_cast<void>(followed);

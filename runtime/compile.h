@@ -50,11 +50,7 @@ struct Executable::State {
   std::size_t sharedDyBytes = 0;
   std::size_t sharedBytes() const { return (sharedDyBytes + 63) / 64 * 64; }
   std::optional<BackToBack> together;  ///< parts that run as one
-  bool runsTogether(std::size_t part) const {
-    return together && std::any_of(together->members.begin(), together->members.end(),
-                                   [&](const BackToBack::Member& member) { return member.program == part; });
-  }
-  LaunchProgram::Programs launches() const;  ///< of the parts
+  LaunchProgram::Programs launches;    ///< of the parts
   Team team(int slots) const { return {slots, options.parallelFor, options.pinThreads, options.wakeCycles}; }
   LoadedCode code;
   std::vector<std::shared_ptr<void>> announced;  ///< what debuggers know of `code`; goes before it

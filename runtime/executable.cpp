@@ -113,7 +113,7 @@ std::size_t Executable::workspaceBytes(int threads) const {
   std::size_t bytes = state_->sharedDy == nullptr ? 0 : state_->sharedDy->launch->workspaceBytes(slots);
   for (const auto& part : state_->parts) bytes = std::max(bytes, part->launch->workspaceBytes(slots));
   if (state_->together)
-    bytes = std::max(bytes, LaunchProgram::backToBackBytes(state_->launches(), *state_->together, slots));
+    bytes = std::max(bytes, LaunchProgram::backToBackBytes(state_->launches, *state_->together, slots));
   return state_->sharedBytes() + bytes;
 }
 
@@ -141,9 +141,9 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       seen.dy = ends.dx;
       state_->sharedDy->launch->run(ends, rest, team);
     }
-    if (state_->together) LaunchProgram::runBackToBack(state_->launches(), *state_->together, seen, rest, team);
+    if (state_->together) LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
-      if (!state_->runsTogether(i)) state_->parts[i]->launch->run(seen, rest, team);
+      if (!state_->together || !state_->together->includes(i)) state_->parts[i]->launch->run(seen, rest, team);
     }
     if (profiles) {
       const auto took = Clock::now() - start;

@@ -11,11 +11,14 @@
 
 namespace cubejit {
 
-std::int64_t dyBlockBytes(const Problem& problem, const Machine& machine) {
-  constexpr std::int64_t kBlocksPerCore = 4;
-  const std::int64_t block = machine.buffers.l1Bytes / 4, bytes = formatBytes(problem, TensorId::kDy);
-  const bool stays = static_cast<double>(bytes) <= kOwnL3 * static_cast<double>(machine.buffers.l2Bytes);
-  return stays || bytes < kBlocksPerCore * machine.cores * block ? 0 : block;
+DyBlocks dyBlocks(const Problem& problem, const Machine& machine) {
+  constexpr std::int64_t kUnitsPerCore = 4;
+  const std::int64_t bytes = formatBytes(problem, TensorId::kDy);
+  const DyBlocks blocks{
+      machine.buffers.l1Bytes / 4,
+      static_cast<std::int64_t>(kOwnL3 * static_cast<double>(machine.buffers.l2Bytes)) / machine.cores,
+      kUnitsPerCore * machine.cores};
+  return isFar(machine, static_cast<double>(bytes)) && bytes >= blocks.fewest * blocks.bytes ? blocks : DyBlocks{};
 }
 
 TilingPlan planInBlocks(const Problem& problem, const TilingPlan& plan, const Machine& machine,

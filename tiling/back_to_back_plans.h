@@ -12,9 +12,13 @@
 
 namespace cubejit {
 
-/// Bytes of dy that all gradients read before the next block; 0 if dy is so small that it stays in a shared cache anyway, or has too
-/// few blocks to go round.
-std::int64_t dyBlockBytes(const Problem& problem, const Machine& machine);
+/// How dy is cut. No bytes: it is so small that it stays in a shared cache anyway, or has too few blocks to go round.
+struct DyBlocks {
+  std::int64_t bytes = 0;     ///< what all gradients read before the next block: a share of a core's cache
+  std::int64_t farthest = 0;  ///< what a task may read: a core's share of the last cache
+  std::int64_t fewest = 0;    ///< units of work that keep all cores busy
+};
+DyBlocks dyBlocks(const Problem& problem, const Machine& machine);
 
 /// The plan, its tasks summing over blocks of dy where that costs less than reading dy again. Precondition: `plan` is legal.
 TilingPlan planInBlocks(const Problem& problem, const TilingPlan& plan, const Machine& machine,

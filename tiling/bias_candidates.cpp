@@ -29,9 +29,14 @@ PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine&
   cost.memoryCycles = bytes / bytesPerCycle(m, bytes, true);
   cost.computeCycles = elements / lanes;
   cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;
+  // Of plain tensors a channel's sum is a whole vector until the end.
+  const ConvView v = makeConvView(problem, Gradient::kDb);
+  const TensorView& y = v.bigIsX ? v.small : v.big;
+  const double sums = parts * static_cast<double>(problem.cout) * 4.0 * (y.channelsLast || y.c0 > 0 ? 1.0 : lanes);
+  cost.moveCycles = 2.0 * sums / bytesPerCycle(m, sums, true);
   const double tasks = parts * blocks;
-  cost.totalCycles =
-      std::max(cost.memoryCycles, cost.computeCycles) / m.cores * imbalance(tasks, m.cores) + cost.callCycles;
+  cost.totalCycles = std::max(cost.memoryCycles, cost.computeCycles) / m.cores * imbalance(tasks, m.cores) +
+                     cost.callCycles + cost.moveCycles;
   cost.bound = "memory";
   return cost;
 }

@@ -267,6 +267,8 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {
       return pair("vector registers", plan.baseVectors + 1, machine.isa.vectorRegs, "lower base_vectors");
     });
+    const ConvView v = makeConvView(problem, Gradient::kDb);
+    requireReach(rules, "pixels of a step", 4 * (v.bigIsX ? v.small : v.big).wStride);
   }
   return rules.take();
 }

@@ -87,7 +87,7 @@ class Lowering {
     Element element;
     std::int64_t pitch;  // bytes from a row to the next
     std::vector<BiasPart> parts;
-    std::int64_t block, blockBytes;  // channels a call sums, and bytes from a block's to the next
+    std::int64_t block;  // channels a call sums
     int out;
     std::int64_t ways = 1;         // sums of a part, each in a row of its own
     std::int64_t outChannels = 0;  // of a row of sums; 0: they go to db itself
@@ -96,16 +96,18 @@ class Lowering {
   void channelLanes() {
     const PixelRuns runs = pixelRuns(y_, v_.batch);
     const std::int64_t width = plan_.baseVectors * lanes_;
+    // A piece of a blocked tensor's block; where channels are last, blocks are as wide as the plan says.
+    const std::int64_t block = y_.c0 > 0 ? divisorAtMost(y_.c0, kSumsAtOnce * lanes_) : width;
     Rows rows{"sum",
               dyBuffer_,
               element_,
               y_.wStride,
               cutRuns(runs.offsets, runs.pixels, y_.wStride, std::max<std::int64_t>(1, plan_.cores.reduction)),
-              y_.c0 > 0 ? y_.c0 : width,
-              y_.c0 > 0 ? y_.blockStride : width * elementBytes(element_),
+              block,
               dbBuffer_};
-    const std::int64_t used = std::min(rows.block, channels_);
-    rows.ways = std::max<std::int64_t>(1, kSumsAtOnce / vectors(used));
+    const std::int64_t most =
+        std::min(kSumsAtOnce / vectors(std::min(block, channels_)), kReach / (kUnroll * rows.pitch));
+    rows.ways = std::max<std::int64_t>(1, most);
     const auto sums = static_cast<std::int64_t>(rows.parts.size()) * rows.ways;
     if (sums > 1) {
       rows.outChannels = vectors((channels_ + rows.block - 1) / rows.block * rows.block) * lanes_;
@@ -117,7 +119,6 @@ class Lowering {
                        rows.outChannels * kF32Bytes,
                        cutRuns({0}, sums, rows.outChannels * kF32Bytes, 1),
                        width,
-                       width * kF32Bytes,
                        dbBuffer_};
     sumRows(rows);
     if (sums > 1) sumRows(combine);
@@ -136,8 +137,10 @@ class Lowering {
       for (const BiasPiece& piece : pieces) units += piece.units;
     }
     const int block = b_.addAxis("channels", 2);
-    for (std::int64_t c = 0, i = 0; c < channels_; c += rows.block, ++i)
-      b_.addStep(block, {{src, i * rows.blockBytes}, {dst, c * kF32Bytes}}, c + rows.block <= channels_ ? 0 : 1);
+    for (std::int64_t c = 0; c < channels_; c += rows.block) {
+      const std::int64_t from = rows.in == dyBuffer_ ? y_.channelOffset(c) : c * kF32Bytes;
+      b_.addStep(block, {{src, from}, {dst, c * kF32Bytes}}, c + rows.block <= channels_ ? 0 : 1);
+    }
     Call call{rows.name, a, src, dst, {part, block}, {}};
     const int kernels[] = {channels_ >= rows.block ? rowKernel(rows, rows.block) : -1,
                            channels_ % rows.block > 0 ? rowKernel(rows, channels_ % rows.block) : -1};

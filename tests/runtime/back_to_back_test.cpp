@@ -13,24 +13,27 @@
 #include <utility>
 
 #include "codegen/tile/task_ranges.h"
+#include "cubejit/index_map.h"
 #include "runtime/compile.h"
 #include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/operands.h"
+#include "tiling/back_to_back_plans.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
 
 constexpr std::int64_t kBlock = 2 << 10;
+constexpr DyBlocks kBlocks{kBlock, 24 << 10, 4};
 
 // A machine whose caches are so small that gradients of small problems go back to back.
-Machine smallMachine() {
+Machine smallMachine(std::int64_t lastCache = 80 << 10, std::int64_t block = kBlock) {
   Machine machine = detectHost(runnableIsas().front());
   machine.cores = 1;
-  machine.buffers.l1Bytes = 4 * kBlock;
-  machine.buffers.l2Bytes = 1 << 10;
+  machine.buffers.l1Bytes = 4 * block;
+  machine.buffers.l2Bytes = lastCache;  // of which a third is ours
   return machine;
 }
 
@@ -59,16 +62,17 @@ std::vector<const TileProgram*> programsOf(const Executable& executable) {
 }
 
 TEST(BackToBack, GradientsAreRight) {
-  const Machine machine = smallMachine();
   const Options options = wakingAll();
   std::mt19937_64 random(23);
   constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
   constexpr std::array kTypes{DType::kF32, DType::kBf16, DType::kF16};
   std::size_t together = 0, three = 0;
-  for (std::size_t i = 0; i < 300; ++i) {
+  for (std::size_t i = 0; i < 800; ++i) {
     Problem problem = randomProblem(random, 2e5);
     problem.layout = kLayouts[i % 3];
     problem.dtype = kTypes[i / 3 % 3];
+    const std::int64_t bytes = std::max<std::int64_t>(4096, formatBytes(problem, TensorId::kDy));
+    const Machine machine = smallMachine(3 * bytes, bytes / 8);
     const auto compiled = compileExecutable(CompileRequest{problem, {true, true, true}, {}, {}}, machine, options);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message;
     const Executable& executable = **compiled;
@@ -86,8 +90,8 @@ TEST(BackToBack, GradientsAreRight) {
 
 TEST(BackToBack, BitsAreThoseOfEachGradientAlone) {
   const Machine machine = smallMachine();
-  Problem problem = squareProblem(6, 32, 32, 14);
-  problem.groups = 32;
+  Problem problem = squareProblem(6, 16, 16, 14);
+  problem.groups = 16;
   const auto all = compileExecutable(CompileRequest{problem, {true, true, true}, {}, {}}, machine, wakingAll());
   ASSERT_TRUE(all.ok());
   ASSERT_TRUE((*all)->state().together);
@@ -114,7 +118,7 @@ std::shared_ptr<Executable> threeTogether() {
     const auto compiled =
         generateExecutable(CompileRequest{randomProblem(random, 2e5), {true, true, true}, {}, {}}, smallMachine(), {});
     if (!compiled.ok()) continue;
-    const std::optional<BackToBack> order = backToBack(programsOf(**compiled), kBlock);
+    const std::optional<BackToBack> order = backToBack(programsOf(**compiled), kBlocks);
     if (order && order->members.size() == 3 && order->units.size() > 8) return *compiled;
   }
   return nullptr;
@@ -124,7 +128,7 @@ TEST(BackToBack, EveryTaskIsInTheUnitOfItsBlock) {
   const std::shared_ptr<Executable> executable = threeTogether();
   ASSERT_NE(executable, nullptr);
   const std::vector<const TileProgram*> programs = programsOf(*executable);
-  const std::optional<BackToBack> order = backToBack(programs, kBlock);
+  const std::optional<BackToBack> order = backToBack(programs, kBlocks);
   std::vector<std::vector<TaskRange>> ranges;
   std::int64_t tasks = 0;
   for (const BackToBack::Member& member : order->members) {
@@ -150,23 +154,65 @@ TEST(BackToBack, EveryTaskIsInTheUnitOfItsBlock) {
     shared += programsHere.size() == 3 ? 1 : 0;
   }
   EXPECT_EQ(static_cast<std::int64_t>(seen.size()), tasks);
-  EXPECT_GT(shared, order->units.size() / 4) << "blocks that all three read";
-  EXPECT_FALSE(backToBack({programs[0]}, kBlock)) << "one alone has nobody to share with";
+  EXPECT_GT(shared, order->units.size() / 8) << "blocks that all three read";
+  EXPECT_FALSE(backToBack({programs[0]}, kBlocks)) << "one alone has nobody to share with";
 }
 
 TEST(BackToBack, TasksThatReadAllOfDyStayApart) {
-  const Problem problem = squareProblem(6, 32, 32, 14);
+  const Problem problem = squareProblem(6, 16, 16, 14);
   const Machine machine = smallMachine();
-  std::vector<TilingPlan> plans;
-  for (const Gradient gradient : {Gradient::kDw, Gradient::kDb}) {
-    const auto choice = choosePlan(problem, gradient, machine, false);
-    ASSERT_TRUE(choice.ok());
-    plans.push_back(choice->plan);
-    plans.back().cores.reduction = 1;
+  for (const Gradient one : {Gradient::kDw, Gradient::kDb}) {
+    std::vector<TilingPlan> plans;
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+      const auto choice = choosePlan(problem, gradient, machine, false);
+      ASSERT_TRUE(choice.ok());
+      plans.push_back(planInBlocks(problem, choice->plan, machine, kBlock));
+      if (gradient == one) plans.back().cores.reduction = 1;
+    }
+    const auto compiled = generateExecutable(CompileRequest{problem, {true, true, true}, plans, {}}, machine, {});
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    const std::optional<BackToBack> order = backToBack(programsOf(**compiled), kBlocks);
+    EXPECT_FALSE(order && order->includes(one == Gradient::kDw ? 1 : 2)) << toString(one);
   }
-  const auto compiled = generateExecutable(CompileRequest{problem, {false, true, true}, plans, {}}, machine, {});
-  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
-  EXPECT_FALSE(backToBack(programsOf(**compiled), kBlock));
+}
+
+// A task of a plain tensor reads all channels of some rows: it touches every block of its image.
+TEST(BackToBack, PlainImagesOfManyBlocksStayApart) {
+  const Machine machine = smallMachine();
+  for (const std::int64_t channels : {4, 64}) {
+    Problem problem = squareProblem(1, channels, 96, 28);
+    problem.layout = Layout::kNcdhw;
+    const auto compiled = generateExecutable(CompileRequest{problem, {true, true, true}, {}, {}}, machine, {});
+    ASSERT_TRUE(compiled.ok());
+    const auto& state = (*compiled)->state();
+    if (!state.together) continue;
+    const std::int64_t blocks = 96 * 28 * 28 * 4 / kBlock;
+    for (const BackToBack::Member& member : state.together->members) {
+      const Phase& phase = state.parts[member.program]->tile.phases[member.phase];
+      EXPECT_GE(2 * taskCount(phase), blocks) << phase.name;
+    }
+    EXPECT_GE(2 * static_cast<std::int64_t>(state.together->units.size()), blocks);
+  }
+}
+
+TEST(BackToBack, GradientsThatStayApartKeepTheirPlans) {
+  const Machine machine = smallMachine();
+  std::mt19937_64 random(31);
+  std::size_t apart = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Problem problem = randomProblem(random, 1e5);
+    const auto compiled = generateExecutable(CompileRequest{problem, {false, true, true}, {}, {}}, machine, {});
+    ASSERT_TRUE(compiled.ok());
+    const auto& state = (*compiled)->state();
+    if (state.together || state.sharedDy != nullptr) continue;
+    for (const auto& part : state.parts) {
+      const auto alone = choosePlan(problem, part->plan.gradient, machine, false);
+      ASSERT_TRUE(alone.ok());
+      EXPECT_EQ(part->plan.cores.reduction, alone->plan.cores.reduction) << toFlags(problem);
+      ++apart;
+    }
+  }
+  EXPECT_GT(apart, 10U);
 }
 
 }  // namespace

@@ -27,15 +27,15 @@ Problem depthwise(std::int64_t batch) {
 }
 
 TEST(BackToBackPlans, BlocksAreForTensorsBeyondTheCaches) {
-  EXPECT_EQ(dyBlockBytes(depthwise(1), machineOf(2)), 0) << "3 MiB stay in the last cache";
-  EXPECT_EQ(dyBlockBytes(depthwise(32), machineOf(2)), 256 << 10);
-  EXPECT_EQ(dyBlockBytes(depthwise(32), machineOf(200)), 0) << "98 MiB are 392 blocks, 2 a core";
+  EXPECT_EQ(dyBlocks(depthwise(1), machineOf(2)).bytes, 0) << "3 MiB stay in the last cache";
+  EXPECT_EQ(dyBlocks(depthwise(32), machineOf(2)).bytes, 256 << 10);
+  EXPECT_EQ(dyBlocks(depthwise(32), machineOf(200)).bytes, 0) << "98 MiB are 392 blocks, 2 a core";
 }
 
 TEST(BackToBackPlans, SumsAreCutIntoBlocks) {
   const Problem p = depthwise(32);
   const Machine machine = machineOf(2);
-  const std::int64_t block = dyBlockBytes(p, machine);
+  const std::int64_t block = dyBlocks(p, machine).bytes;
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
     const auto choice = choosePlan(p, gradient, machine, false);
     ASSERT_TRUE(choice.ok());
@@ -54,8 +54,8 @@ TEST(BackToBackPlans, LargeWeightsAreNotSummedManyTimes) {
   const Machine machine = machineOf(2);
   const auto choice = choosePlan(p, Gradient::kDw, machine, false);
   ASSERT_TRUE(choice.ok());
-  ASSERT_GT(dyBlockBytes(p, machine), 0);
-  EXPECT_LT(planInBlocks(p, choice->plan, machine, dyBlockBytes(p, machine)).cores.reduction, 98);
+  ASSERT_GT(dyBlocks(p, machine).bytes, 0);
+  EXPECT_LT(planInBlocks(p, choice->plan, machine, dyBlocks(p, machine).bytes).cores.reduction, 98);
 }
 
 }  // namespace
