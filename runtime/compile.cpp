@@ -113,7 +113,8 @@ Result<Lowered> lowerTogether(const CompileRequest& request, const Planned& plan
   for (const TileProgram& tile : out.tiles) programs.push_back(&tile);
   out.together = backToBack(programs, blocks);
   for (std::size_t i = 0; i < out.plans.size(); ++i) {
-    if (out.together && out.together->includes(i)) continue;
+    const bool cut = out.plans[i].cores.reduction != planned.plans[i].cores.reduction;
+    if (!cut || (out.together && out.together->includes(i))) continue;
     out.plans[i] = planned.plans[i];
     CUBEJIT_TRY(tile, lower(planned.problem, out.plans[i], machine));
     out.tiles[i] = std::move(tile);

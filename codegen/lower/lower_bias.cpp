@@ -62,20 +62,27 @@ class Lowering {
     return contract;
   }
 
-  // acc[v] += 1 * b[v]: `count` vectors side by side, `steps` of them per iteration.
-  Section addSection(std::int64_t count, std::int64_t steps, std::int64_t vectorPitch, std::int64_t stepPitch,
-                     LaneRange lanes) const {
+  // acc[i] += 1 * b[i], for every vector loaded.
+  static Step sumStep(std::vector<VectorLoad> loads) {
+    Step step;
+    AOperand one;
+    for (std::size_t i = 0; i < loads.size(); ++i)
+      one.uses.push_back(Use{static_cast<std::int16_t>(i), static_cast<std::int16_t>(i)});
+    step.a.push_back(std::move(one));
+    step.b = std::move(loads);
+    return step;
+  }
+
+  // `count` vectors side by side, `steps` of them per iteration.
+  static Section addSection(std::int64_t count, std::int64_t steps, std::int64_t vectorPitch, std::int64_t stepPitch,
+                            LaneRange lanes) {
     Section section;
     section.bOuterStep = steps * stepPitch;
     for (std::int64_t s = 0; s < steps; ++s) {
-      Step step;
-      AOperand one;
-      for (std::int64_t v = 0; v < count; ++v) {
-        step.b.push_back(VectorLoad{static_cast<std::int32_t>(s * stepPitch + v * vectorPitch), lanes});
-        one.uses.push_back(Use{static_cast<std::int16_t>(v), static_cast<std::int16_t>(v)});
-      }
-      step.a.push_back(std::move(one));
-      section.steps.push_back(std::move(step));
+      std::vector<VectorLoad> loads;
+      for (std::int64_t v = 0; v < count; ++v)
+        loads.push_back(VectorLoad{static_cast<std::int32_t>(s * stepPitch + v * vectorPitch), lanes});
+      section.steps.push_back(sumStep(std::move(loads)));
     }
     return section;
   }
@@ -160,20 +167,14 @@ class Lowering {
     Section all, single;
     all.bOuterStep = kUnroll * rows.ways * rows.pitch;
     single.bOuterStep = rows.pitch;
-    const auto load = [&](std::int64_t row, std::int64_t v) {
-      return VectorLoad{static_cast<std::int32_t>(row * rows.pitch + v * step), lanesLeft(channels - v * lanes_)};
-    };
     const auto stepOf = [&](std::int64_t ways, std::int64_t firstRow) {
-      Step out;
-      AOperand one;
+      std::vector<VectorLoad> loads;
       for (std::int64_t w = 0; w < ways; ++w) {
-        for (std::int64_t v = 0; v < count; ++v) {
-          out.b.push_back(load(firstRow + w, v));
-          one.uses.push_back(Use{static_cast<std::int16_t>(w * count + v), static_cast<std::int16_t>(w * count + v)});
-        }
+        for (std::int64_t v = 0; v < count; ++v)
+          loads.push_back(VectorLoad{static_cast<std::int32_t>((firstRow + w) * rows.pitch + v * step),
+                                     lanesLeft(channels - v * lanes_)});
       }
-      out.a.push_back(std::move(one));
-      return out;
+      return sumStep(std::move(loads));
     };
     for (std::int64_t w = 0; w < rows.ways; ++w) {
       for (std::int64_t v = 0; v < count; ++v)
