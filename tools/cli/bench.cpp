@@ -55,11 +55,7 @@ std::vector<Measurement> measurementsOf(GradientMask asked, bool together) {
     return {{asked, name}};
   }
   std::vector<Measurement> out;
-  for (const Gradient gradient : gradientsOf(asked)) {
-    GradientMask mask;
-    (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
-    out.push_back({mask, toString(gradient)});
-  }
+  for (const Gradient gradient : gradientsOf(asked)) out.push_back({maskOf(gradient), toString(gradient)});
   return out;
 }
 

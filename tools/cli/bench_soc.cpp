@@ -30,8 +30,7 @@ struct Sides {
 
 Result<Sides> measureBoth(Session& session, const Request& request, const Problem& p, Gradient gradient,
                           double minSeconds, int minSamples) {
-  GradientMask mask;
-  (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+  const GradientMask mask = maskOf(gradient);
   EmulationRequest one{p, gradient, *request.soc, {}};
   one.fast = request.fast;
   for (const TilingPlan& plan : request.plans) {

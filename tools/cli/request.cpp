@@ -213,6 +213,10 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   return out.str();
 }
 
+GradientMask maskOf(Gradient gradient) {
+  return {gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
+}
+
 std::vector<Gradient> gradientsOf(GradientMask mask) {
   std::vector<Gradient> out;
   for (const Gradient g : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {

@@ -50,5 +50,7 @@ std::string reproduction(const std::string& command, const RequestFlags& flags, 
 
 /// The list of gradients in a mask, in the order they are computed.
 std::vector<Gradient> gradientsOf(GradientMask mask);
+/// The mask of one gradient alone.
+GradientMask maskOf(Gradient gradient);
 
 }  // namespace cubejit::cli
