@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "cubejit/host_isa.h"
+#include "cubejit/machine.h"
 
 namespace cubejit {
 
 /// ISA levels CPU and operating system support, best first.
 std::vector<IsaLevel> findRunnableIsas();
+
+/// Which measured core this is, or is planned for as.
+HostCore findCore();
 
 /// Maker, model and revision as the CPU itself numbers them; the same on every CPU of one kind.
 std::string cpuName();

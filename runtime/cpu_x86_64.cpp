@@ -22,6 +22,26 @@ std::uint64_t savedState() {
   return (static_cast<std::uint64_t>(hi) << 32) | lo;
 }
 
+struct Identity {
+  std::string vendor;  // empty: the CPU does not say
+  unsigned family = 0, model = 0, stepping = 0;
+};
+
+// CPUID leaves 0 and 1, as the vendors' manuals define them.
+Identity identity() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return {};
+  char vendor[13] = {};
+  std::memcpy(vendor, &ebx, 4);
+  std::memcpy(vendor + 4, &edx, 4);
+  std::memcpy(vendor + 8, &ecx, 4);
+  __get_cpuid(1, &eax, &ebx, &ecx, &edx);
+  Identity id{vendor, (eax >> 8) & 15U, (eax >> 4) & 15U, eax & 15U};
+  if (id.family == 15 || id.family == 6) id.model += ((eax >> 16) & 15U) << 4;
+  if (id.family == 15) id.family += (eax >> 20) & 255U;
+  return id;
+}
+
 bool hasF16Conversion() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
@@ -43,21 +63,18 @@ std::vector<IsaLevel> findRunnableIsas() {
   return levels;
 }
 
-// CPUID leaves 0 and 1, as the vendors' manuals define them.
 std::string cpuName() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return "unknown";
-  char vendor[13] = {};
-  std::memcpy(vendor, &ebx, 4);
-  std::memcpy(vendor + 4, &edx, 4);
-  std::memcpy(vendor + 8, &ecx, 4);
-  __get_cpuid(1, &eax, &ebx, &ecx, &edx);
-  unsigned family = (eax >> 8) & 15U, model = (eax >> 4) & 15U;
-  const unsigned stepping = eax & 15U;
-  if (family == 15 || family == 6) model += ((eax >> 16) & 15U) << 4;
-  if (family == 15) family += (eax >> 20) & 255U;
-  return std::string(vendor) + "-" + std::to_string(family) + "-" + std::to_string(model) + "-" +
-         std::to_string(stepping);
+  const Identity id = identity();
+  if (id.vendor.empty()) return "unknown";
+  return id.vendor + "-" + std::to_string(id.family) + "-" + std::to_string(id.model) + "-" +
+         std::to_string(id.stepping);
+}
+
+// Family 26 is Zen5. Its server and desktop models compute 512 bits at a time, the mobile ones between them 256.
+HostCore findCore() {
+  const Identity id = identity();
+  const bool wide = id.model < 0x20 || (id.model >= 0x40 && id.model < 0x50);
+  return id.vendor == "AuthenticAMD" && id.family == 26 && wide ? HostCore::kZen5 : HostCore::kZen4;
 }
 
 }  // namespace cubejit

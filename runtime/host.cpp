@@ -58,9 +58,10 @@ int defaultThreads() {
 }
 
 Machine detectHost(IsaLevel level) {
+  static const HostCore core = findCore();
   const long installed = sysconf(_SC_NPROCESSORS_CONF);
   return hostMachine(isaOf(level), static_cast<int>(std::max(1L, installed)), cacheBytes(1), cacheBytes(2),
-                     cacheBytes(3));
+                     cacheBytes(3), core);
 }
 
 }  // namespace cubejit

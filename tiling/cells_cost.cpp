@@ -13,7 +13,9 @@ namespace cubejit {
 namespace {
 
 // Three FMAs hide a permute; beyond that they share issue slots (performance facts: FMA + permute pairs run at 0.75 a cycle).
-double arithmeticCycles(double fmas, double permutes) { return fmas + std::max(0.0, permutes - fmas / 3.0) * 0.6; }
+double arithmeticCycles(double fmas, double permutes, const Machine& m) {
+  return (fmas + std::max(0.0, permutes - fmas / 3.0) * 0.6) / m.rates.fmaPerCycle;
+}
 
 // Instructions beside the load, or the store, of a vector where it lies.
 double convertedVectors(const TensorView& t, double vectors) { return t.dtype == DType::kF32 ? 0 : 1.5 * vectors; }
@@ -52,7 +54,7 @@ void finish(PlanCost& cost, const Machine& m, double tasks, double spread) {
 
 PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m) {
   const ConvView& v = s.view;
-  const double perCycle = m.isa.lanes() == 16 ? 1.0 : 2.0;  // 256-bit vectors issue twice as often
+  const double perCycle = vectorsAtOnce(m);
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
                channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
@@ -68,9 +70,10 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   PlanCost cost;
   const double inPlace = plan.panelA ? 0 : 1;
   const double conversions = plan.dotProducts ? 0 : inPlace * convertedVectors(s.operand, visits * positions);
-  cost.computeCycles =
-      std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions), loads) / perCycle +
-      (results * 1.2 + inPlace * convertedVectors(s.result, results)) / perCycle;
+  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions, m),
+                                loads * m.rates.vectorLoadCycles) /
+                           perCycle +
+                       (results * 1.2 + inPlace * convertedVectors(s.result, results)) / perCycle;
   const double rows = static_cast<double>(s.result.extent.d * s.result.extent.h) * images,
                runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
@@ -92,7 +95,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   // Walking one line out of each pixel defeats the prefetchers once data comes from DRAM, and rows are read again for every tap.
   const double strided = columns && blocks > 1 ? (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
   cost.memoryCycles = (operandBytes + 1.5 * resultBytes) / rate * strided;
-  cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * kTransposeCyclesPerVector;
+  cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * m.rates.transposeCycles;
   if (plan.panelA) {
     const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
     const double again = v.line ? 1.0
@@ -100,8 +103,8 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
                                             (static_cast<double>(plan.panelH) / step + 1.0);
     const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) /
                                     (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
-    cost.moveCycles += panelVectors(s.operand) * again * againD * panelCycles(s.operand) +
-                       panelVectors(s.result) * (panelCycles(s.result) + 2.0);
+    cost.moveCycles += panelVectors(s.operand) * again * againD * panelCycles(s.operand, m) +
+                       panelVectors(s.result) * (panelCycles(s.result, m) + 2.0);
   }
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.cores.groups, s.blocks)));
   tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.panelD));
@@ -114,7 +117,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
 
 PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& m) {
   const ConvView& v = s.view;
-  const double perCycle = m.isa.lanes() == 16 ? 1.0 : 2.0;
+  const double perCycle = vectorsAtOnce(m);
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
                channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
@@ -133,14 +136,16 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
         std::max(0.0, room) + (laneLoads - std::max(0.0, room)) * pairs / std::max(1.0, laneLoads);  // read where used
   PlanCost cost;
   const double accumulators = tapsW * tapsH * held;
-  const double latency = accumulators < 4 * perCycle ? 4.0 * perCycle / accumulators : 1.0;
+  const double inFlight = 4.0 * perCycle * m.rates.fmaPerCycle;
+  const double latency = accumulators < inFlight ? inFlight / accumulators : 1.0;
   const double conversions = plan.panelA
                                  ? 0
                                  : convertedVectors(v.big, visits * (s.bigIsCell ? cellLoads : laneLoads)) +
                                        convertedVectors(v.small, visits * (s.bigIsCell ? laneLoads : cellLoads));
-  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * cellLoads : 0) + conversions) * latency,
-                                visits * (cellLoads + laneLoads)) /
-                       perCycle;
+  cost.computeCycles =
+      std::max(arithmeticCycles(fmas, (s.permuted ? visits * cellLoads : 0) + conversions, m) * latency,
+               visits * (cellLoads + laneLoads) * m.rates.vectorLoadCycles) /
+      perCycle;
   const ChunkDeal deal(v, plan);
   const double chunks = static_cast<double>(deal.chunks());
   const double tiles = static_cast<double>(v.kernel.d) * std::ceil(static_cast<double>(v.kernel.h) / tapsH) *
@@ -164,7 +169,7 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
       s.blocks > 1 && !plan.panelA && walked > 0.75 * static_cast<double>(m.buffers.l1Bytes) ? 2.2 : 1.0;
   cost.memoryCycles = bytes / outerRate * strided + bytes * (tiles - 1) / bytesPerCycle(m, chunkBytes, false);
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels *
-                    (kTransposeCyclesPerVector + static_cast<double>(plan.cores.reduction - 1) * 3.0);
+                    (m.rates.transposeCycles + static_cast<double>(plan.cores.reduction - 1) * 3.0);
   if (plan.panelA) {
     const double again = v.line ? 1.0
                                 : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
@@ -172,7 +177,7 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
     const double againD =
         1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
     cost.moveCycles +=
-        panelVectors(v.big) * again * againD * panelCycles(v.big) + panelVectors(v.small) * panelCycles(v.small);
+        panelVectors(v.big) * again * againD * panelCycles(v.big, m) + panelVectors(v.small) * panelCycles(v.small, m);
   }
   const std::int64_t copies = std::min(plan.cores.groups, s.blocks);
   const double tasks =

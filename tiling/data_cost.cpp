@@ -65,9 +65,10 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
   const double visits = total.visits * copies, rows = total.rows * copies;
   const double meanRows = visits > 0 ? rows / visits : 1;
   PlanCost cost;
-  const double step = std::max({meanRows * channels / m.rates.fmaPerCycle, meanRows + channels, 4.0});
+  const double step =
+      std::max({meanRows * channels / m.rates.fmaPerCycle, (meanRows + channels) * m.rates.vectorLoadCycles, 4.0});
   const double results = total.results * copies * channels;
-  cost.computeCycles = visits * vectors * step / (lanes < 16 ? 2.0 : 1.0);  // lines of dY are asked for ahead
+  cost.computeCycles = visits * vectors * step / vectorsAtOnce(m);  // lines of dY are asked for ahead
   // A block and the two asked for ahead, on every row the kernel reaches.
   const double streams =
       static_cast<double>(v.kernel.d * v.kernel.h) * 3.0 * static_cast<double>(plan.baseW) * words * 4;
@@ -92,7 +93,7 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
   cost.memoryCycles += 2.0 * results * lanes * 4 * (1.0 / far - 1.0 / m.rates.l2BytesPerCycle);
   if (plan.panelA)
     cost.moveCycles = operandBytes * reread *
-                      std::max((operand.channelsLast ? kCopyCyclesPerVector : kTransposeCyclesPerVector) / 64.0,
+                      std::max((operand.channelsLast ? m.rates.copyCycles : m.rates.transposeCycles) / 64.0,
                                1.0 / bytesPerCycle(m, operandBytes, true));
   const double slabsH =
       static_cast<double>(result.extent.h) / static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.panelH);
@@ -135,10 +136,9 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double meanRows = visits > 0 ? rows / visits : 1;
   const double meanVectors = realVectors / nBlocks;
   // One reduction step of one visit: FMAs, loads (a vector load takes a whole cycle, broadcasts half), and at least the latency.
-  const double loads = meanVectors + meanRows * 0.5;
+  const double loads = meanVectors * m.rates.vectorLoadCycles + meanRows * m.rates.broadcastCycles;
   const double step = std::max({meanRows * meanVectors / m.rates.fmaPerCycle, loads, 4.0});
-  const double vectorRatio = 16.0 / lanes;  // a 256-bit machine issues two FMAs a cycle: same flops
-  cost.computeCycles = visits * nBlocks * reduced * step / (vectorRatio > 1 ? 2.0 : 1.0) * 1.01;
+  cost.computeCycles = visits * nBlocks * reduced * step / vectorsAtOnce(m) * 1.01;
   const double calls = total.blocks * imageBlocks * groups * nBlocks;
   const double boxRows = static_cast<double>(plan.baseW * plan.baseH * plan.baseD) * boxImages;
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
@@ -188,7 +188,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   cost.memoryCycles = memory;
   const double packMoves =
       plan.packWeights
-          ? packed * groups / 64.0 * (v.taps() == 1 && gather ? kCopyCyclesPerVector : kTransposeCyclesPerVector)
+          ? packed * groups / 64.0 * (v.taps() == 1 && gather ? m.rates.copyCycles : m.rates.transposeCycles)
           : 0;
   double moves = packMoves * (plan.panelB ? parts : 1.0);
   const double fromWeights = static_cast<double>(v.taps()) * reduced * channels * groups * 4;
@@ -203,10 +203,10 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     const double reachD =
         static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (gather ? static_cast<double>(v.stride.d) : 1.0);
     const double ownD = static_cast<double>(plan.panelD) * (gather ? 1.0 : static_cast<double>(v.stride.d));
-    moves += panelVectors(operand) * (1 + reach / own) * (1 + reachD / ownD) * panelCycles(operand) *
+    moves += panelVectors(operand) * (1 + reach / own) * (1 + reachD / ownD) * panelCycles(operand, m) *
              (plan.panelB ? nBlocks : 1.0);
   }
-  if (plan.panelC) moves += panelVectors(result) * (panelCycles(result) + 2.0);
+  if (plan.panelC) moves += panelVectors(result) * (panelCycles(result, m) + 2.0);
   // A slab's moves are calls, one for each block of channels.
   const double slabVisits = groups * imageBlocks * slabs * (plan.panelB ? nBlocks : 1.0);
   moves +=

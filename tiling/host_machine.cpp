@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the host in an NPU's terms. Rates were measured on one Zen4 core with simple loops (see docs/design.md): a zmm FMA a
-// cycle (two ymm), stores 32 bytes, L2 31, L3 17 at 8 MiB, DRAM 6.5 bytes a cycle at 3.7 GHz.
+// Decides the host in an NPU's terms, and what its cores reach. Rates were measured on one core with simple loops in registers and
+// over buffers of 24 KiB to 256 MiB (see docs/howto/add_a_machine_or_isa.md).
 #include "cubejit/machine.h"
 
 namespace cubejit {
 
-Machine hostMachine(const HostIsa& isa, int cores, std::int64_t l1dBytes, std::int64_t l2Bytes, std::int64_t l3Bytes) {
+Rates ratesOf(HostCore core) {
+  Rates r;  // Zen4, 3.7 GHz: a zmm FMA a cycle (two ymm), L2 31, L3 17 at 8 MiB, DRAM 6.5 bytes a cycle
+  if (core == HostCore::kZen4) return r;
+  // Zen5 with 512-bit data paths, 3.7 to 3.9 GHz: two zmm FMAs or dot products a cycle and two loads of any width (a tile of 28 rows
+  // by one vector reaches 1.8, the others 2.0), L1 128, L2 37 to 47, L3 30 at 8 MiB, DRAM 9 bytes a cycle.
+  r.fmaPerCycle = 2.0;
+  r.halfVectors = 1.0;
+  r.vectorLoadCycles = 0.5;
+  r.l1BytesPerCycle = 120;
+  r.l2BytesPerCycle = 43;
+  r.l3BytesPerCycle = 27;
+  r.dramBytesPerCycle = 9;
+  r.copyCycles = 2.0;
+  r.transposeCycles = 4.0;
+  return r;
+}
+
+Machine hostMachine(const HostIsa& isa, int cores, std::int64_t l1dBytes, std::int64_t l2Bytes, std::int64_t l3Bytes,
+                    HostCore core) {
   Machine m;
   m.name = "host";
   m.cores = cores;
   m.isa = isa;
+  m.core = core;
+  m.rates = ratesOf(core);
   m.buffers.l0aBytes = m.buffers.l0bBytes = l1dBytes > 0 ? l1dBytes : 32 * 1024;
   m.buffers.l0cBytes = static_cast<std::int64_t>(isa.vectorRegs) * isa.vectorBits / 8;
   m.buffers.l1Bytes = l2Bytes > 0 ? l2Bytes : 1024 * 1024;

@@ -31,6 +31,9 @@ constexpr double kOwnL3 = 0.3;
 /// True if data that all cores work on comes from memory.
 inline bool isFar(const Machine& m, double bytes) { return bytes > kOwnL3 * static_cast<double>(m.buffers.l2Bytes); }
 
+/// How many vectors of this ISA a core takes in the cycles of a whole one.
+inline double vectorsAtOnce(const Machine& m) { return m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0; }
+
 /// Bytes per cycle one core gets from the level that holds `bytes` of data it works on.
 inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
   if (bytes <= 0.75 * static_cast<double>(m.buffers.l1Bytes)) return m.rates.l2BytesPerCycle;
@@ -41,12 +44,9 @@ inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
 
 /// The same for data that is re-read at once: it may stay in L1.
 inline double reuseBytesPerCycle(const Machine& m, double bytes) {
-  return bytes <= 0.7 * static_cast<double>(m.buffers.l0aBytes) ? 60.0 : bytesPerCycle(m, bytes, false);
+  return bytes <= 0.7 * static_cast<double>(m.buffers.l0aBytes) ? m.rates.l1BytesPerCycle
+                                                                : bytesPerCycle(m, bytes, false);
 }
-
-/// Cycles to move one vector of data through registers (measured on Zen4: copies are store-bound, 16x16 transposes shuffle-bound).
-constexpr double kCopyCyclesPerVector = 3.0;
-constexpr double kTransposeCyclesPerVector = 7.0;
 
 /// What moving a tensor to or from panels of f32 takes: moves for a run of pixels, vectors (those of narrow blocks half empty),
 /// cycles for each.
@@ -55,8 +55,8 @@ inline double panelVectors(const TensorView& t) {
   const double elements = static_cast<double>(t.bytes) / static_cast<double>(byteSize(t.dtype));
   return t.c0 > 0 ? elements / static_cast<double>(std::min<std::int64_t>(t.c0, 16)) : elements / 16.0;
 }
-inline double panelCycles(const TensorView& t) {
-  return t.channelsLast || t.c0 > 0 ? kCopyCyclesPerVector : kTransposeCyclesPerVector;
+inline double panelCycles(const TensorView& t, const Machine& m) {
+  return t.channelsLast || t.c0 > 0 ? m.rates.copyCycles : m.rates.transposeCycles;
 }
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.

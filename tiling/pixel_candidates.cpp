@@ -116,13 +116,14 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
       static_cast<double>(insideTaps(g, 0)) * static_cast<double>(insideTaps(g, 1));  // over all result rows
   const double meanPhases = shifts > 0 ? tapsW / shifts : 1;
   PlanCost cost;
-  const double fma = meanPhases * rows * vectors;
+  const double fma = meanPhases * rows * vectors / m.rates.fmaPerCycle;
   // Instructions beside the load of a 16-bit vector take turns with the FMAs.
   const double converted = plan.panelB || g.operand.dtype == DType::kF32 ? 0 : vectors * 0.7;
-  const double step = std::max({fma + converted, vectors * 1.25 + 0.5 * meanPhases * rows, 4.0});
+  const double loads = vectors * 1.25 * m.rates.vectorLoadCycles + meanPhases * rows * m.rates.broadcastCycles;
+  const double step = std::max({fma + converted, loads, 4.0});
   const double visits = images * groups * outerTaps * shifts * blocks * channelBlocks;
   const double rowsAll = images * groups * static_cast<double>(g.result.extent.d * g.result.extent.h);
-  cost.computeCycles = visits * reduced * step * (lanes < 16 ? 0.5 : 1.0) * 1.02;
+  cost.computeCycles = visits * reduced * step / vectorsAtOnce(m) * 1.02;
   cost.callCycles =
       visits * kSegmentCycles + rowsAll * blocks * channelBlocks * (kCallCycles + 2.0 * phases * rows * vectors);
   const double slabRows = static_cast<double>(plan.panelH + (g.view.kernel.h - 1) * g.view.dilation.h) *
@@ -142,7 +143,7 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
     const double reach = slabRows / static_cast<double>(plan.panelH * plan.panelD) *
                          (g.gather ? 1.0 / static_cast<double>(g.view.stride.h * g.view.stride.d) : 1.0);
     cost.moveCycles += f32Bytes(g.operand) * std::max(1.0, reach) *
-                       std::max((g.operand.channelsLast ? kTransposeCyclesPerVector : kCopyCyclesPerVector) / 64.0,
+                       std::max((g.operand.channelsLast ? m.rates.transposeCycles : m.rates.copyCycles) / 64.0,
                                 1.0 / bytesPerCycle(m, static_cast<double>(g.operand.bytes), true));
   }
   if (plan.panelC)

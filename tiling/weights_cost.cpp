@@ -91,16 +91,19 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double widened = !plan.panelB && lane.dtype != DType::kF32 ? kWidenedLoads : 1.0;  // in the kernel
   const double vectorLoads = (swapped ? meanVectors : meanTaps * meanVectors * (aligned ? 1.0 : 1.3)) * widened;
   const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
-  const double step = std::max({accs / m.rates.fmaPerCycle, vectorLoads + 0.5 * broadcasts, 4.0});
+  const auto loadCycles = [&](double wholeVectors, double scalars) {
+    return wholeVectors * m.rates.vectorLoadCycles + scalars * m.rates.broadcastCycles;
+  };
+  const double step = std::max({accs / m.rates.fmaPerCycle, loadCycles(vectorLoads, broadcasts), 4.0});
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
   const double pixelSteps = images * groups * pairsDh * (columnPairs ? std::ceil(columns / 2) : columns);
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
-  const double issue = lanes < 16 ? 2.0 : 1.0;
   if (!columnPairs) {
-    cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / issue;
+    cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / vectorsAtOnce(m);
   } else {
     const auto stepOf = [&](double reached) {
-      const double loads = swapped ? meanVectors + 0.5 * meanRows * reached : reached * meanVectors + 0.5 * meanRows;
+      const double loads =
+          swapped ? loadCycles(meanVectors, meanRows * reached) : loadCycles(reached * meanVectors, meanRows);
       return std::max({meanRows * reached * meanVectors / m.rates.fmaPerCycle, loads, 4.0}) + 0.2;
     };
     cost.computeCycles =
@@ -217,7 +220,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) /
                         bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
-    const double each = panelCycles(t) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
+    const double each = panelCycles(t, m) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
     return panelVectors(t) * read * reach * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);
@@ -237,7 +240,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);
   // Shared accumulators go out to memory and come back before they are unpacked.
   if (!direct && !plan.panelC) moves += (2.0 * splits + 1.0) * scratch / bytesPerCycle(m, splits * scratch, true);
-  if (!direct) moves += scratch / 64.0 * (kTransposeCyclesPerVector + 3.0 * (splits - 1));
+  if (!direct) moves += scratch / 64.0 * (m.rates.transposeCycles + 3.0 * (splits - 1));
   // Lanes that are rows of dw: each block of them goes to as many rows, which lie on pages of their own.
   if (swapped && scratch > 0.75 * static_cast<double>(m.buffers.l1Bytes))
     moves += scratch / 64.0 / static_cast<double>(v.taps()) * kFarRowCycles;

@@ -53,8 +53,7 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
   const double taken = 4;
 
   PlanCost cost;
-  cost.computeCycles = tiles * points * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle;
-  if (lanes < 16) cost.computeCycles /= 2.0;
+  cost.computeCycles = tiles * points * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle / vectorsAtOnce(m);
   const double perPart = static_cast<double>(plan.panelH * s.tilesOfRow);
   if (dx) {  // rows of a block of products: the last is not full
     const double calls = std::ceil(perPart / static_cast<double>(plan.baseRows));
@@ -80,7 +79,7 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
   const double splits = dx ? 1.0 : static_cast<double>(plan.cores.reduction);
   double moves = kStreamsLength * groups * reduced * laneVectors *
                  (dx ? transformCycles(taps, s.points, width) : transformCycles(s.points, taps, width));
-  moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * kTransposeCyclesPerVector * 2;
+  moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * m.rates.transposeCycles * 2;
   const double weights = groups * static_cast<double>(v.taps()) * reduced * laneVectors * lanes * 4;
   moves += weights / bytesPerCycle(m, weights, true);
   if (!beforehand) {  // packed or summed in memory that all cores share

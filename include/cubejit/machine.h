@@ -22,15 +22,24 @@ struct Buffers {
   std::int64_t fbBytes = 0;  ///< the fixpipe's parameters; 0 = there is none
 };
 
-/// Rates the cost model needs, per core and core cycle. Measured on Zen4; sources beside the values in hostMachine().
+/// Cores whose rates were measured. Any other is planned for with those of Zen4.
+enum class HostCore : std::uint8_t { kZen4, kZen5 };
+constexpr const char* toString(HostCore c) { return c == HostCore::kZen5 ? "Zen 5" : "Zen 4"; }
+
+/// Rates the cost model needs, per core and core cycle. The defaults are Zen4's; sources beside the rows in ratesOf().
 struct Rates {
-  double fmaPerCycle = 1.0;        ///< vector FMAs
-  double loadsPerCycle = 2.0;      ///< scalar broadcasts; a full 512-bit vector takes two slots
-  double storeBytesPerCycle = 32;  ///< into L1
+  double fmaPerCycle = 1.0;        ///< FMAs of whole (512-bit) vectors
+  double halfVectors = 2.0;        ///< vectors of half the width (AVX2) that take the cycles of a whole one
+  double vectorLoadCycles = 1.0;   ///< from L1, a whole vector within a line
+  double broadcastCycles = 0.5;    ///< from L1, a scalar to all lanes
+  double l1BytesPerCycle = 60;     ///< out of L1, while FMAs are computed
   double l2BytesPerCycle = 31;     ///< out of the private L2
   double l3BytesPerCycle = 17;     ///< out of the shared L3
   double dramBytesPerCycle = 6.5;  ///< sequential read
+  double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
+  double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
 };
+Rates ratesOf(HostCore core);
 
 /// One step of a cube unit for one operand type: C[m][n] += A[m][k] * B[k][n], sums in f32. `fractal` is also the tile that L0A
 /// (m x k) and L0B (k x n) are filled by.
@@ -86,14 +95,16 @@ struct Machine {
   std::string name = "host";
   int cores = 1;  ///< how many cores a plan splits for; the run may use any number of threads
   Buffers buffers;
-  Rates rates;  ///< of the host
-  HostIsa isa;  ///< of the host: gives the cube step, rows x (columns = lanes)
-  NpuCore npu;  ///< of an NPU
+  HostCore core = HostCore::kZen4;  ///< of the host: the one whose rates these are
+  Rates rates;                      ///< of the host
+  HostIsa isa;                      ///< of the host: gives the cube step, rows x (columns = lanes)
+  NpuCore npu;                      ///< of an NPU
 
   bool isNpu() const { return !npu.cubes.empty(); }
 };
 
 /// The host as a machine. `l1dBytes`, `l2Bytes`, `l3Bytes` as detected (0 = take Zen4's 32 KiB, 1 MiB, 32 MiB).
-Machine hostMachine(const HostIsa& isa, int cores, std::int64_t l1dBytes, std::int64_t l2Bytes, std::int64_t l3Bytes);
+Machine hostMachine(const HostIsa& isa, int cores, std::int64_t l1dBytes, std::int64_t l2Bytes, std::int64_t l3Bytes,
+                    HostCore core = HostCore::kZen4);
 
 }  // namespace cubejit

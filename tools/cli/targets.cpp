@@ -52,6 +52,7 @@ int targets(bool json) {
   for (const IsaLevel level : isas) out["isa"].push_back(toString(level));
   out["cores"] = m.cores;
   out["threads"] = defaultThreads();
+  out["rates"] = toString(m.core);
   out["l1d_bytes"] = m.buffers.l0aBytes;
   out["l2_bytes"] = m.buffers.l1Bytes;
   out["l3_bytes"] = m.buffers.l2Bytes;
@@ -66,10 +67,11 @@ int targets(bool json) {
   std::string levels;
   for (const IsaLevel level : isas) levels += (levels.empty() ? "" : ", ") + std::string(toString(level));
   fmt::print(
-      "isa       {} (best first)\ncores     {}, {} usable by this process\ncaches    L1d {} KiB, L2 {} KiB, L3 {} "
-      "KiB\n",
-      levels.empty() ? "none" : levels, m.cores, defaultThreads(), m.buffers.l0aBytes / 1024, m.buffers.l1Bytes / 1024,
-      m.buffers.l2Bytes / 1024);
+      "isa       {} (best first)\ncores     {}, {} usable by this process\nrates     {}'s (what plans are costed "
+      "with)\n"
+      "caches    L1d {} KiB, L2 {} KiB, L3 {} KiB\n",
+      levels.empty() ? "none" : levels, m.cores, defaultThreads(), toString(m.core), m.buffers.l0aBytes / 1024,
+      m.buffers.l1Bytes / 1024, m.buffers.l2Bytes / 1024);
   fmt::print("backends  {}\n", fmt::join(backends, ", "));
   fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores",
              "vector", "MHz", "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
