@@ -11,6 +11,9 @@ namespace {
 
 // Longer kernels along W would make block classes, and their lists, grow without bound; channel lanes take those.
 constexpr std::int64_t kLongestKernel = 512;
+// Rows of a block of results: more leave runs shorter than the kernel. Kernels of several rows have three times as many sections,
+// which take turns: with more than two channels to a cell they outgrow what the core keeps decoded (4 a group: 8 % slower).
+constexpr std::int64_t kMostRows = 3, kMostChannelsOfRows = 2;
 
 std::int64_t roundUp(std::int64_t value, std::int64_t step) { return divUp(value, step) * step; }
 
@@ -25,7 +28,7 @@ void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::v
     out.push_back(plan);
     plan.order = IterateOrder::kPixelsOuter;
     for (const std::int64_t parts : {1, 4, 16}) {
-      plan.panelH = equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts)));
+      plan.panelH = roundUp(equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts))), plan.baseH);
       if (line) plan.panelH = std::max(plan.panelH, plan.baseW);
       out.push_back(plan);
     }
@@ -46,7 +49,7 @@ void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::v
       const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
       plan.panelD = depths;
-      plan.panelH = equalPiece(along, std::max<std::int64_t>(line ? plan.baseW : 1, rows));
+      plan.panelH = roundUp(equalPiece(along, std::max<std::int64_t>(line ? plan.baseW : 1, rows)), plan.baseH);
       out.push_back(plan);
       if (depths == 1) break;
     }
@@ -68,15 +71,20 @@ std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bo
     if (plan.baseTapsW == lastTaps) continue;
     lastTaps = plan.baseTapsW;
     const std::int64_t free = registers - (s.permuted ? 4 : 2);
-    const std::int64_t most = std::max<std::int64_t>(1, free - plan.baseTapsW);
-    std::int64_t last = 0;
-    for (const std::int64_t target : {most, most * 3 / 4, most / 2}) {
-      const std::int64_t run = std::min(roundUp(equalPiece(width, std::max<std::int64_t>(1, target)), step),
-                                        std::max<std::int64_t>(1, free));
-      if (run == last) continue;
-      last = run;
-      plan.baseW = run;
-      addDataSlabs(s, m, plan, out);
+    // Rows side by side share what they read, and take weights, and a shorter run, each.
+    const std::int64_t mostRows = s.cellChannels <= kMostChannelsOfRows ? std::min(kMostRows, s.view.kernel.h) : 1;
+    for (std::int64_t rows = 1; rows <= mostRows; ++rows) {
+      const std::int64_t most = std::max<std::int64_t>(1, free / rows - plan.baseTapsW);
+      std::int64_t last = 0;
+      plan.baseH = rows;
+      for (const std::int64_t target : {most, most * 3 / 4, most / 2}) {
+        const std::int64_t run = std::min(roundUp(equalPiece(width, std::max<std::int64_t>(1, target)), step),
+                                          std::max<std::int64_t>(1, free / rows));
+        if (run == last) continue;
+        last = run;
+        plan.baseW = run;
+        addDataSlabs(s, m, plan, out);
+      }
     }
   }
   return out;
@@ -148,7 +156,7 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
       plan.baseTapsH = tapsHigh;
       plan.baseTapsW = tapsWide;
       plan.baseRows = channels;
-      for (const std::int64_t unroll : {4, 8}) {
+      for (const std::int64_t unroll : {4, 8, 16}) {
         plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));
         addWeightDeals(s, m, plan, out);
       }

@@ -39,6 +39,18 @@ double reached(double run, double taps, double step, double dilation) {
   return std::min(run * taps, (run - 1) * step + (taps - 1) * dilation + 1);
 }
 
+// What `run` results of an axis take, by `taps` neighbouring taps: pairs, and positions of the operand.
+struct Visit {
+  double pairs = 1, positions = 1;
+};
+
+Visit visitOf(const ConvView& v, double run, double taps, int axis) {
+  const double stride = static_cast<double>(v.stride[axis]), dilation = static_cast<double>(v.dilation[axis]);
+  if (!v.bigIsX) return {run * taps, reached(run, taps, stride, dilation)};
+  const double pairs = std::max(1.0, run * taps / stride);
+  return {pairs, std::min(pairs, (run + (taps - 1) * dilation) / stride)};
+}
+
 double spreadOf(double tasks, int cores) {
   return tasks >= 8.0 * cores ? 1.0 + cores / tasks : imbalance(tasks, cores);
 }
@@ -59,13 +71,12 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
                channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
   const double run = static_cast<double>(plan.baseW), taps = static_cast<double>(std::min(plan.baseTapsW, v.kernel.w));
-  const double stride = static_cast<double>(v.stride.w), dilation = static_cast<double>(v.dilation.w);
-  // Per visit of a chunk of taps by a run of results.
-  const double pairs = v.bigIsX ? std::max(1.0, run * taps / stride) : run * taps;
-  const double positions =
-      v.bigIsX ? std::min(pairs, (run + (taps - 1) * dilation) / stride) : reached(run, taps, stride, dilation);
-  const double visits = fmas / pairs;
-  const double loads = visits * (positions + taps);
+  const double tapsHigh = static_cast<double>(v.kernel.h);
+  // Per visit of a chunk of taps by a run of results; a row of the operand that is visited serves `uses` rows of the block.
+  const Visit along = visitOf(v, run, taps, 2), down = visitOf(v, static_cast<double>(plan.baseH), tapsHigh, 1);
+  const double positions = along.positions, uses = down.pairs / down.positions;
+  const double visits = fmas / (along.pairs * uses);
+  const double loads = visits * (positions + taps * uses);
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
   PlanCost cost;
   const double inPlace = plan.panelA ? 0 : 1;
@@ -74,7 +85,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
                                 loads * m.rates.vectorLoadCycles) /
                            perCycle +
                        (results * 1.2 + inPlace * convertedVectors(s.result, results)) / perCycle;
-  const double rows = static_cast<double>(s.result.extent.d * s.result.extent.h) * images,
+  const double rows = static_cast<double>(s.result.extent.d * divUp(s.result.extent.h, plan.baseH)) * images,
                runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
   const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.panelA;
@@ -85,16 +96,24 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
                     std::min(blocks, static_cast<double>(plan.cores.groups > 1 ? s.blocks
                                                          : tail                ? 2
                                                                                : 1));
-  cost.callCycles = calls * kCallCycles +
-                    rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h));
+  cost.callCycles =
+      calls * kCallCycles +
+      rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h * plan.baseH) / uses);
   // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
-  if (run > 16) cost.callCycles += results * 2.0 / perCycle;
+  if (run * static_cast<double>(plan.baseH) * m.rates.vectorStoreCycles > 32)
+    cost.callCycles += results * m.rates.vectorStoreCycles / perCycle;
   const double operandBytes = static_cast<double>(s.operand.bytes), resultBytes = static_cast<double>(s.result.bytes);
   const double tensors = operandBytes + resultBytes;
   const double rate = bytesPerCycle(m, tensors / m.cores, true);
   // Walking one line out of each pixel defeats the prefetchers once data comes from DRAM, and rows are read again for every tap.
   const double strided = columns && blocks > 1 ? (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
   cost.memoryCycles = (operandBytes + 1.5 * resultBytes) / rate * strided;
+  // Rows of the operand that the next block of rows needs again come from L2, unless what lies between stays in L1.
+  const double between = static_cast<double>(s.operand.extent.w) * channels * blocks * 64.0 * tapsHigh;
+  const double perRow =
+      down.positions / static_cast<double>(plan.baseH) * static_cast<double>(v.bigIsX ? v.stride.h : 1);
+  if (!columns && between > 0.7 * static_cast<double>(m.buffers.l0aBytes))
+    cost.memoryCycles += operandBytes * std::max(0.0, perRow - 1.0) / m.rates.l2BytesPerCycle;
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * m.rates.transposeCycles;
   if (plan.panelA) {
     const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
@@ -153,7 +172,7 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
   cost.callCycles =
       std::max(1.0, chunks) * tiles * blocks * (kCallCycles * 0.7 + 3.0 * accumulators + kSegmentCycles * 3.0);
   const double rowPairs = static_cast<double>(v.small.extent.w) * pairs / run;
-  if (rowPairs > 320.0)
+  if (rowPairs > 640.0)
     cost.callCycles +=
         images * static_cast<double>(v.small.extent.d * v.small.extent.h) * tiles * blocks * kSegmentCycles * 3.0;
   const double bytes = static_cast<double>(v.big.bytes + v.small.bytes);

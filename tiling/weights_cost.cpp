@@ -94,7 +94,10 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const auto loadCycles = [&](double wholeVectors, double scalars) {
     return wholeVectors * m.rates.vectorLoadCycles + scalars * m.rates.broadcastCycles;
   };
-  const double step = std::max({accs / m.rates.fmaPerCycle, loadCycles(vectorLoads, broadcasts), 4.0});
+  const auto stepCycles = [&](double fmas, double loads) {
+    return std::max({fmas / m.rates.fmaPerCycle, loads, 4.0}) + m.rates.exposedLoads * loads;
+  };
+  const double step = stepCycles(accs, loadCycles(vectorLoads, broadcasts));
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
   const double pixelSteps = images * groups * pairsDh * (columnPairs ? std::ceil(columns / 2) : columns);
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
@@ -104,7 +107,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     const auto stepOf = [&](double reached) {
       const double loads =
           swapped ? loadCycles(meanVectors, meanRows * reached) : loadCycles(reached * meanVectors, meanRows);
-      return std::max({meanRows * reached * meanVectors / m.rates.fmaPerCycle, loads, 4.0}) + 0.2;
+      return stepCycles(meanRows * reached * meanVectors, loads) + 0.2;
     };
     cost.computeCycles =
         images * groups * pairsDh * laneBlocks * rowBlocks * pairedRowCycles(v, plan.baseTapsW, stepOf);
@@ -175,7 +178,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
        rowEach * rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
   const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? 1.0 : kFarLines;
   const auto lineCycles = [&](double lines, double each) {
-    return chunkSteps * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0 : each * beyond;
+    return chunkSteps * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0
+                                                                                    : each * beyond * m.rates.lateLines;
   };
   const double laneLines = laneBytes / 64.0,
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;

@@ -10,75 +10,123 @@
 namespace cubejit {
 namespace {
 
-// Channel j of every operand position is loaded once and used by all pairs that read it.
-Step stepOf(const std::vector<CellPair>& pairs, const CellLanes& lanes, std::int64_t cells, std::int64_t j,
-            std::int64_t operandPitch, Contract& contract) {
+std::vector<std::int64_t> sortedOnce(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+// Channel j of every operand position is loaded once and used by all pairs, and rows, that read it.
+Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells,
+            std::int64_t j, std::int64_t tapsOfRow, std::int64_t operandPitch, Contract& contract) {
   Step step;
   std::vector<std::int64_t> taps, offsets;
-  for (const CellPair& pair : pairs) {
+  for (const CellPair& pair : section.pairs) {
     taps.push_back(pair.k);
     offsets.push_back(pair.offset);
   }
-  for (auto* list : {&taps, &offsets}) {
-    std::sort(list->begin(), list->end());
-    list->erase(std::unique(list->begin(), list->end()), list->end());
+  taps = sortedOnce(std::move(taps));
+  for (const CellRowUse& row : section.rows) {
+    for (const std::int64_t k : taps) {
+      const std::int64_t tap = row.k * tapsOfRow + k;
+      step.b.push_back(VectorLoad{static_cast<std::int32_t>(tap * lanes.tapBytes() + j * lanes.lanes * 4), {}});
+    }
   }
-  for (std::int64_t k : taps)
-    step.b.push_back(VectorLoad{static_cast<std::int32_t>(k * lanes.tapBytes() + j * lanes.lanes * 4), {}});
-  for (std::int64_t offset : offsets) {
+  for (const std::int64_t offset : sortedOnce(std::move(offsets))) {
     AOperand operand = cellOperand(lanes, cells, j, offset * operandPitch, contract);
-    for (const CellPair& pair : pairs) {
-      if (pair.offset != offset) continue;
-      const auto tap = std::lower_bound(taps.begin(), taps.end(), pair.k) - taps.begin();
-      operand.uses.push_back(Use{static_cast<std::int16_t>(pair.u), static_cast<std::int16_t>(tap)});
+    for (std::size_t r = 0; r < section.rows.size(); ++r) {
+      for (const CellPair& pair : section.pairs) {
+        if (pair.offset != offset) continue;
+        const auto tap = static_cast<std::size_t>(std::lower_bound(taps.begin(), taps.end(), pair.k) - taps.begin());
+        operand.uses.push_back(Use{static_cast<std::int16_t>(section.rows[r].u * kernel.columns() + pair.u),
+                                   static_cast<std::int16_t>(r * taps.size() + tap)});
+      }
     }
     step.a.push_back(std::move(operand));
   }
   return step;
 }
 
-}  // namespace
-
-CellKernel makeCellKernel(const CellBlockClass& block, std::int64_t taps) {
-  CellKernel kernel;
-  kernel.length = block.length;
-  std::size_t i = 0;
-  while (i < block.pairs.size()) {
-    std::size_t end = i;
-    const std::int64_t limit = (block.pairs[i].k / taps + 1) * taps;
-    std::vector<CellPair> pairs;
-    for (; end < block.pairs.size() && block.pairs[end].k < limit; ++end) pairs.push_back(block.pairs[end]);
-    CellChunk chunk{0, pairs.front().k, pairs.front().offset};
-    for (const CellPair& pair : pairs) chunk.offset = std::min(chunk.offset, pair.offset);
-    for (CellPair& pair : pairs) {
-      pair.k -= chunk.k;
-      pair.offset -= chunk.offset;
+// Whether a result's later taps read earlier rows of the operand.
+bool goesBack(const CellBlockClass& rows) {
+  for (const CellPair& x : rows.pairs) {
+    for (const CellPair& y : rows.pairs) {
+      if (x.u == y.u && x.k < y.k) return y.offset < x.offset;
     }
-    const auto known = std::find(kernel.sections.begin(), kernel.sections.end(), pairs);
-    chunk.section = static_cast<int>(known - kernel.sections.begin());
-    if (known == kernel.sections.end()) kernel.sections.push_back(std::move(pairs));
-    kernel.chunks.push_back(chunk);
-    i = end;
   }
-  return kernel;
+  return false;
 }
 
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, const CellRow& operand,
-                      const CellRow& result, bool dotProducts) {
+// A row of the operand, and the results it feeds.
+struct OperandRow {
+  std::int64_t at = 0, tap = 0;
+  std::vector<CellRowUse> uses;
+};
+
+// In the order in which every result meets its taps one after the other.
+std::vector<OperandRow> operandRows(const CellBlockClass& rows) {
+  std::vector<OperandRow> out;
+  for (const CellPair& pair : rows.pairs) {  // by tap, then result
+    const auto known =
+        std::find_if(out.begin(), out.end(), [&](const OperandRow& row) { return row.at == pair.offset; });
+    if (known != out.end())
+      known->uses.push_back({pair.u, pair.k - known->tap});
+    else
+      out.push_back(OperandRow{pair.offset, pair.k, {{pair.u, 0}}});
+  }
+  const bool back = goesBack(rows);
+  std::sort(out.begin(), out.end(),
+            [&](const OperandRow& x, const OperandRow& y) { return back ? x.at > y.at : x.at < y.at; });
+  return out;
+}
+
+}  // namespace
+
+CellKernel::CellKernel(std::int64_t rows, const CellBlockClass& columns, std::int64_t taps)
+    : rows_(rows), taps_(taps), columns_(columns) {}
+
+std::vector<CellChunk> CellKernel::chunksOf(const CellBlockClass& rows) {
+  std::vector<CellChunk> chunks;
+  for (const OperandRow& row : operandRows(rows)) {
+    for (std::size_t i = 0; i < columns_.pairs.size();) {
+      const std::int64_t limit = (columns_.pairs[i].k / taps_ + 1) * taps_;
+      CellSection section{row.uses, {}};
+      for (; i < columns_.pairs.size() && columns_.pairs[i].k < limit; ++i) section.pairs.push_back(columns_.pairs[i]);
+      CellChunk chunk{0, row.tap, row.at, section.pairs.front().k, section.pairs.front().offset};
+      for (const CellPair& pair : section.pairs) chunk.column = std::min(chunk.column, pair.offset);
+      for (CellPair& pair : section.pairs) {
+        pair.k -= chunk.columnTap;
+        pair.offset -= chunk.column;
+      }
+      const auto known = std::find(sections_.begin(), sections_.end(), section);
+      chunk.section = static_cast<int>(known - sections_.begin());
+      if (known == sections_.end()) sections_.push_back(std::move(section));
+      chunks.push_back(chunk);
+    }
+  }
+  return chunks;
+}
+
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t tapsOfRow,
+                      const CellRow& operand, const CellRow& result, bool dotProducts) {
   Contract contract;
   contract.vectorsA = operand.element;
   contract.result = result.element;
   contract.dotProducts = dotProducts;
   contract.lanes = lanes.lanes;
-  contract.label = "dx_cells" + std::to_string(cells) + "_" + std::to_string(kernel.length) + "s" +
-                   std::to_string(kernel.sections.size());
-  for (std::int64_t u = 0; u < kernel.length; ++u) {
-    contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(u * result.pitch), lanes.usedLanes(cells)});
+  contract.label = "dx_cells" + std::to_string(cells) + "_" +
+                   (kernel.rows() > 1 ? std::to_string(kernel.rows()) + "x" : "") + std::to_string(kernel.columns()) +
+                   "s" + std::to_string(kernel.sections().size());
+  for (std::int64_t row = 0; row < kernel.rows(); ++row) {
+    for (std::int64_t u = 0; u < kernel.columns(); ++u) {
+      const std::int64_t at = row * result.rowPitch + u * result.pitch;
+      contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(cells)});
+    }
   }
-  for (const std::vector<CellPair>& pairs : kernel.sections) {
+  for (const CellSection& pairs : kernel.sections()) {
     Section section;
     for (std::int64_t j = 0; j < lanes.cellChannels; ++j)
-      section.steps.push_back(stepOf(pairs, lanes, cells, j, operand.pitch, contract));
+      section.steps.push_back(stepOf(pairs, kernel, lanes, cells, j, tapsOfRow, operand.pitch, contract));
     contract.sections.push_back(std::move(section));
   }
   return contract;

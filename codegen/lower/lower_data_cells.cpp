@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the tile program of a data gradient with few channels a group: lanes are result channels of several whole groups, and a
-// run of result pixels along W stays in registers while the reduction runs lane by lane over taps and the group's channels.
+// block of result pixels, rows by a run along W, stays in registers while the reduction runs lane by lane over taps and the group's channels.
 //   dx[n][i][g,c] = sum over taps k, channels j of the group:  dy[n][(i + pad - k*dil)/stride][g,j] * w[g,j][c][k]
 // Where the ISA multiplies pairs of bf16, j counts pairs.
 // Leaves pairs of results and taps to cell_axis, instructions to cell_sections, lane order to cells, sizes to the plan.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "codegen/lower/cell_sections.h"
@@ -57,7 +58,7 @@ class Lowering {
 
   void contractPhase() {
     for (int i = 0; i < 3; ++i)
-      axis(i) = makeCellAxis(g_.relation[static_cast<std::size_t>(i)], i == 2 ? plan_.baseW : 1);
+      axis(i) = makeCellAxis(g_.relation[static_cast<std::size_t>(i)], block_[static_cast<std::size_t>(i)]);
     // Whole columns of one block are walked inside the kernel if channels are outside; panels are for slabs of rows.
     const bool paneled = plan_.panelA || plan_.panelC;
     const bool columns = plan_.order == IterateOrder::kChannelsOuter && !paneled;
@@ -65,7 +66,8 @@ class Lowering {
                                            g_.view.line ? plan_.panelH : 0};
     for (int i = 0; i < 3; ++i) {
       const auto count = static_cast<std::int64_t>(axis(i).blocks.size());
-      const std::int64_t size = i == 2 ? (slab[2] + plan_.baseW - 1) / plan_.baseW : slab[static_cast<std::size_t>(i)];
+      const std::int64_t each = block_[static_cast<std::size_t>(i)];
+      const std::int64_t size = (slab[static_cast<std::size_t>(i)] + each - 1) / each;
       const bool whole = size <= 0 || (columns && i > 0);
       makeSlabs(i, whole ? 1 : std::max<std::int64_t>(1, (count + size - 1) / size));
     }
@@ -226,38 +228,51 @@ class Lowering {
     return deal;
   }
 
-  void fillVariants(Call& call) {
-    std::vector<CellKernel> kernels;
-    std::vector<std::array<int, 2>> indices;
-    for (const CellBlockClass& cls : axis(2).classes) {
-      kernels.push_back(makeCellKernel(cls, plan_.baseTapsW));
-      indices.push_back({-1, -1});
-      for (int tail = 0; tail < 2; ++tail) {
-        if (lanes_.cellsOf(tail) == 0) continue;
-        indices.back()[static_cast<std::size_t>(tail)] = b_.addKernel(
-            cellContract(kernels.back(), lanes_, lanes_.cellsOf(tail), CellRow{operandPitch_[2], operandElement()},
-                         CellRow{resultPitch_[2], resultElement()}, plan_.dotProducts));
-      }
+  // Blocks with as many rows and of one class along W share a kernel, and its sections.
+  struct BlockKernel {
+    CellKernel kernel;
+    std::vector<std::vector<CellChunk>> chunks;  // of every class along H; none of those with other rows
+    std::array<int, 2> index{-1, -1};            // of full blocks of channels, and of the shorter last one
+  };
+
+  BlockKernel makeKernel(std::int64_t rows, const CellBlockClass& columns) {
+    BlockKernel block{CellKernel(rows, columns, plan_.baseTapsW), {}, {}};
+    for (const CellBlockClass& h : axis(1).classes)
+      block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
+    for (int tail = 0; tail < 2; ++tail) {
+      if (lanes_.cellsOf(tail) == 0) continue;
+      block.index[static_cast<std::size_t>(tail)] =
+          b_.addKernel(cellContract(block.kernel, lanes_, lanes_.cellsOf(tail), g_.view.kernel.w,
+                                    CellRow{operandPitch_[1], operandPitch_[2], operandElement()},
+                                    CellRow{resultPitch_[1], resultPitch_[2], resultElement()}, plan_.dotProducts));
     }
+    return block;
+  }
+
+  void fillVariants(Call& call) {
+    std::map<std::pair<std::int64_t, std::size_t>, BlockKernel> kernels;  // by rows, and class along W
     for (const CellBlockClass& d : axis(0).classes) {
-      for (const CellBlockClass& h : axis(1).classes) {
-        for (std::size_t w = 0; w < kernels.size(); ++w) {
-          const int list = b_.addList(listOf(d, h, kernels[w]));
-          for (int kernel : indices[w]) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
+      for (std::size_t h = 0; h < axis(1).classes.size(); ++h) {
+        for (std::size_t w = 0; w < axis(2).classes.size(); ++w) {
+          const std::int64_t rows = axis(1).classes[h].length;
+          auto known = kernels.find({rows, w});
+          if (known == kernels.end())
+            known = kernels.emplace(std::pair{rows, w}, makeKernel(rows, axis(2).classes[w])).first;
+          const BlockKernel& block = known->second;
+          const int list = b_.addList(listOf(d, block.chunks[h], block.kernel.sections().size()));
+          for (int kernel : block.index) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
         }
       }
     }
   }
 
-  SegmentList listOf(const CellBlockClass& d, const CellBlockClass& h, const CellKernel& kernel) const {
-    SegmentList list(kernel.sections.size());
+  SegmentList listOf(const CellBlockClass& d, const std::vector<CellChunk>& chunks, std::size_t sections) const {
+    SegmentList list(sections);
     for (const CellPair& pd : d.pairs) {
-      for (const CellPair& ph : h.pairs) {
-        for (const CellChunk& chunk : kernel.chunks) {
-          list[static_cast<std::size_t>(chunk.section)].push_back(
-              Segment{pd.offset * operandPitch_[0] + ph.offset * operandPitch_[1] + chunk.offset * operandPitch_[2],
-                      tapIndex(g_, pd.k, ph.k, chunk.k) * lanes_.tapBytes(), 1});
-        }
+      for (const CellChunk& chunk : chunks) {
+        list[static_cast<std::size_t>(chunk.section)].push_back(
+            Segment{pd.offset * operandPitch_[0] + chunk.row * operandPitch_[1] + chunk.column * operandPitch_[2],
+                    tapIndex(g_, pd.k, chunk.rowTap, chunk.columnTap) * lanes_.tapBytes(), 1});
       }
     }
     return list;
@@ -311,6 +326,7 @@ class Lowering {
   ProgramBuilder b_;
   const DataGradient g_;
   const CellLanes lanes_;
+  const std::array<std::int64_t, 3> block_{1, plan_.baseH, plan_.baseW};  // results in registers: d, h, w
   std::array<CellAxis, 3> axes_;
   std::array<std::vector<Slab>, 3> slabs_;
   std::array<std::int64_t, 3> operandPitch_{}, resultPitch_{};  // d, h, w

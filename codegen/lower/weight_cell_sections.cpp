@@ -126,32 +126,35 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
     for (const ColumnStep& columns : pixels.steps) {
       // Which accumulators each (operand of one tensor, operand of the other) pair feeds, by byte offset.
       struct Product {
-        std::int64_t bigAt, smallAt, h, w;
+        std::int64_t bigRow, bigColumn, smallAt, h, w;
+        std::int64_t bigAt() const { return bigRow + bigColumn; }
       };
       std::vector<Product> products;
       for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
         for (const auto& [u, t] : columns.pairs) {
           const std::int64_t x = columns.start + u;
           products.push_back(
-              {h * v.dilation.h * big.h + (x * v.stride.w + t * v.dilation.w) * big.w, x * small.w, h, t});
+              {h * v.dilation.h * big.h, (x * v.stride.w + t * v.dilation.w) * big.w, x * small.w, h, t});
         }
       }
       Step step;
       std::map<std::int64_t, std::int16_t> vectors;
-      std::map<std::int64_t, std::vector<const Product*>> permuted;
+      // By column, then row: rows feed accumulators of their own, and one row's are too few to hide the latency of an FMA.
+      std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Product*>> permuted;
       for (const Product& p : products) {
-        vectors.emplace(bigIsCell ? p.smallAt : p.bigAt, 0);
-        permuted[bigIsCell ? p.bigAt : p.smallAt].push_back(&p);
+        vectors.emplace(bigIsCell ? p.smallAt : p.bigAt(), 0);
+        permuted[bigIsCell ? std::pair{p.bigColumn, p.bigRow} : std::pair{p.smallAt, std::int64_t{0}}].push_back(&p);
       }
       for (auto& [offset, index] : vectors) {
         index = static_cast<std::int16_t>(step.b.size());
         step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset), lanes.usedLanes(cells)});
       }
-      for (const auto& [offset, uses] : permuted) {
+      for (const auto& [place, uses] : permuted) {
+        const std::int64_t offset = place.first + place.second;
         for (std::int64_t j = 0; j < channels; ++j) {
           AOperand operand = cellOperand(lanes, cells, taps.channels.lo + j, offset, contract);
           for (const Product* p : uses)
-            operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt)});
+            operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt())});
           step.a.push_back(std::move(operand));
         }
       }

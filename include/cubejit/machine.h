@@ -31,11 +31,14 @@ struct Rates {
   double fmaPerCycle = 1.0;        ///< FMAs of whole (512-bit) vectors
   double halfVectors = 2.0;        ///< vectors of half the width (AVX2) that take the cycles of a whole one
   double vectorLoadCycles = 1.0;   ///< from L1, a whole vector within a line
+  double vectorStoreCycles = 2.0;  ///< into L1, a whole vector
   double broadcastCycles = 0.5;    ///< from L1, a scalar to all lanes
   double l1BytesPerCycle = 60;     ///< out of L1, while FMAs are computed
   double l2BytesPerCycle = 31;     ///< out of the private L2
   double l3BytesPerCycle = 17;     ///< out of the shared L3
   double dramBytesPerCycle = 6.5;  ///< sequential read
+  double exposedLoads = 0.0;       ///< share of the loads' cycles that FMAs beside them do not hide
+  double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
   double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
 };
