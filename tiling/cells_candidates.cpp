@@ -117,7 +117,8 @@ void setChunk(const CellsShape& s, TilingPlan& plan, double budgetBytes) {
 
 void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
   const std::int64_t images = std::max<std::int64_t>(1, s.view.batch);
-  for (const std::int64_t parts : {std::int64_t{1}, std::min<std::int64_t>(s.blocks, 2L * m.cores), s.blocks}) {
+  const std::int64_t units = divUp(s.blocks, plan.baseVectors);
+  for (const std::int64_t parts : {std::int64_t{1}, std::min<std::int64_t>(units, 2L * m.cores), units}) {
     plan.cores.groups = parts;
     for (const double share : {0.15, 0.5, 8.0}) {
       if (share > 1.0 && (plan.panelA || plan.panelB)) continue;
@@ -129,7 +130,7 @@ void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std:
         out.push_back(plan);
       }
     }
-    if (s.blocks == parts) break;
+    if (units == parts) break;
   }
 }
 
@@ -156,9 +157,13 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
       plan.baseTapsH = tapsHigh;
       plan.baseTapsW = tapsWide;
       plan.baseRows = channels;
-      for (const std::int64_t unroll : {4, 8, 16}) {
-        plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));
-        addWeightDeals(s, m, plan, out);
+      for (const std::int64_t blocks : {1, 2, 4}) {  // side by side
+        if (blocks > 1 && (s.permuted || blocks > s.blocks || blocks * tapsHigh * tapsWide > most)) break;
+        plan.baseVectors = blocks;
+        for (const std::int64_t unroll : {4, 8, 16}) {
+          plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));
+          addWeightDeals(s, m, plan, out);
+        }
       }
     }
   }

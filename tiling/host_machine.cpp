@@ -7,7 +7,8 @@
 namespace cubejit {
 
 Rates ratesOf(HostCore core) {
-  Rates r;  // Zen4, 3.7 GHz: a zmm FMA a cycle (two ymm), L2 31, L3 17 at 8 MiB, DRAM 6.5 bytes a cycle
+  Rates
+      r;  // Zen4, 3.7 GHz: a zmm FMA a cycle (two ymm), L2 31, L3 17 at 8 MiB, DRAM 6.5 bytes a cycle; one line of each pixel from L3 at 115 GB/s, all at 140
   if (core == HostCore::kZen4) return r;
   // Zen5 with 512-bit data paths, 3.7 to 3.9 GHz: two zmm FMAs or dot products a cycle and two loads of any width (a tile of 28 rows
   // by one vector reaches 1.8, the others 2.0), L1 128, L2 37 to 47, L3 30 at 8 MiB, DRAM 9 bytes a cycle.
@@ -22,6 +23,8 @@ Rates ratesOf(HostCore core) {
   // These two fit 5,000 plans of dW measured in turn with their problems' usual ones (f32, channels last, tuning's random search).
   r.exposedLoads = 0.3;
   r.lateLines = 0.0;
+  // One line of every 512 bytes comes from L3 at 53 GB/s, two at 85, all at 107.
+  r.lonelyLines = 2.0;
   r.copyCycles = 2.0;
   r.transposeCycles = 4.0;
   return r;

@@ -16,8 +16,9 @@ std::vector<std::int64_t> sortedOnce(std::vector<std::int64_t> values) {
   return values;
 }
 
-// Channel j of every operand position is loaded once and used by all pairs, and rows, that read it.
-Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells,
+// Channel j of every operand position is loaded once and used by all pairs, and rows, that read it. Blocks take turns at a position:
+// their lines lie side by side.
+Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit,
             std::int64_t j, std::int64_t tapsOfRow, std::int64_t operandPitch, Contract& contract) {
   Step step;
   std::vector<std::int64_t> taps, offsets;
@@ -26,23 +27,32 @@ Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLane
     offsets.push_back(pair.offset);
   }
   taps = sortedOnce(std::move(taps));
-  for (const CellRowUse& row : section.rows) {
-    for (const std::int64_t k : taps) {
-      const std::int64_t tap = row.k * tapsOfRow + k;
-      step.b.push_back(VectorLoad{static_cast<std::int32_t>(tap * lanes.tapBytes() + j * lanes.lanes * 4), {}});
-    }
-  }
-  for (const std::int64_t offset : sortedOnce(std::move(offsets))) {
-    AOperand operand = cellOperand(lanes, cells, j, offset * operandPitch, contract);
-    for (std::size_t r = 0; r < section.rows.size(); ++r) {
-      for (const CellPair& pair : section.pairs) {
-        if (pair.offset != offset) continue;
-        const auto tap = static_cast<std::size_t>(std::lower_bound(taps.begin(), taps.end(), pair.k) - taps.begin());
-        operand.uses.push_back(Use{static_cast<std::int16_t>(section.rows[r].u * kernel.columns() + pair.u),
-                                   static_cast<std::int16_t>(r * taps.size() + tap)});
+  const auto blocks = static_cast<std::int64_t>(unit.cells.size());
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (const CellRowUse& row : section.rows) {
+      for (const std::int64_t k : taps) {
+        const std::int64_t at = block * unit.weightPitch + (row.k * tapsOfRow + k) * lanes.tapBytes();
+        step.b.push_back(VectorLoad{static_cast<std::int32_t>(at + j * lanes.lanes * 4), {}});
       }
     }
-    step.a.push_back(std::move(operand));
+  }
+  const auto weights = static_cast<std::int64_t>(section.rows.size() * taps.size());
+  const std::int64_t results = kernel.rows() * kernel.columns();
+  for (const std::int64_t offset : sortedOnce(std::move(offsets))) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      AOperand operand = cellOperand(lanes, unit.cells[static_cast<std::size_t>(block)], j,
+                                     offset * operandPitch + block * unit.operandPitch, contract);
+      for (std::size_t r = 0; r < section.rows.size(); ++r) {
+        for (const CellPair& pair : section.pairs) {
+          if (pair.offset != offset) continue;
+          const auto tap = std::lower_bound(taps.begin(), taps.end(), pair.k) - taps.begin();
+          operand.uses.push_back(
+              Use{static_cast<std::int16_t>(block * results + section.rows[r].u * kernel.columns() + pair.u),
+                  static_cast<std::int16_t>(block * weights + static_cast<std::int64_t>(r * taps.size()) + tap)});
+        }
+      }
+      step.a.push_back(std::move(operand));
+    }
   }
   return step;
 }
@@ -107,26 +117,29 @@ std::vector<CellChunk> CellKernel::chunksOf(const CellBlockClass& rows) {
   return chunks;
 }
 
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t tapsOfRow,
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit, std::int64_t tapsOfRow,
                       const CellRow& operand, const CellRow& result, bool dotProducts) {
   Contract contract;
   contract.vectorsA = operand.element;
   contract.result = result.element;
   contract.dotProducts = dotProducts;
   contract.lanes = lanes.lanes;
-  contract.label = "dx_cells" + std::to_string(cells) + "_" +
+  contract.label = "dx_cells" + unitLabel(unit.cells) + "_" +
                    (kernel.rows() > 1 ? std::to_string(kernel.rows()) + "x" : "") + std::to_string(kernel.columns()) +
                    "s" + std::to_string(kernel.sections().size());
-  for (std::int64_t row = 0; row < kernel.rows(); ++row) {
-    for (std::int64_t u = 0; u < kernel.columns(); ++u) {
-      const std::int64_t at = row * result.rowPitch + u * result.pitch;
-      contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(cells)});
+  for (std::size_t block = 0; block < unit.cells.size(); ++block) {
+    for (std::int64_t row = 0; row < kernel.rows(); ++row) {
+      for (std::int64_t u = 0; u < kernel.columns(); ++u) {
+        const std::int64_t at =
+            static_cast<std::int64_t>(block) * unit.resultPitch + row * result.rowPitch + u * result.pitch;
+        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(unit.cells[block])});
+      }
     }
   }
   for (const CellSection& pairs : kernel.sections()) {
     Section section;
     for (std::int64_t j = 0; j < lanes.cellChannels; ++j)
-      section.steps.push_back(stepOf(pairs, kernel, lanes, cells, j, tapsOfRow, operand.pitch, contract));
+      section.steps.push_back(stepOf(pairs, kernel, lanes, unit, j, tapsOfRow, operand.pitch, contract));
     contract.sections.push_back(std::move(section));
   }
   return contract;

@@ -58,9 +58,15 @@ struct CellRow {
   Element element = Element::kF32;
 };
 
-/// The contract for blocks of `cells` cells; `tapsOfRow` taps along W lie between neighbouring taps along H. Dot products: the
-/// operand's words are pairs of bf16.
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, std::int64_t cells, std::int64_t tapsOfRow,
+/// The blocks of channels that a contract works on side by side, and how far apart they are.
+struct CellUnit {
+  std::vector<std::int64_t> cells;  ///< of each
+  std::int64_t operandPitch = 0, weightPitch = 0, resultPitch = 0;
+};
+
+/// The contract for a unit; `tapsOfRow` taps along W lie between neighbouring taps along H. Dot products: the operand's words are
+/// pairs of bf16.
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit, std::int64_t tapsOfRow,
                       const CellRow& operand, const CellRow& result, bool dotProducts);
 
 }  // namespace cubejit

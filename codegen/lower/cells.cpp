@@ -75,6 +75,20 @@ void addWeightMoves(ProgramBuilder& b, const CellLanes& s, const CellWeights& w,
 
 LaneRange CellLanes::usedLanes(std::int64_t cells) const { return lanesUpTo(cells * laneChannels, lanes); }
 
+std::vector<std::int64_t> CellLanes::cellsOfUnit(int cls, std::int64_t width) const {
+  const std::int64_t whole = perBlock * width, rest = groups % whole;
+  std::vector<std::int64_t> cells;
+  for (std::int64_t left = cls == 1 ? rest : groups >= whole ? whole : 0; left > 0; left -= perBlock)
+    cells.push_back(std::min(left, perBlock));
+  return cells;
+}
+
+std::string unitLabel(const std::vector<std::int64_t>& cells) {
+  std::string label;
+  for (const std::int64_t each : cells) label += (label.empty() ? "" : "+") + std::to_string(each);
+  return label;
+}
+
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels) {
   CellLanes s{lanes, groups, laneChannels, cellChannels, 0, 0};
   if (laneChannels > 0 && cellChannels > 0) s.perBlock = std::min(lanes / laneChannels, 2 * lanes / cellChannels);

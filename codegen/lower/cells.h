@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "codegen/lower/builder.h"
 
@@ -24,10 +26,21 @@ struct CellLanes {
   std::int64_t cellsOf(int cls) const { return cls == 1 ? groups % perBlock : groups >= perBlock ? perBlock : 0; }
   int classOf(std::int64_t block) const { return (block + 1) * perBlock <= groups ? 0 : 1; }
   bool depthwise() const { return laneChannels == 1 && cellChannels == 1; }
+
+  /// Blocks that one kernel works on are a unit: `width` neighbours, fewer in the last one.
+  std::int64_t units(std::int64_t width) const { return (blocks + width - 1) / width; }
+  /// Cells of each block of the units of class 0 (full) or 1 (the last, smaller one); empty if there is no such unit.
+  std::vector<std::int64_t> cellsOfUnit(int cls, std::int64_t width) const;
+  int classOfUnit(std::int64_t unit, std::int64_t width) const {
+    return (unit + 1) * width * perBlock <= groups ? 0 : 1;
+  }
   LaneRange usedLanes(std::int64_t cells) const;
   /// Packed weights of a block, in bytes, are [tap][cell channel][lanes].
   std::int64_t tapBytes() const { return cellChannels * lanes * 4; }
 };
+
+/// Cells of each of a unit's blocks, in a kernel's name.
+std::string unitLabel(const std::vector<std::int64_t>& cells);
 
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels);
 

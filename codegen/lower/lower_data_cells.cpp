@@ -71,7 +71,7 @@ class Lowering {
       const bool whole = size <= 0 || (columns && i > 0);
       makeSlabs(i, whole ? 1 : std::max<std::int64_t>(1, (count + size - 1) / size));
     }
-    blockParts_ = columns ? lanes_.blocks : std::clamp<std::int64_t>(plan_.cores.groups, 1, lanes_.blocks);
+    blockParts_ = columns ? units_ : std::clamp<std::int64_t>(plan_.cores.groups, 1, units_);
 
     b_.beginPhase("contract");
     makePanels();
@@ -90,8 +90,10 @@ class Lowering {
     for (int i = 0; i < 3; ++i)
       slabAxis_[static_cast<std::size_t>(i)] = addSlabAxis(i, local[static_cast<std::size_t>(i)]);
     const int blocks = b_.addAxis("block", 2);
-    for (std::int64_t i = 0; i < lanes_.blocks; ++i) {
-      b_.addStep(blocks, {{a_, i * operandBlock()}, {w, i * blockBytes()}, {c_, i * resultBlock()}}, lanes_.classOf(i));
+    for (std::int64_t i = 0; i < units_; ++i) {
+      const std::int64_t block = i * width_;
+      b_.addStep(blocks, {{a_, block * operandBlock()}, {w, block * blockBytes()}, {c_, block * resultBlock()}},
+                 lanes_.classOfUnit(i, width_));
     }
     blockDeal_ = columns || blockParts_ == 1 ? -1 : addBlockDeal(blocks);
 
@@ -155,7 +157,7 @@ class Lowering {
   }
 
   void makePanels() {
-    const std::int64_t partBlocks = (lanes_.blocks + blockParts_ - 1) / blockParts_;
+    const std::int64_t partBlocks = (units_ + blockParts_ - 1) / blockParts_ * width_;
     operandPitch_ = {g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
     resultPitch_ = {g_.result.dStride, g_.result.hStride, g_.result.wStride};
     const auto pitches = [&](std::int64_t pixelBytes, std::int64_t Slab::* field) {
@@ -208,7 +210,7 @@ class Lowering {
     return deal;
   }
 
-  std::int64_t partBegin(std::int64_t part) const { return lanes_.blocks * part / blockParts_; }
+  std::int64_t partBegin(std::int64_t part) const { return units_ * part / blockParts_ * width_; }  // a block
 
   int addBlockDeal(int blocks) {
     const int deal = b_.addDeal("channel_part", blocks, blockParts_);
@@ -240,11 +242,11 @@ class Lowering {
     for (const CellBlockClass& h : axis(1).classes)
       block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
     for (int tail = 0; tail < 2; ++tail) {
-      if (lanes_.cellsOf(tail) == 0) continue;
-      block.index[static_cast<std::size_t>(tail)] =
-          b_.addKernel(cellContract(block.kernel, lanes_, lanes_.cellsOf(tail), g_.view.kernel.w,
-                                    CellRow{operandPitch_[1], operandPitch_[2], operandElement()},
-                                    CellRow{resultPitch_[1], resultPitch_[2], resultElement()}, plan_.dotProducts));
+      const CellUnit unit{lanes_.cellsOfUnit(tail, width_), operandBlock(), blockBytes(), resultBlock()};
+      if (unit.cells.empty()) continue;
+      block.index[static_cast<std::size_t>(tail)] = b_.addKernel(cellContract(
+          block.kernel, lanes_, unit, g_.view.kernel.w, CellRow{operandPitch_[1], operandPitch_[2], operandElement()},
+          CellRow{resultPitch_[1], resultPitch_[2], resultElement()}, plan_.dotProducts));
     }
     return block;
   }
@@ -327,6 +329,8 @@ class Lowering {
   const DataGradient g_;
   const CellLanes lanes_;
   const std::array<std::int64_t, 3> block_{1, plan_.baseH, plan_.baseW};  // results in registers: d, h, w
+  const std::int64_t width_ = plan_.baseVectors;  // blocks of channels that a kernel works on side by side
+  const std::int64_t units_ = lanes_.units(width_);
   std::array<CellAxis, 3> axes_;
   std::array<std::vector<Slab>, 3> slabs_;
   std::array<std::int64_t, 3> operandPitch_{}, resultPitch_{};  // d, h, w

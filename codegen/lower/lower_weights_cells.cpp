@@ -69,7 +69,7 @@ class Lowering {
     scratch.splits = splits_ = std::min<std::int64_t>(splits, static_cast<std::int64_t>(chunks_.chunks.size()));
     scratch.scratchBuffer = scratch_ = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * scratchBytes(scratch));
     splitBytes_ = scratchBytes(scratch);
-    blockParts_ = std::clamp<std::int64_t>(plan_.cores.groups, 1, lanes_.blocks);
+    blockParts_ = std::clamp<std::int64_t>(plan_.cores.groups, 1, units_);
     contractPhase();
     if (splits_ > 1)
       addPartsCombine(b_, AddedParts{scratch.scratchBuffer, splits_, scratchBytes(scratch), scratch.lanes});
@@ -81,6 +81,11 @@ class Lowering {
   }
 
  private:
+  // Bytes from one block of channels to the next.
+  std::int64_t bigBlock() const { return lanes_.perBlock * v_.big.channels * elementBytes(big_.element); }
+  std::int64_t smallBlock() const { return lanes_.perBlock * v_.small.channels * elementBytes(small_.element); }
+  std::int64_t accumulatorBlock() const { return v_.taps() * lanes_.tapBytes(); }
+
   bool bigStaged() const { return bigIsCell_ ? plan_.panelA : plan_.panelB; }
   bool smallStaged() const { return bigIsCell_ ? plan_.panelB : plan_.panelA; }
 
@@ -103,13 +108,12 @@ class Lowering {
     const int splitAxis = b_.addDeal("split", chunkAxis, splits_);
     for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(splitAxis, s, c, s * splitBytes_);
     const int blocks = b_.addAxis("block", 2);
-    for (std::int64_t i = 0; i < lanes_.blocks; ++i) {
-      const std::int64_t cells = i * lanes_.perBlock;
-      b_.addStep(blocks,
-                 {{bigStream_, cells * v_.big.channels * elementBytes(big_.element)},
-                  {smallStream_, cells * v_.small.channels * elementBytes(small_.element)},
-                  {c, i * v_.taps() * lanes_.tapBytes()}},
-                 lanes_.classOf(i));
+    for (std::int64_t i = 0; i < units_; ++i) {
+      const std::int64_t block = i * width_;
+      b_.addStep(
+          blocks,
+          {{bigStream_, block * bigBlock()}, {smallStream_, block * smallBlock()}, {c, block * accumulatorBlock()}},
+          lanes_.classOfUnit(i, width_));
     }
     const int deal = addBlockDeal(blocks);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
@@ -166,7 +170,7 @@ class Lowering {
     return bigRange(own, v_.kernel[i], v_.stride[i], v_.dilation[i], v_.pad[i], v_.big.extent[i]);
   }
 
-  std::int64_t partBegin(std::int64_t part) const { return lanes_.blocks * part / blockParts_; }
+  std::int64_t partBegin(std::int64_t part) const { return units_ * part / blockParts_ * width_; }  // a block
 
   // A part's panels hold only its own channels.
   int addBlockDeal(int blocks) {
@@ -213,9 +217,10 @@ class Lowering {
       std::array<int, 2>& made = kernels.try_emplace(sizeOf(taps), std::array<int, 2>{-1, -1}).first->second;
       for (int tail = 0; tail < 2; ++tail) {
         int& kernel = made[static_cast<std::size_t>(tail)];
-        if (kernel < 0 && lanes_.cellsOf(tail) > 0)
-          kernel = b_.addKernel(weightCellContract(v_, sections[sizeOf(taps)], taps, lanes_, lanes_.cellsOf(tail),
-                                                   bigIsCell_, big_, small_));
+        const WeightCellUnit unit{lanes_.cellsOfUnit(tail, width_), bigBlock(), smallBlock(), accumulatorBlock()};
+        if (kernel < 0 && !unit.cells.empty())
+          kernel = b_.addKernel(
+              weightCellContract(v_, sections[sizeOf(taps)], taps, lanes_, unit, bigIsCell_, big_, small_));
       }
     }
     auto run = runs.begin();
@@ -278,7 +283,7 @@ class Lowering {
       p.n = p.d * d;
       return p;
     };
-    const std::int64_t partCells = (lanes_.blocks + blockParts_ - 1) / blockParts_ * lanes_.perBlock;
+    const std::int64_t partCells = (units_ + blockParts_ - 1) / blockParts_ * width_ * lanes_.perBlock;
     bigPlanes_ = span(0, depths);
     smallPlanes_ = depths;
     if (bigStaged()) {
@@ -336,6 +341,8 @@ class Lowering {
   const ConvView v_;
   const bool bigIsCell_;  ///< the big tensor is the permuted one
   const CellLanes lanes_;
+  const std::int64_t width_ = plan_.baseVectors;  // blocks of channels that a kernel works on side by side
+  const std::int64_t units_ = lanes_.units(width_);
   ChunkList chunks_;
   CellPitches big_, small_;
   std::int64_t splits_ = 1, splitBytes_ = 0, blockParts_ = 1, images_ = 1, bigPlanes_ = 1, smallPlanes_ = 1;

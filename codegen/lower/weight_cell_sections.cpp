@@ -61,6 +61,50 @@ std::size_t sectionIndex(std::vector<PixelSection>& sections, PixelSection secti
   return sections.size() - 1;
 }
 
+// What multiplies a vector of the permuted tensor: vectors of the other one, and the taps whose sums the products belong to.
+struct CellUses {
+  struct Use {
+    std::int64_t lane, h, w;
+  };
+  std::pair<std::int64_t, std::int64_t> place;  // bytes along W, along H
+  std::vector<Use> uses;
+};
+
+struct StepProducts {
+  std::vector<std::int64_t> lanes;  // bytes
+  std::vector<CellUses> cells;
+};
+
+// By column, then row: rows feed accumulators of their own, and one row's are too few to hide the latency of an FMA.
+StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const ColumnStep& columns, bool bigIsCell,
+                        const CellPitches& big, const CellPitches& small) {
+  struct Product {
+    std::int64_t lane, h, w;
+  };
+  std::map<std::int64_t, std::int64_t> lanes;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Product>> cells;
+  for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
+    for (const auto& [u, t] : columns.pairs) {
+      const std::int64_t x = columns.start + u, row = h * v.dilation.h * big.h,
+                         column = (x * v.stride.w + t * v.dilation.w) * big.w, smallAt = x * small.w;
+      const std::int64_t lane = bigIsCell ? smallAt : row + column;
+      lanes.emplace(lane, 0);
+      cells[bigIsCell ? std::pair{column, row} : std::pair{smallAt, std::int64_t{0}}].push_back({lane, h, t});
+    }
+  }
+  StepProducts out;
+  for (auto& [offset, index] : lanes) {
+    index = static_cast<std::int64_t>(out.lanes.size());
+    out.lanes.push_back(offset);
+  }
+  for (const auto& [place, products] : cells) {
+    CellUses uses{place, {}};
+    for (const Product& p : products) uses.uses.push_back({lanes.at(p.lane), p.h, p.w});
+    out.cells.push_back(std::move(uses));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps,
@@ -97,25 +141,37 @@ std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelChunk& chunk, 
 }
 
 Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps,
-                            const CellLanes& lanes, std::int64_t cells, bool bigIsCell, const CellPitches& big,
+                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const CellPitches& big,
                             const CellPitches& small) {
   Contract contract;
   contract.lanes = lanes.lanes;
   contract.vectorsA = (bigIsCell ? big : small).element;
   contract.vectorsB = (bigIsCell ? small : big).element;
-  const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length();
-  contract.label = "dw_cells" + std::to_string(cells) + "_" + std::to_string(taps.h.length()) + "x" +
+  const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length(),
+                     results = taps.h.length() * tapsW * channels;
+  const auto blocks = static_cast<std::int64_t>(unit.cells.size());
+  contract.label = "dw_cells" + unitLabel(unit.cells) + "_" + std::to_string(taps.h.length()) + "x" +
                    std::to_string(tapsW) + "t" + std::to_string(channels) + "s" + std::to_string(sections.size());
-  for (std::int64_t h = 0; h < taps.h.length(); ++h) {
-    for (std::int64_t w = 0; w < tapsW; ++w) {
-      for (std::int64_t j = 0; j < channels; ++j) {
-        contract.accumulators.push_back(
-            Accumulator{static_cast<std::int32_t>((h * v.kernel.w + w) * lanes.tapBytes() + j * lanes.lanes * 4), {}});
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (std::int64_t h = 0; h < taps.h.length(); ++h) {
+      for (std::int64_t w = 0; w < tapsW; ++w) {
+        const std::int64_t at = block * unit.accumulatorPitch + (h * v.kernel.w + w) * lanes.tapBytes();
+        for (std::int64_t j = 0; j < channels; ++j)
+          contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at + j * lanes.lanes * 4), {}});
       }
     }
   }
-  const auto acc = [&](std::int64_t h, std::int64_t w, std::int64_t j) {
-    return static_cast<std::int16_t>((h * tapsW + w) * channels + j);
+  const std::int64_t cellPitch = bigIsCell ? unit.bigPitch : unit.smallPitch,
+                     lanePitch = bigIsCell ? unit.smallPitch : unit.bigPitch;
+  const auto operandOf = [&](const CellUses& uses, std::int64_t block, std::int64_t j) {
+    const std::int64_t offset = uses.place.first + uses.place.second + block * cellPitch;
+    AOperand operand =
+        cellOperand(lanes, unit.cells[static_cast<std::size_t>(block)], taps.channels.lo + j, offset, contract);
+    for (const CellUses::Use& use : uses.uses) {
+      const std::int64_t acc = block * results + (use.h * tapsW + use.w) * channels + j;
+      operand.uses.push_back(Use{static_cast<std::int16_t>(acc), static_cast<std::int16_t>(use.lane * blocks + block)});
+    }
+    return operand;
   };
   for (const PixelSection& pixels : sections) {
     Section section;
@@ -124,38 +180,16 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
     section.aOuterStep = bigIsCell ? bigStep : smallStep;
     section.bOuterStep = bigIsCell ? smallStep : bigStep;
     for (const ColumnStep& columns : pixels.steps) {
-      // Which accumulators each (operand of one tensor, operand of the other) pair feeds, by byte offset.
-      struct Product {
-        std::int64_t bigRow, bigColumn, smallAt, h, w;
-        std::int64_t bigAt() const { return bigRow + bigColumn; }
-      };
-      std::vector<Product> products;
-      for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
-        for (const auto& [u, t] : columns.pairs) {
-          const std::int64_t x = columns.start + u;
-          products.push_back(
-              {h * v.dilation.h * big.h, (x * v.stride.w + t * v.dilation.w) * big.w, x * small.w, h, t});
-        }
-      }
+      const StepProducts products = productsOf(v, pixels, columns, bigIsCell, big, small);
       Step step;
-      std::map<std::int64_t, std::int16_t> vectors;
-      // By column, then row: rows feed accumulators of their own, and one row's are too few to hide the latency of an FMA.
-      std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Product*>> permuted;
-      for (const Product& p : products) {
-        vectors.emplace(bigIsCell ? p.smallAt : p.bigAt(), 0);
-        permuted[bigIsCell ? std::pair{p.bigColumn, p.bigRow} : std::pair{p.smallAt, std::int64_t{0}}].push_back(&p);
+      for (const std::int64_t offset : products.lanes) {  // blocks take turns: their lines lie side by side
+        for (std::int64_t block = 0; block < blocks; ++block)
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset + block * lanePitch),
+                                      lanes.usedLanes(unit.cells[static_cast<std::size_t>(block)])});
       }
-      for (auto& [offset, index] : vectors) {
-        index = static_cast<std::int16_t>(step.b.size());
-        step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset), lanes.usedLanes(cells)});
-      }
-      for (const auto& [place, uses] : permuted) {
-        const std::int64_t offset = place.first + place.second;
-        for (std::int64_t j = 0; j < channels; ++j) {
-          AOperand operand = cellOperand(lanes, cells, taps.channels.lo + j, offset, contract);
-          for (const Product* p : uses)
-            operand.uses.push_back(Use{acc(p->h, p->w, j), vectors.at(bigIsCell ? p->smallAt : p->bigAt())});
-          step.a.push_back(std::move(operand));
+      for (const CellUses& uses : products.cells) {
+        for (std::int64_t block = 0; block < blocks; ++block) {
+          for (std::int64_t j = 0; j < channels; ++j) step.a.push_back(operandOf(uses, block, j));
         }
       }
       section.steps.push_back(std::move(step));

@@ -53,9 +53,15 @@ struct CellPitches {
   Element element = Element::kF32;
 };
 
+/// The blocks of channels that a contract works on side by side, and how many bytes apart they are.
+struct WeightCellUnit {
+  std::vector<std::int64_t> cells;  ///< of each
+  std::int64_t bigPitch = 0, smallPitch = 0, accumulatorPitch = 0;
+};
+
 /// The contract, the same for all blocks with as many taps and the same channels: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
 Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
-                            const CellLanes& lanes, std::int64_t cells, bool bigIsCell, const CellPitches& big,
+                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const CellPitches& big,
                             const CellPitches& small);
 
 }  // namespace cubejit

@@ -39,6 +39,7 @@ struct Rates {
   double dramBytesPerCycle = 6.5;  ///< sequential read
   double exposedLoads = 0.0;       ///< share of the loads' cycles that FMAs beside them do not hide
   double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
+  double lonelyLines = 1.2;        ///< how much longer lines far apart take from beyond L2 than lines side by side
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
   double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
 };
