@@ -21,6 +21,22 @@ TEST(CellLanes, WholeGroupsOnly) {
   EXPECT_EQ(lanes.cellsOf(1), 2);
 }
 
+TEST(CellLanes, UnitsAreNeighbouringBlocks) {
+  const CellLanes lanes = makeCellLanes(16, 90, 1, 1);  // five whole blocks and one of ten cells
+  EXPECT_EQ(lanes.units(1), 6);
+  EXPECT_EQ(lanes.units(2), 3);
+  EXPECT_EQ(lanes.units(4), 2);
+  EXPECT_EQ(lanes.classOfUnit(1, 2), 0);
+  EXPECT_EQ(lanes.classOfUnit(2, 2), 1);
+  EXPECT_EQ(lanes.cellsOfUnit(0, 2), (std::vector<std::int64_t>{16, 16}));
+  EXPECT_EQ(lanes.cellsOfUnit(1, 2), (std::vector<std::int64_t>{16, 10}));
+  EXPECT_EQ(lanes.cellsOfUnit(1, 4), (std::vector<std::int64_t>{16, 10}));
+  EXPECT_EQ(lanes.cellsOfUnit(1, 5), (std::vector<std::int64_t>{10}));
+  EXPECT_TRUE(lanes.cellsOfUnit(0, 8).empty());
+  EXPECT_TRUE(makeCellLanes(16, 64, 1, 1).cellsOfUnit(1, 2).empty());
+  EXPECT_EQ(unitLabel({16, 10}), "16+10");
+}
+
 TEST(CellOperand, ReadsChannelJOfTheLanesOwnCell) {
   for (const int lanes : {8, 16}) {
     for (std::int64_t lane = 1; lane <= 8; ++lane) {

@@ -179,6 +179,30 @@ TEST(LowerCells, ChunksShareAKernel) {
   }
 }
 
+// Segments that the kernels of a dX walk: a row of dy each, for as many rows of results as it feeds.
+std::size_t segmentsOf(const TileProgram& program) {
+  std::size_t segments = 0;
+  for (const SegmentList& list : program.lists) {
+    std::size_t most = 0;
+    for (const auto& section : list) most += section.size();
+    segments = std::max(segments, most);
+  }
+  return segments;
+}
+
+TEST(LowerCells, RowsOfABlockShareWhatTheyRead) {
+  const Problem p = grouped(32, 1, 1, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  TilingPlan plan = cellsCandidates(p, Gradient::kDx, machine).front();
+  plan.baseW = 5;
+  for (std::int64_t rows = 1; rows <= 4; ++rows) {
+    plan.baseH = rows;
+    const TileProgram program = lowered(p, plan, machine);
+    EXPECT_EQ(Counter(program).count(), pairsInside(p) * 2);
+    EXPECT_EQ(segmentsOf(program), static_cast<std::size_t>(rows + 2));
+  }
+}
+
 TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
   const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
   for (const auto& [in, out] : {std::pair<int, int>{2, 2}, {4, 4}, {8, 8}, {1, 2}, {3, 6}}) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that every plan of group cells is exact, whatever a kernel holds in registers: rows side by side (dX), blocks of channels
+// side by side (both), runs and taps of any length; strides, dilations, transposed, types and layouts at random, guarded memory,
+// 1 and 2 threads (bit-identical).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
+#include "runtime/json_problem.h"
+#include "runtime/problem_text.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/verify_problem.h"
+#include "tests/support/host.h"
+#include "tiling/cells_candidates.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::array kTypes{DType::kF32, DType::kF16, DType::kBf16};
+
+// A random problem whose groups have at most four channels.
+Problem smallGroups(std::mt19937_64& random, std::size_t i) {
+  Problem problem = randomProblem(random, 2e5);
+  const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
+  const bool depthwise = i % 3 != 0;
+  problem.groups = pick(2, 70);
+  problem.cin = problem.groups * (depthwise ? 1 : pick(1, 4));
+  problem.cout = problem.groups * (depthwise ? 1 : pick(1, 4));
+  problem.dtype = kTypes[i % kTypes.size()];
+  problem.layout = i % 4 == 3 ? Layout::kNcdhw : Layout::kNdhwc;
+  return problem;
+}
+
+// Those of 16 bits convert weights apart, unless they are multiplied in pairs.
+std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
+  std::vector<TilingPlan> plans = cellsCandidates(problem, gradient, machine);
+  for (TilingPlan& plan : plans)
+    (gradient == Gradient::kDx ? plan.stageW : plan.stageResult) = problem.dtype != DType::kF32;
+  if (gradient == Gradient::kDx) {
+    const std::vector<TilingPlan> dots = cellsDotCandidates(problem, machine);
+    plans.insert(plans.end(), dots.begin(), dots.end());
+  }
+  return plans;
+}
+
+// A plan with other registers: it may hold more than there are, or be illegal; nothing if so.
+std::vector<TilingPlan> varied(const Problem& problem, TilingPlan plan, const Machine& machine,
+                               std::mt19937_64& random) {
+  const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
+  plan.baseVectors = pick(1, 3);
+  if (plan.gradient == Gradient::kDx) {
+    plan.baseH = pick(1, 4);
+    plan.baseW = pick(1, 6);
+  } else {
+    plan.unroll = pick(1, 9);
+  }
+  const bool fits =
+      plan.gradient == Gradient::kDx
+          ? plan.baseVectors * plan.baseH * plan.baseW <= machine.isa.vectorRegs / 2
+          : plan.baseVectors * plan.baseTapsH * plan.baseTapsW * plan.baseRows <= machine.isa.vectorRegs / 2;
+  if (!fits || !checkPlan(problem, plan, machine).empty()) return {};
+  return {plan};
+}
+
+TEST(Cells, AllPlansAreRight) {
+  const std::vector<IsaLevel> levels = runnableIsas();
+  for (const IsaLevel level : levels) {
+    Options options;
+    options.wakeCycles = 0;
+    options.isa = level;
+    Session session(options);
+    const Machine machine = hostOf(level);
+    std::mt19937_64 random(59);
+    std::size_t plans = 0, rows = 0, wide = 0;
+    for (std::size_t i = 0; i < 60; ++i) {
+      const Problem problem = smallGroups(random, i);
+      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        std::vector<TilingPlan> candidates = candidatesOf(problem, gradient, machine);
+        std::shuffle(candidates.begin(), candidates.end(), random);
+        candidates.resize(std::min<std::size_t>(candidates.size(), 6));
+        for (const TilingPlan& candidate : candidates) {
+          for (const TilingPlan& plan : varied(problem, candidate, machine, random)) {
+            ++plans;
+            rows += plan.baseH > 1 ? 1 : 0;
+            wide += plan.baseVectors > 1 ? 1 : 0;
+            const VerifyOutcome outcome = verifyProblem(
+                session,
+                VerifyRequest{
+                    problem, {gradient == Gradient::kDx, gradient == Gradient::kDw, false}, {1, 2}, i, false, {plan}});
+            ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+                << outcome.message << "\ncubejit verify " << toFlags(problem) << "\n"
+                << planToJson(plan);
+          }
+        }
+      }
+    }
+    EXPECT_GT(plans, 60U) << toString(level);
+    EXPECT_GT(rows, 20U) << toString(level);
+    EXPECT_GT(wide, 30U) << toString(level);
+  }
+}
+
+}  // namespace
+}  // namespace cubejit
