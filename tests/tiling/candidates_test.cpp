@@ -7,6 +7,7 @@
 #include "tiling/bias_candidates.h"
 #include "tiling/data_candidates.h"
 #include "tiling/pixel_candidates.h"
+#include "tiling/planner.h"
 #include "tiling/weights_candidates.h"
 
 namespace cubejit {
@@ -86,6 +87,28 @@ TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
   EXPECT_EQ(unknown.buffers.l1Bytes, 1 << 20);
   EXPECT_EQ(unknown.buffers.l2Bytes, 32 << 20);
   EXPECT_EQ(unknown.buffers.l0cBytes, 32 * 64);
+  EXPECT_EQ(unknown.core, HostCore::kZen4);
+  EXPECT_EQ(unknown.rates.fmaPerCycle, 1.0);
+}
+
+// A core that multiplies as often as it loads cannot use a tile that loads as often as it multiplies.
+TEST(HostMachine, ZenFiveTilesLoadLessThanTheyMultiply) {
+  Problem p = layer(Layout::kNdhwc);
+  p.rank = 3;
+  p.cout = 128;
+  p.in = Dhw{16, 28, 28};
+  p.out = Dhw{8, 14, 14};
+  p.kernel = Dhw{3, 3, 3};
+  p.stride = Dhw{2, 2, 2};
+  p.padBefore = p.padAfter = Dhw{1, 1, 1};
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  const auto choice = choosePlan(p, Gradient::kDw, machine, false);
+  ASSERT_TRUE(choice.ok()) << choice.error().message;
+  const TilingPlan& plan = choice->plan;
+  const bool swapped = plan.lanes == LaneRole::kSwapped;
+  const std::int64_t lanes = plan.baseVectors * (swapped ? 1 : plan.baseTapsW),
+                     scalars = plan.baseRows * (swapped ? plan.baseTapsW : 1);
+  EXPECT_LE(2 * (lanes + scalars), plan.baseRows * plan.baseTapsW * plan.baseVectors);
 }
 
 }  // namespace
