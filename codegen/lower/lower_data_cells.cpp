@@ -238,7 +238,7 @@ class Lowering {
   };
 
   BlockKernel makeKernel(std::int64_t rows, const CellBlockClass& columns) {
-    BlockKernel block{CellKernel(rows, columns, plan_.baseTapsW), {}, {}};
+    BlockKernel block{CellKernel(rows, columns, plan_.baseTapsW), {}};
     for (const CellBlockClass& h : axis(1).classes)
       block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
     for (int tail = 0; tail < 2; ++tail) {

@@ -163,7 +163,7 @@ TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
                                               " | { "
                                            << CUBEJIT_CLI << " tune-worker; }\n";
   const Outcome tuned =
-      run("tune --input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx --trials 25 --json --progress none "
+      run("tune --input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx --trials 100 --json --progress none "
           "--worker 'exec sh worker.sh'");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const Json row = Json::parse(tuned.out);
