@@ -120,7 +120,7 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
   // Instructions beside the load of a 16-bit vector take turns with the FMAs.
   const double converted = plan.panelB || g.operand.dtype == DType::kF32 ? 0 : vectors * 0.7;
   const double loads = vectors * 1.25 * m.rates.vectorLoadCycles + meanPhases * rows * m.rates.broadcastCycles;
-  const double step = std::max({fma + converted, loads, 4.0});
+  const double step = std::max({fma + converted, loads, 4.0}) + m.rates.exposedLoads * loads;
   const double visits = images * groups * outerTaps * shifts * blocks * channelBlocks;
   const double rowsAll = images * groups * static_cast<double>(g.result.extent.d * g.result.extent.h);
   cost.computeCycles = visits * reduced * step / vectorsAtOnce(m) * 1.02;
