@@ -69,6 +69,17 @@ constexpr double kTaskCycles = 1500.0;
 /// two lines side by side, but not one of four (64 x 64 channels, 51 MB: 56 cycles; 64 x 256: 17).
 constexpr double kLonelyLineCycles = 20.0;
 constexpr double kFewLines = 4.0;
+/// dW with several taps along W, an operand of f32 read where it lies, pixels a multiple of this many bytes apart: its lines share
+/// few sets of L1 and come from L2 one by one. Zen5 waits for each (1x3 and 3x3 taps, 128 to 512 channels: 1.1 to 1.5 cycles), and panels
+/// pay; Zen4 hides it, and they do not.
+constexpr std::int64_t kCrowdedPitch = 512;
+inline double crowdedLineCycles(const Machine& m) {
+  constexpr double kHidden = 1.5;
+  return m.rates.lonelyLines > kHidden ? 64.0 / m.rates.l2BytesPerCycle * (m.rates.lonelyLines - 1.0) : 0.0;
+}
+inline bool crowds(const Machine& m, const ConvView& v, const TensorView& t) {
+  return v.kernel.w > 1 && t.channelsLast && t.c0 == 0 && t.wStride % kCrowdedPitch == 0 && crowdedLineCycles(m) > 0;
+}
 /// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
 constexpr double kBroadcastBytesPerCycle = 2.0;
 /// Distance of channel planes from which reading a few rows of each costs a TLB miss and an unforeseen line.

@@ -97,15 +97,15 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
 
 // Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened as
 // they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
-std::vector<std::pair<bool, bool>> stagings(const ConvView& v, bool swapped, bool dots) {
+std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, bool swapped, bool dots) {
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   std::vector<std::pair<bool, bool>> out;
   const bool lanesInPlace = !dots && (lane.direct() || (lane.directForVectors() && !fewPixels(v))),
              rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
   for (const bool stageLanes : {false, true}) {
-    if (stageLanes ? lane.direct() && !dots : !lanesInPlace) continue;
+    if (stageLanes ? lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
     for (const bool stageRows : {false, true}) {
-      if (stageRows ? row.direct() && !dots : !rowsInPlace) continue;
+      if (stageRows ? row.direct() && !dots && !crowds(m, v, row) : !rowsInPlace) continue;
       out.emplace_back(stageLanes, stageRows);
     }
   }
@@ -132,7 +132,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()),
                          rowBlocks = divUp(row.channels, tile.rows);
       plan.dotProducts = dots;
-      for (const auto& [stageLanes, stageRows] : stagings(v, swapped, dots)) {
+      for (const auto& [stageLanes, stageRows] : stagings(v, m, swapped, dots)) {
         plan.panelB = stageLanes;
         plan.panelA = stageRows;
         for (const double share : {0.1, 0.3, 0.6, 1.5}) {

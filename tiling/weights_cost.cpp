@@ -113,6 +113,12 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
         images * groups * pairsDh * laneBlocks * rowBlocks * pairedRowCycles(v, plan.baseTapsW, stepOf);
   }
 
+  const auto waits = [&](const TensorView& t, bool staged) {
+    return staged || !crowds(m, v, t) ? 0.0 : crowdedLineCycles(m);
+  };
+  if (!columnPairs)
+    cost.computeCycles += pixelSteps * tiles * (meanVectors * waits(lane, plan.panelB) + waits(row, plan.panelA));
+
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
   const double chunkPixels = chunkRows * chunkColumns * static_cast<double>(plan.panelD * chunked.baseBatch);
