@@ -106,6 +106,7 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
     if (stageLanes ? lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
     for (const bool stageRows : {false, true}) {
       if (stageRows ? row.direct() && !dots && !crowds(m, v, row) : !rowsInPlace) continue;
+      if (stageLanes != stageRows && !dots && lane.direct() && row.direct()) continue;  // crowded: both or none
       out.emplace_back(stageLanes, stageRows);
     }
   }
