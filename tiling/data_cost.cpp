@@ -135,7 +135,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double rows = total.rows * images * groups;
   const double meanRows = visits > 0 ? rows / visits : 1;
   const double meanVectors = realVectors / nBlocks;
-  // One reduction step of one visit: FMAs, loads (a vector load takes a whole cycle, broadcasts half), and at least the latency.
+  // One reduction step of one visit: FMAs, loads, and at least the latency.
   const double loads = meanVectors * m.rates.vectorLoadCycles + meanRows * m.rates.broadcastCycles;
   const double step = std::max({meanRows * meanVectors / m.rates.fmaPerCycle, loads, 4.0});
   cost.computeCycles = visits * nBlocks * reduced * step / vectorsAtOnce(m) * 1.01;

@@ -7,8 +7,9 @@
 namespace cubejit {
 
 Rates ratesOf(HostCore core) {
-  Rates
-      r;  // Zen4, 3.7 GHz: a zmm FMA a cycle (two ymm), L2 31, L3 17 at 8 MiB, DRAM 6.5 bytes a cycle; one line of each pixel from L3 at 115 GB/s, all at 140
+  // Zen4, 3.7 GHz: a zmm FMA a cycle (two ymm), L2 31, L3 17 at 8 MiB, DRAM 6.5 bytes a cycle; one line of each pixel comes from L3 at
+  // 115 GB/s, all of them at 140.
+  Rates r;
   if (core == HostCore::kZen4) return r;
   // Zen5 with 512-bit data paths, 3.7 to 3.9 GHz: two zmm FMAs or dot products a cycle and two loads of any width (a tile of 28 rows
   // by one vector reaches 1.8, the others 2.0), L1 128, L2 37 to 47, L3 30 at 8 MiB, DRAM 9 bytes a cycle.

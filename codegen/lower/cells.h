@@ -24,7 +24,7 @@ struct CellLanes {
 
   /// Cells in blocks of class 0 (full) or 1 (the last, shorter one); 0 if there is no such block.
   std::int64_t cellsOf(int cls) const { return cls == 1 ? groups % perBlock : groups >= perBlock ? perBlock : 0; }
-  int classOf(std::int64_t block) const { return (block + 1) * perBlock <= groups ? 0 : 1; }
+  int classOf(std::int64_t block) const { return classOfUnit(block, 1); }
   bool depthwise() const { return laneChannels == 1 && cellChannels == 1; }
 
   /// Blocks that one kernel works on are a unit: `width` neighbours, fewer in the last one.
