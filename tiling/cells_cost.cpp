@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cubejit/axis_phases.h"
+#include "cubejit/unrolled_uses.h"
 #include "tiling/cells_candidates.h"
 #include "tiling/cells_shape.h"
 #include "tiling/chunk_deal.h"
@@ -184,7 +185,7 @@ PlanCost weightCost(const CellsShape& s, const TilingPlan& plan, const Machine& 
   cost.callCycles =
       std::max(1.0, chunks) * tiles * units * (kCallCycles * 0.7 + 3.0 * accumulators + kSegmentCycles * 3.0);
   const double rowPairs = static_cast<double>(v.small.extent.w) * pairs / run;
-  if (rowPairs > 640.0)
+  if (rowPairs > static_cast<double>(kUnrolledUses))
     cost.callCycles +=
         images * static_cast<double>(v.small.extent.d * v.small.extent.h) * tiles * units * kSegmentCycles * 3.0;
   const double bytes = static_cast<double>(v.big.bytes + v.small.bytes);

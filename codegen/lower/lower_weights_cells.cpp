@@ -13,13 +13,10 @@
 #include "codegen/lower/panel_moves.h"
 #include "codegen/lower/weight_cell_sections.h"
 #include "codegen/lower/weights_unpack.h"
+#include "cubejit/unrolled_uses.h"
 
 namespace cubejit {
 namespace {
-
-// A row of at most this many multiply-accumulates is unrolled whole (about 6 KiB of code a section): the loops that would walk it are
-// short, and mispredicted at both edges of every row (56 pixels of 3x3 taps: 187 us, unrolled 131).
-constexpr std::int64_t kUnrolledUses = 640;
 
 // Lanes are the small tensor's channels for depthwise (its pixels are reused by all taps), the wider group's otherwise; groups of equal
 // width permute the small tensor, whose pixels are fewer than the positions their taps reach.
