@@ -7,17 +7,19 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <random>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
+#include "bench/onednn_version.h"
 #include "bench/peer_problem.h"
 
 namespace {
 
 using cubejit::bench::Axes;
 using cubejit::bench::PeerProblem;
+using cubejit::bench::primitiveOf;
 using dnnl::memory;
 using Arguments = std::unordered_map<int, memory>;
 
@@ -80,7 +82,7 @@ struct Descriptors {
 
 /// Memory of this layout with values that are multiples of 1/8 in [-1, 1]: real, free of denormals; padded lanes zero.
 memory filled(const memory::desc& desc, const dnnl::engine& engine, dnnl::stream& stream) {
-  const memory::dims dims = desc.dims();
+  const memory::dims dims = cubejit::bench::dimsOf(desc);
   memory::dims strides(dims.size());
   std::int64_t elements = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
@@ -107,12 +109,12 @@ Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::s
                  const dnnl::engine& engine, dnnl::stream& stream) {
   const Descriptors d(p, layout, type);
   const auto direct = dnnl::algorithm::convolution_direct;
-  const dnnl::convolution_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter},
-      engine);
+  const auto window = std::make_tuple(d.stride, d.dilation, d.padBefore, d.padAfter);
+  const auto forward = primitiveOf<dnnl::convolution_forward>(
+      engine, std::tuple_cat(std::make_tuple(dnnl::prop_kind::forward_training, direct, d.x, d.w, d.y), window));
   if (gradient == "dx") {
-    const dnnl::convolution_backward_data::primitive_desc pd(
-        {direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter}, engine, forward);
+    const auto pd = primitiveOf<dnnl::convolution_backward_data>(
+        engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.y), window), forward);
     return {dnnl::convolution_backward_data(pd),
             {{DNNL_ARG_DIFF_DST, filled(pd.diff_dst_desc(), engine, stream)},
              {DNNL_ARG_WEIGHTS, filled(pd.weights_desc(), engine, stream)},
@@ -121,9 +123,9 @@ Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::s
   }
   using Weights = dnnl::convolution_backward_weights;
   const bool bias = gradient == "dw+db";
-  const auto desc = bias ? Weights::desc(direct, d.x, d.w, d.b, d.y, d.stride, d.dilation, d.padBefore, d.padAfter)
-                         : Weights::desc(direct, d.x, d.w, d.y, d.stride, d.dilation, d.padBefore, d.padAfter);
-  const Weights::primitive_desc pd(desc, engine, forward);
+  const auto pd =
+      bias ? primitiveOf<Weights>(engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.b, d.y), window), forward)
+           : primitiveOf<Weights>(engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.y), window), forward);
   Prepared prepared{Weights(pd),
                     {{DNNL_ARG_DIFF_DST, filled(pd.diff_dst_desc(), engine, stream)},
                      {DNNL_ARG_SRC, filled(pd.src_desc(), engine, stream)},
