@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "cubejit/unrolled_uses.h"
+
 namespace cubejit {
 namespace {
 
@@ -23,7 +25,7 @@ std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingP
                                              const PixelChunk& chunk, const Range& taps) {
   std::vector<ColumnPatternUse> uses;
   const std::int64_t accs = plan.baseRows * plan.baseVectors * taps.length();
-  const std::int64_t unrolled = std::clamp<std::int64_t>(640 / std::max<std::int64_t>(1, accs), 4, 32);
+  const std::int64_t unrolled = unrolledColumns(accs);
   for (ColumnRun run : columnRuns(view, chunk, taps.lo, taps.length())) {
     if (pairs == PixelPairs::kColumns) {  // an odd last one goes alone
       if (run.length % 2 != 0)
