@@ -182,7 +182,7 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
       return pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
                   "shrink the base block");
     });
-    rules.require((lane.directForVectors() && !plan.dotProducts) || plan.panelB,
+    rules.require(lane.directForVectors() || plan.panelB,
                   "panel_b must be true: the lane operand is not channels-last f32, f16 or bf16");
     rules.require((row.dtype == DType::kF32 && row.c0 == 0 && !plan.dotProducts) || plan.panelA,
                   "panel_a must be true: the row operand is not plain or channels-last f32");

@@ -26,6 +26,8 @@ Rates ratesOf(HostCore core) {
   r.lateLines = 0.0;
   // One line of every 512 bytes comes from L3 at 53 GB/s, two at 85, all at 107.
   r.lonelyLines = 2.0;
+  // Tiles of 13x2, 8x3 and 28x1 take 0.3 to 0.5 cycles more for a vector whose pairs they form.
+  r.pairCycles = 0.4;
   r.copyCycles = 2.0;
   r.transposeCycles = 4.0;
   return r;

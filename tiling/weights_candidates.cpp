@@ -95,12 +95,12 @@ void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::in
   plan.cores.channelsN = laneParts;
 }
 
-// Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened as
-// they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
+// Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened or
+// paired as they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
 std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, bool swapped, bool dots) {
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   std::vector<std::pair<bool, bool>> out;
-  const bool lanesInPlace = !dots && (lane.direct() || (lane.directForVectors() && !fewPixels(v))),
+  const bool lanesInPlace = (lane.direct() && !dots) || (lane.directForVectors() && !fewPixels(v)),
              rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
   for (const bool stageLanes : {false, true}) {
     if (stageLanes ? lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cubejit/direct_weights.h"
+#include "cubejit/unrolled_uses.h"
 #include "cubejit/weight_view.h"
 #include "tiling/chunk_deal.h"
 #include "tiling/host_shape.h"
@@ -87,17 +88,19 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   PlanCost cost;
   // One pixel of one tile: FMAs against loads; edge columns use fewer taps but take their own step.
   const double accs = meanRows * meanTaps * meanVectors;
-  const bool aligned = plan.dotProducts || lane.wStride % 64 == 0;
+  const bool formed = plan.dotProducts && !plan.panelB;  // pairs, of two loads, in the kernel
+  const bool aligned = (plan.dotProducts && !formed) || lane.wStride % 64 == 0;
   const double widened = !plan.panelB && lane.dtype != DType::kF32 ? kWidenedLoads : 1.0;  // in the kernel
   const double vectorLoads = (swapped ? meanVectors : meanTaps * meanVectors * (aligned ? 1.0 : 1.3)) * widened;
   const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
   const auto loadCycles = [&](double wholeVectors, double scalars) {
     return wholeVectors * m.rates.vectorLoadCycles + scalars * m.rates.broadcastCycles;
   };
-  const auto stepCycles = [&](double fmas, double loads) {
-    return std::max({fmas / m.rates.fmaPerCycle, loads, 4.0}) + m.rates.exposedLoads * loads;
+  const auto stepCycles = [&](double fmas, double loads, double laneVectorsOfStep) {
+    return std::max({fmas / m.rates.fmaPerCycle, loads, 4.0}) + m.rates.exposedLoads * loads +
+           (formed ? m.rates.pairCycles * laneVectorsOfStep : 0.0);
   };
-  const double step = stepCycles(accs, loadCycles(vectorLoads, broadcasts));
+  const double step = stepCycles(accs, loadCycles(vectorLoads, broadcasts), vectorLoads / widened);
   const double fill = pairsW / (columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
   const double pixelSteps = images * groups * pairsDh * (columnPairs ? std::ceil(columns / 2) : columns);
   const double tiles = laneBlocks * rowBlocks * tapBlocks;
@@ -105,9 +108,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     cost.computeCycles = pixelSteps * tiles * (step * (0.3 + 0.7 * fill) + 0.2) / vectorsAtOnce(m);
   } else {
     const auto stepOf = [&](double reached) {
-      const double loads =
-          swapped ? loadCycles(meanVectors, meanRows * reached) : loadCycles(reached * meanVectors, meanRows);
-      return stepCycles(meanRows * reached * meanVectors, loads) + 0.2;
+      const double wholeVectors = swapped ? meanVectors : reached * meanVectors;
+      const double loads = loadCycles(wholeVectors * widened, swapped ? meanRows * reached : meanRows);
+      return stepCycles(meanRows * reached * meanVectors, loads, wholeVectors) + 0.2;
     };
     cost.computeCycles =
         images * groups * pairsDh * laneBlocks * rowBlocks * pairedRowCycles(v, plan.baseTapsW, stepOf);
@@ -116,8 +119,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const auto waits = [&](const TensorView& t, bool staged) {
     return staged || !crowds(m, v, t) ? 0.0 : crowdedLineCycles(m);
   };
-  if (!columnPairs)
-    cost.computeCycles += pixelSteps * tiles * (meanVectors * waits(lane, plan.panelB) + waits(row, plan.panelA));
+  cost.computeCycles += pixelSteps * tiles * (meanVectors * waits(lane, plan.panelB) + waits(row, plan.panelA));
 
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
@@ -130,7 +132,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
       v.kernel.w > 1
           ? 1.0 + 2.0 * std::min(2.0, static_cast<double>(v.pad.w) / std::max(1.0, static_cast<double>(v.stride.w)))
           : 1.0;
-  const bool unrolledRows = !v.line && columns * accs <= 900 && columns <= 34;
+  const bool unrolledRows =
+      !v.line && columns + 1 - edgeRuns <= static_cast<double>(unrolledColumns(static_cast<std::int64_t>(accs)));
   const double segments = static_cast<double>(plan.panelD * chunked.baseBatch) *
                           (unrolledRows ? edgeRuns : chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, chunkRows)));
   const DType dw = formatOf(problem, TensorId::kDw).dtype;
@@ -144,14 +147,16 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
   const double laneElement = plan.panelB ? 4.0 : static_cast<double>(byteSize(lane.dtype));
-  const double laneBytes = meanVectors * lanes * laneElement * (swapped ? 1.0 : static_cast<double>(v.stride.w));
+  // Pairs that the kernel forms take a line of each member at least.
+  const double laneBytes =
+      (formed ? 2.0 * std::max(64.0, meanVectors * lanes * laneElement) : meanVectors * lanes * laneElement) *
+      (swapped ? 1.0 : static_cast<double>(v.stride.w));
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
   // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
   const auto withReach = [&](bool cut, int axis, std::int64_t length) {
-    return cut ? 1.0 + static_cast<double>((v.kernel[axis] - 1) * v.dilation[axis]) /
-                           static_cast<double>(length * v.stride[axis])
-               : 1.0;
+    const std::int64_t around = std::max<std::int64_t>(0, (v.kernel[axis] - 1) * v.dilation[axis] + 1 - v.stride[axis]);
+    return cut ? 1.0 + static_cast<double>(around) / static_cast<double>(length * v.stride[axis]) : 1.0;
   };
   const double smallEach = columnPairs ? 2.0 : 4.0;
   const double reach = withReach(!v.line && plan.panelD < v.small.extent.d, 0, plan.panelD) *
@@ -173,8 +178,16 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const bool lanesOutside = plan.order == IterateOrder::kPixelsOuter;
   const double laneStream = chunkSteps * laneBytes * (swapped ? 1.0 : reach),
                rowStream = chunkSteps * rowBytes * (swapped ? reach : 1.0);
-  const double laneRate = reuseBytesPerCycle(m, lanesOutside ? laneStream : laneChunk + rowStream);
-  const double rowRate = reuseBytesPerCycle(m, lanesOutside ? rowChunk + laneStream : rowStream);
+  // Between two uses of the one that stays lies what streamed past. First layers: panels that fill L2 with what they are filled from
+  // leave nothing there for the taps of the next planes and rows.
+  const bool fills = plan.panelA && v.kernel.d * v.kernel.h > 1 && row.channels <= kFewRowChannels;
+  const double filled = fills ? kPanelsAndSources * chunkBytes : 0.0;
+  const auto reuseRate = [&](double between) {
+    const bool near = filled <= kL2Share * static_cast<double>(m.buffers.l1Bytes);
+    return reuseBytesPerCycle(m, near ? between : std::max(between, filled));
+  };
+  const double laneRate = reuseRate((lanesOutside ? laneStream : laneChunk) + rowStream);
+  const double rowRate = reuseRate((lanesOutside ? rowChunk : rowStream) + laneStream);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
   // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits;
   // the rest comes from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
@@ -215,16 +228,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     return groups * std::min(chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
   };
   const auto staged = [&](const TensorView& t, bool big) {
-    double reach = 1;
-    if (big) {
-      reach *= 1 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) / static_cast<double>(plan.panelD * v.stride.d);
-      if (!v.line)
-        reach *=
-            1 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH * v.stride.h);
-      else
-        reach *=
-            1 + static_cast<double>((v.kernel.w - 1) * v.dilation.w) / static_cast<double>(plan.panelH * v.stride.w);
-    }
+    const double around = big ? withReach(true, 0, plan.panelD) * withReach(true, v.line ? 2 : 1, plan.panelH) : 1.0;
     // Each image, plane and block of channels of a chunk is a call.
     const double calls = t.c0 == 0 ? 0 : chunks * static_cast<double>(chunked.baseBatch * plan.panelD) * panelPieces(t);
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
@@ -233,7 +237,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     const double each = panelCycles(t, m) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
-    return panelVectors(t) * read * reach * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);
+    return panelVectors(t) * read * around * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);
   };
   if (widened > 1.0) moves += coldChunks(lane);
   if (!plan.panelB && lane.channelsLast && plan.baseVectors == 1 && laneBlocks > 1 &&

@@ -45,8 +45,9 @@ class Lowering {
     chunks_ = makeChunks(v_, sizes, splits);
     bigStaged_ = swapped_ ? plan.panelA : plan.panelB;
     smallStaged_ = swapped_ ? plan.panelB : plan.panelA;
-    // Lanes that are read where they lie are widened as they are loaded.
-    if (!(swapped_ ? smallStaged_ : bigStaged_)) laneElement_ = elementOf(lane_->dtype);
+    // Lanes that are read where they lie are widened, or paired, as they are loaded.
+    if (!(swapped_ ? smallStaged_ : bigStaged_))
+      laneElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
     out_.groups = v_.groups;
     out_.laneBlocks = laneBlocks_;
     out_.rows = row_->channels;
@@ -344,6 +345,7 @@ class Lowering {
     contract.lanes = lanes_;
     contract.dotProducts = plan_.dotProducts;
     contract.vectorsB = laneElement_;
+    if (laneElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !swapped_);
     const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
     contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
     const auto lanesOf = [&](std::int64_t vec) { return lanesUpTo(width - vec * lanes_, lanes_); };

@@ -23,11 +23,10 @@ PanelMove panelMove(const ConvView& v, const StagedOperand& o, std::int64_t pixe
   const std::int64_t spacing = wordSpacing(v, o.pairs, o.big);
   PanelMove move{o.lanes, pixels, o.panel.w * spacing};
   if (o.pairs == PixelPairs::kNone) return move;
-  const TensorView& t = o.big ? v.big : v.small;
-  const std::int64_t step = o.big ? v.stride.w : 1;  // columns from a pair's first member to its second
   move.elements = PanelElements::kPixelPairs;
-  move.pairBytes = o.pairs == PixelPairs::kImages ? t.nStride / imagesOfWord(o.pairs) : step * t.wStride;
-  move.singles = o.pairs == PixelPairs::kImages ? 0 : step;  // behind the last columns the tensor may end
+  move.pairBytes = pairBytes(v, o.pairs, o.big);
+  move.singles =
+      o.pairs == PixelPairs::kImages ? 0 : pairColumns(v, o.big);  // behind the last columns the tensor may end
   move.wordSpacing = spacing;
   return move;
 }

@@ -19,7 +19,8 @@
 //                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
 //             for each use {acc, b} of av, in order:  acc[use.acc] = fma(value, bv[use.b], acc[use.acc])
 //                   (dot products: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step that takes
-//                    only first members sees the second ones as zero on both sides)
+//                    only first members sees the second ones as zero on both sides, and does not read them if
+//                    vectorsB = kPair)
 //         a += section.aOuterStep;  b += section.bOuterStep
 //     store(C + cOffset[i], acc[i] rounded to `result`)                                        for every accumulator i
 //     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat
@@ -107,13 +108,14 @@ struct Contract {
       false;                 ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
   bool dotProducts = false;  ///< operands are pairs of bf16, multiplied by dot products
   Element vectorsA = Element::kF32, vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16
+  std::int64_t pairPitchB = 0;     ///< vectorsB = kPair: bytes from a word's first member to its second
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
   std::string label;               ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
            x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
            x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
-           x.result == y.result;
+           x.pairPitchB == y.pairPitchB && x.result == y.result;
   }
 };
 

@@ -20,7 +20,7 @@ enum class Element : std::uint8_t {
   kHf32,     ///< f32; rounded to 11 mantissa bits when written
   kHf32Low,  ///< f32; rounded to 10 mantissa bits when written
   kHalf,     ///< any 16-bit word; in a lane: zero-extended
-  kPair,  ///< read only: the 16-bit words at p and, if Move::pairPitch is not 0, at p + pairPitch, the first one below
+  kPair,  ///< read only: the 16-bit words at p and, if the pitch of pairs is not 0, at p + pitch, the first one below
   kBf16Flushed  ///< bf16 that is written by the ISA's own conversion: see roundFlushed()
 };
 

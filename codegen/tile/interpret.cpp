@@ -21,11 +21,12 @@ float at(const char* base, std::int64_t index) {
 
 void put(char* base, std::int64_t index, float value) { std::memcpy(base + index * 4, &value, 4); }
 
-Vector load(const char* base, const LaneRange& lanes, int count, Element element = Element::kF32) {
+Vector load(const char* base, const LaneRange& lanes, int count, Element element = Element::kF32,
+            std::int64_t pairPitch = 0) {
   Vector v(static_cast<std::size_t>(count), 0.0F);
   for (int l = 0; l < count; ++l) {
     if (inside(lanes, l))
-      v[static_cast<std::size_t>(l)] = floatOf(readElement(element, base + l * elementBytes(element), 0));
+      v[static_cast<std::size_t>(l)] = floatOf(readElement(element, base + l * elementBytes(element), pairPitch));
   }
   return v;
 }
@@ -46,7 +47,8 @@ Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
 
 void runStep(const Contract& c, const Step& step, const char* a, const char* b, std::vector<Vector>& acc) {
   std::vector<Vector> vectors;
-  for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes, c.vectorsB));
+  const std::int64_t pairPitch = step.firstMembers ? 0 : c.pairPitchB;
+  for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes, c.vectorsB, pairPitch));
   for (const AOperand& operand : step.a) {
     const Vector value = operandValue(c, operand, a);
     for (const Use& use : operand.uses) {

@@ -47,7 +47,11 @@ class ContractRules {
         c_.result != Element::kBf16Flushed)
       rules_.fail(std::string("results of type ") + toString(c_.result));
     if (c_.result != Element::kF32 && c_.streamingStore) rules_.fail("16-bit results with streaming stores");
-    for (const Element vectors : {c_.vectorsA, c_.vectorsB}) {
+    const bool formed = c_.vectorsB == Element::kPair;
+    rules_.require(!formed || (c_.dotProducts && c_.pairPitchB != 0),
+                   "b vectors of pairs need dot products and a pitch from first to second members, which is " +
+                       std::to_string(c_.pairPitchB));
+    for (const Element vectors : {c_.vectorsA, formed ? Element::kF32 : c_.vectorsB}) {
       if (vectors != Element::kF32 && vectors != Element::kF16 && vectors != Element::kBf16)
         rules_.fail(std::string("vectors of type ") + toString(vectors));
       if (vectors != Element::kF32 && c_.dotProducts) rules_.fail("pairs in vectors of 16-bit elements");

@@ -49,6 +49,7 @@ std::string printContract(const Contract& c, Detail detail) {
       << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "")
       << (c.vectorsA != Element::kF32 ? std::string(", a of ") + toString(c.vectorsA) : "")
       << (c.vectorsB != Element::kF32 ? std::string(", b of ") + toString(c.vectorsB) : "")
+      << (c.vectorsB == Element::kPair ? " " + std::to_string(c.pairPitchB) + " apart" : "")
       << (c.prefetchResults ? ", prefetches results" : "") << "\n";
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];

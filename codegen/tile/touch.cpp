@@ -33,7 +33,9 @@ ByteRange vectorAt(std::int64_t offset, const LaneRange& lanes, int count, std::
 bool visitStep(const Contract& c, const Step& step, Operand operand, const std::function<bool(ByteRange)>& visit) {
   if (operand == Operand::kB)
     return std::all_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) {
-      return visit(vectorAt(b.offset, b.lanes, c.lanes, elementBytes(c.vectorsB)));
+      const ByteRange at = vectorAt(b.offset, b.lanes, c.lanes, elementBytes(c.vectorsB));
+      const bool second = c.vectorsB == Element::kPair && !step.firstMembers;
+      return visit(at) && (!second || visit(shifted(at, c.pairPitchB)));
     });
   return std::all_of(step.a.begin(), step.a.end(), [&](const AOperand& a) {
     if (a.kind == AKind::kBroadcast) return visit({a.offset, a.offset + kWord});

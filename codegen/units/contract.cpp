@@ -22,7 +22,8 @@ class Lowering {
         isa_(isa),
         asm_(contract.label, isa),
         vectorsA_(asm_, contract.vectorsA, Element::kF32),
-        vectorsB_(asm_, contract.vectorsB, Element::kF32),
+        vectorsB_(asm_, contract.vectorsB, Element::kF32, contract.pairPitchB),
+        firstMembersB_(asm_, contract.vectorsB, Element::kF32),
         results_(asm_, Element::kF32, contract.result) {}
 
   Result<VectorProgram> run() {
@@ -67,12 +68,13 @@ class Lowering {
       }
     }
     widest_ = widest;
+    needsTemporary_ = needsTemporary_ || vectorsB_.loadNeedsTemporary();
     const int room = registers() - accs_;
     int reserve = (needsTemporary_ ? 1 : 0) + (permutes_ ? 2 : 0);
     if (firstMembers_) reserve = std::max(reserve, 2);  // a value and the members' mask
     if (room - reserve < widest) {                      // some B vectors will be read where they are used
       needsTemporary_ = true;
-      reserve = permutes_ ? 4 : firstMembers_ ? 3 : 2;
+      reserve = (permutes_ ? 4 : firstMembers_ ? 3 : 2) + (vectorsB_.loadNeedsTemporary() ? 1 : 0);
     }
     bRegisters_ = std::clamp(room - reserve, 0, widest);
     firstFree_ = accs_ + bRegisters_;
@@ -86,7 +88,8 @@ class Lowering {
   // Most temporaries that hold a value at the same time: nextTemporary() would look for a free one for ever.
   int temporariesHeld() const {
     if (permutes_) return firstTable_ >= 0 ? 2 : 3;
-    return (bRegisters_ < widest_ ? 2 : needsTemporary_ || firstMembers_ ? 1 : 0) + (firstMembers_ ? 1 : 0);
+    if (bRegisters_ < widest_) return 2 + (firstMembers_ || vectorsB_.loadNeedsTemporary() ? 1 : 0);
+    return (needsTemporary_ || firstMembers_ ? 1 : 0) + (firstMembers_ ? 1 : 0);
   }
 
   // What is not needed any more when results are stored: B's vectors and temporaries.
@@ -229,7 +232,7 @@ class Lowering {
     for (std::size_t b = 0; b < step.b.size(); ++b) {
       const int r = bRegister(static_cast<int>(b));
       if (r < 0) continue;
-      asm_.load(r, kBt, step.b[b].offset, step.b[b].lanes);
+      firstMembersB_.load(r, -1, kBt, step.b[b].offset, step.b[b].lanes);
       asm_.binary(VOp::kAnd, r, r, members);
     }
     for (const AOperand& a : step.a) {
@@ -244,7 +247,7 @@ class Lowering {
         if (b < 0) {  // masking one side is enough only if the other is finite; mask both
           b = otherTemporary(value);
           const VectorLoad& load = step.b[static_cast<std::size_t>(use.b)];
-          asm_.load(b, kBt, load.offset, load.lanes);
+          firstMembersB_.load(b, -1, kBt, load.offset, load.lanes);
           asm_.binary(VOp::kAnd, b, b, members);
         }
         multiply(use.acc, value, b, a.useLanes);
@@ -255,13 +258,19 @@ class Lowering {
   void emitStep(const Step& step) {
     if (step.firstMembers) return emitFirstMembers(step);
     for (std::size_t b = 0; b < step.b.size(); ++b) {
-      if (bRegister(static_cast<int>(b)) >= 0)
-        vectorsB_.load(bRegister(static_cast<int>(b)), -1, kBt, step.b[b].offset, step.b[b].lanes);
+      if (bRegister(static_cast<int>(b)) >= 0) loadB(bRegister(static_cast<int>(b)), step.b[b]);
     }
     for (const AOperand& a : step.a) {
       if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
       emitOperand(step, a);
     }
+  }
+
+  // `keep`, and the register that is loaded, are no temporaries for it.
+  void loadB(int reg, const VectorLoad& b, int keep = -1) {
+    int temporary = -1;
+    while (vectorsB_.loadNeedsTemporary() && (temporary < 0 || temporary == reg)) temporary = nextTemporary(keep);
+    vectorsB_.load(reg, temporary, kBt, b.offset, b.lanes);
   }
 
   // The next temporary in turn, but not `keep`, which still holds a value.
@@ -308,7 +317,7 @@ class Lowering {
         multiplyLoad(use.acc, value, kBt, b.offset);
       else {
         const int loaded = nextTemporary(value);
-        vectorsB_.load(loaded, -1, kBt, b.offset, b.lanes);
+        loadB(loaded, b, value);
         multiply(use.acc, value, loaded, a.useLanes);
       }
     }
@@ -325,7 +334,7 @@ class Lowering {
   const Contract& c_;
   const HostIsa isa_;
   VectorAssembler asm_;
-  ElementCode vectorsA_, vectorsB_, results_;
+  ElementCode vectorsA_, vectorsB_, firstMembersB_, results_;
   int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;

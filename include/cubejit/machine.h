@@ -40,6 +40,7 @@ struct Rates {
   double exposedLoads = 0.0;       ///< share of the loads' cycles that FMAs beside them do not hide
   double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
   double lonelyLines = 1.2;        ///< how much longer lines far apart take from beyond L2 than lines side by side
+  double pairCycles = 2.0;         ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
   double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
 };

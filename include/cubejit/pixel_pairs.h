@@ -40,6 +40,15 @@ inline ConvView wordView(ConvView v, PixelPairs pairs) {
   return v;
 }
 
+/// Columns from a pair's first member to its second.
+inline std::int64_t pairColumns(const ConvView& words, bool big) { return big ? words.stride.w : 1; }
+
+/// Bytes between them, or between the images' pixels.
+inline std::int64_t pairBytes(const ConvView& words, PixelPairs pairs, bool big) {
+  const TensorView& t = big ? words.big : words.small;
+  return pairs == PixelPairs::kImages ? t.nStride / imagesOfWord(pairs) : pairColumns(words, big) * t.wStride;
+}
+
 /// Pixels of the tensor from one word's first member to the next word's. With one tap along W and no padding in front, columns are
 /// always taken from the first on: only every `stride`-th of the big tensor, and two by two if columns are paired. Wide kernels
 /// start from every pixel, and plain tensors are turned pixel by pixel: 1.

@@ -53,6 +53,8 @@ TEST_P(TileVerify, NamesTheBrokenRule) {
 const Broken kBroken[] = {
     // one kernel
     {"Lanes", [](TileProgram& p) { contract(p).lanes = 12; }, "vectors of 12 lanes"},
+    {"FormedPairs", [](TileProgram& p) { contract(p).vectorsB = Element::kPair; },
+     "b vectors of pairs need dot products and a pitch from first to second members, which is 0"},
     {"NoAccumulators", [](TileProgram& p) { contract(p).accumulators.clear(); }, "no accumulators"},
     {"AccumulatorLanes", [](TileProgram& p) { contract(p).accumulators[0].lanes = {3, 9}; },
      "accumulator 0: lanes [3, 9) are not in [0, 8)"},

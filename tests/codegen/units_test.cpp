@@ -64,6 +64,10 @@ class Units : public testing::TestWithParam<IsaLevel> {
     if (c.tables.empty()) {
       c.result = static_cast<Element>(below(3));
       c.dotProducts = isa().bf16Dot && below(2) == 0;
+      if (c.dotProducts && below(2) == 0) {
+        c.vectorsB = Element::kPair;
+        c.pairPitchB = 2 * (1 + below(60));
+      }
       if (c.result != Element::kF32) {  // rounding needs three registers
         c.accumulators.resize(
             std::min<std::size_t>(c.accumulators.size(), static_cast<std::size_t>(isa().vectorRegs - 6)));

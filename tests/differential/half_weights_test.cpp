@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that every candidate plan of a 16-bit weight gradient is exact, whichever pixels its dot products pair and whichever operand
-// is widened as it is read: even and odd numbers of images, chunks of part of an image and of several, activations of any layout,
+// is widened or paired as it is read: even and odd numbers of images, chunks of part of an image and of several, activations of any layout,
 // guarded memory, 1 and 2 threads (bit-identical).
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(DotWeights, AllPlansAreRight) {
   if (!runs(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
   const Verified verified = verifyCandidates(IsaLevel::kAvx512Bf16, DType::kBf16);
   EXPECT_GT(verified.plans, 500U);
-  EXPECT_EQ(verified.lanesInPlace, 0U) << "pairs are in panels";
+  EXPECT_GT(verified.lanesInPlace, 50U) << "pairs are formed in the kernel";
 }
 
 TEST(WidenedWeights, AllPlansAreRight) {
