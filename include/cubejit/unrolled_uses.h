@@ -8,8 +8,8 @@
 
 namespace cubejit {
 
-/// Group cells: a row of at most this many multiply-accumulates is unrolled whole (about 6 KiB of code a section): the loops that would walk it are
-/// short, and mispredicted at both edges of every row (56 pixels of 3x3 taps: 187 us, unrolled 131).
+/// Group cells: a row of at most this many multiply-accumulates is unrolled whole (about 6 KiB of code a section): the loops that
+/// would walk it are short, and mispredicted at both edges of every row (56 pixels of 3x3 taps: 187 us, unrolled 131).
 constexpr std::int64_t kUnrolledUses = 640;
 
 /// Lanes of channels: columns of a row that are spelled out for a tile of so many accumulators. Each column's loads go to one more
