@@ -92,6 +92,7 @@ DecodedTensor decodeTensor(const Problem& p, TensorId t, const char* memory) {
   const DType type = formatOf(p, t).dtype;
   const std::int64_t size = byteSize(type);
   DecodedTensor out;
+  out.plain.reserve(static_cast<std::size_t>(plainElements(p, t)));
   std::vector<char> stands(static_cast<std::size_t>(formatBytes(p, t) / size), 0);
   forEachElement(p, t, [&](std::int64_t offset) {
     out.plain.push_back(load(type, memory + offset * size));

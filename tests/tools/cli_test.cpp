@@ -249,6 +249,10 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
   EXPECT_THAT(o.err, HasSubstr("60 passed, 0 failed, 0 skipped"));
   EXPECT_THAT(o.out, AllOf(HasSubstr("--layout ncdhw"), HasSubstr("--layout ndhwc")))
       << "both layouts unless one is given";
+  o = run("verify --input 1,4,60 --weight 3,4,3 --gradients dx --max-macs 100 --json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, AllOf(HasSubstr(R"("elements":240,"compared":16)"), HasSubstr("--max-macs 100")))
+      << "a problem that was spelled out is sampled if that is asked for";
   write("suite.jsonl", R"({"name":"good","n":1,"ci":2,"co":2,"input":[1,1,5],"output":[1,1,3],"kernel":[1,1,3]})"
                        "\n"
                        R"({"name":"bad","n":1,"ci":2,"co":2,"input":[1,1,5],"output":[1,1,4],"kernel":[1,1,3]})"

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "crash_note.h"
@@ -28,7 +29,7 @@ using Verdict = VerifyOutcome::Verdict;
 struct Fuzz {
   std::int64_t count = 0;
   std::uint64_t seed = 1;
-  double maxMultiplyAdds = 2e9;
+  std::optional<double> maxMultiplyAdds;  ///< not given: of problems that nobody spelled out, 2e9
   bool reals = false;
   std::string agree;  ///< backends, separated by commas
   bool keepWeights = false;
@@ -83,6 +84,9 @@ Result<std::vector<std::unique_ptr<Session>>> agreeingSessions(const Options& op
 
 std::string reproductionOf(const RequestFlags& flags, const Fuzz& fuzz, const Problem& p) {
   return reproduction("verify", flags, p) + (fuzz.keepWeights ? " --keep-weights" : "") +
+         (fuzz.maxMultiplyAdds ? fmt::format(" --max-macs {}", *fuzz.maxMultiplyAdds) : "") +
+         (fuzz.mostElements != VerifyRequest::kMostElements ? fmt::format(" --max-elements {}", fuzz.mostElements)
+                                                            : "") +
          (fuzz.agree.empty() ? "" : " --agree " + fuzz.agree);
 }
 
@@ -114,7 +118,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                       fuzz.seed + i,
                       fuzz.reals,
                       request->plans,
-                      request->isSuite ? fuzz.maxMultiplyAdds : 0,
+                      fuzz.maxMultiplyAdds.value_or(request->isSuite ? 2e9 : 0.0),
                       fuzz.keepWeights ? WeightsUse::kKept : WeightsUse::kEachRun,
                       fuzz.mostElements};
     const Status legal = checkProblem(p);
@@ -169,8 +173,10 @@ void addVerify(CLI::App& app, Action& action) {
   command->get_option("--dtype")->description("As elsewhere; --fuzz takes any as well: every tensor one of its own");
   command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(CLI::PositiveNumber);
   command->add_option("--seed", fuzz->seed, "Seed of problems and data");
-  command->add_option("--max-macs", fuzz->maxMultiplyAdds,
-                      "Above this many multiply-adds compare a sample of the results (the reference is slow)");
+  command->add_option(
+      "--max-macs", fuzz->maxMultiplyAdds,
+      "Above this many multiply-adds compare a sample of the results (the reference is slow; default: 2e9 "
+      "of suites and random problems, otherwise every result is compared)");
   command->add_option("--max-elements", fuzz->mostElements,
                       "Above this many elements of all tensors together a problem is skipped (memory)");
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
