@@ -9,7 +9,6 @@
 #include <cstring>
 #include <memory>
 #include <random>
-#include <utility>
 
 #include "cubejit/index_map.h"
 #include "runtime/verify/format_tensor.h"
@@ -193,14 +192,14 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     passed.compared += static_cast<std::int64_t>(want[i].size());
   }
   // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
-  const auto encoded = [&](TensorId t, std::vector<float> values) {
+  const auto encoded = [&](TensorId t, std::vector<float>& values) {
     auto buffer = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(formatBytes(p, t)));
     if (buffer->data() != nullptr && !values.empty())
       encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()));
+    values = {};
     return buffer;
   };
-  const auto gdy = encoded(TensorId::kDy, std::move(dy)), gx = encoded(TensorId::kX, std::move(x)),
-             gw = encoded(TensorId::kW, std::move(w));
+  const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
   std::vector<char> before[3];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN of every type: an element nobody writes is found.
