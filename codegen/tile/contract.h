@@ -107,10 +107,11 @@ struct Contract {
   bool prefetchResults =
       false;                 ///< ask for the lines of C before the sum starts (worth it for long sums of new results)
   bool dotProducts = false;  ///< operands are pairs of bf16, multiplied by dot products
-  Element vectorsA = Element::kF32, vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16
-  std::int64_t pairPitchB = 0;     ///< vectorsB = kPair: bytes from a word's first member to its second
-  Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
-  std::string label;               ///< spells what it is, for names and dumps
+  Element vectorsA = Element::kF32,
+          vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16; B's: kPair
+  std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
+  Element result = Element::kF32;    ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
+  std::string label;                 ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
            x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&

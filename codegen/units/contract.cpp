@@ -224,11 +224,6 @@ class Lowering {
   void emitFirstMembers(const Step& step) {
     const int members = nextTemporary();
     asm_.constant(members, asm_.addUniform(0xffffU));
-    const auto otherTemporary = [&](int keep) {
-      int r = nextTemporary(members);
-      while (r == keep) r = nextTemporary(members);
-      return r;
-    };
     for (std::size_t b = 0; b < step.b.size(); ++b) {
       const int r = bRegister(static_cast<int>(b));
       if (r < 0) continue;
@@ -236,7 +231,7 @@ class Lowering {
       asm_.binary(VOp::kAnd, r, r, members);
     }
     for (const AOperand& a : step.a) {
-      const int value = otherTemporary(-1);
+      const int value = nextTemporary(members);
       if (a.kind == AKind::kBroadcast)
         asm_.broadcast(value, kAt, a.offset);
       else
@@ -245,7 +240,7 @@ class Lowering {
       for (const Use& use : a.uses) {
         int b = bRegister(use.b);
         if (b < 0) {  // masking one side is enough only if the other is finite; mask both
-          b = otherTemporary(value);
+          b = nextTemporary(members, value);
           const VectorLoad& load = step.b[static_cast<std::size_t>(use.b)];
           firstMembersB_.load(b, -1, kBt, load.offset, load.lanes);
           asm_.binary(VOp::kAnd, b, b, members);
@@ -266,17 +261,15 @@ class Lowering {
     }
   }
 
-  // `keep`, and the register that is loaded, are no temporaries for it.
   void loadB(int reg, const VectorLoad& b, int keep = -1) {
-    int temporary = -1;
-    while (vectorsB_.loadNeedsTemporary() && (temporary < 0 || temporary == reg)) temporary = nextTemporary(keep);
-    vectorsB_.load(reg, temporary, kBt, b.offset, b.lanes);
+    vectorsB_.load(reg, vectorsB_.loadNeedsTemporary() ? nextTemporary(keep, reg) : -1, kBt, b.offset, b.lanes);
   }
 
-  // The next temporary in turn, but not `keep`, which still holds a value.
-  int nextTemporary(int keep = -1) {
-    int r = keep;
-    while (r == keep) r = temporaries_[next_++ % temporaries_.size()];
+  // The next temporary in turn, but neither `keep` nor `keepToo`, which still hold values.
+  int nextTemporary(int keep = -1, int keepToo = -1) {
+    int r = -1;
+    do r = temporaries_[next_++ % temporaries_.size()];
+    while (r == keep || r == keepToo);
     return r;
   }
 
@@ -325,8 +318,7 @@ class Lowering {
 
   int tableRegister(int table, int keep, int keepToo) {
     if (firstTable_ >= 0) return firstTable_ + table;
-    int r = nextTemporary(keep);
-    while (r == keepToo) r = nextTemporary(keep);
+    const int r = nextTemporary(keep, keepToo);
     asm_.constant(r, tables_[static_cast<std::size_t>(table)]);
     return r;
   }
