@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "cubejit/conv_view.h"
 #include "cubejit/machine.h"
@@ -18,6 +19,14 @@ constexpr std::int64_t divUp(std::int64_t a, std::int64_t b) { return b <= 0 ? 0
 constexpr std::int64_t equalPiece(std::int64_t extent, std::int64_t limit) {
   if (extent <= 0 || limit <= 0) return 1;
   return divUp(extent, divUp(extent, limit));
+}
+
+/// Pixels of the big tensor that taps read for each pixel of the small one, along an axis and in all: strides pass over some.
+inline std::int64_t readPerOutput(const ConvView& v, int axis) {
+  return std::min(v.kernel[axis], v.stride[axis] / std::gcd(v.stride[axis], v.dilation[axis]));
+}
+inline std::int64_t readPerOutput(const ConvView& v) {
+  return readPerOutput(v, 0) * readPerOutput(v, 1) * readPerOutput(v, 2);
 }
 
 /// Vector registers left for accumulators. Without opmasks some registers hold masks.
@@ -47,8 +56,8 @@ inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
 
 /// The same for data that is re-read at once: it may stay in L1.
 inline double reuseBytesPerCycle(const Machine& m, double bytes) {
-  return bytes <= 0.7 * static_cast<double>(m.buffers.l0aBytes) ? m.rates.l1BytesPerCycle
-                                                                : bytesPerCycle(m, bytes, false);
+  return bytes <= m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes) ? m.rates.l1BytesPerCycle
+                                                                            : bytesPerCycle(m, bytes, false);
 }
 
 /// What moving a tensor to or from panels of f32 takes: moves for a run of pixels, vectors (those of narrow blocks half empty),
@@ -72,16 +81,19 @@ constexpr double kTaskCycles = 1500.0;
 /// two lines side by side, but not one of four (64 x 64 channels, 51 MB: 56 cycles; 64 x 256: 17).
 constexpr double kLonelyLineCycles = 20.0;
 constexpr double kFewLines = 4.0;
-/// dW with several taps along W, an operand of f32 read where it lies, pixels a multiple of this many bytes apart: its lines share
-/// few sets of L1 and come from L2 one by one. Zen5 waits for each (1x3 and 3x3 taps, 128 to 512 channels: 1.1 to 1.5 cycles), and panels
-/// pay; Zen4 hides it, and they do not.
-constexpr std::int64_t kCrowdedPitch = 512;
+/// dW, an operand of f32 read where it lies, pixels a multiple of this many bytes apart: its lines share few sets of L1 (and of L2) and
+/// come from beyond one by one. Zen5 waits for each, and panels pay; Zen4 hides it, and they do not. With several taps along W
+/// 512 bytes are enough (1x3 and 3x3 taps, 128 to 512 channels: 1.1 to 1.5 cycles), with one tap it takes a page (1024 and 2048
+/// channels: 0.6 to 2.2 cycles a line of rows, 0.1 to 0.4 a vector of lanes).
+constexpr std::int64_t kCrowdedPitch = 512, kCrowdedPitchOfOneTap = 4096;
+constexpr double kCrowdedLanesOfOneTap = 0.2;
 inline double crowdedLineCycles(const Machine& m) {
   constexpr double kHidden = 1.5;
   return m.rates.lonelyLines > kHidden ? 64.0 / m.rates.l2BytesPerCycle * (m.rates.lonelyLines - 1.0) : 0.0;
 }
 inline bool crowds(const Machine& m, const ConvView& v, const TensorView& t) {
-  return v.kernel.w > 1 && t.channelsLast && t.c0 == 0 && t.wStride % kCrowdedPitch == 0 && crowdedLineCycles(m) > 0;
+  const std::int64_t pitch = v.kernel.w > 1 ? kCrowdedPitch : kCrowdedPitchOfOneTap;
+  return t.channelsLast && t.c0 == 0 && t.wStride % pitch == 0 && crowdedLineCycles(m) > 0;
 }
 /// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
 constexpr double kBroadcastBytesPerCycle = 2.0;
@@ -98,6 +110,8 @@ constexpr double kExposed = 0.3;
 constexpr double kLaneLineCycles = 3.0;
 constexpr double kRowLineOfTileCycles = 0.5;
 constexpr double kFarLines = 3.0;
+/// The same: share of what L1 keeps that the lines of a tile may be and not come from L2.
+constexpr double kLinesOfL1 = 0.85;
 /// Storing to one more row of a weight gradient larger than L2 (measured on 1x1 layers with 4 MB of weights; it may be twice as much).
 constexpr double kFarRowCycles = 30.0;
 /// Loads that widen 16-bit vectors on the way, in ordinary ones.

@@ -55,13 +55,12 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
 // Chunks: as many pixels (or words, each of two images) as fit a share of L2, in whole rows, planes or images.
 void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budgetBytes) {
   const Dhw& e = v.small.extent;
-  const double pixelBytes = 4.0 * (static_cast<double>(v.small.channels) +
-                                   static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
+  const double pixelBytes =
+      4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * readPerOutput(v)));
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / pixelBytes));
   plan.baseBatch = plan.panelD = plan.panelH = 1;
   if (v.line) {
-    plan.panelH = std::min(e.w, std::max<std::int64_t>(16, equalPiece(e.w, pixels) / 8 * 8));
-    if (pixels >= e.w) plan.panelH = e.w;
+    plan.panelH = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));
     if (plan.panelH >= e.w)
       plan.baseBatch = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1,
                                                                       std::max<std::int64_t>(1, v.batch));
@@ -106,7 +105,8 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
     if (stageLanes ? lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
     for (const bool stageRows : {false, true}) {
       if (stageRows ? row.direct() && !dots && !crowds(m, v, row) : !rowsInPlace) continue;
-      if (stageLanes != stageRows && !dots && lane.direct() && row.direct()) continue;  // crowded: both or none
+      const bool severalTaps = v.kernel.w > 1 && !dots && lane.direct() && row.direct();
+      if (severalTaps && stageLanes != stageRows) continue;  // crowded: both or none
       out.emplace_back(stageLanes, stageRows);
     }
   }
@@ -136,8 +136,12 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       for (const auto& [stageLanes, stageRows] : stagings(v, m, swapped, dots)) {
         plan.panelB = stageLanes;
         plan.panelA = stageRows;
-        for (const double share : {0.1, 0.3, 0.6, 1.5}) {
+        plan.panelH = 0;
+        for (const double share : {0.1, 0.3, 0.6, 1.5, 4.0}) {
+          if (share > 2 && v.taps() > 1) continue;  // later taps find nothing there
+          const TilingPlan last = plan;
           setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
+          if (plan.panelH == last.panelH && plan.panelD == last.panelD && plan.baseBatch == last.baseBatch) continue;
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.cores = CoreSplit{};

@@ -119,7 +119,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const auto waits = [&](const TensorView& t, bool staged) {
     return staged || !crowds(m, v, t) ? 0.0 : crowdedLineCycles(m);
   };
-  cost.computeCycles += pixelSteps * tiles * (meanVectors * waits(lane, plan.panelB) + waits(row, plan.panelA));
+  const double waitingLanes = meanVectors * (v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
+  cost.computeCycles += pixelSteps * tiles * (waitingLanes * waits(lane, plan.panelB) + waits(row, plan.panelA));
 
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
@@ -142,7 +143,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const bool storedOnce = direct && chunks <= 1;
   const bool repeats = storedOnce && plan.order == IterateOrder::kPixelsOuter;
   const double entry = repeats ? kRepeatCycles : kCallCycles;
-  cost.callCycles = calls * (entry + 3.0 * accs + segments * 2.0 * kSegmentCycles);
+  cost.callCycles = calls * (entry + m.rates.sumCycles * accs + segments * 2.0 * kSegmentCycles);
 
   const double chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
@@ -150,7 +151,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   // Pairs that the kernel forms take a line of each member at least.
   const double laneBytes =
       (formed ? 2.0 * std::max(64.0, meanVectors * lanes * laneElement) : meanVectors * lanes * laneElement) *
-      (swapped ? 1.0 : static_cast<double>(v.stride.w));
+      (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
   const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
   // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
@@ -169,12 +170,12 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double scratch =
       groups * laneBlocks * vectors * lanes * static_cast<double>(row.channels) * static_cast<double>(v.taps()) * 4;
   // The inner loop's operand stays near while the other one streams past, once per block of the outer loop.
-  const double rowScale = swapped ? static_cast<double>(v.stride.volume()) : 1.0,
-               laneScale = swapped ? 1.0 : static_cast<double>(v.stride.volume());
+  const double bigRead = static_cast<double>(readPerOutput(v)), rowScale = swapped ? bigRead : 1.0,
+               laneScale = swapped ? 1.0 : bigRead;
   const double rowChunk = chunkPixels * rowEach * static_cast<double>(row.channels) * rowScale,
                laneChunk = chunkPixels * laneEach * static_cast<double>(lane.channels) * laneScale;
   const double chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
-                                           bigEach * static_cast<double>(v.big.channels * v.stride.volume()));
+                                           bigEach * static_cast<double>(v.big.channels) * bigRead);
   const bool lanesOutside = plan.order == IterateOrder::kPixelsOuter;
   const double laneStream = chunkSteps * laneBytes * (swapped ? 1.0 : reach),
                rowStream = chunkSteps * rowBytes * (swapped ? reach : 1.0);
@@ -187,20 +188,15 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     return reuseBytesPerCycle(m, near ? between : std::max(between, filled));
   };
   const double laneRate = reuseRate((lanesOutside ? laneStream : laneChunk) + rowStream);
-  // One tap along W: measured, rows that stay are found again although lanes stream past (f32, 256 to 64 channels: 1.04 to 1.17).
-  const double passing = lanesOutside || v.kernel.w > 1 ? laneStream : 0.0;
-  const double rowRate = reuseRate((lanesOutside ? rowChunk : rowStream) + passing);
+  const double rowRate = reuseRate((lanesOutside ? rowChunk : rowStream) + laneStream);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
   // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits;
   // the rest comes from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
-  const double partBytes =
-      chunkPixels *
-      (laneEach * laneShare * (swapped ? 1.0 : static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1)) +
-       rowEach * rowShare * (swapped ? static_cast<double>(v.kernel.w > 1 ? v.stride.volume() : 1) : 1.0));
+  const double partBytes = chunkPixels * (laneEach * laneShare * laneScale + rowEach * rowShare * rowScale);
   const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? 1.0 : kFarLines;
   const auto lineCycles = [&](double lines, double each) {
-    return chunkSteps * lines * 64 <= 0.6 * static_cast<double>(m.buffers.l0aBytes) ? 0.0
-                                                                                    : each * beyond * m.rates.lateLines;
+    const double kept = kLinesOfL1 * m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes);
+    return chunkSteps * lines * 64 <= kept ? 0.0 : each * beyond * m.rates.lateLines;
   };
   const double laneLines = laneBytes / 64.0,
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
@@ -248,7 +244,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
-  if (direct && lane.channels * byteSize(dw) % 2048 == 0 && rows > 8) cost.callCycles += calls * accs * 20.0;
+  if (direct && lane.channels * byteSize(dw) % 2048 == 0 && rows > 8)
+    cost.callCycles += calls * accs * m.rates.crowdedStores;
   // Few sums for what is stored: lines of rows side by side go to as many pages in turn.
   if (storedOnce) cost.memoryCycles += scratch / 64.0 * kRowOfLineCycles * (meanRows - 1);
   const double result =

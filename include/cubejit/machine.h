@@ -38,8 +38,11 @@ struct Rates {
   double l3BytesPerCycle = 17;     ///< out of the shared L3
   double dramBytesPerCycle = 6.5;  ///< sequential read
   double exposedLoads = 0.0;       ///< share of the loads' cycles that FMAs beside them do not hide
+  double l1Share = 0.7;            ///< share of L1 that data may take and be found there again
+  double sumCycles = 3.0;          ///< a visit of a tile of dW: loading and storing one of its vectors of sums
   double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
   double lonelyLines = 1.2;        ///< how much longer lines far apart take from beyond L2 than lines side by side
+  double crowdedStores = 20;       ///< storing a vector of many at distances of 2 KiB and its multiples
   double pairCycles = 2.0;         ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
   double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
