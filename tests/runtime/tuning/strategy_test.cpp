@@ -79,18 +79,21 @@ TEST(Strategy, EvolveLeavesTheEnumeratedPlans) {
 // A machine on which memory is dear: the model strategy must find good plans sooner once it was told about other problems.
 TEST(Strategy, TheModelLearnsFromOtherProblems) {
   const Machine m = planMachine();
-  const auto truth = [](const PlanCost& c) { return c.computeCycles + 20 * c.callCycles + c.moveCycles; };
+  const auto truth = [](const PlanCost& c) {
+    return c.computeCycles + 10 * c.memoryCycles + c.callCycles + c.moveCycles;
+  };
   std::vector<FitPoint> other;
   const SearchSpace seen = SearchSpace::of(smallConvolution(48), Gradient::kDw, m).value();
   for (const SearchPlan& plan : seen.enumerated()) other.push_back({plan.cost, plan.plan.lanes, truth(plan.cost), 0});
   const SearchSpace space = SearchSpace::of(smallConvolution(32), Gradient::kDw, m).value();
-  const auto bestAfter = [&](const std::vector<FitPoint>& points) {
+  // Of the first ones it gives: one alone may be lucky.
+  const auto meanOfFirst = [&](const std::vector<FitPoint>& points) {
     const auto strategy = makeStrategy(StrategyKind::kModel, space, 1, points);
-    double best = 1e300;
-    for (int i = 0; i < 3; ++i) best = std::min(best, truth(strategy->next()->cost));
-    return best;
+    double sum = 0;
+    for (int i = 0; i < 16; ++i) sum += truth(strategy->next()->cost);
+    return sum / 16;
   };
-  EXPECT_LE(bestAfter(other), bestAfter({}));
+  EXPECT_LT(meanOfFirst(other), 0.95 * meanOfFirst({}));
 }
 
 TEST(Strategy, UnknownNamesAreRefused) {
