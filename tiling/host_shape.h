@@ -110,6 +110,8 @@ constexpr double kExposed = 0.3;
 constexpr double kLaneLineCycles = 3.0;
 constexpr double kRowLineOfTileCycles = 0.5;
 constexpr double kFarLines = 3.0;
+/// dW with several taps along W whose lanes stream past inside the loop over rows, not outside: how much longer (Zen5, 20 layers).
+constexpr double kStreamedLanes = 1.015;
 /// The same: share of what L1 keeps that the lines of a tile may be and not come from L2.
 constexpr double kLinesOfL1 = 0.85;
 /// Storing to one more row of a weight gradient larger than L2 (measured on 1x1 layers with 4 MB of weights; it may be twice as much).

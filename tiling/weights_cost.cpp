@@ -116,11 +116,17 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
         images * groups * pairsDh * laneBlocks * rowBlocks * pairedRowCycles(v, plan.baseTapsW, stepOf);
   }
 
+  // Lines that the rows of a tile lie in: rows that do not divide a line's sixteen straddle two of them. With one tap along W the next
+  // block of rows finds the rest of a line in L1.
+  const bool straddles = v.kernel.w > 1 && 16 % plan.baseRows != 0 && rowBlocks > 1;
+  const double linesOfRows = straddles ? 1.0 + (meanRows - 1.0) / 16.0 : std::max(1.0, meanRows / 16.0);
   const auto waits = [&](const TensorView& t, bool staged) {
     return staged || !crowds(m, v, t) ? 0.0 : crowdedLineCycles(m);
   };
   const double waitingLanes = meanVectors * (v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
-  cost.computeCycles += pixelSteps * tiles * (waitingLanes * waits(lane, plan.panelB) + waits(row, plan.panelA));
+  cost.computeCycles +=
+      pixelSteps * tiles *
+      (waitingLanes * waits(lane, plan.panelB) + (straddles ? linesOfRows : 1.0) * waits(row, plan.panelA));
 
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
@@ -152,7 +158,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double laneBytes =
       (formed ? 2.0 * std::max(64.0, meanVectors * lanes * laneElement) : meanVectors * lanes * laneElement) *
       (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
-  const double rowBytes = row.channelsLast || plan.panelA ? std::max(64.0, meanRows * 4) : meanRows * 4;
+  const double rowBytes = row.channelsLast || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
   // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
   const auto withReach = [&](bool cut, int axis, std::int64_t length) {
@@ -200,6 +206,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   };
   const double laneLines = laneBytes / 64.0,
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
+  if (v.kernel.w > 1 && !lanesOutside) cost.computeCycles *= kStreamedLanes;
   if (v.kernel.w == 1)  // with more taps the next columns are asked for before they are needed
     cost.computeCycles += pixelSteps * tiles *
                           (laneLines * lineCycles(lanesOutside ? laneLines : laneShare / 16.0, kLaneLineCycles) +
@@ -240,7 +247,8 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   if (widened > 1.0) moves += coldChunks(lane);
   if (!plan.panelB && lane.channelsLast && plan.baseVectors == 1 && laneBlocks > 1 &&
       isFar(m, static_cast<double>(v.big.bytes + v.small.bytes)))
-    moves += static_cast<double>(lane.bytes) / 64.0 * kLonelyLineCycles * std::min(1.0, kFewLines / laneBlocks);
+    moves += static_cast<double>(lane.bytes) * (swapped ? 1.0 : reach) / 64.0 * kLonelyLineCycles *
+             std::min(1.0, kFewLines / laneBlocks);
   if (plan.panelA) moves += staged(row, swapped) * static_cast<double>(plan.cores.channelsN);
   if (plan.panelB) moves += staged(lane, !swapped) * static_cast<double>(plan.cores.channelsM);
   // Accumulator rows that are multiples of 4 KiB apart in dw compete for one L1 set, and each lies on a page of its own.
