@@ -3,6 +3,8 @@
 // Checks that every family of candidates has complete, costed plans for ordinary problems, and the host in an NPU's terms.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/host.h"
 #include "tiling/bias_candidates.h"
 #include "tiling/data_candidates.h"
@@ -73,6 +75,55 @@ TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   const double near = dataReducedCost(p, plan, machine).memoryCycles;
   plan.panelD = 16;
   EXPECT_GT(dataReducedCost(p, plan, machine).memoryCycles, 1.2 * near);
+}
+
+Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = cin;
+  p.cout = cout;
+  p.in = p.out = Dhw{1, side, side};
+  p.kernel = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  return p;
+}
+
+// Each chunk of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one chunk.
+TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
+  constexpr std::int64_t kPixels = 4 * 7 * 7;
+  bool whole = false;
+  for (const TilingPlan& plan : weightCandidates(pointwise(512, 2048, 7), machine)) {
+    const std::int64_t rest = kPixels % plan.panelH;
+    EXPECT_TRUE(rest == 0 || 2 * rest >= plan.panelH) << plan.panelH;
+    whole = whole || plan.panelH == kPixels;
+  }
+  EXPECT_TRUE(whole);
+}
+
+// A strided layer of one tap reads one pixel of four: its chunks are as long as an unstrided one's.
+TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
+  Problem p = pointwise(1024, 2048, 7);
+  p.in = Dhw{1, 14, 14};
+  p.stride = Dhw{1, 2, 2};
+  std::int64_t images = 0;
+  for (const TilingPlan& plan : weightCandidates(p, machine)) images = std::max(images, plan.baseBatch);
+  EXPECT_EQ(images, p.batch);
+}
+
+// Pixels a page apart share few sets of the caches. Zen5 waits for that, and such an operand goes through a panel.
+TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
+  const Problem p = pointwise(1024, 256, 14);  // f32: pixels of x lie 4096 bytes apart, those of dy 1024
+  for (const HostCore core : {HostCore::kZen4, HostCore::kZen5}) {
+    bool one = false, other = false;
+    for (const TilingPlan& plan : weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
+      const bool swapped = plan.lanes == LaneRole::kSwapped;
+      one = one || (swapped ? plan.panelA : plan.panelB);
+      other = other || (swapped ? plan.panelB : plan.panelA);
+    }
+    EXPECT_EQ(one, core == HostCore::kZen5);
+    EXPECT_FALSE(other);
+  }
 }
 
 TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
