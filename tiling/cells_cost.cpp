@@ -113,7 +113,7 @@ PlanCost dataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m)
   const double between = static_cast<double>(s.operand.extent.w) * channels * blocks * 64.0 * tapsHigh;
   const double perRow =
       down.positions / static_cast<double>(plan.baseH) * static_cast<double>(v.bigIsX ? v.stride.h : 1);
-  if (!columns && between > m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes))
+  if (!columns && between > keptByL1(m))
     cost.memoryCycles += operandBytes * std::max(0.0, perRow - 1.0) / m.rates.l2BytesPerCycle;
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * m.rates.transposeCycles;
   if (plan.panelA) {

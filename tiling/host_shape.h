@@ -54,10 +54,12 @@ inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
   return m.rates.dramBytesPerCycle;
 }
 
+/// Bytes that L1 keeps for data that is read again.
+inline double keptByL1(const Machine& m) { return m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes); }
+
 /// The same for data that is re-read at once: it may stay in L1.
 inline double reuseBytesPerCycle(const Machine& m, double bytes) {
-  return bytes <= m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes) ? m.rates.l1BytesPerCycle
-                                                                            : bytesPerCycle(m, bytes, false);
+  return bytes <= keptByL1(m) ? m.rates.l1BytesPerCycle : bytesPerCycle(m, bytes, false);
 }
 
 /// What moving a tensor to or from panels of f32 takes: moves for a run of pixels, vectors (those of narrow blocks half empty),
@@ -110,10 +112,10 @@ constexpr double kExposed = 0.3;
 constexpr double kLaneLineCycles = 3.0;
 constexpr double kRowLineOfTileCycles = 0.5;
 constexpr double kFarLines = 3.0;
+/// Share of what L1 keeps that a tile's lines may be and not come from L2.
+constexpr double kLinesOfL1 = 0.85;
 /// dW with several taps along W whose lanes stream past inside the loop over rows, not outside: how much longer (Zen5, 20 layers).
 constexpr double kStreamedLanes = 1.015;
-/// The same: share of what L1 keeps that the lines of a tile may be and not come from L2.
-constexpr double kLinesOfL1 = 0.85;
 /// Storing to one more row of a weight gradient larger than L2 (measured on 1x1 layers with 4 MB of weights; it may be twice as much).
 constexpr double kFarRowCycles = 30.0;
 /// Loads that widen 16-bit vectors on the way, in ordinary ones.

@@ -105,8 +105,8 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
     if (stageLanes ? lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
     for (const bool stageRows : {false, true}) {
       if (stageRows ? row.direct() && !dots && !crowds(m, v, row) : !rowsInPlace) continue;
-      const bool severalTaps = v.kernel.w > 1 && !dots && lane.direct() && row.direct();
-      if (severalTaps && stageLanes != stageRows) continue;  // crowded: both or none
+      const bool bothOrNone = v.kernel.w > 1 && !dots && lane.direct() && row.direct();  // crowded, several taps
+      if (bothOrNone && stageLanes != stageRows) continue;
       out.emplace_back(stageLanes, stageRows);
     }
   }

@@ -201,8 +201,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double partBytes = chunkPixels * (laneEach * laneShare * laneScale + rowEach * rowShare * rowScale);
   const double beyond = partBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? 1.0 : kFarLines;
   const auto lineCycles = [&](double lines, double each) {
-    const double kept = kLinesOfL1 * m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes);
-    return chunkSteps * lines * 64 <= kept ? 0.0 : each * beyond * m.rates.lateLines;
+    return chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(m) ? 0.0 : each * beyond * m.rates.lateLines;
   };
   const double laneLines = laneBytes / 64.0,
                rowLines = row.channelsLast || plan.panelA ? meanRows / 16.0 + 0.9 : meanRows / 16.0;
