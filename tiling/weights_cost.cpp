@@ -90,7 +90,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double accs = meanRows * meanTaps * meanVectors;
   const bool formed = plan.dotProducts && !plan.panelB;  // pairs, of two loads, in the kernel
   const bool aligned = (plan.dotProducts && !formed) || lane.wStride % 64 == 0;
-  const double widened = !plan.panelB && lane.dtype != DType::kF32 ? kWidenedLoads : 1.0;  // in the kernel
+  // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour.
+  const bool sharesLines = formed && plan.baseVectors % 2 == 0;
+  const double widened = !plan.panelB && lane.dtype != DType::kF32 && !sharesLines ? kWidenedLoads : 1.0;
   const double vectorLoads = (swapped ? meanVectors : meanTaps * meanVectors * (aligned ? 1.0 : 1.3)) * widened;
   const double broadcasts = swapped ? meanRows * meanTaps : meanRows;
   const auto loadCycles = [&](double wholeVectors, double scalars) {
@@ -123,10 +125,10 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const auto waits = [&](const TensorView& t, bool staged) {
     return staged || !crowds(m, v, t) ? 0.0 : crowdedLineCycles(m);
   };
-  const double waitingLanes = meanVectors * (v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
+  const double laneWait =
+      formed ? pairWaitCycles(m, v, lane) : waits(lane, plan.panelB) * (v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
   cost.computeCycles +=
-      pixelSteps * tiles *
-      (waitingLanes * waits(lane, plan.panelB) + (straddles ? linesOfRows : 1.0) * waits(row, plan.panelA));
+      pixelSteps * tiles * (meanVectors * laneWait + (straddles ? linesOfRows : 1.0) * waits(row, plan.panelA));
 
   const double chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
   const double chunkColumns = v.line ? static_cast<double>(plan.panelH) : columns;
@@ -238,7 +240,11 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) /
                         bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
-    const double each = panelCycles(t, m) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
+    // Panels that L2 does not keep go out to the last cache and come back: chunks that large are for one tap.
+    const bool leaves = v.taps() == 1 && partBytes > kL2Share * static_cast<double>(m.buffers.l1Bytes);
+    const double far = leaves ? 64.0 / m.rates.l3BytesPerCycle : 0.0;
+    const double each =
+        (panelCycles(t, m) + far) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
     return panelVectors(t) * read * around * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);

@@ -28,6 +28,10 @@ Value* avx512Two(Builder& b, Value* index, Value* low, Value* high) {
   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {low, index, high});
 }
 
+Value* avx512TwoHalves(Builder& b, Value* index, Value* low, Value* high) {
+  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_hi_512, {}, {low, index, high});
+}
+
 Value* neonBytes(Builder& b, Value* index, Value* table) {
   return b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_tbl1, {table->getType()},
                            {table, b.CreateAnd(index, splat(index, 0x8f))});
@@ -63,10 +67,10 @@ Value* sveTwoWords(Builder& b, Value* index, Value* low, Value* high) {
 }  // namespace
 
 const Permutes kAvx2Permutes{tableFirst<llvm::Intrinsic::x86_avx2_permps>, nullptr,
-                             tableFirst<llvm::Intrinsic::x86_avx2_pshuf_b>};
+                             tableFirst<llvm::Intrinsic::x86_avx2_pshuf_b>, nullptr};
 const Permutes kAvx512Permutes{tableFirst<llvm::Intrinsic::x86_avx512_permvar_sf_512>, avx512Two,
-                               tableFirst<llvm::Intrinsic::x86_avx512_pshuf_b_512>};
-const Permutes kNeonPermutes{neonWords, nullptr, neonBytes};
-const Permutes kSvePermutes{sveWords, sveTwoWords, nullptr};
+                               tableFirst<llvm::Intrinsic::x86_avx512_pshuf_b_512>, avx512TwoHalves};
+const Permutes kNeonPermutes{neonWords, nullptr, neonBytes, nullptr};
+const Permutes kSvePermutes{sveWords, sveTwoWords, nullptr, nullptr};
 
 }  // namespace cubejit

@@ -63,6 +63,7 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kShiftRight: return fromWords(b_.CreateLShr(words(o.src1), static_cast<std::uint64_t>(i.imm)));
     case VOp::kPermute: return permute(o);
     case VOp::kPermute2: return permute2(o);
+    case VOp::kPermuteWords2: return permuteWords2(o);
     case VOp::kUnpackLo: return shuffleInBlocks(o, {0, 4, 1, 5});
     case VOp::kUnpackHi: return shuffleInBlocks(o, {2, 6, 3, 7});
     case VOp::kUnpackLo64: return shuffleInBlocks(o, {0, 1, 4, 5});

@@ -49,6 +49,7 @@ class Speller {
   llvm::Value* maskUnlessAll(std::int64_t range);
   llvm::Value* permute(const Operands& o);
   llvm::Value* permute2(const Operands& o);
+  llvm::Value* permuteWords2(const Operands& o);
   llvm::Value* shuffleBytes(const Operands& o);
   llvm::Value* elementByElement(llvm::Value* index, llvm::Value* table);
   llvm::Value* shuffle(llvm::Value* x, llvm::Value* y, llvm::ArrayRef<int> picks);

@@ -45,6 +45,20 @@ Value* Speller::permute2(const Operands& o) {
   return elementByElement(words(o.src1), b_.CreateShuffleVector(o.src2, o.src3, both));
 }
 
+Value* Speller::permuteWords2(const Operands& o) {
+  const auto lanes = static_cast<unsigned>(lanes_), count = 2 * lanes;
+  auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), count);
+  Value *index = b_.CreateBitCast(o.src1, halves), *low = b_.CreateBitCast(o.src2, halves),
+        *high = b_.CreateBitCast(o.src3, halves);
+  const auto known = knownIndices(o.src1, lanes, std::uint64_t{1} << 32);
+  if (!known) return b_.CreateBitCast(target_.permutes->twoHalves(b_, index, low, high), floats_);
+  std::vector<int> picks;
+  for (unsigned h = 0; h < count; ++h)
+    picks.push_back(
+        static_cast<int>((static_cast<unsigned>((*known)[h / 2]) >> (16 * (h % 2)) & 0xffff) % (2 * count)));
+  return b_.CreateBitCast(b_.CreateShuffleVector(low, high, picks), floats_);
+}
+
 // Index bytes with the sign set give zero; of the others the lower four bits pick within the block.
 Value* Speller::shuffleBytes(const Operands& o) {
   const unsigned count = 4 * static_cast<unsigned>(lanes_);

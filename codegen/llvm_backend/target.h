@@ -23,7 +23,8 @@ struct Permutes {
   using Two = llvm::Value* (*)(llvm::IRBuilder<>&, llvm::Value* index, llvm::Value* low, llvm::Value* high);
   One words = nullptr;
   Two twoWords = nullptr;
-  One bytes = nullptr;  ///< null only if programs for the level never ask
+  One bytes = nullptr;      ///< null only if programs for the level never ask
+  Two twoHalves = nullptr;  ///< of 16-bit words; the same
 };
 
 struct LlvmTarget {

@@ -51,6 +51,13 @@ class VectorAssembler {
     const int mask = maskOf(lanes);
     push({.op = VOp::kStore, .src1 = i8(src), .mask = i8(mask), .mem = mem(base, disp)});
   }
+  /// A whole vector's number of 16-bit words, as they are.
+  void loadLower(int dst, int base, std::int64_t disp) {
+    push({.op = VOp::kLoadWords,
+          .dst = i8(dst),
+          .mem = mem(base, disp),
+          .imm = std::int64_t{program_.isa.lanes()} << 8});
+  }
   /// kLoadHalf or kLoadF16; kStoreHalf or kStoreF16.
   void loadNarrow(VOp op, int dst, int base, std::int64_t disp, LaneRange lanes = {}) {
     const int mask = maskOf(lanes);
@@ -103,6 +110,9 @@ class VectorAssembler {
   }
   void permute2(int dst, int index, int lo, int hi) {
     push({.op = VOp::kPermute2, .dst = i8(dst), .src1 = i8(index), .src2 = i8(lo), .src3 = i8(hi)});
+  }
+  void permuteWords2(int dst, int index, int lo, int hi) {
+    push({.op = VOp::kPermuteWords2, .dst = i8(dst), .src1 = i8(index), .src2 = i8(lo), .src3 = i8(hi)});
   }
   void shuffle(VOp op, int dst, int x, int y, std::int64_t imm = 0) {
     push({.op = op, .dst = i8(dst), .src1 = i8(x), .src2 = i8(y), .imm = imm});

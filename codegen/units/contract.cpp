@@ -9,6 +9,7 @@
 
 #include "codegen/units/assembler.h"
 #include "codegen/units/element_code.h"
+#include "codegen/units/pair_code.h"
 
 namespace cubejit {
 namespace {
@@ -24,7 +25,8 @@ class Lowering {
         vectorsA_(asm_, contract.vectorsA, Element::kF32),
         vectorsB_(asm_, contract.vectorsB, Element::kF32, contract.pairPitchB),
         firstMembersB_(asm_, contract.vectorsB, Element::kF32),
-        results_(asm_, Element::kF32, contract.result) {}
+        results_(asm_, Element::kF32, contract.result),
+        pairCode_(asm_, contract.lanes, contract.pairPitchB) {}
 
   Result<VectorProgram> run() {
     assignRegisters();
@@ -81,6 +83,10 @@ class Lowering {
     if (permutes_ && registers() - firstFree_ - 3 >= static_cast<int>(c_.tables.size())) {
       firstTable_ = firstFree_;
       firstFree_ += static_cast<int>(c_.tables.size());
+    }
+    if (vectorsB_.loadNeedsTemporary() && registers() - firstFree_ - PairCode::kTables >= temporariesHeld()) {
+      firstPairTable_ = firstFree_;
+      firstFree_ += PairCode::kTables;
     }
     for (int r = firstFree_; r < registers(); ++r) temporaries_.push_back(r);
   }
@@ -145,6 +151,7 @@ class Lowering {
     asm_.arg(kC, ArgSlot::kC);
     asm_.arg(kRepeat, ArgSlot::kRepeat);
     asm_.reserveMasks(ranges);
+    if (firstPairTable_ >= 0) pairCode_.hold(firstPairTable_);
     for (const auto& table : c_.tables) tables_.push_back(asm_.addConstant(table));
     for (std::size_t t = 0; firstTable_ >= 0 && t < tables_.size(); ++t)
       asm_.constant(firstTable_ + static_cast<int>(t), tables_[t]);
@@ -252,13 +259,36 @@ class Lowering {
 
   void emitStep(const Step& step) {
     if (step.firstMembers) return emitFirstMembers(step);
-    for (std::size_t b = 0; b < step.b.size(); ++b) {
-      if (bRegister(static_cast<int>(b)) >= 0) loadB(bRegister(static_cast<int>(b)), step.b[b]);
-    }
+    loadKept(step.b);
     for (const AOperand& a : step.a) {
       if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
       emitOperand(step, a);
     }
+  }
+
+  // The vectors that stay in registers for a step.
+  void loadKept(const std::vector<VectorLoad>& vectors) {
+    const bool permuted = vectorsB_.loadNeedsTemporary() && (pairCode_.held() || temporaries_.size() > 1);
+    const int kept = std::min(bRegisters_, static_cast<int>(vectors.size()));
+    for (int b = 0; b < kept; ++b) {
+      const VectorLoad& load = vectors[static_cast<std::size_t>(b)];
+      if (!permuted || !load.lanes.all()) {
+        loadB(bRegister(b), load);
+        continue;
+      }
+      const int second = nextTemporary(), table = pairCode_.held() ? -1 : nextTemporary(second);
+      if (b + 1 < kept && isBehind(vectors[static_cast<std::size_t>(b + 1)], load)) {
+        pairCode_.two(bRegister(b), bRegister(b + 1), second, table, kBt, load.offset);
+        ++b;
+      } else {
+        pairCode_.one(bRegister(b), second, table, kBt, load.offset);
+      }
+    }
+  }
+
+  // Whether a whole vector of 16-bit elements lies right behind another one.
+  bool isBehind(const VectorLoad& next, const VectorLoad& load) const {
+    return next.lanes.all() && next.offset == load.offset + 2 * c_.lanes;
   }
 
   void loadB(int reg, const VectorLoad& b, int keep = -1) {
@@ -327,7 +357,8 @@ class Lowering {
   const HostIsa isa_;
   VectorAssembler asm_;
   ElementCode vectorsA_, vectorsB_, firstMembersB_, results_;
-  int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
+  PairCode pairCode_;
+  int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1, firstPairTable_ = -1;
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;

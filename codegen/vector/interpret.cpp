@@ -234,6 +234,14 @@ class Cpu {
           d = from < lanes_ ? y[from] : z[from - lanes_];
           break;
         }
+        case VOp::kPermuteWords2: {
+          const auto wordAt = [&](Word pick) {
+            const std::size_t from = pick % (4 * lanes_), lane = from / 2 % lanes_;
+            return (from < 2 * lanes_ ? y[lane] : z[lane]) >> (16 * (from % 2)) & 0xffff;
+          };
+          d = wordAt(x[l] & 0xffff) | wordAt(x[l] >> 16) << 16;
+          break;
+        }
         case VOp::kUnpackLo: d = (e % 2 == 0 ? x : y)[block + e / 2]; break;
         case VOp::kUnpackHi: d = (e % 2 == 0 ? x : y)[block + 2 + e / 2]; break;
         case VOp::kUnpackLo64: d = (e < 2 ? x : y)[block + e % 2]; break;

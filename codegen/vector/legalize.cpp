@@ -270,15 +270,16 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kLoadMaskVector:
     case VOp::kStoreMaskVector:
     case VOp::kBlendVector:
-    case VOp::kLoadWords:
     case VOp::kStoreWords:
     case VOp::kWidenHalf:
     case VOp::kWidenF16:
     case VOp::kNarrowF16:
     case VOp::kShuffleBytes: return isa.maskRegs == 0;
+    case VOp::kLoadWords: return isa.maskRegs == 0 || (isa.bf16Dot && i.imm == std::int64_t{isa.lanes()} << 8);
     case VOp::kStoreHalf: return isa.maskedMemory;
     case VOp::kStoreLow:
     case VOp::kNarrowBf16:
+    case VOp::kPermuteWords2:
     case VOp::kDot:
     case VOp::kDotLoad:
     case VOp::kDotBroadcast: return isa.bf16Dot;

@@ -90,7 +90,8 @@ class Walk {
     immediate(row, i);
     destination(row, i);
     if (i.op == VOp::kLoop) loops_.push_back(at_);
-    if (i.op == VOp::kPermute2 && i.dst == i.src3 && i.dst != i.src1 && i.dst != i.src2) fail("dst is src3");
+    const bool twoTables = i.op == VOp::kPermute2 || i.op == VOp::kPermuteWords2;
+    if (twoTables && i.dst == i.src3 && i.dst != i.src1 && i.dst != i.src2) fail("dst is src3");
   }
 
   int limit(OperandKind kind) const {

@@ -127,9 +127,19 @@ class Emitter final : public Xbyak::CodeGenerator {
 
   Xbyak::Address word(const Mem& mem, int index) { return ptr[scalar(mem.base) + mem.disp + 2 * index]; }
 
+  // The hardware has a form that overwrites the low table and one that overwrites the index.
+  void permuteTwo(const VInstr& i) {
+    const bool words = i.op == VOp::kPermuteWords2;
+    const Xbyak::Xmm dst = vec(i.dst), index = vec(i.src1), low = vec(i.src2), high = vec(i.src3);
+    if (i.dst == i.src2) return words ? vpermt2w(dst, index, high) : vpermt2ps(dst, index, high);
+    if (i.dst != i.src1) vmovaps(dst, index);
+    words ? vpermi2w(dst, low, high) : vpermi2ps(dst, low, high);
+  }
+
   // Words one by one: only what is in the range may be touched.
   void loadWords(const VInstr& i) {
     const Xbyak::Xmm x(i.dst);
+    if (wide_) return vmovdqu32(Xbyak::Ymm(i.dst), at(i.mem));  // whole vectors only
     if (maskLo(i.imm) == 0 && maskHi(i.imm) == 8) return vmovdqu(x, at(i.mem));
     vpxor(x, x, x);
     for (int w = maskLo(i.imm); w < maskHi(i.imm); ++w) vpinsrw(x, x, word(i.mem, w), static_cast<std::uint8_t>(w));
@@ -255,14 +265,7 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vpermps(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2));
       break;
     case VOp::kPermute2:
-      // The hardware has a form that overwrites the low table and one that overwrites the index.
-      if (i.dst == i.src2) {
-        vpermt2ps(vec(i.dst), vec(i.src1), vec(i.src3));
-      } else {
-        if (i.dst != i.src1) vmovaps(vec(i.dst), vec(i.src1));
-        vpermi2ps(vec(i.dst), vec(i.src2), vec(i.src3));
-      }
-      break;
+    case VOp::kPermuteWords2: permuteTwo(i); break;
     case VOp::kUnpackLo: vunpcklps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kUnpackHi: vunpckhps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kUnpackLo64: vunpcklpd(vec(i.dst), vec(i.src1), vec(i.src2)); break;

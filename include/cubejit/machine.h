@@ -43,7 +43,7 @@ struct Rates {
   double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
   double lonelyLines = 1.2;        ///< how much longer lines far apart take from beyond L2 than lines side by side
   double crowdedStores = 20;       ///< storing a vector of many at distances of 2 KiB and its multiples
-  double pairCycles = 2.0;         ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
+  double pairCycles = 0.5;         ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
   double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
 };

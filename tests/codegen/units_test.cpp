@@ -67,6 +67,8 @@ class Units : public testing::TestWithParam<IsaLevel> {
       if (c.dotProducts && below(2) == 0) {
         c.vectorsB = Element::kPair;
         c.pairPitchB = 2 * (1 + below(60));
+        while (c.accumulators.size() < 28U && below(8) > 0)  // down to the last registers that pairs can be formed with
+          c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * lanes * 4, someLanes()});
       }
       if (c.result != Element::kF32) {  // rounding needs three registers
         c.accumulators.resize(
@@ -83,7 +85,10 @@ class Units : public testing::TestWithParam<IsaLevel> {
       for (int k = 1 + below(3); k > 0; --k) {
         Step& step = section.steps.emplace_back();
         step.firstMembers = c.dotProducts && below(3) == 0;
-        for (int b = 0; b < vectors; ++b) step.b.push_back({4 * below(100), someLanes()});
+        for (int b = 0; b < vectors; ++b) {
+          const bool behind = c.vectorsB == Element::kPair && b > 0 && below(3) > 0;
+          step.b.push_back({behind ? step.b.back().offset + 2 * lanes : 4 * below(100), someLanes()});
+        }
         for (int a = 1 + below(4); a > 0; --a) step.a.push_back(randomOperand(c, vectors));
       }
     }

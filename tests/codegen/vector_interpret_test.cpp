@@ -88,6 +88,20 @@ TEST(VectorInterpret, Permutations) {
             (Floats{8, 9, 10, 11, 4, 5, 6, 7, 16, 17, 18, 19, 28, 29, 30, 31}));
 }
 
+TEST(VectorInterpret, WordsOfTwoVectors) {
+  // Lane i of the sources is i and 16 + i, small integers: f32 with equal lower words, 0.
+  std::vector<std::int32_t> index(16);
+  for (int l = 0; l < 16; ++l) index[static_cast<std::size_t>(l)] = (2 * l + 1) << 16 | (32 + 2 * l);
+  Floats first(16);
+  for (int l = 0; l < 16; ++l) first[static_cast<std::size_t>(l)] = static_cast<float>(l);
+  EXPECT_EQ(run(avx512Bf16Isa(), {.op = VOp::kPermuteWords2, .dst = 3, .src1 = 2, .src2 = 0, .src3 = 1}, index), first);
+  for (std::int32_t& i : index) i += 32 << 16;  // upper words of the second vector
+  Floats second(16);
+  for (int l = 0; l < 16; ++l) second[static_cast<std::size_t>(l)] = static_cast<float>(16 + l);
+  EXPECT_EQ(run(avx512Bf16Isa(), {.op = VOp::kPermuteWords2, .dst = 3, .src1 = 2, .src2 = 0, .src3 = 1}, index),
+            second);
+}
+
 TEST(VectorInterpret, MaskVectors) {
   const HostIsa isa = avx2Isa();
   const std::vector<std::int32_t> second{0, -1, 0, 0, 0, 0, 0, INT32_MIN};

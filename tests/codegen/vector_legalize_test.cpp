@@ -20,6 +20,15 @@ bool allLegal(const VectorProgram& p) {
   return std::all_of(p.code.begin(), p.code.end(), [&](const VInstr& i) { return isLegal(i, p.isa); });
 }
 
+TEST(VectorLegalize, WordsOfTwoVectorsComeWithDotProducts) {
+  const VInstr permute{.op = VOp::kPermuteWords2, .dst = 0, .src1 = 1, .src2 = 2, .src3 = 3};
+  const VInstr whole{.op = VOp::kLoadWords, .dst = 0, .mem = {0, 0}, .imm = 16 << 8};
+  const VInstr part{.op = VOp::kLoadWords, .dst = 0, .mem = {0, 0}, .imm = 15 << 8};
+  EXPECT_TRUE(isLegal(permute, avx512Bf16Isa()) && isLegal(whole, avx512Bf16Isa()));
+  EXPECT_FALSE(isLegal(permute, avx512Isa()) || isLegal(whole, avx512Isa()));
+  EXPECT_FALSE(isLegal(part, avx512Bf16Isa()));  // no opmasks, no way to leave a word alone
+}
+
 TEST(VectorLegalize, RandomProgramsBecomeLegalAndStaySo) {
   std::mt19937 rng(13);
   for (const IsaLevel level : kAllIsaLevels) {

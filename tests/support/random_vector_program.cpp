@@ -107,10 +107,13 @@ class Generator {
       case VOp::kFma: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .mask = mask()}); break;
       case VOp::kFmaLoad: push({.op = op, .dst = vec(), .src1 = vec(), .mem = vectorAt(kA)}); break;
       case VOp::kFmaBroadcast: push({.op = op, .dst = vec(), .src1 = vec(), .mask = mask(), .mem = wordAt(kA)}); break;
-      case VOp::kPermute2: {
+      case VOp::kPermute2:
+      case VOp::kPermuteWords2: {
+        if (op == VOp::kPermuteWords2 && !p_.isa.bf16Dot) break;
         VInstr i{.op = op, .dst = vec(), .src1 = vec(), .src2 = vec(), .src3 = vec()};
         if (i.dst == i.src3) i.src1 = i.dst;
         push(i);
+        if (op == VOp::kPermuteWords2) makeSmall(i.dst);
         break;
       }
       case VOp::kShuffleBlocks:
@@ -131,7 +134,7 @@ class Generator {
           const std::int8_t dst = vec();
           push({.op = op, .dst = dst, .src1 = vec()});
           if (below(2) == 0) push({.op = VOp::kStoreLow, .src1 = dst, .mem = vectorAt(kC)});
-          push({.op = VOp::kShiftRight, .dst = dst, .src1 = dst, .imm = 9 + below(8)});
+          makeSmall(dst);
         }
         break;
       case VOp::kDot:
@@ -156,7 +159,9 @@ class Generator {
     }
   }
 
-  // What integer arithmetic leaves is made small enough not to be a NaN, whose payload float arithmetic may choose.
+  // What integer arithmetic leaves may be a NaN, as f32 or as a pair of bf16, whose payload float arithmetic may choose.
+  void makeSmall(std::int8_t v) { push({.op = VOp::kShiftRight, .dst = v, .src1 = v, .imm = 18 + below(8)}); }
+
   void integers(VOp op) {
     const std::int8_t dst = vec();
     VInstr i{.op = op, .dst = dst, .src1 = vec()};
@@ -165,7 +170,7 @@ class Generator {
     else
       i.src2 = vec();
     push(i);
-    push({.op = VOp::kShiftRight, .dst = dst, .src1 = dst, .imm = 9 + below(8)});
+    makeSmall(dst);
   }
 
   // Scalars reach memory as the base of a store: the low bits of a value pick the place.
