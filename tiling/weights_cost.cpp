@@ -240,11 +240,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) /
                         bytesPerCycle(m, static_cast<double>(v.big.bytes + v.small.bytes), true);
-    // Panels that L2 does not keep go out to the last cache and come back: chunks that large are for one tap.
-    const bool leaves = v.taps() == 1 && partBytes > kL2Share * static_cast<double>(m.buffers.l1Bytes);
-    const double far = leaves ? 64.0 / m.rates.l3BytesPerCycle : 0.0;
-    const double each =
-        (panelCycles(t, m) + far) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
+    const double each = panelCycles(t, m) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(v, pairs, big));
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
     return panelVectors(t) * read * around * std::max(each, pace) + calls * groups * kCallCycles + coldChunks(t);
