@@ -3,6 +3,7 @@
 // Decides the candidate plans of a data gradient with channel lanes: register boxes, slabs, order.
 #include "tiling/data_candidates.h"
 
+#include <algorithm>
 #include <array>
 
 #include "cubejit/axis_phases.h"
@@ -74,9 +75,12 @@ void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::ve
   const std::int64_t partials = base.lanes == LaneRole::kReduced ? m.isa.lanes() : 1;  // a vector for each result
   const double rowResult =
       static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
+  std::vector<std::int64_t> blocks{1, 2, 4, 8, 16, 64, 256};
+  for (const std::int64_t tasks : {1, 2, 4}) blocks.push_back(divUp(along, tasks * m.cores * block));  // equal shares
+  std::sort(blocks.begin(), blocks.end());
   std::int64_t last = 0;
-  for (const std::int64_t target : {1, 2, 4, 8, 16, 64, 256}) {
-    std::int64_t rows = std::min(target * block, divUp(along, block) * block);
+  for (const std::int64_t target : blocks) {
+    const std::int64_t rows = std::min(target, divUp(along, block)) * block;
     if (panels) {
       const double bytes = static_cast<double>(rows) * (static_cast<double>(operandStep) * rowOperand +
                                                         static_cast<double>(resultStep) * rowResult);

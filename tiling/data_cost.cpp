@@ -145,7 +145,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   cost.computeCycles += rows * nBlocks * reduced / 16.0 * kRowLineCycles;
   // More result lines at once than the core can wait for.
   const double boxLines = boxRows * meanVectors;
-  const double resultLines = boxLines > kMissBuffers ? kCrowdedLineCycles : kResultLineCycles;
+  const double resultLines = boxLines > m.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
   cost.callCycles =
       visits * nBlocks * kSegmentCycles + calls * (20.0 + boxLines * resultLines) +
       calls * kCallCycles / (line ? 8.0 : std::max(1.0, static_cast<double>(divUp(result.extent.w, plan.baseW)) / 2.0));

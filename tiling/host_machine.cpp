@@ -26,6 +26,8 @@ Rates ratesOf(HostCore core) {
   r.l1Share = 1.0;
   r.sumCycles = 5.0;
   r.lateLines = 0.12;
+  // Boxes of 9 pixels by 3 vectors and 7 by 4 do not wait (dX, 9,000 plans of dense layers in f32 and bf16).
+  r.missBuffers = 32;
   // One line of every 512 bytes comes from L3 at 53 GB/s, two at 85, all at 107.
   r.lonelyLines = 2.0;
   // A loop of 13x2 tiles takes no longer if it forms its pairs; 5,000 plans of dW, cleaned as those above, fit best with this.

@@ -77,7 +77,6 @@ inline double panelCycles(const TensorView& t, const Machine& m) {
 constexpr double kRowLineCycles = 1.0;
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
-constexpr double kMissBuffers = 24.0;
 constexpr double kTaskCycles = 1500.0;
 /// dW, lanes read from memory one line of each pixel at a time: cycles of a line, of pixels of four lines or fewer. Prefetchers follow
 /// two lines side by side, but not one of four (64 x 64 channels, 51 MB: 56 cycles; 64 x 256: 17).

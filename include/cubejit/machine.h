@@ -42,6 +42,7 @@ struct Rates {
   double sumCycles = 3.0;          ///< a visit of a tile of dW: loading and storing one of its vectors of sums
   double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
   double lonelyLines = 1.2;        ///< how much longer lines far apart take from beyond L2 than lines side by side
+  double missBuffers = 24;         ///< lines that come into L1 at once; a box of dX with more lines of results waits
   double crowdedStores = 20;       ///< storing a vector of many at distances of 2 KiB and its multiples
   double pairCycles = 0.5;         ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another

@@ -87,6 +87,32 @@ Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
   return p;
 }
 
+// Slabs of a power of two of boxes leave some cores with one more than others: some are equal shares.
+TEST(DataCandidates, SomeSlabsAreEqualSharesOfTheCores) {
+  constexpr std::int64_t kPixels = 4 * 14 * 14, kCores = 3;
+  bool equal = false;
+  for (const TilingPlan& plan :
+       dataChannelCandidates(pointwise(1024, 256, 14), hostMachine(avx512Isa(), kCores, 32 << 10, 1 << 20, 32 << 20))) {
+    const std::int64_t first = (kCores - 1) * plan.panelH, last = kPixels - first;
+    equal = equal || (0 < last && last <= plan.panelH && 10 * last >= 9 * plan.panelH);
+  }
+  EXPECT_TRUE(equal);
+}
+
+// Results of a box come into L1 at once: Zen5 waits for 9 pixels of 3 vectors no longer than for 6 of 4.
+TEST(DataCost, BoxesWaitForMoreLinesThanMissBuffers) {
+  TilingPlan plan;
+  plan.gradient = Gradient::kDx;
+  plan.baseW = 9;
+  plan.baseVectors = 3;
+  plan.panelH = 128;
+  const auto calls = [&](HostCore core) {
+    const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core);
+    return dataChannelCost(pointwise(1024, 256, 14), plan, machine).callCycles;
+  };
+  EXPECT_LT(2.0 * calls(HostCore::kZen5), calls(HostCore::kZen4));
+}
+
 // Each chunk of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one chunk.
 TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
