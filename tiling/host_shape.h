@@ -92,16 +92,19 @@ inline double crowdedLineCycles(const Machine& m) {
   constexpr double kHidden = 1.5;
   return m.rates.lonelyLines > kHidden ? 64.0 / m.rates.l2BytesPerCycle * (m.rates.lonelyLines - 1.0) : 0.0;
 }
+/// Whether pixels lie that far apart: `pitchOfOneTap` bytes or a multiple, with several taps along W kCrowdedPitch.
+inline bool farApart(const ConvView& v, const TensorView& t, std::int64_t pitchOfOneTap) {
+  const std::int64_t pitch = v.kernel.w > 1 ? kCrowdedPitch : pitchOfOneTap;
+  return t.channelsLast && t.c0 == 0 && t.wStride % pitch == 0;
+}
 inline bool crowds(const Machine& m, const ConvView& v, const TensorView& t) {
-  const std::int64_t pitch = v.kernel.w > 1 ? kCrowdedPitch : kCrowdedPitchOfOneTap;
-  return t.channelsLast && t.c0 == 0 && t.wStride % pitch == 0 && crowdedLineCycles(m) > 0;
+  return farApart(v, t, kCrowdedPitchOfOneTap) && crowdedLineCycles(m) > 0;
 }
 /// Cycles that a dW kernel waits for each vector of pairs it forms from lines that far apart: L1 keeps none of them for the next block of
 /// rows. With one tap along W half a page is enough (Zen5, 1024 channels: a panel is 1.2 times as fast; 512: level).
 constexpr std::int64_t kCrowdedPitchOfPairs = 2048;
 inline double pairWaitCycles(const Machine& m, const ConvView& v, const TensorView& t) {
-  const std::int64_t pitch = v.kernel.w > 1 ? kCrowdedPitch : kCrowdedPitchOfPairs;
-  return t.channelsLast && t.c0 == 0 && t.wStride % pitch == 0 ? 64.0 / m.rates.l2BytesPerCycle : 0.0;
+  return farApart(v, t, kCrowdedPitchOfPairs) ? 64.0 / m.rates.l2BytesPerCycle : 0.0;
 }
 /// Broadcasts of data beyond L2, bytes a cycle: one line at a time (measured on 1x1 layers with 1 MB of weights).
 constexpr double kBroadcastBytesPerCycle = 2.0;

@@ -88,7 +88,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   PlanCost cost;
   // One pixel of one tile: FMAs against loads; edge columns use fewer taps but take their own step.
   const double accs = meanRows * meanTaps * meanVectors;
-  const bool formed = plan.dotProducts && !plan.panelB;  // pairs, of two loads, in the kernel
+  const bool formed = plan.dotProducts && !plan.panelB;  // pairs, of two lines, in the kernel
   const bool aligned = (plan.dotProducts && !formed) || lane.wStride % 64 == 0;
   // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour.
   const bool sharesLines = formed && plan.baseVectors % 2 == 0;

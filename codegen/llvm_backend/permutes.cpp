@@ -24,12 +24,9 @@ Value* tableFirst(Builder& b, Value* index, Value* table) {
   return b.CreateIntrinsic(id, {}, {table, index});
 }
 
-Value* avx512Two(Builder& b, Value* index, Value* low, Value* high) {
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {low, index, high});
-}
-
-Value* avx512TwoHalves(Builder& b, Value* index, Value* low, Value* high) {
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_hi_512, {}, {low, index, high});
+template <llvm::Intrinsic::ID id>
+Value* indexBetween(Builder& b, Value* index, Value* low, Value* high) {
+  return b.CreateIntrinsic(id, {}, {low, index, high});
 }
 
 Value* neonBytes(Builder& b, Value* index, Value* table) {
@@ -68,8 +65,9 @@ Value* sveTwoWords(Builder& b, Value* index, Value* low, Value* high) {
 
 const Permutes kAvx2Permutes{tableFirst<llvm::Intrinsic::x86_avx2_permps>, nullptr,
                              tableFirst<llvm::Intrinsic::x86_avx2_pshuf_b>, nullptr};
-const Permutes kAvx512Permutes{tableFirst<llvm::Intrinsic::x86_avx512_permvar_sf_512>, avx512Two,
-                               tableFirst<llvm::Intrinsic::x86_avx512_pshuf_b_512>, avx512TwoHalves};
+const Permutes kAvx512Permutes{
+    tableFirst<llvm::Intrinsic::x86_avx512_permvar_sf_512>, indexBetween<llvm::Intrinsic::x86_avx512_vpermi2var_ps_512>,
+    tableFirst<llvm::Intrinsic::x86_avx512_pshuf_b_512>, indexBetween<llvm::Intrinsic::x86_avx512_vpermi2var_hi_512>};
 const Permutes kNeonPermutes{neonWords, nullptr, neonBytes, nullptr};
 const Permutes kSvePermutes{sveWords, sveTwoWords, nullptr, nullptr};
 

@@ -12,8 +12,8 @@ namespace {
 
 using llvm::Value;
 
-// The words of an index vector that is a constant, modulo `modulus`.
-std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, std::uint64_t modulus) {
+// The indices, of `bits` bits each, of an index vector that is a constant; modulo `modulus`.
+std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, unsigned bits, std::uint64_t modulus) {
   const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(index);
   const auto* words = cast == nullptr ? nullptr : llvm::dyn_cast<llvm::Constant>(cast->getOperand(0));
   if (words == nullptr) return std::nullopt;
@@ -21,7 +21,10 @@ std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, std::
   for (unsigned l = 0; l < lanes; ++l) {
     const auto* word = llvm::dyn_cast<llvm::ConstantInt>(words->getAggregateElement(l));
     if (word == nullptr) return std::nullopt;
-    indices.push_back(static_cast<int>(word->getZExtValue() % modulus));
+    for (unsigned at = 0; at < 32; at += bits) {
+      const std::uint64_t picked = word->getZExtValue() >> at & ((std::uint64_t{1} << bits) - 1);
+      indices.push_back(static_cast<int>(picked % modulus));
+    }
   }
   return indices;
 }
@@ -30,7 +33,7 @@ std::optional<std::vector<int>> knownIndices(Value* index, unsigned lanes, std::
 
 Value* Speller::permute(const Operands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
-  if (const auto known = knownIndices(o.src1, lanes, lanes))
+  if (const auto known = knownIndices(o.src1, lanes, 32, lanes))
     return shuffle(o.src2, llvm::PoisonValue::get(floats_), *known);
   if (target_.permutes->words != nullptr) return target_.permutes->words(b_, words(o.src1), o.src2);
   return elementByElement(words(o.src1), o.src2);
@@ -38,7 +41,7 @@ Value* Speller::permute(const Operands& o) {
 
 Value* Speller::permute2(const Operands& o) {
   const auto lanes = static_cast<unsigned>(lanes_);
-  if (const auto known = knownIndices(o.src1, lanes, 2 * lanes)) return shuffle(o.src2, o.src3, *known);
+  if (const auto known = knownIndices(o.src1, lanes, 32, 2 * lanes)) return shuffle(o.src2, o.src3, *known);
   if (target_.permutes->twoWords != nullptr) return target_.permutes->twoWords(b_, words(o.src1), o.src2, o.src3);
   std::vector<int> both(2 * lanes);
   for (std::size_t l = 0; l < both.size(); ++l) both[l] = static_cast<int>(l);
@@ -50,13 +53,9 @@ Value* Speller::permuteWords2(const Operands& o) {
   auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), count);
   Value *index = b_.CreateBitCast(o.src1, halves), *low = b_.CreateBitCast(o.src2, halves),
         *high = b_.CreateBitCast(o.src3, halves);
-  const auto known = knownIndices(o.src1, lanes, std::uint64_t{1} << 32);
-  if (!known) return b_.CreateBitCast(target_.permutes->twoHalves(b_, index, low, high), floats_);
-  std::vector<int> picks;
-  for (unsigned h = 0; h < count; ++h)
-    picks.push_back(
-        static_cast<int>((static_cast<unsigned>((*known)[h / 2]) >> (16 * (h % 2)) & 0xffff) % (2 * count)));
-  return b_.CreateBitCast(b_.CreateShuffleVector(low, high, picks), floats_);
+  const auto known = knownIndices(o.src1, lanes, 16, 2 * count);
+  return b_.CreateBitCast(
+      known ? b_.CreateShuffleVector(low, high, *known) : target_.permutes->twoHalves(b_, index, low, high), floats_);
 }
 
 // Index bytes with the sign set give zero; of the others the lower four bits pick within the block.
@@ -64,11 +63,11 @@ Value* Speller::shuffleBytes(const Operands& o) {
   const unsigned count = 4 * static_cast<unsigned>(lanes_);
   auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), count);
   Value *index = b_.CreateBitCast(o.src1, bytes), *table = b_.CreateBitCast(o.src2, bytes);
-  const auto known = knownIndices(o.src1, static_cast<unsigned>(lanes_), std::uint64_t{1} << 32);
+  const auto known = knownIndices(o.src1, static_cast<unsigned>(lanes_), 8, 256);
   if (!known) return b_.CreateBitCast(target_.permutes->bytes(b_, index, table), floats_);
   std::vector<int> picks;
   for (unsigned byte = 0; byte < count; ++byte) {
-    const unsigned pick = static_cast<unsigned>((*known)[byte / 4]) >> (8 * (byte % 4)) & 0xff;
+    const auto pick = static_cast<unsigned>((*known)[byte]);
     picks.push_back(static_cast<int>(pick >= 128 ? count : byte / 16 * 16 + pick % 16));
   }
   return b_.CreateBitCast(b_.CreateShuffleVector(table, llvm::Constant::getNullValue(bytes), picks), floats_);

@@ -56,7 +56,7 @@ class VectorAssembler {
     push({.op = VOp::kLoadWords,
           .dst = i8(dst),
           .mem = mem(base, disp),
-          .imm = std::int64_t{program_.isa.lanes()} << 8});
+          .imm = code({0, static_cast<std::int16_t>(program_.isa.lanes())})});
   }
   /// kLoadHalf or kLoadF16; kStoreHalf or kStoreF16.
   void loadNarrow(VOp op, int dst, int base, std::int64_t disp, LaneRange lanes = {}) {

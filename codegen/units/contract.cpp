@@ -85,7 +85,7 @@ class Lowering {
       firstFree_ += static_cast<int>(c_.tables.size());
     }
     if (vectorsB_.loadNeedsTemporary() && registers() - firstFree_ - PairCode::kTables >= temporariesHeld()) {
-      firstPairTable_ = firstFree_;
+      pairCode_.hold(firstFree_);
       firstFree_ += PairCode::kTables;
     }
     for (int r = firstFree_; r < registers(); ++r) temporaries_.push_back(r);
@@ -151,7 +151,7 @@ class Lowering {
     asm_.arg(kC, ArgSlot::kC);
     asm_.arg(kRepeat, ArgSlot::kRepeat);
     asm_.reserveMasks(ranges);
-    if (firstPairTable_ >= 0) pairCode_.hold(firstPairTable_);
+    if (pairCode_.held()) pairCode_.loadTables();
     for (const auto& table : c_.tables) tables_.push_back(asm_.addConstant(table));
     for (std::size_t t = 0; firstTable_ >= 0 && t < tables_.size(); ++t)
       asm_.constant(firstTable_ + static_cast<int>(t), tables_[t]);
@@ -358,7 +358,7 @@ class Lowering {
   VectorAssembler asm_;
   ElementCode vectorsA_, vectorsB_, firstMembersB_, results_;
   PairCode pairCode_;
-  int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1, firstPairTable_ = -1;
+  int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;

@@ -8,9 +8,8 @@
 
 namespace cubejit {
 
-void PairCode::hold(int first) {
-  held_ = first;
-  for (const Half half : {kLow, kHigh}) a_.constant(first + half, index(half));
+void PairCode::loadTables() {
+  for (const Half half : {kLow, kHigh}) a_.constant(held_ + half, index(half));
 }
 
 void PairCode::one(int reg, int second, int table, int base, std::int64_t disp) {

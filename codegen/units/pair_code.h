@@ -17,8 +17,9 @@ class PairCode {
   PairCode(VectorAssembler& a, int lanes, std::int64_t pitch) : a_(a), lanes_(lanes), pitch_(pitch) {}
 
   static constexpr int kTables = 2;
-  /// Keeps the index vectors in registers from `first` on; without, they are loaded into temporaries.
-  void hold(int first);
+  /// Keeps the index vectors in registers from `first` on, once loadTables() has been called; without, they are loaded into temporaries.
+  void hold(int first) { held_ = first; }
+  void loadTables();
   bool held() const { return held_ >= 0; }
 
   /// A whole vector of pairs. `second` is overwritten, and so is `table` if tables are not held.
