@@ -50,10 +50,7 @@ class Lowering {
  public:
   Lowering(const Move& move, const HostIsa& isa)
       : m_(simplest(move)), isa_(isa), a_(move.label, isa), elements_(a_, m_.from, m_.to, m_.pairPitch) {
-    const bool dense =
-        m_.kind == MoveKind::kTranspose && elements_.plain() && m_.dstPitch == (m_.rows + m_.padCols) * 4;
-    if (dense && m_.cols > 1 && Interleave::applies(m_.rows, m_.padCols, m_.srcPitch))
-      interleave_.emplace(a_, isa_, m_.rows, m_.padCols, m_.srcPitch);
+    if (Interleave::applies(m_, isa_)) interleave_.emplace(a_, isa_, m_);
   }
 
   Result<VectorProgram> run() {
@@ -124,7 +121,10 @@ class Lowering {
     std::vector<LaneRange> ranges{lanesOf(cols % m_.lanes), lanesOf(rows % m_.lanes), lanesOf(m_.padCols % m_.lanes)};
     const std::int64_t live = m_.kind == MoveKind::kTranspose ? m_.rows : m_.cols;
     ranges.push_back(lanesOf((live + m_.padCols) % m_.lanes));
-    if (interleave_) ranges.push_back(lanesOf(m_.cols % m_.lanes * (m_.rows + m_.padCols) % m_.lanes));
+    if (interleave_) {
+      ranges.push_back(interleave_->lastStore(m_.lanes));
+      ranges.push_back(interleave_->lastStore(m_.cols % m_.lanes));
+    }
     for (LaneRange& r : ranges) {
       if (r.hi == 0) r = LaneRange{};
     }

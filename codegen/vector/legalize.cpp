@@ -273,8 +273,8 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kStoreWords:
     case VOp::kWidenHalf:
     case VOp::kWidenF16:
-    case VOp::kNarrowF16:
     case VOp::kShuffleBytes: return isa.maskRegs == 0;
+    case VOp::kNarrowF16: return isa.maskRegs == 0 || isa.bf16Dot;
     case VOp::kLoadWords: return isa.maskRegs == 0 || (isa.bf16Dot && i.imm == std::int64_t{isa.lanes()} << 8);
     case VOp::kStoreHalf: return isa.maskedMemory;
     case VOp::kStoreLow:

@@ -312,7 +312,12 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kStoreWords: storeWords(i); break;
     case VOp::kWidenHalf: vpmovzxwd(Xbyak::Ymm(i.dst), Xbyak::Xmm(i.src1)); break;
     case VOp::kWidenF16: vcvtph2ps(Xbyak::Ymm(i.dst), Xbyak::Xmm(i.src1)); break;
-    case VOp::kNarrowF16: vcvtps2ph(Xbyak::Xmm(i.dst), Xbyak::Ymm(i.src1), kNearestEven); break;
+    case VOp::kNarrowF16:
+      if (wide_)
+        vcvtps2ph(Xbyak::Ymm(i.dst), Zmm(i.src1), kNearestEven);
+      else
+        vcvtps2ph(Xbyak::Xmm(i.dst), Xbyak::Ymm(i.src1), kNearestEven);
+      break;
     case VOp::kShuffleBytes: vpshufb(vec(i.dst), vec(i.src2), vec(i.src1)); break;
     case VOp::kLoadMaskVector: vmaskmovps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kStoreMaskVector: vmaskmovps(at(i.mem), vec(i.src2), vec(i.src1)); break;
