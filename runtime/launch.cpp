@@ -62,8 +62,8 @@ struct LaunchProgram::Walk {
   char* at(int stream, const std::int64_t* offsets) const {
     return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
   }
-  /// Of the classes chosen now; `without`: an axis whose class does not count yet.
-  std::size_t variantOf(const FlatCall& call, int without = -1) const;
+  /// Of the classes that the loops around a list have chosen.
+  std::size_t variantOf(const CallSite& site) const;
 };
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
@@ -86,92 +86,38 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     keptPlace_.push_back(keptBytes_);
     if (prepack_.buffers[place_.size() - 1]) keptBytes_ += padded(buffer.bytes);
   }
-  for (const Phase& phase : program.phases) {
-    FlatPhase flat;
-    flat.streams = phase.streams;
-    flat.parallelAxes = phase.parallelAxes;
-    flat.tasks = taskCount(phase);
-    flat.workCycles = phase.workCycles;
-    for (const Axis& axis : phase.axes) {
-      FlatAxis f;
-      f.windowAxis = axis.windowAxis;
-      f.windows = axis.windows;
-      for (const AxisStep& step : axis.steps) {
-        for (std::size_t s = 0; s < phase.streams.size(); ++s) {
-          f.delta.push_back(s < step.delta.size() ? step.delta[s] : 0);
-          f.repeatDelta.push_back(s < step.repeatDelta.size() ? step.repeatDelta[s] : 0);
-        }
-        f.cls.push_back(step.cls);
-        f.repeat.push_back(step.repeat);
-      }
-      flat.axes.push_back(std::move(f));
-    }
-    flat.body = flatten(phase.body, phase, flat);
-    phases_.push_back(std::move(flat));
-  }
+  for (const Phase& phase : program.phases) phases_.push_back(flatPhase(phase));
 }
 
-std::vector<LaunchProgram::FlatNode> LaunchProgram::flatten(const std::vector<Node>& nodes, const Phase& phase,
-                                                            FlatPhase& flat) {
-  std::vector<FlatNode> out;
-  for (const Node& node : nodes) {
-    FlatNode f;
-    f.axis = node.axis;
-    if (node.axis >= 0) {
-      f.body = flatten(node.body, phase, flat);
-      flattenLoop(f, flat);
-    } else {
-      FlatCall call{node.call.a, node.call.b, node.call.c, {}, {}};
-      int multiplier = 1;
-      for (auto axis = node.call.classAxes.rbegin(); axis != node.call.classAxes.rend(); ++axis) {
-        call.radix.emplace_back(*axis, multiplier);
-        multiplier *= phase.axes[static_cast<std::size_t>(*axis)].classes;
-      }
-      for (const Variant& v : node.call.variants) {
-        FlatVariant variant;
-        variant.kernel = v.kernel;
-        if (v.kernel >= 0) variant.function = runner_.functions[static_cast<std::size_t>(v.kernel)];
-        if (v.list >= 0) variant.list = lists_[static_cast<std::size_t>(v.list)].data();
-        variant.accumulate = v.accumulate ? 1 : 0;
-        // Interpreters have no caches to pass by.
-        if (v.aligned >= 0 && runner_.functions[static_cast<std::size_t>(v.aligned)] != nullptr) {
-          variant.aligned = runner_.functions[static_cast<std::size_t>(v.aligned)];
-          variant.alignment = alignments_[static_cast<std::size_t>(v.aligned)];
-        }
-        call.variants.push_back(variant);
-      }
-      f.call = static_cast<int>(flat.calls.size());
-      flat.calls.push_back(std::move(call));
-    }
-    out.push_back(std::move(f));
-  }
-  return out;
+LaunchProgram::FlatPhase LaunchProgram::flatPhase(const Phase& phase) const {
+  FlatPhase flat;
+  flat.streams = phase.streams;
+  flat.parallelAxes = phase.parallelAxes;
+  flat.tasks = taskCount(phase);
+  flat.workCycles = phase.workCycles;
+  FlatNests nests = flatten(phase);
+  flat.axes = std::move(nests.axes);
+  flat.body = std::move(nests.body);
+  for (const Call* call : nests.calls) flat.calls.push_back(flatCall(*call));
+  return flat;
 }
 
-// Most time outside kernels goes to the innermost loops, which are around a single call. Only their steps may repeat (tile/program.h).
-void LaunchProgram::flattenLoop(FlatNode& loop, const FlatPhase& flat) {
-  if (loop.body.size() != 1 || loop.body.front().axis >= 0) return;
-  loop.call = loop.body.front().call;
-  loop.body.clear();
-  const FlatCall& call = flat.calls[static_cast<std::size_t>(loop.call)];
-  const FlatAxis& axis = flat.axes[static_cast<std::size_t>(loop.axis)];
-  for (int i = 0; i < axis.steps(); ++i) {
-    const auto step = static_cast<std::size_t>(i);
-    const auto of = [&](const std::vector<std::int64_t>& deltas, int stream) {
-      return stream < 0 ? 0 : deltas[step * flat.streams.size() + static_cast<std::size_t>(stream)];
-    };
-    CallStep here{of(axis.delta, call.a), of(axis.delta, call.b), of(axis.delta, call.c)};
-    here.repeat = axis.repeat[step];
-    if (here.repeat > 1) {
-      here.aRepeat = of(axis.repeatDelta, call.a);
-      here.bRepeat = of(axis.repeatDelta, call.b);
-      here.cRepeat = of(axis.repeatDelta, call.c);
+LaunchProgram::FlatCall LaunchProgram::flatCall(const Call& call) const {
+  FlatCall flat{call.a, call.b, call.c, {}};
+  for (const Variant& v : call.variants) {
+    FlatVariant variant;
+    variant.kernel = v.kernel;
+    if (v.kernel >= 0) variant.function = runner_.functions[static_cast<std::size_t>(v.kernel)];
+    if (v.list >= 0) variant.list = lists_[static_cast<std::size_t>(v.list)].data();
+    variant.accumulate = v.accumulate ? 1 : 0;
+    // Interpreters have no caches to pass by.
+    if (v.aligned >= 0 && runner_.functions[static_cast<std::size_t>(v.aligned)] != nullptr) {
+      variant.aligned = runner_.functions[static_cast<std::size_t>(v.aligned)];
+      variant.alignment = alignments_[static_cast<std::size_t>(v.aligned)];
     }
-    for (const auto& [counted, multiplier] : call.radix) {
-      if (counted == loop.axis) here.variant += static_cast<std::size_t>(axis.cls[step] * multiplier);
-    }
-    loop.steps.push_back(here);
+    flat.variants.push_back(variant);
   }
+  return flat;
 }
 
 void LaunchProgram::callKernel(const FlatVariant& variant, KernelArgs& args) const {
@@ -185,30 +131,39 @@ void LaunchProgram::callKernel(const FlatVariant& variant, KernelArgs& args) con
     runner_.interpret(runner_.user, variant.kernel, args);
 }
 
-std::size_t LaunchProgram::Walk::variantOf(const FlatCall& call, int without) const {
+std::size_t LaunchProgram::Walk::variantOf(const CallSite& site) const {
   std::size_t index = 0;
-  for (const auto& [axis, multiplier] : call.radix) {
-    if (axis != without) index += static_cast<std::size_t>(cls[static_cast<std::size_t>(axis)] * multiplier);
-  }
+  for (const auto& [axis, multiplier] : site.outer)
+    index += static_cast<std::size_t>(cls[static_cast<std::size_t>(axis)] * multiplier);
   return index;
 }
 
-void LaunchProgram::walkCalls(const Walk& w, const FlatNode& loop, Window steps, const std::int64_t* offsets) const {
-  const FlatCall& call = w.phase.calls[static_cast<std::size_t>(loop.call)];
-  const FlatVariant* variants = call.variants.data() + w.variantOf(call, loop.axis);
-  char *a = w.at(call.a, offsets), *b = w.at(call.b, offsets), *c = w.at(call.c, offsets);
-  for (int i = steps.begin; i < steps.end; ++i) {
-    const CallStep& step = loop.steps[static_cast<std::size_t>(i)];
-    const FlatVariant& variant = variants[step.variant];
+void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps, const std::int64_t* offsets) const {
+  struct Place {
+    const FlatVariant* variants;
+    char *a, *b, *c;
+  };
+  std::array<Place, kMostSites> places;
+  for (std::size_t i = 0; i < list.sites.size(); ++i) {
+    const CallSite& site = list.sites[i];
+    const FlatCall& call = w.phase.calls[static_cast<std::size_t>(site.call)];
+    places[i] = {call.variants.data() + w.variantOf(site), w.at(call.a, offsets), w.at(call.b, offsets),
+                 w.at(call.c, offsets)};
+  }
+  const CallStep* const end = list.steps.data() + static_cast<std::size_t>(steps.end) * list.perStep;
+  for (const CallStep* step = list.steps.data() + static_cast<std::size_t>(steps.begin) * list.perStep; step < end;
+       ++step) {
+    const Place& place = places[step->site];
+    const FlatVariant& variant = place.variants[step->variant];
     if (variant.kernel < 0) continue;
     KernelArgs args;
-    args.a = a + step.a;
-    args.b = b + step.b;
-    args.c = c + step.c;
-    args.repeat = step.repeat;
-    args.aRepeat = step.aRepeat;
-    args.bRepeat = step.bRepeat;
-    args.cRepeat = step.cRepeat;
+    args.a = place.a + step->a;
+    args.b = place.b + step->b;
+    args.c = place.c + step->c;
+    args.repeat = step->repeat;
+    args.aRepeat = step->aRepeat;
+    args.bRepeat = step->bRepeat;
+    args.cRepeat = step->cRepeat;
     callKernel(variant, args);
   }
 }
@@ -219,7 +174,7 @@ void LaunchProgram::walkLoop(Walk& w, const FlatNode& loop, const std::int64_t* 
   Window steps{0, axis.steps()};
   if (axis.windowAxis >= 0)
     steps = axis.windows[static_cast<std::size_t>(w.cls[static_cast<std::size_t>(axis.windowAxis)])];
-  if (loop.call >= 0) return walkCalls(w, loop, steps, offsets);
+  if (loop.list()) return walkCalls(w, loop, steps, offsets);
   std::array<std::int64_t, kMaxStreams> here;
   for (int i = steps.begin; i < steps.end; ++i) {
     const std::int64_t* delta = axis.delta.data() + static_cast<std::size_t>(i) * streams;
@@ -231,18 +186,10 @@ void LaunchProgram::walkLoop(Walk& w, const FlatNode& loop, const std::int64_t* 
 
 void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const {
   for (const FlatNode& node : nodes) {
-    if (node.axis >= 0) {
+    if (node.axis >= 0)
       walkLoop(w, node, offsets);
-      continue;
-    }
-    const FlatCall& call = w.phase.calls[static_cast<std::size_t>(node.call)];
-    const FlatVariant& variant = call.variants[w.variantOf(call)];
-    if (variant.kernel < 0) continue;
-    KernelArgs args;
-    args.a = w.at(call.a, offsets);
-    args.b = w.at(call.b, offsets);
-    args.c = w.at(call.c, offsets);
-    callKernel(variant, args);
+    else
+      walkCalls(w, node, Window{0, 1}, offsets);
   }
 }
 

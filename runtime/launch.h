@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a TileProgram runs: its nests are flattened once into arrays that a short recursive walk follows; parallel tasks
-// are dealt to slots through a counter. Leaves threads to threads.h and kernels to whoever resolved them.
+// Decides how a TileProgram runs: a short recursive walk follows its flat nests; parallel tasks are dealt to slots through a counter.
+// Leaves what becomes flat to flat_nest, threads to threads.h and kernels to whoever resolved them.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include "cubejit/result.h"
 #include "cubejit/tensors.h"
 #include "runtime/back_to_back.h"
+#include "runtime/flat_nest.h"
 
 namespace cubejit {
 
@@ -68,33 +69,14 @@ class LaunchProgram {
   };
   struct FlatCall {
     int a = -1, b = -1, c = -1;
-    std::vector<std::pair<int, int>> radix;  ///< (axis, multiplier)
     std::vector<FlatVariant> variants;
-  };
-  struct FlatAxis {
-    std::vector<std::int64_t> delta, repeatDelta;  ///< [step][stream]
-    std::vector<int> cls;
-    std::vector<std::int64_t> repeat;
-    int windowAxis = -1;
-    std::vector<Window> windows;
-    int steps() const { return static_cast<int>(cls.size()); }
-  };
-  /// What a step of an axis adds to its call: all that the call needs lies together.
-  struct CallStep {
-    std::int64_t a = 0, b = 0, c = 0, aRepeat = 0, bRepeat = 0, cRepeat = 0, repeat = 1;
-    std::size_t variant = 0;
-  };
-  struct FlatNode {
-    int axis = -1, call = -1;
-    std::vector<FlatNode> body;
-    std::vector<CallStep> steps;  ///< of a loop around nothing but `call`; it has no body then
   };
   struct FlatPhase {
     std::vector<Stream> streams;
     std::vector<FlatAxis> axes;
+    std::vector<FlatNode> body;
     std::vector<FlatCall> calls;
     std::vector<int> parallelAxes;
-    std::vector<FlatNode> body;
     std::int64_t tasks = 0;
     double workCycles = 0;
   };
@@ -105,15 +87,15 @@ class LaunchProgram {
     char* kept = nullptr;  ///< where kept buffers are; null = in the workspace
   };
   static Places placesOf(const Tensors& tensors, char* workspace);
-  std::vector<FlatNode> flatten(const std::vector<Node>& nodes, const Phase& phase, FlatPhase& flat);
+  FlatPhase flatPhase(const Phase& phase) const;
+  FlatCall flatCall(const Call& call) const;
   void runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const;
   std::vector<char*> basesOf(const Places& places, int slot) const;
   void runPhase(const FlatPhase& phase, const Places& places, const Team& team) const;
   void runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const;
-  static void flattenLoop(FlatNode& loop, const FlatPhase& flat);
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
   void walkLoop(Walk& walk, const FlatNode& loop, const std::int64_t* offsets) const;
-  void walkCalls(const Walk& walk, const FlatNode& loop, Window steps, const std::int64_t* offsets) const;
+  void walkCalls(const Walk& walk, const FlatNode& list, Window steps, const std::int64_t* offsets) const;
   void callKernel(const FlatVariant& variant, KernelArgs& args) const;
 
   KernelRunner runner_;

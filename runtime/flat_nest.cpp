@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which loops become lists: from the innermost outwards, while all steps are run and the lists stay short.
+#include "runtime/flat_nest.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+// A step fills a line or two of a cache: this many are little beside what the kernels read.
+constexpr std::size_t kMostSteps = 512;
+
+FlatAxis flatAxis(const Axis& axis, std::size_t streams) {
+  FlatAxis flat;
+  flat.windowAxis = axis.windowAxis;
+  flat.windows = axis.windows;
+  for (const AxisStep& step : axis.steps) {
+    for (std::size_t s = 0; s < streams; ++s) {
+      flat.delta.push_back(s < step.delta.size() ? step.delta[s] : 0);
+      flat.repeatDelta.push_back(s < step.repeatDelta.size() ? step.repeatDelta[s] : 0);
+    }
+    flat.cls.push_back(step.cls);
+    flat.repeat.push_back(step.repeat);
+  }
+  return flat;
+}
+
+class Flattening {
+ public:
+  explicit Flattening(const Phase& phase) : phase_(phase) {
+    for (const Axis& axis : phase.axes) out_.axes.push_back(flatAxis(axis, phase.streams.size()));
+  }
+
+  FlatNests run() {
+    out_.body = nodes(phase_.body);
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<FlatNode> nodes(const std::vector<Node>& from) {
+    std::vector<FlatNode> out;
+    for (const Node& node : from) out.push_back(node.axis < 0 ? call(node.call) : loop(node));
+    return out;
+  }
+
+  FlatNode call(const Call& call) {
+    CallSite site{static_cast<int>(out_.calls.size()), {}};
+    int multiplier = 1;
+    for (auto axis = call.classAxes.rbegin(); axis != call.classAxes.rend(); ++axis) {
+      site.outer.emplace_back(*axis, multiplier);
+      multiplier *= phase_.axes[static_cast<std::size_t>(*axis)].classes;
+    }
+    out_.calls.push_back(&call);
+    FlatNode node;
+    node.sites.push_back(std::move(site));
+    node.steps.emplace_back();
+    return node;
+  }
+
+  FlatNode loop(const Node& node) {
+    FlatNode out;
+    out.axis = node.axis;
+    out.body = nodes(node.body);
+    const FlatAxis& axis = out_.axes[static_cast<std::size_t>(node.axis)];
+    std::size_t each = 0, sites = 0;
+    for (const FlatNode& inner : out.body) {
+      const bool allSteps = inner.axis < 0 || out_.axes[static_cast<std::size_t>(inner.axis)].windowAxis < 0;
+      if (!inner.list() || !allSteps) return out;
+      each += inner.steps.size();
+      sites += inner.sites.size();
+    }
+    const bool oneCall = out.body.size() == 1 && out.body.front().axis < 0;  // always: only there steps may repeat
+    const std::size_t all = each * axis.cls.size();
+    if (!oneCall && (sites > kMostSites || all > kMostSteps)) return out;
+    list(out, axis, each);
+    return out;
+  }
+
+  void list(FlatNode& loop, const FlatAxis& axis, std::size_t each) const {
+    std::vector<CallStep> once;
+    for (const FlatNode& inner : loop.body) {
+      for (CallStep step : inner.steps) {
+        step.site += loop.sites.size();
+        once.push_back(step);
+      }
+      loop.sites.insert(loop.sites.end(), inner.sites.begin(), inner.sites.end());
+    }
+    for (std::size_t i = 0; i < axis.cls.size(); ++i) {
+      for (const CallStep& step : once) loop.steps.push_back(moved(step, loop, axis, i));
+    }
+    for (CallSite& site : loop.sites) {
+      site.outer.erase(std::remove_if(site.outer.begin(), site.outer.end(),
+                                      [&](const auto& counted) { return counted.first == loop.axis; }),
+                       site.outer.end());
+    }
+    loop.perStep = each;
+    loop.body.clear();
+  }
+
+  // `step` in step i of the axis around it.
+  CallStep moved(CallStep step, const FlatNode& loop, const FlatAxis& axis, std::size_t i) const {
+    const CallSite& site = loop.sites[step.site];
+    const Call& call = *out_.calls[static_cast<std::size_t>(site.call)];
+    const auto of = [&](const std::vector<std::int64_t>& deltas, int stream) {
+      return stream < 0 ? 0 : deltas[i * phase_.streams.size() + static_cast<std::size_t>(stream)];
+    };
+    step.a += of(axis.delta, call.a);
+    step.b += of(axis.delta, call.b);
+    step.c += of(axis.delta, call.c);
+    if (axis.repeat[i] > 1) {
+      step.repeat = axis.repeat[i];
+      step.aRepeat = of(axis.repeatDelta, call.a);
+      step.bRepeat = of(axis.repeatDelta, call.b);
+      step.cRepeat = of(axis.repeatDelta, call.c);
+    }
+    for (const auto& [counted, multiplier] : site.outer) {
+      if (counted == loop.axis) step.variant += static_cast<std::size_t>(axis.cls[i] * multiplier);
+    }
+    return step;
+  }
+
+  const Phase& phase_;
+  FlatNests out_;
+};
+
+}  // namespace
+
+FlatNests flatten(const Phase& phase) { return Flattening(phase).run(); }
+
+}  // namespace cubejit
