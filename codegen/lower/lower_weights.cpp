@@ -59,6 +59,7 @@ class Lowering {
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
     private_ = plan.panelC;
+    atOnce_ = private_ && chunks_.chunks.size() == 1;
     rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels,
                            std::max<std::int64_t>(1, row_->c0)};
     lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
@@ -95,11 +96,13 @@ class Lowering {
     const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
     const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
+    std::int64_t blockBytes = plan_.baseRows * rowBytes;
     std::int64_t laneBytes = direct_ ? width_ * sumBytes() : out_.rows * rowBytes;
     if (private_) {
-      laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * plan_.baseRows * rowBytes;
-      out_.scratchBuffer =
-          b_.addBuffer("panel_dw", BufferRole::kPrivate, (laneBlocks_ + laneParts - 1) / laneParts * laneBytes);
+      laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * blockBytes;
+      const std::int64_t bytes = atOnce_ ? blockBytes : (laneBlocks_ + laneParts - 1) / laneParts * laneBytes;
+      out_.scratchBuffer = b_.addBuffer("panel_dw", BufferRole::kPrivate, bytes);
+      if (atOnce_) blockBytes = laneBytes = 0;  // one block after another takes the same place
     }
     const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
     const int dw = private_ ? b_.addStream("dw", out_.dwBuffer) : -1;
@@ -146,7 +149,7 @@ class Lowering {
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
-      b_.addStep(rows, {{a, i * plan_.baseRows * (swapped_ ? big_.c : small_.c)}, {c, i * plan_.baseRows * rowBytes}},
+      b_.addStep(rows, {{a, i * plan_.baseRows * (swapped_ ? big_.c : small_.c)}, {c, i * blockBytes}},
                  (i + 1) * plan_.baseRows <= out_.rows ? 0 : 1);
     }
     const int lanes = b_.addAxis("lanes", 2);
@@ -156,7 +159,7 @@ class Lowering {
     }
     const int rowDeal = b_.addDeal("row_part", rows, rowParts);
     const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
-    if (private_) {
+    if (private_ && !atOnce_) {
       startAtPart(rowDeal, rowPart_, c, -rowBytes);
       startAtPart(laneDeal, lanePart_, c, -laneBytes / width_);
     }
@@ -177,8 +180,16 @@ class Lowering {
     fillVariants(call);
     std::vector<Node> inner;
     inner.push_back(callNode(std::move(call)));
-    inner = plan_.order == IterateOrder::kChannelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
-                                                        : nest({lanes, kd, kh, kw, rows}, std::move(inner));
+    const bool channelsOuter = plan_.order == IterateOrder::kChannelsOuter;
+    if (atOnce_) {
+      inner = nest({kd, kh, kw}, std::move(inner));
+      for (Node& node : unpackBlock(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes))
+        inner.push_back(std::move(node));
+      inner = channelsOuter ? nest({rows, lanes}, std::move(inner)) : nest({lanes, rows}, std::move(inner));
+    } else {
+      inner = channelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
+                            : nest({lanes, kd, kh, kw, rows}, std::move(inner));
+    }
     std::vector<Node> chunkBody;
     if (bigStaged_)
       chunkBody.push_back(stagedLoad(b_, v_, chunks_, staged(true), LoadAxes{chunkAxis, bigDeal}, bigSource, bigSink));
@@ -188,7 +199,8 @@ class Lowering {
     for (Node& node : inner) chunkBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
-    if (private_) phase.body.push_back(unpackTask(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes));
+    if (private_ && !atOnce_)
+      phase.body.push_back(unpackTask(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes));
     phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
     phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.groups) *
                        static_cast<double>(v_.small.extent.volume() * out_.taps) *
@@ -438,6 +450,7 @@ class Lowering {
   Element laneElement_ = Element::kF32;  ///< of lanes where the kernel reads them
   bool direct_ = false;                  ///< accumulators are rows of dw itself
   bool private_ = false;                 ///< accumulators are a panel of the task, unpacked when its sum is complete
+  bool atOnce_ = false;  ///< a block's sum is complete after one visit: it is unpacked before the next block
   WeightsScratch out_;
   int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
   Pitches big_, small_;

@@ -91,8 +91,8 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   b.phase().workCycles = static_cast<double>(scratchBytes(s)) / 64.0 * 6.0;
 }
 
-Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
-                int lanes) {
+std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams,
+                              int rows, int lanes) {
   const Pitch pitch = pitchOf(s);
   const auto moves = [&](int axis, std::int64_t step) {
     for (std::int64_t i = 0; i < b.axisSteps(axis); ++i) b.moveStep(axis, i, streams.dw, i * step);
@@ -117,7 +117,12 @@ Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRow
           nest({b.addUniformAxis("row", count, {{streams.acc, rowBytes}, {streams.dw, pitch.row}})}, std::move(body));
     for (Node& node : body) perBlock.push_back(std::move(node));
   }
-  return loopNode(lanes, {loopNode(rows, std::move(perBlock))});
+  return perBlock;
+}
+
+Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
+                int lanes) {
+  return loopNode(lanes, {loopNode(rows, unpackBlock(b, s, baseRows, streams, rows, lanes))});
 }
 
 }  // namespace cubejit

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "codegen/lower/builder.h"
 
@@ -39,8 +40,13 @@ struct UnpackStreams {
   int acc = -1, dw = -1;
 };
 
-/// The node of a task that unpacks its private accumulators. `rows` (blocks of `baseRows`) and `lanes` are the axes the task
-/// summed over; they already move the accumulators' stream and get the deltas of dw here. Their class 1 is the narrow block.
+/// The nodes that unpack the accumulators of one block where a task keeps them; they stand within loops over `rows` (blocks of
+/// `baseRows`) and `lanes`, the axes the task sums over. Those move the accumulators' stream as the task wants, and get the deltas
+/// of dw here. Their class 1 is the narrow block.
+std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams,
+                              int rows, int lanes);
+
+/// The node of a task that unpacks all its accumulators.
 Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
                 int lanes);
 
