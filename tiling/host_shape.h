@@ -125,6 +125,9 @@ constexpr double kFarLines = 3.0;
 constexpr double kLinesOfL1 = 0.85;
 /// dW with several taps along W whose lanes stream past inside the loop over rows, not outside: how much longer (Zen5, 20 layers).
 constexpr double kStreamedLanes = 1.015;
+/// dW, a vector of sums that its only visit completes: storing it to L1. And what unpacking takes longer where sums come from L2.
+constexpr double kSumCyclesAtOnce = 1.5;
+constexpr double kFarSumCycles = 4.0;
 /// Storing to one more row of a weight gradient larger than L2 (measured on 1x1 layers with 4 MB of weights; it may be twice as much).
 constexpr double kFarRowCycles = 30.0;
 /// Loads that widen 16-bit vectors on the way, in ordinary ones.

@@ -3,7 +3,9 @@
 // Decides the candidate plans of a weight gradient: which tensor's channels are lanes, the tile, chunks of pixels, splits.
 #include "tiling/weights_candidates.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "cubejit/staging.h"
@@ -57,7 +59,8 @@ void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budg
   const Dhw& e = v.small.extent;
   const double pixelBytes =
       4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * readPerOutput(v)));
-  const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / pixelBytes));
+  const auto pixels =
+      static_cast<std::int64_t>(std::clamp(budgetBytes / pixelBytes, 64.0, static_cast<double>(v.batch * e.volume())));
   plan.baseBatch = plan.panelD = plan.panelH = 1;
   if (v.line) {
     plan.panelH = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));
@@ -74,24 +77,67 @@ void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budg
                                                                   std::max<std::int64_t>(1, v.batch));
 }
 
-// Parts whose accumulators fit a share of L2, cut along the longer side; at least a few for every core.
-void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, std::int64_t rowBlocks,
-                  std::int64_t laneBlocks) {
+// What is dealt to tasks: blocks of rows and of lanes.
+struct Blocks {
+  std::int64_t rows, lanes;
+};
+
+// Parts of blocks, cut along the side with more `bytes(rows, lanes)` of its own until a part fits `budget` and every core has a few;
+// false if not even the smallest fit.
+template <class Bytes>
+bool cutParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks blocks, double budget, Bytes bytes) {
   const std::int64_t width = plan.baseVectors * m.isa.lanes();
   std::int64_t rowParts = 1, laneParts = 1;
+  bool fits = false;
   for (;;) {
-    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.baseRows, lanes = divUp(laneBlocks, laneParts) * width;
-    const bool fits =
-        static_cast<double>(rows * lanes * v.taps() * 4) <= kPrivateShare * static_cast<double>(m.buffers.l1Bytes);
+    const auto rows = static_cast<double>(divUp(blocks.rows, rowParts) * plan.baseRows),
+               lanes = static_cast<double>(divUp(blocks.lanes, laneParts) * width);
+    fits = bytes(rows, lanes) <= budget;
     if (fits && v.groups * rowParts * laneParts >= 4L * m.cores) break;
-    const bool cutRows = rowParts < rowBlocks && (rows >= lanes || laneParts >= laneBlocks);
-    if (!cutRows && laneParts >= laneBlocks) break;
+    const bool moreRows =
+        bytes(rows, 0.0) > bytes(0.0, lanes) || (bytes(rows, 0.0) == bytes(0.0, lanes) && rows >= lanes);
+    const bool cutRows = rowParts < blocks.rows && (moreRows || laneParts >= blocks.lanes);
+    if (!cutRows && laneParts >= blocks.lanes) break;
     (cutRows ? rowParts : laneParts) *= 2;
-    rowParts = std::min(rowParts, rowBlocks);
-    laneParts = std::min(laneParts, laneBlocks);
+    rowParts = std::min(rowParts, blocks.rows);
+    laneParts = std::min(laneParts, blocks.lanes);
   }
   plan.cores.channelsM = rowParts;
   plan.cores.channelsN = laneParts;
+  return fits;
+}
+
+// Parts whose accumulators fit a share of L2.
+void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks blocks) {
+  const auto bytes = [&](double rows, double lanes) { return rows * lanes * static_cast<double>(v.taps() * 4); };
+  cutParts(v, m, plan, blocks, kPrivateShare * static_cast<double>(m.buffers.l1Bytes), bytes);
+}
+
+// Parts whose operands, all pixels of them, fit `share` of L2.
+bool wholeParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks blocks, double share) {
+  const bool swapped = plan.lanes == LaneRole::kSwapped;
+  const auto pixels = 4.0 * static_cast<double>(v.batch * v.small.extent.volume()),
+             read = static_cast<double>(readPerOutput(v));
+  const auto bytes = [&](double rows, double lanes) {
+    return pixels * (rows * (swapped ? read : 1.0) + lanes * (swapped ? 1.0 : read));
+  };
+  return cutParts(v, m, plan, blocks, share * static_cast<double>(m.buffers.l1Bytes), bytes);
+}
+
+// Chunks of all pixels: a block's sums are complete after one visit, and are unpacked while they are in L1.
+void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, TilingPlan plan, Blocks blocks,
+                    std::vector<TilingPlan>& out) {
+  setChunk(v, pairs, plan, std::numeric_limits<double>::infinity());
+  plan.cores = CoreSplit{};
+  plan.cores.groups = v.groups;
+  plan.panelC = true;
+  for (const double share : {0.35, 0.7}) {
+    if (!wholeParts(v, m, plan, blocks, share)) continue;
+    for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
+      plan.order = order;
+      out.push_back(plan);
+    }
+  }
 }
 
 // Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened or
@@ -130,13 +176,13 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       plan.baseTapsW = tile.taps;
       plan.baseVectors = tile.vectors;
       plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
-      const std::int64_t laneBlocks = divUp(lane.channels, tile.vectors * m.isa.lanes()),
-                         rowBlocks = divUp(row.channels, tile.rows);
+      const Blocks blocks{divUp(row.channels, tile.rows), divUp(lane.channels, tile.vectors * m.isa.lanes())};
       plan.dotProducts = dots;
       for (const auto& [stageLanes, stageRows] : stagings(v, m, swapped, dots)) {
         plan.panelB = stageLanes;
         plan.panelA = stageRows;
         plan.panelH = 0;
+        if (!swapped && v.taps() > 1) addWholeChunks(v, m, view.pairs, plan, blocks, out);
         for (const double share : {0.1, 0.3, 0.6, 1.5, 4.0}) {
           if (share > 2 && v.taps() > 1) continue;  // later taps find nothing there
           const TilingPlan last = plan;
@@ -147,15 +193,15 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
             plan.cores = CoreSplit{};
             plan.cores.groups = v.groups;
             plan.panelC = true;
-            privateParts(v, m, plan, rowBlocks, laneBlocks);
+            privateParts(v, m, plan, blocks);
             out.push_back(plan);
             plan.panelC = false;
             // Either whole tiles are dealt out (each task sums all pixels), or pixel ranges are summed apart.
             for (const std::int64_t parts : std::array<std::int64_t, 3>{1, m.cores, 4L * m.cores}) {
               plan.cores = CoreSplit{};
               plan.cores.groups = v.groups;
-              plan.cores.channelsM = std::min(rowBlocks, parts);
-              plan.cores.channelsN = std::min(laneBlocks, divUp(parts, plan.cores.channelsM));
+              plan.cores.channelsM = std::min(blocks.rows, parts);
+              plan.cores.channelsN = std::min(blocks.lanes, divUp(parts, plan.cores.channelsM));
               out.push_back(plan);
               if (parts == 1 && m.cores > 1) {
                 plan.cores.reduction = m.cores;

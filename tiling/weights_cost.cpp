@@ -151,7 +151,11 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const bool storedOnce = direct && chunks <= 1;
   const bool repeats = storedOnce && plan.order == IterateOrder::kPixelsOuter;
   const double entry = repeats ? kRepeatCycles : kCallCycles;
-  cost.callCycles = calls * (entry + m.rates.sumCycles * accs + segments * 2.0 * kSegmentCycles);
+  // Sums that one visit completes are stored to L1 and leave it at once.
+  const bool severalTaps = plan.panelC && !swapped && v.taps() > 1;
+  const bool atOnce = severalTaps && chunks <= 1;
+  const double sumCycles = atOnce ? kSumCyclesAtOnce : m.rates.sumCycles;
+  cost.callCycles = calls * (entry + sumCycles * accs + segments * 2.0 * kSegmentCycles);
 
   const double chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   // A visit streams its lane vectors and a line per row block and pixel.
@@ -196,7 +200,7 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
     return reuseBytesPerCycle(m, near ? between : std::max(between, filled));
   };
   const double laneRate = reuseRate((lanesOutside ? laneStream : laneChunk) + rowStream);
-  const double rowRate = reuseRate((lanesOutside ? rowChunk : rowStream) + laneStream);
+  const double rowRate = reuseRate((lanesOutside && !(atOnce && outerTaps > 1) ? rowChunk : rowStream) + laneStream);
   double memory = pixelSteps * tiles * (laneBytes / laneRate + rowBytes / rowRate);
   // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits;
   // the rest comes from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
@@ -262,7 +266,9 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   cost.memoryCycles += 1.5 * result / bytesPerCycle(m, result, true);
   // Shared accumulators go out to memory and come back before they are unpacked.
   if (!direct && !plan.panelC) moves += (2.0 * splits + 1.0) * scratch / bytesPerCycle(m, splits * scratch, true);
-  if (!direct) moves += scratch / 64.0 * (m.rates.transposeCycles + 3.0 * (splits - 1));
+  if (!direct)
+    moves += scratch / 64.0 *
+             (m.rates.transposeCycles + (severalTaps && !atOnce ? kFarSumCycles : 0.0) + 3.0 * (splits - 1));
   // Lanes that are rows of dw: each block of them goes to as many rows, which lie on pages of their own.
   if (swapped && scratch > 0.75 * static_cast<double>(m.buffers.l1Bytes))
     moves += scratch / 64.0 / static_cast<double>(v.taps()) * kFarRowCycles;

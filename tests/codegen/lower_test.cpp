@@ -164,5 +164,33 @@ TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
   EXPECT_LE(panels[1], panels[0]) << "two images take no more room than one whose columns are paired";
 }
 
+// Sums that one visit completes are unpacked before the next block begins: the task keeps one block of them, not all.
+TEST(LowerWeights, OneChunkKeepsTheSumsOfOneBlock) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 6, 6};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = Layout::kNdhwc;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.baseRows = 4;
+  plan.baseTapsW = 3;
+  plan.panelC = true;
+  plan.panelH = 6;
+  const auto sums = [&](std::int64_t images) {
+    plan.baseBatch = images;
+    const auto program = lower(p, plan, hostOf(IsaLevel::kAvx512));
+    EXPECT_TRUE(program.ok()) << program.error().message;
+    std::int64_t bytes = 0;
+    for (const Buffer& buffer : program->buffers) bytes += buffer.name == "panel_dw" ? buffer.bytes : 0;
+    return bytes;
+  };
+  EXPECT_EQ(sums(2), 4 * 9 * 16 * 4);
+  EXPECT_EQ(sums(1), 64 * 9 * 64 * 4);
+}
+
 }  // namespace
 }  // namespace cubejit

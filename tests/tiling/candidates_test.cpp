@@ -3,6 +3,8 @@
 // Checks that every family of candidates has complete, costed plans for ordinary problems, and the host in an NPU's terms.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <algorithm>
 
 #include "tests/support/host.h"
@@ -135,6 +137,23 @@ TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
   std::int64_t images = 0;
   for (const TilingPlan& plan : weightCandidates(p, machine)) images = std::max(images, plan.baseBatch);
   EXPECT_EQ(images, p.batch);
+}
+
+// A chunk of all pixels completes a block's sums in one visit: it costs less than two chunks.
+TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  Problem p = pointwise(256, 256, 14);
+  p.batch = 4;
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  double once = std::numeric_limits<double>::infinity(), twice = once;
+  for (TilingPlan plan : weightCandidates(p, machine)) {
+    if (!plan.panelC || plan.baseBatch != p.batch || plan.panelH != 14 || plan.lanes != LaneRole::kChannels) continue;
+    once = std::min(once, weightCost(p, plan, machine).totalCycles);
+    plan.baseBatch = 2;
+    twice = std::min(twice, weightCost(p, plan, machine).totalCycles);
+  }
+  EXPECT_LT(once, twice);  // and there is one
 }
 
 // Pixels a page apart share few sets of the caches. Zen5 waits for that, and such an operand goes through a panel.
