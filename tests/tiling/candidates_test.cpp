@@ -3,9 +3,8 @@
 // Checks that every family of candidates has complete, costed plans for ordinary problems, and the host in an NPU's terms.
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include <algorithm>
+#include <limits>
 
 #include "tests/support/host.h"
 #include "tiling/bias_candidates.h"
