@@ -125,6 +125,8 @@ constexpr double kFarLines = 3.0;
 constexpr double kLinesOfL1 = 0.85;
 /// dW with several taps along W whose lanes stream past inside the loop over rows, not outside: how much longer (Zen5, 20 layers).
 constexpr double kStreamedLanes = 1.015;
+/// dW, how much more work the largest part may have than the mean and count as even: the rates of tiles were fitted without.
+constexpr double kEvenParts = 1.05;
 /// dW, a vector of sums that its only visit completes: storing it to L1. And what unpacking takes longer where sums come from L2.
 constexpr double kSumCyclesAtOnce = 1.5;
 constexpr double kFarSumCycles = 4.0;

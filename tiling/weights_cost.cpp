@@ -278,8 +278,15 @@ PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machin
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
   double spread = deal.imbalance(plan.cores.reduction, v.groups * plan.cores.channelsM * plan.cores.channelsN, m.cores);
-  if (plan.cores.channelsM > 1) spread *= imbalance(rowBlocks, static_cast<int>(plan.cores.channelsM));
-  if (plan.cores.channelsN > 1) spread *= imbalance(laneBlocks, static_cast<int>(plan.cores.channelsN));
+  // Parts are whole blocks, and the last block of rows or lanes is smaller than the others. Many tasks even that out.
+  const bool few = groups * parts < 4 * cores;
+  const auto unequal = [&](double blocks, double pieces, std::int64_t count) {
+    const int each = static_cast<int>(count);
+    const double rest = imbalance(1.0, pieces, each);
+    return count > 1 ? std::max(imbalance(blocks, each), few && rest > kEvenParts ? rest : 1.0) : 1.0;
+  };
+  spread *= unequal(rowBlocks, static_cast<double>(row.channels) / rows, plan.cores.channelsM) *
+            unequal(laneBlocks, laneVectors / vectors, plan.cores.channelsN);
   cost.totalCycles = busy / cores * spread + tasks * 100.0 / cores;
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
