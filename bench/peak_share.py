@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how much of the machine's FMA peak dense layers reach: each row and type goes through `cubejit bench` in turn, several
-rounds; the best round's median counts, against the best peak measured beside it. Prints a Markdown table with geometric means."""
+rounds; a round's ratio is its median's to the peak that the same process measured just before, and the best round counts. Prints a
+Markdown table with geometric means."""
 import argparse
 import json
 import math
@@ -26,7 +27,7 @@ def dense(problem, least):
 
 
 def measure(problem, dtype, options):
-    """{gradient: (GFLOP/s, peak)} of one round."""
+    """{gradient: per cent of the peak} of one round."""
     flags = ["--keep-weights"] if options.keep_weights else []
     done = subprocess.run([options.command, "bench", "--problem", "-", "--gradients", ",".join(GRADIENTS), "--dtype", dtype, "--layout",
                            options.layout, "--threads", str(options.threads), "--json", "--min-seconds", str(options.seconds)] + flags,
@@ -35,11 +36,7 @@ def measure(problem, dtype, options):
     records = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode != 0:
         sys.exit(f"peak_share.py: {problem['name']} {dtype}: {done.stderr.strip()}")
-    return {r["gradient"]: (r["gflops"], r["peak_gflops"]) for r in records if "gflops" in r}
-
-
-def best_share(rounds, gradient):
-    return 100 * max(r[gradient][0] for r in rounds) / max(r[gradient][1] for r in rounds)
+    return {r["gradient"]: 100 * r["peak_fraction"] for r in records if "peak_fraction" in r}
 
 
 def mean(values):
@@ -65,7 +62,7 @@ def main():
     columns = [(gradient, dtype) for dtype in dtypes for gradient in GRADIENTS]
     kept = ", weights of dX packed beforehand" if options.keep_weights else ""
     print(f"Made by `bench/peak_share.py {' '.join(sys.argv[1:])}`: per cent of the FMA peak measured beside each row, of the type's own "
-          f"instructions (f16: of f32's); {options.layout}, {options.threads} threads{kept}. The best of {options.rounds} rounds' medians.\n")
+          f"instructions (f16: of f32's); {options.layout}, {options.threads} threads{kept}. The best of {options.rounds} rounds.\n")
     print("| problem | " + " | ".join(f"{dtype} {gradient}" for gradient, dtype in columns) + " |")
     print("|---|" + "---:|" * len(columns))
     shares = {column: [] for column in columns}
@@ -74,7 +71,7 @@ def main():
         for _ in range(options.rounds):
             for dtype in dtypes:
                 rounds[dtype].append(measure(problem, dtype, options))
-        row = [best_share(rounds[dtype], gradient) for gradient, dtype in columns]
+        row = [max(r[gradient] for r in rounds[dtype]) for gradient, dtype in columns]
         for column, share in zip(columns, row):
             shares[column].append(share)
         print(f"| {problem['name']} | " + " | ".join(f"{share:.0f}" for share in row) + " |", flush=True)
