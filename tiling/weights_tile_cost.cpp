@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the cycles of a step, and how many steps there are where pixels are taken two at a time.
+#include "tiling/weights_tile_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tiling/host_shape.h"
+
+namespace cubejit {
+namespace {
+
+// Cycles of a row of columns for all taps along W, two columns a step. Columns that reach the same taps of a block are a run,
+// and a run of odd length wastes half a step. `stepOf(taps)` = cycles of a step.
+template <class StepCycles>
+double pairedRowCycles(const ConvView& v, std::int64_t tapsOfBlock, StepCycles stepOf) {
+  double cycles = 0;
+  for (std::int64_t first = 0; first < v.kernel.w; first += tapsOfBlock) {
+    std::vector<Inside> taps;
+    std::vector<std::int64_t> ends;
+    for (std::int64_t k = first; k < std::min(v.kernel.w, first + tapsOfBlock); ++k) {
+      taps.push_back(insideOf(v, 2, k));
+      ends.push_back(taps.back().lo);
+      ends.push_back(taps.back().hi);
+    }
+    std::sort(ends.begin(), ends.end());
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      const auto reached = std::count_if(taps.begin(), taps.end(),
+                                         [&](const Inside& t) { return t.lo <= ends[i] && ends[i + 1] <= t.hi; });
+      if (reached > 0)
+        cycles += static_cast<double>(divUp(ends[i + 1] - ends[i], 2)) * stepOf(static_cast<double>(reached));
+    }
+  }
+  return cycles;
+}
+
+double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
+  return wholeVectors * s.m.rates.vectorLoadCycles + scalars * s.m.rates.broadcastCycles;
+}
+
+double stepCycles(const WeightShape& s, double fmas, double loads, double laneVectors) {
+  return std::max({fmas / s.m.rates.fmaPerCycle, loads, 4.0}) + s.m.rates.exposedLoads * loads +
+         (s.formed ? s.m.rates.pairCycles * laneVectors : 0.0);
+}
+
+// FMAs against loads; edge columns use fewer taps but take their own step.
+double computeCycles(const WeightShape& s) {
+  const ConvView& v = s.v;
+  if (s.columnPairs) {
+    const auto stepOf = [&](double reached) {
+      const double wholeVectors = s.swapped ? s.meanVectors : reached * s.meanVectors;
+      const double loads = loadCycles(s, wholeVectors * s.widened, s.swapped ? s.meanRows * reached : s.meanRows);
+      return stepCycles(s, s.meanRows * reached * s.meanVectors, loads, wholeVectors) + 0.2;
+    };
+    return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(v, s.plan.baseTapsW, stepOf);
+  }
+  const bool aligned = (s.plan.dotProducts && !s.formed) || s.lane().wStride % 64 == 0;
+  const double vectorLoads =
+      (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
+  const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
+  const double step = stepCycles(s, s.accs, loadCycles(s, vectorLoads, broadcasts), vectorLoads / s.widened);
+  const double fill = s.pairsW / (s.columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
+  return s.pixelSteps * s.tiles * (step * (0.3 + 0.7 * fill) + 0.2) / vectorsAtOnce(s.m);
+}
+
+// Lines that share few sets of L1 come from beyond, one by one.
+double crowdedCycles(const WeightShape& s) {
+  const auto waits = [&](const TensorView& t, bool staged) {
+    return staged || !crowds(s.m, s.v, t) ? 0.0 : crowdedLineCycles(s.m);
+  };
+  const double laneWait = s.formed ? pairWaitCycles(s.m, s.v, s.lane())
+                                   : waits(s.lane(), s.plan.panelB) * (s.v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
+  return s.pixelSteps * s.tiles *
+         (s.meanVectors * laneWait + (s.straddles ? s.linesOfRows : 1.0) * waits(s.row(), s.plan.panelA));
+}
+
+// Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits; the rest comes
+// from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
+double lateCycles(const WeightShape& s) {
+  const double laneShare = static_cast<double>(s.lane().channels) / static_cast<double>(s.plan.cores.channelsN),
+               rowShare = static_cast<double>(s.row().channels) / static_cast<double>(s.plan.cores.channelsM);
+  const double partBytes = s.chunkPixels * (s.laneEach * laneShare * s.laneScale + s.rowEach * rowShare * s.rowScale);
+  const double beyond = partBytes <= 0.7 * static_cast<double>(s.m.buffers.l1Bytes) ? 1.0 : kFarLines;
+  const auto lineCycles = [&](double lines, double each) {
+    return s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m) ? 0.0 : each * beyond * s.m.rates.lateLines;
+  };
+  const double laneLines = s.laneBytes / 64.0,
+               rowLines = s.row().channelsLast || s.plan.panelA ? s.meanRows / 16.0 + 0.9 : s.meanRows / 16.0;
+  return s.pixelSteps * s.tiles *
+         (laneLines * lineCycles(s.lanesOutside ? laneLines : laneShare / 16.0, kLaneLineCycles) +
+          rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles));
+}
+
+}  // namespace
+
+double tileCycles(const WeightShape& s) {
+  double cycles = computeCycles(s) + crowdedCycles(s);
+  if (s.v.kernel.w > 1 && !s.lanesOutside) cycles *= kStreamedLanes;
+  // With more taps the next columns are asked for before they are needed.
+  return s.v.kernel.w == 1 ? cycles + lateCycles(s) : cycles;
+}
+
+}  // namespace cubejit
