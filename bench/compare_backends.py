@@ -10,6 +10,8 @@ import pathlib
 import subprocess
 import sys
 
+import peers_report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BACKENDS = ("xbyak", "llvm")
 TARGET_MS = 40  # for the code of a gradient
@@ -29,10 +31,6 @@ def measure(arguments, problem, backend):
     if run.returncode != 0 or not records:
         sys.exit(f"compare_backends.py: {problem['name']} {backend}: {run.stderr.strip()}")
     return records
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def main():
@@ -87,7 +85,7 @@ def main():
     for gradient in sorted({row["gradient"] for row in rows}):
         own = [row for row in rows if row["gradient"] == gradient]
         times = sorted(row["llvm"]["generate_us"] / 1000 for row in own)
-        ratio = geometric_mean([row["xbyak"]["ns_min"] / row["llvm"]["ns_min"] for row in own])
+        ratio = peers_report.geometric_mean([row["xbyak"]["ns_min"] / row["llvm"]["ns_min"] for row in own])
         within = sum(time <= TARGET_MS for time in times)
         print(f"| **geometric mean of {len(own)}** | {gradient} | | | **{ratio:.3f}** | | | "
               f"median {times[len(times) // 2]:.1f}, {within} within {TARGET_MS}, most {times[-1]:.1f} |")

@@ -10,6 +10,8 @@ import pathlib
 import subprocess
 import sys
 
+import peers_report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODES = {"direct": [], "winograd": ["--math", "relaxed", "--algorithm", "winograd"]}
 
@@ -85,8 +87,7 @@ def main():
                       f"{errors[0]:.1e} | {errors[1]:.1e} |", flush=True)
     for gradient, values in gains.items():
         if values:
-            mean = math.exp(sum(map(math.log, values)) / len(values))
-            print(f"\n{gradient}: {len(values)} rows, geometric mean {mean:.2f} times as fast as direct plans.")
+            print(f"\n{gradient}: {len(values)} rows, geometric mean {peers_report.geometric_mean(values):.2f} times as fast as direct plans.")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@ rounds; a round's ratio is its median's to the peak that the same process measur
 Markdown table with geometric means."""
 import argparse
 import json
-import math
 import os
 import pathlib
 import subprocess
 import sys
+
+import peers_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITES = [ROOT / "bench/shapes" / f"{name}.jsonl" for name in ("landscape", "resnet50", "unet3d")]
@@ -37,10 +38,6 @@ def measure(problem, dtype, options):
     if done.returncode != 0:
         sys.exit(f"peak_share.py: {problem['name']} {dtype}: {done.stderr.strip()}")
     return {r["gradient"]: 100 * r["peak_fraction"] for r in records if "peak_fraction" in r}
-
-
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def main():
@@ -75,7 +72,7 @@ def main():
         for column, share in zip(columns, row):
             shares[column].append(share)
         print(f"| {problem['name']} | " + " | ".join(f"{share:.0f}" for share in row) + " |", flush=True)
-    print(f"| **geometric mean of {len(problems)}** | " + " | ".join(f"**{mean(shares[c]):.1f}**" for c in columns) + " |")
+    print(f"| **geometric mean of {len(problems)}** | " + " | ".join(f"**{peers_report.geometric_mean(shares[c]):.1f}**" for c in columns) + " |")
 
 
 if __name__ == "__main__":

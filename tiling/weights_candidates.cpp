@@ -59,8 +59,8 @@ void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budg
   const Dhw& e = v.small.extent;
   const double pixelBytes =
       4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * readPerOutput(v)));
-  const auto pixels =
-      static_cast<std::int64_t>(std::clamp(budgetBytes / pixelBytes, 64.0, static_cast<double>(v.batch * e.volume())));
+  const auto all = static_cast<double>(v.batch * e.volume());
+  const auto pixels = static_cast<std::int64_t>(std::max(64.0, std::min(budgetBytes / pixelBytes, all)));
   plan.baseBatch = plan.panelD = plan.panelH = 1;
   if (v.line) {
     plan.panelH = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));

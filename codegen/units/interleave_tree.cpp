@@ -5,6 +5,7 @@
 #include "codegen/units/interleave_tree.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace cubejit {
@@ -74,12 +75,7 @@ class Builder {
                              all.begin() + static_cast<std::ptrdiff_t>(std::min(begin + whole, all.size())));
       holds.resize(whole, -1);
       // The last may replace the first source: that saves a copy and a register.
-      const int dst = begin + whole >= all.size() ? x.reg : fresh();
-      std::vector<int> table;
-      for (std::size_t place = 0; place < whole; ++place)
-        table.push_back(std::max(0, indexOf(holds[place], x.holds, &y.holds)));
-      permute(dst, std::move(table), x.reg, y.reg);
-      out.push_back(Source{dst, std::move(holds)});
+      out.push_back(placed(begin + whole >= all.size() ? x.reg : fresh(), holds, x, y));
     }
     free_.push_back(y.reg);
   }
@@ -99,36 +95,35 @@ class Builder {
     }
     const int dst = fresh();
     Source sum = *needed.front();
-    for (std::size_t i = 1; i < std::max<std::size_t>(2, needed.size()); ++i) {
-      const Source& next = *needed[std::min(i, needed.size() - 1)];
-      std::vector<int> table, holds;
-      for (std::size_t place = 0; place < wanted.size(); ++place) {
-        const int at = indexOf(wanted[place], sum.holds, &next.holds);
-        table.push_back(at >= 0 ? at : static_cast<int>(place));
-        holds.push_back(at >= 0 ? wanted[place] : -1);
-      }
-      permute(dst, std::move(table), sum.reg, next.reg);
-      sum = Source{dst, std::move(holds)};
-    }
+    for (std::size_t i = 1; i < std::max<std::size_t>(2, needed.size()); ++i)
+      sum = placed(dst, wanted, sum, *needed[std::min(i, needed.size() - 1)]);
     tree_.results.push_back(dst);
     for (const Source* source : needed) {  // nobody needs a register whose words are all there
       if (*std::max_element(source->holds.begin(), source->holds.end()) < end) free_.push_back(source->reg);
     }
   }
 
+  // A register that has the wanted words of both sources in their places.
+  Source placed(int dst, const std::vector<int>& wanted, const Source& x, const Source& y) {
+    std::vector<int> table, holds;
+    for (std::size_t place = 0; place < wanted.size(); ++place) {
+      const int at = indexOf(wanted[place], x.holds, y.holds);
+      table.push_back(at >= 0 ? at : static_cast<int>(place));
+      holds.push_back(at >= 0 ? wanted[place] : -1);
+    }
+    auto at = std::find(tree_.tables.begin(), tree_.tables.end(), table);
+    if (at == tree_.tables.end()) at = tree_.tables.insert(at, std::move(table));
+    tree_.permutes.push_back({dst, static_cast<int>(at - tree_.tables.begin()), x.reg, y.reg});
+    return Source{dst, std::move(holds)};
+  }
+
   // Where a word is: in x, or in y behind it; -1 = in neither.
-  int indexOf(int word, const std::vector<int>& x, const std::vector<int>* y) const {
+  int indexOf(int word, const std::vector<int>& x, const std::vector<int>& y) const {
     if (word < 0) return -1;
     const auto inX = std::find(x.begin(), x.end(), word);
     if (inX != x.end()) return static_cast<int>(inX - x.begin());
-    const auto inY = std::find(y->begin(), y->end(), word);
-    return inY != y->end() ? words_ + static_cast<int>(inY - y->begin()) : -1;
-  }
-
-  void permute(int dst, std::vector<int> table, int lo, int hi) {
-    auto at = std::find(tree_.tables.begin(), tree_.tables.end(), table);
-    if (at == tree_.tables.end()) at = tree_.tables.insert(at, std::move(table));
-    tree_.permutes.push_back({dst, static_cast<int>(at - tree_.tables.begin()), lo, hi});
+    const auto inY = std::find(y.begin(), y.end(), word);
+    return inY != y.end() ? words_ + static_cast<int>(inY - y.begin()) : -1;
   }
 
   int fresh() {

@@ -125,18 +125,23 @@ TEST(LowerWeights, BlocksOfAsManyTapsShareAKernel) {
   }
 }
 
+Problem padded3x3(std::int64_t batch, std::int64_t channels, std::int64_t side) {
+  Problem p;
+  p.rank = 2;
+  p.batch = batch;
+  p.cin = p.cout = channels;
+  p.in = p.out = Dhw{1, side, side};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = Layout::kNdhwc;
+  return p;
+}
+
 // Rows of seven columns: pairs of them leave one over in every row, pairs of images none.
 TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
   std::int64_t panels[2] = {0, 0};
   for (const std::int64_t images : {1, 2}) {
-    Problem p;
-    p.rank = 2;
-    p.batch = images;
-    p.cin = p.cout = 32;
-    p.in = p.out = Dhw{1, 7, 7};
-    p.kernel = Dhw{1, 3, 3};
-    p.padBefore = p.padAfter = Dhw{0, 1, 1};
-    p.layout = Layout::kNdhwc;
+    Problem p = padded3x3(images, 32, 7);
     p.dtype = DType::kBf16;
     TilingPlan plan;
     plan.gradient = Gradient::kDw;
@@ -166,14 +171,7 @@ TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
 
 // Sums that one visit completes are unpacked before the next block begins: the task keeps one block of them, not all.
 TEST(LowerWeights, OneChunkKeepsTheSumsOfOneBlock) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.cin = p.cout = 64;
-  p.in = p.out = Dhw{1, 6, 6};
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
-  p.layout = Layout::kNdhwc;
+  const Problem p = padded3x3(2, 64, 6);
   TilingPlan plan;
   plan.gradient = Gradient::kDw;
   plan.baseRows = 4;

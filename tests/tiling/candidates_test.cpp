@@ -141,10 +141,9 @@ TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
 // A chunk of all pixels completes a block's sums in one visit: it costs less than two chunks.
 TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
-  Problem p = pointwise(256, 256, 14);
-  p.batch = 4;
-  p.kernel = Dhw{1, 3, 3};
-  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = p.cout = 256;
+  p.in = p.out = Dhw{1, 14, 14};
   double once = std::numeric_limits<double>::infinity(), twice = once;
   for (TilingPlan plan : weightCandidates(p, machine)) {
     if (!plan.panelC || plan.baseBatch != p.batch || plan.panelH != 14 || plan.lanes != LaneRole::kChannels) continue;
