@@ -20,10 +20,11 @@ struct KernelArgs {
   std::int64_t bRepeat = 0;            ///< slot 6
   std::int64_t cRepeat = 0;            ///< slot 7
   std::int64_t accumulate = 0;         ///< slot 8: 1 = start from what is in C, 0 = start from zero
+  void* d = nullptr;                   ///< slot 9: where copies of B's vectors go, for contracts that make some
 };
 
-enum class ArgSlot : std::uint8_t { kA, kB, kC, kList, kRepeat, kARepeat, kBRepeat, kCRepeat, kAccumulate };
-inline constexpr int kArgSlots = 9;
+enum class ArgSlot : std::uint8_t { kA, kB, kC, kList, kRepeat, kARepeat, kBRepeat, kCRepeat, kAccumulate, kD };
+inline constexpr int kArgSlots = 10;
 static_assert(sizeof(KernelArgs) == kArgSlots * 8);
 
 using KernelFunction = void (*)(const KernelArgs*);

@@ -93,6 +93,11 @@ class Annotator {
   // way to a tensor, or weights into a packed buffer: then the other direction knows.
   Place meaning(const Annotation& a, bool isMove, PointerBase base, const Place& place, bool answered) {
     const bool result = base == PointerBase::kC;
+    if (base == PointerBase::kD) {  // a copy: what the call itself has read
+      Moment behind = a.use.moment;
+      ++behind.order;
+      return ask(place, behind, Follow::kCameFrom, answered);
+    }
     const Place first = ask(place, a.use.moment, result ? Follow::kGoesTo : Follow::kCameFrom, answered);
     if (!isMove) return first;
     Moment beside = a.use.moment;  // so that the move itself counts

@@ -109,6 +109,7 @@ class Flattening {
     step.a += of(axis.delta, call.a);
     step.b += of(axis.delta, call.b);
     step.c += of(axis.delta, call.c);
+    step.d += of(axis.delta, call.d);
     if (axis.repeat[i] > 1) {
       step.repeat = axis.repeat[i];
       step.aRepeat = of(axis.repeatDelta, call.a);

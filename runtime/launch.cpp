@@ -103,7 +103,7 @@ LaunchProgram::FlatPhase LaunchProgram::flatPhase(const Phase& phase) const {
 }
 
 LaunchProgram::FlatCall LaunchProgram::flatCall(const Call& call) const {
-  FlatCall flat{call.a, call.b, call.c, {}};
+  FlatCall flat{call.a, call.b, call.c, call.d, {}};
   for (const Variant& v : call.variants) {
     FlatVariant variant;
     variant.kernel = v.kernel;
@@ -141,14 +141,14 @@ std::size_t LaunchProgram::Walk::variantOf(const CallSite& site) const {
 void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps, const std::int64_t* offsets) const {
   struct Place {
     const FlatVariant* variants;
-    char *a, *b, *c;
+    char *a, *b, *c, *d;
   };
   std::array<Place, kMostSites> places;
   for (std::size_t i = 0; i < list.sites.size(); ++i) {
     const CallSite& site = list.sites[i];
     const FlatCall& call = w.phase.calls[static_cast<std::size_t>(site.call)];
     places[i] = {call.variants.data() + w.variantOf(site), w.at(call.a, offsets), w.at(call.b, offsets),
-                 w.at(call.c, offsets)};
+                 w.at(call.c, offsets), w.at(call.d, offsets)};
   }
   const CallStep* const end = list.steps.data() + static_cast<std::size_t>(steps.end) * list.perStep;
   for (const CallStep* step = list.steps.data() + static_cast<std::size_t>(steps.begin) * list.perStep; step < end;
@@ -164,6 +164,7 @@ void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps,
     args.aRepeat = step->aRepeat;
     args.bRepeat = step->bRepeat;
     args.cRepeat = step->cRepeat;
+    args.d = place.d + step->d;
     callKernel(variant, args);
   }
 }

@@ -68,7 +68,7 @@ class LaunchProgram {
     int kernel = -1;
   };
   struct FlatCall {
-    int a = -1, b = -1, c = -1;
+    int a = -1, b = -1, c = -1, d = -1;
     std::vector<FlatVariant> variants;
   };
   struct FlatPhase {

@@ -182,6 +182,8 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
       return pair("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
                   "shrink the base block");
     });
+    rules.require(!plan.firstTouch || (!plan.panelB && v.taps() == 1 && plan.order == IterateOrder::kPixelsOuter),
+                  "first_touch needs one tap, order = pixels_outer and no panel_b: each block of lanes is copied once");
     rules.require(lane.directForVectors() || plan.panelB,
                   "panel_b must be true: the lane operand is not channels-last f32, f16 or bf16");
     rules.require((row.dtype == DType::kF32 && row.c0 == 0 && !plan.dotProducts) || plan.panelA,
@@ -254,6 +256,9 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (!broken.empty()) return broken;
   rules.require(plan.lanes == LaneRole::kWinograd || plan.winogradD * plan.winogradH * plan.winogradW == 1,
                 "winograd_d, winograd_h and winograd_w must be 1 unless lanes = winograd");
+  rules.require(!plan.firstTouch || (plan.gradient == Gradient::kDw &&
+                                     (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped)),
+                "first_touch must be false: only dw with lanes = channels or swapped has it");
   for (const std::string& rule : brokenHints(problem, plan, machine)) rules.require(false, rule);
   if (plan.lanes == LaneRole::kWinograd) {
     for (const std::string& rule : winogradRules(problem, plan, machine)) rules.require(false, rule);

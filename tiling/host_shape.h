@@ -147,6 +147,15 @@ constexpr double kPanelsAndSources = 1.5;
 constexpr std::int64_t kFewRowChannels = 8;
 /// What a chunk of pixels costs before its panels' sources stream (ResNet-50's 1x1 layers in bf16, chunks of 200 to 2264 pixels).
 constexpr double kColdChunkCycles = 3000.0;
+/// A vector of lanes that a first block of rows copies for the others: what waiting for it and storing it add. At least so many blocks
+/// of rows read the copies.
+constexpr double kTouchCycles = 2.0;
+/// A line of such copies that L1 does not keep, and the share of their streaming that is not hidden: they follow each other.
+constexpr double kCopiedLineCycles = 1.0;
+constexpr double kCopiedStreams = 0.8;
+constexpr std::int64_t kFewestTouches = 8;
+/// Share of L2 that the copies of a block may take.
+constexpr double kCopiesShare = 0.125;
 /// A kernel's way from one repetition to the next.
 constexpr double kRepeatCycles = 15.0;
 /// Entering a kernel from the nest walk, and one segment of its list.

@@ -159,6 +159,41 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
   return out;
 }
 
+// Pixels of a chunk, in words where products take pairs.
+double chunkPixels(const ConvView& v, PixelPairs pairs, const TilingPlan& plan) {
+  const std::int64_t rows = v.line ? plan.panelH : plan.panelH * v.small.extent.w * plan.panelD;
+  return static_cast<double>(divUp(plan.baseBatch, imagesOfWord(pairs)) * rows) /
+         (pairs == PixelPairs::kColumns ? 2 : 1);
+}
+
+// One tap: the first block of rows leaves its lanes in a panel for the others. Each part of the rows would read them again, so only
+// lanes and pixels are dealt out.
+void addFirstTouch(const ConvView& v, const Machine& m, PixelPairs pairs, TilingPlan plan, Blocks blocks,
+                   std::vector<TilingPlan>& out) {
+  if (v.taps() > 1 || plan.panelB || blocks.rows < kFewestTouches) return;
+  const double copies = chunkPixels(v, pairs, plan) * static_cast<double>(plan.baseVectors * m.isa.lanes() * 4);
+  if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
+  plan.firstTouch = true;
+  plan.order = IterateOrder::kPixelsOuter;
+  plan.cores = CoreSplit{};
+  plan.cores.groups = v.groups;
+  for (const std::int64_t parts : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
+    plan.cores.channelsN = std::min(blocks.lanes, parts);
+    plan.cores.reduction = 1;
+    out.push_back(plan);
+    plan.cores.channelsN = 1;
+    plan.cores.reduction = parts;
+    if (parts > 1) out.push_back(plan);
+  }
+  const auto sums =
+      static_cast<double>(blocks.rows * plan.baseRows * blocks.lanes * plan.baseVectors * m.isa.lanes() * 4);
+  const auto parts = static_cast<std::int64_t>(sums / (kPrivateShare * static_cast<double>(m.buffers.l1Bytes))) + 1;
+  plan.cores.reduction = 1;
+  plan.cores.channelsN = std::min(blocks.lanes, std::max<std::int64_t>(parts, m.cores));
+  plan.panelC = true;
+  out.push_back(plan);
+}
+
 }  // namespace
 
 std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
@@ -188,6 +223,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
           const TilingPlan last = plan;
           setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
           if (plan.panelH == last.panelH && plan.panelD == last.panelD && plan.baseBatch == last.baseBatch) continue;
+          addFirstTouch(v, m, view.pairs, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.cores = CoreSplit{};

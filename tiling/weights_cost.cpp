@@ -80,7 +80,8 @@ class Costing {
     const double laneRate = reuseRate((s_.lanesOutside ? laneStream : laneChunk) + rowStream);
     const bool rowsAgain = s_.atOnce && s_.outerTaps > 1;  // the next outer tap reads the same rows
     const double rowRate = reuseRate((s_.lanesOutside && !rowsAgain ? rowChunk : rowStream) + laneStream);
-    double memory = s_.pixelSteps * s_.tiles * (s_.laneBytes / laneRate + s_.rowBytes / rowRate);
+    double memory = s_.pixelSteps * s_.tiles *
+                    (s_.laneBytes / laneRate * (s_.plan.firstTouch ? kCopiedStreams : 1.0) + s_.rowBytes / rowRate);
     if (s_.chunks > 1) memory += s_.chunks * 2.0 * s_.scratch / bytesPerCycle(s_.m, nearSums(), true);
     // Every task reads its rows and its lanes of all pixels.
     memory += (static_cast<double>(row.bytes) * static_cast<double>(s_.plan.cores.channelsN) +
@@ -133,13 +134,22 @@ class Costing {
     const TensorView& lane = s_.lane();
     double moves = 0;
     if (s_.widened > 1.0) moves += coldChunks(lane);
-    if (!s_.plan.panelB && lane.channelsLast && s_.plan.baseVectors == 1 && s_.laneBlocks > 1 &&
+    if (!s_.laneInPanel && lane.channelsLast && s_.plan.baseVectors == 1 && s_.laneBlocks > 1 &&
         isFar(s_.m, tensorBytes()))
       moves += static_cast<double>(lane.bytes) * (s_.swapped ? 1.0 : s_.reach) / 64.0 * kLonelyLineCycles *
                std::min(1.0, kFewLines / s_.laneBlocks);
     if (s_.plan.panelA) moves += staged(s_.row(), s_.swapped) * static_cast<double>(s_.plan.cores.channelsN);
     if (s_.plan.panelB) moves += staged(lane, !s_.swapped) * static_cast<double>(s_.plan.cores.channelsM);
+    if (s_.plan.firstTouch) moves += touched(lane) * static_cast<double>(s_.plan.cores.channelsM);
     return moves;
+  }
+
+  // What the first block of rows takes longer: it waits for its lanes, and stores them.
+  double touched(const TensorView& lane) const {
+    const PixelPairs pairs = s_.view.pairs;
+    const double words =
+        panelVectors(lane) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(s_.v, pairs, !s_.swapped));
+    return words * (kTouchCycles + (s_.plan.dotProducts ? s_.m.rates.pairCycles : 0.0)) + coldChunks(lane);
   }
 
   // The way of sums into dw's order.

@@ -49,7 +49,8 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
       chunked(inWords(view, p)),
       swapped(p.lanes == LaneRole::kSwapped),
       columnPairs(view.pairs == PixelPairs::kColumns),
-      formed(p.dotProducts && !p.panelB),
+      laneInPanel(p.panelB || p.firstTouch),
+      formed(p.dotProducts && !laneInPanel),
       deal(v, chunked) {
   const TensorView &l = lane(), &r = row();
   lanes = m.isa.lanes();
@@ -77,7 +78,7 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   linesOfRows = straddles ? 1.0 + (meanRows - 1.0) / 16.0 : std::max(1.0, meanRows / 16.0);
   // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour.
   const bool sharesLines = formed && plan.baseVectors % 2 == 0;
-  widened = !plan.panelB && l.dtype != DType::kF32 && !sharesLines ? kWidenedLoads : 1.0;
+  widened = !laneInPanel && l.dtype != DType::kF32 && !sharesLines ? kWidenedLoads : 1.0;
 
   chunks = static_cast<double>(deal.chunks());
   chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
@@ -96,7 +97,7 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   laneScale = swapped ? 1.0 : bigRead;
   rowScale = swapped ? bigRead : 1.0;
   // A visit streams its lane vectors and a line per row block and pixel. Pairs that the kernel forms take a line of each member at least.
-  const double laneElement = plan.panelB ? 4.0 : static_cast<double>(byteSize(l.dtype));
+  const double laneElement = laneInPanel ? 4.0 : static_cast<double>(byteSize(l.dtype));
   laneBytes = (formed ? 2.0 * std::max(64.0, meanVectors * lanes * laneElement) : meanVectors * lanes * laneElement) *
               (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
   rowBytes = r.channelsLast || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
@@ -109,7 +110,7 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   direct = storesSumsDirectly(view.asked, plan, formatOf(problem, TensorId::kDw).dtype, m.isa);
   storedOnce = direct && chunks <= 1;
   turned = plan.panelC && !swapped && v.taps() > 1;
-  atOnce = turned && chunks <= 1;
+  atOnce = turned && chunks <= 1 && !plan.firstTouch;
   lanesOutside = plan.order == IterateOrder::kPixelsOuter;
 }
 

@@ -35,7 +35,8 @@ struct WeightShape {
   const ConvView& v = view.words;
   const TilingPlan chunked;  ///< the plan, its images counted in words
   const bool swapped, columnPairs;
-  const bool formed;  ///< kernels form pairs, of two lines
+  const bool laneInPanel;  ///< for all blocks of rows, or for all but the first
+  const bool formed;       ///< kernels form pairs, of two lines
 
   // Blocks and tiles.
   double lanes, groups, images, columns, vectors, rows;

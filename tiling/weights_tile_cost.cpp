@@ -56,7 +56,7 @@ double computeCycles(const WeightShape& s) {
     };
     return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(v, s.plan.baseTapsW, stepOf);
   }
-  const bool aligned = (s.plan.dotProducts && !s.formed) || s.lane().wStride % 64 == 0;
+  const bool aligned = (s.laneInPanel && (s.plan.dotProducts || s.plan.firstTouch)) || s.lane().wStride % 64 == 0;
   const double vectorLoads =
       (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
   const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
@@ -71,7 +71,7 @@ double crowdedCycles(const WeightShape& s) {
     return staged || !crowds(s.m, s.v, t) ? 0.0 : crowdedLineCycles(s.m);
   };
   const double laneWait = s.formed ? pairWaitCycles(s.m, s.v, s.lane())
-                                   : waits(s.lane(), s.plan.panelB) * (s.v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
+                                   : waits(s.lane(), s.laneInPanel) * (s.v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
   return s.pixelSteps * s.tiles *
          (s.meanVectors * laneWait + (s.straddles ? s.linesOfRows : 1.0) * waits(s.row(), s.plan.panelA));
 }
@@ -81,7 +81,8 @@ double crowdedCycles(const WeightShape& s) {
 double lateCycles(const WeightShape& s) {
   const double laneShare = static_cast<double>(s.lane().channels) / static_cast<double>(s.plan.cores.channelsN),
                rowShare = static_cast<double>(s.row().channels) / static_cast<double>(s.plan.cores.channelsM);
-  const double partBytes = s.chunkPixels * (s.laneEach * laneShare * s.laneScale + s.rowEach * rowShare * s.rowScale);
+  const double laneKept = s.plan.firstTouch ? s.meanVectors * s.lanes : laneShare;  // one block at a time
+  const double partBytes = s.chunkPixels * (s.laneEach * laneKept * s.laneScale + s.rowEach * rowShare * s.rowScale);
   const double beyond = partBytes <= 0.7 * static_cast<double>(s.m.buffers.l1Bytes) ? 1.0 : kFarLines;
   const auto lineCycles = [&](double lines, double each) {
     return s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m) ? 0.0 : each * beyond * s.m.rates.lateLines;
@@ -89,7 +90,8 @@ double lateCycles(const WeightShape& s) {
   const double laneLines = s.laneBytes / 64.0,
                rowLines = s.row().channelsLast || s.plan.panelA ? s.meanRows / 16.0 + 0.9 : s.meanRows / 16.0;
   return s.pixelSteps * s.tiles *
-         (laneLines * lineCycles(s.lanesOutside ? laneLines : laneShare / 16.0, kLaneLineCycles) +
+         (laneLines * lineCycles(s.lanesOutside ? laneLines : laneShare / 16.0,
+                                 s.plan.firstTouch ? kCopiedLineCycles : kLaneLineCycles) +
           rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles));
 }
 

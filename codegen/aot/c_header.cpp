@@ -136,14 +136,15 @@ class Header {
   }
 
   void kernels() {
-    o_ << "/* What a kernel is called with: pointers to its operands a and b and its result c, a list, and how often "
+    o_ << "/* What a kernel is called with: pointers to its operands a and b and its result c, a list, how often "
           "to repeat the whole\n"
-       << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. A list says, per "
-          "section of the kernel,\n"
+       << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. Some kernels "
+          "copy what they load\n"
+       << " * through b to d, for others to read. A list says, per section of the kernel,\n"
        << " * how many segments follow; a segment is three words: bytes to add to a, bytes to add to b, iterations. "
           "*/\n"
        << "typedef struct " << n_ << "_args {\n  const void *a, *b;\n  void* c;\n  const int64_t* list;\n"
-       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n} " << n_ << "_args;\n\n";
+       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n} " << n_ << "_args;\n\n";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
       std::string about = print(p_.kernels[k], Detail::kSummary);
       about = about.substr(0, about.find('\n'));
@@ -187,7 +188,7 @@ class Header {
        << "/* Calls a kernel. `variant` is {kernel, list, accumulate}; `repeat` is {times, bytes a, b and c move by}. "
           "*/\n"
        << "static inline void " << n_
-       << "_call(const int64_t* variant, char* a, char* b, char* c, int64_t times, int64_t a_step,\n"
+       << "_call(const int64_t* variant, char* a, char* b, char* c, char* d, int64_t times, int64_t a_step,\n"
        << "                        int64_t b_step, int64_t c_step) {\n"
        << "  static void (*const kernels[])(const " << n_ << "_args*) = {";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) o_ << (k == 0 ? "" : ", ") << aotKernelSymbol(n_, k);
@@ -195,7 +196,7 @@ class Header {
        << "  args.a = a;\n  args.b = b;\n  args.c = c;\n"
        << "  args.list = variant[1] < 0 ? (const int64_t*)0 : " << n_ << "_tables + variant[1];\n"
        << "  args.repeat = times;\n  args.a_repeat = a_step;\n  args.b_repeat = b_step;\n  args.c_repeat = c_step;\n"
-       << "  args.accumulate = variant[2];\n  kernels[variant[0]](&args);\n}\n\n";
+       << "  args.accumulate = variant[2];\n  args.d = d;\n  kernels[variant[0]](&args);\n}\n\n";
   }
 
   void phase(std::size_t index) {
@@ -318,8 +319,8 @@ class Header {
     };
     o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++]
        << (number.empty() ? "" : " + 3 * (" + number + ")") << ", " << at(c.a) << ", " << at(c.b) << ", " << at(c.c)
-       << ", " << (innermost < 0 ? "1" : step(innermost) + "[1]") << ", " << repeat(c.a) << ", " << repeat(c.b) << ", "
-       << repeat(c.c) << "); /* " << c.name << " */\n";
+       << ", " << at(c.d) << ", " << (innermost < 0 ? "1" : step(innermost) + "[1]") << ", " << repeat(c.a) << ", "
+       << repeat(c.b) << ", " << repeat(c.c) << "); /* " << c.name << " */\n";
   }
 
   void runner() {

@@ -179,6 +179,14 @@ int ProgramBuilder::addDeal(std::string name, int axis, std::int64_t parts) {
   return deal;
 }
 
+int ProgramBuilder::addPartOfWindows(std::string name, int axis, int begin, int end) {
+  Axis part = phase().axes[static_cast<std::size_t>(axis)];
+  part.name = std::move(name);
+  for (Window& w : part.windows) w = Window{w.begin + begin, end == 0 ? w.end : w.begin + end};
+  phase().axes.push_back(std::move(part));
+  return static_cast<int>(phase().axes.size()) - 1;
+}
+
 void ProgramBuilder::moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
   auto& delta = phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
   delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);

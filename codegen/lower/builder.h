@@ -26,8 +26,10 @@ class ProgramBuilder {
 
   int addBuffer(std::string name, BufferRole role, std::int64_t bytes);
   Buffer& bufferAt(int buffer) { return program_.buffers[static_cast<std::size_t>(buffer)]; }
-  int addKernel(Kernel kernel);   ///< index of an equal kernel if there is one
+  int addKernel(Kernel kernel);  ///< index of an equal kernel if there is one
+  const Kernel& kernelAt(int kernel) const { return program_.kernels[static_cast<std::size_t>(kernel)]; }
   int addList(SegmentList list);  ///< the same for lists
+  const SegmentList& listAt(int list) const { return program_.lists[static_cast<std::size_t>(list)]; }
   void beginPhase(std::string name);
   int addStream(std::string name, int buffer, std::int64_t offset = 0);
   int addAxis(std::string name, int classes = 1);
@@ -37,6 +39,9 @@ class ProgramBuilder {
   int addUniformAxis(std::string name, std::int64_t count, Deltas step);
   /// A new axis that deals the steps of `axis` out in `parts` contiguous windows of nearly equal size; part i has class i.
   int addDeal(std::string name, int axis, std::int64_t parts);
+  /// A new axis that goes over steps [begin, end) of each window of `axis`, counted from where the window begins; `end` = 0: up to
+  /// where it ends. Precondition: every window has that many steps.
+  int addPartOfWindows(std::string name, int axis, int begin, int end);
   std::int64_t axisSteps(int axis) const;
   /// A step that is there moves `stream` by so many bytes more.
   void moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes);

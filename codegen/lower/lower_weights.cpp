@@ -5,7 +5,7 @@
 //   dw[s][b][k] = sum over images and pixels o:  small[n][o][s] * big[n][o*stride + k*dil - pad][b]
 // kChannels: lanes are channels of the big tensor, rows are channels of the small one (broadcast), taps side by side.
 // kSwapped:  lanes are channels of the small tensor, rows are (taps x channels of the big one).
-// Leaves pixel ranges to pixel_chunks and the way out of the accumulators to weights_unpack.
+// Leaves pixel ranges to pixel_chunks, the steps of a kernel to weights_sections, and the way out of the accumulators to weights_unpack.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -15,7 +15,9 @@
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/pixel_chunks.h"
 #include "codegen/lower/weights_panels.h"
+#include "codegen/lower/weights_sections.h"
 #include "codegen/lower/weights_unpack.h"
+#include "codegen/tile/copies.h"
 #include "cubejit/direct_weights.h"
 #include "cubejit/result_prefetch.h"
 #include "cubejit/weight_view.h"
@@ -59,7 +61,7 @@ class Lowering {
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
     private_ = plan.panelC;
-    atOnce_ = private_ && chunks_.chunks.size() == 1;
+    atOnce_ = private_ && chunks_.chunks.size() == 1 && !plan.firstTouch;
     rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels,
                            std::max<std::int64_t>(1, row_->c0)};
     lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
@@ -176,16 +178,23 @@ class Lowering {
     for (std::size_t i = 0; i < tapBlocks_.size(); ++i)
       b_.addStep(kw, {{c, tapBlocks_[i].lo * width_ * 4}}, static_cast<int>(i));
 
-    Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
-    fillVariants(call);
+    collectPatterns();
     std::vector<Node> inner;
-    inner.push_back(callNode(std::move(call)));
+    if (plan_.firstTouch) {
+      inner = firstTouchNodes(a, bs, c, {chunkAxis, kd, kh, kw, lanes}, rows);
+    } else {
+      Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
+      fillVariants(call, LaneSource::kAsPlanned);
+      inner.push_back(callNode(std::move(call)));
+    }
     const bool channelsOuter = plan_.order == IterateOrder::kChannelsOuter;
     if (atOnce_) {
       inner = nest({kd, kh, kw}, std::move(inner));
       for (Node& node : unpackBlock(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes))
         inner.push_back(std::move(node));
       inner = channelsOuter ? nest({rows, lanes}, std::move(inner)) : nest({lanes, rows}, std::move(inner));
+    } else if (plan_.firstTouch) {
+      inner = nest({lanes, kd, kh, kw}, std::move(inner));
     } else {
       inner = channelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
                             : nest({lanes, kd, kh, kw, rows}, std::move(inner));
@@ -277,7 +286,30 @@ class Lowering {
     }
   }
 
-  void fillVariants(Call& call) {
+  /// Where a contract finds its lanes.
+  enum class LaneSource : std::uint8_t {
+    kAsPlanned,  ///< in the tensor, or in the panel that was filled before
+    kCopied,     ///< in the tensor; they are copied to a panel
+    kCopies      ///< in that panel
+  };
+
+  // The first block of rows of each part copies its lanes, and the others read the copies.
+  std::vector<Node> firstTouchNodes(int a, int lane, int c, std::vector<int> classAxes, int rows) {
+    const int copies = b_.addBuffer("panel_lanes", BufferRole::kPrivate, 0);
+    const int panel = b_.addStream("lanes_panel", copies);
+    const int first = b_.addPartOfWindows("first_rows", rows, 0, 1),
+              others = b_.addPartOfWindows("other_rows", rows, 1, 0);
+    std::vector<int> axes = classAxes;
+    axes.push_back(first);
+    Call touch{"contract_first", a, lane, c, axes, {}, panel};
+    b_.bufferAt(copies).bytes = fillVariants(touch, LaneSource::kCopied);
+    axes.back() = others;
+    Call again{"contract", a, panel, c, axes, {}};
+    fillVariants(again, LaneSource::kCopies);
+    return {loopNode(first, {callNode(std::move(touch))}), loopNode(others, {callNode(std::move(again))})};
+  }
+
+  void collectPatterns() {
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (const Range& taps : tapBlocks_) {
         std::vector<ColumnPattern>& known = patterns_[taps.length()];
@@ -286,6 +318,11 @@ class Lowering {
         }
       }
     }
+  }
+
+  // Returns the most bytes that a variant copies.
+  std::int64_t fillVariants(Call& call, LaneSource source) {
+    std::int64_t copied = 0;
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
         for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {
@@ -301,9 +338,15 @@ class Lowering {
                                               : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
                 const bool first = chunkOf(cls).first;
                 if (width > 0 && rows > 0 && (first || list >= 0)) {
-                  variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width);
+                  variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
                   variant.list =
                       list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
+                  if (source != LaneSource::kAsPlanned) {
+                    const auto& contract = std::get<Contract>(b_.kernelAt(variant.kernel));
+                    copied = std::max(copied, copiedBytes(contract, b_.listAt(variant.list)));
+                    if (source == LaneSource::kCopies)
+                      variant.list = b_.addList(readingCopies(contract, b_.listAt(variant.list)));
+                  }
                   variant.accumulate = !first;
                 }
                 call.variants.push_back(variant);
@@ -313,6 +356,7 @@ class Lowering {
         }
       }
     }
+    return copied;
   }
 
   const PixelChunk& chunkOf(int cls) const {
@@ -349,18 +393,18 @@ class Lowering {
   }
 
   // One for all tap blocks of a length: most of their sections are the same, and they run one after another.
-  int kernelFor(std::int64_t taps, std::int64_t rows, std::int64_t width) {
+  int kernelFor(std::int64_t taps, std::int64_t rows, std::int64_t width, LaneSource source) {
     for (const KernelKey& k : kernels_) {
-      if (k.taps == taps && k.rows == rows && k.width == width) return k.kernel;
+      if (k.taps == taps && k.rows == rows && k.width == width && k.source == source) return k.kernel;
     }
     Contract contract;
     contract.lanes = lanes_;
     contract.dotProducts = plan_.dotProducts;
     contract.vectorsB = laneElement_;
     if (laneElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !swapped_);
-    const std::int64_t vectors = (width + lanes_ - 1) / lanes_;
+    const TileOfSums tile{rows, taps, width, lanes_, laneElement_};
+    const std::int64_t vectors = tile.vectors();
     contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
-    const auto lanesOf = [&](std::int64_t vec) { return lanesUpTo(width - vec * lanes_, lanes_); };
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
     if (direct_) contract.result = out_.dwElement;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -368,69 +412,23 @@ class Lowering {
         for (std::int64_t vec = 0; vec < vectors; ++vec) {
           contract.accumulators.push_back(
               Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * sumBytes()),
-                          direct_ ? lanesOf(vec) : LaneRange{}});
+                          direct_ ? tile.lanesOf(vec) : LaneRange{}});
         }
       }
     }
     for (const ColumnPattern& pattern : patterns_.at(taps))
-      contract.sections.push_back(sectionFor(pattern, rows, taps, vectors, lanesOf));
+      contract.sections.push_back(weightSection(v_, {big_, small_, swapped_, pairs_}, pattern, tile));
     contract.prefetchResults = direct_ && prefetchesDwResults(plan_.prefetch);
-    kernels_.push_back(KernelKey{taps, rows, width, b_.addKernel(std::move(contract))});
+    contract.copiesB = source == LaneSource::kCopied;
+    if (contract.copiesB) contract.label += "_copy";
+    if (source == LaneSource::kCopies) contract = readingCopies(contract);
+    kernels_.push_back(KernelKey{taps, rows, width, source, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
-  }
-
-  template <class LanesOf>
-  Section sectionFor(const ColumnPattern& pattern, std::int64_t rows, std::int64_t taps, std::int64_t vectors,
-                     LanesOf lanesOf) const {
-    Section section;
-    const std::int64_t vectorBytes = lanes_ * elementBytes(laneElement_);
-    const std::int64_t columns = columnsOfStep(pairs_, pattern.single);
-    const std::int64_t small = pattern.alongRows ? small_.h : pattern.steps * columns * small_.w;
-    const std::int64_t big = pattern.alongRows ? v_.stride.h * big_.h : pattern.steps * columns * v_.stride.w * big_.w;
-    section.aOuterStep = swapped_ ? big : small;
-    section.bOuterStep = swapped_ ? small : big;
-    for (std::int64_t x = 0; x < pattern.steps * columns; x += columns) {
-      Step step;
-      step.firstMembers = pattern.single;
-      const auto bigAt = [&](std::int64_t tap) { return (x * v_.stride.w + tap * v_.dilation.w) * big_.w; };
-      const auto acc = [&](std::int64_t r, std::int64_t tap, std::int64_t vec) {
-        return static_cast<std::int16_t>((r * taps + tap) * vectors + vec);
-      };
-      if (swapped_) {
-        for (std::int64_t vec = 0; vec < vectors; ++vec)
-          step.b.push_back(VectorLoad{static_cast<std::int32_t>(x * small_.w + vec * vectorBytes), lanesOf(vec)});
-        for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
-          for (std::int64_t r = 0; r < rows; ++r) {
-            AOperand operand;
-            operand.offset = static_cast<std::int32_t>(bigAt(tap) + r * big_.c);
-            for (std::int64_t vec = 0; vec < vectors; ++vec)
-              operand.uses.push_back(Use{acc(r, tap, vec), static_cast<std::int16_t>(vec)});
-            step.a.push_back(std::move(operand));
-          }
-        }
-      } else {
-        for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
-          for (std::int64_t vec = 0; vec < vectors; ++vec)
-            step.b.push_back(VectorLoad{static_cast<std::int32_t>(bigAt(tap) + vec * vectorBytes), lanesOf(vec)});
-        }
-        for (std::int64_t r = 0; r < rows; ++r) {
-          AOperand operand;
-          operand.offset = static_cast<std::int32_t>(x * small_.w + r * small_.c);
-          for (std::int64_t tap = pattern.tapLo; tap < pattern.tapHi; ++tap) {
-            for (std::int64_t vec = 0; vec < vectors; ++vec)
-              operand.uses.push_back(
-                  Use{acc(r, tap, vec), static_cast<std::int16_t>((tap - pattern.tapLo) * vectors + vec)});
-          }
-          step.a.push_back(std::move(operand));
-        }
-      }
-      section.steps.push_back(std::move(step));
-    }
-    return section;
   }
 
   struct KernelKey {
     std::int64_t taps, rows, width;
+    LaneSource source;
     int kernel;
   };
 

@@ -72,9 +72,9 @@ class Addresses {
       number = number * static_cast<std::size_t>(axisOf(a).classes) + static_cast<std::size_t>(classes.at(a));
     const Variant& v = c.variants[number];
     if (v.kernel < 0) return;
-    const std::array<int, 3> streams{c.a, c.b, c.c};
-    std::array<ByteRange, 3> at{};
-    for (std::size_t s = 0; s < 3; ++s) {
+    const std::array<int, 4> streams{c.a, c.b, c.c, c.d};
+    std::array<ByteRange, 4> at{};
+    for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] >= 0) at[s].begin = at[s].end = phase_->streams[static_cast<std::size_t>(streams[s])].offset;
     }
     for (const int a : enclosing_) {
@@ -83,14 +83,14 @@ class Addresses {
       const std::optional<Reach>& reach =
           reachOf(a, own == classes.end() ? -1 : own->second, axis.windowAxis < 0 ? -1 : classes.at(axis.windowAxis));
       if (!reach) return;  // no step of these classes: the call is never made
-      for (std::size_t s = 0; s < 3; ++s) {
+      for (std::size_t s = 0; s < streams.size(); ++s) {
         if (streams[s] < 0) continue;
         at[s].begin += (*reach)[static_cast<std::size_t>(streams[s])].begin;
         at[s].end += (*reach)[static_cast<std::size_t>(streams[s])].end;
       }
     }
-    const std::array<ByteRange, 3>& touched = touchedBy(v);
-    for (std::size_t s = 0; s < 3; ++s) {
+    const std::array<ByteRange, 4>& touched = touchedBy(v);
+    for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] < 0 || touched[s].empty()) continue;
       const Stream& stream = phase_->streams[static_cast<std::size_t>(streams[s])];
       const Buffer& buffer = p_.buffers[static_cast<std::size_t>(stream.buffer)];
@@ -127,7 +127,7 @@ class Addresses {
     return reach;
   }
 
-  const std::array<ByteRange, 3>& touchedBy(const Variant& v) {
+  const std::array<ByteRange, 4>& touchedBy(const Variant& v) {
     const auto [it, fresh] = touched_.try_emplace({v.kernel, v.list});
     if (fresh)
       it->second = extents(p_.kernels[static_cast<std::size_t>(v.kernel)],
@@ -139,8 +139,8 @@ class Addresses {
   const Phase* phase_ = nullptr;
   std::vector<int> enclosing_;
   std::map<std::array<int, 3>, std::optional<Reach>> reach_;
-  std::map<std::pair<int, int>, std::array<ByteRange, 3>> touched_;
-  std::array<bool, 3> reported_{};  // of the current call, per stream: one example is enough
+  std::map<std::pair<int, int>, std::array<ByteRange, 4>> touched_;
+  std::array<bool, 4> reported_{};  // of the current call, per stream: one example is enough
   std::vector<std::string> rules_;
 };
 

@@ -14,6 +14,7 @@
 //       repeat `outer` times:
 //         for step in sections[s].steps, in order:
 //           bv[j] = load(b + step.b[j].offset)                                  for every j  (B operands are vectors)
+//           if copiesB: store(d, bv[j]), of the lanes that exist; d += lanes * 4            for every j, with d = D at first
 //           for each av in step.a, in order:
 //             value = av.kind: broadcast the f32 at a+offset | load the vector at a+offset |
 //                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
@@ -110,13 +111,14 @@ struct Contract {
   Element vectorsA = Element::kF32,
           vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16; B's: kPair
   std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
-  Element result = Element::kF32;    ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
-  std::string label;                 ///< spells what it is, for names and dumps
+  bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
+  Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
+  std::string label;               ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
            x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
            x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
-           x.pairPitchB == y.pairPitchB && x.result == y.result;
+           x.pairPitchB == y.pairPitchB && x.copiesB == y.copiesB && x.result == y.result;
   }
 };
 

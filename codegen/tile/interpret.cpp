@@ -45,10 +45,18 @@ Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
   return out;
 }
 
-void runStep(const Contract& c, const Step& step, const char* a, const char* b, std::vector<Vector>& acc) {
+// `d` moves behind the copies, if the contract makes some.
+void runStep(const Contract& c, const Step& step, const char* a, const char* b, char*& d, std::vector<Vector>& acc) {
   std::vector<Vector> vectors;
   const std::int64_t pairPitch = step.firstMembers ? 0 : c.pairPitchB;
   for (const VectorLoad& v : step.b) vectors.push_back(load(b + v.offset, v.lanes, c.lanes, c.vectorsB, pairPitch));
+  for (std::size_t j = 0; c.copiesB && j < vectors.size(); ++j, d += c.lanes * 4) {
+    for (int l = 0; l < c.lanes; ++l) {
+      // As a step that takes only first members has them in registers.
+      const std::uint32_t word = bitsOf(vectors[j][static_cast<std::size_t>(l)]) & (step.firstMembers ? 0xffffU : ~0U);
+      if (inside(step.b[j].lanes, l)) std::memcpy(d + l * 4, &word, 4);
+    }
+  }
   for (const AOperand& operand : step.a) {
     const Vector value = operandValue(c, operand, a);
     for (const Use& use : operand.uses) {
@@ -75,12 +83,13 @@ void interpret(const Contract& c, const KernelArgs& args) {
                                          : Vector(static_cast<std::size_t>(c.lanes), 0.0F));
     }
     const std::int64_t* segment = args.list + c.sections.size();
+    auto* d = static_cast<char*>(args.d);
     for (std::size_t s = 0; s < c.sections.size(); ++s) {
       const Section& section = c.sections[s];
       for (std::int64_t i = 0; i < args.list[s]; ++i, segment += 3) {
         const char *a = a0 + segment[0], *b = b0 + segment[1];
         for (std::int64_t outer = 0; outer < segment[2]; ++outer, a += section.aOuterStep, b += section.bOuterStep) {
-          for (const Step& step : section.steps) runStep(c, step, a, b, acc);
+          for (const Step& step : section.steps) runStep(c, step, a, b, d, acc);
         }
       }
     }

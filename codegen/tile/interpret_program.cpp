@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
 
-// Only calls' c streams are written, and verify refuses those that lead to inputs.
+// Only calls' c and d streams are written, and verify refuses those that lead to inputs.
 char* bytesOf(const void* values) { return static_cast<char*>(const_cast<void*>(values)); }
 
 char* tensorOf(BufferRole role, const Tensors& t) {
@@ -96,6 +96,7 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
       args.a = pointer(site.call->a, 0);
       args.b = pointer(site.call->b, 1);
       args.c = pointer(site.call->c, 2);
+      args.d = pointer(site.call->d, 3);
       if (site.variant->list >= 0) args.list = lists[static_cast<std::size_t>(site.variant->list)].data();
       args.repeat = site.repeat;
       args.aRepeat = site.repeatStep[0];

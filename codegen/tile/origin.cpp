@@ -9,6 +9,7 @@
 #include <optional>
 #include <tuple>
 
+#include "codegen/tile/copies.h"
 #include "codegen/tile/walk.h"
 
 namespace cubejit {
@@ -146,11 +147,13 @@ class Follower {
     walkCalls(phase, [&](const CallSite& site) {
       now.task = site.task;
       ++now.order;
-      const auto* move = std::get_if<Move>(&p_.kernels[static_cast<std::size_t>(site.variant->kernel)]);
+      const Kernel& kernel = p_.kernels[static_cast<std::size_t>(site.variant->kernel)];
+      const auto* move = std::get_if<Move>(&kernel);
       if (move != nullptr && move->rows > 0 && move->cols > 0) {
         writes(*move, site, phase, now);
         reads(*move, site, phase, now);
       }
+      if (move == nullptr && site.call->d >= 0) copies(std::get<Contract>(kernel), site, phase, now);
       return now.order < kMostCalls;
     });
   }
@@ -193,6 +196,20 @@ class Follower {
              if (!s.written || s.added) return;
              t.answered = true;
              t.next = s.zero ? Place{} : Place{src, site.at[0] + r * site.repeatStep[0] + s.offset};
+             t.nextWhen = now;
+           });
+  }
+
+  // What a contract leaves for others, it has read.
+  void copies(const Contract& c, const CallSite& site, const Phase& phase, const Moment& now) {
+    const int src = bufferOf(phase, site.call->b), dst = bufferOf(phase, site.call->d);
+    const SegmentList& list = p_.lists[static_cast<std::size_t>(site.variant->list)];
+    inside(from_, dst, site.at[3], Range{0, copiedBytes(c, list)}, site.repeat, site.repeatStep[3],
+           [&](Trail& t, std::int64_t offset, std::int64_t r) {
+             const auto from = copiedFrom(c, list, offset);
+             if (!from || !before(now, t.when) || !meets(dst, now, t.when)) return;
+             t.answered = true;
+             t.next = Place{src, site.at[1] + r * site.repeatStep[1] + *from};
              t.nextWhen = now;
            });
   }
@@ -243,8 +260,8 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
       use.moment = Moment{number, site.task, order};
       use.phaseName = phase.name;
       use.callName = site.call->name;
-      const std::array<int, 3> streams{site.call->a, site.call->b, site.call->c};
-      for (std::size_t s = 0; s < 3; ++s) use.at[s] = Place{bufferOf(phase, streams[s]), site.at[s]};
+      const std::array<int, 4> streams{site.call->a, site.call->b, site.call->c, site.call->d};
+      for (std::size_t s = 0; s < streams.size(); ++s) use.at[s] = Place{bufferOf(phase, streams[s]), site.at[s]};
       use.repeatStep = site.repeatStep;
       use.repeat = site.repeat;
       use.list = list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides where an element of a workspace buffer comes from, or goes to, by following the program's moves: packed weights and
-// panels are explained by what copies them, so no lowering has to say how it laid them out.
+// Decides where an element of a workspace buffer comes from, or goes to, by following the program's moves, and what contracts
+// copy: packed weights and panels are explained by what copies them, so no lowering has to say how it laid them out.
 // Leaves naming an element of a tensor to tile/coordinates.h.
 #pragma once
 
@@ -36,8 +36,8 @@ struct KernelUse {
   // The example: of the calls that fill the most sections of their list, the first.
   Moment moment;
   std::string phaseName, callName;
-  std::array<Place, 3> at;  ///< of a, b, c; buffer -1 where the call has none
-  std::array<std::int64_t, 3> repeatStep{};
+  std::array<Place, 4> at;  ///< of a, b, c, d; buffer -1 where the call has none
+  std::array<std::int64_t, 4> repeatStep{};
   std::int64_t repeat = 1;
   int list = -1;
   bool accumulate = false;

@@ -20,7 +20,9 @@ void addUse(const TileProgram& program, const Phase& phase, const std::vector<No
     for (const int stream : {node.call.a, node.call.b}) {
       if (stream >= 0) use.reads.insert(bufferOf(stream));
     }
-    if (node.call.c >= 0) use.writes.insert(bufferOf(node.call.c));
+    for (const int stream : {node.call.c, node.call.d}) {
+      if (stream >= 0) use.writes.insert(bufferOf(stream));
+    }
   }
 }
 

@@ -153,7 +153,8 @@ class Printer {
     const auto stream = [&](int s) {
       return s < 0 ? std::string("-") : phase_->streams[static_cast<std::size_t>(s)].name;
     };
-    out_ << c.name << "(" << stream(c.a) << ", " << stream(c.b) << ", " << stream(c.c) << ")";
+    out_ << c.name << "(" << stream(c.a) << ", " << stream(c.b) << ", " << stream(c.c)
+         << (c.d < 0 ? std::string() : ", " + stream(c.d)) << ")";
     if (c.classAxes.empty()) {
       out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0])) << "\n";
       return;

@@ -89,12 +89,13 @@ struct Variant {
 };
 
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
-/// steps, first axis most significant]. Moves use a (source) and c (destination).
+/// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d.
 struct Call {
   std::string name;
   int a = -1, b = -1, c = -1;
   std::vector<int> classAxes;     ///< indices into Phase::axes, each enclosing this call
   std::vector<Variant> variants;  ///< product of the classAxes' classes entries; 1 if there are none
+  int d = -1;
   friend bool operator==(const Call& x, const Call& y) = default;
 };
 

@@ -136,6 +136,13 @@ class Structure {
     if (std::any_of(enclosing_.begin(), enclosing_.end(),
                     [&](int a) { return phase_->axes[static_cast<std::size_t>(a)].steps.empty(); }))
       return;  // never made
+    if (c.d >= 0 && !enclosing_.empty()) {
+      for (const AxisStep& step : phase_->axes[static_cast<std::size_t>(enclosing_.back())].steps) {
+        const auto d = static_cast<std::size_t>(c.d);
+        const bool moves = step.repeat > 1 && d < step.repeatDelta.size() && step.repeatDelta[d] != 0;
+        if (moves) once("call " + c.name + ": repetitions move stream d; kernels copy to where it begins");
+      }
+    }
     std::size_t product = 1;
     for (std::size_t i = 0; i < c.classAxes.size(); ++i) {
       const int a = c.classAxes[i];
@@ -192,6 +199,7 @@ class Structure {
     stream(c, c.a, "a", true, false);
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);
+    stream(c, c.d, "d", contract.copiesB, true);
     if (!within(v.list, p_.lists.size())) {
       require(false, which + "list " + range(v.list, p_.lists.size()));
       return;

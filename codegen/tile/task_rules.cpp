@@ -29,19 +29,18 @@ class Tasks {
     if (taskCount(phase_) <= 1) return;
     std::int64_t calls = 0;
     if (!walkCalls(phase_, [&](const CallSite&) { return ++calls <= kMostCalls; })) return;
-    const bool followed = walkCalls(phase_,
-                                    [&](const CallSite& site) {
-                                      return eachWord(site, Operand::kC, [&](std::uint32_t& owner, std::int64_t word) {
-                                        claim(site, owner, word);
-                                      });
-                                    }) &&
-                          walkCalls(phase_, [&](const CallSite& site) {
-                            const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
-                              if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task))
-                                collide(site, "reads", owner, word);
-                            };
-                            return eachWord(site, Operand::kA, reads) && eachWord(site, Operand::kB, reads);
-                          });
+    const bool followed =
+        walkCalls(phase_,
+                  [&](const CallSite& site) {
+                    const auto writes = [&](std::uint32_t& owner, std::int64_t word) { claim(site, owner, word); };
+                    return eachWord(site, Operand::kC, writes) && eachWord(site, Operand::kD, writes);
+                  }) &&
+        walkCalls(phase_, [&](const CallSite& site) {
+          const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
+            if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task)) collide(site, "reads", owner, word);
+          };
+          return eachWord(site, Operand::kA, reads) && eachWord(site, Operand::kB, reads);
+        });
     if (followed || !broken_.empty()) rules.insert(rules.end(), broken_.begin(), broken_.end());
   }
 
@@ -65,14 +64,14 @@ class Tasks {
   template <class Use>
   bool eachWord(const CallSite& site, Operand operand, Use use) {
     const auto s = static_cast<std::size_t>(operand);
-    const int stream = std::array<int, 3>{site.call->a, site.call->b, site.call->c}[s];
+    const int stream = std::array<int, 4>{site.call->a, site.call->b, site.call->c, site.call->d}[s];
     if (stream < 0) return true;
     const int index = phase_.streams[static_cast<std::size_t>(stream)].buffer;
     const Buffer& buffer = p_.buffers[static_cast<std::size_t>(index)];
     if (buffer.role == BufferRole::kPrivate) return true;  // every thread has its own
     auto owners = owners_.find(index);
     if (owners == owners_.end()) {
-      if (operand != Operand::kC) return true;  // nobody writes it
+      if (operand != Operand::kC && operand != Operand::kD) return true;  // nobody writes it
       if (buffer.bytes > kMostBytes) return false;
       owners =
           owners_

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "codegen/tile/copies.h"
+
 namespace cubejit {
 namespace {
 
@@ -51,6 +53,8 @@ bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
     return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) {
       return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
     });
+  if (operand == Operand::kD)
+    return visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) { return visit(vectorAt(at, r, c.lanes)); });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     for (const Segment& segment : (*list)[s]) {
@@ -67,7 +71,8 @@ bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
 }
 
 bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == Operand::kB || (operand == Operand::kA && m.kind == MoveKind::kZero)) return true;
+  if (operand == Operand::kB || operand == Operand::kD || (operand == Operand::kA && m.kind == MoveKind::kZero))
+    return true;
   if (operand == Operand::kC && m.kind == MoveKind::kLaneSums) return m.rows == 0 || visit({0, m.rows * kWord});
   const bool turned = operand == Operand::kC && m.kind == MoveKind::kTranspose;
   const std::int64_t lines = turned ? m.cols : m.rows,
@@ -86,10 +91,16 @@ bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::
   return visitLines(m.pairPitch, cutColumns ? lines : lines - m.pairsCut, cutColumns ? length - m.pairsCut : length);
 }
 
-std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
-  std::array<ByteRange, 3> whole;
+std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
+  std::array<ByteRange, 4> whole;
   for (const Accumulator& acc : c.accumulators)
     include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
+  if (c.copiesB) {
+    visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) {
+      include(whole[3], vectorAt(at, r, c.lanes));
+      return true;
+    });
+  }
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     ByteRange a, b;
@@ -111,9 +122,9 @@ std::array<ByteRange, 3> extentsOf(const Contract& c, const SegmentList* list) {
   return whole;
 }
 
-std::array<ByteRange, 3> extentsOf(const Move& m, const SegmentList*) {
+std::array<ByteRange, 4> extentsOf(const Move& m, const SegmentList*) {
   const bool turned = m.kind == MoveKind::kTranspose;
-  std::array<ByteRange, 3> whole;
+  std::array<ByteRange, 4> whole;
   if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * elementBytes(m.from)}, m.rows, m.srcPitch);
   if (m.pairPitch != 0) {
     const std::int64_t cutRows = turned ? 0 : m.pairsCut, cutColumns = turned ? m.pairsCut : 0;
@@ -132,7 +143,7 @@ std::array<ByteRange, 3> extentsOf(const Move& m, const SegmentList*) {
 
 }  // namespace
 
-std::array<ByteRange, 3> extents(const Kernel& kernel, const SegmentList* list) {
+std::array<ByteRange, 4> extents(const Kernel& kernel, const SegmentList* list) {
   return std::visit([&](const auto& k) { return extentsOf(k, list); }, kernel);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which bytes one kernel call reads and writes, relative to its pointers a, b and c. Run-time repetition is left to callers.
+// Decides which bytes one kernel call reads and writes, relative to its pointers a, b, c and d. Run-time repetition is left to callers.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ struct ByteRange {
   friend bool operator==(const ByteRange& x, const ByteRange& y) = default;
 };
 
-enum class Operand : std::uint8_t { kA, kB, kC };
+enum class Operand : std::uint8_t { kA, kB, kC, kD };
 
-/// Smallest ranges that hold all bytes touched through a, b and c; exact at both ends. `list` is null for moves.
-std::array<ByteRange, 3> extents(const Kernel& kernel, const SegmentList* list);
+/// Smallest ranges that hold all bytes touched through a, b, c and d; exact at both ends. `list` is null for moves.
+std::array<ByteRange, 4> extents(const Kernel& kernel, const SegmentList* list);
 
 /// Visits every range touched through `operand`, possibly several times, until `visit` returns false; false if it did.
 bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand,

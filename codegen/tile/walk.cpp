@@ -75,8 +75,8 @@ class Walk {
     site.call = &call;
     site.variant = &call.variants[number];
     if (site.variant->kernel < 0) return true;
-    const std::array<int, 3> streams{call.a, call.b, call.c};
-    for (std::size_t s = 0; s < 3; ++s) {
+    const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
+    for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] < 0) continue;
       site.at[s] = phase_.streams[static_cast<std::size_t>(streams[s])].offset;
       for (const int axis : enclosing_) site.at[s] += entry(current(axis)->delta, streams[s]);
@@ -84,7 +84,7 @@ class Walk {
     if (!enclosing_.empty()) {
       const AxisStep& innermost = *current(enclosing_.back());
       site.repeat = innermost.repeat;
-      for (std::size_t s = 0; s < 3; ++s) site.repeatStep[s] = entry(innermost.repeatDelta, streams[s]);
+      for (std::size_t s = 0; s < streams.size(); ++s) site.repeatStep[s] = entry(innermost.repeatDelta, streams[s]);
     }
     return visit_(site);
   }

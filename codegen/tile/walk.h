@@ -12,14 +12,14 @@
 
 namespace cubejit {
 
-/// One kernel call. Entry 0, 1, 2 of the arrays is for stream a, b, c; 0 where the call has none.
+/// One kernel call. Entry 0, 1, 2, 3 of the arrays is for stream a, b, c, d; 0 where the call has none.
 struct CallSite {
   std::int64_t task = 0;
   const Call* call = nullptr;
   const Variant* variant = nullptr;  ///< its kernel is >= 0
-  std::array<std::int64_t, 3> at{};  ///< byte offset in the stream's buffer
+  std::array<std::int64_t, 4> at{};  ///< byte offset in the stream's buffer
   std::int64_t repeat = 1;
-  std::array<std::int64_t, 3> repeatStep{};
+  std::array<std::int64_t, 4> repeatStep{};
 };
 
 /// Visits the calls task by task until `visit` returns false; false if it did. Precondition: the phase obeys structureRules.

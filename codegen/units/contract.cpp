@@ -15,6 +15,7 @@ namespace cubejit {
 namespace {
 
 enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, kSegments, kFlag };
+constexpr int kCopy = kFlag;  // nothing else needs it while sections run
 
 class Lowering {
  public:
@@ -40,6 +41,7 @@ class Lowering {
     loadAccumulators();
     asm_.arg(kCounts, ArgSlot::kList);
     asm_.addImm(kSegment, kCounts, static_cast<std::int64_t>(c_.sections.size()) * 8);
+    if (c_.copiesB) asm_.arg(kCopy, ArgSlot::kD);
     for (std::size_t s = 0; s < c_.sections.size(); ++s) section(s);
     storeAccumulators();
     asm_.arg(kFlag, ArgSlot::kARepeat);
@@ -199,11 +201,28 @@ class Lowering {
     asm_.loadScalar(kOuter, kSegment, 16);
     asm_.addImm(kSegment, kSegment, 24);
     asm_.loop(kOuter);
+    copied_ = 0;
     for (const Step& step : section.steps) emitStep(step);
+    if (c_.copiesB) asm_.addImm(kCopy, kCopy, copied_);
     asm_.addImm(kAt, kAt, section.aOuterStep);
     asm_.addImm(kBt, kBt, section.bOuterStep);
     asm_.endLoop();
     asm_.endLoop();
+  }
+
+  // Behind the vector that was copied last.
+  void copy(int reg, const VectorLoad& b) {
+    asm_.store(reg, kCopy, copied_, b.lanes);
+    copied_ += std::int64_t{c_.lanes} * 4;
+  }
+
+  // The step's vectors, in order; those that have no register are loaded for it.
+  void copyVectors(const Step& step) {
+    for (std::size_t b = 0; c_.copiesB && b < step.b.size(); ++b) {
+      int r = bRegister(static_cast<int>(b));
+      if (r < 0) loadB(r = nextTemporary(), step.b[b]);
+      copy(r, step.b[b]);
+    }
   }
 
   int bRegister(int b) const { return b < bRegisters_ ? accs_ + b : -1; }
@@ -232,10 +251,12 @@ class Lowering {
     const int members = nextTemporary();
     asm_.constant(members, asm_.addUniform(0xffffU));
     for (std::size_t b = 0; b < step.b.size(); ++b) {
-      const int r = bRegister(static_cast<int>(b));
-      if (r < 0) continue;
+      int r = bRegister(static_cast<int>(b));
+      if (r < 0 && !c_.copiesB) continue;
+      if (r < 0) r = nextTemporary(members);
       firstMembersB_.load(r, -1, kBt, step.b[b].offset, step.b[b].lanes);
       asm_.binary(VOp::kAnd, r, r, members);
+      if (c_.copiesB) copy(r, step.b[b]);
     }
     for (const AOperand& a : step.a) {
       const int value = nextTemporary(members);
@@ -260,6 +281,7 @@ class Lowering {
   void emitStep(const Step& step) {
     if (step.firstMembers) return emitFirstMembers(step);
     loadKept(step.b);
+    copyVectors(step);
     for (const AOperand& a : step.a) {
       if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
       emitOperand(step, a);
@@ -362,6 +384,7 @@ class Lowering {
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;
+  std::int64_t copied_ = 0;  ///< bytes behind D, of an iteration's copies
 };
 
 }  // namespace

@@ -105,6 +105,7 @@ class Walker {
       case ArgSlot::kA: return Value{PointerBase::kA, 0};
       case ArgSlot::kB: return Value{PointerBase::kB, 0};
       case ArgSlot::kC: return Value{PointerBase::kC, 0};
+      case ArgSlot::kD: return Value{PointerBase::kD, 0};
       case ArgSlot::kList: return Value{PointerBase::kList, 0};
       case ArgSlot::kRepeat: return Value{PointerBase::kNone, args_.repeat, TripSource::kRepeat};
       case ArgSlot::kARepeat: return Value{PointerBase::kNone, args_.aRepeat};

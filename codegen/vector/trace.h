@@ -32,7 +32,7 @@ struct LoopFact {
 };
 
 /// What a pointer is relative to.
-enum class PointerBase : std::uint8_t { kNone, kA, kB, kC, kList };
+enum class PointerBase : std::uint8_t { kNone, kA, kB, kC, kD, kList };
 
 struct AccessFact {
   PointerBase base = PointerBase::kNone;

@@ -121,6 +121,9 @@ struct TilingPlan {
   /// dW: the lane operand is transposed into a panel; dX with pixel lanes: dY into [channel][pixel]; dX with channel lanes:
   /// each task packs its block of weights into a panel of its own.
   bool panelB = false;
+  /// dW, one tap, pixels outside: lanes are read where they lie by the first block of rows, whose kernel leaves them in a panel for
+  /// the other blocks, while it computes.
+  bool firstTouch = false;
   bool panelC = false;  ///< results are built in a panel and moved out (dW: accumulators private to a task)
   bool packWeights =
       true;  ///< dX: weights are copied into lane order first; false reads them in place (1x1 kernels only)
@@ -191,6 +194,7 @@ void describePlan(P& p, Visitor&& v) {
   v("winograd_w", p.winogradW);
   v("panel_a", p.panelA);
   v("panel_b", p.panelB);
+  v("first_touch", p.firstTouch);
   v("panel_c", p.panelC);
   v("pack_weights", p.packWeights);
   v("panel_d", p.panelD);

@@ -55,6 +55,14 @@ const Broken kBroken[] = {
     {"Lanes", [](TileProgram& p) { contract(p).lanes = 12; }, "vectors of 12 lanes"},
     {"FormedPairs", [](TileProgram& p) { contract(p).vectorsB = Element::kPair; },
      "b vectors of pairs need dot products and a pitch from first to second members, which is 0"},
+    {"CopiesWithoutStream", [](TileProgram& p) { contract(p).copiesB = true; }, "stream d -1 is not in [0, 3)"},
+    {"RepeatedCopies",
+     [](TileProgram& p) {
+       contractCall(p).d = 2;
+       contracting(p).axes[0].steps[0].repeat = 2;
+       contracting(p).axes[0].steps[0].repeatDelta = {0, 0, 4};
+     },
+     "repetitions move stream d"},
     {"NoAccumulators", [](TileProgram& p) { contract(p).accumulators.clear(); }, "no accumulators"},
     {"AccumulatorLanes", [](TileProgram& p) { contract(p).accumulators[0].lanes = {3, 9}; },
      "accumulator 0: lanes [3, 9) are not in [0, 8)"},

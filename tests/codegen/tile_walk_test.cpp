@@ -61,8 +61,8 @@ TEST(TileWalk, SkipsVariantsWithoutAKernelAndStopsWhenTold) {
 
 // The hull of what is visited is what `extents` says.
 void agree(const Kernel& kernel, const SegmentList* list) {
-  const std::array<ByteRange, 3> whole = extents(kernel, list);
-  for (const Operand operand : {Operand::kA, Operand::kB, Operand::kC}) {
+  const std::array<ByteRange, 4> whole = extents(kernel, list);
+  for (const Operand operand : {Operand::kA, Operand::kB, Operand::kC, Operand::kD}) {
     ByteRange hull{1, 0};
     visitTouched(kernel, list, operand, [&](ByteRange r) {
       hull = hull.empty() ? r : ByteRange{std::min(hull.begin, r.begin), std::max(hull.end, r.end)};
@@ -91,10 +91,14 @@ TEST(TileTouch, Contracts) {
   c.accumulators[1].lanes = {0, 3};
   const SegmentList list = {{{100, 0, 3}, {0, 40, 0}, {0, 400, 1}}};
   agree(c, &list);
-  const std::array<ByteRange, 3> whole = extents(c, &list);
+  const std::array<ByteRange, 4> whole = extents(c, &list);
   EXPECT_EQ(whole[0], (ByteRange{-52, 140}));  // 100 - 2*32 or 0, from -64 + 12 on, up to 100 + 8 + 32
   EXPECT_EQ(whole[1], (ByteRange{0, 432}));
   EXPECT_EQ(whole[2], (ByteRange{0, 44}));
+  EXPECT_TRUE(whole[3].empty());
+  c.copiesB = true;
+  agree(c, &list);
+  EXPECT_EQ(extents(c, &list)[3], (ByteRange{0, 4 * 32}));  // a vector for each iteration, wherever it was read
   const SegmentList nothing = {{}};
   EXPECT_TRUE(extents(c, &nothing)[0].empty());
 }

@@ -78,6 +78,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
               static_cast<std::int32_t>(i) * lanes * static_cast<std::int32_t>(elementBytes(c.result));
       }
     }
+    c.copiesB = below(3) == 0;
     for (int s = 1 + below(2); s > 0; --s) {
       Section& section = c.sections.emplace_back();
       section.aOuterStep = 4 * below(8);
@@ -132,8 +133,9 @@ class Units : public testing::TestWithParam<IsaLevel> {
     return list;
   }
 
-  // Runs the kernel four ways on copies of `c`; args.c is set here. The last words of c are guards nobody may write.
-  void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& c) {
+  // Runs the kernel four ways on copies of `c`; args.c is set here, and args.d `d` words behind it. The last words of c are guards
+  // nobody may write.
+  void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& c, std::size_t d = 0) {
     const auto program = vectorize(kernel, isa());
     ASSERT_TRUE(program.ok()) << program.error().message;
     const auto legal = legalize(*program);
@@ -143,6 +145,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
     const auto outcome = [&](auto&& run) {
       std::vector<float> copy = c;
       args.c = copy.data();
+      args.d = copy.data() + d;
       run();
       return copy;
     };
@@ -168,13 +171,15 @@ class Units : public testing::TestWithParam<IsaLevel> {
     ASSERT_TRUE(legal.ok()) << legal.error().message;
     const auto code = emitXbyak(*legal);
     ASSERT_TRUE(code.ok()) << code.error().message;
-    const std::array<ByteRange, 3> touched = extents(kernel, list);
+    const std::array<ByteRange, 4> touched = extents(kernel, list);
     for (const Fence fence : {Fence::kBefore, Fence::kBehind}) {
       const FencedMemory a(touched[0].end - touched[0].begin, fence), b(touched[1].end - touched[1].begin, fence);
       const FencedMemory c(touched[2].end - touched[2].begin, fence);
       args.a = a.data() - touched[0].begin;
       args.b = b.data() - touched[1].begin;
       args.c = c.data() - touched[2].begin;
+      const FencedMemory d(touched[3].end - touched[3].begin, fence);
+      args.d = d.data() - touched[3].begin;
       const auto* contract = std::get_if<Contract>(&kernel);
       const std::int64_t ways = contract != nullptr && contract->result != Element::kF32 ? 1 : 2;
       for (args.accumulate = 0; args.accumulate < ways; ++args.accumulate) ASSERT_TRUE(runCode(*code, args));
@@ -210,7 +215,10 @@ TEST_P(Units, RandomContractsAgree) {
     args.bRepeat = 20;
     args.cRepeat = words * 4;
     args.accumulate = contract.result == Element::kF32 ? below(2) : 0;
-    agree(contract, args, randomFloats(static_cast<std::size_t>(3 * words + 64)));
+    // Of two sections, three segments each, three iterations, three steps, four vectors.
+    const std::int64_t copies = std::int64_t{2} * 3 * 3 * 3 * 4 * contract.lanes;
+    agree(contract, args, randomFloats(static_cast<std::size_t>(3 * words + copies + 64)),
+          static_cast<std::size_t>(3 * words));
   }
 }
 

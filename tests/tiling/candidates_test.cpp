@@ -154,6 +154,18 @@ TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
   EXPECT_LT(once, twice);  // and there is one
 }
 
+// The first block of rows copies its lanes for the others: worth it where there are many of them, and only with one tap.
+TEST(WeightCandidates, LanesMayBeCopiedAtFirstTouch) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  const auto touched = [&](const Problem& p) {
+    const std::vector<TilingPlan> plans = weightCandidates(p, machine);
+    return std::count_if(plans.begin(), plans.end(), [](const TilingPlan& plan) { return plan.firstTouch; });
+  };
+  EXPECT_GT(touched(pointwise(1024, 256, 14)), 0);
+  EXPECT_EQ(touched(pointwise(16, 16, 14)), 0);
+  EXPECT_EQ(touched(layer(Layout::kNdhwc)), 0);
+}
+
 // Pixels a page apart share few sets of the caches. Zen5 waits for that, and such an operand goes through a panel.
 TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
   const Problem p = pointwise(1024, 256, 14);  // f32: pixels of x lie 4096 bytes apart, those of dy 1024

@@ -131,6 +131,20 @@ TEST(CheckPlan, RegistersAreCountedForEachKindOfPlan) {
   EXPECT_THAT(checkPlan(last, bias, kAvx512), Contains(HasSubstr("needs 32")));
 }
 
+TEST(CheckPlan, FirstTouchIsForOneTapOfDw) {
+  TilingPlan weights = planOf(Gradient::kDw, LaneRole::kChannels);
+  weights.firstTouch = true;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 1), weights, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 3), weights, kAvx512),
+              Contains(HasSubstr("first_touch needs one tap")));
+  weights.panelB = true;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 1), weights, kAvx512), Contains(HasSubstr("no panel_b")));
+  TilingPlan data = planOf(Gradient::kDx, LaneRole::kChannels);
+  data.firstTouch = true;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 1), data, kAvx512),
+              Contains(HasSubstr("first_touch must be false")));
+}
+
 TEST(CheckPlan, PlainTensorsNeedPanels) {
   const Problem plain = convolution(Layout::kNcdhw);
   TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the steps that a weight gradient's kernel makes over a pattern of columns: which vectors are lanes, and which scalars or
+// words of the other operand multiply them.
+#pragma once
+
+#include <cstdint>
+
+#include "codegen/lower/column_patterns.h"
+#include "codegen/lower/weights_panels.h"
+#include "codegen/tile/contract.h"
+
+namespace cubejit {
+
+/// The accumulators of a kernel: (rows x taps) by vectors of lanes.
+struct TileOfSums {
+  std::int64_t rows = 1, taps = 1, width = 16;  ///< width: channels of its lanes
+  int lanes = 16;                               ///< of a vector
+  Element laneElement = Element::kF32;          ///< where the kernel reads them
+  std::int64_t vectors() const { return (width + lanes - 1) / lanes; }
+  LaneRange lanesOf(std::int64_t vector) const { return lanesUpTo(width - vector * lanes, lanes); }
+};
+
+/// Where a kernel finds its operands.
+struct WeightOperands {
+  const Pitches &big, &small;
+  bool swapped = false;  ///< lanes are the small tensor's channels
+  PixelPairs pairs = PixelPairs::kNone;
+};
+
+Section weightSection(const ConvView& view, const WeightOperands& operands, const ColumnPattern& pattern,
+                      const TileOfSums& tile);
+
+}  // namespace cubejit
