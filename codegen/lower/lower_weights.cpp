@@ -320,7 +320,16 @@ class Lowering {
     }
   }
 
-  // Returns the most bytes that a variant copies.
+  // Whether a window of the axis has a step of the class.
+  bool occurs(int axis, int cls) {
+    const Axis& a = b_.phase().axes[static_cast<std::size_t>(axis)];
+    return std::any_of(a.windows.begin(), a.windows.end(), [&](const Window& w) {
+      return std::any_of(a.steps.begin() + w.begin, a.steps.begin() + w.end,
+                         [&](const AxisStep& step) { return step.cls == cls; });
+    });
+  }
+
+  // Of a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
   std::int64_t fillVariants(Call& call, LaneSource source) {
     std::int64_t copied = 0;
     for (int cls = 0; cls < chunks_.classes; ++cls) {
@@ -337,7 +346,8 @@ class Lowering {
                                               ? out_.rows % plan_.baseRows
                                               : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
                 const bool first = chunkOf(cls).first;
-                if (width > 0 && rows > 0 && (first || list >= 0)) {
+                const bool met = width > 0 && rows > 0 && occurs(call.classAxes.back(), rowTail);
+                if (met && (first || list >= 0)) {
                   variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
                   variant.list =
                       list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
