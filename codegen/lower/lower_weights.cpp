@@ -299,12 +299,11 @@ class Lowering {
     const int panel = b_.addStream("lanes_panel", copies);
     const int first = b_.addPartOfWindows("first_rows", rows, 0, 1),
               others = b_.addPartOfWindows("other_rows", rows, 1, 0);
-    std::vector<int> axes = classAxes;
-    axes.push_back(first);
-    Call touch{"contract_first", a, lane, c, axes, {}, panel};
+    classAxes.push_back(first);
+    Call touch{"contract_first", a, lane, c, classAxes, {}, panel};
     b_.bufferAt(copies).bytes = fillVariants(touch, LaneSource::kCopied);
-    axes.back() = others;
-    Call again{"contract", a, panel, c, axes, {}};
+    classAxes.back() = others;
+    Call again{"contract", a, panel, c, std::move(classAxes), {}};
     fillVariants(again, LaneSource::kCopies);
     return {loopNode(first, {callNode(std::move(touch))}), loopNode(others, {callNode(std::move(again))})};
   }
