@@ -40,6 +40,7 @@ class Phrases {
     const auto& touch = s_.annotation.touches[i];
     return touch ? text(s_, *touch) : "";
   }
+  bool isCopy(std::size_t i) const { return s_.annotation.touches[i]->base == PointerBase::kD; }
   // What a register holds, as far as it is known: a result, or what was loaded last.
   std::string held(int reg) const {
     const auto r = static_cast<std::size_t>(reg);
@@ -63,7 +64,7 @@ class Phrases {
       case VOp::kAddLoad: return listPhrase(index);
       default:
         if (at.empty()) break;
-        if (row.mem == MemUse::W) return at + " is written";
+        if (row.mem == MemUse::W) return (isCopy(index) ? "a copy of " : "") + at + " is written";
         said = result(i.dst).empty() ? "v" + std::to_string(i.dst) + " = " + at : at + " so far";
     }
     if (isVector(row.dst))

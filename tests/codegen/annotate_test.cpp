@@ -32,15 +32,20 @@ struct Example {
   }
 };
 
-Example exampleOf(const HostIsa& isa, std::int64_t channels) {
+Problem pointwise(std::int64_t channels) {
+  Problem p;
+  p.rank = 2;
+  p.cin = p.cout = channels;
+  p.in = p.out = {1, 1, 4};
+  return p;
+}
+
+Machine machineOf(const HostIsa& isa) { return hostMachine(isa, 1, 32768, 1 << 20, 32 << 20); }
+
+Example exampleOf(const HostIsa& isa, const Problem& problem, const TilingPlan& plan) {
   Example e;
-  e.problem.rank = 2;
-  e.problem.cin = e.problem.cout = channels;
-  e.problem.in = e.problem.out = {1, 1, 4};
-  const Machine machine = hostMachine(isa, 1, 32768, 1 << 20, 32 << 20);
-  const auto plan = choosePlan(e.problem, Gradient::kDx, machine, false);
-  EXPECT_TRUE(plan.ok());
-  const auto tile = lower(e.problem, plan->plan, machine);
+  e.problem = problem;
+  const auto tile = lower(problem, plan, machineOf(isa));
   EXPECT_TRUE(tile.ok());
   e.tile = *tile;
   for (std::size_t k = 0; k < e.tile.kernels.size(); ++k) {
@@ -53,6 +58,13 @@ Example exampleOf(const HostIsa& isa, std::int64_t channels) {
   }
   e.annotations = annotate(e.problem, e.tile, e.vectors);
   return e;
+}
+
+Example exampleOf(const HostIsa& isa, std::int64_t channels) {
+  const Problem problem = pointwise(channels);
+  const auto plan = choosePlan(problem, Gradient::kDx, machineOf(isa), false);
+  EXPECT_TRUE(plan.ok());
+  return exampleOf(isa, problem, plan->plan);
 }
 
 TEST(Annotate, EveryOperandOfAContractIsAnElement) {
@@ -76,6 +88,28 @@ TEST(Annotate, EveryOperandOfAContractIsAnElement) {
 }
 
 // The multiplications of one inner iteration, by coordinates: dx[c w] += w[o i=c] * dy[o w].
+// What a kernel copies, and what another one reads of that, is named by the element it came from.
+TEST(Explain, CopiesAreNamedByWhatTheyHold) {
+  Problem problem = pointwise(64);
+  problem.layout = Layout::kNdhwc;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.baseRows = 4;
+  plan.panelH = 4;
+  plan.firstTouch = true;
+  Example e = exampleOf(avx512Isa(), problem, plan);
+  std::size_t writes = 0, products = 0;
+  for (e.contract = 0; e.contract < e.tile.kernels.size(); ++e.contract) {
+    const bool copies = std::get<Contract>(e.tile.kernels[e.contract]).copiesB;
+    for (const std::string& phrase : phrases(e.story())) {
+      writes += copies && phrase.find("a copy of x[c0..15") == 0 ? 1 : 0;
+      products += !copies && phrase.find(" += x[c0..15") != std::string::npos ? 1 : 0;
+    }
+  }
+  EXPECT_GT(writes, 0U);
+  EXPECT_GT(products, 0U);
+}
+
 TEST(Explain, ProductsBelongTogether) {
   const Example e = exampleOf(avx512Isa(), 16);
   const std::vector<std::string> said = phrases(e.story());

@@ -36,6 +36,11 @@ TEST(ProgramBuilder, DealsAreContiguousNearlyEqualAndComplete) {
   EXPECT_EQ(dealt.windowAxis, deal);
   EXPECT_EQ(dealt.windows, (std::vector<Window>{{0, 3}, {3, 6}, {6, 10}}));
   EXPECT_EQ(b.axisSteps(deal), 3);
+  const int first = b.addPartOfWindows("first", axis, 0, 1), others = b.addPartOfWindows("others", axis, 1, 0);
+  const std::vector<Axis>& axes = b.phase().axes;
+  EXPECT_EQ(axes[static_cast<std::size_t>(first)].windows, (std::vector<Window>{{0, 1}, {3, 4}, {6, 7}}));
+  EXPECT_EQ(axes[static_cast<std::size_t>(others)].windows, (std::vector<Window>{{1, 3}, {4, 6}, {7, 10}}));
+  EXPECT_EQ(axes[static_cast<std::size_t>(others)].windowAxis, deal);
 }
 
 TEST(ProgramBuilder, FoldsEvenStepsOfTheInnermostAxisOnly) {
