@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "codegen/tile/segment_words.h"
 #include "codegen/vector/op_table.h"
 
 namespace cubejit {
@@ -192,13 +193,7 @@ TraceArgs exampleArgs(const TileProgram& program, int kernel, const KernelUse& u
   TraceArgs args;
   const auto* contract = std::get_if<Contract>(&program.kernels[static_cast<std::size_t>(kernel)]);
   if (contract != nullptr) args.sections = static_cast<std::int64_t>(contract->sections.size());
-  if (use.list >= 0) {
-    const SegmentList& list = program.lists[static_cast<std::size_t>(use.list)];
-    for (const auto& section : list) args.list.push_back(static_cast<std::int64_t>(section.size()));
-    for (const auto& section : list) {
-      for (const Segment& s : section) args.list.insert(args.list.end(), {s.aOffset, s.bOffset, s.outer});
-    }
-  }
+  if (use.list >= 0) args.list = segmentWords(program.lists[static_cast<std::size_t>(use.list)]);
   args.repeat = use.repeat;
   args.aRepeat = use.repeatStep[0];
   args.bRepeat = use.repeatStep[1];

@@ -11,21 +11,13 @@
 #include <string>
 #include <utility>
 
+#include "codegen/tile/segment_words.h"
 #include "runtime/threads.h"
 
 namespace cubejit {
 namespace {
 
 constexpr std::size_t kMaxStreams = 12, kMaxAxes = 24;
-
-std::vector<std::int64_t> flattenList(const SegmentList& list) {
-  std::vector<std::int64_t> flat;
-  for (const auto& section : list) flat.push_back(static_cast<std::int64_t>(section.size()));
-  for (const auto& section : list) {
-    for (const Segment& s : section) flat.insert(flat.end(), {s.aOffset, s.bOffset, s.outer});
-  }
-  return flat;
-}
 
 std::size_t padded(std::int64_t bytes) {
   // 64-byte aligned, with a spare line between neighbours so that equal panels do not alias at 4 KiB.
@@ -68,7 +60,7 @@ struct LaunchProgram::Walk {
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     : runner_(std::move(runner)), buffers_(program.buffers), prepack_(prepackOf(program)) {
-  for (const SegmentList& list : program.lists) lists_.push_back(flattenList(list));
+  for (const SegmentList& list : program.lists) lists_.push_back(segmentWords(list));
   for (const Kernel& kernel : program.kernels) {
     const auto* contract = std::get_if<Contract>(&kernel);
     alignments_.push_back(contract == nullptr ? 0 : std::int64_t{contract->lanes} * 4);

@@ -11,6 +11,7 @@
 #include "cubejit/staging.h"
 #include "cubejit/weight_view.h"
 #include "tiling/host_shape.h"
+#include "tiling/weights_shape.h"
 
 namespace cubejit {
 namespace {
@@ -159,19 +160,14 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
   return out;
 }
 
-// Pixels of a chunk, in words where products take pairs.
-double chunkPixels(const ConvView& v, PixelPairs pairs, const TilingPlan& plan) {
-  const std::int64_t rows = v.line ? plan.panelH : plan.panelH * v.small.extent.w * plan.panelD;
-  return static_cast<double>(divUp(plan.baseBatch, imagesOfWord(pairs)) * rows) /
-         (pairs == PixelPairs::kColumns ? 2 : 1);
-}
-
 // One tap: the first block of rows leaves its lanes in a panel for the others. Each part of the rows would read them again, so only
 // lanes and pixels are dealt out.
-void addFirstTouch(const ConvView& v, const Machine& m, PixelPairs pairs, TilingPlan plan, Blocks blocks,
+void addFirstTouch(const WeightView& view, const Machine& m, TilingPlan plan, Blocks blocks,
                    std::vector<TilingPlan>& out) {
+  const ConvView& v = view.words;
   if (v.taps() > 1 || plan.panelB || blocks.rows < kFewestTouches) return;
-  const double copies = chunkPixels(v, pairs, plan) * static_cast<double>(plan.baseVectors * m.isa.lanes() * 4);
+  const double steps = pixelsOfChunk(view, plan) / (view.pairs == PixelPairs::kColumns ? 2 : 1);
+  const double copies = steps * static_cast<double>(plan.baseVectors * m.isa.lanes() * 4);
   if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
   plan.firstTouch = true;
   plan.order = IterateOrder::kPixelsOuter;
@@ -223,7 +219,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
           const TilingPlan last = plan;
           setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
           if (plan.panelH == last.panelH && plan.panelD == last.panelD && plan.baseBatch == last.baseBatch) continue;
-          addFirstTouch(v, m, view.pairs, plan, blocks, out);
+          addFirstTouch(view, m, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.cores = CoreSplit{};

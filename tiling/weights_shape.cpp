@@ -37,6 +37,11 @@ Inside insideOf(const ConvView& v, int axis, std::int64_t tap) {
   return in;
 }
 
+double pixelsOfChunk(const WeightView& view, const TilingPlan& plan) {
+  const std::int64_t columns = view.words.line ? 1 : view.words.small.extent.w;
+  return static_cast<double>(plan.panelH * columns * plan.panelD * view.chunkImages(plan.baseBatch));
+}
+
 double WeightShape::withReach(bool cut, int axis, std::int64_t length) const {
   const std::int64_t around = std::max<std::int64_t>(0, (v.kernel[axis] - 1) * v.dilation[axis] + 1 - v.stride[axis]);
   return cut ? 1.0 + static_cast<double>(around) / static_cast<double>(length * v.stride[axis]) : 1.0;
@@ -82,8 +87,7 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
 
   chunks = static_cast<double>(deal.chunks());
   chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
-  chunkPixels = chunkRows * (v.line ? static_cast<double>(plan.panelH) : columns) *
-                static_cast<double>(plan.panelD * chunked.baseBatch);
+  chunkPixels = pixelsOfChunk(view, plan);
   chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   calls = chunks * groups * tiles * outerTaps;
   // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
@@ -110,7 +114,7 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   direct = storesSumsDirectly(view.asked, plan, formatOf(problem, TensorId::kDw).dtype, m.isa);
   storedOnce = direct && chunks <= 1;
   turned = plan.panelC && !swapped && v.taps() > 1;
-  atOnce = turned && chunks <= 1 && !plan.firstTouch;
+  atOnce = turned && chunks <= 1;
   lanesOutside = plan.order == IterateOrder::kPixelsOuter;
 }
 

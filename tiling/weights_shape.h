@@ -19,6 +19,9 @@ struct Inside {
 };
 Inside insideOf(const ConvView& v, int axis, std::int64_t tap);
 
+/// Pixels of a plan's chunk; images are counted in words where the plan's products take pairs of them.
+double pixelsOfChunk(const WeightView& view, const TilingPlan& plan);
+
 /// Sizes are real numbers: means over blocks. What is said of images and pixels is said of words where the plan's products take pairs.
 /// Refers to what it was made of.
 struct WeightShape {

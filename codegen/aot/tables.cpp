@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "codegen/tile/segment_words.h"
+
 namespace cubejit {
 namespace {
 
@@ -22,10 +24,8 @@ class Layouter {
   AotTables run() {
     for (const SegmentList& list : p_.lists) {
       t_.lists.push_back(here());
-      for (const auto& section : list) push(static_cast<std::int64_t>(section.size()));
-      for (const auto& section : list) {
-        for (const Segment& s : section) t_.words.insert(t_.words.end(), {s.aOffset, s.bOffset, s.outer});
-      }
+      const std::vector<std::int64_t> words = segmentWords(list);
+      t_.words.insert(t_.words.end(), words.begin(), words.end());
     }
     for (const Phase& phase : p_.phases) {
       t_.axes.emplace_back();

@@ -331,6 +331,7 @@ class Lowering {
   // Of a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
   std::int64_t fillVariants(Call& call, LaneSource source) {
     std::int64_t copied = 0;
+    const std::array<bool, 2> met{occurs(call.classAxes.back(), 0), occurs(call.classAxes.back(), 1)};
     for (int cls = 0; cls < chunks_.classes; ++cls) {
       for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
         for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {
@@ -345,8 +346,7 @@ class Lowering {
                                               ? out_.rows % plan_.baseRows
                                               : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
                 const bool first = chunkOf(cls).first;
-                const bool met = width > 0 && rows > 0 && occurs(call.classAxes.back(), rowTail);
-                if (met && (first || list >= 0)) {
+                if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
                   variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
                   variant.list =
                       list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));

@@ -9,6 +9,7 @@
 
 #include "codegen/tile/rules.h"
 #include "codegen/tile/touch.h"
+#include "codegen/tile/walk.h"
 
 namespace cubejit {
 namespace {
@@ -72,7 +73,7 @@ class Addresses {
       number = number * static_cast<std::size_t>(axisOf(a).classes) + static_cast<std::size_t>(classes.at(a));
     const Variant& v = c.variants[number];
     if (v.kernel < 0) return;
-    const std::array<int, 4> streams{c.a, c.b, c.c, c.d};
+    const std::array<int, 4> streams = streamsOf(c);
     std::array<ByteRange, 4> at{};
     for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] >= 0) at[s].begin = at[s].end = phase_->streams[static_cast<std::size_t>(streams[s])].offset;

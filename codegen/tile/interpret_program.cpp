@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/segment_words.h"
 #include "codegen/tile/verify.h"
 #include "codegen/tile/walk.h"
 
@@ -63,15 +64,6 @@ class Memory {
   std::string missing_;
 };
 
-std::vector<std::int64_t> inMemory(const SegmentList& list) {
-  std::vector<std::int64_t> words;
-  for (const auto& section : list) words.push_back(static_cast<std::int64_t>(section.size()));
-  for (const auto& section : list) {
-    for (const Segment& s : section) words.insert(words.end(), {s.aOffset, s.bOffset, s.outer});
-  }
-  return words;
-}
-
 }  // namespace
 
 Status interpret(const TileProgram& program, const Tensors& tensors) {
@@ -81,7 +73,7 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
   if (!memory.missing().empty())
     return Error{ErrorCode::kInvalidProblem, Stage::kRun, "cannot interpret " + program.name + memory.missing()};
   std::vector<std::vector<std::int64_t>> lists;
-  for (const SegmentList& list : program.lists) lists.push_back(inMemory(list));
+  for (const SegmentList& list : program.lists) lists.push_back(segmentWords(list));
 
   for (const Phase& phase : program.phases) {
     std::int64_t task = -1;

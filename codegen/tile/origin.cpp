@@ -260,7 +260,7 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
       use.moment = Moment{number, site.task, order};
       use.phaseName = phase.name;
       use.callName = site.call->name;
-      const std::array<int, 4> streams{site.call->a, site.call->b, site.call->c, site.call->d};
+      const std::array<int, 4> streams = streamsOf(*site.call);
       for (std::size_t s = 0; s < streams.size(); ++s) use.at[s] = Place{bufferOf(phase, streams[s]), site.at[s]};
       use.repeatStep = site.repeatStep;
       use.repeat = site.repeat;

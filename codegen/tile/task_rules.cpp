@@ -64,7 +64,7 @@ class Tasks {
   template <class Use>
   bool eachWord(const CallSite& site, Operand operand, Use use) {
     const auto s = static_cast<std::size_t>(operand);
-    const int stream = std::array<int, 4>{site.call->a, site.call->b, site.call->c, site.call->d}[s];
+    const int stream = streamsOf(*site.call)[s];
     if (stream < 0) return true;
     const int index = phase_.streams[static_cast<std::size_t>(stream)].buffer;
     const Buffer& buffer = p_.buffers[static_cast<std::size_t>(index)];

@@ -95,12 +95,10 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
   std::array<ByteRange, 4> whole;
   for (const Accumulator& acc : c.accumulators)
     include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
-  if (c.copiesB) {
-    visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) {
-      include(whole[3], vectorAt(at, r, c.lanes));
-      return true;
-    });
-  }
+  visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) {
+    include(whole[3], vectorAt(at, r, c.lanes));
+    return true;
+  });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     ByteRange a, b;

@@ -75,7 +75,7 @@ class Walk {
     site.call = &call;
     site.variant = &call.variants[number];
     if (site.variant->kernel < 0) return true;
-    const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
+    const std::array<int, 4> streams = streamsOf(call);
     for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] < 0) continue;
       site.at[s] = phase_.streams[static_cast<std::size_t>(streams[s])].offset;

@@ -12,6 +12,9 @@
 
 namespace cubejit {
 
+/// The streams a, b, c, d of a call; -1 where it has none.
+inline std::array<int, 4> streamsOf(const Call& call) { return {call.a, call.b, call.c, call.d}; }
+
 /// One kernel call. Entry 0, 1, 2, 3 of the arrays is for stream a, b, c, d; 0 where the call has none.
 struct CallSite {
   std::int64_t task = 0;

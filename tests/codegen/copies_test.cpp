@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/segment_words.h"
 
 namespace cubejit {
 namespace {
@@ -42,15 +42,6 @@ Contract copyingContract() {
 
 const SegmentList kList = {{{0, 256, 2}, {16, 0, 1}}, {{4, 1024, 3}}};
 
-std::vector<std::int64_t> words(const SegmentList& list) {
-  std::vector<std::int64_t> out;
-  for (const auto& section : list) out.push_back(static_cast<std::int64_t>(section.size()));
-  for (const auto& section : list) {
-    for (const Segment& s : section) out.insert(out.end(), {s.aOffset, s.bOffset, s.outer});
-  }
-  return out;
-}
-
 struct Outcome {
   std::vector<float> c, d;
 };
@@ -59,7 +50,7 @@ Outcome run(const Contract& contract, const SegmentList& list, const std::vector
             const std::vector<float>& b) {
   Outcome out{std::vector<float>(16),
               std::vector<float>(static_cast<std::size_t>(copiedBytes(copyingContract(), kList)) / 4)};
-  const std::vector<std::int64_t> flat = words(list);
+  const std::vector<std::int64_t> flat = segmentWords(list);
   KernelArgs args;
   args.a = a.data();
   args.b = b.data();

@@ -9,10 +9,9 @@
 #include <array>
 #include <random>
 
-#include "runtime/json_problem.h"
-#include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
-#include "runtime/verify/verify_problem.h"
+#include "tests/support/run_code.h"
+#include "tests/support/verify_weights.h"
 #include "tiling/planner.h"
 #include "tiling/weights_candidates.h"
 
@@ -26,15 +25,8 @@ struct Verified {
 
 Verified verifyCandidates(IsaLevel level, DType dtype) {
   Verified verified;
-  Options options;
-  options.wakeCycles = 0;
-  options.isa = level;
-  Session session(options);
-  Machine machine;
-  machine.cores = 2;
-  machine.isa = isaOf(level);
-  machine.buffers =
-      Buffers{32 << 10, 16 << 10, 2048, 8 << 10, 32 << 20};  // a small L2: parts of images are chunks, too
+  Session session(eagerOptions(level));
+  const Machine machine = machineOfSmallL2(level);
   constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
   std::mt19937_64 random(41);
   for (std::size_t i = 0; i < 36; ++i) {
@@ -49,24 +41,14 @@ Verified verifyCandidates(IsaLevel level, DType dtype) {
       if (!checkPlan(problem, plan, machine).empty()) continue;
       ++verified.plans;
       verified.lanesInPlace += plan.panelB ? 0 : 1;
-      const VerifyOutcome outcome =
-          verifyProblem(session, VerifyRequest{problem, {false, true, false}, {1, 2}, i, false, {plan}});
-      EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
-          << outcome.message << "\ncubejit verify " << toFlags(problem) << "\n"
-          << planToJson(plan);
-      if (outcome.verdict != VerifyOutcome::Verdict::kPassed) return verified;
+      if (!weightsAreRight(session, problem, plan, i)) return verified;
     }
   }
   return verified;
 }
 
-bool runs(IsaLevel level) {
-  const std::vector<IsaLevel> levels = runnableIsas();
-  return std::find(levels.begin(), levels.end(), level) != levels.end();
-}
-
 TEST(DotWeights, AllPlansAreRight) {
-  if (!runs(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
+  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
   const Verified verified = verifyCandidates(IsaLevel::kAvx512Bf16, DType::kBf16);
   EXPECT_GT(verified.plans, 500U);
   EXPECT_GT(verified.lanesInPlace, 50U) << "pairs are formed in the kernel";
@@ -74,7 +56,7 @@ TEST(DotWeights, AllPlansAreRight) {
 
 TEST(WidenedWeights, AllPlansAreRight) {
   for (const IsaLevel level : {IsaLevel::kAvx512, IsaLevel::kAvx2}) {
-    if (!runs(level)) continue;
+    if (!hostRuns(level)) continue;
     for (const DType dtype : {DType::kF16, DType::kBf16}) {
       const Verified verified = verifyCandidates(level, dtype);
       EXPECT_GT(verified.plans, 300U);
