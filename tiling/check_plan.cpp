@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cubejit/conv_view.h"
@@ -170,6 +171,23 @@ void checkChunk(const Problem& p, const TilingPlan& plan, Rules& rules) {
                 "base_batch of more than 1 needs whole images: raise panel_h and panel_d");
 }
 
+// Taps' channels are lanes together where they lie side by side, in the tensor or in a panel.
+void checkTaps(const ConvView& v, const TilingPlan& plan, const Machine& m, Rules& rules) {
+  rules.require(v.kernel.w > 1 && v.dilation.w == 1, [&] {
+    return "lanes = taps needs several taps along W that are neighbours: kernel " + std::to_string(v.kernel.w) +
+           ", dilation " + std::to_string(v.dilation.w);
+  });
+  rules.require(plan.panelB || v.big.wStride == v.big.channels * byteSize(v.big.dtype),
+                "panel_b must be true: pixels of the lane operand do not follow each other");
+  rules.require(plan.baseTapsW == 1, "base_taps_w must be 1: lanes = taps has all taps along W in its vectors");
+  const std::int64_t vectors = divUp(v.kernel.w * v.big.channels, m.isa.lanes());
+  rules.require(plan.baseVectors == vectors, [&] {
+    return "base_vectors = " + std::to_string(plan.baseVectors) + " must be " + std::to_string(vectors) +
+           ": lanes = taps has the " + std::to_string(v.big.channels) + " channels of all " +
+           std::to_string(v.kernel.w) + " taps along W side by side";
+  });
+}
+
 void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDw);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
@@ -188,6 +206,7 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
                   "panel_b must be true: the lane operand is not channels-last f32, f16 or bf16");
     rules.require((row.dtype == DType::kF32 && row.c0 == 0 && !plan.dotProducts) || plan.panelA,
                   "panel_a must be true: the row operand is not plain or channels-last f32");
+    if (plan.lanes == LaneRole::kTaps) checkTaps(v, plan, m, rules);
     rules.require(!plan.panelC || plan.cores.reduction == 1,
                   "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
@@ -204,7 +223,8 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
 void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const GradientTensors tensors = tensorsOf(plan.gradient);
   const bool channelLanes =
-      plan.gradient != Gradient::kDb && (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped);
+      plan.gradient != Gradient::kDb && (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped ||
+                                         (plan.lanes == LaneRole::kTaps && plan.gradient == Gradient::kDw));
   const bool reducedLanes = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;  // sums are f32
   const bool dotCells =
       plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kGroupCells && plan.dotProducts;  // pack pairs
@@ -259,6 +279,15 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   rules.require(!plan.firstTouch || (plan.gradient == Gradient::kDw &&
                                      (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped)),
                 "first_touch must be false: only dw with lanes = channels or swapped has it");
+  for (const auto& [role, gradient] : {std::pair{LaneRole::kPixels, Gradient::kDx},
+                                       {LaneRole::kReduced, Gradient::kDx},
+                                       {LaneRole::kSwapped, Gradient::kDw},
+                                       {LaneRole::kTaps, Gradient::kDw}}) {
+    rules.require(plan.lanes != role || plan.gradient == gradient, [&, role = role, gradient = gradient] {
+      return std::string("lanes = ") + toString(role) + " is for " + toString(gradient) + " only, not for " +
+             toString(plan.gradient);
+    });
+  }
   for (const std::string& rule : brokenHints(problem, plan, machine)) rules.require(false, rule);
   if (plan.lanes == LaneRole::kWinograd) {
     for (const std::string& rule : winogradRules(problem, plan, machine)) rules.require(false, rule);

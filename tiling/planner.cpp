@@ -144,6 +144,7 @@ const char* purposeOf(LaneRole role) {
     case LaneRole::kPixels: return "dX of few result channels";
     case LaneRole::kReduced: return "dX of few result channels, channels-last";
     case LaneRole::kSwapped: return "dW";
+    case LaneRole::kTaps: return "dW of several taps along W, dilation 1";
     case LaneRole::kGroupCells: return "depthwise and small groups";
     case LaneRole::kWinograd: return "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
     case LaneRole::kChannels: break;

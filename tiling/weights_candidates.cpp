@@ -55,6 +55,20 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
   return tiles;
 }
 
+// Taps' channels side by side: worth it where channels alone leave lanes idle.
+std::vector<Tile> joinedTiles(const ConvView& v, const Machine& m, bool dots) {
+  const std::int64_t lanes = m.isa.lanes(), vectors = divUp(v.kernel.w * v.big.channels, lanes);
+  if (v.kernel.w == 1 || v.dilation.w != 1 || v.big.channels % lanes == 0) return {};
+  const std::int64_t most = (usableRegisters(m, true) - (dots ? 2 : 1) - vectors) / vectors;
+  std::vector<Tile> tiles;
+  for (const std::int64_t limit : {most, most - 1}) {
+    if (limit < 1) continue;
+    const Tile tile{equalPiece(v.small.channels, limit), 1, vectors};
+    if (tiles.empty() || tiles.back().rows != tile.rows) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
 // Chunks: as many pixels (or words, each of two images) as fit a share of L2, in whole rows, planes or images.
 void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budgetBytes) {
   const Dhw& e = v.small.extent;
@@ -143,13 +157,15 @@ void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, Tilin
 
 // Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened or
 // paired as they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
-std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, bool swapped, bool dots) {
+std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, LaneRole lanes, bool dots) {
+  const bool swapped = lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   std::vector<std::pair<bool, bool>> out;
-  const bool lanesInPlace = (lane.direct() && !dots) || (lane.directForVectors() && !fewPixels(v)),
+  const bool follow = lanes != LaneRole::kTaps || lane.wStride == lane.channels * byteSize(lane.dtype);
+  const bool lanesInPlace = follow && ((lane.direct() && !dots) || (lane.directForVectors() && !fewPixels(v))),
              rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
   for (const bool stageLanes : {false, true}) {
-    if (stageLanes ? lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
+    if (stageLanes ? follow && lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
     for (const bool stageRows : {false, true}) {
       if (stageRows ? row.direct() && !dots && !crowds(m, v, row) : !rowsInPlace) continue;
       const bool bothOrNone = v.kernel.w > 1 && !dots && lane.direct() && row.direct();  // crowded, several taps
@@ -197,19 +213,21 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
   const WeightView view = weightView(problem, dots);
   const ConvView& v = view.words;
   std::vector<TilingPlan> out;
-  for (const bool swapped : {false, true}) {
+  for (const LaneRole role : {LaneRole::kChannels, LaneRole::kSwapped, LaneRole::kTaps}) {
+    const bool swapped = role == LaneRole::kSwapped;
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
-    for (const Tile& tile : tilesOf(v, m, swapped, dots)) {
+    for (const Tile& tile : role == LaneRole::kTaps ? joinedTiles(v, m, dots) : tilesOf(v, m, swapped, dots)) {
       TilingPlan plan;
       plan.gradient = Gradient::kDw;
-      plan.lanes = swapped ? LaneRole::kSwapped : LaneRole::kChannels;
+      plan.lanes = role;
       plan.baseRows = tile.rows;
       plan.baseTapsW = tile.taps;
       plan.baseVectors = tile.vectors;
       plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
-      const Blocks blocks{divUp(row.channels, tile.rows), divUp(lane.channels, tile.vectors * m.isa.lanes())};
+      const Blocks blocks{divUp(row.channels, tile.rows),
+                          role == LaneRole::kTaps ? 1 : divUp(lane.channels, tile.vectors * m.isa.lanes())};
       plan.dotProducts = dots;
-      for (const auto& [stageLanes, stageRows] : stagings(v, m, swapped, dots)) {
+      for (const auto& [stageLanes, stageRows] : stagings(v, m, role, dots)) {
         plan.panelB = stageLanes;
         plan.panelA = stageRows;
         plan.panelH = 0;

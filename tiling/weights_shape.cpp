@@ -54,6 +54,7 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
       chunked(inWords(view, p)),
       swapped(p.lanes == LaneRole::kSwapped),
       columnPairs(view.pairs == PixelPairs::kColumns),
+      joined(p.lanes == LaneRole::kTaps),
       laneInPanel(p.panelB || p.firstTouch),
       formed(p.dotProducts && !laneInPanel),
       deal(v, chunked) {
@@ -64,12 +65,13 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   columns = static_cast<double>(v.small.extent.w);
   vectors = static_cast<double>(plan.baseVectors);
   rows = static_cast<double>(plan.baseRows);
-  laneVectors = std::ceil(static_cast<double>(l.channels) / lanes);
+  tapsOfBlock = joined ? v.kernel.w : plan.baseTapsW;
+  laneVectors = std::ceil(static_cast<double>(l.channels * (joined ? v.kernel.w : 1)) / lanes);
   laneBlocks = std::ceil(laneVectors / vectors);
   rowBlocks = std::ceil(static_cast<double>(r.channels) / rows);
-  tapBlocks = std::ceil(static_cast<double>(v.kernel.w) / static_cast<double>(plan.baseTapsW));
+  tapBlocks = std::ceil(static_cast<double>(v.kernel.w) / static_cast<double>(tapsOfBlock));
   outerTaps = static_cast<double>(v.kernel.d * v.kernel.h);
-  meanTaps = static_cast<double>(v.kernel.w) / tapBlocks;
+  meanTaps = joined ? 1.0 : static_cast<double>(v.kernel.w) / tapBlocks;
   meanVectors = laneVectors / laneBlocks;
   meanRows = static_cast<double>(r.channels) / rowBlocks;
   accs = meanRows * meanTaps * meanVectors;
@@ -102,7 +104,8 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   rowScale = swapped ? bigRead : 1.0;
   // A visit streams its lane vectors and a line per row block and pixel. Pairs that the kernel forms take a line of each member at least.
   const double laneElement = laneInPanel ? 4.0 : static_cast<double>(byteSize(l.dtype));
-  laneBytes = (formed ? 2.0 * std::max(64.0, meanVectors * lanes * laneElement) : meanVectors * lanes * laneElement) *
+  const double laneChannels = joined ? static_cast<double>(l.channels) : meanVectors * lanes;  // joined taps overlap
+  laneBytes = (formed ? 2.0 * std::max(64.0, laneChannels * laneElement) : laneChannels * laneElement) *
               (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
   rowBytes = r.channelsLast || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
   chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
@@ -110,7 +113,8 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
 
   splits = static_cast<double>(plan.cores.reduction);
   parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
-  scratch = groups * laneBlocks * vectors * lanes * static_cast<double>(r.channels) * static_cast<double>(v.taps()) * 4;
+  scratch = groups * (joined ? laneChannels : laneBlocks * vectors * lanes) * static_cast<double>(r.channels) *
+            static_cast<double>(v.taps()) * 4;
   direct = storesSumsDirectly(view.asked, plan, formatOf(problem, TensorId::kDw).dtype, m.isa);
   storedOnce = direct && chunks <= 1;
   turned = plan.panelC && !swapped && v.taps() > 1;

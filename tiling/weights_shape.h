@@ -38,6 +38,7 @@ struct WeightShape {
   const ConvView& v = view.words;
   const TilingPlan chunked;  ///< the plan, its images counted in words
   const bool swapped, columnPairs;
+  const bool joined;       ///< lanes are taps and channels together
   const bool laneInPanel;  ///< for all blocks of rows, or for all but the first
   const bool formed;       ///< kernels form pairs, of two lines
 
@@ -45,9 +46,10 @@ struct WeightShape {
   double lanes, groups, images, columns, vectors, rows;
   double laneVectors, laneBlocks, rowBlocks, tapBlocks, outerTaps;
   double meanTaps, meanVectors, meanRows;
-  double accs;             ///< vectors of sums in a tile
-  double pairsDh, pairsW;  ///< (output, tap) pairs along D and H, along W that fall inside
-  double pixelSteps;       ///< steps of one tile for all its outer taps
+  std::int64_t tapsOfBlock;  ///< along W
+  double accs;               ///< vectors of sums in a tile
+  double pairsDh, pairsW;    ///< (output, tap) pairs along D and H, along W that fall inside
+  double pixelSteps;         ///< steps of one tile for all its outer taps
   double tiles;
   bool straddles;      ///< rows of a tile lie in two lines now and then
   double linesOfRows;  ///< lines that the rows of a tile lie in

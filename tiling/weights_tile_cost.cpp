@@ -7,31 +7,32 @@
 #include <cmath>
 #include <vector>
 
+#include "cubejit/column_runs.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
 namespace {
 
-// Cycles of a row of columns for all taps along W, two columns a step. Columns that reach the same taps of a block are a run,
-// and a run of odd length wastes half a step. `stepOf(taps)` = cycles of a step.
+// Single columns of few taps: the next row waits for the same sums.
+constexpr double kSumLatency = 6;
+
+// Cycles of a row of columns for all taps along W, two columns a step where the same taps reach both. `stepOf(taps)` = cycles of
+// a step.
 template <class StepCycles>
-double pairedRowCycles(const ConvView& v, std::int64_t tapsOfBlock, StepCycles stepOf) {
+double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
+  const ConvView& v = s.v;
   double cycles = 0;
-  for (std::int64_t first = 0; first < v.kernel.w; first += tapsOfBlock) {
-    std::vector<Inside> taps;
-    std::vector<std::int64_t> ends;
-    for (std::int64_t k = first; k < std::min(v.kernel.w, first + tapsOfBlock); ++k) {
-      taps.push_back(insideOf(v, 2, k));
-      ends.push_back(taps.back().lo);
-      ends.push_back(taps.back().hi);
+  for (std::int64_t first = 0; first < v.kernel.w; first += s.tapsOfBlock) {
+    std::vector<TapReach> taps;
+    for (std::int64_t k = first; k < std::min(v.kernel.w, first + s.tapsOfBlock); ++k) {
+      const Inside in = insideOf(v, 2, k);
+      taps.push_back({in.lo, in.hi});
     }
-    std::sort(ends.begin(), ends.end());
-    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-      const auto reached = std::count_if(taps.begin(), taps.end(),
-                                         [&](const Inside& t) { return t.lo <= ends[i] && ends[i + 1] <= t.hi; });
-      if (reached > 0)
-        cycles += static_cast<double>(divUp(ends[i + 1] - ends[i], 2)) * stepOf(static_cast<double>(reached));
-    }
+    const std::int64_t sums = s.plan.baseRows * s.plan.baseVectors * std::min(s.plan.baseTapsW, s.tapsOfBlock);
+    for (const PairedRun& r : pairedColumns(columnRuns(taps, v.small.extent.w),
+                                            std::max<std::int64_t>(1, sums / s.tapsOfBlock), s.plan.baseRows))
+      cycles += static_cast<double>(r.steps()) *
+                std::max(stepOf(static_cast<double>(r.columns.taps())), r.single ? kSumLatency : 0.0);
   }
   return cycles;
 }
@@ -50,11 +51,13 @@ double computeCycles(const WeightShape& s) {
   const ConvView& v = s.v;
   if (s.columnPairs) {
     const auto stepOf = [&](double reached) {
-      const double wholeVectors = s.swapped ? s.meanVectors : reached * s.meanVectors;
+      const double wholeVectors = s.swapped  ? s.meanVectors
+                                  : s.joined ? std::ceil(reached * static_cast<double>(s.lane().channels) / s.lanes)
+                                             : reached * s.meanVectors;
       const double loads = loadCycles(s, wholeVectors * s.widened, s.swapped ? s.meanRows * reached : s.meanRows);
-      return stepCycles(s, s.meanRows * reached * s.meanVectors, loads, wholeVectors) + 0.2;
+      return stepCycles(s, s.meanRows * (s.swapped ? reached : 1.0) * wholeVectors, loads, wholeVectors) + 0.2;
     };
-    return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(v, s.plan.baseTapsW, stepOf);
+    return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(s, stepOf);
   }
   const bool aligned = (s.laneInPanel && (s.plan.dotProducts || s.plan.firstTouch)) || s.lane().wStride % 64 == 0;
   const double vectorLoads =

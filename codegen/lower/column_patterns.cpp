@@ -24,25 +24,25 @@ std::int64_t bestUnroll(const TilingPlan& plan, std::int64_t length) {
 std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, PixelPairs pairs,
                                              const PixelChunk& chunk, const Range& taps) {
   std::vector<ColumnPatternUse> uses;
-  const std::int64_t accs = plan.baseRows * plan.baseVectors * taps.length();
+  const std::int64_t accs = plan.baseRows * plan.baseVectors * std::min(plan.baseTapsW, taps.length());
   const std::int64_t unrolled = unrolledColumns(accs);
-  for (ColumnRun run : columnRuns(view, chunk, taps.lo, taps.length())) {
-    if (pairs == PixelPairs::kColumns) {  // an odd last one goes alone
-      if (run.length % 2 != 0)
-        uses.push_back({ColumnPattern{run.tapLo, run.tapHi, 1, !view.line, true}, run.start + run.length - 1, 1});
-      run.length /= 2;
-      if (run.length == 0) continue;
+  const auto cover = [&](const ColumnRun& run, std::int64_t length, bool single) {
+    if (!view.line && length <= unrolled) {
+      uses.push_back({ColumnPattern{run.tapLo, run.tapHi, length, true, single}, run.start, 1});
+      return;
     }
-    if (!view.line && run.length <= unrolled) {
-      uses.push_back({ColumnPattern{run.tapLo, run.tapHi, run.length, true}, run.start, 1});
-      continue;
-    }
-    const std::int64_t steps = bestUnroll(plan, run.length);
-    uses.push_back({ColumnPattern{run.tapLo, run.tapHi, steps, false}, run.start, run.length / steps});
-    const std::int64_t rest = run.length % steps;
+    const std::int64_t steps = bestUnroll(plan, length), rest = length % steps;
+    uses.push_back({ColumnPattern{run.tapLo, run.tapHi, steps, false, single}, run.start, length / steps});
     if (rest > 0)
-      uses.push_back({ColumnPattern{run.tapLo, run.tapHi, rest, !view.line},
-                      run.start + (run.length - rest) * columnsOfStep(pairs, false), 1});
+      uses.push_back({ColumnPattern{run.tapLo, run.tapHi, rest, !view.line, single},
+                      run.start + (length - rest) * columnsOfStep(pairs, single), 1});
+  };
+  const std::vector<ColumnRun> runs = columnRuns(view, chunk, taps.lo, taps.length());
+  if (pairs == PixelPairs::kColumns) {
+    for (const PairedRun& r : pairedColumns(runs, std::max<std::int64_t>(1, accs / taps.length()), plan.baseRows))
+      cover(r.columns, r.steps(), r.single);
+  } else {
+    for (const ColumnRun& r : runs) cover(r, r.length, false);
   }
   return uses;
 }

@@ -4,6 +4,7 @@
 // stays in registers while the reduction runs over pixels.
 //   dw[s][b][k] = sum over images and pixels o:  small[n][o][s] * big[n][o*stride + k*dil - pad][b]
 // kChannels: lanes are channels of the big tensor, rows are channels of the small one (broadcast), taps side by side.
+// kTaps:     lanes are (taps along W x channels) of the big tensor, which lie side by side; rows are channels of the small one.
 // kSwapped:  lanes are channels of the small tensor, rows are (taps x channels of the big one).
 // Leaves pixel ranges to pixel_chunks, the steps of a kernel to weights_sections, and the way out of the accumulators to weights_unpack.
 #include <algorithm>
@@ -32,14 +33,16 @@ class Lowering {
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
         view_(weightView(problem, plan.dotProducts)),
-        swapped_(plan.lanes == LaneRole::kSwapped) {
+        swapped_(plan.lanes == LaneRole::kSwapped),
+        joined_(plan.lanes == LaneRole::kTaps) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;
-    width_ = plan.baseVectors * lanes_;
+    width_ = joined_ ? lane_->channels : plan.baseVectors * lanes_;
     laneBlocks_ = (lane_->channels + width_ - 1) / width_;
     rowBlocks_ = (row_->channels + plan.baseRows - 1) / plan.baseRows;
-    for (std::int64_t k = 0; k < v_.kernel.w; k += plan.baseTapsW)
-      tapBlocks_.push_back({k, std::min(k + plan.baseTapsW, v_.kernel.w)});
+    const std::int64_t tapsOfBlock = joined_ ? v_.kernel.w : plan.baseTapsW;
+    for (std::int64_t k = 0; k < v_.kernel.w; k += tapsOfBlock)
+      tapBlocks_.push_back({k, std::min(k + tapsOfBlock, v_.kernel.w)});
     const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
     const std::int64_t images = view_.chunkImages(plan.baseBatch);
     const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.panelH}
@@ -270,7 +273,7 @@ class Lowering {
     images_ = images;
     if (bigStaged_) {
       big_.c = 4;
-      big_.w = panelPitch(bigPart().mostLoaded() * 4) / spacing(true);
+      big_.w = joined_ ? width_ * 4 : panelPitch(bigPart().mostLoaded() * 4) / spacing(true);
       big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
       big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
       big_.n = big_.d * bigPlanes_;
@@ -411,17 +414,18 @@ class Lowering {
     contract.dotProducts = plan_.dotProducts;
     contract.vectorsB = laneElement_;
     if (laneElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !swapped_);
-    const TileOfSums tile{rows, taps, width, lanes_, laneElement_};
+    const TileOfSums tile{rows, taps, width, lanes_, laneElement_, joined_};
     const std::int64_t vectors = tile.vectors();
-    contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + "t" + std::to_string(vectors);
+    contract.label =
+        "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + (joined_ ? "j" : "t") + std::to_string(vectors);
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
     if (direct_) contract.result = out_.dwElement;
     for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t tap = 0; tap < tile.tapsApart(); ++tap) {
         for (std::int64_t vec = 0; vec < vectors; ++vec) {
           contract.accumulators.push_back(
               Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * sumBytes()),
-                          direct_ ? tile.lanesOf(vec) : LaneRange{}});
+                          direct_ || joined_ ? tile.lanesOf(vec) : LaneRange{}});
         }
       }
     }
@@ -448,6 +452,7 @@ class Lowering {
   const PixelPairs pairs_ = view_.pairs;
   const ConvView& v_ = view_.words;
   const bool swapped_;
+  const bool joined_;  ///< lanes are taps and channels together
   const TensorView *lane_ = nullptr, *row_ = nullptr;
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
   std::vector<Range> tapBlocks_;

@@ -91,27 +91,12 @@ ChunkList makeChunks(const ConvView& view, const ChunkSizes& sizes, std::int64_t
 }
 
 std::vector<ColumnRun> columnRuns(const ConvView& v, const PixelChunk& chunk, std::int64_t k0, std::int64_t taps) {
-  std::vector<Range> valid;
-  std::vector<std::int64_t> cuts{0, chunk.w.length()};
+  std::vector<TapReach> reaches;
   for (std::int64_t t = 0; t < taps; ++t) {
-    valid.push_back(validPixels(chunk.w, k0 + t, v.stride.w, v.dilation.w, v.pad.w, v.big.extent.w));
-    cuts.push_back(valid.back().lo);
-    cuts.push_back(valid.back().hi);
+    const Range r = validPixels(chunk.w, k0 + t, v.stride.w, v.dilation.w, v.pad.w, v.big.extent.w);
+    reaches.push_back({r.lo, r.hi});
   }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<ColumnRun> runs;
-  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-    ColumnRun run{cuts[i], cuts[i + 1] - cuts[i], taps, 0};
-    for (std::int64_t t = 0; t < taps; ++t) {
-      const Range& r = valid[static_cast<std::size_t>(t)];
-      if (r.lo > run.start || run.start >= r.hi) continue;
-      run.tapLo = std::min(run.tapLo, t);
-      run.tapHi = t + 1;
-    }
-    if (run.tapLo < run.tapHi) runs.push_back(run);
-  }
-  return runs;
+  return columnRuns(reaches, chunk.w.length());
 }
 
 }  // namespace cubejit

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/lower/range.h"
+#include "cubejit/column_runs.h"
 #include "cubejit/conv_view.h"
 
 namespace cubejit {
@@ -46,11 +47,7 @@ struct ChunkList {
 /// All chunks, images first; `splits` contiguous groups of them are summed apart (each group's first chunk is marked).
 ChunkList makeChunks(const ConvView& view, const ChunkSizes& sizes, std::int64_t splits);
 
-/// A run of neighbouring columns that the same taps [tapLo, tapHi) of a tap block use. Relative to the chunk and the block.
-struct ColumnRun {
-  std::int64_t start = 0, length = 0, tapLo = 0, tapHi = 0;
-};
-/// Runs of the chunk's columns for the taps k0 .. k0+taps along W; columns no tap uses are left out.
+/// Runs of the chunk's columns for the taps k0 .. k0+taps along W, relative to the chunk and the block.
 std::vector<ColumnRun> columnRuns(const ConvView& view, const PixelChunk& chunk, std::int64_t k0, std::int64_t taps);
 
 }  // namespace cubejit

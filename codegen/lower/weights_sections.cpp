@@ -3,7 +3,9 @@
 // Decides the order: columns, then what is loaded once, then the operand whose every element meets all of that.
 #include "codegen/lower/weights_sections.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace cubejit {
 namespace {
@@ -16,7 +18,10 @@ class Steps {
   Step at(std::int64_t column) const {
     Step step;
     step.firstMembers = pattern_.single;
-    o_.swapped ? swappedStep(step, column) : plainStep(step, column);
+    if (tile_.joined)
+      joinedStep(step, column);
+    else
+      o_.swapped ? swappedStep(step, column) : plainStep(step, column);
     return step;
   }
 
@@ -43,6 +48,41 @@ class Steps {
         use(operand, row, tap, 0);
         step.a.push_back(std::move(operand));
       }
+    }
+  }
+
+  // Lanes are those of the taps that the column reaches. Others of their vectors are left alone.
+  void joinedStep(Step& step, std::int64_t column) const {
+    std::vector<LaneRange> reached;
+    std::vector<std::int64_t> vectors;
+    for (std::int64_t vec = 0; vec < tile_.vectors(); ++vec) {
+      const std::int64_t first = vec * tile_.lanes;
+      const std::int64_t lo = std::max<std::int64_t>(0, pattern_.tapLo * tile_.width - first),
+                         hi = std::min<std::int64_t>(tile_.lanes, pattern_.tapHi * tile_.width - first);
+      if (lo >= hi) continue;
+      vectors.push_back(vec);
+      reached.push_back(hi - lo == tile_.lanes
+                            ? LaneRange{}
+                            : LaneRange{static_cast<std::int16_t>(lo), static_cast<std::int16_t>(hi)});
+      const std::int64_t offset = bigAt(column, 0) + first * elementBytes(tile_.laneElement);
+      step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset), reached.back()});
+    }
+    for (std::int64_t row = 0; row < tile_.rows; ++row) {
+      AOperand operand;
+      operand.offset = static_cast<std::int32_t>(column * o_.small.w + row * o_.small.c);
+      std::vector<AOperand> cut;
+      for (std::size_t i = 0; i < vectors.size(); ++i) {
+        const Use used{static_cast<std::int16_t>(row * tile_.vectors() + vectors[i]), static_cast<std::int16_t>(i)};
+        if (reached[i] == tile_.lanesOf(vectors[i])) {
+          operand.uses.push_back(used);
+          continue;
+        }
+        cut.push_back(operand);
+        cut.back().useLanes = reached[i];
+        cut.back().uses = {used};
+      }
+      if (!operand.uses.empty()) step.a.push_back(std::move(operand));
+      for (AOperand& a : cut) step.a.push_back(std::move(a));
     }
   }
 

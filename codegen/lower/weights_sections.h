@@ -12,13 +12,16 @@
 
 namespace cubejit {
 
-/// The accumulators of a kernel: (rows x taps) by vectors of lanes.
+/// The accumulators of a kernel: (rows x taps) by vectors of lanes; joined: rows by vectors of (taps x channels).
 struct TileOfSums {
   std::int64_t rows = 1, taps = 1, width = 16;  ///< width: channels of its lanes
   int lanes = 16;                               ///< of a vector
   Element laneElement = Element::kF32;          ///< where the kernel reads them
-  std::int64_t vectors() const { return (width + lanes - 1) / lanes; }
-  LaneRange lanesOf(std::int64_t vector) const { return lanesUpTo(width - vector * lanes, lanes); }
+  bool joined = false;                          ///< taps' channels lie side by side and are lanes together
+  std::int64_t tapsApart() const { return joined ? 1 : taps; }  ///< taps that have vectors to themselves
+  std::int64_t laneCount() const { return joined ? taps * width : width; }
+  std::int64_t vectors() const { return (laneCount() + lanes - 1) / lanes; }
+  LaneRange lanesOf(std::int64_t vector) const { return lanesUpTo(laneCount() - vector * lanes, lanes); }
 };
 
 /// Where a kernel finds its operands.

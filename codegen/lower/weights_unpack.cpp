@@ -47,8 +47,9 @@ Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) 
 void addPartsCombine(ProgramBuilder& b, const AddedParts& added) {
   b.beginPhase("combine");
   const int src = b.addStream("split", added.buffer), dst = b.addStream("sum", added.buffer);
-  const std::int64_t vector = added.lanes * 4, pieces = added.bytes / vector;
-  const std::int64_t perTask = divisorAtMost(pieces, 8192 / added.lanes), bytes = perTask * vector;
+  const std::int64_t vector = added.lanes * 4, unit = added.bytes % vector == 0 ? vector : 4,
+                     pieces = added.bytes / unit;
+  const std::int64_t perTask = divisorAtMost(pieces, 32768 / unit), bytes = perTask * unit;
   const int piece = b.addUniformAxis("piece", pieces / perTask, {{src, bytes}, {dst, bytes}});
   const int split = b.addAxis("split");
   for (std::int64_t i = 1; i < added.parts; ++i) b.addStep(split, {{src, i * added.bytes}});

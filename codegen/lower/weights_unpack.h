@@ -27,7 +27,7 @@ inline std::int64_t scratchBytes(const WeightsScratch& s) { return s.groups * gr
 /// Equal parts, one after the other in a buffer of f32.
 struct AddedParts {
   int buffer = -1;
-  std::int64_t parts = 1, bytes = 0;  ///< bytes of a part, a whole number of vectors
+  std::int64_t parts = 1, bytes = 0;  ///< bytes of a part, a whole number of f32
   int lanes = 16;
 };
 /// Adds the phase that sums the parts, in order, into the first.

@@ -29,17 +29,21 @@ enum class LaneRole : std::uint8_t {
   kPixels,    ///< dX only: consecutive pixels along W of one residue class; channels are accumulator rows
   kSwapped,   ///< dW only: channels of the other tensor; (taps x channels) are accumulator rows
   kGroupCells,  ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
-  kReduced,  ///< dX only, few result channels: channels of dY, summed across lanes at the end
-  kWinograd  ///< as kChannels, but of tiles that Winograd's minimal filtering transforms
+  kReduced,   ///< dX only, few result channels: channels of dY, summed across lanes at the end
+  kWinograd,  ///< as kChannels, but of tiles that Winograd's minimal filtering transforms
+  kTaps  ///< dW only: (taps along W x channels) of the strided-over tensor, as they lie side by side; few lanes are idle where its
+         ///< channels alone do not fill vectors
 };
 constexpr LaneRole kAllLaneRoles[] = {LaneRole::kChannels,   LaneRole::kPixels,  LaneRole::kSwapped,
-                                      LaneRole::kGroupCells, LaneRole::kReduced, LaneRole::kWinograd};
+                                      LaneRole::kGroupCells, LaneRole::kReduced, LaneRole::kWinograd,
+                                      LaneRole::kTaps};
 constexpr const char* toString(LaneRole r) {
   return r == LaneRole::kChannels   ? "channels"
          : r == LaneRole::kPixels   ? "pixels"
          : r == LaneRole::kSwapped  ? "swapped"
          : r == LaneRole::kReduced  ? "reduced"
          : r == LaneRole::kWinograd ? "winograd"
+         : r == LaneRole::kTaps     ? "taps"
                                     : "group_cells";
 }
 

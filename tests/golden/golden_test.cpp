@@ -97,6 +97,12 @@ std::vector<Case> cases() {
   swapped.plan.baseTapsW = 3;
   all.push_back(swapped);
 
+  Case taps{"dw_taps", tiny(2, 3, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kTaps)};
+  taps.problem.kernel = Dhw{1, 1, 3};
+  taps.problem.padBefore = taps.problem.padAfter = Dhw{0, 0, 1};
+  taps.plan.baseRows = 3;
+  all.push_back(taps);
+
   Case cells{"dw_depthwise_cells", tiny(20, 20, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kGroupCells)};
   cells.problem.groups = 20;
   cells.problem.kernel = Dhw{1, 1, 3};

@@ -181,6 +181,20 @@ TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
   }
 }
 
+// 20 channels fill 20 of 32 lanes, three taps of them 60 of 64.
+TEST(WeightCandidates, TapsAreJoinedWhereChannelsLeaveLanesIdle) {
+  const auto lanesOf = [](std::int64_t in, std::int64_t out) {
+    Problem p = layer(Layout::kNdhwc);
+    p.cin = in;
+    p.cout = out;
+    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)->plan.lanes;
+  };
+  EXPECT_EQ(lanesOf(20, 20), LaneRole::kTaps);
+  EXPECT_EQ(lanesOf(36, 18), LaneRole::kTaps);
+  EXPECT_NE(lanesOf(64, 64), LaneRole::kTaps);
+  EXPECT_NE(lanesOf(20, 64), LaneRole::kTaps);
+}
+
 TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
   const Machine known = hostMachine(avx2Isa(), 3, 48 << 10, 2 << 20, 8 << 20);
   EXPECT_EQ(known.cores, 3);

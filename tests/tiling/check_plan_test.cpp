@@ -145,6 +145,32 @@ TEST(CheckPlan, FirstTouchIsForOneTapOfDw) {
               Contains(HasSubstr("first_touch must be false")));
 }
 
+TEST(CheckPlan, JoinedTapsLieSideBySide) {
+  Problem p = convolution(Layout::kNdhwc);
+  p.cin = 20;  // 3 x 20 lanes
+  TilingPlan weights = planOf(Gradient::kDw, LaneRole::kTaps);
+  weights.baseVectors = 4;
+  EXPECT_THAT(checkPlan(p, weights, kAvx512), IsEmpty());
+  weights.baseVectors = 2;
+  EXPECT_THAT(checkPlan(p, weights, kAvx512), Contains(HasSubstr("base_vectors = 2 must be 4")));
+  weights.baseVectors = 4;
+  weights.baseTapsW = 3;
+  EXPECT_THAT(checkPlan(p, weights, kAvx512), Contains(HasSubstr("base_taps_w must be 1")));
+  weights.baseTapsW = 1;
+  Problem apart = p;
+  apart.dilation = Dhw{1, 2, 2};
+  apart.padBefore = apart.padAfter = Dhw{0, 2, 2};
+  EXPECT_THAT(checkPlan(apart, weights, kAvx512), Contains(HasSubstr("dilation 2")));
+  Problem groups = p;
+  groups.cin = groups.cout = 40;
+  groups.groups = 2;
+  EXPECT_THAT(checkPlan(groups, weights, kAvx512), Contains(HasSubstr("panel_b must be true")));
+  weights.panelB = true;
+  EXPECT_THAT(checkPlan(groups, weights, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(p, planOf(Gradient::kDx, LaneRole::kTaps), kAvx512),
+              Contains(HasSubstr("lanes = taps is for dw only, not for dx")));
+}
+
 TEST(CheckPlan, PlainTensorsNeedPanels) {
   const Problem plain = convolution(Layout::kNcdhw);
   TilingPlan channels = planOf(Gradient::kDx, LaneRole::kChannels);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that weight gradients whose lanes are taps and channels together are exact: strides, padding, groups, vectors that end
+// within a tap, edges within a vector, odd pairs, parts of rows and of pixels, every type and layout, 1 and 2 threads (bit-identical),
+// each backend; and that an infinity of dy at an edge does not reach taps that do not use it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/support/run_code.h"
+#include "tests/support/verify_weights.h"
+#include "tiling/planner.h"
+#include "tiling/weights_candidates.h"
+
+namespace cubejit {
+namespace {
+
+class Random {
+ public:
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(rng_() % static_cast<std::uint64_t>(n)); }
+
+  Problem convolution() {
+    Problem p;
+    p.rank = static_cast<int>(1 + below(3));
+    p.batch = 1 + below(3);
+    p.groups = 1 + below(2);
+    p.cin = p.groups * (1 + below(24));
+    p.cout = p.groups * (1 + below(20));
+    for (int axis = 3 - p.rank; axis < 3; ++axis) {
+      p.kernel[axis] = 1 + below(axis == 2 ? 5 : 3);
+      p.stride[axis] = 1 + below(2);
+      p.dilation[axis] = axis == 2 ? 1 : 1 + below(2);
+      const std::int64_t reach = (p.kernel[axis] - 1) * p.dilation[axis];
+      p.padBefore[axis] = below(reach + 1);
+      p.padAfter[axis] = below(reach + 1);
+      p.in[axis] = std::max<std::int64_t>(1, reach + 1 - p.padBefore[axis] - p.padAfter[axis]) + below(9);
+      p.out[axis] = (p.in[axis] + p.padBefore[axis] + p.padAfter[axis] - reach - 1) / p.stride[axis] + 1;
+    }
+    if (p.kernel.w == 1) return convolution();
+    return p;
+  }
+
+  std::mt19937_64 rng_{11};
+};
+
+// How many plans of random problems were verified.
+int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) {
+  Options options = eagerOptions(level);
+  options.backend = backend;
+  Session session(options);
+  const Machine machine = machineOfSmallL2(level);
+  constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
+  Random random;
+  int plans = 0;
+  for (int i = 0; i < problems; ++i) {
+    Problem problem = random.convolution();
+    problem.dtype = dtype;
+    problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
+    std::vector<TilingPlan> candidates = weightCandidates(problem, machine);
+    std::shuffle(candidates.begin(), candidates.end(), random.rng_);
+    int left = 8;
+    for (const TilingPlan& plan : candidates) {
+      if (left == 0 || plan.lanes != LaneRole::kTaps || !checkPlan(problem, plan, machine).empty()) continue;
+      --left;
+      ++plans;
+      if (!weightsAreRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
+    }
+  }
+  return plans;
+}
+
+TEST(JoinedTaps, AllPlansAreRight) {
+  for (const IsaLevel level : {IsaLevel::kAvx512Bf16, IsaLevel::kAvx512, IsaLevel::kAvx2}) {
+    if (!hostRuns(level)) continue;
+    for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16})
+      EXPECT_GT(verifyPlans(level, dtype, BackendKind::kXbyak, 40), 40) << toString(level) << " " << toString(dtype);
+  }
+}
+
+TEST(JoinedTaps, InterpretersAgree) {
+  for (const BackendKind backend : {BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+    const IsaLevel level = hostRuns(IsaLevel::kAvx512Bf16) ? IsaLevel::kAvx512Bf16 : IsaLevel::kAvx2;
+    for (const DType dtype : {DType::kF32, DType::kBf16})
+      EXPECT_GT(verifyPlans(level, dtype, backend, 12), 20) << toString(backend);
+  }
+}
+
+// One row of 7 columns, 3 taps, 5 x 4 channels; dy is infinite in its first column, x is 1. A tap that does not use the column counts
+// the other six.
+TEST(JoinedTaps, PaddingTimesInfinityIsNoNan) {
+  Problem p;
+  p.rank = 1;
+  p.batch = 1;
+  p.cin = 5;
+  p.cout = 4;
+  p.in = p.out = Dhw{1, 1, 7};
+  p.kernel = Dhw{1, 1, 3};
+  p.padBefore = p.padAfter = Dhw{0, 0, 1};
+  p.layout = Layout::kNdhwc;
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> dy(7 * 4, 1.0F), x(7 * 5, 1.0F);
+  std::fill_n(dy.begin(), 4, infinity);
+  for (const IsaLevel level : {IsaLevel::kAvx512, IsaLevel::kAvx2}) {
+    if (!hostRuns(level)) continue;
+    TilingPlan plan;
+    plan.gradient = Gradient::kDw;
+    plan.lanes = LaneRole::kTaps;
+    plan.baseRows = 2;
+    plan.baseVectors = (15 + isaOf(level).lanes() - 1) / isaOf(level).lanes();
+    plan.panelH = 7;
+    Session session(eagerOptions(level));
+    const auto code = session.compile(CompileRequest{p, {false, true, false}, {plan}});
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    std::vector<float> dw(4 * 5 * 3);
+    Tensors tensors;
+    tensors.dy = dy.data();
+    tensors.x = x.data();
+    tensors.dw = dw.data();
+    std::size_t bytes = code.value()->workspaceBytes(), room = bytes + 64;
+    std::vector<std::byte> memory(room);
+    void* workspace = memory.data();
+    ASSERT_NE(std::align(64, bytes, workspace, room), nullptr);
+    ASSERT_TRUE(code.value()->run(tensors, workspace, bytes).ok());
+    for (std::size_t i = 0; i < dw.size(); ++i) EXPECT_EQ(dw[i], i % 3 == 0 ? 6.0F : infinity) << i;
+  }
+}
+
+}  // namespace
+}  // namespace cubejit
