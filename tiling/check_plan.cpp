@@ -106,10 +106,11 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     }
   }
   if (plan.lanes == LaneRole::kChannels) {
-    const std::int64_t needed = box * plan.baseVectors + std::max<std::int64_t>(plan.baseVectors + 1, rounds ? 3 : 0);
+    const std::int64_t operands = plan.baseTapsW * plan.baseVectors;
+    const std::int64_t needed = box * plan.baseVectors + std::max<std::int64_t>(operands + 1, rounds ? 3 : 0);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-      return pair("vector registers (base pixels x base_vectors + base_vectors + 1)", needed, usableRegisters(m, false),
-                  "shrink the base block");
+      return pair("vector registers (base pixels x base_vectors + base_taps_w x base_vectors + 1)", needed,
+                  usableRegisters(m, false), "shrink the base block");
     });
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.panelC) {
@@ -123,6 +124,10 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
                    (plan.baseBatch - 1) * operand.nStride + (plan.baseD - 1) * read.d * operand.dStride +
                        (plan.baseH - 1) * read.h * operand.hStride + plan.baseW * read.w * operand.wStride);
     }
+    rules.require(plan.baseTapsW <= v.kernel.w, [&] {
+      return "base_taps_w = " + std::to_string(plan.baseTapsW) + " is more than the " + std::to_string(v.kernel.w) +
+             " taps along W";
+    });
     rules.require(plan.packWeights || (v.taps() == 1 && gather),
                   "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");

@@ -61,6 +61,24 @@ void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<T
   }
 }
 
+// One vector of results: a scalar feeds one multiply-add, and loads bind, unless all taps along W that use it take it at once.
+void addSharedScalars(const Ground& g, const Machine& m, TilingPlan plan, bool tail, std::vector<TilingPlan>& out) {
+  const std::int64_t taps = divUp(g.view.kernel.w, g.view.bigIsX ? g.view.stride.w : 1);  // of a residue class
+  if (g.result.channels > m.isa.lanes() || taps < 2) return;
+  plan.baseTapsW = equalPiece(taps, kMostSharedTaps);
+  const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.baseTapsW;
+  const std::int64_t reduced = g.operand.channels / (plan.dotProducts ? 2 : 1),
+                     most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.baseTapsW));
+  plan.unroll = std::min(most, reduced);
+  for (std::int64_t u = plan.unroll; 2 * u > plan.unroll; --u) {
+    if (reduced % u == 0) {
+      plan.unroll = u;
+      break;
+    }
+  }
+  addBoxes(g, plan, rows, out);
+}
+
 // Rows (or pixels of a line) a task works on; with panels, what a panel holds.
 void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::vector<TilingPlan>& out) {
   const bool panels = base.panelA || base.panelC;
@@ -166,6 +184,7 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     plan.panelC = !g.result.channelsLast;
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
+    addSharedScalars(g, m, plan, tail, boxes);
     // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch.
     if (inPlace && g.operand.wStride % 2048 == 0) {
       plan.panelA = true;

@@ -136,7 +136,14 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double meanRows = visits > 0 ? rows / visits : 1;
   const double meanVectors = realVectors / nBlocks;
   // One reduction step of one visit: FMAs, loads, and at least the latency.
-  const double loads = meanVectors * m.rates.vectorLoadCycles + meanRows * m.rates.broadcastCycles;
+  // Taps that share scalars reach neighbouring columns of dY.
+  const int lineAxis = line ? 1 : 2;
+  const double taps =
+      std::min(static_cast<double>(plan.baseTapsW),
+               static_cast<double>(divUp(v.kernel[lineAxis], gather ? v.stride[lineAxis] : std::int64_t{1})));
+  const double columns = static_cast<double>(plan.baseW),
+               shared = taps > 1 ? (columns + taps - 1) / (columns * taps) : 1.0;
+  const double loads = meanVectors * m.rates.vectorLoadCycles + meanRows * shared * m.rates.broadcastCycles;
   const double step = std::max({meanRows * meanVectors / m.rates.fmaPerCycle, loads, 4.0});
   cost.computeCycles = visits * nBlocks * reduced * step / vectorsAtOnce(m) * 1.01;
   const double calls = total.blocks * imageBlocks * groups * nBlocks;
@@ -147,7 +154,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double boxLines = boxRows * meanVectors;
   const double resultLines = boxLines > m.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
   cost.callCycles =
-      visits * nBlocks * kSegmentCycles + calls * (20.0 + boxLines * resultLines) +
+      visits / taps * nBlocks * kSegmentCycles + calls * (20.0 + boxLines * resultLines) +
       calls * kCallCycles / (line ? 8.0 : std::max(1.0, static_cast<double>(divUp(result.extent.w, plan.baseW)) / 2.0));
   // Streams: packed weights once per box, pixels once per vector block.
   const double packed = static_cast<double>(v.taps()) * reduced * nBlocks * vectors * lanes * 4;

@@ -154,6 +154,10 @@ constexpr double kTouchCycles = 2.0;
 constexpr double kCopiedLineCycles = 1.0;
 constexpr double kCopiedStreams = 0.8;
 constexpr std::int64_t kFewestTouches = 8;
+/// dX: taps whose vectors of weights are held at once, so that they share scalars; each takes a register from the results.
+constexpr std::int64_t kMostSharedTaps = 5;
+/// Multiply-adds of an iteration that are spelled out for them: as many as take 5 KB.
+constexpr std::int64_t kSharedUses = 680;
 /// Share of L2 that the copies of a block may take.
 constexpr double kCopiesShare = 0.125;
 /// A kernel's way from one repetition to the next.

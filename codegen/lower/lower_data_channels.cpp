@@ -10,6 +10,7 @@
 
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/data_panels.h"
+#include "codegen/lower/data_sections.h"
 #include "codegen/lower/pack_weights.h"
 #include "codegen/lower/tap_group.h"
 #include "cubejit/result_prefetch.h"
@@ -286,23 +287,34 @@ class Lowering {
   }
 
   // The segments of a block: one a tap. Where a tap is only a few vectors of reduced channels, the taps along W that reach the
-  // same rows share a segment.
+  // same rows share a segment; so do those that share scalars, whatever rows they reach.
   std::vector<TapGroup> groupsOf(const Position& p) const {
     const std::int64_t tapBytes = reducedLanes_ ? lanes_ * 4 : plan_.packWeights ? reduced_ * width_ * 4 : 4;
     const bool together = reducedLanes_ && reduced_ <= chunk();
+    const bool alongH = g_.view.lineOnH;
+    const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
+    const auto count = static_cast<std::int64_t>(along.size());
+    const std::int64_t pieces = (count + plan_.baseTapsW - 1) / plan_.baseTapsW,
+                       each = pieces > 0 ? (count + pieces - 1) / pieces : 1;
     std::vector<TapGroup> groups;
     for (const BlockTap& td : p.d->taps) {
-      for (const BlockTap& th : p.h->taps) {
-        const std::size_t firstOfRow = groups.size();
-        for (const BlockTap& tw : p.w->taps) {
-          TapGroup g{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi},
-                     td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w,
-                     tapIndex(g_, td.k, th.k, tw.k) * tapBytes};
-          TapGroup* last = together && groups.size() > firstOfRow ? &groups.back() : nullptr;
-          if (last != nullptr && last->rows.wLo == tw.lo && last->rows.wHi == tw.hi)
-            last->rows.taps.emplace_back(g.aOffset - last->aOffset, g.bOffset - last->bOffset);
-          else
-            groups.push_back(std::move(g));
+      for (const BlockTap& ta : across) {
+        for (std::size_t i = 0; i < along.size(); ++i) {
+          const BlockTap &th = alongH ? along[i] : ta, &tw = alongH ? ta : along[i];
+          const std::int64_t a = td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w,
+                             b = tapIndex(g_, td.k, th.k, tw.k) * tapBytes;
+          TapGroup* last = i == 0 || groups.empty() ? nullptr : &groups.back();
+          const bool joins = last != nullptr &&
+                             (together ? last->rows.taps[0].lo == along[i].lo && last->rows.taps[0].hi == along[i].hi
+                                       : static_cast<std::int64_t>(i) % each != 0);
+          if (!joins) {
+            groups.push_back(TapGroup{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi, {}}, a, b});
+            last = &groups.back();
+          }
+          last->rows.taps.push_back({a - last->aOffset, b - last->bOffset, along[i].lo, along[i].hi});
+          std::int64_t &lo = alongH ? last->rows.hLo : last->rows.wLo, &hi = alongH ? last->rows.hHi : last->rows.wHi;
+          lo = std::min(lo, along[i].lo);
+          hi = std::max(hi, along[i].hi);
         }
       }
     }
@@ -387,9 +399,6 @@ class Lowering {
     contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
                      std::to_string(vectors) + (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
     const auto tailLanes = [&](std::int64_t v) { return lanesUpTo(width - v * lanes_, lanes_); };
-    const auto row = [&](std::int64_t n, std::int64_t d, std::int64_t h, std::int64_t w) {
-      return ((n * lens.d + d) * lens.h + h) * lens.w + w;
-    };
     for (std::int64_t n = 0; n < lens.n; ++n) {
       for (std::int64_t d = 0; d < lens.d; ++d) {
         for (std::int64_t h = 0; h < lens.h; ++h) {
@@ -405,53 +414,22 @@ class Lowering {
         }
       }
     }
-    // `left`: reduced channels from the section's first step on, as far as it goes (lanes of a last vector may be missing).
-    const auto section = [&](const Subset& s, std::int64_t steps, std::int64_t left) {
-      Section out;
-      out.aOuterStep = steps * aChannel();
-      out.bOuterStep = steps * bChannel();
-      for (std::int64_t i = 0; i < static_cast<std::int64_t>(s.taps.size()) * steps; ++i) {
-        const auto& [aTap, bTap] = s.taps[static_cast<std::size_t>(i / steps)];
-        const std::int64_t k = i % steps;
-        Step step;
-        for (std::int64_t v = 0; v < vectors; ++v) {
-          step.b.push_back(VectorLoad{static_cast<std::int32_t>(bTap + k * bChannel() + v * bVector()),
-                                      plan_.packWeights ? LaneRange{} : tailLanes(v)});
-        }
-        for (std::int64_t n = 0; n < lens.n; ++n) {
-          for (std::int64_t d = s.dLo; d < s.dHi; ++d) {
-            for (std::int64_t h = s.hLo; h < s.hHi; ++h) {
-              for (std::int64_t w = s.wLo; w < s.wHi; ++w) {
-                AOperand operand;
-                if (reducedLanes_) {
-                  operand.kind = AKind::kVector;
-                  operand.lanes = lanesUpTo(left - k * lanes_, lanes_);
-                }
-                operand.offset = static_cast<std::int32_t>(
-                    aTap + k * aChannel() + n * aPitch_.n + d * axes_[0].operandStep * aPitch_.d +
-                    h * axes_[1].operandStep * aPitch_.h + w * axes_[2].operandStep * aPitch_.w);
-                for (std::int64_t v = 0; v < vectors; ++v) {
-                  operand.uses.push_back(
-                      Use{static_cast<std::int16_t>(row(n, d, h, w) * vectors + v), static_cast<std::int16_t>(v)});
-                }
-                step.a.push_back(std::move(operand));
-              }
-            }
-          }
-        }
-        // Each row is a stream of its own along W: ask for the lines of a block to come.
-        if (reducedLanes_ && i < steps && plan_.prefetch != Prefetch::kNone)
-          step.prefetchAhead =
-              static_cast<std::int32_t>(plan_.prefetchDistance * lens.w * axes_[2].operandStep * aPitch_.w);
-        out.steps.push_back(std::move(step));
-      }
-      return out;
-    };
+    DataTile tile{lens, vectors, lanes_, aPitch_};
+    for (std::size_t axis = 0; axis < 3; ++axis) tile.operandStep[axis] = axes_[axis].operandStep;
+    tile.aChannel = aChannel();
+    tile.bChannel = bChannel();
+    tile.bVector = bVector();
+    tile.lastVector = plan_.packWeights ? 0 : width % lanes_;
+    tile.reducedLanes = reducedLanes_;
+    tile.sharesScalars = plan_.baseTapsW > 1;
+    tile.tapsAlongH = g_.view.lineOnH;
+    if (reducedLanes_ && plan_.prefetch != Prefetch::kNone)
+      tile.prefetchAhead = plan_.prefetchDistance * lens.w * axes_[2].operandStep * aPitch_.w;
     for (const Subset& s : subsets)
-      contract.sections.push_back(section(s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
+      contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
     if (const std::int64_t left = reduced_ % chunk(); left != 0) {
       for (const Subset& s : subsets)
-        contract.sections.push_back(section(s, stepsAtOnce(lens, s, remainderSteps(left)), left));
+        contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }
     contract.prefetchResults = !plan_.panelC && prefetchesDxResults(plan_.prefetch, reduced_ * g_.taps);
     Twins twins{b_.addKernel(contract), -1};

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what one segment of a data gradient's box stands for: taps that reach the same rows of it.
+// Decides what one segment of a data gradient's box stands for: taps that reach the same rows of it, or that share its scalars.
 // Leaves which there are to lower_data_channels.
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace cubejit {
 
-/// A box of rows inside the tile: half-open ranges on d, h, w.
+/// A tap of a segment: bytes from the first one in A, in B, and the results it reaches on the axis that the taps are along.
+struct GroupedTap {
+  std::int64_t a = 0, b = 0, lo = 0, hi = 0;
+  friend bool operator==(const GroupedTap& x, const GroupedTap& y) = default;
+};
+
+/// A box of rows inside the tile: half-open ranges on d, h, w. On the axis of its taps it is what any of them reaches.
 struct Subset {
   std::int64_t dLo, dHi, hLo, hHi, wLo, wHi;
-  std::vector<std::pair<std::int64_t, std::int64_t>> taps{{0, 0}};  ///< taken together: bytes from the first in A, in B
+  std::vector<GroupedTap> taps;
   friend bool operator==(const Subset& x, const Subset& y) = default;
 };
 

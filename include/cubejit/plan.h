@@ -111,10 +111,11 @@ struct TilingPlan {
   Mkn singleShape;  ///< extent a task works on, in the GEMM view
   // Base block = the accumulators held in registers.
   std::int64_t baseBatch = 1, baseD = 1, baseH = 1, baseW = 1;  ///< dX: box of result pixels; rows = their product
-  std::int64_t baseRows = 1;                  ///< dW: accumulator rows (channels); kPixels: result channels
-  std::int64_t baseTapsW = 1, baseTapsH = 1;  ///< dW: taps held at once
-  std::int64_t baseVectors = 1;               ///< vectors side by side
-  std::int64_t unroll = 4;                    ///< reduction steps per loop iteration (stepK)
+  std::int64_t baseRows = 1;  ///< dW: accumulator rows (channels); kPixels: result channels
+  std::int64_t baseTapsW = 1,
+               baseTapsH = 1;    ///< taps held at once (dX, channel lanes: those along W that share scalars)
+  std::int64_t baseVectors = 1;  ///< vectors side by side
+  std::int64_t unroll = 4;       ///< reduction steps per loop iteration (stepK)
   /// kWinograd: positions of a tile along d, h, w (1 where the kernel has one tap): pixels of dx, or of dW's small tensor.
   /// A base block is baseRows tiles (dX) or channels (dW), panelH counts rows of tiles over all images, depths and heights.
   /// dX with panelB: tasks transform their weights themselves, panelD reduced channels at a time. dW with panelC: tasks have

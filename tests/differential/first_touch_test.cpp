@@ -10,7 +10,7 @@
 #include <random>
 
 #include "tests/support/run_code.h"
-#include "tests/support/verify_weights.h"
+#include "tests/support/verify_plan.h"
 #include "tiling/planner.h"
 #include "tiling/weights_candidates.h"
 
@@ -63,7 +63,7 @@ int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) 
       if (left == 0 || !checkPlan(problem, plan, machine).empty()) continue;
       --left;
       ++plans;
-      if (!weightsAreRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
+      if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
     }
   }
   return plans;

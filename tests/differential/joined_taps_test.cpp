@@ -10,44 +10,16 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <random>
 #include <vector>
 
+#include "tests/support/random_convolution.h"
 #include "tests/support/run_code.h"
-#include "tests/support/verify_weights.h"
+#include "tests/support/verify_plan.h"
 #include "tiling/planner.h"
 #include "tiling/weights_candidates.h"
 
 namespace cubejit {
 namespace {
-
-class Random {
- public:
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(rng_() % static_cast<std::uint64_t>(n)); }
-
-  Problem convolution() {
-    Problem p;
-    p.rank = static_cast<int>(1 + below(3));
-    p.batch = 1 + below(3);
-    p.groups = 1 + below(2);
-    p.cin = p.groups * (1 + below(24));
-    p.cout = p.groups * (1 + below(20));
-    for (int axis = 3 - p.rank; axis < 3; ++axis) {
-      p.kernel[axis] = 1 + below(axis == 2 ? 5 : 3);
-      p.stride[axis] = 1 + below(2);
-      p.dilation[axis] = axis == 2 ? 1 : 1 + below(2);
-      const std::int64_t reach = (p.kernel[axis] - 1) * p.dilation[axis];
-      p.padBefore[axis] = below(reach + 1);
-      p.padAfter[axis] = below(reach + 1);
-      p.in[axis] = std::max<std::int64_t>(1, reach + 1 - p.padBefore[axis] - p.padAfter[axis]) + below(9);
-      p.out[axis] = (p.in[axis] + p.padBefore[axis] + p.padAfter[axis] - reach - 1) / p.stride[axis] + 1;
-    }
-    if (p.kernel.w == 1) return convolution();
-    return p;
-  }
-
-  std::mt19937_64 rng_{11};
-};
 
 // How many plans of random problems were verified.
 int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) {
@@ -56,20 +28,20 @@ int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) 
   Session session(options);
   const Machine machine = machineOfSmallL2(level);
   constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
-  Random random;
+  RandomConvolution random(11, 1);
   int plans = 0;
   for (int i = 0; i < problems; ++i) {
-    Problem problem = random.convolution();
+    Problem problem = random.next();
     problem.dtype = dtype;
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
     std::vector<TilingPlan> candidates = weightCandidates(problem, machine);
-    std::shuffle(candidates.begin(), candidates.end(), random.rng_);
+    std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 8;
     for (const TilingPlan& plan : candidates) {
       if (left == 0 || plan.lanes != LaneRole::kTaps || !checkPlan(problem, plan, machine).empty()) continue;
       --left;
       ++plans;
-      if (!weightsAreRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
+      if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
     }
   }
   return plans;

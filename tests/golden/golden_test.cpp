@@ -67,6 +67,14 @@ std::vector<Case> cases() {
   channels.plan.baseW = 3;
   all.push_back(channels);
 
+  Case shared{"dx_shared_scalars", tiny(2, 3, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
+  shared.problem.kernel = Dhw{1, 1, 3};
+  shared.problem.padBefore = shared.problem.padAfter = Dhw{0, 0, 1};
+  shared.plan.baseW = 5;
+  shared.plan.baseTapsW = 3;
+  shared.plan.unroll = 1;
+  all.push_back(shared);
+
   Case pixels{"dx_pixels_strided", tiny(3, 8, Layout::kNcdhw), planOf(Gradient::kDx, LaneRole::kPixels)};
   pixels.problem.in = Dhw{1, 4, 18};
   pixels.problem.out = Dhw{1, 2, 9};

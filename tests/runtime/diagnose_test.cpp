@@ -263,7 +263,8 @@ TEST_P(DiagnoseWithGdb, StopsInAKernelShowsTheListingAndUnwinds) {
   EXPECT_THAT(f.output, HasSubstr("Breakpoint 1, " + symbol));
   EXPECT_THAT(f.output, HasSubstr("endbr64")) << "the listing's line";
   EXPECT_THAT(f.output, HasSubstr("Line "));
-  EXPECT_THAT(f.output, HasSubstr("dx["));
+  EXPECT_THAT(f.output, testing::AnyOf(HasSubstr("dx["), HasSubstr("dy["), HasSubstr("= w[")))
+      << "what the code there reads";
   EXPECT_THAT(f.output, HasSubstr("in main ")) << "both backtraces reach main";
   EXPECT_NE(f.output.find("in main "), f.output.rfind("in main "));
   EXPECT_THAT(f.output, HasSubstr("cubejit::Executable::run"));

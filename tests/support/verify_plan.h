@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a test verifies plans of weight gradients: a session that uses all its threads however small the work, a machine whose
+// Decides how a test verifies plans: a session that uses all its threads however small the work, a machine whose
 // small L2 makes parts of images chunks, too, and 1 and 2 threads that must agree in every bit.
 #pragma once
 
@@ -28,10 +28,16 @@ inline Machine machineOfSmallL2(IsaLevel level) {
   return machine;
 }
 
-/// Fails the test, with the command that shows it, and returns false if the plan's dW is not exact.
-inline bool weightsAreRight(Session& session, const Problem& problem, const TilingPlan& plan, std::uint64_t seed) {
-  const VerifyOutcome outcome =
-      verifyProblem(session, VerifyRequest{problem, {false, true, false}, {1, 2}, seed, false, {plan}});
+/// Fails the test, with the command that shows it, and returns false if the plan's gradient is not exact.
+inline bool planIsRight(Session& session, const Problem& problem, const TilingPlan& plan, std::uint64_t seed) {
+  const VerifyOutcome outcome = verifyProblem(
+      session,
+      VerifyRequest{problem,
+                    {plan.gradient == Gradient::kDx, plan.gradient == Gradient::kDw, plan.gradient == Gradient::kDb},
+                    {1, 2},
+                    seed,
+                    false,
+                    {plan}});
   EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
       << outcome.message << "\ncubejit verify " << toFlags(problem) << "\n"
       << planToJson(plan);
