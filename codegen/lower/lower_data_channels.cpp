@@ -147,7 +147,8 @@ class Lowering {
 
   void makePanels() {
     if (plan_.panelA) {
-      aPitch_.w = panelPitch(reduced_ * 4);
+      aPitch_.w =
+          reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
       aPitch_.h = aPitch_.w * axisOperandWidth();
       aPitch_.d = aPitch_.h * axes_[1].panelOperandRows;
       panelABuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, aPitch_.d * axes_[0].panelOperandRows);

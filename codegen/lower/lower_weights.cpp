@@ -255,6 +255,13 @@ class Lowering {
     return -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
   }
 
+  // Between pixels of a panel. Scalars, and lanes that are joined, follow each other; vectors begin where a line does.
+  std::int64_t pixelPitch(bool big) const {
+    const std::int64_t bytes = (big ? bigPart() : smallPart()).mostLoaded() * 4;
+    const bool scalars = big == swapped_ && bytes < 64 && spacing(big) == 1;
+    return joined_ == big && joined_ ? bytes : scalars ? bytes : panelPitch(bytes) / spacing(big);
+  }
+
   void makePanels() {
     big_ = Pitches{v_.big.nStride, v_.big.dStride, v_.big.hStride, v_.big.wStride, v_.big.cStride};
     small_ = Pitches{v_.small.nStride, v_.small.dStride, v_.small.hStride, v_.small.wStride, v_.small.cStride};
@@ -273,7 +280,7 @@ class Lowering {
     images_ = images;
     if (bigStaged_) {
       big_.c = 4;
-      big_.w = joined_ ? width_ * 4 : panelPitch(bigPart().mostLoaded() * 4) / spacing(true);
+      big_.w = pixelPitch(true);
       big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
       big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
       big_.n = big_.d * bigPlanes_;
@@ -281,7 +288,7 @@ class Lowering {
     }
     if (smallStaged_) {
       small_.c = 4;
-      small_.w = panelPitch(smallPart().mostLoaded() * 4) / spacing(false);
+      small_.w = pixelPitch(false);
       small_.h = small_.w * roundUp(columns, spacing(false));
       small_.d = small_.h * rows;
       small_.n = small_.d * depths;

@@ -87,6 +87,8 @@ class Lowering {
   // Whole pairs first, then the elements whose second member is missing.
   void cutPairs() {
     const bool turned = m_.kind == MoveKind::kTranspose;
+    if (!turned && m_.padCols == 0 && m_.srcPitch == m_.cols * in() && m_.dstPitch == m_.cols * out())
+      return cutDensePairs();
     std::int64_t& count = turned ? m_.cols : m_.rows;
     const std::int64_t cut = m_.pairsCut, whole = count - cut;
     const auto all = [&] { turned ? transposeAll() : copyAll(); };
@@ -99,6 +101,21 @@ class Lowering {
     count = cut;
     elements_.dropSecond();
     all();
+  }
+
+  // Rows that follow each other are two: one of pairs, one of single elements.
+  void cutDensePairs() {
+    const std::int64_t whole = (m_.rows - m_.pairsCut) * m_.cols, cut = m_.pairsCut * m_.cols;
+    m_.rows = 1;
+    m_.cols = whole;
+    if (whole > 0) copyAll();
+    a_.copy(kRowSrc, kSrc);
+    a_.copy(kRowDst, kDst);
+    a_.addImm(kRowSrc, kRowSrc, whole * in());
+    a_.addImm(kRowDst, kRowDst, whole * out());
+    m_.cols = cut;
+    elements_.dropSecond();
+    copyAll();
   }
 
   // The lines of a later repetition's source. Rows that follow each other closely are one range.

@@ -108,6 +108,11 @@ class Units : public testing::TestWithParam<IsaLevel> {
     if ((transposes || m.kind == MoveKind::kCopy) && below(2) == 0) randomTypes(m);
     m.srcPitch = elementBytes(m.from) * (m.cols + below(4));
     m.dstPitch = elementBytes(m.to) * ((transposes ? m.rows : m.cols) + m.padCols + below(4));
+    if (below(4) == 0) {  // rows that follow each other
+      m.padCols = 0;
+      m.srcPitch = elementBytes(m.from) * m.cols;
+      m.dstPitch = elementBytes(m.to) * (transposes ? m.rows : m.cols);
+    }
     return m;
   }
 

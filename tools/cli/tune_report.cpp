@@ -169,6 +169,11 @@ std::string embedded(const Json& json) {
 
 Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, RecordKeeper& keeper,
                    const Session& session, const TuneRun& run, double seconds) {
+  const Error cannot{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
+  // Written beside and renamed: a page is whole or not there. Dumps make folders, so the page comes first.
+  const std::string temporary = path + ".tmp" + std::to_string(getpid());
+  std::ofstream out(temporary, std::ios::binary);
+  if (!out) return cannot;
   const Machine& machine = run.machine();
   Json data{{"version", version()}, {"when", utcNow()}, {"machine", machineFingerprint(machine)}};
   data["seconds"] = seconds;
@@ -202,9 +207,6 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
   std::string text = kReportPage;
   const std::size_t place = text.find(kPlace);
   text.replace(place, std::string(kPlace).size(), embedded(data));
-  // Written beside and renamed: a page is whole or not there.
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  std::ofstream out(temporary, std::ios::binary);
   out << text;
   out.close();
   std::error_code error;
@@ -212,7 +214,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
   if (out && !error) return Unit{};
   std::error_code ignored;
   fs::remove(temporary, ignored);
-  return Error{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
+  return cannot;
 }
 
 }  // namespace cubejit::cli
