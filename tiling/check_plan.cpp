@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which plans are legal for a problem and machine; every rule broken is named with its values and a fix.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -97,6 +98,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     rules.require(!result.channelsLast || v.groups == 1,
                   "lanes = reduced writes channels-last results of one group only");
     rules.require(plan.baseBatch == 1, "base_batch must be 1 when panels are used");
+    rules.require(plan.baseTapsW == 1, "base_taps_w must be 1: lanes = reduced has no scalars to share");
     rules.require(plan.panelH % (v.line ? plan.baseW : plan.baseH) == 0,
                   "panel_h must be a multiple of the base block's rows");
     rules.require(plan.panelD % plan.baseD == 0, "panel_d must be a multiple of base_d");
@@ -106,7 +108,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     }
   }
   if (plan.lanes == LaneRole::kChannels) {
-    const std::int64_t operands = plan.baseTapsW * plan.baseVectors;
+    const std::int64_t operands = plan.baseTapsW * plan.baseVectors, taps = std::min(plan.baseTapsW, v.kernel.w);
     const std::int64_t needed = box * plan.baseVectors + std::max<std::int64_t>(operands + 1, rounds ? 3 : 0);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
       return pair("vector registers (base pixels x base_vectors + base_taps_w x base_vectors + 1)", needed,
@@ -122,8 +124,11 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     if (!plan.panelA) {
       requireReach(rules, "a base block of the operand",
                    (plan.baseBatch - 1) * operand.nStride + (plan.baseD - 1) * read.d * operand.dStride +
-                       (plan.baseH - 1) * read.h * operand.hStride + plan.baseW * read.w * operand.wStride);
+                       (plan.baseH - 1) * read.h * operand.hStride +
+                       (plan.baseW * read.w + (taps - 1) * v.dilation.w) * operand.wStride);
     }
+    if (taps > 1)
+      requireReach(rules, "weights of a step", taps * operand.channels * plan.baseVectors * m.isa.lanes() * 4);
     rules.require(plan.baseTapsW <= v.kernel.w, [&] {
       return "base_taps_w = " + std::to_string(plan.baseTapsW) + " is more than the " + std::to_string(v.kernel.w) +
              " taps along W";

@@ -31,6 +31,7 @@ class Lowering {
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
     reducedLanes_ = plan.lanes == LaneRole::kReduced;
+    sharedTaps_ = reducedLanes_ ? 1 : plan.baseTapsW;
     vectors_ = reducedLanes_ ? g_.result.channels : plan.baseVectors;
     width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
@@ -295,7 +296,7 @@ class Lowering {
     const bool alongH = g_.view.lineOnH;
     const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
     const auto count = static_cast<std::int64_t>(along.size());
-    const std::int64_t pieces = (count + plan_.baseTapsW - 1) / plan_.baseTapsW,
+    const std::int64_t pieces = (count + sharedTaps_ - 1) / sharedTaps_,
                        each = pieces > 0 ? (count + pieces - 1) / pieces : 1;
     std::vector<TapGroup> groups;
     for (const BlockTap& td : p.d->taps) {
@@ -422,7 +423,7 @@ class Lowering {
     tile.bVector = bVector();
     tile.lastVector = plan_.packWeights ? 0 : width % lanes_;
     tile.reducedLanes = reducedLanes_;
-    tile.sharesScalars = plan_.baseTapsW > 1;
+    tile.sharesScalars = sharedTaps_ > 1;
     tile.tapsAlongH = g_.view.lineOnH;
     if (reducedLanes_ && plan_.prefetch != Prefetch::kNone)
       tile.prefetchAhead = plan_.prefetchDistance * lens.w * axes_[2].operandStep * aPitch_.w;
@@ -452,6 +453,7 @@ class Lowering {
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<SlabAxis, 3> axes_;
+  std::int64_t sharedTaps_ = 1;  ///< along W that share scalars
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
   std::array<std::int64_t, 2> imageLength_{};
   RowPitch aPitch_{}, cPitch_{};

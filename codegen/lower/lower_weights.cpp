@@ -259,7 +259,7 @@ class Lowering {
   std::int64_t pixelPitch(bool big) const {
     const std::int64_t bytes = (big ? bigPart() : smallPart()).mostLoaded() * 4;
     const bool scalars = big == swapped_ && bytes < 64 && spacing(big) == 1;
-    return joined_ == big && joined_ ? bytes : scalars ? bytes : panelPitch(bytes) / spacing(big);
+    return scalars || (joined_ && big) ? bytes : panelPitch(bytes) / spacing(big);
   }
 
   void makePanels() {

@@ -145,6 +145,22 @@ TEST(CheckPlan, FirstTouchIsForOneTapOfDw) {
               Contains(HasSubstr("first_touch must be false")));
 }
 
+TEST(CheckPlan, TapsThatShareScalarsAreCounted) {
+  const Problem last = convolution(Layout::kNdhwc);
+  TilingPlan data = planOf(Gradient::kDx, LaneRole::kChannels);
+  data.baseW = 8;
+  data.baseTapsW = 3;
+  EXPECT_THAT(checkPlan(last, data, kAvx512), IsEmpty());
+  data.baseVectors = 3;  // 24 + 9 + 1
+  EXPECT_THAT(checkPlan(last, data, kAvx512), Contains(HasSubstr("needs 34")));
+  data.baseVectors = 1;
+  data.baseTapsW = 4;
+  EXPECT_THAT(checkPlan(last, data, kAvx512), Contains(HasSubstr("base_taps_w = 4 is more than the 3")));
+  TilingPlan reduced = planOf(Gradient::kDx, LaneRole::kReduced);
+  reduced.baseTapsW = 2;
+  EXPECT_THAT(checkPlan(last, reduced, kAvx512), Contains(HasSubstr("no scalars to share")));
+}
+
 TEST(CheckPlan, JoinedTapsLieSideBySide) {
   Problem p = convolution(Layout::kNdhwc);
   p.cin = 20;  // 3 x 20 lanes
