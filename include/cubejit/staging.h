@@ -27,8 +27,9 @@ inline bool isCore(const TensorFormat& f, TensorId t) {
          (t == TensorId::kDb || f.layout == Layout::kNcdhw || (activation && f.layout == Layout::kNdhwc));
 }
 
-/// True if lowerings with channel lanes (dX: channels; dW: channels, swapped) take the tensor as it is, through panels where need
-/// be: activations of any type, dense, in any layout whose blocks do not hold channels of two groups; plain weights of any type.
+/// True if lowerings with channel lanes (dX: channels; dW: channels, swapped, taps) take the tensor as it is, through panels where
+/// need be: activations of any type, dense, in any layout whose blocks do not hold channels of two groups; plain weights of any
+/// type.
 inline bool isNative(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   if (f.strided()) return false;
