@@ -193,5 +193,18 @@ TEST(Backends, DisagreementNamesElementAndBackends) {
   EXPECT_GT(disagreements, 0);
 }
 
+// One tap along W: there is nothing to join.
+TEST(Fuzz, AgreementSkipsProblemsThatAnAlgorithmDoesNotTake) {
+  Problem p;
+  p.rank = 1;
+  p.cin = p.cout = 4;
+  p.in = p.out = Dhw{1, 1, 5};
+  Options options;
+  options.algorithm = LaneRole::kTaps;
+  const auto sessions = sessionsFor(options, {BackendKind::kXbyak, BackendKind::kInterpreter});
+  const VerifyOutcome outcome = agreeBitByBit(sessions, VerifyRequest{p, {false, true, false}, {1}, 1, false, {}});
+  EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kSkipped) << outcome.message;
+}
+
 }  // namespace
 }  // namespace cubejit
