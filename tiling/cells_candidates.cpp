@@ -3,6 +3,8 @@
 // Decides the candidate plans with group cells: runs of pixels and taps that fit the registers, slabs, chunks, dealing.
 #include "tiling/cells_candidates.h"
 
+#include <utility>
+
 #include "cubejit/staging.h"
 #include "tiling/cells_shape.h"
 
@@ -17,12 +19,24 @@ constexpr std::int64_t kMostRows = 3, kMostChannelsOfRows = 2;
 
 std::int64_t roundUp(std::int64_t value, std::int64_t step) { return divUp(value, step) * step; }
 
+// The ways of two tensors, with a panel (true) or without. A panel for the second one alone does not pay.
+std::vector<std::pair<bool, bool>> panelChoices(CellPanel first, CellPanel second) {
+  std::vector<std::pair<bool, bool>> choices;
+  for (const bool x : {false, true}) {
+    for (const bool y : {false, true}) {
+      const bool legal = (x ? first != CellPanel::kNever : first != CellPanel::kMust) &&
+                         (y ? second != CellPanel::kNever : second != CellPanel::kMust);
+      if (legal && (x || !y || second == CellPanel::kMust)) choices.emplace_back(x, y);
+    }
+  }
+  return choices;
+}
+
 void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
   const bool line = s.view.line;
   const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
-  plan.panelA = plan.panelC = !cellsInPlace(s.view, Gradient::kDx, m, plan.dotProducts);
   plan.panelD = 1;
-  if (!plan.panelA) {
+  if (!plan.panelA && !plan.panelC) {
     plan.order = IterateOrder::kChannelsOuter;
     plan.panelH = along;
     out.push_back(plan);
@@ -36,13 +50,15 @@ void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::v
   }
   // Panels: a few channels of many rows, so that little is loaded twice.
   const double budget = 0.45 * static_cast<double>(m.buffers.l1Bytes);
-  for (const std::int64_t blocksEach : {1, 2, 4}) {
-    if (blocksEach > s.blocks) break;
+  std::int64_t lastEach = 0;
+  for (const std::int64_t blocksEach : {std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, s.blocks}) {
+    if (blocksEach > s.blocks || blocksEach <= lastEach) continue;
+    lastEach = blocksEach;
     plan.cores.groups = divUp(s.blocks, blocksEach);
     const double channels = static_cast<double>(blocksEach * m.isa.lanes());
-    const double rowBytes =
-        4.0 * channels *
-        (static_cast<double>(line ? 1 : s.operand.extent.w) + static_cast<double>(line ? 1 : s.result.extent.w));
+    const double rowBytes = 4.0 * channels *
+                            ((plan.panelA ? static_cast<double>(line ? 1 : s.operand.extent.w) : 0.0) +
+                             (plan.panelC ? static_cast<double>(line ? 1 : s.result.extent.w) : 0.0));
     for (const std::int64_t depths :
          {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
       const std::int64_t reach = depths + (s.view.kernel.d - 1) * s.view.dilation.d;
@@ -62,6 +78,7 @@ std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bo
   plan.dotProducts = dotProducts;
   plan.gradient = Gradient::kDx;
   plan.lanes = LaneRole::kGroupCells;
+  const CellPanels panels = cellPanels(s, Gradient::kDx, m, dotProducts);
   const bool wide = m.isa.vectorRegs >= 32;
   const std::int64_t registers = usableRegisters(m, true);
   const std::int64_t width = std::max<std::int64_t>(1, s.result.extent.w), step = s.view.bigIsX ? s.view.stride.w : 1;
@@ -83,7 +100,11 @@ std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bo
         if (run == last) continue;
         last = run;
         plan.baseW = run;
-        addDataSlabs(s, m, plan, out);
+        for (const auto& [a, c] : panelChoices(panels.a, panels.c)) {
+          plan.panelA = a;
+          plan.panelC = c;
+          addDataSlabs(s, m, plan, out);
+        }
       }
     }
   }
@@ -139,7 +160,7 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
   TilingPlan plan;
   plan.gradient = Gradient::kDw;
   plan.lanes = LaneRole::kGroupCells;
-  plan.panelA = plan.panelB = !cellsInPlace(s.view, Gradient::kDw, m, false);
+  const CellPanels panels = cellPanels(s, Gradient::kDw, m, false);
   const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
   const Dhw& k = s.view.kernel;
   std::int64_t lastH = 0;
@@ -162,7 +183,11 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
         plan.baseVectors = blocks;
         for (const std::int64_t unroll : {4, 8, 16}) {
           plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));
-          addWeightDeals(s, m, plan, out);
+          for (const auto& [a, b] : panelChoices(panels.a, panels.b)) {
+            plan.panelA = a;
+            plan.panelB = b;
+            addWeightDeals(s, m, plan, out);
+          }
         }
       }
     }

@@ -13,17 +13,21 @@
 
 namespace cubejit {
 
-/// Whether both tensors of a plan with group cells are used where they lie; panels are for both or for none. Elements of 16 bits
-/// are converted wherever they are read: that pays if they are read once for all they take part in, not once for each channel. Dot
-/// products take pairs as they are.
-inline bool cellsInPlace(const ConvView& v, Gradient gradient, const Machine& machine, bool dotProducts) {
-  if (v.big.direct() && v.small.direct()) return true;
-  const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
-  if (dotProducts) return operand.channelsLast && result.directForVectors();
-  const bool rounds = gradient == Gradient::kDx && roundsByIntegers(result.dtype, machine.isa);
-  const bool depthwise = v.big.channels == 1 && v.small.channels == 1;
-  return depthwise && v.big.directForVectors() && v.small.directForVectors() && !rounds;
+/// Whether a tensor of a plan with group cells has a panel, or is used where it lies.
+enum class CellPanel : std::uint8_t { kNever, kMay, kMust };
+
+/// Of what is multiplied: elements of 16 bits are converted wherever they are read, in a panel once. Depthwise kernels read them
+/// about once.
+inline CellPanel operandPanel(const TensorView& t, bool depthwise) {
+  if (!t.directForVectors()) return CellPanel::kMust;
+  return t.direct() || depthwise ? CellPanel::kNever : CellPanel::kMay;
 }
+
+struct CellPanels {
+  CellPanel a = CellPanel::kNever;  ///< the tensor whose channels are permuted
+  CellPanel b = CellPanel::kNever;  ///< dW: the one whose channels are lanes
+  CellPanel c = CellPanel::kNever;  ///< dX: the result, converted as it is stored unless that takes many instructions
+};
 
 struct CellsShape {
   ConvView view;
@@ -57,6 +61,21 @@ inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t l
   s.blocks = s.perBlock > 0 ? divUp(v.groups, s.perBlock) : 0;
   s.permuted = s.laneChannels != 1 || s.cellChannels != 1;
   return s;
+}
+
+inline CellPanels cellPanels(const CellsShape& s, Gradient gradient, const Machine& machine, bool dotProducts) {
+  const ConvView& v = s.view;
+  const bool depthwise = v.big.channels == 1 && v.small.channels == 1;
+  if (gradient == Gradient::kDw)
+    return {operandPanel(s.bigIsCell ? v.big : v.small, depthwise),
+            operandPanel(s.bigIsCell ? v.small : v.big, depthwise)};
+  const bool rounds = roundsByIntegers(s.result.dtype, machine.isa);
+  CellPanels panels;
+  panels.a = !dotProducts             ? operandPanel(s.operand, depthwise && !rounds)
+             : s.operand.channelsLast ? CellPanel::kNever
+                                      : CellPanel::kMust;  // pairs are words
+  panels.c = s.result.directForVectors() && !rounds ? CellPanel::kNever : CellPanel::kMust;
+  return panels;
 }
 
 }  // namespace cubejit

@@ -151,15 +151,17 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
 
 // Group cells use channels-last tensors in place and have panels of all others: groups must lie side by side.
 void checkCells(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
-  const ConvView v = makeConvView(p, plan.gradient);
-  const bool plain = !cellsInPlace(v, plan.gradient, m, plan.dotProducts);
-  const char* fix = plain ? "must be true: tensors are not channels-last of f32, nor depthwise of 16 bits"
-                          : "must be false: tensors are channels-last, and used where they lie";
-  rules.require(plan.panelA == plain, [&] { return std::string("panel_a ") + fix; });
-  if (plan.gradient == Gradient::kDx)
-    rules.require(plan.panelC == plain, [&] { return std::string("panel_c ") + fix; });
-  if (plan.gradient == Gradient::kDw)
-    rules.require(plan.panelB == plain, [&] { return std::string("panel_b ") + fix; });
+  const auto check = [&](const char* field, bool given, CellPanel panel) {
+    rules.require(given ? panel != CellPanel::kNever : panel != CellPanel::kMust, [&] {
+      return std::string(field) + (given ? " must be false: what it would copy is channels-last, and used where it lies"
+                                         : " must be true: what it copies is not channels-last of f32 or 16 bits");
+    });
+  };
+  const CellsShape shape = cellsShape(p, plan.gradient, m.isa.lanes(), plan.dotProducts);
+  const CellPanels panels = cellPanels(shape, plan.gradient, m, plan.dotProducts);
+  check("panel_a", plan.panelA, panels.a);
+  if (plan.gradient == Gradient::kDx) check("panel_c", plan.panelC, panels.c);
+  if (plan.gradient == Gradient::kDw) check("panel_b", plan.panelB, panels.b);
 }
 
 // A chunk is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.

@@ -101,7 +101,7 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
       std::ceil(static_cast<double>(result.extent.d) / static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.panelD));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       0.1 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = dealtCycles(busy, copies * slabsD, slabsH, m, kTaskCycles);
+  cost.totalCycles = dealtCycles(v, busy, copies * slabsD, slabsH, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : "compute";
   return cost;
 }
@@ -228,7 +228,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   }
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = dealtCycles(busy, copies, pieces, m, kTaskCycles);
+  cost.totalCycles = dealtCycles(v, busy, copies, pieces, m,
+                                 std::min(kTaskCycles, kSmallTaskCycles + packed / 64.0 * kColdLineCycles));
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -10,6 +10,7 @@
 
 #include "cubejit/conv_view.h"
 #include "cubejit/machine.h"
+#include "cubejit/work.h"
 
 namespace cubejit {
 
@@ -78,6 +79,9 @@ constexpr double kRowLineCycles = 1.0;
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
 constexpr double kTaskCycles = 1500.0;
+/// A task with few weights finds less of them cold: cycles of any, and of each line of weights.
+constexpr double kSmallTaskCycles = 700.0;
+constexpr double kColdLineCycles = 4.0;
 /// dW, lanes read from memory one line of each pixel at a time: cycles of a line, of pixels of four lines or fewer. Prefetchers follow
 /// two lines side by side, but not one of four (64 x 64 channels, 51 MB: 56 cycles; 64 x 256: 17).
 constexpr double kLonelyLineCycles = 20.0;
@@ -180,14 +184,12 @@ inline double imbalance(double copies, double pieces, int cores) {
   return (rounds + std::ceil(late / cores) * rest) * cores / (copies * pieces);
 }
 
-/// Below this, waking another core takes longer than the work (Options::wakeCycles).
-constexpr double kWakeCycles = 60000.0;
-
-/// Cycles of the slowest core, if `busy` cycles of work in copies x pieces tasks are dealt out.
-inline double dealtCycles(double busy, double copies, double pieces, const Machine& m, double cyclesOfTask) {
+/// Cycles of the slowest core, if `busy` cycles of a contraction in copies x pieces tasks are dealt out.
+inline double dealtCycles(const ConvView& v, double busy, double copies, double pieces, const Machine& m,
+                          double cyclesOfTask) {
   pieces = std::max(1.0, pieces);
   const double tasks = copies * std::ceil(pieces), cores = m.cores;
-  if (busy < kWakeCycles || tasks <= 0) return busy + tasks * cyclesOfTask;
+  if (multiplyAddVectors(v, m.isa.lanes()) < kWakeCycles || tasks <= 0) return busy + tasks * cyclesOfTask;
   const double spread = tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(copies, pieces, m.cores);
   return (busy * spread + tasks * cyclesOfTask) / cores;
 }

@@ -154,7 +154,7 @@ PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Mac
       images * groups * std::ceil(static_cast<double>(g.result.extent.d) / static_cast<double>(plan.panelD));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = dealtCycles(busy, copies, slabsH, m, kTaskCycles);
+  cost.totalCycles = dealtCycles(g.view, busy, copies, slabsH, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -105,7 +105,7 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
   const double pieces = beforehand ? 1.0
                         : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.panelH))
                                    : splits;
-  cost.totalCycles = dealtCycles(busy, copies, pieces, m, kTaskCycles);
+  cost.totalCycles = dealtCycles(s.view, busy, copies, pieces, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -14,6 +14,7 @@
 #include "codegen/lower/pack_weights.h"
 #include "codegen/lower/tap_group.h"
 #include "cubejit/result_prefetch.h"
+#include "cubejit/work.h"
 
 namespace cubejit {
 namespace {
@@ -140,10 +141,7 @@ class Lowering {
       if (blocksOutside) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blocks);
       phase.body = std::move(slabBody);
     }
-    const double macs = static_cast<double>(g_.view.batch) * static_cast<double>(g_.view.groups) *
-                        static_cast<double>(g_.view.small.extent.volume() * g_.taps * g_.view.small.channels) *
-                        static_cast<double>(g_.view.big.channels);
-    phase.workCycles = macs / lanes_ + 50.0 * static_cast<double>(taskCount(phase));
+    phase.workCycles = multiplyAddVectors(g_.view, lanes_) + 50.0 * static_cast<double>(taskCount(phase));
   }
 
   void makePanels() {

@@ -12,6 +12,7 @@
 
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/pixel_results.h"
+#include "cubejit/work.h"
 
 namespace cubejit {
 namespace {
@@ -198,9 +199,7 @@ class Lowering {
     for (Node& node : nest({localAxis[0], localAxis[1], channels}, std::move(perBlock)))
       phase.body.push_back(std::move(node));
     phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
-    phase.workCycles = static_cast<double>(g_.view.batch * g_.view.groups) *
-                       static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
-                       static_cast<double>(g_.view.small.channels * g_.view.big.channels) / lanes_;
+    phase.workCycles = multiplyAddVectors(g_.view, lanes_);
   }
 
   std::int64_t rowsOf(int tail) const {

@@ -22,6 +22,7 @@
 #include "cubejit/direct_weights.h"
 #include "cubejit/result_prefetch.h"
 #include "cubejit/weight_view.h"
+#include "cubejit/work.h"
 
 namespace cubejit {
 namespace {
@@ -214,9 +215,7 @@ class Lowering {
     if (private_ && !atOnce_)
       phase.body.push_back(unpackTask(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes));
     phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
-    phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.groups) *
-                       static_cast<double>(v_.small.extent.volume() * out_.taps) *
-                       static_cast<double>(v_.small.channels * v_.big.channels) / lanes_;
+    phase.workCycles = multiplyAddVectors(v_, lanes_);
   }
 
   // Of a sum where the kernel stores it.

@@ -13,6 +13,7 @@
 #include "cubejit/host_isa.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
+#include "cubejit/work.h"
 
 namespace cubejit {
 
@@ -68,7 +69,7 @@ struct Options {
   ParallelFor parallelFor;  ///< unset: oneTBB
   bool pinThreads =
       false;  ///< workers stay on the i-th allowed CPU, the caller's thread goes to the first (for measurements)
-  double wakeCycles = 60000;         ///< a phase with less work (core cycles) stays on the calling thread
+  double wakeCycles = kWakeCycles;   ///< a phase with less work (core cycles) stays on the calling thread
   std::size_t cacheCapacity = 1024;  ///< executables kept by a session
   TuneMode tune = TuneMode::kOff;
   double tuneSeconds = 2;   ///< a compilation that tunes spends about this long on a gradient

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/host.h"
+#include "tiling/cells_shape.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -45,6 +46,42 @@ TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
         ASSERT_TRUE(choice.ok()) << choice.error().message;
         EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
       }
+    }
+  }
+}
+
+// What is multiplied may have a panel if every channel would convert it anew; a result is converted as it is stored, unless that
+// takes many instructions.
+TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
+  using Panel = CellPanel;
+  struct Case {
+    DType type;
+    IsaLevel isa;
+    Layout layout;
+    std::int64_t channels;
+    Panel operand, result;
+  };
+  for (const Case& c : {Case{DType::kF32, IsaLevel::kAvx512, Layout::kNdhwc, 4, Panel::kNever, Panel::kNever},
+                        Case{DType::kF32, IsaLevel::kAvx512, Layout::kNcdhw, 4, Panel::kMust, Panel::kMust},
+                        Case{DType::kF16, IsaLevel::kAvx512, Layout::kNdhwc, 4, Panel::kMay, Panel::kNever},
+                        Case{DType::kF16, IsaLevel::kAvx512, Layout::kNdhwc, 1, Panel::kNever, Panel::kNever},
+                        Case{DType::kF16, IsaLevel::kAvx512, Layout::kNcdhw, 4, Panel::kMust, Panel::kMust},
+                        Case{DType::kBf16, IsaLevel::kAvx512Bf16, Layout::kNdhwc, 4, Panel::kMay, Panel::kNever},
+                        Case{DType::kBf16, IsaLevel::kAvx512, Layout::kNdhwc, 4, Panel::kMay, Panel::kMust}}) {
+    Problem p = grouped(64, c.channels, c.channels, c.layout);
+    p.dtype = c.type;
+    const Machine m = hostOf(c.isa);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      bool with = false, without = false, wholePixels = false;
+      for (const TilingPlan& plan : cellsCandidates(p, gradient, m)) {
+        for (const std::string& rule : checkPlan(p, plan, m)) EXPECT_EQ(rule.find("panel_"), std::string::npos) << rule;
+        (plan.panelA ? with : without) = true;
+        EXPECT_EQ(plan.panelC, gradient == Gradient::kDx && c.result == Panel::kMust) << toString(c.type);
+        wholePixels |= plan.cores.groups == 1;
+      }
+      EXPECT_EQ(with, c.operand != Panel::kNever) << toString(c.type) << toString(gradient);
+      EXPECT_EQ(without, c.operand != Panel::kMust) << toString(c.type) << toString(gradient);
+      EXPECT_TRUE(wholePixels);  // all channels of some rows: kernels walk along them
     }
   }
 }

@@ -92,6 +92,26 @@ TEST_P(Planner, TakesLessThanFiveMilliseconds) {
   EXPECT_LT(milliseconds[90], 5.0);
 }
 
+// Around the work that wakes another thread: plans are costed with as many threads, so that the quicker one stays the cheaper one.
+TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
+  const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
+  for (std::int64_t batch = 1; batch <= 64; batch *= 2) {
+    Problem p;
+    p.rank = 2;
+    p.batch = batch;
+    p.cin = p.cout = 16;
+    p.in = p.out = Dhw{1, 8, 8};
+    p.kernel = Dhw{1, 3, 3};
+    p.padBefore = p.padAfter = Dhw{0, 1, 1};
+    p.layout = Layout::kNdhwc;
+    p.dtype = DType::kBf16;
+    const auto choice = choosePlan(p, Gradient::kDx, machine, false);
+    ASSERT_TRUE(choice.ok()) << choice.error().message;
+    EXPECT_TRUE(choice->plan.dotProducts) << batch;
+    EXPECT_FALSE(choice->plan.stageDy) << batch;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, Planner, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
                          [](const auto& info) { return toString(info.param); });
 
