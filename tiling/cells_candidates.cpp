@@ -206,7 +206,6 @@ bool cellsApply(const Problem& problem, const Machine& machine) {
 std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradient, const Machine& machine) {
   if (gradient == Gradient::kDb || !cellsApply(problem, machine)) return {};
   const CellsShape s = cellsShape(problem, gradient, machine.isa.lanes(), false);
-  if (s.view.big.channelsLast != s.view.small.channelsLast) return {};  // panels are for both tensors or for none
   return gradient == Gradient::kDx ? dataCandidates(s, machine, false) : weightCandidates(s, machine);
 }
 
@@ -214,7 +213,7 @@ std::vector<TilingPlan> cellsDotCandidates(const Problem& problem, const Machine
   if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !cellsApply(problem, machine)) return {};
   const CellsShape s = cellsShape(problem, Gradient::kDx, machine.isa.lanes(), true);
   const bool fills = s.perBlock <= 1;  // lanes of channels do the same, with blocks of rows
-  if (fills || s.view.big.channelsLast != s.view.small.channelsLast) return {};
+  if (fills) return {};
   return dataCandidates(s, machine, true);
 }
 
