@@ -7,9 +7,8 @@ import argparse
 import json
 import math
 import pathlib
-import subprocess
-import sys
 
+import cubejit_command
 import peers_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -19,18 +18,9 @@ TARGET_MS = 40  # for the code of a gradient
 
 def measure(arguments, problem, backend):
     """The records of one run, by gradient."""
-    run = subprocess.run([arguments.command, "bench", "--problem", "-", "--gradients", arguments.gradients, "--layout", "ndhwc",
-                          "--threads", str(arguments.threads), "--backend", backend, "--json", "--min-seconds", str(arguments.seconds)] +
-                         (["--isa", arguments.isa] if arguments.isa else []) + ["--dtype", arguments.dtype],
-                         input=json.dumps(problem) + "\n", capture_output=True, text=True)
-    records = {}
-    for line in run.stdout.splitlines():
-        record = json.loads(line)
-        if "ns_median" in record:
-            records[record["gradient"]] = record
-    if run.returncode != 0 or not records:
-        sys.exit(f"compare_backends.py: {problem['name']} {backend}: {run.stderr.strip()}")
-    return records
+    flags = ["--gradients", arguments.gradients, "--layout", "ndhwc", "--backend", backend, "--dtype", arguments.dtype]
+    records = cubejit_command.bench(arguments, flags + (["--isa", arguments.isa] if arguments.isa else []), problem)
+    return {record["gradient"]: record for record in records}
 
 
 def main():

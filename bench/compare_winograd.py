@@ -7,40 +7,27 @@ import argparse
 import json
 import math
 import pathlib
-import subprocess
-import sys
 
+import cubejit_command
 import peers_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODES = {"direct": [], "winograd": ["--math", "relaxed", "--algorithm", "winograd"]}
 
 
-def run(command, problem):
-    """The JSON lines of a subcommand, or none where the algorithm does not take the problem."""
-    done = subprocess.run(command, input=json.dumps(problem) + "\n", capture_output=True, text=True)
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    if done.returncode != 0 and "no legal plan" not in done.stderr:
-        sys.exit(f"compare_winograd.py: {problem['name']}: {done.stderr.strip()}")
-    return records if done.returncode == 0 else []
-
-
 def best_of(problem, gradient, arguments):
     best = {}
     for _ in range(arguments.rounds):
         for mode, flags in MODES.items():
-            records = run([arguments.command, "bench", "--problem", "-", "--gradients", gradient, "--layout", arguments.layout,
-                           "--threads", str(arguments.threads), "--json", "--min-seconds", str(arguments.seconds)] + flags,
-                          problem)
-            for record in records:
-                if "ns_min" in record and record["ns_min"] < best.get(mode, {"ns_min": math.inf})["ns_min"]:
+            for record in cubejit_command.bench(arguments, ["--gradients", gradient, "--layout", arguments.layout] + flags, problem, True):
+                if record["ns_min"] < best.get(mode, {"ns_min": math.inf})["ns_min"]:
                     best[mode] = record
     return best
 
 
 def error_of(problem, gradient, mode, arguments):
-    records = run([arguments.command, "verify", "--suite", "/dev/stdin", "--gradients", gradient, "--layout", arguments.layout, "--reals",
-                   "--max-macs", str(arguments.max_macs), "--json"] + MODES[mode], problem)
+    records = cubejit_command.records(arguments.command, ["verify", "--suite", "/dev/stdin", "--gradients", gradient, "--layout",
+                                      arguments.layout, "--reals", "--max-macs", str(arguments.max_macs)] + MODES[mode], problem, True)
     return records[0].get("relative_error", math.nan) if records else math.nan  # too large to verify: no number
 
 

@@ -235,6 +235,7 @@ Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& requ
   for (CompiledGradient* part : programs) {
     part->launch =
         std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, state.code, firstKernel, options.backend));
+    if (options.timeKernels) part->launch->keepTimes(state.threads);
     firstKernel += part->codes.size();
   }
   for (const auto& part : state.parts) state.launches.push_back(part->launch.get());

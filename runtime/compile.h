@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ struct Executable::State {
   LoadedCode code;
   std::vector<std::shared_ptr<void>> announced;  ///< what debuggers know of `code`; goes before it
   StageTimes times;
+  mutable std::atomic<std::int64_t> timedRuns{0}, timedNs{0};  ///< if Options::timeKernels
 
   /// The part that reads weights; null if none does.
   const CompiledGradient* weightsReader() const;

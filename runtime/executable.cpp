@@ -129,7 +129,8 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     }
     const Team team = state_->team(slots);
     const bool profiles = logs(state_->options.diagnostics, Topic::kProfile);
-    const auto start = profiles ? Clock::now() : Clock::time_point{};
+    const bool times = state_->options.timeKernels;
+    const auto start = profiles || times ? Clock::now() : Clock::time_point{};
     Tensors seen = tensors;
     seen.packedW = packedBuffers(tensors.packedW);
     char* rest = static_cast<char*>(workspace);
@@ -145,9 +146,13 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
       if (!state_->together || !state_->together->includes(i)) state_->parts[i]->launch->run(seen, rest, team);
     }
-    if (profiles) {
-      const auto took = Clock::now() - start;
-      reportRun(*state_, std::chrono::duration_cast<std::chrono::nanoseconds>(took).count(), slots);
+    if (profiles || times) {
+      const std::int64_t took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+      if (profiles) reportRun(*state_, took, slots);
+      if (times) {
+        state_->timedRuns.fetch_add(1, std::memory_order_relaxed);
+        state_->timedNs.fetch_add(took, std::memory_order_relaxed);
+      }
     }
     return Unit{};
   });

@@ -50,6 +50,7 @@ struct LaunchProgram::Walk {
   const FlatPhase& phase;
   std::array<char*, kMaxStreams> base{};
   std::array<int, kMaxAxes> cls{};
+  KernelTimes::Counter* counters = nullptr;  ///< of the slot; null = runs are not timed
 
   char* at(int stream, const std::int64_t* offsets) const {
     return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
@@ -157,7 +158,13 @@ void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps,
     args.bRepeat = step->bRepeat;
     args.cRepeat = step->cRepeat;
     args.d = place.d + step->d;
-    callKernel(variant, args);
+    if (w.counters == nullptr) {
+      callKernel(variant, args);
+    } else {
+      const std::uint64_t begin = ticksNow();
+      callKernel(variant, args);
+      w.counters[variant.kernel].add(begin);
+    }
   }
 }
 
@@ -186,11 +193,11 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
   }
 }
 
-void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin,
-                             std::int64_t end) const {
-  Walk w{phase, {}, {}};
+void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const {
+  Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr};
+  const std::uint64_t began = w.counters == nullptr ? 0 : ticksNow();
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
-    w.base[s] = bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
+    w.base[s] = slot.bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
   }
   for (std::int64_t task = begin; task < end; ++task) {
     std::array<std::int64_t, kMaxStreams> offsets{};
@@ -204,6 +211,7 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const std::vector<char*>& b
     }
     walk(w, phase.body, offsets.data());
   }
+  if (w.counters != nullptr) w.counters[times_->phaseAt(static_cast<std::size_t>(&phase - phases_.data()))].add(began);
 }
 
 std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const {
@@ -235,7 +243,7 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
 void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const Team& team) const {
   const int useful =
       phase.workCycles < team.wakeCycles ? 1 : static_cast<int>(std::min<std::int64_t>(team.slots, phase.tasks));
-  if (useful <= 1) return runTasks(phase, basesOf(places, 0), 0, phase.tasks);
+  if (useful <= 1) return runTasks(phase, slotOf(places, 0), 0, phase.tasks);
   struct Shared {
     const LaunchProgram* self;
     const FlatPhase& phase;
@@ -246,10 +254,10 @@ void LaunchProgram::runPhase(const FlatPhase& phase, const Places& places, const
       team.parallelFor, team.pin, useful,
       [](void* context, int slot) {
         auto& s = *static_cast<Shared*>(context);
-        const std::vector<char*> bases = s.self->basesOf(s.places, slot);
+        const Slot here = s.self->slotOf(s.places, slot);
         for (std::int64_t task = s.next.fetch_add(1, std::memory_order_relaxed); task < s.phase.tasks;
              task = s.next.fetch_add(1, std::memory_order_relaxed)) {
-          s.self->runTasks(s.phase, bases, task, task + 1);
+          s.self->runTasks(s.phase, here, task, task + 1);
         }
       },
       &shared);
@@ -302,13 +310,13 @@ void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& or
       team.parallelFor, team.pin, useful,
       [](void* context, int slot) {
         auto& s = *static_cast<Shared*>(context);
-        std::vector<std::vector<char*>> bases;
-        for (const Part& part : s.parts) bases.push_back(part.program.basesOf(part.places, slot));
+        std::vector<Slot> slots;
+        for (const Part& part : s.parts) slots.push_back(part.program.slotOf(part.places, slot));
         for (std::size_t unit = s.next.fetch_add(1, std::memory_order_relaxed); unit < s.units.size();
              unit = s.next.fetch_add(1, std::memory_order_relaxed)) {
           for (const TaskRun& run : s.units[unit]) {
             const Part& part = s.parts[run.program];
-            part.program.runTasks(part.program.phases_[part.mixed], bases[run.program], run.begin, run.end);
+            part.program.runTasks(part.program.phases_[part.mixed], slots[run.program], run.begin, run.end);
           }
         }
       },

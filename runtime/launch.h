@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "codegen/abi.h"
@@ -16,6 +17,7 @@
 #include "cubejit/tensors.h"
 #include "runtime/back_to_back.h"
 #include "runtime/flat_nest.h"
+#include "runtime/kernel_times.h"
 
 namespace cubejit {
 
@@ -47,6 +49,10 @@ class LaunchProgram {
   /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
   /// With tensors.packedW the phases that prepack() runs are left out.
   void run(const Tensors& tensors, char* workspace, const Team& team) const;
+
+  /// From now on runs are timed, in as many slots.
+  void keepTimes(int slots) { times_ = std::make_unique<KernelTimes>(runner_.functions.size(), phases_.size(), slots); }
+  const KernelTimes* times() const { return times_.get(); }  ///< null unless they are kept
 
   /// The same for the order's members, of `programs`, at once; their workspaces follow each other, see backToBackBytes().
   using Programs = std::vector<const LaunchProgram*>;
@@ -89,7 +95,12 @@ class LaunchProgram {
   static Places placesOf(const Tensors& tensors, char* workspace);
   FlatPhase flatPhase(const Phase& phase) const;
   FlatCall flatCall(const Call& call) const;
-  void runTasks(const FlatPhase& phase, const std::vector<char*>& bases, std::int64_t begin, std::int64_t end) const;
+  struct Slot {
+    int index;
+    std::vector<char*> bases;
+  };
+  void runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const;
+  Slot slotOf(const Places& places, int index) const { return {index, basesOf(places, index)}; }
   std::vector<char*> basesOf(const Places& places, int slot) const;
   void runPhase(const FlatPhase& phase, const Places& places, const Team& team) const;
   void runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const;
@@ -107,6 +118,7 @@ class LaunchProgram {
   std::vector<std::size_t> keptPlace_;  ///< of each kept buffer among those
   std::size_t sharedBytes_ = 0, privateBytes_ = 0, keptBytes_ = 0;
   std::vector<FlatPhase> phases_;
+  std::unique_ptr<KernelTimes> times_;
 };
 
 }  // namespace cubejit

@@ -15,6 +15,7 @@
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
+#include "cubejit/run_times.h"
 #include "cubejit/tensors.h"
 
 namespace cubejit {
@@ -89,6 +90,8 @@ class Executable {
   std::string tileProgram(Gradient gradient) const;
   std::vector<KernelView> kernels() const;
   StageTimes times() const;
+  /// Where the time of all runs so far went; empty unless Options::timeKernels was set. Runs may go on meanwhile.
+  RunTimes runTimes() const;
 
   struct State;
   State& state() { return *state_; }

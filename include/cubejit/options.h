@@ -70,6 +70,7 @@ struct Options {
   bool pinThreads =
       false;  ///< workers stay on the i-th allowed CPU, the caller's thread goes to the first (for measurements)
   double wakeCycles = kWakeCycles;   ///< a phase with less work (core cycles) stays on the calling thread
+  bool timeKernels = false;          ///< count what each kernel takes, see Executable::runTimes(); two clocks a call
   std::size_t cacheCapacity = 1024;  ///< executables kept by a session
   TuneMode tune = TuneMode::kOff;
   double tuneSeconds = 2;   ///< a compilation that tunes spends about this long on a gradient

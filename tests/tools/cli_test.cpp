@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const char* const kSmall = "--input 1,4,6 --weight 3,4,3 --padding 1";
 
@@ -262,6 +263,59 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
   EXPECT_EQ(o.out, "1 passed, 1 failed, 0 skipped\n");
   EXPECT_THAT(o.err, AllOf(HasSubstr("FAILED bad: out.w = 4"), HasSubstr("must be 3"),
                            HasSubstr("= repro: cubejit verify --input 1,2")));
+}
+
+TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
+  const std::string problem = "plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --gradients dx,dw --explain ";
+  const Outcome o = run(problem + "--json --threads 2");
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (const Json& line : lines(o.out)) {
+    std::size_t measured = 0;
+    for (const Json& candidate : line.at("candidates")) {
+      if (!candidate.contains("measured")) continue;
+      ++measured;
+      const Json& took = candidate.at("measured");
+      double parts = 0;
+      for (const char* part : {"multiplying", "moving", "walking", "waiting"}) parts += took.at(part).get<double>();
+      EXPECT_GT(took.at("cycles").get<double>(), 0);
+      EXPECT_NEAR(parts / took.at("cycles").get<double>(), 2.0, 0.1) << took;  // of two threads
+    }
+    EXPECT_GE(measured, 3U);
+    EXPECT_TRUE(line.at("candidates").front().contains("measured"));
+  }
+  EXPECT_THAT(run(problem).out, HasSubstr("measured, the first one, on all cores: multiplying"));
+  EXPECT_THAT(run(problem + "--isa neon").out, HasSubstr("not measured: "));
+}
+
+TEST_F(Cli, PlansOfASuiteGoOnBehindABadRow) {
+  const std::string row =
+      R"({"name":"good","rank":1,"n":1,"ci":4,"co":4,"input":[1,1,8],"output":[1,1,8],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})";
+  const std::string bad =
+      R"({"name":"bad","rank":1,"n":1,"ci":4,"co":4,"input":[1,1,8],"output":[1,1,5],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})";
+  const Outcome o = run("plan --suite /dev/stdin --gradients dx --json", bad + "\n" + row + "\n");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("out.w = 5"));
+  ASSERT_EQ(lines(o.out).size(), 1U) << o.err;
+  EXPECT_EQ(lines(o.out)[0].at("name"), "good");
+}
+
+TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
+  const std::string problem = "bench --input 4,32,28,28 --weight 32,32,3,3 --padding 1 --gradients dx,dw --threads 2 ";
+  const Outcome o = run(problem + "--breakdown --json --min-seconds 0");
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (const Json& line : lines(o.out)) {
+    const Json& parts = line.at("breakdown");
+    double sum = 0, kernels = 0;
+    for (const char* part : {"multiplying", "moving", "walking", "waiting"}) sum += parts.at(part).get<double>();
+    EXPECT_NEAR(sum, 1.0, 0.02) << parts;
+    for (const Json& kernel : parts.at("kernels")) kernels += kernel.at("share").get<double>();
+    EXPECT_NEAR(kernels, parts.at("multiplying").get<double>() + parts.at("moving").get<double>(), 1e-6) << parts;
+    EXPECT_GT(parts.at("peak_fraction_multiplying").get<double>(), 0) << parts;
+  }
+  const Outcome text = run(problem + "--breakdown --min-seconds 0");
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("%  multiplying, at "), HasSubstr("%  waiting: 2 threads"), HasSubstr("calls of")));
+  EXPECT_THAT(run(problem + "--json --min-seconds 0").out, Not(HasSubstr("breakdown")));
 }
 
 TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench_soc.h"
+#include "breakdown.h"
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
@@ -32,6 +33,7 @@ struct Sampling {
   double maxSeconds = 5;
   bool keepWeights = false;
   bool together = false;
+  bool breakdown = false;
 };
 
 // What one call computes.
@@ -64,6 +66,7 @@ struct Measured {
   std::size_t workspaceBytes = 0;
   StageTimes times;
   std::vector<TilingPlan> plans;  ///< as many as gradients
+  RunTimes before, after;         ///< of the samples, if kernels are timed
 };
 
 Result<Measured> measure(Session& session, const Request& request, const Problem& p, const Measurement& what,
@@ -89,11 +92,15 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   double spent = 0;
   for (int run = 0; spent < sampling.maxSeconds; ++run) {
     CUBEJIT_TRY(ns, (*workload)->run(**compiled));
-    if (run == 0) continue;  // warm-up
+    if (run == 0) {  // warm-up
+      out.before = (*compiled)->runTimes();
+      continue;
+    }
     out.samplesNs.push_back(ns);
     spent += static_cast<double>(ns) * 1e-9;
     if (spent >= sampling.minSeconds && static_cast<int>(out.samplesNs.size()) >= sampling.minSamples) break;
   }
+  out.after = (*compiled)->runTimes();
   std::sort(out.samplesNs.begin(), out.samplesNs.end());
   return out;
 }
@@ -104,6 +111,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
   request->options.pinThreads = true;
+  request->options.timeKernels = sampling.breakdown;
   if (request->soc) return benchSoc(flags, *request, sampling.minSeconds, sampling.minSamples);
   Session session(request->options);
   const int threads = request->threads[0];
@@ -142,6 +150,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         sum += std::log(gflops / *peak);
         ++count;
       }
+      const BreakdownOf breakdown{measured->before, measured->after, threads, flops, *peak};
       if (flags.json) {
         Json out{{"schema", "cubejit.bench/1"},
                  {"name", p.name},
@@ -170,11 +179,13 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
           else
             out["plan"] = text;
         }
+        if (sampling.breakdown) out["breakdown"] = breakdownJson(breakdown);
         fmt::print("{}", jsonLine(out));
       } else {
         fmt::print("{:<32} {:<8} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), what.name,
                    static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak, measured->workspaceBytes / 1024,
                    static_cast<double>(measured->times.generateNs) * 1e-3);
+        if (sampling.breakdown) printBreakdown(breakdown);
       }
       std::fflush(stdout);
     }
@@ -204,6 +215,8 @@ void addBench(CLI::App& app, Action& action) {
   command->add_flag("--together", sampling->together,
                     "Measure the gradients in one call, as a training step asks for them");
   command->add_flag("--keep-weights", sampling->keepWeights, "Pack the weights of dx once, outside what is measured");
+  command->add_flag("--breakdown", sampling->breakdown,
+                    "Tell where the time went: kernels that multiply, that move data, loops, waiting");
   command->callback([&action, flags, sampling] {
     action = [flags, sampling](const std::string& typed) { return bench(*flags, *sampling, typed); };
   });

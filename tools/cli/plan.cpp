@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
+#include "measured_plans.h"
 #include "plan_npu.h"
 #include "request.h"
 #include "runtime/json_problem.h"
@@ -43,22 +44,47 @@ std::string brief(const TilingPlan& plan) {
   return out;
 }
 
-void explain(const PlanReport& report) {
-  constexpr std::size_t kShown = 12;
+constexpr std::size_t kShown = 12, kMeasured = 6;
+
+// The cheapest candidates, run.
+MeasuredPlans measured(const Session& session, const Problem& problem, Gradient gradient, const PlanReport& report) {
+  std::vector<TilingPlan> plans;
+  for (const PlanCandidate& c : report.candidates) {
+    if (c.refusedBy.empty() && plans.size() < kMeasured) plans.push_back(c.plan);
+  }
+  return measurePlans(session.options(), session.machine(), problem, gradient, plans);
+}
+
+const MeasuredPlan* measuredAt(const MeasuredPlans& measured, std::size_t legal) {
+  return legal < measured.plans.size() && measured.plans[legal] ? &*measured.plans[legal] : nullptr;
+}
+
+void explain(const PlanReport& report, const MeasuredPlans& measured) {
   std::size_t legal = 0;
-  fmt::print("\n{:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "cycles", "compute", "memory", "moves", "calls",
-             "bound");
+  fmt::print("\n{:>12} {:>12} {:>12} {:>12} {:>12} {:>10}  {:<8} candidate\n", "cycles", "measured", "compute",
+             "memory", "moves", "calls", "bound");
   std::map<std::string, std::size_t> refused;
   for (const PlanCandidate& c : report.candidates) {
     if (!c.refusedBy.empty()) {
       for (const std::string& rule : c.refusedBy) ++refused[rule];
       continue;
     }
-    if (legal++ < kShown) {
-      fmt::print("{:>12.0f} {:>12.0f} {:>12.0f} {:>12.0f} {:>10.0f}  {:<8} {}\n", c.predictedCycles, c.computeCycles,
-                 c.memoryCycles, c.moveCycles, c.callCycles, c.bound, brief(c.plan));
+    if (legal < kShown) {
+      const MeasuredPlan* took = measuredAt(measured, legal);
+      fmt::print("{:>12.0f} {:>12} {:>12.0f} {:>12.0f} {:>12.0f} {:>10.0f}  {:<8} {}\n", c.predictedCycles,
+                 took == nullptr ? "" : fmt::format("{:.0f}", took->cycles), c.computeCycles, c.memoryCycles,
+                 c.moveCycles, c.callCycles, c.bound, brief(c.plan));
     }
+    ++legal;
   }
+  if (const MeasuredPlan* first = measuredAt(measured, 0))
+    fmt::print(
+        "measured, the first one, on all cores: multiplying, with what it waits for memory, {:.0f}; moving {:.0f}; "
+        "walking over "
+        "loops {:.0f}; waiting for work {:.0f} (cycles at {:.2f} GHz)\n",
+        first->multiplying, first->moving, first->walking, first->waiting, measured.gigahertz);
+  else if (!measured.whyNot.empty())
+    fmt::print("not measured: {}\n", measured.whyNot);
   fmt::print("{} legal candidates, {} refused\n", legal, report.candidates.size() - legal);
   for (const auto& [rule, count] : refused) fmt::print("  refused {} times: {}\n", count, rule);
 }
@@ -131,13 +157,19 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   if (!request.ok()) return report(request.error(), typed);
   if (request->soc) return planForSoc(flags, *request, explained);
   Session session(request->options);
+  int code = 0;
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(request->gradients)) {
       const auto start = std::chrono::steady_clock::now();
       const auto planned = session.plan(problem, gradient, explained);
       const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-      if (!planned.ok()) return report(planned.error(), reproduction("plan", flags, problem));
+      if (!planned.ok()) {
+        code = report(planned.error(), reproduction("plan", flags, problem));
+        if (!request->isSuite) return code;
+        continue;
+      }
       const double flops = gradientFlops(problem, gradient);
+      const MeasuredPlans took = explained ? measured(session, problem, gradient, *planned) : MeasuredPlans{};
       if (flags.json) {
         Json out{{"schema", "cubejit.plan/1"},
                  {"name", problem.name},
@@ -153,7 +185,9 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
         out["flops"] = flops;
         if (explained) {
           out["candidates"] = Json::array();
+          std::size_t legal = 0;
           for (const PlanCandidate& c : planned->candidates) {
+            const MeasuredPlan* ran = c.refusedBy.empty() ? measuredAt(took, legal++) : nullptr;
             out["candidates"].push_back({{"plan", Json::parse(planToJson(c.plan))},
                                          {"predicted_cycles", c.predictedCycles},
                                          {"compute_cycles", c.computeCycles},
@@ -162,6 +196,12 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                                          {"call_cycles", c.callCycles},
                                          {"bound", c.bound},
                                          {"refused_by", c.refusedBy}});
+            if (ran != nullptr)
+              out["candidates"].back()["measured"] = {{"cycles", ran->cycles},
+                                                      {"multiplying", ran->multiplying},
+                                                      {"moving", ran->moving},
+                                                      {"walking", ran->walking},
+                                                      {"waiting", ran->waiting}};
           }
         }
         fmt::print("{}", jsonLine(out));
@@ -176,14 +216,14 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                  planned->plan.singleShape.n);
       fmt::print("  predicted  {:.0f} cycles a core, bound by {}; {:.1f} FMA slots in 100 used\n",
                  planned->predictedCycles, planned->bound,
-                 100.0 * flops / 2 / session.machine().isa.lanes() / session.machine().cores /
-                     std::max(1.0, planned->predictedCycles) * (session.machine().isa.lanes() < 16 ? 0.5 : 1.0));
+                 100.0 * flops / 2 / session.machine().isa.lanes() / vectorsPerCycle(session.machine()) /
+                     session.machine().cores / std::max(1.0, planned->predictedCycles));
       fmt::print("  workspace  {} bytes\n", planned->workspaceBytes);
-      if (explained) explain(*planned);
+      if (explained) explain(*planned, took);
       fmt::print("  repro      {}\n", reproduction("plan", flags, problem));
     }
   }
-  return 0;
+  return code;
 }
 
 }  // namespace
@@ -195,7 +235,9 @@ void addPlan(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
-  command->add_flag("--explain", *explained, "Show the candidates, their costs and the rules that refused some");
+  command->add_flag(
+      "--explain", *explained,
+      "Show the candidates, their costs, what the cheapest took when they were run, and the rules that refused some");
   command->callback([&action, flags, explained] {
     action = [flags, explained](const std::string& typed) { return plan(*flags, *explained, typed); };
   });

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how the scripts of this folder call `cubejit bench` and `cubejit verify`: one problem at a time on standard input, JSON lines
+back, and no tuning records, so that every run has the planner's own plans."""
+import json
+import os
+import subprocess
+import sys
+
+NO_PLAN = "no legal plan"  # what is said of a problem that an algorithm asked for does not take
+
+
+def records(command, arguments, problem, may_refuse=False):
+    """The lines of a subcommand; none where it refuses the problem and may. Other failures end the script."""
+    done = subprocess.run([command] + arguments + ["--json"], input=json.dumps(problem) + "\n", capture_output=True, text=True,
+                          env=dict(os.environ, CUBEJIT_TUNE="off"))
+    if done.returncode != 0 and not (may_refuse and NO_PLAN in done.stderr):
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {problem['name']}, {' '.join(arguments)}: {done.stderr.strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()] if done.returncode == 0 else []
+
+
+def bench(options, flags, problem, may_refuse=False):
+    """Measured gradients; `options` has command, threads, seconds."""
+    lines = records(options.command, ["bench", "--problem", "-", "--threads", str(options.threads), "--min-seconds", str(options.seconds)] +
+                    flags, problem, may_refuse)
+    return [line for line in lines if "ns_median" in line]

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: are calls and ticks of all slots summed, kept apart by kernel and phase, and told in the nanoseconds of the steady clock?
+#include "runtime/kernel_times.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "cubejit/cubejit.hpp"
+#include "cubejit/run_times.h"
+#include "runtime/measure.h"
+#include "tests/support/tuning_cases.h"
+
+namespace cubejit {
+namespace {
+
+TEST(KernelTimes, SumsSlotsAndKeepsKernelsApart) {
+  constexpr int kSlots = 3, kCalls = 1000;
+  KernelTimes times(5, 2, kSlots);
+  std::vector<std::thread> threads;
+  for (int slot = 0; slot < kSlots; ++slot) {
+    threads.emplace_back([&times, slot] {
+      KernelTimes::Counter* row = times.row(slot);
+      for (int i = 0; i < kCalls; ++i) {
+        row[4].add(ticksNow());
+        row[times.phaseAt(1)].add(ticksNow());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(times.kernel(4).calls, kSlots * kCalls);
+  EXPECT_EQ(times.phase(1).calls, kSlots * kCalls);
+  EXPECT_EQ(times.kernel(0).calls, 0);
+  EXPECT_EQ(times.phase(0).calls, 0);
+  EXPECT_EQ(times.row(kSlots), times.row(0));  // more threads than slots share rows
+}
+
+TEST(KernelTimes, TellsNanoseconds) {
+  KernelTimes times(1, 0, 1);
+  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t begin = ticksNow();
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(20)) {
+  }
+  times.row(0)[0].add(begin);
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  EXPECT_NEAR(times.kernel(0).nanoseconds / took.count(), 1.0, 0.05);
+}
+
+RunTimes timesOf(bool timed, int runs, int threads) {
+  Options options;
+  options.timeKernels = timed;
+  options.threads = threads;
+  options.wakeCycles = 0;
+  Session session(options);
+  const Problem p = smallConvolution();
+  auto workload = Workload::create(p, {true, true, false});
+  const auto compiled = session.compile(p, {true, true, false});
+  EXPECT_TRUE(workload.ok() && compiled.ok());
+  for (int i = 0; i < runs; ++i) EXPECT_TRUE(workload.value()->run(**compiled).ok());
+  return (*compiled)->runTimes();
+}
+
+TEST(RunTimes, AreThoseOfAllRunsAndAddUp) {
+  if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+  for (const int threads : {1, 2}) {
+    const RunTimes once = timesOf(true, 1, threads), five = timesOf(true, 5, threads);
+    EXPECT_EQ(once.runs.calls, 1);
+    EXPECT_EQ(five.runs.calls, 5);
+    ASSERT_EQ(once.kernels.size(), five.kernels.size());
+    double kernels = 0, phases = 0;
+    bool multiplies = false, moves = false;
+    for (std::size_t i = 0; i < five.kernels.size(); ++i) {
+      EXPECT_EQ(five.kernels[i].time.calls, 5 * once.kernels[i].time.calls) << five.kernels[i].kernel;
+      kernels += five.kernels[i].time.nanoseconds;
+      if (five.kernels[i].time.calls > 0) (five.kernels[i].multiplies ? multiplies : moves) = true;
+    }
+    for (const PhaseTime& phase : five.phases) phases += phase.time.nanoseconds;
+    EXPECT_TRUE(multiplies && moves);
+    EXPECT_GT(kernels, 0);
+    EXPECT_GE(phases, 0.99 * kernels);
+    EXPECT_GE(five.runs.nanoseconds * threads, phases * 0.99);
+  }
+}
+
+TEST(RunTimes, AreEmptyUnlessAskedFor) {
+  if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+  const RunTimes none = timesOf(false, 2, 1);
+  EXPECT_EQ(none.runs.calls, 0);
+  EXPECT_TRUE(none.kernels.empty() && none.phases.empty());
+}
+
+}  // namespace
+}  // namespace cubejit

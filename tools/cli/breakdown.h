@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how `bench --breakdown` tells where the time of a gradient's runs went.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cubejit/run_times.h"
+
+namespace cubejit::cli {
+
+/// Of one run, in nanoseconds of all threads unless said otherwise.
+struct TimeParts {
+  struct Kernel {
+    std::string name;
+    bool multiplies;
+    double calls, ns;
+  };
+  std::vector<Kernel> kernels;  ///< that were called; the longest first
+  double wall = 0;              ///< nanoseconds of the run
+  double all = 0;               ///< of all threads; the sum of the next four
+  double multiplying = 0, moving = 0, walking = 0, waiting = 0;
+};
+
+/// The mean run of those between two times, on so many threads.
+TimeParts partsOf(const RunTimes& before, const RunTimes& after, int threads);
+
+struct BreakdownOf {
+  RunTimes before, after;  ///< what lies between is told
+  int threads = 1;
+  double flops = 0, peakGflops = 0;  ///< of a run; of all threads
+};
+
+/// Per run: what multiplies (and at which share of the peak while it does), what moves data, what walks loops, what waits.
+nlohmann::ordered_json breakdownJson(const BreakdownOf& what);
+
+/// The same as lines for a reader.
+void printBreakdown(const BreakdownOf& what);
+
+}  // namespace cubejit::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how often candidates are run: in turn, so that a busy moment of the machine meets all of them.
+#include "measured_plans.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "breakdown.h"
+#include "request.h"
+#include "runtime/measure.h"
+
+namespace cubejit::cli {
+namespace {
+
+constexpr int kMostRounds = 20;
+constexpr double kSeconds = 0.5;  // for all of them; the first round is never cut
+
+struct Candidate {
+  std::shared_ptr<const Executable> executable;
+  TimeParts fastest{{}, std::numeric_limits<double>::infinity()};
+};
+
+// A core's multiply-adds in a cycle are what the planner's cycles count.
+double gigahertzOf(const Machine& m, double gflops) {
+  return gflops / (2.0 * m.isa.lanes() * vectorsPerCycle(m) * m.cores);
+}
+
+MeasuredPlan inCycles(const TimeParts& parts, double gigahertz) {
+  return {parts.wall * gigahertz, parts.multiplying * gigahertz, parts.moving * gigahertz, parts.walking * gigahertz,
+          parts.waiting * gigahertz};
+}
+
+}  // namespace
+
+double vectorsPerCycle(const Machine& m) {
+  return m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
+}
+
+MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Gradient gradient,
+                           const std::vector<TilingPlan>& plans) {
+  MeasuredPlans out;
+  Options timed = options;
+  timed.timeKernels = timed.pinThreads = true;
+  Session session(timed);
+  const auto workload = Workload::create(problem, maskOf(gradient));
+  if (!workload.ok()) return {{}, 0, workload.error().message};
+  const auto peak = measurePeakGflops(machine.isa.level, machine.cores, 20);
+  if (!peak.ok()) return {{}, 0, peak.error().message};
+  out.gigahertz = gigahertzOf(machine, *peak);
+  std::vector<Candidate> candidates;
+  for (const TilingPlan& plan : plans) {
+    const auto compiled = session.compile(CompileRequest{problem, maskOf(gradient), {plan}});
+    if (!compiled.ok()) out.whyNot = compiled.error().message;
+    candidates.push_back({compiled.ok() ? *compiled : nullptr});
+  }
+  double spent = 0;
+  for (int round = 0; round <= kMostRounds && (round < 2 || spent < kSeconds); ++round) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.executable == nullptr) continue;
+      const RunTimes before = candidate.executable->runTimes();
+      const auto ns = (*workload)->run(*candidate.executable);
+      if (!ns.ok()) return {{}, 0, ns.error().message};
+      if (round == 0) continue;  // warm-up
+      TimeParts parts = partsOf(before, candidate.executable->runTimes(), machine.cores);
+      if (parts.wall < candidate.fastest.wall) candidate.fastest = std::move(parts);
+      spent += static_cast<double>(*ns) * 1e-9;
+    }
+  }
+  for (const Candidate& candidate : candidates) {
+    if (candidate.executable == nullptr)
+      out.plans.emplace_back();
+    else
+      out.plans.emplace_back(inCycles(candidate.fastest, out.gigahertz));
+  }
+  return out;
+}
+
+}  // namespace cubejit::cli
