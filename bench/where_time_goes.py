@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how dense layers' distance from the FMA peak is explained: each row, type and gradient goes through `cubejit bench --breakdown`
-several times, and the fastest run counts. A share of the peak is the share of the time that multiplies, times the rate while it does.
+several times, and the parts of the fastest call count. A share of the peak is the share of the time that multiplies, times the rate while it does.
 Prints a Markdown table, the slowest first of each type and gradient, and the means."""
 import argparse
 import sys
@@ -25,25 +25,27 @@ def main():
                 for record in cubejit_command.bench(options, dense_rows.flags(options, dtype) + ["--breakdown"], problem):
                     rows = best.setdefault((dtype, record["gradient"]), {})
                     known = rows.get(problem["name"])
-                    if known is None or record["ns_median"] < known["ns_median"]:
+                    if known is None or record["ns_min"] < known["ns_min"]:
                         rows[problem["name"]] = record
+    share = {key: {name: r["breakdown"]["multiplying"] * r["breakdown"]["peak_fraction_multiplying"] for name, r in rows.items()}
+             for key, rows in best.items()}
     print(f"Made by `bench/where_time_goes.py {' '.join(sys.argv[1:])}`: per cent. *At* is the share of the peak while kernels multiply; the "
-          f"parts are those of all threads' time. {options.layout}, {options.threads} threads; the fastest of {options.rounds} runs. Two clocks "
+          f"parts are those of all threads' time. {options.layout}, {options.threads} threads; the fastest call of {options.rounds} rounds. Two clocks "
           "are read for each call of a kernel, which counts as walking.\n")
     print("| problem | | of the peak | multiplying | at | moving | walking | waiting | most moved by |")
     print("|---|---|---:|---:|---:|---:|---:|---:|---|")
     for (dtype, gradient), rows in best.items():
-        for name, record in sorted(rows.items(), key=lambda row: row[1]["peak_fraction"]):
+        for name, record in sorted(rows.items(), key=lambda row: share[dtype, gradient][row[0]]):
             parts = record["breakdown"]
             moves = [k for k in parts["kernels"] if not k["multiplies"]]
             most = f"{moves[0]['kernel']} {100 * moves[0]['share']:.1f}" if moves and moves[0]["share"] > 0.005 else ""
-            numbers = [record["peak_fraction"], parts["multiplying"], parts["peak_fraction_multiplying"]] + [parts[p] for p in PARTS[1:]]
+            numbers = [share[dtype, gradient][name], parts["multiplying"], parts["peak_fraction_multiplying"]] + [parts[p] for p in PARTS[1:]]
             print(f"| {name} | {dtype} {gradient} | " + " | ".join(f"{100 * n:.1f}" for n in numbers) + f" | {most} |", flush=True)
         means = [sum(r["breakdown"][p] for r in rows.values()) / len(rows) for p in PARTS]
         rate = sum(r["breakdown"]["peak_fraction_multiplying"] for r in rows.values()) / len(rows)
-        share = sum(r["peak_fraction"] for r in rows.values()) / len(rows)
+        of_peak = sum(share[dtype, gradient].values()) / len(rows)
         print(f"| **mean of {len(rows)}** | **{dtype} {gradient}** | " +
-              " | ".join(f"**{100 * n:.1f}**" for n in [share, means[0], rate] + means[1:]) + " | |", flush=True)
+              " | ".join(f"**{100 * n:.1f}**" for n in [of_peak, means[0], rate] + means[1:]) + " | |", flush=True)
 
 
 if __name__ == "__main__":

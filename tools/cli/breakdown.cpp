@@ -14,8 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Of the peak, while kernels multiply.
-double rateOf(const TimeParts& parts, const BreakdownOf& what) {
-  const double known = parts.multiplying / what.threads * what.peakGflops;
+double rateOf(const BreakdownOf& what) {
+  const double known = what.parts.multiplying / what.threads * what.peakGflops;
   return known > 0 ? what.flops / known : 0.0;
 }
 
@@ -28,7 +28,7 @@ TimeParts partsOf(const RunTimes& before, const RunTimes& after, int threads) {
   parts.all = parts.wall * threads;
   for (std::size_t i = 0; i < after.kernels.size(); ++i) {
     const KernelTime &now = after.kernels[i], &then = before.kernels[i];
-    const double ns = (now.time.nanoseconds - then.time.nanoseconds) / runs;
+    const double ns = std::max(0.0, now.time.nanoseconds - then.time.nanoseconds) / runs;  // ticks are told ever better
     (now.multiplies ? parts.multiplying : parts.moving) += ns;
     const auto calls = static_cast<double>(now.time.calls - then.time.calls) / runs;
     if (calls > 0) parts.kernels.push_back({now.kernel, now.multiplies, calls, ns});
@@ -44,13 +44,13 @@ TimeParts partsOf(const RunTimes& before, const RunTimes& after, int threads) {
 }
 
 Json breakdownJson(const BreakdownOf& what) {
-  const TimeParts parts = partsOf(what.before, what.after, what.threads);
+  const TimeParts& parts = what.parts;
   Json out{{"run_ns", parts.wall},
            {"multiplying", parts.multiplying / parts.all},
            {"moving", parts.moving / parts.all},
            {"walking", parts.walking / parts.all},
            {"waiting", parts.waiting / parts.all},
-           {"peak_fraction_multiplying", rateOf(parts, what)},
+           {"peak_fraction_multiplying", rateOf(what)},
            {"kernels", Json::array()}};
   for (const TimeParts::Kernel& k : parts.kernels)
     out["kernels"].push_back(
@@ -59,11 +59,11 @@ Json breakdownJson(const BreakdownOf& what) {
 }
 
 void printBreakdown(const BreakdownOf& what) {
-  const TimeParts parts = partsOf(what.before, what.after, what.threads);
+  const TimeParts& parts = what.parts;
   const auto line = [&](double ns, const std::string& text) {
     fmt::print("  {:>5.1f} %  {}\n", 100 * ns / parts.all, text);
   };
-  line(parts.multiplying, fmt::format("multiplying, at {:.1f} % of the peak", 100 * rateOf(parts, what)));
+  line(parts.multiplying, fmt::format("multiplying, at {:.1f} % of the peak", 100 * rateOf(what)));
   line(parts.moving, "moving: packing, converting, adding");
   line(parts.walking, "walking over loops and addresses between kernels");
   line(parts.waiting,

@@ -28,12 +28,12 @@ struct TimeParts {
 TimeParts partsOf(const RunTimes& before, const RunTimes& after, int threads);
 
 struct BreakdownOf {
-  RunTimes before, after;  ///< what lies between is told
+  TimeParts parts;
   int threads = 1;
-  double flops = 0, peakGflops = 0;  ///< of a run; of all threads
+  double flops = 0, peakGflops = 0;  ///< of the run; of all threads
 };
 
-/// Per run: what multiplies (and at which share of the peak while it does), what moves data, what walks loops, what waits.
+/// What multiplies (and at which share of the peak while it does), what moves data, what walks loops, what waits.
 nlohmann::ordered_json breakdownJson(const BreakdownOf& what);
 
 /// The same as lines for a reader.
