@@ -79,6 +79,11 @@ void addSharedScalars(const Ground& g, const Machine& m, TilingPlan plan, bool t
   addBoxes(g, plan, rows, out);
 }
 
+// Of volumes that come from memory, measured on 3D U-Net's large layers (Zen 5): planes of a task that follow each other, planes in a
+// panel, the fewest of their rows, and the panel's share of L2.
+constexpr std::int64_t kDepths = 14, kPanelDepths = 4, kRowsOfDepths = 4;
+constexpr double kMostOfL2 = 1.25;
+
 // Rows (or pixels of a line) a task works on; with panels, what a panel holds.
 void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::vector<TilingPlan>& out) {
   const bool panels = base.panelA || base.panelC;
@@ -108,6 +113,13 @@ void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::ve
     last = rows;
     plan.panelH = rows;
     out.push_back(plan);
+    // Neighbouring planes read the same ones: a task that goes on to the next finds most of what it needs in L2.
+    if (!farVolume(g.view, g.operand, m) || rows < kRowsOfDepths * block || rows > 2 * kRowsOfDepths * block) continue;
+    plan.panelD = equalPiece(divUp(g.phaseLength[0], base.baseD), panels ? kPanelDepths : kDepths) * base.baseD;
+    const double reached = static_cast<double>((plan.panelD + (g.view.kernel.d - 1) * g.view.dilation.d) *
+                                               (rows + (g.view.kernel.h - 1) * g.view.dilation.h));
+    if (!panels || reached * rowOperand <= kMostOfL2 * static_cast<double>(m.buffers.l1Bytes)) out.push_back(plan);
+    plan.panelD = base.baseD;
   }
 }
 
@@ -185,8 +197,8 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
     addSharedScalars(g, m, plan, tail, boxes);
-    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch.
-    if (inPlace && g.operand.wStride % 2048 == 0) {
+    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines of many planes come late.
+    if (inPlace && (g.operand.wStride % 2048 == 0 || farVolume(g.view, g.operand, m))) {
       plan.panelA = true;
       addBoxes(g, plan, rows, boxes);
     }

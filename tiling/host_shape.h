@@ -44,6 +44,11 @@ constexpr double kL2Share = 0.75;
 /// True if data that all cores work on comes from memory.
 inline bool isFar(const Machine& m, double bytes) { return bytes > kOwnL3 * static_cast<double>(m.buffers.l2Bytes); }
 
+/// Whether a tensor of planes, each read for several planes of results, comes from memory.
+inline bool farVolume(const ConvView& v, const TensorView& t, const Machine& m) {
+  return v.kernel.d > 1 && isFar(m, static_cast<double>(t.bytes));
+}
+
 /// How many vectors of this ISA a core takes in the cycles of a whole one.
 inline double vectorsAtOnce(const Machine& m) { return m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0; }
 
@@ -73,6 +78,8 @@ inline double panelVectors(const TensorView& t) {
 inline double panelCycles(const TensorView& t, const Machine& m) {
   return t.channelsLast || t.c0 > 0 ? m.rates.copyCycles : m.rates.transposeCycles;
 }
+/// Cycles that a kernel of dX waits for a line of a far volume that it reads where it lies (3D U-Net's large layers, Zen 5: 11 to 15).
+constexpr double kFarLineCycles = 12.0;
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
 constexpr double kRowLineCycles = 1.0;
