@@ -316,6 +316,7 @@ TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
   EXPECT_THAT(text.out,
               AllOf(HasSubstr("%  multiplying, at "), HasSubstr("%  waiting: 2 threads"), HasSubstr("calls of")));
   EXPECT_THAT(run(problem + "--json --min-seconds 0").out, Not(HasSubstr("breakdown")));
+  refused(2, problem + "--breakdown --soc ascend910b2", {"are for the host", "leave them or --soc out"});
 }
 
 TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {

@@ -114,7 +114,13 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   if (!request.ok()) return report(request.error(), typed);
   request->options.pinThreads = true;
   request->options.timeKernels = sampling.breakdown;
-  if (request->soc) return benchSoc(flags, *request, sampling.minSeconds, sampling.minSamples);
+  if (request->soc) {
+    if (sampling.keepWeights || sampling.together || sampling.breakdown)
+      return report(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                          "--keep-weights, --together and --breakdown are for the host; leave them or --soc out"},
+                    typed);
+    return benchSoc(flags, *request, sampling.minSeconds, sampling.minSamples);
+  }
   Session session(request->options);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
