@@ -197,8 +197,8 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
     addSharedScalars(g, m, plan, tail, boxes);
-    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines of many planes come late.
-    if (inPlace && (g.operand.wStride % 2048 == 0 || farVolume(g.view, g.operand, m))) {
+    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines from memory come late.
+    if (inPlace && (g.operand.wStride % 2048 == 0 || farOperand(g.view, g.operand, m))) {
       plan.panelA = true;
       addBoxes(g, plan, rows, boxes);
     }

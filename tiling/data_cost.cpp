@@ -186,13 +186,14 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     memory += operandBytes * nBlocks /
               bytesPerCycle(m, plan.panelA || plan.panelC ? slabOperand : operandBytes / cores + perBlock, true);
   }
-  // Planes that several planes of results read come again, from where as many planes stay; results pass through there as well.
-  if (farVolume(v, operand, m) && !plan.panelA && !plan.panelB) {
+  if (farOperand(v, operand, m) && !plan.panelA) {
+    // Planes that several planes of results read come again, from where as many planes stay; results pass through there as well.
     const double planes =
         operandBytes / images / static_cast<double>(operand.extent.d) * static_cast<double>(v.kernel.d * v.dilation.d);
     const double again = overlap(v, plan.panelD, 0);
     memory += operandBytes * (again - 1.0) / bytesPerCycle(m, 2.0 * planes, true);
-    cost.computeCycles += operandBytes / 64.0 * again * overlap(v, plan.panelH, 1) * kFarLineCycles;
+    const double sweeps = plan.order == IterateOrder::kChannelsOuter ? nBlocks : 1.0;
+    cost.computeCycles += operandBytes / 64.0 * again * overlap(v, plan.panelH, 1) * sweeps * kFarLineCycles;
   }
   memory += 1.5 * resultBytes / bytesPerCycle(m, resultBytes, true);
   // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.

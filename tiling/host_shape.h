@@ -44,9 +44,12 @@ constexpr double kL2Share = 0.75;
 /// True if data that all cores work on comes from memory.
 inline bool isFar(const Machine& m, double bytes) { return bytes > kOwnL3 * static_cast<double>(m.buffers.l2Bytes); }
 
-/// Whether a tensor of planes, each read for several planes of results, comes from memory.
+/// Whether a tensor whose pixels are each read for several results comes from memory; and one whose planes are.
+inline bool farOperand(const ConvView& v, const TensorView& t, const Machine& m) {
+  return v.taps() > 1 && isFar(m, static_cast<double>(t.bytes));
+}
 inline bool farVolume(const ConvView& v, const TensorView& t, const Machine& m) {
-  return v.kernel.d > 1 && isFar(m, static_cast<double>(t.bytes));
+  return v.kernel.d > 1 && farOperand(v, t, m);
 }
 
 /// How many vectors of this ISA a core takes in the cycles of a whole one.
@@ -78,7 +81,8 @@ inline double panelVectors(const TensorView& t) {
 inline double panelCycles(const TensorView& t, const Machine& m) {
   return t.channelsLast || t.c0 > 0 ? m.rates.copyCycles : m.rates.transposeCycles;
 }
-/// Cycles that a kernel of dX waits for a line of a far volume that it reads where it lies (3D U-Net's large layers, Zen 5: 11 to 15).
+/// Cycles that a kernel of dX waits for a line of a far tensor that it reads where it lies (Zen 5: 3D U-Net's large layers 11 to 15;
+/// 64 channels, 3x3, 224 and 256 pixels: 10 to 12).
 constexpr double kFarLineCycles = 12.0;
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
