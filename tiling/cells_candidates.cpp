@@ -210,7 +210,9 @@ std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradien
 }
 
 std::vector<TilingPlan> cellsDotCandidates(const Problem& problem, const Machine& machine) {
-  if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !cellsApply(problem, machine)) return {};
+  if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !wholePairs(problem) ||
+      !cellsApply(problem, machine))
+    return {};
   const CellsShape s = cellsShape(problem, Gradient::kDx, machine.isa.lanes(), true);
   const bool fills = s.perBlock <= 1;  // lanes of channels do the same, with blocks of rows
   if (fills) return {};

@@ -94,7 +94,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     rules.require(plan.panelC && plan.packWeights && !plan.panelB,
                   "lanes = reduced needs panel_c and pack_weights, and no panel_b");
     rules.require(operand.directFor(plan.dotProducts) || plan.panelA,
-                  "panel_a must be true: dy is not channels-last of the type that is multiplied");
+                  "panel_a must be true: dy is not channels-last of the type that is multiplied, or its pairs of "
+                  "channels are not whole");
     rules.require(!result.channelsLast || v.groups == 1,
                   "lanes = reduced writes channels-last results of one group only");
     rules.require(plan.baseBatch == 1, "base_batch must be 1 when panels are used");
@@ -137,7 +138,8 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
                   "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
     rules.require(operand.directFor(plan.dotProducts) || plan.panelA,
-                  "panel_a must be true: dy is not channels-last of the type that is multiplied");
+                  "panel_a must be true: dy is not channels-last of the type that is multiplied, or its pairs of "
+                  "channels are not whole");
     checkBlocks(result, plan.panelB, plan.baseVectors * m.isa.lanes(), "results", rules);
     rules.require(plan.packWeights || formatOf(p, TensorId::kW).dtype == DType::kF32,
                   "pack_weights must be true: w is not f32");
@@ -262,10 +264,11 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
   if (!plan.dotProducts) return;
   rules.require(m.isa.bf16Dot,
                 [&] { return std::string("dot_products: ") + toString(m.isa.level) + " has none of bf16"; });
-  rules.require(
-      (channelLanes || reducedLanes || dotCells) && dotApplies(coreProblem(p, plan), plan.gradient),
-      "dot_products need lanes of channels (dX: or group cells) and two operands of bf16 (dX: an even number of "
-      "channels a group)");
+  rules.require((channelLanes || ((reducedLanes || dotCells) && wholePairs(p))) &&
+                    dotApplies(coreProblem(p, plan), plan.gradient),
+                "dot_products need lanes of channels (dX, an even number of channels a group: or reduced ones, or "
+                "group cells) and "
+                "two operands of bf16");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void addSharedScalars(const Ground& g, const Machine& m, TilingPlan plan, bool t
   if (g.result.channels > m.isa.lanes() || taps < 2) return;
   plan.baseTapsW = equalPiece(taps, kMostSharedTaps);
   const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.baseTapsW;
-  const std::int64_t reduced = g.operand.channels / (plan.dotProducts ? 2 : 1),
+  const std::int64_t reduced = g.operand.words(plan.dotProducts),
                      most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.baseTapsW));
   plan.unroll = std::min(most, reduced);
   for (std::int64_t u = plan.unroll; 2 * u > plan.unroll; --u) {
@@ -147,8 +147,8 @@ std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Mach
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
   std::vector<TilingPlan> boxes, slabs, out;
   TilingPlan plan;
-  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
-  const std::int64_t reduced = g.operand.channels / (plan.dotProducts ? 2 : 1);
+  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) && wholePairs(problem);
+  const std::int64_t reduced = g.operand.words(plan.dotProducts);
   if (channels > kMostReducedResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1)) return out;
   plan.gradient = Gradient::kDx;
   plan.lanes = LaneRole::kReduced;
@@ -172,25 +172,25 @@ std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Mach
   return out;
 }
 
-std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
-  const Ground g = groundOf(problem);
+namespace {
+
+// Blocks of channels and pixels that registers hold.
+void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::vector<TilingPlan>& boxes) {
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
   const bool tail = channels % lanes != 0;
-  std::vector<TilingPlan> boxes, out;
   const std::int64_t most = std::min<std::int64_t>(4, divUp(channels, lanes));
   for (std::int64_t vectors = most; vectors >= 1; --vectors) {
     TilingPlan plan;
     plan.gradient = Gradient::kDx;
     plan.lanes = LaneRole::kChannels;
     plan.baseVectors = vectors;
+    plan.dotProducts = dotProducts;
     const std::int64_t beside = g.result.channelsLast && roundsByIntegers(g.result.dtype, m.isa)
                                     ? std::max<std::int64_t>(vectors + 1, 3)
                                     : vectors + 1;
     const std::int64_t rows = (usableRegisters(m, tail) - beside) / vectors;
     if (rows < 1) continue;
-    plan.unroll = chooseUnroll(g.operand.channels / (m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) ? 2 : 1),
-                               rows * vectors);
-    plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
+    plan.unroll = chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
     const bool inPlace = g.operand.directFor(plan.dotProducts);
     plan.panelA = !inPlace;
     plan.panelC = !g.result.channelsLast;
@@ -203,6 +203,17 @@ std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Mach
       addBoxes(g, plan, rows, boxes);
     }
   }
+}
+
+}  // namespace
+
+std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
+  const Ground g = groundOf(problem);
+  std::vector<TilingPlan> boxes, out;
+  const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
+  addChannelBoxes(g, m, dots, boxes);
+  // Few channels, an odd number of them, may cost more to pair than they save.
+  if (dots && !wholePairs(problem)) addChannelBoxes(g, m, false, boxes);
   for (const TilingPlan& box : boxes) addSlabs(g, m, box, out);
   std::vector<TilingPlan> both;
   for (TilingPlan& plan : out) {

@@ -52,6 +52,18 @@ double overlap(const ConvView& v, std::int64_t panel, int axis) {
   return 1 + reach / (static_cast<double>(panel) * (v.bigIsX ? 1.0 : static_cast<double>(v.stride[axis])));
 }
 
+// Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero.
+double operandPanelCycles(const TensorView& operand, const TilingPlan& plan, const Machine& m) {
+  const double alone = plan.dotProducts && operand.channels % 2 != 0 ? 1.0 : 0.0;
+  double vectors = panelVectors(operand);
+  if (operand.channelsLast) {
+    const double pixels =
+        static_cast<double>(operand.bytes / byteSize(operand.dtype)) / static_cast<double>(operand.channels);
+    vectors = pixels * (std::ceil(static_cast<double>(operand.channels) / 16.0) + alone);
+  }
+  return vectors * panelCycles(operand, m);
+}
+
 }  // namespace
 
 PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
@@ -59,7 +71,7 @@ PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const M
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const AxisSums total = sumAxes(v, result, operand, plan);
   const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels);
-  const double words = static_cast<double>(operand.channels) / (plan.dotProducts ? 2 : 1);
+  const double words = static_cast<double>(operand.words(plan.dotProducts));
   const double vectors = std::ceil(words / lanes);
   const double copies = static_cast<double>(v.batch * v.groups);
   const double visits = total.visits * copies, rows = total.rows * copies;
@@ -122,7 +134,7 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   }
   const double lanes = m.isa.lanes(), vectors = static_cast<double>(plan.baseVectors);
   // A dot product takes two reduced channels.
-  const double reduced = static_cast<double>(operand.channels) / (plan.dotProducts ? 2 : 1),
+  const double reduced = static_cast<double>(operand.words(plan.dotProducts)),
                channels = static_cast<double>(result.channels);
   const double nBlocks = std::ceil(channels / (lanes * vectors));
   const double realVectors = std::ceil(channels / lanes);
@@ -151,7 +163,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
   cost.computeCycles += rows * nBlocks * reduced / 16.0 * kRowLineCycles;
   // More result lines at once than the core can wait for.
-  const double boxLines = boxRows * meanVectors;
+  const double vectorBytes = lanes * (plan.panelC ? 4.0 : static_cast<double>(byteSize(result.dtype)));
+  const double boxLines = boxRows * std::max(1.0, meanVectors * vectorBytes / 64.0);
   const double resultLines = boxLines > m.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
   cost.callCycles =
       visits / taps * nBlocks * kSegmentCycles + calls * (20.0 + boxLines * resultLines) +
@@ -195,7 +208,10 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     const double sweeps = plan.order == IterateOrder::kChannelsOuter ? nBlocks : 1.0;
     cost.computeCycles += operandBytes / 64.0 * again * overlap(v, plan.panelH, 1) * sweeps * kFarLineCycles;
   }
-  memory += 1.5 * resultBytes / bytesPerCycle(m, resultBytes, true);
+  // Blocks of part of a line that do not follow each other move the line each time.
+  const bool sweeps = !plan.panelC && nBlocks > 1 && (plan.panelB || plan.order == IterateOrder::kChannelsOuter);
+  const double lines = sweeps ? std::max(1.0, 64.0 / (vectors * vectorBytes)) : 1.0;
+  memory += 1.5 * resultBytes * lines / bytesPerCycle(m, resultBytes, true);
   // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.
   if (!plan.panelA && operand.wStride % 2048 == 0) {
     const double sets = operand.wStride % 4096 == 0 ? 1.0 : 2.0;
@@ -219,8 +235,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     const double reachD =
         static_cast<double>((v.kernel.d - 1) * v.dilation.d) / (gather ? static_cast<double>(v.stride.d) : 1.0);
     const double ownD = static_cast<double>(plan.panelD) * (gather ? 1.0 : static_cast<double>(v.stride.d));
-    moves += panelVectors(operand) * (1 + reach / own) * (1 + reachD / ownD) * panelCycles(operand, m) *
-             (plan.panelB ? nBlocks : 1.0);
+    moves +=
+        operandPanelCycles(operand, plan, m) * (1 + reach / own) * (1 + reachD / ownD) * (plan.panelB ? nBlocks : 1.0);
   }
   if (plan.panelC) moves += panelVectors(result) * (panelCycles(result, m) + 2.0);
   // A slab's moves are calls, one for each block of channels.

@@ -45,8 +45,7 @@ std::string whyNotStreamed(const Problem& p, const TilingPlan& plan, const Machi
 bool prefetchesResults(const Problem& p, const TilingPlan& plan, Prefetch prefetch) {
   if (plan.gradient == Gradient::kDw) return prefetchesDwResults(prefetch);
   const ConvView v = makeConvView(p, Gradient::kDx);
-  const std::int64_t channels = (v.bigIsX ? v.small : v.big).channels;
-  return prefetchesDxResults(prefetch, (plan.dotProducts ? channels / 2 : channels) * v.taps());
+  return prefetchesDxResults(prefetch, (v.bigIsX ? v.small : v.big).words(plan.dotProducts) * v.taps());
 }
 
 // Empty if the plan's prefetch is another program than the usual one.

@@ -36,8 +36,9 @@ class Lowering {
     vectors_ = reducedLanes_ ? g_.result.channels : plan.baseVectors;
     width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
-    reduced_ = plan.dotProducts ? g_.operand.channels / 2 : g_.operand.channels;
+    reduced_ = g_.operand.words(plan.dotProducts);
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
+    packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
     resultElement_ = plan.panelC ? Element::kF32 : elementOf(g_.result.dtype);
   }
 

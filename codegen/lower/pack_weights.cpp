@@ -23,22 +23,50 @@ void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
   move.pairPitch = g.wReduced;
 }
 
-std::int64_t chunkOf(const PackedWeights& p) { return divisorAtMost(p.reduced, 32); }
+// Reduced channels (or pairs) a step moves at once.
+std::int64_t chunkOf(const PackedWeights& p) { return divisorAtMost(p.whole(), 32); }
 
-// One matrix of w: all taps of one reduced channel, or (rowsAtOnce) a chunk of reduced channels.
-Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink, int blocks,
+struct Ends {
+  int source = -1, sink = -1;
+};
+
+// `chunk` reduced channels a step: the first whole() of them are class 0; one that is alone is the last step, of class 1.
+int reducedAxis(ProgramBuilder& b, const char* name, const DataGradient& g, const PackedWeights& p, Ends ends,
+                std::int64_t chunk) {
+  if (!p.lastAlone) {
+    return b.addUniformAxis(name, p.reduced / chunk,
+                            {{ends.source, chunk * p.step(g)}, {ends.sink, chunk * p.reducedPitch(g)}});
+  }
+  const int axis = b.addAxis(name, 2);
+  for (std::int64_t k = 0; k < p.reduced; k += k < p.whole() ? chunk : 1) {
+    b.addStep(axis, {{ends.source, k * p.step(g)}, {ends.sink, k * p.reducedPitch(g)}}, k < p.whole() ? 0 : 1);
+  }
+  return axis;
+}
+
+// One matrix of w: all taps of one reduced channel, or (rowsAtOnce) a chunk of reduced channels. `reduced`: the axis whose class 1
+// is the channel that is alone, if there is one.
+Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, Ends ends, int blocks, int reduced,
               int prefetchAhead) {
-  Call call{"pack", source, -1, sink, {blocks}, {Variant{}, Variant{}}};
+  Call call{"pack", ends.source, -1, ends.sink, {blocks}, {}};
+  if (p.lastAlone) call.classAxes.push_back(reduced);
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t width = cls == 0 ? p.width : p.channels % p.width;
-    if (width == 0 || (cls == 0 && p.channels < p.width)) continue;
-    Move move{MoveKind::kTranspose, p.lanes, width, g.taps, g.wResult, p.tapPitch(), p.width - width, false, "pack_w"};
-    if (rowsAtOnce(g))
-      move =
-          Move{MoveKind::kCopy, p.lanes, chunkOf(p), width, p.step(g), p.width * 4, p.width - width, false, "pack_w"};
-    setElements(move, g, p);
-    move.prefetchAhead = prefetchAhead;
-    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
+    for (const bool alone : {false, true}) {
+      if (alone && !p.lastAlone) continue;
+      call.variants.emplace_back();
+      if (width == 0 || (cls == 0 && p.channels < p.width) || (!alone && p.whole() == 0)) continue;
+      Move move{MoveKind::kTranspose, p.lanes,         width, g.taps,  g.wResult,
+                p.tapPitch(),         p.width - width, false, "pack_w"};
+      if (rowsAtOnce(g)) {
+        move = Move{MoveKind::kCopy, p.lanes, alone ? 1 : chunkOf(p), width, p.step(g), p.width * 4, p.width - width,
+                    false,           "pack_w"};
+      }
+      setElements(move, g, p);
+      if (alone) move.pairPitch = 0;
+      move.prefetchAhead = prefetchAhead;
+      call.variants.back().kernel = b.addKernel(move);
+    }
   }
   return call;
 }
@@ -55,12 +83,13 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
   for (std::int64_t i = 0; i < p.blocks; ++i) {
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
-  const std::int64_t chunk = chunkOf(p);
-  const int outer =
-      b.addUniformAxis("k0", p.reduced / chunk, {{src, chunk * p.step(g)}, {dst, chunk * p.reducedPitch(g)}});
+  const bool oneByOne = p.lastAlone && !rowsAtOnce(g);  // its matrix is one of its own
+  const std::int64_t chunk = oneByOne ? 1 : chunkOf(p);
+  const Ends ends{src, dst};
+  const int outer = reducedAxis(b, "k0", g, p, ends, chunk);
   const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, p.step(g)}, {dst, p.reducedPitch(g)}});
   std::vector<Node> body;
-  body.push_back(callNode(packCall(b, g, p, src, dst, blocks, 0)));
+  body.push_back(callNode(packCall(b, g, p, ends, blocks, outer, 0)));
   if (inner < 0) {
     b.phase().parallelAxes = {groups, blocks, outer};
     b.phase().body = std::move(body);
@@ -76,16 +105,15 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks) {
-  const std::int64_t step = rowsAtOnce(g) ? chunkOf(p) : 1;
-  const int k =
-      b.addUniformAxis("pack_k", p.reduced / step, {{source, step * p.step(g)}, {panel, step * p.reducedPitch(g)}});
+  const Ends ends{source, panel};
+  const int k = reducedAxis(b, "pack_k", g, p, ends, rowsAtOnce(g) ? chunkOf(p) : 1);
   std::vector<Node> body;
-  body.push_back(callNode(packCall(b, g, p, source, panel, blocks, rowsAtOnce(g) ? 1 : 2)));
+  body.push_back(callNode(packCall(b, g, p, ends, blocks, k, rowsAtOnce(g) ? 1 : 2)));
   return nest({k}, std::move(body));
 }
 
 Node packChannel(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink, int blocks) {
-  return callNode(packCall(b, g, p, source, sink, blocks, 0));
+  return callNode(packCall(b, g, p, Ends{source, sink}, blocks, -1, 0));
 }
 
 void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {

@@ -21,7 +21,10 @@ struct PackedWeights {
   std::int64_t reduced = 1;    ///< reduced channels, or pairs of them
   bool pairs = false;          ///< words are pairs of bf16: two neighbouring reduced channels
   bool tapsTogether = false;   ///< the taps of a reduced channel follow each other
+  bool lastAlone = false;      ///< the last pair has no second member: zero stands for it
 
+  /// Of those, the ones that miss no member.
+  std::int64_t whole() const { return lastAlone ? reduced - 1 : reduced; }
   /// Bytes in w from one reduced channel (or pair) to the next.
   std::int64_t step(const DataGradient& g) const { return pairs ? 2 * g.wReduced : g.wReduced; }
 

@@ -15,6 +15,11 @@ bool turned(const TensorView& t) { return !t.channelsLast && t.c0 == 0; }
 std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channels, PanelElements elements) {
   const std::int64_t bytes = panelChannelBytes(elements);
   std::vector<ChannelPiece> pieces;
+  if (elements == PanelElements::kChannelPairs && channels % 2 != 0) {
+    if (channels > 1) pieces = channelPieces(t, channels - 1, elements);
+    pieces.push_back({t.channelOffset(channels - 1), (channels - 1) * bytes, 1, 0});
+    return pieces;
+  }
   if (t.c0 > 0) {
     for (std::int64_t c = 0; c < channels; c += t.c0) {
       const std::int64_t count = std::min(t.c0, channels - c);
@@ -41,7 +46,9 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
       move.to = isHf32(t.dtype) ? elementOf(t.dtype) : Element::kF32;
       break;
     case PanelElements::kChannelPairs:
-      if (turned(t)) {
+      if (piece.channels == 1) {
+        move.from = Element::kPair;  // its second member is missing
+      } else if (turned(t)) {
         move.from = Element::kPair;
         move.pairPitch = t.cStride;
         move.rows = piece.channels / 2;

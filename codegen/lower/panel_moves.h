@@ -15,7 +15,7 @@ namespace cubejit {
 /// What a panel holds.
 enum class PanelElements : std::uint8_t {
   kWide,          ///< f32 (HF32 operands rounded)
-  kChannelPairs,  ///< bf16, two channels a word; their number is even
+  kChannelPairs,  ///< bf16, two channels a word; with the last one alone goes a zero
   kPixelPairs     ///< words of bf16: a pixel's channel, and the same channel `pairBytes` further on
 };
 

@@ -35,7 +35,9 @@ struct TensorView {
     return channelsLast && (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16);
   }
   /// The same where pairs of bf16 channels are broadcast to dot products.
-  bool directFor(bool dotProducts) const { return dotProducts ? channelsLast : direct(); }
+  bool directFor(bool dotProducts) const { return dotProducts ? channelsLast && channels % 2 == 0 : direct(); }
+  /// Channels that are summed over, or pairs of them: the last one may be half empty.
+  std::int64_t words(bool pairs) const { return pairs ? (channels + 1) / 2 : channels; }
 };
 
 struct ConvView {

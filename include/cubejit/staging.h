@@ -55,12 +55,16 @@ inline bool isNativeOfPixels(const Problem& p, TensorId t) {
 /// True if the lowering of db takes dy as it is: dense, in any layout, of any type but HF32, whose operands are rounded.
 inline bool isNativeOfBias(const TensorFormat& f) { return !f.strided() && !isHf32(f.dtype); }
 
-/// True if the gradient's operands are pairs for a dot product of bf16: both bf16 and, for dX, pairs of channels in each group.
+/// True if the gradient's operands are pairs for a dot product of bf16: both bf16.
 inline bool dotApplies(const Problem& p, Gradient gradient) {
   const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
-  if (gradient == Gradient::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW) && p.cout / p.groups % 2 == 0;
+  if (gradient == Gradient::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW);
   return gradient == Gradient::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
 }
+
+/// True if no channel of dy is left without a partner when those of a group are paired. Lanes of channels (dX) pair the last one
+/// with zero, in a panel; lanes of reduced channels and group cells do not.
+inline bool wholePairs(const Problem& p) { return p.cout / p.groups % 2 == 0; }
 
 /// What a staged tensor is converted to: f32, activations channels-last, weights plain.
 inline TensorFormat coreFormat(TensorId t) {
