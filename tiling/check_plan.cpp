@@ -271,6 +271,18 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
                 "two operands of bf16");
 }
 
+void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
+  if (!plan.spaceToDepth) return;
+  rules.require(
+      plan.gradient == Gradient::kDx && foldable(p),
+      "space_to_depth is for dx of an ordinary convolution of one group whose kernel is as wide as its stride and "
+      "whose windows cover x without padding along W");
+  rules.require(plan.stageW, "space_to_depth needs stage_w");
+  const TensorFormat dx = formatOf(p, TensorId::kDx);
+  rules.require(plan.stageResult || (dx.layout == Layout::kNdhwc && !dx.strided()),
+                "space_to_depth needs dx channels-last, or stage_result");
+}
+
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
@@ -278,8 +290,10 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   if (plan.unit != PlanUnit::kVector)
     return {"unit = " + std::string(toString(plan.unit)) + " must be vector on " + machine.name};
   Rules rules;
+  checkFold(asked, plan, rules);
+  if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
   checkStaging(asked, plan, machine, rules);
-  const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;
+  const bool staged = isStaged(plan);
   const Problem inner = staged ? coreProblem(asked, plan) : Problem{};
   const Problem& problem = staged ? inner : asked;
   describePlan(plan, [&](const char* name, const auto& field) {

@@ -82,6 +82,15 @@ TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
   return staging;
 }
 
+// What stays native of dX if columns become channels: w is moved, and dx too unless it is channels-last.
+TilingPlan foldedStaging(const Problem& problem) {
+  TilingPlan staging = stagingFor(problem, Gradient::kDx, Takes::kNative);
+  staging.spaceToDepth = true;
+  setStaged(staging, TensorId::kW);
+  if (formatOf(problem, TensorId::kDx).layout != Layout::kNdhwc) setStaged(staging, TensorId::kDx);
+  return staging;
+}
+
 bool sameStaging(const TilingPlan& a, const TilingPlan& b) {
   return a.stageDy == b.stageDy && a.stageX == b.stageX && a.stageW == b.stageW && a.stageResult == b.stageResult;
 }
@@ -224,6 +233,7 @@ struct Search {
       plan.stageX = staging.stageX;
       plan.stageW = staging.stageW;
       plan.stageResult = staging.stageResult;
+      plan.spaceToDepth = staging.spaceToDepth;
       Candidate candidate;
       candidate.refusedBy = checkPlan(asked, plan, machine);
       const bool allowed = candidate.refusedBy.empty();
@@ -276,6 +286,11 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   if (gradient == Gradient::kDx && !sameStaging(all, operands)) {
     const Problem core = coreProblem(problem, operands);
     search.consider(core, dataReducedCandidates(core, machine), operands);
+  }
+  if (gradient == Gradient::kDx && foldable(problem)) {
+    const TilingPlan folded = foldedStaging(problem);
+    const Problem core = coreProblem(problem, folded);
+    search.consider(core, channelCandidatesOf(core, gradient, machine), folded);
   }
   if (gradient != Gradient::kDb && problem.math == MathMode::kRelaxed) {
     const TilingPlan channelsLast = stagingFor(problem, gradient, Takes::kChannelsLast);

@@ -106,8 +106,7 @@ Result<TileProgram> lowerCore(const Problem& problem, const TilingPlan& plan, co
 }  // namespace
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  const bool staged = plan.stageDy || plan.stageX || plan.stageW || plan.stageResult;
-  if (!staged) return lowerCore(problem, plan, machine);
+  if (!isStaged(plan)) return lowerCore(problem, plan, machine);
   CUBEJIT_TRY(core, lowerCore(coreProblem(problem, plan), plan, machine));
   return addStaging(std::move(core), problem, plan, machine.isa.lanes());
 }

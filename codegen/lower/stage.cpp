@@ -20,6 +20,15 @@ static_assert(static_cast<int>(BufferRole::kDy) == static_cast<int>(TensorId::kD
               static_cast<int>(BufferRole::kDw) == static_cast<int>(TensorId::kDw) &&
               static_cast<int>(BufferRole::kDb) == static_cast<int>(TensorId::kDb));
 
+// Where the core program has the elements of what the caller calls `t`.
+IndexMap coreMap(const Problem& asked, const Problem& inner, const TilingPlan& plan, TensorId t) {
+  if (!plan.spaceToDepth) return indexMap(inner, t);
+  Problem there = asked;  // the same elements, moved
+  there.formats[static_cast<std::size_t>(t)] =
+      t == TensorId::kW ? foldedWeights(asked, formatOf(inner, t).dtype) : formatOf(inner, t);
+  return indexMap(there, t);
+}
+
 bool isResult(TensorId t) { return t == TensorId::kDx || t == TensorId::kDw || t == TensorId::kDb; }
 
 }  // namespace
@@ -32,15 +41,17 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
     const TensorId t = tensors.ids[i];
     const int staged = b.bufferOf(roleOf(t));
     if (!isStaged(plan, t) || staged < 0 || (i > 0 && t == tensors.ids[i - 1])) continue;
-    b.makeShared(staged, std::string(toString(t)) + "_f32");
+    b.makeShared(staged, std::string(toString(t)) + (formatOf(inner, t).dtype == DType::kBf16 ? "_bf16" : "_f32"));
     const int outside = b.addBuffer(toString(t), roleOf(t), formatBytes(problem, t));
     const bool result = isResult(t);
     const DType given = formatOf(problem, t).dtype;
+    const IndexMap core = coreMap(problem, inner, plan, t);
+    const bool pairs = !result && formatOf(inner, t).dtype == DType::kBf16;
     Conversion c{std::string(result ? "unstage_" : "stage_") + toString(t),
-                 indexMap(result ? inner : problem, t),
-                 indexMap(result ? problem : inner, t),
+                 result ? core : indexMap(problem, t),
+                 result ? indexMap(problem, t) : core,
                  Element::kF32,
-                 Element::kF32,
+                 pairs ? Element::kBf16 : Element::kF32,
                  result ? staged : outside,
                  result ? outside : staged};
     // HF32 is a rounding of operands: memory holds f32.

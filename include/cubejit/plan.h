@@ -142,6 +142,9 @@ struct TilingPlan {
   // Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the lowering does not read them
   // as they are. coreProblem() is what is left to solve.
   bool stageDy = false, stageX = false, stageW = false, stageResult = false;
+  /// dX of kernels as wide as their stride: dx is written as in.w / kernel.w columns of kernel.w * cin channels. Needs stageW: taps
+  /// along W become channels there. See foldable() in staging.h.
+  bool spaceToDepth = false;
   CubeTile cube;
 };
 
@@ -213,6 +216,7 @@ void describePlan(P& p, Visitor&& v) {
   v("stage_x", p.stageX);
   v("stage_w", p.stageW);
   v("stage_result", p.stageResult);
+  v("space_to_depth", p.spaceToDepth);
 }
 
 }  // namespace cubejit

@@ -82,6 +82,7 @@ inline bool isStaged(const TilingPlan& plan, TensorId t) {
     default: return plan.stageResult;
   }
 }
+inline bool isStaged(const TilingPlan& plan) { return plan.stageDy || plan.stageX || plan.stageW || plan.stageResult; }
 inline void setStaged(TilingPlan& plan, TensorId t) {
   (t == TensorId::kDy  ? plan.stageDy
    : t == TensorId::kX ? plan.stageX
@@ -89,14 +90,41 @@ inline void setStaged(TilingPlan& plan, TensorId t) {
                        : plan.stageResult) = true;
 }
 
+/// True if no result of a convolution shares a column of x with another: columns can be folded into channels (space to depth)
+/// without moving x, as the patch embeddings of vision transformers ask for.
+inline bool foldable(const Problem& p) {
+  return !p.transposed && p.groups == 1 && p.kernel.w > 1 && p.stride.w == p.kernel.w && p.dilation.w == 1 &&
+         p.padBefore.w == 0 && p.padAfter.w == 0 && p.in.w == p.out.w * p.kernel.w;
+}
+
+/// Weights of a foldable problem as the folded one has them: plain, of kernel.w * cin channels, column by column.
+inline TensorFormat foldedWeights(const Problem& p, DType dtype) {
+  TensorFormat f;
+  f.dtype = dtype;
+  const std::int64_t taps = p.kernel.d * p.kernel.h;
+  f.strides = {p.kernel.w * p.cin * taps, taps, p.kernel.h, 1, p.cin * taps};
+  return f;
+}
+
+/// The type of staged weights: f32, but pairs of bf16 stay what they are.
+inline DType stagedWeightType(const Problem& p, const TilingPlan& plan) {
+  return plan.spaceToDepth && formatOf(p, TensorId::kW).dtype == DType::kBf16 ? DType::kBf16 : DType::kF32;
+}
+
 /// The problem with every staged tensor as the lowering gets it.
 inline Problem coreProblem(const Problem& problem, const TilingPlan& plan) {
   Problem core = problem;
   const GradientTensors tensors = tensorsOf(plan.gradient);
   for (std::size_t i = 0; i < tensors.count; ++i) {
-    if (isStaged(plan, tensors.ids[i]))
-      core.formats[static_cast<std::size_t>(tensors.ids[i])] = coreFormat(tensors.ids[i]);
+    if (!isStaged(plan, tensors.ids[i])) continue;
+    TensorFormat format = coreFormat(tensors.ids[i]);
+    if (tensors.ids[i] == TensorId::kW) format.dtype = stagedWeightType(problem, plan);
+    core.formats[static_cast<std::size_t>(tensors.ids[i])] = format;
   }
+  if (!plan.spaceToDepth) return core;
+  core.cin *= core.kernel.w;
+  core.in.w /= core.kernel.w;
+  core.kernel.w = core.stride.w = 1;
   return core;
 }
 

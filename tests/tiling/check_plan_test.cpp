@@ -15,6 +15,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -97,7 +98,7 @@ TEST(CheckPlan, EveryCountIsPositive) {
         }
       });
       EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512),
-                  testing::ElementsAre(broken + " = " + std::to_string(value) + " must be at least 1"));
+                  ElementsAre(broken + " = " + std::to_string(value) + " must be at least 1"));
     }
   }
 }
@@ -143,6 +144,24 @@ TEST(CheckPlan, FirstTouchIsForOneTapOfDw) {
   data.firstTouch = true;
   EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 1), data, kAvx512),
               Contains(HasSubstr("first_touch must be false")));
+}
+
+TEST(CheckPlan, SpaceToDepthIsForKernelsAsWideAsTheirStride) {
+  Problem patches = convolution(Layout::kNdhwc, 3);
+  patches.stride = patches.kernel;
+  patches.padBefore = patches.padAfter = Dhw{0, 0, 0};
+  patches.in = Dhw{1, 3 * patches.out.h, 3 * patches.out.w};
+  TilingPlan plan = planOf(Gradient::kDx, LaneRole::kChannels);
+  plan.spaceToDepth = true;
+  EXPECT_THAT(checkPlan(patches, plan, kAvx512), ElementsAre(HasSubstr("needs stage_w")));
+  plan.stageW = true;
+  EXPECT_THAT(checkPlan(patches, plan, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 3), plan, kAvx512),
+              ElementsAre(HasSubstr("as wide as its stride")));
+  patches.layout = Layout::kNcdhw;
+  EXPECT_THAT(checkPlan(patches, plan, kAvx512), ElementsAre(HasSubstr("channels-last, or stage_result")));
+  plan.gradient = Gradient::kDw;
+  EXPECT_THAT(checkPlan(patches, plan, kAvx512), Contains(HasSubstr("space_to_depth is for dx")));
 }
 
 TEST(CheckPlan, TapsThatShareScalarsAreCounted) {

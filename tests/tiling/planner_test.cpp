@@ -93,6 +93,59 @@ TEST_P(Planner, TakesLessThanFiveMilliseconds) {
 }
 
 // Around the work that wakes another thread: plans are costed with as many threads, so that the quicker one stays the cheaper one.
+TEST(PlannerOfPatches, FoldsColumnsIntoChannels) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 8;
+  p.cin = 3;
+  p.cout = 768;
+  p.in = Dhw{1, 224, 224};
+  p.out = Dhw{1, 14, 14};
+  p.kernel = p.stride = Dhw{1, 16, 16};
+  for (const DType dtype : {DType::kF32, DType::kBf16}) {
+    for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
+      p.dtype = dtype;
+      p.layout = layout;
+      const auto choice = choosePlan(p, Gradient::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
+      ASSERT_TRUE(choice);
+      EXPECT_TRUE(choice->plan.spaceToDepth) << toString(dtype) << " " << toString(layout);
+    }
+  }
+}
+
+TEST(PlannerOfFarImages, CopiesThemToPanels) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 224, 224};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = Layout::kNdhwc;
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  const auto far = choosePlan(p, Gradient::kDx, machine, false);
+  ASSERT_TRUE(far);
+  EXPECT_TRUE(far->plan.panelA);
+  p.in = p.out = Dhw{1, 56, 56};
+  const auto near = choosePlan(p, Gradient::kDx, machine, false);
+  ASSERT_TRUE(near);
+  EXPECT_FALSE(near->plan.panelA);
+}
+
+TEST(PlannerOfOddChannels, PairsThemUnlessTheyAreVeryFew) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = 256;
+  p.cout = 255;
+  p.in = p.out = Dhw{1, 52, 52};
+  p.layout = Layout::kNdhwc;
+  p.dtype = DType::kBf16;
+  const auto choice = choosePlan(p, Gradient::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
+  ASSERT_TRUE(choice);
+  EXPECT_TRUE(choice->plan.dotProducts);
+}
+
 TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
   const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
   for (std::int64_t batch = 1; batch <= 64; batch *= 2) {
