@@ -24,6 +24,9 @@ struct Shift {
   std::vector<std::int64_t> kernelW;  ///< its kernel index, per phase (-1 = none)
 };
 
+// Channel planes of a 1x1 layer from which their lines are asked for (24 to 144 channels, 56x56: 1.09 times as fast; 24 planes: level).
+constexpr std::int64_t kManyPlanes = 64;
+
 struct SectionKey {
   std::uint64_t phases = 0;
   std::vector<LaneRange> lanes;  ///< per vector; {0, -1} = nothing to read
@@ -337,6 +340,9 @@ class Lowering {
   Step stepFor(const SectionKey& key, std::int64_t rows, std::int64_t vectors, std::int64_t aOffset,
                std::int64_t bOffset) const {
     Step step;
+    // More planes than prefetchers follow: the lines of the next block of pixels.
+    if (g_.taps == 1 && !plan_.panelB && reduced_ >= kManyPlanes)
+      step.prefetchB = static_cast<std::int32_t>(blockLanes_ * operandBytes());
     std::vector<std::int16_t> whole;                          // b indices that take part with all lanes
     std::vector<std::pair<LaneRange, std::int16_t>> partial;  // ... with some
     std::vector<std::int64_t> vectorOf;

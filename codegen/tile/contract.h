@@ -81,6 +81,7 @@ struct Step {
   std::vector<AOperand> a;
   bool firstMembers = false;       ///< dot products only: the second members of all pairs count as zero
   std::int32_t prefetchAhead = 0;  ///< ask for the lines this many bytes behind the A operands (0: do not); no meaning
+  std::int32_t prefetchB = 0;      ///< the same behind the vectors of B
   friend bool operator==(const Step& x, const Step& y) = default;
 };
 

@@ -280,6 +280,9 @@ class Lowering {
 
   void emitStep(const Step& step) {
     if (step.firstMembers) return emitFirstMembers(step);
+    if (step.prefetchB != 0) {
+      for (const VectorLoad& b : step.b) asm_.prefetch(kBt, b.offset + step.prefetchB);
+    }
     loadKept(step.b);
     copyVectors(step);
     for (const AOperand& a : step.a) {
