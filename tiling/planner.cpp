@@ -208,6 +208,18 @@ Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) { return shape
 
 namespace {
 
+// Families of candidates meet where an extent leaves them no choice: each plan is shown once.
+void dropRepeated(std::vector<Candidate>& candidates) {
+  std::set<std::vector<std::int64_t>> seen;
+  const auto repeated = [&](const Candidate& c) {
+    std::vector<std::int64_t> decisions;
+    describePlan(c.plan,
+                 [&](const char*, const auto& field) { decisions.push_back(static_cast<std::int64_t>(field)); });
+    return !seen.insert(std::move(decisions)).second;
+  };
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(), repeated), candidates.end());
+}
+
 // Whether all weights are packed in a phase of its own: not by the tasks as they go, not read in place.
 bool packsBeforehand(const TilingPlan& plan) {
   return plan.packWeights && !(plan.lanes == LaneRole::kChannels && plan.panelB);
@@ -308,6 +320,7 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
   choice.plan = legal.front().plan;
   choice.cost = legal.front().cost;
   if (explain) {
+    dropRepeated(legal);
     choice.considered = std::move(legal);
     choice.considered.insert(choice.considered.end(), std::make_move_iterator(refused.begin()),
                              std::make_move_iterator(refused.end()));
