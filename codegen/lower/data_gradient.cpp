@@ -108,6 +108,7 @@ Result<TileProgram> lowerCore(const Problem& problem, const TilingPlan& plan, co
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (!isStaged(plan)) return lowerCore(problem, plan, machine);
   CUBEJIT_TRY(core, lowerCore(coreProblem(problem, plan), plan, machine));
+  if (plan.spaceToDepth) core.name = problemLabel(problem, plan);
   return addStaging(std::move(core), problem, plan, machine.isa.lanes());
 }
 

@@ -40,7 +40,7 @@ Seen verifyPlans(IsaLevel level, DType dtype, int problems) {
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
     std::vector<TilingPlan> candidates = dataChannelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
-    int left = 4;
+    int left = 6;
     for (const TilingPlan& plan : candidates) {
       if (left == 0) break;
       if (problem.kernel.d == 1 || plan.panelB || plan.panelD == plan.baseD) continue;
