@@ -159,7 +159,7 @@ Result<TilingPlan> planFromJson(const std::string& text) {
       else if constexpr (std::is_same_v<Field, PlanBackend>)
         known = parseEnum(value, {PlanBackend::kSession, PlanBackend::kLlvm}, field);
       else if constexpr (std::is_same_v<Field, Prefetch>)
-        known = parseEnum(value, {Prefetch::kUsual, Prefetch::kNone, Prefetch::kResults}, field);
+        known = parseEnum(value, {Prefetch::kUsual, Prefetch::kNone, Prefetch::kResults, Prefetch::kOperands}, field);
       else if constexpr (std::is_same_v<Field, BlockOrder>)
         known = parseEnum(value, {BlockOrder::kMOuter, BlockOrder::kNOuter}, field);
       else

@@ -194,12 +194,14 @@ void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::v
     const bool inPlace = g.operand.directFor(plan.dotProducts);
     plan.panelA = !inPlace;
     plan.panelC = !g.result.channelsLast;
+    if (inPlace && comesLate(g.view, g.operand, m)) plan.prefetch = Prefetch::kOperands;
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
     addSharedScalars(g, m, plan, tail, boxes);
     // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines from memory come late.
     if (inPlace && (g.operand.wStride % 2048 == 0 || farOperand(g.view, g.operand, m))) {
       plan.panelA = true;
+      plan.prefetch = Prefetch::kUsual;
       addBoxes(g, plan, rows, boxes);
     }
   }

@@ -206,7 +206,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
     const double again = overlap(v, plan.panelD, 0);
     memory += operandBytes * (again - 1.0) / bytesPerCycle(m, 2.0 * planes, true);
     const double sweeps = plan.order == IterateOrder::kChannelsOuter ? nBlocks : 1.0;
-    cost.computeCycles += operandBytes / 64.0 * again * overlap(v, plan.panelH, 1) * sweeps * kFarLineCycles;
+    cost.computeCycles += operandBytes / 64.0 * again * overlap(v, plan.panelH, 1) * sweeps *
+                          (plan.prefetch == Prefetch::kOperands ? kAskedLineCycles : kFarLineCycles);
   }
   // Blocks of part of a line that do not follow each other move the line each time.
   const bool sweeps = !plan.panelC && nBlocks > 1 && (plan.panelB || plan.order == IterateOrder::kChannelsOuter);

@@ -50,6 +50,11 @@ bool prefetchesResults(const Problem& p, const TilingPlan& plan, Prefetch prefet
 
 // Empty if the plan's prefetch is another program than the usual one.
 std::string whyNoOtherPrefetch(const Problem& p, const TilingPlan& plan, const Machine& m) {
+  if (plan.prefetch == Prefetch::kOperands) {
+    return plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kChannels && !plan.panelA
+               ? ""
+               : "only dx with lanes = channels that reads dy where it lies asks for operands";
+  }
   if (plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced)
     return plan.prefetch == Prefetch::kNone ? "" : "lanes = reduced asks for operands; say prefetch_distance";
   if (!writesInPlace(p, plan, m)) return "only contracts that write the gradient in place ask for lines";
@@ -67,10 +72,11 @@ std::vector<std::string> brokenHints(const Problem& p, const TilingPlan& plan, c
     if (!why.empty()) broken.push_back(std::string("prefetch = ") + toString(plan.prefetch) + " must be usual: " + why);
   }
   const bool reduced = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kReduced;
-  const bool ahead = reduced && plan.prefetch != Prefetch::kNone;
+  const bool ahead = (reduced && plan.prefetch != Prefetch::kNone) || plan.prefetch == Prefetch::kOperands;
   if (plan.prefetchDistance != kUsualDistance && !ahead)
     broken.push_back("prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be " +
-                     std::to_string(kUsualDistance) + ": only lanes = reduced asks for operands");
+                     std::to_string(kUsualDistance) +
+                     ": only lanes = reduced, and prefetch = operands, ask for operands");
   if (plan.prefetchDistance > kMostDistance)
     broken.push_back("prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be at most " +
                      std::to_string(kMostDistance));

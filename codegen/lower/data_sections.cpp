@@ -98,13 +98,15 @@ Section dataSection(const DataTile& tile, const Subset& rows, std::int64_t steps
   const Steps of(tile, rows);
   if (tile.sharesScalars) {
     for (std::int64_t k = 0; k < steps; ++k) out.steps.push_back(of.ofAll(k));
+    if (rows.asks) out.steps.front().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);
     return out;
   }
   for (std::size_t tap = 0; tap < rows.taps.size(); ++tap) {
     for (std::int64_t k = 0; k < steps; ++k) {
       out.steps.push_back(of.ofTap(rows.taps[tap], k, left));
-      // Each row is a stream of its own along W: ask for the lines of a block to come.
-      if (tap == 0) out.steps.back().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);
+      // Each row is a stream of its own along W: ask for the lines of a block to come, once for a few scalars.
+      if (rows.asks && tap == 0 && (tile.reducedLanes || k == 0))
+        out.steps.back().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);
     }
   }
   return out;

@@ -309,7 +309,7 @@ class Lowering {
                              (together ? last->rows.taps[0].lo == along[i].lo && last->rows.taps[0].hi == along[i].hi
                                        : static_cast<std::int64_t>(i) % each != 0);
           if (!joins) {
-            groups.push_back(TapGroup{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi, {}}, a, b});
+            groups.push_back(TapGroup{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi, {}, asks(i, ta, across)}, a, b});
             last = &groups.back();
           }
           last->rows.taps.push_back({a - last->aOffset, b - last->bOffset, along[i].lo, along[i].hi});
@@ -320,6 +320,14 @@ class Lowering {
       }
     }
     return groups;
+  }
+
+  // Whether a segment asks for lines to come. Scalars: a line of dY is new to the row of taps that reaches furthest.
+  bool asks(std::size_t along, const BlockTap& across, const std::vector<BlockTap>& all) const {
+    if (reducedLanes_) return plan_.prefetch != Prefetch::kNone;
+    const auto furthest = [](const BlockTap& x, const BlockTap& y) { return x.offset < y.offset; };
+    return plan_.prefetch == Prefetch::kOperands && along == 0 &&
+           across.offset == std::max_element(all.begin(), all.end(), furthest)->offset;
   }
 
   void noteSections(const Position& p) {
@@ -424,8 +432,10 @@ class Lowering {
     tile.reducedLanes = reducedLanes_;
     tile.sharesScalars = sharedTaps_ > 1;
     tile.tapsAlongH = g_.view.lineOnH;
-    if (reducedLanes_ && plan_.prefetch != Prefetch::kNone)
-      tile.prefetchAhead = plan_.prefetchDistance * lens.w * axes_[2].operandStep * aPitch_.w;
+    // Reduced lanes of a line ask for the pixels behind the block's first; a block further on is too far (1D, 10 taps: half as fast).
+    const std::int64_t block = g_.view.lineOnH && !reducedLanes_ ? lens.h * axes_[1].operandStep * aPitch_.h
+                                                                 : lens.w * axes_[2].operandStep * aPitch_.w;
+    tile.prefetchAhead = plan_.prefetchDistance * block;
     for (const Subset& s : subsets)
       contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
     if (const std::int64_t left = reduced_ % chunk(); left != 0) {

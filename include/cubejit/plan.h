@@ -63,11 +63,15 @@ constexpr const char* toString(PlanBackend b) { return b == PlanBackend::kSessio
 /// Which lines a contract asks for ahead of their use.
 enum class Prefetch : std::uint8_t {
   kUsual,  ///< those that results of long sums go to; with reduced lanes those of dY `prefetchDistance` base blocks ahead
-  kNone,    ///< none; the hardware may foresee them
-  kResults  ///< those that results go to, however short the sum
+  kNone,     ///< none; the hardware may foresee them
+  kResults,  ///< those that results go to, however short the sum
+  kOperands  ///< as usual, and those of dY `prefetchDistance` base blocks ahead (dX with channel lanes that reads dY where it lies)
 };
 constexpr const char* toString(Prefetch p) {
-  return p == Prefetch::kUsual ? "usual" : p == Prefetch::kNone ? "none" : "results";
+  return p == Prefetch::kUsual     ? "usual"
+         : p == Prefetch::kNone    ? "none"
+         : p == Prefetch::kResults ? "results"
+                                   : "operands";
 }
 
 /// How the work is cut into tasks. The product is the number of tasks; threads take tasks, so any thread count works.

@@ -15,7 +15,8 @@ constexpr std::int64_t kLongSum = 32;
 
 /// Whether contracts with channel lanes that write dX in place ask for results; `sum`: products (or pairs of them) of a result.
 constexpr bool prefetchesDxResults(Prefetch prefetch, std::int64_t sum) {
-  return prefetch == Prefetch::kUsual ? sum >= kLongSum : prefetch == Prefetch::kResults;
+  const bool usual = prefetch == Prefetch::kUsual || prefetch == Prefetch::kOperands;
+  return usual ? sum >= kLongSum : prefetch == Prefetch::kResults;
 }
 
 /// The same for dW stored directly, where sums are long.

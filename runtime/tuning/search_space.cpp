@@ -50,7 +50,7 @@ int valuesOf(std::int64_t) { return 0; }
 int valuesOf(bool) { return 2; }
 int valuesOf(IterateOrder) { return 2; }
 int valuesOf(BlockOrder) { return 2; }
-int valuesOf(Prefetch) { return 3; }
+int valuesOf(Prefetch) { return static_cast<int>(Prefetch::kOperands) + 1; }
 template <class Other>
 int valuesOf(Other) {
   return 1;  // not a decision of this kind of plan

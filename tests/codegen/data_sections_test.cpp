@@ -73,5 +73,20 @@ TEST(DataSections, TapsOneAfterAnotherLoadTheirOwnVectors) {
   }
 }
 
+// One of a segment's steps asks, and only if the segment does: more would ask for the same lines again.
+TEST(DataSections, TheFirstStepOfASegmentThatAsksAsks) {
+  Row row;
+  row.tile.prefetchAhead = 768;
+  for (const bool shared : {false, true}) {
+    for (const bool asks : {false, true}) {
+      row.tile.sharesScalars = shared;
+      row.rows.asks = asks;
+      const Section section = dataSection(row.tile, row.rows, 2, 2);
+      EXPECT_EQ(section.steps.front().prefetchAhead, asks ? 768 : 0);
+      for (std::size_t i = 1; i < section.steps.size(); ++i) EXPECT_EQ(section.steps[i].prefetchAhead, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cubejit

@@ -101,5 +101,25 @@ TEST(MemoryHints, PrefetchesAreOfWhatAContractTouches) {
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be usual")));
 }
 
+TEST(MemoryHints, OperandsAreAskedForWhereDxReadsThemInPlace) {
+  TilingPlan plan = planOf(Gradient::kDx);
+  plan.prefetch = Prefetch::kOperands;
+  plan.prefetchDistance = 5;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
+  plan.prefetchDistance = 1000;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be at most")));
+  plan.prefetchDistance = 2;
+  plan.panelA = true;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch = operands must be usual")));
+  for (const LaneRole lanes : {LaneRole::kReduced, LaneRole::kPixels}) {
+    plan = planOf(Gradient::kDx, lanes);
+    plan.prefetch = Prefetch::kOperands;
+    EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch = operands must be usual")));
+  }
+  plan = planOf(Gradient::kDw);
+  plan.prefetch = Prefetch::kOperands;
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("only dx")));
+}
+
 }  // namespace
 }  // namespace cubejit

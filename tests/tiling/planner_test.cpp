@@ -113,7 +113,7 @@ TEST(PlannerOfPatches, FoldsColumnsIntoChannels) {
   }
 }
 
-TEST(PlannerOfFarImages, CopiesThemToPanels) {
+TEST(PlannerOfFarImages, AsksForTheirLines) {
   Problem p;
   p.rank = 2;
   p.batch = 2;
@@ -125,11 +125,11 @@ TEST(PlannerOfFarImages, CopiesThemToPanels) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   const auto far = choosePlan(p, Gradient::kDx, machine, false);
   ASSERT_TRUE(far);
-  EXPECT_TRUE(far->plan.panelA);
-  p.in = p.out = Dhw{1, 56, 56};
+  EXPECT_EQ(far->plan.prefetch, Prefetch::kOperands);
+  p.in = p.out = Dhw{1, 28, 28};
   const auto near = choosePlan(p, Gradient::kDx, machine, false);
   ASSERT_TRUE(near);
-  EXPECT_FALSE(near->plan.panelA);
+  EXPECT_EQ(near->plan.prefetch, Prefetch::kUsual);
 }
 
 TEST(PlannerOfOddChannels, PairsThemUnlessTheyAreVeryFew) {
