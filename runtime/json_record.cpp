@@ -231,8 +231,8 @@ std::string planIdentity(const TilingPlan& plan) {
   Json json = Json::parse(planToJson(bare));
   // Decisions that came later are told where they are not usual: records written before have the same identity.
   static const Json usual = Json::parse(planToJson(TilingPlan()));
-  for (const char* name :
-       {"winograd_d", "winograd_h", "winograd_w", "prefetch", "prefetch_distance", "backend", "first_touch", "space_to_depth"}) {
+  for (const char* name : {"winograd_d", "winograd_h", "winograd_w", "prefetch", "prefetch_distance", "backend",
+                           "first_touch", "space_to_depth"}) {
     const auto at = json.find(name);
     if (at != json.end() && *at == usual[name]) json.erase(at);
   }
