@@ -100,8 +100,8 @@ TEST(DataCandidates, SomeSlabsAreEqualSharesOfTheCores) {
   EXPECT_TRUE(equal);
 }
 
-// Results of a box come into L1 at once: Zen5 waits for 9 pixels of 3 vectors no longer than for 6 of 4.
-// Planes come from memory once if a task goes on from plane to plane, or copies some of them; near volumes need neither.
+// Planes come from memory once if a task goes on from plane to plane, or copies some of them, and lines that are asked for are not waited for; near
+// volumes need none of it.
 TEST(DataCandidates, FarVolumesHaveTasksOfSeveralPlanesAndPanels) {
   const Machine m = hostOf(IsaLevel::kAvx512);
   for (const bool far : {false, true}) {
@@ -111,22 +111,26 @@ TEST(DataCandidates, FarVolumesHaveTasksOfSeveralPlanesAndPanels) {
     p.in = p.out = far ? Dhw{64, 64, 64} : Dhw{8, 14, 14};
     p.kernel = Dhw{3, 3, 3};
     p.padBefore = p.padAfter = Dhw{1, 1, 1};
-    bool depths = false, panels = false;
+    bool depths = false, panels = false, asks = false;
     double inPlace = std::numeric_limits<double>::infinity(), best = inPlace;
     for (const TilingPlan& plan : dataChannelCandidates(p, m)) {
       if (plan.panelB || !checkPlan(p, plan, m).empty()) continue;
       depths |= plan.panelD > 1;
       panels |= plan.panelA;
-      const double cycles = dataChannelCost(p, plan, m).totalCycles;
-      best = std::min(best, cycles);
-      if (!plan.panelA && plan.panelD == 1) inPlace = std::min(inPlace, cycles);
+      asks |= plan.prefetch == Prefetch::kOperands;
+      best = std::min(best, dataChannelCost(p, plan, m).totalCycles);
+      TilingPlan unasked = plan;
+      unasked.prefetch = Prefetch::kUsual;
+      if (!plan.panelA && plan.panelD == 1) inPlace = std::min(inPlace, dataChannelCost(p, unasked, m).totalCycles);
     }
     EXPECT_EQ(depths, far);
     EXPECT_EQ(panels, far);
+    EXPECT_EQ(asks, far);
     EXPECT_EQ(best < inPlace, far) << best << " " << inPlace;
   }
 }
 
+// Results of a box come into L1 at once: Zen5 waits for 9 pixels of 3 vectors no longer than for 6 of 4.
 TEST(DataCost, BoxesWaitForMoreLinesThanMissBuffers) {
   TilingPlan plan;
   plan.gradient = Gradient::kDx;

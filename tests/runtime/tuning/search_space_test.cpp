@@ -91,7 +91,7 @@ TEST(SearchSpace, BackendsPrefetchesAndStreamingStoresAreSearched) {
       break;
     }
     EXPECT_EQ(streaming, p.batch * 64 * 64 * 64 * 4 > m.buffers.l1Bytes ? 1 : 0);
-    EXPECT_EQ(prefetching, 1);
+    EXPECT_EQ(prefetching, 2);  // none, and operands
     EXPECT_EQ(backends, llvm ? 1 : 0);
   }
 }
