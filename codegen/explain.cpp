@@ -195,7 +195,7 @@ std::vector<std::string> headLines(const KernelStory& s) {
   const auto* contract = std::get_if<Contract>(&kernel);
   out.push_back(s.program.name + ", kernel k" + std::to_string(s.kernel) + " " + labelOf(kernel) + ": " +
                 (contract != nullptr
-                     ? "a contract, " +
+                     ? "a contract, " + (contract->sets > 1 ? std::to_string(contract->sets) + " sets of " : "") +
                            plural(static_cast<std::int64_t>(contract->accumulators.size()), "accumulator") + " of " +
                            std::to_string(contract->lanes) + " lanes"
                      : "a move"));

@@ -13,7 +13,4 @@ namespace cubejit {
 /// (see vector/legalize.h). Fails with kLimitExceeded if the kernel needs more registers than the ISA has.
 Result<VectorProgram> vectorize(const Kernel& kernel, const HostIsa& isa);
 
-/// Vector registers a contract needs beside its accumulators, at least: its widest step's B vectors, and temporaries.
-int vectorRegistersNeeded(const Contract& contract, const HostIsa& isa);
-
 }  // namespace cubejit

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "cubejit/column_runs.h"
+#include "cubejit/sums_in_flight.h"
 #include "tiling/host_shape.h"
 
 namespace cubejit {
 namespace {
 
 // Single columns of few taps: the next row waits for the same sums.
-constexpr double kSumLatency = 6;
+constexpr double kSumLatency = sumLatency(true);
 
 // Cycles of a row of columns for all taps along W, two columns a step where the same taps reach both. `stepOf(taps)` = cycles of
 // a step.
@@ -42,7 +43,10 @@ double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
 }
 
 double stepCycles(const WeightShape& s, double fmas, double loads, double laneVectors) {
-  return std::max({fmas / s.m.rates.fmaPerCycle, loads, 4.0}) + s.m.rates.exposedLoads * loads +
+  const auto sums = static_cast<std::int64_t>(std::ceil(s.accs));
+  const double latency =
+      sumLatency(s.plan.dotProducts) / static_cast<double>(setsOfSums(sums, s.plan.dotProducts, s.m));
+  return std::max({fmas / s.m.rates.fmaPerCycle, loads, latency}) + s.m.rates.exposedLoads * loads +
          (s.formed ? s.m.rates.pairCycles * laneVectors : 0.0);
 }
 

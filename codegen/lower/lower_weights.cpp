@@ -12,6 +12,7 @@
 #include <map>
 #include <utility>
 
+#include "codegen/lower/accumulator_sets.h"
 #include "codegen/lower/column_patterns.h"
 #include "codegen/lower/data_gradient.h"
 #include "codegen/lower/pixel_chunks.h"
@@ -31,6 +32,7 @@ class Lowering {
  public:
   Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
       : plan_(plan),
+        machine_(machine),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, plan)),
         view_(weightView(problem, plan.dotProducts)),
@@ -441,6 +443,7 @@ class Lowering {
     contract.copiesB = source == LaneSource::kCopied;
     if (contract.copiesB) contract.label += "_copy";
     if (source == LaneSource::kCopies) contract = readingCopies(contract);
+    contract.sets = accumulatorSets(contract, machine_);
     kernels_.push_back(KernelKey{taps, rows, width, source, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
   }
@@ -452,6 +455,7 @@ class Lowering {
   };
 
   const TilingPlan& plan_;
+  const Machine& machine_;
   const int lanes_;
   ProgramBuilder b_;
   const WeightView view_;

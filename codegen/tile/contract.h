@@ -8,22 +8,24 @@
 // Meaning (every acc is one vector of `lanes` f32; all offsets are bytes):
 //
 //   for rep in 0 .. args.repeat:
-//     acc[i] = args.accumulate ? load(C + cOffset[i]) : 0                       for every accumulator i
+//     acc[0][i] = args.accumulate ? load(C + cOffset[i]) : 0                    for every accumulator i
+//     acc[t][i] = 0                                                             for every other set t in 1 .. sets
 //     for section s, for each of the list's counts[s] segments {aOffset, bOffset, outer}:
 //       a = A + aOffset;  b = B + bOffset
 //       repeat `outer` times:
-//         for step in sections[s].steps, in order:
+//         for step k in sections[s].steps, in order, with t = k mod sets:
 //           bv[j] = load(b + step.b[j].offset)                                  for every j  (B operands are vectors)
 //           if copiesB: store(d, bv[j]), of the lanes that exist; d += lanes * 4            for every j, with d = D at first
 //           for each av in step.a, in order:
 //             value = av.kind: broadcast the f32 at a+offset | load the vector at a+offset |
 //                     permute(tables[av.table], vector at a+offset) | permute2(table, vectors at a+offset, a+offset2)
-//             for each use {acc, b} of av, in order:  acc[use.acc] = fma(value, bv[use.b], acc[use.acc])
+//             for each use {acc, b} of av, in order:  acc[t][use.acc] = fma(value, bv[use.b], acc[t][use.acc])
 //                   (dot products: lanes and values are pairs of bf16, acc = dotPairs(acc, value, bv); a step that takes
 //                    only first members sees the second ones as zero on both sides, and does not read them if
 //                    vectorsB = kPair)
 //         a += section.aOuterStep;  b += section.bOuterStep
-//     store(C + cOffset[i], acc[i] rounded to `result`)                                        for every accumulator i
+//     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
+//     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
 //     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat
 //
 // The list in memory (int64s): counts[0 .. sections), then the segments of section 0, of section 1, ...; 3 int64 each.
@@ -101,6 +103,7 @@ struct Accumulator {
 struct Contract {
   int lanes = 16;  ///< f32 lanes of a vector
   std::vector<Accumulator> accumulators;
+  int sets = 1;  ///< of accumulators: few sums would wait for each other's latency, so steps take turns
   std::vector<Section> sections;
   std::vector<std::vector<std::int32_t>>
       tables;                   ///< permutations: `lanes` entries each; entry in [0, lanes) picks from the
@@ -116,8 +119,8 @@ struct Contract {
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
   std::string label;               ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
-    return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sections == y.sections && x.tables == y.tables &&
-           x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
+    return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sets == y.sets && x.sections == y.sections &&
+           x.tables == y.tables && x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
            x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
            x.pairPitchB == y.pairPitchB && x.copiesB == y.copiesB && x.result == y.result;
   }

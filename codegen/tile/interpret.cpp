@@ -77,11 +77,12 @@ void interpret(const Contract& c, const KernelArgs& args) {
   const auto *a0 = static_cast<const char*>(args.a), *b0 = static_cast<const char*>(args.b);
   auto* c0 = static_cast<char*>(args.c);
   for (std::int64_t rep = 0; rep < args.repeat; ++rep, a0 += args.aRepeat, b0 += args.bRepeat, c0 += args.cRepeat) {
-    std::vector<Vector> acc;
-    for (const Accumulator& i : c.accumulators) {
-      acc.push_back(args.accumulate != 0 ? load(c0 + i.cOffset, i.lanes, c.lanes)
-                                         : Vector(static_cast<std::size_t>(c.lanes), 0.0F));
-    }
+    const Vector zero(static_cast<std::size_t>(c.lanes), 0.0F);
+    std::vector<std::vector<Vector>> sets(static_cast<std::size_t>(c.sets),
+                                          std::vector<Vector>(c.accumulators.size(), zero));
+    std::vector<Vector>& acc = sets.front();
+    for (std::size_t i = 0; args.accumulate != 0 && i < acc.size(); ++i)
+      acc[i] = load(c0 + c.accumulators[i].cOffset, c.accumulators[i].lanes, c.lanes);
     const std::int64_t* segment = args.list + c.sections.size();
     auto* d = static_cast<char*>(args.d);
     for (std::size_t s = 0; s < c.sections.size(); ++s) {
@@ -89,11 +90,15 @@ void interpret(const Contract& c, const KernelArgs& args) {
       for (std::int64_t i = 0; i < args.list[s]; ++i, segment += 3) {
         const char *a = a0 + segment[0], *b = b0 + segment[1];
         for (std::int64_t outer = 0; outer < segment[2]; ++outer, a += section.aOuterStep, b += section.bOuterStep) {
-          for (const Step& step : section.steps) runStep(c, step, a, b, d, acc);
+          for (std::size_t k = 0; k < section.steps.size(); ++k)
+            runStep(c, section.steps[k], a, b, d, sets[k % sets.size()]);
         }
       }
     }
     for (std::size_t i = 0; i < acc.size(); ++i) {
+      for (std::size_t t = 1; t < sets.size(); ++t) {
+        for (std::size_t l = 0; l < acc[i].size(); ++l) acc[i][l] += sets[t][i][l];
+      }
       const Accumulator& to = c.accumulators[i];
       for (int l = 0; l < c.lanes; ++l) {
         if (inside(to.lanes, l))

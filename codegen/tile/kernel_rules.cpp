@@ -36,6 +36,7 @@ class ContractRules {
   std::vector<std::string> run() {
     rules_.vectorOf(c_.lanes);
     rules_.require(!c_.accumulators.empty(), "no accumulators");
+    rules_.require(c_.sets >= 1, std::to_string(c_.sets) + " sets of accumulators");
     for (std::size_t i = 0; i < c_.accumulators.size(); ++i) {
       const LaneRange& r = c_.accumulators[i].lanes;
       if (!sound(r)) rules_.fail("accumulator " + std::to_string(i) + text(r));

@@ -45,8 +45,9 @@ void printSteps(std::ostream& out, const Section& section) {
 
 std::string printContract(const Contract& c, Detail detail) {
   std::ostringstream out;
-  out << "contract " << c.label << ": " << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, "
-      << c.sections.size() << " sections" << (c.streamingStore ? ", streaming store" : "")
+  out << "contract " << c.label << ": " << (c.sets > 1 ? std::to_string(c.sets) + " sets of " : "")
+      << c.accumulators.size() << " accumulators of " << c.lanes << " lanes, " << c.sections.size() << " sections"
+      << (c.streamingStore ? ", streaming store" : "")
       << (c.vectorsA != Element::kF32 ? std::string(", a of ") + toString(c.vectorsA) : "")
       << (c.vectorsB != Element::kF32 ? std::string(", b of ") + toString(c.vectorsB) : "")
       << (c.vectorsB == Element::kPair ? " " + std::to_string(c.pairPitchB) + " apart" : "")

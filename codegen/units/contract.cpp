@@ -56,7 +56,8 @@ class Lowering {
 
  private:
   void assignRegisters() {
-    accs_ = static_cast<int>(c_.accumulators.size());
+    sums_ = static_cast<int>(c_.accumulators.size());
+    accs_ = sums_ * c_.sets;
     int widest = 0;
     for (const Section& section : c_.sections) {
       for (const Step& step : section.steps) {
@@ -167,7 +168,7 @@ class Lowering {
     }
     asm_.arg(kFlag, ArgSlot::kAccumulate);
     asm_.loop(kFlag);
-    for (int i = 0; i < accs_; ++i) {
+    for (int i = 0; i < sums_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       asm_.load(i, kC, acc.cOffset, acc.lanes);
     }
@@ -181,7 +182,8 @@ class Lowering {
       const std::vector<int> free = freeAtEnd();
       scratch = NarrowScratch{free[0], free[1], free[2]};
     }
-    for (int i = 0; i < accs_; ++i) {
+    for (int i = sums_; i < accs_; ++i) asm_.addF(i % sums_, i % sums_, i);
+    for (int i = 0; i < sums_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
@@ -202,7 +204,10 @@ class Lowering {
     asm_.addImm(kSegment, kSegment, 24);
     asm_.loop(kOuter);
     copied_ = 0;
-    for (const Step& step : section.steps) emitStep(step);
+    for (std::size_t k = 0; k < section.steps.size(); ++k) {
+      set_ = static_cast<int>(k % static_cast<std::size_t>(c_.sets)) * sums_;
+      emitStep(section.steps[k]);
+    }
     if (c_.copiesB) asm_.addImm(kCopy, kCopy, copied_);
     asm_.addImm(kAt, kAt, section.aOuterStep);
     asm_.addImm(kBt, kBt, section.bOuterStep);
@@ -229,21 +234,21 @@ class Lowering {
 
   void multiply(int acc, int x, int y, LaneRange lanes) {
     if (c_.dotProducts)
-      asm_.dot(acc, x, y, lanes);
+      asm_.dot(set_ + acc, x, y, lanes);
     else
-      asm_.fma(acc, x, y, lanes);
+      asm_.fma(set_ + acc, x, y, lanes);
   }
   void multiplyLoad(int acc, int x, int base, std::int64_t disp) {
     if (c_.dotProducts)
-      asm_.dotLoad(acc, x, base, disp);
+      asm_.dotLoad(set_ + acc, x, base, disp);
     else
-      asm_.fmaLoad(acc, x, base, disp);
+      asm_.fmaLoad(set_ + acc, x, base, disp);
   }
   void multiplyBroadcast(int acc, int x, int base, std::int64_t disp, LaneRange lanes) {
     if (c_.dotProducts)
-      asm_.dotBroadcast(acc, x, base, disp, lanes);
+      asm_.dotBroadcast(set_ + acc, x, base, disp, lanes);
     else
-      asm_.fmaBroadcast(acc, x, base, disp, lanes);
+      asm_.fmaBroadcast(set_ + acc, x, base, disp, lanes);
   }
 
   // A step without second members: both operands are masked in registers.
@@ -383,7 +388,9 @@ class Lowering {
   VectorAssembler asm_;
   ElementCode vectorsA_, vectorsB_, firstMembersB_, results_;
   PairCode pairCode_;
-  int accs_ = 0, widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
+  int sums_ = 0, accs_ = 0;  ///< results, and registers that their sets take
+  int set_ = 0;              ///< first register of the set of the step that is emitted
+  int widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
   std::size_t next_ = 0;

@@ -99,6 +99,21 @@ TEST(TileInterpret, SumsRoundOnceAndInOrder) {
   EXPECT_EQ(run(c, {x}, std::vector<float>(8, x), {1, 0, 0, 1}, -x)[0], std::fma(x, x, -x));
 }
 
+// 1e8 swallows a 1 that joins it, so the order of sums can be told.
+TEST(TileInterpret, StepsTakeTurnsAtSets) {
+  Contract c = around({});
+  const Step step = c.sections[0].steps[0];
+  c.sections[0].steps.assign(4, step);
+  for (int k = 0; k < 4; ++k) c.sections[0].steps[static_cast<std::size_t>(k)].a[0].offset = 4 * k;
+  const std::vector<float> a{1e8F, 1, -1e8F, 1};
+  EXPECT_EQ(run(c, a, kOnes)[0], 1);  // ((1e8 + 1) - 1e8) + 1
+  c.sets = 2;
+  EXPECT_EQ(run(c, a, kOnes)[0], 2);                        // (1e8 - 1e8) + (1 + 1)
+  EXPECT_EQ(run(c, a, kOnes, {1, 0, 0, 1}, 40.0F)[7], 42);  // C joins the first set
+  c.sets = 3;
+  EXPECT_EQ(run(c, a, kOnes)[0], 0);  // ((1e8 + 1) + 1) - 1e8
+}
+
 TEST(TileInterpret, RepeatsMoveAllPointers) {
   const Contract c = around(AOperand{});
   const std::vector<float> a = ramp(3), b = ramp(24);

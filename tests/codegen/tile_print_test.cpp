@@ -78,6 +78,12 @@ TEST(TilePrint, FullContract) {
 )");
 }
 
+TEST(TilePrint, SetsOfAccumulators) {
+  Contract c = std::get<Contract>(smallTileProgram().kernels[0]);
+  c.sets = 3;
+  EXPECT_THAT(print(Kernel{c}, Detail::kSummary), HasSubstr("tile: 3 sets of 2 accumulators of 8 lanes"));
+}
+
 TEST(TilePrint, SummariesSayWhatTheyLeaveOut) {
   TileProgram program = smallTileProgram();
   for (std::int64_t n = 1; n < 9; ++n) program.lists.push_back({{{n, n * n, n}}});

@@ -64,6 +64,7 @@ const Broken kBroken[] = {
      },
      "repetitions move stream d"},
     {"NoAccumulators", [](TileProgram& p) { contract(p).accumulators.clear(); }, "no accumulators"},
+    {"NoSets", [](TileProgram& p) { contract(p).sets = 0; }, "0 sets of accumulators"},
     {"AccumulatorLanes", [](TileProgram& p) { contract(p).accumulators[0].lanes = {3, 9}; },
      "accumulator 0: lanes [3, 9) are not in [0, 8)"},
     {"EmptyLanes", [](TileProgram& p) { contract(p).sections[0].steps[0].b[0].lanes = {4, 4}; }, "lanes [4, 4)"},
