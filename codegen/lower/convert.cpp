@@ -208,6 +208,13 @@ class Converter {
     return !turned_ && line.fromStep != 1 && longest(line_) > 1;
   }
 
+  // Whether pixels whose channels lie in blocks become pixels whose channels lie side by side, or the other way round: one end's lines
+  // have elements of several blocks.
+  bool blocksShareLines() const {
+    return !turned_ && line_ == 1 && across_ >= 2 && blocks_.size() > 1 &&
+           longest(line_) * std::min(in(), out()) < kOwnLines;
+  }
+
   std::vector<std::pair<int, std::int64_t>> moved(std::int64_t from, std::int64_t to) const {
     return {{source_, from * in()}, {sink_, to * out()}};
   }
@@ -218,8 +225,10 @@ class Converter {
     sink_ = b_.addStream("to", c_.sink);
     const bool single = columnByColumn();
     const std::int64_t lineLength = std::max<std::int64_t>(1, longest(line_));
-    // Both ends of a move stay in the L1 and L2 caches.
-    const std::int64_t chunk = single ? 1 : std::max<std::int64_t>(16, kMostElements / lineLength);
+    // Both ends of a move stay in the L1 and L2 caches; those of all blocks do, if blocks share lines of memory.
+    const bool shared = blocksShareLines();
+    const std::int64_t together = lineLength * (shared ? static_cast<std::int64_t>(blocks_.size()) : 1);
+    const std::int64_t chunk = single ? 1 : std::max<std::int64_t>(16, kMostElements / together);
     std::vector<std::pair<Piece, Piece>> kinds;
     const auto classOf = [&](const Block& block) {
       const auto shape = [](Piece p) {
@@ -292,7 +301,10 @@ class Converter {
       if (collectedPitch_ == 0) inner = {blockAxis, addLoop("", last, run_, 1)};
     } else {
       if (last < dimensions()) loops.push_back(addLoop("", last, longest(last), 1));
-      loops.insert(loops.begin(), blockAxis);
+      if (shared)
+        inner = {blockAxis};
+      else
+        loops.insert(loops.begin(), blockAxis);
     }
     std::vector<Node> body;
     if (collectedPitch_ > 0) {
@@ -363,6 +375,7 @@ class Converter {
   // Each repetition of a run reads a page of its own: four of them are as far ahead as memory is away.
   static constexpr int kPagesAhead = 4;
   static constexpr std::int64_t kFarRows = 1024;
+  static constexpr std::int64_t kOwnLines = 256;  ///< bytes; blocks of more have few lines in common
   static constexpr std::int64_t kMostElements = 16384, kSmallMatrix = 1024, kShortestRun = 8, kLongestRun = 64;
 
   ProgramBuilder& b_;

@@ -5,6 +5,7 @@
 #define XBYAK64
 #include <xbyak/xbyak.h>
 
+#include <array>
 #include <utility>
 
 #include "codegen/abi.h"
@@ -37,6 +38,7 @@ class Emitter final : public Xbyak::CodeGenerator {
     code.name = program_.name;
     code.isa = program_.isa;
     frame_ = &code.frame;
+    findParts();
     prologue();
     for (std::size_t i = 0; i < program_.code.size(); ++i) {
       code.lines.emplace_back(static_cast<std::int32_t>(getSize()), static_cast<std::int32_t>(i));
@@ -52,6 +54,7 @@ class Emitter final : public Xbyak::CodeGenerator {
   }
 
  private:
+  static constexpr std::size_t kMasks = 8;
   static constexpr int kCalleeSaved[] = {3, 12, 13, 14, 15};  // rbx, r12 .. r15
 
   static Reg64 scalar(int s) {
@@ -120,6 +123,27 @@ class Emitter final : public Xbyak::CodeGenerator {
     return v;
   }
 
+  // Lanes that begin a vector and fill a half or a quarter of it are a register of that width: an access of it that reads or writes part
+  // of a line does not reach for the next one. 0: the mask is something else, or not always the same.
+  void findParts() {
+    std::array<int, kMasks> times{};
+    for (const VInstr& i : program_.code) {
+      if (i.op != VOp::kMaskRange) continue;
+      const auto mask = static_cast<std::size_t>(i.dst);
+      const std::int64_t lo = i.imm & 255, hi = i.imm >> 8;
+      parts_[mask] = wide_ && ++times[mask] == 1 && lo == 0 && (hi == 8 || hi == 4) ? static_cast<int>(hi) : 0;
+    }
+  }
+  int partOf(int mask) const { return mask > 0 ? parts_[static_cast<std::size_t>(mask)] : 0; }
+  Xbyak::Xmm lanesOf(int index, int mask, bool zeroing = false) const {
+    const int part = partOf(mask);
+    if (part == 8) return Xbyak::Ymm(index);
+    return part == 4 ? Xbyak::Xmm(index) : vec(index, zeroing ? mask : -1, zeroing);
+  }
+  Xbyak::Address placeOf(const Mem& mem, int mask) {
+    return mask > 0 && partOf(mask) == 0 ? at(mem) | Xbyak::Opmask(mask) : at(mem);
+  }
+
   Xbyak::Address at(const Mem& mem) { return ptr[scalar(mem.base) + mem.disp]; }
   Xbyak::Address broadcastAt(const Mem& mem) { return ptr_b[scalar(mem.base) + mem.disp]; }
 
@@ -159,6 +183,7 @@ class Emitter final : public Xbyak::CodeGenerator {
 
   const VectorProgram& program_;
   const bool wide_;
+  std::array<int, kMasks> parts_{};
   std::vector<Loop> loops_;
   std::vector<FrameStep>* frame_ = nullptr;
   std::vector<Xbyak::Label> constantLabels_ = std::vector<Xbyak::Label>(program_.constants.size());
@@ -222,13 +247,8 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vxorps(vec(i.dst), vec(i.dst), vec(i.dst));
       break;
     case VOp::kConst: vmovups(vec(i.dst), ptr[rip + constantLabels_[static_cast<std::size_t>(i.imm)]]); break;
-    case VOp::kLoad: vmovups(vec(i.dst, i.mask, true), at(i.mem)); break;
-    case VOp::kStore:
-      if (i.mask > 0)
-        vmovups(at(i.mem) | Xbyak::Opmask(i.mask), vec(i.src1));
-      else
-        vmovups(at(i.mem), vec(i.src1));
-      break;
+    case VOp::kLoad: vmovups(lanesOf(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kStore: vmovups(placeOf(i.mem, i.mask), lanesOf(i.src1, i.mask)); break;
     case VOp::kStoreStream: vmovntps(at(i.mem), vec(i.src1)); break;
     case VOp::kStreamFence: sfence(); break;
     case VOp::kBroadcast:
@@ -279,12 +299,10 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
         vperm2f128(Xbyak::Ymm(i.dst), Xbyak::Ymm(i.src1), Xbyak::Ymm(i.src2), imm);
       }
       break;
-    case VOp::kLoadHalf: vpmovzxwd(vec(i.dst, i.mask, true), at(i.mem)); break;
-    case VOp::kLoadF16: vcvtph2ps(vec(i.dst, i.mask, true), at(i.mem)); break;
-    case VOp::kStoreHalf: vpmovdw(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), vec(i.src1)); break;
-    case VOp::kStoreF16:
-      vcvtps2ph(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), vec(i.src1), kNearestEven);
-      break;
+    case VOp::kLoadHalf: vpmovzxwd(lanesOf(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kLoadF16: vcvtph2ps(lanesOf(i.dst, i.mask, true), at(i.mem)); break;
+    case VOp::kStoreHalf: vpmovdw(placeOf(i.mem, i.mask), lanesOf(i.src1, i.mask)); break;
+    case VOp::kStoreF16: vcvtps2ph(placeOf(i.mem, i.mask), lanesOf(i.src1, i.mask), kNearestEven); break;
     case VOp::kStoreLow:
       vmovdqu16(i.mask > 0 ? at(i.mem) | Xbyak::Opmask(i.mask) : at(i.mem), Xbyak::Ymm(i.src1));
       break;
