@@ -91,6 +91,8 @@ std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bo
     // Rows side by side share what they read, and take weights, and a shorter run, each.
     const std::int64_t mostRows = s.cellChannels <= kMostChannelsOfRows ? std::min(kMostRows, s.view.kernel.h) : 1;
     for (std::int64_t rows = 1; rows <= mostRows; ++rows) {
+      // Rows of other phases than their neighbours' would make each block's kernels others than the next one's.
+      if (rows > 1 && s.view.bigIsX && rows % s.view.stride.h != 0) continue;
       const std::int64_t most = std::max<std::int64_t>(1, free / rows - plan.baseTapsW);
       std::int64_t last = 0;
       plan.baseH = rows;
