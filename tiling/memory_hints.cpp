@@ -88,16 +88,19 @@ std::vector<std::string> brokenHints(const Problem& p, const TilingPlan& plan, c
 }
 
 // What is left in the caches serves whoever reads the gradient next, so it is given up only where it is little. Computing hides the
-// way to memory, not the reads for ownership that it spares: 2 to 10 % on layers of ResNet-50 (measured on Zen4); a layer that does
-// little else but store into L3 was 1.4 times slower. Half a line of a cache waits for the other half.
+// way to memory, not the reads for ownership that it spares: 2 to 10 % on layers of ResNet-50 (measured on Zen4). Results go to memory
+// about half as fast as operands come from it (Zen5: 5 bytes a cycle of a core); layers that do little else but store into L3 were 1.3
+// to 1.4 times slower. Half a line of a cache waits for the other half.
 bool streamingPays(const Problem& p, const TilingPlan& plan, const PlanCost& cost, const Machine& m) {
   constexpr std::int64_t kLineBytes = 64;
+  constexpr double kStreamedShare = 0.55;
   if (plan.baseVectors * m.isa.lanes() * 4 % kLineBytes != 0 || !whyNotStreamed(p, plan, m).empty()) return false;
   const ConvView v = makeConvView(p, Gradient::kDx);
   const double l3 = static_cast<double>(m.buffers.l2Bytes),
                result = static_cast<double>(v.bigIsX ? v.big.bytes : v.small.bytes);
   if (result > 0.75 * l3) return true;
-  return static_cast<double>(v.big.bytes + v.small.bytes) > kOwnL3 * l3 && cost.computeCycles > cost.memoryCycles;
+  return static_cast<double>(v.big.bytes + v.small.bytes) > kOwnL3 * l3 &&
+         cost.computeCycles > std::max(cost.memoryCycles, result / (kStreamedShare * m.rates.dramBytesPerCycle));
 }
 
 }  // namespace cubejit
