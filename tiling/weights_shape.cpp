@@ -43,8 +43,12 @@ double pixelsOfChunk(const WeightView& view, const TilingPlan& plan) {
 }
 
 double WeightShape::withReach(bool cut, int axis, std::int64_t length) const {
-  const std::int64_t around = std::max<std::int64_t>(0, (v.kernel[axis] - 1) * v.dilation[axis] + 1 - v.stride[axis]);
-  return cut ? 1.0 + static_cast<double>(around) / static_cast<double>(length * v.stride[axis]) : 1.0;
+  return cut ? std::max(1.0, copied(axis, length)) : 1.0;
+}
+
+double WeightShape::copied(int axis, std::int64_t length) const {
+  const std::int64_t around = (v.kernel[axis] - 1) * v.dilation[axis] + 1 - v.stride[axis];
+  return 1.0 + static_cast<double>(around) / static_cast<double>(length * v.stride[axis]);
 }
 
 WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Machine& machine)

@@ -29,6 +29,8 @@ struct WeightShape {
 
   /// How much more of a tensor is read along an axis that is cut into `length` outputs, for what taps reach around them.
   double withReach(bool cut, int axis, std::int64_t length) const;
+  /// The same of a panel: it holds nothing behind the last tap of its last output, so strides longer than the kernel spare some.
+  double copied(int axis, std::int64_t length) const;
   const TensorView& lane() const { return swapped ? v.small : v.big; }
   const TensorView& row() const { return swapped ? v.big : v.small; }
 
