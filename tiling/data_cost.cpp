@@ -173,7 +173,6 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double packed = static_cast<double>(v.taps()) * reduced * nBlocks * vectors * lanes * 4;
   const double perBlock = packed / nBlocks;
   const double operandBytes = static_cast<double>(operand.bytes), resultBytes = static_cast<double>(result.bytes);
-  const double weightStream = visits * nBlocks * reduced * vectors * lanes * 4;
   const double slabOperand =
       static_cast<double>(plan.panelH) * static_cast<double>(line ? 1 : operand.extent.w) * reduced * 4;
   const double parts = static_cast<double>(plan.cores.batch);
@@ -184,10 +183,15 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
                                   (gather ? static_cast<double>(v.stride.d) : 1.0) / static_cast<double>(plan.panelD));
   const double slabs = std::ceil(slabsH) * slabsD;
   double memory = 0;
+  // A block's weights serve every box of the slab in turn: those that L1 keeps beside a box, and the lines that pass, come once.
+  const double box = boxRows * (reduced * 4 + meanVectors * vectorBytes);
+  const bool near = perBlock + box <= kKeptWeights * keptByL1(m);
+  const double weightStream =
+      near ? groups * imageBlocks * slabs * packed : visits * nBlocks * reduced * vectors * lanes * 4;
   if (plan.panelB) {
-    const double near = perBlock + (plan.panelA ? slabOperand : operandBytes / groups / parts);
-    memory += weightStream / bytesPerCycle(m, std::min(near, perBlock * 1.3), false);
-    memory += operandBytes * nBlocks / bytesPerCycle(m, plan.panelA ? slabOperand : near, true);
+    const double among = perBlock + (plan.panelA ? slabOperand : operandBytes / groups / parts);
+    memory += weightStream / bytesPerCycle(m, std::min(among, perBlock * 1.3), false);
+    memory += operandBytes * nBlocks / bytesPerCycle(m, plan.panelA ? slabOperand : among, true);
   } else if (plan.order == IterateOrder::kPixelsOuter) {
     memory += weightStream / bytesPerCycle(m, packed + slabOperand, true);
     memory += operandBytes / bytesPerCycle(m, operandBytes / cores, true);
