@@ -253,6 +253,11 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
               plan.cores.channelsM = std::min(blocks.rows, parts);
               plan.cores.channelsN = std::min(blocks.lanes, divUp(parts, plan.cores.channelsM));
               out.push_back(plan);
+              if (parts > 1 && plan.cores.channelsM > 1 && blocks.lanes > 1) {
+                plan.cores.channelsN = std::min(blocks.lanes, parts);
+                plan.cores.channelsM = std::min(blocks.rows, divUp(parts, plan.cores.channelsN));
+                out.push_back(plan);
+              }
               if (parts == 1 && m.cores > 1) {
                 plan.cores.reduction = m.cores;
                 out.push_back(plan);
