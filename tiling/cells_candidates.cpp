@@ -181,7 +181,8 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
       plan.baseTapsW = tapsWide;
       plan.baseRows = channels;
       for (const std::int64_t blocks : {1, 2, 4}) {  // side by side
-        if (blocks > 1 && (s.permuted || blocks > s.blocks || blocks * tapsHigh * tapsWide > most)) break;
+        if (blocks > 1 && (s.permuted || !s.spacesEvenly() || blocks > s.blocks || blocks * tapsHigh * tapsWide > most))
+          break;
         plan.baseVectors = blocks;
         for (const std::int64_t unroll : {4, 8, 16}) {
           plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));

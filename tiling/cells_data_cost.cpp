@@ -30,7 +30,8 @@ double rereadBytes(const CellsShape& s, const TilingPlan& plan, double rows, con
   const ConvView& v = s.view;
   const double planes = static_cast<double>(std::min(v.kernel.d, s.operand.extent.d));
   const auto rowBytes = [&](const TensorView& t, bool panel) {
-    return static_cast<double>(t.extent.w * s.blocks * m.isa.lanes()) *
+    const bool one = t.c0 > 0 && plan.order == IterateOrder::kChannelsOuter;  // block at a time
+    return static_cast<double>(t.extent.w * (one ? 1 : s.blocks) * m.isa.lanes()) *
            static_cast<double>(panel ? 4 : byteSize(t.dtype));
   };
   const double touched = rowBytes(s.operand, plan.panelA) * static_cast<double>(s.cellChannels) * rows * planes +
@@ -88,7 +89,8 @@ PlanCost cellsDataCost(const CellsShape& s, const TilingPlan& plan, const Machin
   const double rate = bytesPerCycle(m, tensors / m.cores, true);
   // Walking one line out of each pixel defeats the prefetchers once data comes from DRAM, and half a line brings the other half too.
   const double lines = 64.0 / std::min(64.0, static_cast<double>(m.isa.lanes() * byteSize(s.operand.dtype)));
-  const double strided = columns && blocks > 1 ? lines * (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
+  const bool across = columns && blocks > 1 && (s.operand.c0 == 0 || s.result.c0 == 0);
+  const double strided = across ? lines * (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
   cost.memoryCycles = (operandBytes * (1.0 + sharedBySlabs(s, plan)) + 1.5 * resultBytes) / rate * strided;
   cost.memoryCycles += rereadBytes(s, plan, down.positions, m) / m.rates.l2BytesPerCycle;
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (m.rates.transposeCycles + kCellPackCycles);

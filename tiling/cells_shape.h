@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cubejit/cell_blocks.h"
 #include "cubejit/conv_view.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
@@ -17,8 +18,9 @@ namespace cubejit {
 enum class CellPanel : std::uint8_t { kNever, kMay, kMust };
 
 /// Of what is multiplied: elements of 16 bits are converted wherever they are read, in a panel once. Depthwise kernels read them
-/// about once.
+/// about once. Blocked tensors have their channels side by side already.
 inline CellPanel operandPanel(const TensorView& t, bool depthwise) {
+  if (t.c0 > 0) return CellPanel::kNever;
   if (!t.directForVectors()) return CellPanel::kMust;
   return t.direct() || depthwise ? CellPanel::kNever : CellPanel::kMay;
 }
@@ -37,6 +39,11 @@ struct CellsShape {
   bool permuted = false;
   bool bigIsCell = false;      ///< dw: the big tensor is the permuted one
   TensorView result, operand;  ///< dx only
+  /// Whether a kernel can work on several vectors side by side.
+  bool spacesEvenly() const {
+    return view.big.spacesEvenly(perBlock * view.big.channels) &&
+           view.small.spacesEvenly(perBlock * view.small.channels);
+  }
 };
 
 /// `dotProducts`: a cell channel is a pair of channels.
@@ -47,17 +54,17 @@ inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t l
   s.result = v.bigIsX ? v.big : v.small;
   s.operand = v.bigIsX ? v.small : v.big;
   if (gradient == Gradient::kDw) {
-    const bool lanesAreBig = v.small.channels > lanes ||
-                             (v.big.channels <= lanes && v.big.channels != 1 && v.big.channels >= v.small.channels);
-    s.bigIsCell = !lanesAreBig;
-    s.laneChannels = lanesAreBig ? v.big.channels : v.small.channels;
-    s.cellChannels = lanesAreBig ? v.small.channels : v.big.channels;
+    s.bigIsCell = v.small.channels <= lanes &&
+                  (v.big.channels > lanes || v.big.channels == 1 || v.big.channels < v.small.channels);
+    s.laneChannels = s.bigIsCell ? v.small.channels : v.big.channels;
+    s.cellChannels = s.bigIsCell ? v.big.channels : v.small.channels;
   } else {
     s.laneChannels = s.result.channels;
     s.cellChannels = s.operand.channels / (dotProducts ? 2 : 1);
   }
-  s.perBlock = std::min(lanes / std::max<std::int64_t>(1, s.laneChannels),
-                        2 * lanes / std::max<std::int64_t>(1, s.cellChannels));
+  const bool lanesAreBig = gradient == Gradient::kDw ? !s.bigIsCell : v.bigIsX;
+  s.perBlock = cellsInBlocks(cellsOfVector(lanes, s.laneChannels, s.cellChannels), lanesAreBig ? v.big : v.small,
+                             lanesAreBig ? v.small : v.big);
   s.blocks = s.perBlock > 0 ? divUp(v.groups, s.perBlock) : 0;
   s.permuted = s.laneChannels != 1 || s.cellChannels != 1;
   return s;
@@ -71,10 +78,11 @@ inline CellPanels cellPanels(const CellsShape& s, Gradient gradient, const Machi
             operandPanel(s.bigIsCell ? v.small : v.big, depthwise)};
   const bool rounds = roundsByIntegers(s.result.dtype, machine.isa);
   CellPanels panels;
-  panels.a = !dotProducts             ? operandPanel(s.operand, depthwise && !rounds)
-             : s.operand.channelsLast ? CellPanel::kNever
-                                      : CellPanel::kMust;  // pairs are words
-  panels.c = s.result.directForVectors() && !rounds ? CellPanel::kNever : CellPanel::kMust;
+  panels.a = !dotProducts                                 ? operandPanel(s.operand, depthwise && !rounds)
+             : s.operand.channelsLast || s.operand.c0 > 0 ? CellPanel::kNever
+                                                          : CellPanel::kMust;  // pairs are words
+  const bool inPlace = s.result.c0 > 0 || (s.result.directForVectors() && !rounds);
+  panels.c = inPlace ? CellPanel::kNever : CellPanel::kMust;
   return panels;
 }
 

@@ -11,9 +11,12 @@
 namespace cubejit {
 namespace {
 
+// Pixels of a block of channels follow each other, in both tensors.
+bool allBlocked(const ConvView& v) { return v.big.c0 > 0 && v.small.c0 > 0; }
+
 // How much longer pixels take from beyond L2 of which only a unit's lines are read at a time.
 double lonelyLines(const CellsShape& s, const TilingPlan& plan, double rate, const Machine& m) {
-  if (plan.panelA || s.blocks <= plan.baseVectors || rate >= m.rates.l2BytesPerCycle) return 1.0;
+  if (plan.panelA || allBlocked(s.view) || s.blocks <= plan.baseVectors || rate >= m.rates.l2BytesPerCycle) return 1.0;
   const double lines = static_cast<double>(plan.baseVectors * s.perBlock * s.laneChannels *
                                            static_cast<std::int64_t>(byteSize(s.view.small.dtype))) /
                        64.0;
@@ -72,7 +75,7 @@ PlanCost cellsWeightCost(const CellsShape& s, const TilingPlan& plan, const Mach
   // A chunk is read once from where the tensors live, then again for every tile from where the chunk lives. Each block of channels
   // walks one line out of every pixel: once the pixels it walks over outgrow L2, prefetchers and address translation fall behind.
   // Dealing channels out makes every task walk over all pixels, so it walks over the whole tensors.
-  const bool inPlace = !plan.panelA || !plan.panelB;
+  const bool inPlace = (!plan.panelA || !plan.panelB) && !allBlocked(v);
   const bool dealt = plan.cores.groups > 1 && inPlace;
   const double walked = dealt ? bytes / m.cores : bytes / std::max(1.0, chunks);
   const double strided = s.blocks > 1 && inPlace && walked > 0.75 * static_cast<double>(m.buffers.l1Bytes) ? 1.8 : 1.0;

@@ -151,19 +151,38 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   }
 }
 
-// Group cells use channels-last tensors in place and have panels of all others: groups must lie side by side.
+// Group cells use channels-last and blocked tensors in place and have panels of all others: groups must lie side by side.
 void checkCells(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const auto check = [&](const char* field, bool given, CellPanel panel) {
     rules.require(given ? panel != CellPanel::kNever : panel != CellPanel::kMust, [&] {
-      return std::string(field) + (given ? " must be false: what it would copy is channels-last, and used where it lies"
-                                         : " must be true: what it copies is not channels-last of f32 or 16 bits");
+      return std::string(field) +
+             (given ? " must be false: what it would copy is channels-last or blocked, and used where it lies"
+                    : " must be true: what it copies is neither channels-last nor blocked, of "
+                      "f32 or 16 bits");
     });
   };
   const CellsShape shape = cellsShape(p, plan.gradient, m.isa.lanes(), plan.dotProducts);
   const CellPanels panels = cellPanels(shape, plan.gradient, m, plan.dotProducts);
   check("panel_a", plan.panelA, panels.a);
-  if (plan.gradient == Gradient::kDx) check("panel_c", plan.panelC, panels.c);
+  if (plan.gradient == Gradient::kDx) {
+    check("panel_c", plan.panelC, panels.c);
+    rules.require(shape.result.c0 == 0 || !roundsByIntegers(shape.result.dtype, m.isa),
+                  "stage_result must be true: dx is blocked, and of bf16 that no instruction rounds");
+  }
   if (plan.gradient == Gradient::kDw) check("panel_b", plan.panelB, panels.b);
+  rules.require(plan.baseVectors == 1 || shape.spacesEvenly(),
+                "base_vectors must be 1: vectors that share a block of channels are not as far apart as others");
+  const ConvView& v = shape.view;
+  const std::int64_t channels = shape.perBlock * plan.baseVectors;
+  for (const TensorView* t : {&v.big, &v.small}) {
+    const std::int64_t rows = plan.gradient == Gradient::kDx ? plan.baseH * v.stride.h + v.kernel.h * v.dilation.h
+                                                             : (plan.baseTapsH - 1) * v.dilation.h + 1;
+    const std::int64_t columns =
+        (plan.gradient == Gradient::kDx ? plan.baseW : plan.unroll) * v.stride.w + plan.baseTapsW * v.dilation.w;
+    requireReach(rules, "a base block",
+                 t->channelOffset(channels * t->channels) + std::min(rows, t->extent.h) * t->hStride +
+                     std::min(columns, t->extent.w) * t->wStride);
+  }
 }
 
 // A chunk is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.

@@ -55,8 +55,8 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
 }
 
 // What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands,
-// group cells and pixel lanes dense activations, Winograd channels-last ones of f32.
-enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells, kPixels, kChannelsLast };
+// group cells and pixel lanes dense activations (cells of pairs: weights as well), Winograd channels-last ones of f32.
+enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells, kPairCells, kPixels, kChannelsLast };
 
 bool isChannelsLastCore(const TensorFormat& f, TensorId t) {
   const bool weights = t == TensorId::kW || t == TensorId::kDw;
@@ -71,8 +71,10 @@ TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
     const TensorId t = tensors.ids[i];
     const bool bias = gradient == Gradient::kDb && t == TensorId::kDy;
     const bool native = takes == Takes::kNative || (takes == Takes::kNativeOperands && i + 1 < tensors.count);
-    const bool taken = bias                      ? takes == Takes::kNative && isNativeOfBias(formatOf(problem, t))
-                       : takes == Takes::kCells  ? isNativeOfCells(problem, t)
+    const bool cells = takes == Takes::kCells || takes == Takes::kPairCells;
+    const bool taken = bias    ? takes == Takes::kNative && isNativeOfBias(formatOf(problem, t))
+                       : cells ? isNativeOfCells(problem, t) ||
+                                     (takes == Takes::kPairCells && t == TensorId::kW && isNative(problem, t))
                        : takes == Takes::kPixels ? isNativeOfPixels(problem, t)
                                                  : native && isNative(problem, t);
     const bool core =
@@ -190,9 +192,13 @@ Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candid
 
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine) {
   const auto outside = static_cast<double>(formatBytes(problem, t));
-  const double elements = static_cast<double>(outside) / static_cast<double>(byteSize(formatOf(problem, t).dtype));
+  const TensorFormat f = formatOf(problem, t);
+  const double elements = static_cast<double>(outside) / static_cast<double>(byteSize(f.dtype));
   const double bytes = outside + elements * 4;
-  return bytes / bytesPerCycle(machine, bytes, true) + elements / machine.isa.lanes() * 4;
+  const std::int64_t together =  // of a blocked tensor only a block's channels move at once
+      f.layout == Layout::kNdc1hwc0 ? std::min<std::int64_t>(machine.isa.lanes(), f.blockChannels())
+                                    : machine.isa.lanes();
+  return bytes / bytesPerCycle(machine, bytes, true) + elements / static_cast<double>(together) * 4;
 }
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
@@ -281,15 +287,19 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
                    native = stagingFor(problem, gradient, Takes::kNative),
                    operands = stagingFor(problem, gradient, Takes::kNativeOperands),
                    cells = stagingFor(problem, gradient, Takes::kCells),
+                   pairCells = stagingFor(problem, gradient, Takes::kPairCells),
                    pixels = stagingFor(problem, gradient, Takes::kPixels);
   if (!sameStaging(all, native)) {
     const Problem core = coreProblem(problem, native);
     search.consider(core, channelCandidatesOf(core, gradient, machine), native);
-    if (gradient == Gradient::kDx) search.consider(core, cellsDotCandidates(core, machine), native);
   }
   if (gradient != Gradient::kDb && !sameStaging(all, cells)) {
     const Problem core = coreProblem(problem, cells);
     if (cellsApply(core, machine)) search.consider(core, cellsCandidates(core, gradient, machine), cells);
+  }
+  if (gradient == Gradient::kDx && !sameStaging(all, pairCells)) {
+    const Problem core = coreProblem(problem, pairCells);
+    search.consider(core, cellsDotCandidates(core, machine), pairCells);
   }
   if (gradient == Gradient::kDx && !sameStaging(all, pixels)) {
     const Problem core = coreProblem(problem, pixels);

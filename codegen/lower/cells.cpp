@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cubejit/cell_blocks.h"
+
 namespace cubejit {
 namespace {
 
@@ -91,7 +93,14 @@ std::string unitLabel(const std::vector<std::int64_t>& cells) {
 
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels) {
   CellLanes s{lanes, groups, laneChannels, cellChannels, 0, 0};
-  if (laneChannels > 0 && cellChannels > 0) s.perBlock = std::min(lanes / laneChannels, 2 * lanes / cellChannels);
+  if (laneChannels > 0 && cellChannels > 0) s.perBlock = cellsOfVector(lanes, laneChannels, cellChannels);
+  if (s.perBlock > 0) s.blocks = (groups + s.perBlock - 1) / s.perBlock;
+  return s;
+}
+
+CellLanes makeCellLanes(int lanes, std::int64_t groups, const TensorView& lane, const TensorView& cell, bool pairs) {
+  CellLanes s = makeCellLanes(lanes, groups, lane.channels, cell.channels / (pairs ? 2 : 1));
+  s.perBlock = cellsInBlocks(s.perBlock, lane, cell);
   if (s.perBlock > 0) s.blocks = (groups + s.perBlock - 1) / s.perBlock;
   return s;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/lower/builder.h"
+#include "cubejit/conv_view.h"
 
 namespace cubejit {
 
@@ -43,6 +44,8 @@ struct CellLanes {
 std::string unitLabel(const std::vector<std::int64_t>& cells);
 
 CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannels, std::int64_t cellChannels);
+/// The same for tensors that may be blocked; `pairs`: a cell channel is two channels.
+CellLanes makeCellLanes(int lanes, std::int64_t groups, const TensorView& lane, const TensorView& cell, bool pairs);
 
 /// The operand "channel j of every cell, on all of the cell's lanes" at `offset`, without uses; adds its table to the contract,
 /// whose `vectorsA` is known.

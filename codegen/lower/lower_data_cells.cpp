@@ -29,8 +29,7 @@ class Lowering {
       : plan_(plan),
         b_(problemLabel(problem, plan)),
         g_(makeDataGradient(problem, false)),
-        lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result.channels,
-                             g_.operand.channels / (plan.dotProducts ? 2 : 1))) {}
+        lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
@@ -92,7 +91,7 @@ class Lowering {
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < units_; ++i) {
       const std::int64_t block = i * width_;
-      b_.addStep(blocks, {{a_, block * operandBlock()}, {w, block * blockBytes()}, {c_, block * resultBlock()}},
+      b_.addStep(blocks, {{a_, operandOffset(block)}, {w, block * blockBytes()}, {c_, resultOffset(block)}},
                  lanes_.classOfUnit(i, width_));
     }
     blockDeal_ = columns || blockParts_ == 1 ? -1 : addBlockDeal(blocks);
@@ -121,9 +120,16 @@ class Lowering {
   }
 
   CellAxis& axis(int i) { return axes_[static_cast<std::size_t>(i)]; }
-  // Channels lie side by side in what a kernel reads and writes, be it tensor or panel.
+  // Channels of a block lie side by side in what a kernel reads and writes, be it tensor or panel.
   std::int64_t operandBlock() const { return lanes_.perBlock * lanes_.cellChannels * elementBytes(operandElement()); }
   std::int64_t resultBlock() const { return lanes_.perBlock * lanes_.laneChannels * elementBytes(resultElement()); }
+  std::int64_t operandOffset(std::int64_t block) const {
+    return plan_.panelA ? block * operandBlock()
+                        : g_.operand.channelOffset(block * lanes_.perBlock * g_.operand.channels);
+  }
+  std::int64_t resultOffset(std::int64_t block) const {
+    return plan_.panelC ? block * resultBlock() : g_.result.channelOffset(block * lanes_.perBlock * g_.result.channels);
+  }
   // Pairs are words, wherever they lie.
   Element operandElement() const {
     return plan_.panelA || plan_.dotProducts ? Element::kF32 : elementOf(g_.operand.dtype);
@@ -242,7 +248,7 @@ class Lowering {
     for (const CellBlockClass& h : axis(1).classes)
       block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
     for (int tail = 0; tail < 2; ++tail) {
-      const CellUnit unit{lanes_.cellsOfUnit(tail, width_), operandBlock(), blockBytes(), resultBlock()};
+      const CellUnit unit{lanes_.cellsOfUnit(tail, width_), operandOffset(1), blockBytes(), resultOffset(1)};
       if (unit.cells.empty()) continue;
       block.index[static_cast<std::size_t>(tail)] = b_.addKernel(cellContract(
           block.kernel, lanes_, unit, g_.view.kernel.w, CellRow{operandPitch_[1], operandPitch_[2], operandElement()},

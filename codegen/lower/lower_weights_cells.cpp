@@ -33,8 +33,8 @@ class Lowering {
         b_(problemLabel(problem, plan)),
         v_(makeConvView(problem, Gradient::kDw)),
         bigIsCell_(!lanesAreBig(v_, machine.isa.lanes())),
-        lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small.channels : v_.big.channels,
-                             bigIsCell_ ? v_.big.channels : v_.small.channels)) {}
+        lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small : v_.big,
+                             bigIsCell_ ? v_.big : v_.small, false)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
@@ -78,9 +78,13 @@ class Lowering {
   }
 
  private:
-  // Bytes from one block of channels to the next.
-  std::int64_t bigBlock() const { return lanes_.perBlock * v_.big.channels * elementBytes(big_.element); }
-  std::int64_t smallBlock() const { return lanes_.perBlock * v_.small.channels * elementBytes(small_.element); }
+  // Bytes from the first block of channels to another.
+  std::int64_t bigOffset(std::int64_t block) const { return offsetOf(block, v_.big, bigStaged()); }
+  std::int64_t smallOffset(std::int64_t block) const { return offsetOf(block, v_.small, smallStaged()); }
+  std::int64_t offsetOf(std::int64_t block, const TensorView& t, bool staged) const {
+    const std::int64_t channel = block * lanes_.perBlock * t.channels;
+    return staged ? channel * 4 : t.channelOffset(channel);
+  }
   std::int64_t accumulatorBlock() const { return v_.taps() * lanes_.tapBytes(); }
 
   bool bigStaged() const { return bigIsCell_ ? plan_.panelA : plan_.panelB; }
@@ -107,10 +111,9 @@ class Lowering {
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < units_; ++i) {
       const std::int64_t block = i * width_;
-      b_.addStep(
-          blocks,
-          {{bigStream_, block * bigBlock()}, {smallStream_, block * smallBlock()}, {c, block * accumulatorBlock()}},
-          lanes_.classOfUnit(i, width_));
+      b_.addStep(blocks,
+                 {{bigStream_, bigOffset(block)}, {smallStream_, smallOffset(block)}, {c, block * accumulatorBlock()}},
+                 lanes_.classOfUnit(i, width_));
     }
     const int deal = addBlockDeal(blocks);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
@@ -214,7 +217,7 @@ class Lowering {
       std::array<int, 2>& made = kernels.try_emplace(sizeOf(taps), std::array<int, 2>{-1, -1}).first->second;
       for (int tail = 0; tail < 2; ++tail) {
         int& kernel = made[static_cast<std::size_t>(tail)];
-        const WeightCellUnit unit{lanes_.cellsOfUnit(tail, width_), bigBlock(), smallBlock(), accumulatorBlock()};
+        const WeightCellUnit unit{lanes_.cellsOfUnit(tail, width_), bigOffset(1), smallOffset(1), accumulatorBlock()};
         if (kernel < 0 && !unit.cells.empty())
           kernel = b_.addKernel(
               weightCellContract(v_, sections[sizeOf(taps)], taps, lanes_, unit, bigIsCell_, big_, small_));

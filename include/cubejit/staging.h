@@ -39,17 +39,28 @@ inline bool isNative(const Problem& p, TensorId t) {
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
 }
 
-/// True if lowerings with group cells take the tensor as it is, through panels where need be: dense activations of any type, plain
-/// or channels-last.
-inline bool isNativeOfCells(const Problem& p, TensorId t) {
+/// True for dense activations that are plain or channels-last.
+inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
   return activation && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
 }
 
+/// True if lowerings with group cells take the tensor as it is: dense activations of any type, plain or channels-last, through panels
+/// where need be; blocked ones whose blocks hold whole groups (and results whose last block is full), but for HF32, whose operands
+/// are rounded when they are converted.
+inline bool isNativeOfCells(const Problem& p, TensorId t) {
+  if (isPlainOrChannelsLast(p, t)) return true;
+  const TensorFormat f = formatOf(p, t);
+  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  if (!activation || f.strided() || f.layout != Layout::kNdc1hwc0 || isHf32(f.dtype)) return false;
+  const std::int64_t channels = t == TensorId::kDy ? p.cout : p.cin, block = f.blockChannels();
+  return channels > 0 && block % (channels / p.groups) == 0 && (t != TensorId::kDx || channels % block == 0);
+}
+
 /// True if lowerings with pixel lanes do: those without HF32, whose operands are rounded when they are converted.
 inline bool isNativeOfPixels(const Problem& p, TensorId t) {
-  return isNativeOfCells(p, t) && !isHf32(formatOf(p, t).dtype);
+  return isPlainOrChannelsLast(p, t) && !isHf32(formatOf(p, t).dtype);
 }
 
 /// True if the lowering of db takes dy as it is: dense, in any layout, of any type but HF32, whose operands are rounded.

@@ -21,6 +21,21 @@ TEST(CellLanes, WholeGroupsOnly) {
   EXPECT_EQ(lanes.cellsOf(1), 2);
 }
 
+TEST(CellLanes, GroupsDoNotStraddleBlocksOfATensor) {
+  TensorView blocked, plain;
+  blocked.c0 = 16;
+  EXPECT_EQ(makeCellLanes(16, 40, blocked, blocked, false).perBlock, 16);
+  EXPECT_EQ(makeCellLanes(16, 40, blocked, blocked, false).blocks, 3);
+  EXPECT_EQ(makeCellLanes(8, 40, blocked, blocked, false).perBlock, 8);
+  blocked.c0 = 8;
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).perBlock, 8);
+  EXPECT_EQ(makeCellLanes(16, 40, plain, plain, false).perBlock, 16);
+  plain.channels = 3;  // five groups in a vector; of the others' block they would leave a rest
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).perBlock, 4);
+  blocked.channels = 4;
+  EXPECT_EQ(makeCellLanes(16, 40, blocked, blocked, true).perBlock, 2);
+}
+
 TEST(CellLanes, UnitsAreNeighbouringBlocks) {
   const CellLanes lanes = makeCellLanes(16, 90, 1, 1);  // five whole blocks and one of ten cells
   EXPECT_EQ(lanes.units(1), 6);

@@ -50,6 +50,28 @@ TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
   }
 }
 
+// Blocked tensors are used where they lie, if their blocks hold whole groups and no half block of dx must be cleared.
+TEST(CellsCandidates, BlockedTensorsAreNotConverted) {
+  const Machine m = hostOf(IsaLevel::kAvx512Bf16);
+  for (const DType type : {DType::kF16, DType::kBf16}) {
+    for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {4, 4}, {1, 2}}) {
+      Problem p = grouped(64, in, out, Layout::kNdc1hwc0);
+      p.dtype = type;
+      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        const auto choice = choosePlan(p, gradient, m, false);
+        ASSERT_TRUE(choice.ok()) << choice.error().message;
+        EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
+        EXPECT_FALSE(choice->plan.stageDy || choice->plan.stageX) << in << " " << out << " " << toString(gradient);
+        EXPECT_EQ(choice->plan.stageResult, gradient == Gradient::kDw) << in << " " << out;
+      }
+    }
+  }
+  Problem half = grouped(24, 1, 1, Layout::kNdc1hwc0);
+  half.dtype = DType::kBf16;
+  EXPECT_TRUE(choosePlan(half, Gradient::kDx, m, false)->plan.stageResult);
+  EXPECT_FALSE(choosePlan(half, Gradient::kDw, m, false)->plan.stageX);
+}
+
 // What is multiplied may have a panel if every channel would convert it anew; a result is converted as it is stored, unless that
 // takes many instructions.
 TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {

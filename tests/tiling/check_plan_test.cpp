@@ -18,6 +18,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 const Machine kAvx512 = hostOf(IsaLevel::kAvx512);
 const Machine kAvx2 = hostOf(IsaLevel::kAvx2);
@@ -78,6 +79,37 @@ TEST(CheckPlan, WhatMutatedPlansBroke) {
   chunk.panelH = 4;
   chunk.baseBatch = 2;
   EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("needs whole images")));
+}
+
+TEST(CheckPlan, GroupCellsOfBlockedTensors) {
+  Problem p = convolution(Layout::kNdc1hwc0);
+  p.groups = 32;
+  p.dtype = DType::kF16;
+  TilingPlan dw = planOf(Gradient::kDw, LaneRole::kGroupCells), dx = planOf(Gradient::kDx, LaneRole::kGroupCells);
+  dw.stageResult = dx.stageW = true;
+  EXPECT_THAT(checkPlan(p, dw, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(p, dx, kAvx512), IsEmpty());
+  dw.baseVectors = 2;
+  EXPECT_THAT(checkPlan(p, dw, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(p, dw, kAvx2), ElementsAre(HasSubstr("base_vectors must be 1")));
+  dw.panelA = true;
+  EXPECT_THAT(checkPlan(p, dw, kAvx512), ElementsAre(HasSubstr("panel_a must be false")));
+  p.dtype = DType::kBf16;
+  EXPECT_THAT(checkPlan(p, dx, kAvx512), ElementsAre(AllOf(HasSubstr("stage_result"), HasSubstr("no instruction"))));
+  p.cin = p.cout = p.groups = 24;  // a block and a half
+  p.dtype = DType::kF16;
+  EXPECT_THAT(checkPlan(p, dx, kAvx512), Contains(HasSubstr("stage_result must be true")));
+}
+
+TEST(CheckPlan, GroupCellsStayWithinADisplacement) {
+  Problem p = convolution(Layout::kNdhwc);
+  p.groups = p.cin = p.cout = 4096;
+  p.in = p.out = Dhw{1, 64, 65536};
+  EXPECT_THAT(checkPlan(p, planOf(Gradient::kDw, LaneRole::kGroupCells), kAvx512),
+              Not(Contains(HasSubstr("displacement"))));
+  TilingPlan tall = planOf(Gradient::kDw, LaneRole::kGroupCells);
+  tall.baseTapsH = 3;
+  EXPECT_THAT(checkPlan(p, tall, kAvx512), Contains(HasSubstr("displacement")));
 }
 
 TEST(CheckPlan, EveryCountIsPositive) {
