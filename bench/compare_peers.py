@@ -95,7 +95,9 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench")
     parser.add_argument("--gradients", default="dx,dw", help="of dx, dw, dw+db")
     parser.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
-    parser.add_argument("--layouts", default="ndhwc,ncdhw", help="ours and PyTorch's; oneDNN also takes the one it likes")
+    parser.add_argument("--layouts", default="ndhwc,ncdhw", help="everyone's; oneDNN also takes the one it likes")
+    parser.add_argument("--own-layouts", default="ndc1hwc16",
+                        help="further ones of ours; for images ndc1hwc16 is the nChw16c that oneDNN likes best")
     parser.add_argument("--peers", default="onednn,torch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--isa", default="", help="ours; default: the best this machine has")
@@ -110,6 +112,7 @@ def main():
     if not problems:
         sys.exit("compare_peers.py: no problem matches")
     gradients, layouts = options.gradients.split(","), options.layouts.split(",")
+    our_layouts = layouts + [layout for layout in options.own_layouts.split(",") if layout]
     # Unpinned, the peers' threads share a core at times and their numbers mean nothing.
     environment = dict(os.environ, OMP_PROC_BIND="close", OMP_PLACES="cores", OMP_NUM_THREADS=str(options.threads))
     commands = {"onednn": ([str(options.build / "bench/peer_onednn")], ["any"] + layouts),
@@ -122,7 +125,7 @@ def main():
     for number, problem in enumerate(problems, 1):
         print(f"[{number}/{len(problems)}] {problem['name']}", file=sys.stderr)
         for _ in range(options.rounds):
-            records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, layouts, gradients,
+            records += measure_ours(str(options.build / "tools/cli/cubejit"), problem, our_layouts, gradients,
                                     options.dtype, options.threads, flags, options.milliseconds)
             for peer in peers:
                 records += peer.measure(problem)

@@ -37,6 +37,45 @@ Result<TensorId> parseTensor(const std::string& name) {
   return unknown("tensor", name, "dy, x, w, dx, dw, db");
 }
 
+// A layout and, where it is blocked, how many channels a block has (0: what fills 32 bytes).
+struct NamedLayout {
+  Layout layout = Layout::kNcdhw;
+  std::int64_t c0 = 0;
+};
+
+// "ndc1hwc16" is ndc1hwc0 with blocks of 16 channels.
+Result<NamedLayout> parseBlockedLayout(const std::string& text) {
+  for (const std::string prefix : {"ndc1hwc", "nc1hwc"}) {
+    const std::string digits = text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : "";
+    if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
+    return NamedLayout{Layout::kNdc1hwc0, std::stoll(digits)};
+  }
+  CUBEJIT_TRY(layout, parseLayout(text));
+  return NamedLayout{layout, 0};
+}
+
+std::string layoutName(const TensorFormat& f) {
+  if (f.layout != Layout::kNdc1hwc0 || f.c0 == 0) return toString(f.layout);
+  const std::string name = toString(f.layout);
+  return name.substr(0, name.size() - 1) + std::to_string(f.c0);
+}
+
+void setLayout(TensorFormat& f, const NamedLayout& named) {
+  f.layout = named.layout;
+  f.c0 = named.c0;
+}
+
+// Blocks of another size than the type's usual one are said of each activation.
+void setActivations(Problem& p, const NamedLayout& named) {
+  p.layout = named.layout;
+  if (named.c0 == 0) return;
+  for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kDx}) {
+    TensorFormat format = formatOf(p, t);
+    setLayout(format, named);
+    p.formats[static_cast<std::size_t>(t)] = format;
+  }
+}
+
 }  // namespace
 
 Result<DType> parseDType(const std::string& text) {
@@ -53,7 +92,8 @@ Result<Layout> parseLayout(const std::string& text) {
   if (text == "fractal_z_3d" || text == "fractal_z") return Layout::kFractalZ3d;
   return unknown(
       "layout", text,
-      "ncdhw (plain), ndhwc (channels-last), ndc1hwc0 (blocked activations), fractal_z_3d (blocked weights)");
+      "ncdhw (plain), ndhwc (channels-last), ndc1hwc0 (blocked activations; ndc1hwc16: 16 channels a block), "
+      "fractal_z_3d (blocked weights)");
 }
 
 Status applyFormats(Problem& p, const std::string& dtypes, const std::string& layouts) {
@@ -80,13 +120,13 @@ Status applyFormats(Problem& p, const std::string& dtypes, const std::string& la
     }
     for (const auto& [tensor, name] : entriesOf(layouts)) {
       if (tensor.empty() == single) continue;
-      const auto layout = parseLayout(name);
+      const auto layout = parseBlockedLayout(name);
       if (!layout.ok())
         note(layout.error());
       else if (single)
-        change(tensor, [&](TensorFormat& f) { f.layout = *layout; });
+        change(tensor, [&](TensorFormat& f) { setLayout(f, *layout); });
       else
-        p.layout = *layout;
+        setActivations(p, *layout);
     }
   }
   if (broken.empty()) return Unit{};
@@ -109,9 +149,9 @@ std::string layoutText(const Problem& p) {
   bare.formats = {};
   std::string text = toString(p.layout);
   for (const TensorId t : kTensorIds) {
-    const Layout layout = formatOf(p, t).layout;
-    if (t != TensorId::kDb && layout != formatOf(bare, t).layout)
-      text += std::string(",") + toString(t) + "=" + toString(layout);
+    const std::string layout = layoutName(formatOf(p, t));
+    if (t != TensorId::kDb && layout != layoutName(formatOf(bare, t)))
+      text += std::string(",") + toString(t) + "=" + layout;
   }
   return text;
 }

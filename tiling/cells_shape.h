@@ -39,6 +39,10 @@ struct CellsShape {
   bool permuted = false;
   bool bigIsCell = false;      ///< dw: the big tensor is the permuted one
   TensorView result, operand;  ///< dx only
+  /// dx: channels that a blocked result has, but the problem does not, become zero: lanes without an operand that fill the block.
+  bool clearsLastBlock() const {
+    return result.c0 == 0 || view.groups * result.channels % result.c0 == 0 || (!permuted && perBlock == result.c0);
+  }
   /// Whether a kernel can work on several vectors side by side.
   bool spacesEvenly() const {
     return view.big.spacesEvenly(perBlock * view.big.channels) &&

@@ -163,16 +163,21 @@ void checkCells(const Problem& p, const TilingPlan& plan, const Machine& m, Rule
   };
   const CellsShape shape = cellsShape(p, plan.gradient, m.isa.lanes(), plan.dotProducts);
   const CellPanels panels = cellPanels(shape, plan.gradient, m, plan.dotProducts);
+  const ConvView& v = shape.view;
   check("panel_a", plan.panelA, panels.a);
   if (plan.gradient == Gradient::kDx) {
     check("panel_c", plan.panelC, panels.c);
     rules.require(shape.result.c0 == 0 || !roundsByIntegers(shape.result.dtype, m.isa),
                   "stage_result must be true: dx is blocked, and of bf16 that no instruction rounds");
+    rules.require(shape.clearsLastBlock(), [&] {
+      return "stage_result must be true: the last block of dx has " +
+             std::to_string(v.groups * shape.result.channels % shape.result.c0) + " of " +
+             std::to_string(shape.result.c0) + " channels, and no vector reaches its end";
+    });
   }
   if (plan.gradient == Gradient::kDw) check("panel_b", plan.panelB, panels.b);
   rules.require(plan.baseVectors == 1 || shape.spacesEvenly(),
                 "base_vectors must be 1: vectors that share a block of channels are not as far apart as others");
-  const ConvView& v = shape.view;
   const std::int64_t channels = shape.perBlock * plan.baseVectors;
   for (const TensorView* t : {&v.big, &v.small}) {
     const std::int64_t rows = plan.gradient == Gradient::kDx ? plan.baseH * v.stride.h + v.kernel.h * v.dilation.h

@@ -132,7 +132,8 @@ Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, const Ce
       for (std::int64_t u = 0; u < kernel.columns(); ++u) {
         const std::int64_t at =
             static_cast<std::int64_t>(block) * unit.resultPitch + row * result.rowPitch + u * result.pitch;
-        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(unit.cells[block])});
+        contract.accumulators.push_back(
+            Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(std::max(unit.cells[block], unit.storedCells))});
       }
     }
   }

@@ -62,6 +62,7 @@ struct CellRow {
 struct CellUnit {
   std::vector<std::int64_t> cells;  ///< of each
   std::int64_t operandPitch = 0, weightPitch = 0, resultPitch = 0;
+  std::int64_t storedCells = 0;  ///< of each block at least: lanes behind the last group are zero
 };
 
 /// The contract for a unit; `tapsOfRow` taps along W lie between neighbouring taps along H. Dot products: the operand's words are

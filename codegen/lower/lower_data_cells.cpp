@@ -247,8 +247,11 @@ class Lowering {
     BlockKernel block{CellKernel(rows, columns, plan_.baseTapsW), {}};
     for (const CellBlockClass& h : axis(1).classes)
       block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
+    const std::int64_t storedCells =
+        g_.result.c0 > 0 && !plan_.panelC ? lanes_.perBlock : 0;  // blocks are written whole
     for (int tail = 0; tail < 2; ++tail) {
-      const CellUnit unit{lanes_.cellsOfUnit(tail, width_), operandOffset(1), blockBytes(), resultOffset(1)};
+      const CellUnit unit{lanes_.cellsOfUnit(tail, width_), operandOffset(1), blockBytes(), resultOffset(1),
+                          storedCells};
       if (unit.cells.empty()) continue;
       block.index[static_cast<std::size_t>(tail)] = b_.addKernel(cellContract(
           block.kernel, lanes_, unit, g_.view.kernel.w, CellRow{operandPitch_[1], operandPitch_[2], operandElement()},

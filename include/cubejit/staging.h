@@ -47,15 +47,17 @@ inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
 }
 
 /// True if lowerings with group cells take the tensor as it is: dense activations of any type, plain or channels-last, through panels
-/// where need be; blocked ones whose blocks hold whole groups (and results whose last block is full), but for HF32, whose operands
-/// are rounded when they are converted.
+/// where need be; blocked ones where they lie, if blocks hold whole groups (dx of several channels a group: and the last block is
+/// full), but for HF32, whose operands are rounded when they are converted.
 inline bool isNativeOfCells(const Problem& p, TensorId t) {
   if (isPlainOrChannelsLast(p, t)) return true;
   const TensorFormat f = formatOf(p, t);
   const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
   if (!activation || f.strided() || f.layout != Layout::kNdc1hwc0 || isHf32(f.dtype)) return false;
   const std::int64_t channels = t == TensorId::kDy ? p.cout : p.cin, block = f.blockChannels();
-  return channels > 0 && block % (channels / p.groups) == 0 && (t != TensorId::kDx || channels % block == 0);
+  const bool depthwise = p.cin == p.groups && p.cout == p.groups;
+  return channels > 0 && block % (channels / p.groups) == 0 &&
+         (t != TensorId::kDx || depthwise || channels % block == 0);
 }
 
 /// True if lowerings with pixel lanes do: those without HF32, whose operands are rounded when they are converted.

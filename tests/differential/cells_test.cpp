@@ -37,7 +37,7 @@ Problem smallGroups(std::mt19937_64& random, std::size_t i) {
   return problem;
 }
 
-// Those whose blocks of channels hold whole groups; dx has no half block, the other tensors may.
+// Those whose blocks of channels hold whole groups; the last block may be half empty.
 Problem smallBlockedGroups(std::mt19937_64& random, std::size_t i) {
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
   Problem problem = smallGroups(random, i);

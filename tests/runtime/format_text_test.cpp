@@ -25,16 +25,38 @@ TEST(FormatText, NamesForAllAndForOne) {
   EXPECT_EQ(formatOf(hf32, TensorId::kDx).dtype, DType::kF32);
 }
 
+TEST(FormatText, BlocksMayHaveASize) {
+  Problem p;
+  ASSERT_TRUE(applyFormats(p, "bf16,dy=f32", "ndc1hwc32,x=nc1hwc8,dx=ndhwc").ok());
+  EXPECT_EQ(formatOf(p, TensorId::kDy).c0, 32);
+  EXPECT_EQ(formatOf(p, TensorId::kDy).dtype, DType::kF32);
+  EXPECT_EQ(formatOf(p, TensorId::kX).c0, 8);
+  EXPECT_EQ(formatOf(p, TensorId::kX).dtype, DType::kBf16);
+  EXPECT_EQ(formatOf(p, TensorId::kX).layout, Layout::kNdc1hwc0);
+  EXPECT_EQ(formatOf(p, TensorId::kDx).layout, Layout::kNdhwc);
+  EXPECT_EQ(formatOf(p, TensorId::kDx).c0, 0);
+  EXPECT_EQ(layoutText(p), "ndc1hwc0,dy=ndc1hwc32,x=ndc1hwc8,dx=ndhwc");
+  for (const char* wrong : {"ndc1hwc", "ndc1hwc-8", "ndc1hwc8x", "ndc1hwc99999"})
+    EXPECT_FALSE(applyFormats(p, "", wrong).ok()) << wrong;
+}
+
 TEST(FormatText, ReadsBackWhatItWrites) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 200; ++i) {
     Problem p = randomProblem(random), back = p;
     randomFormats(random, p, true, true);
+    if (i % 4 == 0) {
+      TensorFormat blocked = formatOf(p, TensorId::kX);
+      blocked.layout = Layout::kNdc1hwc0;
+      blocked.c0 = i % 3 * 8;
+      p.formats[static_cast<std::size_t>(TensorId::kX)] = blocked;
+    }
     ASSERT_TRUE(applyFormats(back, dtypeText(p), layoutText(p)).ok());
     for (const TensorId t : kTensorIds) {
       EXPECT_EQ(formatOf(back, t).dtype, formatOf(p, t).dtype) << dtypeText(p);
       if (t == TensorId::kDb) continue;
       EXPECT_EQ(formatOf(back, t).layout, formatOf(p, t).layout) << layoutText(p);
+      EXPECT_EQ(formatOf(back, t).c0, formatOf(p, t).c0) << layoutText(p);
     }
   }
 }

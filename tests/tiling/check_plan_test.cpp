@@ -98,6 +98,9 @@ TEST(CheckPlan, GroupCellsOfBlockedTensors) {
   EXPECT_THAT(checkPlan(p, dx, kAvx512), ElementsAre(AllOf(HasSubstr("stage_result"), HasSubstr("no instruction"))));
   p.cin = p.cout = p.groups = 24;  // a block and a half
   p.dtype = DType::kF16;
+  EXPECT_THAT(checkPlan(p, dx, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(p, dx, kAvx2), ElementsAre(HasSubstr("the last block of dx has 8 of 16 channels")));
+  p.cout = 48;
   EXPECT_THAT(checkPlan(p, dx, kAvx512), Contains(HasSubstr("stage_result must be true")));
 }
 

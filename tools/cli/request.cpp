@@ -53,8 +53,10 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option("--problem", f.problemFile, "JSON problem: FILE, FILE:NAME, or - for one line of standard input")
       ->group("Problem");
   if (suite) app.add_option("--suite", f.suite, "File of JSON problems, one a line")->group("Problem");
-  app.add_option("--layout", f.layout,
-                 "Memory order of x, dx, dy (any rank): ncdhw, ndhwc or ndc1hwc0; of one tensor: w=fractal_z_3d,...")
+  app.add_option(
+         "--layout", f.layout,
+         "Memory order of x, dx, dy (any rank): ncdhw, ndhwc, ndc1hwc0 or, with blocks of 16 channels, ndc1hwc16; of "
+         "one tensor: w=fractal_z_3d,...")
       ->group("Problem");
   app.add_option(
          "--math", f.math,
