@@ -67,8 +67,8 @@ inline CellsShape cellsShape(const Problem& p, Gradient gradient, std::int64_t l
     s.cellChannels = s.operand.channels / (dotProducts ? 2 : 1);
   }
   const bool lanesAreBig = gradient == Gradient::kDw ? !s.bigIsCell : v.bigIsX;
-  s.perBlock = cellsInBlocks(cellsOfVector(lanes, s.laneChannels, s.cellChannels), lanesAreBig ? v.big : v.small,
-                             lanesAreBig ? v.small : v.big);
+  s.perBlock = cellsInBlocks(cellsOfVector(lanes, s.laneChannels, s.cellChannels), lanes, lanesAreBig ? v.big : v.small,
+                             lanesAreBig ? v.small : v.big, dotProducts);
   s.blocks = s.perBlock > 0 ? divUp(v.groups, s.perBlock) : 0;
   s.permuted = s.laneChannels != 1 || s.cellChannels != 1;
   return s;

@@ -100,7 +100,8 @@ CellLanes makeCellLanes(int lanes, std::int64_t groups, std::int64_t laneChannel
 
 CellLanes makeCellLanes(int lanes, std::int64_t groups, const TensorView& lane, const TensorView& cell, bool pairs) {
   CellLanes s = makeCellLanes(lanes, groups, lane.channels, cell.channels / (pairs ? 2 : 1));
-  s.perBlock = cellsInBlocks(s.perBlock, lane, cell);
+  s.perBlock = cellsInBlocks(s.perBlock, lanes, lane, cell, pairs);
+  if (cell.c0 > 0 && s.perBlock * cell.channels > cell.c0) s.secondPitch = cell.blockStride;
   if (s.perBlock > 0) s.blocks = (groups + s.perBlock - 1) / s.perBlock;
   return s;
 }
@@ -121,7 +122,9 @@ AOperand cellOperand(const CellLanes& s, std::int64_t cells, std::int64_t j, std
   }
   operand.kind = sources <= s.lanes ? AKind::kPermute : AKind::kPermute2;
   if (operand.kind == AKind::kPermute2) {
-    operand.offset2 = operand.offset + static_cast<std::int32_t>(s.lanes * elementBytes(contract.vectorsA));
+    operand.offset2 =
+        operand.offset +
+        static_cast<std::int32_t>(s.secondPitch > 0 ? s.secondPitch : s.lanes * elementBytes(contract.vectorsA));
     operand.lanes2 = lanesUpTo(sources - s.lanes, s.lanes);
   }
   std::vector<std::int32_t> table(static_cast<std::size_t>(s.lanes), 0);  // idle lanes repeat a value that exists

@@ -22,6 +22,7 @@ struct CellLanes {
   std::int64_t cellChannels = 1;  ///< channels per group of the permuted tensor
   std::int64_t perBlock = 0;      ///< cells in a block; 0 = a cell does not fit
   std::int64_t blocks = 0;
+  std::int64_t secondPitch = 0;  ///< bytes from a permuted operand's first vector to its second one; 0 = they touch
 
   /// Cells in blocks of class 0 (full) or 1 (the last, shorter one); 0 if there is no such block.
   std::int64_t cellsOf(int cls) const { return cls == 1 ? groups % perBlock : groups >= perBlock ? perBlock : 0; }

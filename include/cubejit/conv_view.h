@@ -28,8 +28,8 @@ struct TensorView {
     return c0 > 0 ? c / c0 * blockStride + c % c0 * cStride : c * cStride;
   }
   std::int64_t groupStride() const { return channelOffset(channels); }
-  /// Pieces of `each` channels, side by side in a block or a pixel, are equally far apart.
-  bool spacesEvenly(std::int64_t each) const { return c0 == 0 || c0 == each; }
+  /// Pieces of `each` channels are equally far apart.
+  bool spacesEvenly(std::int64_t each) const { return c0 == 0 || each % c0 == 0; }
   /// Vectors of channels can be read and FMA operands broadcast where they lie.
   bool direct() const { return channelsLast && dtype == DType::kF32; }
   /// Vectors of channels can be read, and written, where they lie if 16-bit elements are converted on the way.

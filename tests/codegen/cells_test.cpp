@@ -32,6 +32,16 @@ TEST(CellLanes, GroupsDoNotStraddleBlocksOfATensor) {
   EXPECT_EQ(makeCellLanes(16, 40, plain, plain, false).perBlock, 16);
   plain.channels = 3;  // five groups in a vector; of the others' block they would leave a rest
   EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).perBlock, 4);
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).secondPitch, 0);
+  blocked.c0 = 16;
+  blocked.channels = 2;
+  blocked.blockStride = 4096;
+  plain.channels = 1;  // a vector of groups reads two blocks
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).perBlock, 16);
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).secondPitch, 4096);
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, true).secondPitch, 0);
+  blocked.c0 = 8;
+  EXPECT_EQ(makeCellLanes(16, 40, plain, blocked, false).perBlock, 4);
   blocked.channels = 4;
   EXPECT_EQ(makeCellLanes(16, 40, blocked, blocked, true).perBlock, 2);
 }

@@ -18,7 +18,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 const Machine kAvx512 = hostOf(IsaLevel::kAvx512);
 const Machine kAvx2 = hostOf(IsaLevel::kAvx2);
@@ -107,9 +106,8 @@ TEST(CheckPlan, GroupCellsOfBlockedTensors) {
 TEST(CheckPlan, GroupCellsStayWithinADisplacement) {
   Problem p = convolution(Layout::kNdhwc);
   p.groups = p.cin = p.cout = 4096;
-  p.in = p.out = Dhw{1, 64, 65536};
-  EXPECT_THAT(checkPlan(p, planOf(Gradient::kDw, LaneRole::kGroupCells), kAvx512),
-              Not(Contains(HasSubstr("displacement"))));
+  p.in = p.out = Dhw{1, 64, 40000};
+  EXPECT_THAT(checkPlan(p, planOf(Gradient::kDw, LaneRole::kGroupCells), kAvx512), IsEmpty());
   TilingPlan tall = planOf(Gradient::kDw, LaneRole::kGroupCells);
   tall.baseTapsH = 3;
   EXPECT_THAT(checkPlan(p, tall, kAvx512), Contains(HasSubstr("displacement")));
