@@ -43,21 +43,25 @@ struct NamedLayout {
   std::int64_t c0 = 0;
 };
 
-// "ndc1hwc16" is ndc1hwc0 with blocks of 16 channels.
+// Blocks of another size than what fills 32 bytes: "ndc1hwc16", "fractal_z_3d:16".
 Result<NamedLayout> parseBlockedLayout(const std::string& text) {
-  for (const std::string prefix : {"ndc1hwc", "nc1hwc"}) {
-    const std::string digits = text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : "";
+  for (const auto& [prefix, layout] : {std::pair{"ndc1hwc", Layout::kNdc1hwc0},
+                                       {"nc1hwc", Layout::kNdc1hwc0},
+                                       {"fractal_z_3d:", Layout::kFractalZ3d}}) {
+    const std::size_t length = std::string(prefix).size();
+    const std::string digits = text.compare(0, length, prefix) == 0 ? text.substr(length) : "";
     if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
-    return NamedLayout{Layout::kNdc1hwc0, std::stoll(digits)};
+    return NamedLayout{layout, std::stoll(digits)};
   }
   CUBEJIT_TRY(layout, parseLayout(text));
   return NamedLayout{layout, 0};
 }
 
 std::string layoutName(const TensorFormat& f) {
-  if (f.layout != Layout::kNdc1hwc0 || f.c0 == 0) return toString(f.layout);
   const std::string name = toString(f.layout);
-  return name.substr(0, name.size() - 1) + std::to_string(f.c0);
+  if (f.c0 == 0 || (f.layout != Layout::kNdc1hwc0 && f.layout != Layout::kFractalZ3d)) return name;
+  return f.layout == Layout::kFractalZ3d ? name + ":" + std::to_string(f.c0)
+                                         : name.substr(0, name.size() - 1) + std::to_string(f.c0);
 }
 
 void setLayout(TensorFormat& f, const NamedLayout& named) {
@@ -93,7 +97,7 @@ Result<Layout> parseLayout(const std::string& text) {
   return unknown(
       "layout", text,
       "ncdhw (plain), ndhwc (channels-last), ndc1hwc0 (blocked activations; ndc1hwc16: 16 channels a block), "
-      "fractal_z_3d (blocked weights)");
+      "fractal_z_3d (blocked weights; fractal_z_3d:16)");
 }
 
 Status applyFormats(Problem& p, const std::string& dtypes, const std::string& layouts) {

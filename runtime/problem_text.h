@@ -38,7 +38,7 @@ Result<Layout> parseLayout(const std::string& text);
 Result<DType> parseDType(const std::string& text);
 
 /// Sets types and layouts from flags: "bf16", "f16,dw=f32", "ndc1hwc0,w=fractal_z_3d,dw=fractal_z_3d". A name alone is meant for
-/// every tensor (a layout: every activation), TENSOR=NAME for one. "ndc1hwc16" is ndc1hwc0 with blocks of 16 channels, whatever the type.
+/// every tensor (a layout: every activation), TENSOR=NAME for one. "ndc1hwc16" and "fractal_z_3d:16" have blocks of 16 channels, whatever the type.
 /// Empty texts change nothing.
 Status applyFormats(Problem& problem, const std::string& dtypes, const std::string& layouts);
 /// The two texts that applyFormats() reads back to the same formats.
