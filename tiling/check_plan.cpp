@@ -117,10 +117,11 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     });
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.panelC) {
-      requireReach(rules, "a base block of the result",
-                   (plan.baseBatch - 1) * result.nStride + (plan.baseD - 1) * step.d * result.dStride +
-                       (plan.baseH - 1) * step.h * result.hStride + (plan.baseW - 1) * step.w * result.wStride +
-                       plan.baseVectors * m.isa.lanes() * 4);
+      requireReach(
+          rules, "a base block of the result",
+          (plan.baseBatch - 1) * result.nStride + (plan.baseD - 1) * step.d * result.dStride +
+              (plan.baseH - 1) * step.h * result.hStride + (plan.baseW - 1) * step.w * result.wStride +
+              std::max(plan.baseVectors * m.isa.lanes() * 4, result.channelOffset(plan.baseVectors * m.isa.lanes())));
     }
     if (!plan.panelA) {
       requireReach(rules, "a base block of the operand",
@@ -136,11 +137,14 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
     });
     rules.require(plan.packWeights || (v.taps() == 1 && gather),
                   "pack_weights = false needs a 1x1 kernel of an ordinary convolution");
-    rules.require(result.channelsLast || plan.panelC, "panel_c must be true: results are not channels-last");
-    rules.require(operand.directFor(plan.dotProducts) || plan.panelA,
-                  "panel_a must be true: dy is not channels-last of the type that is multiplied, or its pairs of "
-                  "channels are not whole");
-    checkBlocks(result, plan.panelB, plan.baseVectors * m.isa.lanes(), "results", rules);
+    rules.require(
+        result.resultsInPlace(m.isa.lanes(), plan.baseVectors * m.isa.lanes()) || plan.panelC,
+        "panel_c must be true: results are neither channels-last nor in full blocks of whole vectors that tiles do not "
+        "straddle");
+    rules.require(operand.sumsInPlace(plan.dotProducts, plan.unroll) || plan.panelA,
+                  "panel_a must be true: dy is not channels-last, or in blocks of channels that unroll divides, of the "
+                  "type that is multiplied, or its pairs of channels are not whole");
+    checkBlocks(result, plan.panelB && plan.panelC, plan.baseVectors * m.isa.lanes(), "results", rules);
     rules.require(plan.packWeights || formatOf(p, TensorId::kW).dtype == DType::kF32,
                   "pack_weights must be true: w is not f32");
     rules.require(!plan.panelB || plan.packWeights, "panel_b needs pack_weights: it is the panel they are packed into");
@@ -215,7 +219,7 @@ void checkTaps(const ConvView& v, const TilingPlan& plan, const Machine& m, Rule
     return "lanes = taps needs several taps along W that are neighbours: kernel " + std::to_string(v.kernel.w) +
            ", dilation " + std::to_string(v.dilation.w);
   });
-  rules.require(plan.panelB || v.big.wStride == v.big.channels * byteSize(v.big.dtype),
+  rules.require(plan.panelB || (v.big.channelsLast && v.big.wStride == v.big.channels * byteSize(v.big.dtype)),
                 "panel_b must be true: pixels of the lane operand do not follow each other");
   rules.require(plan.baseTapsW == 1, "base_taps_w must be 1: lanes = taps has all taps along W in its vectors");
   const std::int64_t vectors = divUp(v.kernel.w * v.big.channels, m.isa.lanes());
@@ -240,20 +244,25 @@ void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     });
     rules.require(!plan.firstTouch || (!plan.panelB && v.taps() == 1 && plan.order == IterateOrder::kPixelsOuter),
                   "first_touch needs one tap, order = pixels_outer and no panel_b: each block of lanes is copied once");
-    rules.require(lane.directForVectors() || plan.panelB,
-                  "panel_b must be true: the lane operand is not channels-last f32, f16 or bf16");
-    rules.require((row.dtype == DType::kF32 && row.c0 == 0 && !plan.dotProducts) || plan.panelA,
-                  "panel_a must be true: the row operand is not plain or channels-last f32");
+    const std::int64_t width = plan.baseVectors * m.isa.lanes();
+    rules.require(lane.vectorsInPlace(m.isa.lanes(), width) || plan.panelB,
+                  "panel_b must be true: the lane operand is not f32, f16 or bf16, channels-last or in blocks of whole "
+                  "vectors that tiles do not straddle");
+    rules.require(
+        (row.scalarsInPlace(plan.baseRows) && !plan.dotProducts) || plan.panelA,
+        "panel_a must be true: the row operand is not f32, plain, channels-last or in blocks that tiles of rows do not "
+        "straddle");
     if (plan.lanes == LaneRole::kTaps) checkTaps(v, plan, m, rules);
     rules.require(!plan.panelC || plan.cores.reduction == 1,
                   "core_reduction must be 1 when panel_c is true: a task unpacks only complete sums");
     const std::int64_t scratchRow = v.taps() * plan.baseVectors * m.isa.lanes() * 4;
     requireReach(rules, "a base block of dw", plan.baseRows * std::max(scratchRow, lane.channels * 4));
-    if (!plan.panelA && !row.channelsLast) requireReach(rules, "rows of a base block", plan.baseRows * row.cStride);
+    if (!plan.panelA && !row.channelsLast)
+      requireReach(rules, "rows of a base block", row.channelOffset(plan.baseRows));
     const std::int64_t columns = std::min<std::int64_t>(34, v.small.extent.w);
     requireReach(rules, "columns of a step",
                  (columns - 1) * v.stride.w * v.big.wStride + plan.baseTapsW * v.dilation.w * v.big.wStride +
-                     plan.baseVectors * m.isa.lanes() * 4);
+                     std::max(width * 4, plan.panelB ? 0 : lane.channelOffset(width)));
   }
 }
 

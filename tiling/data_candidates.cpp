@@ -43,6 +43,12 @@ std::int64_t chooseUnroll(std::int64_t channels, std::int64_t accumulators) {
   return 4;
 }
 
+// Steps of a block that are one iteration: weights are one stream then. Of larger blocks a part.
+constexpr std::int64_t kWholeBlock = 16;
+
+// Reduction steps of a block of dy's channels; 0: there are none.
+std::int64_t stepsOfBlock(const TensorView& operand, bool dots) { return dots ? operand.c0 / 2 : operand.c0; }
+
 // Boxes of at most `rows` pixels, W first: what does not fit is cut equally, what fits leaves room for H, D, images.
 void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<TilingPlan>& out) {
   const auto [pd, ph, pw] = g.phaseLength;
@@ -67,10 +73,11 @@ void addSharedScalars(const Ground& g, const Machine& m, TilingPlan plan, bool t
   if (g.result.channels > m.isa.lanes() || taps < 2) return;
   plan.baseTapsW = equalPiece(taps, kMostSharedTaps);
   const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.baseTapsW;
-  const std::int64_t reduced = g.operand.words(plan.dotProducts),
+  const std::int64_t blocks = plan.panelA ? 0 : stepsOfBlock(g.operand, plan.dotProducts);
+  const std::int64_t reduced = blocks > 0 ? blocks : g.operand.words(plan.dotProducts),
                      most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.baseTapsW));
   plan.unroll = std::min(most, reduced);
-  for (std::int64_t u = plan.unroll; 2 * u > plan.unroll; --u) {
+  for (std::int64_t u = plan.unroll; 2 * u > plan.unroll || blocks > 0; --u) {
     if (reduced % u == 0) {
       plan.unroll = u;
       break;
@@ -185,21 +192,23 @@ void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::v
     plan.lanes = LaneRole::kChannels;
     plan.baseVectors = vectors;
     plan.dotProducts = dotProducts;
-    const std::int64_t beside = g.result.channelsLast && roundsByIntegers(g.result.dtype, m.isa)
-                                    ? std::max<std::int64_t>(vectors + 1, 3)
-                                    : vectors + 1;
+    plan.panelC = !g.result.resultsInPlace(lanes, vectors * lanes);
+    const std::int64_t beside =
+        !plan.panelC && roundsByIntegers(g.result.dtype, m.isa) ? std::max<std::int64_t>(vectors + 1, 3) : vectors + 1;
     const std::int64_t rows = (usableRegisters(m, tail) - beside) / vectors;
     if (rows < 1) continue;
-    plan.unroll = chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
-    const bool inPlace = g.operand.directFor(plan.dotProducts);
+    const std::int64_t blocks = stepsOfBlock(g.operand, plan.dotProducts);
+    plan.unroll =
+        blocks > 0 ? std::min(blocks, kWholeBlock) : chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
+    const bool inPlace = g.operand.sumsInPlace(plan.dotProducts, plan.unroll);
     plan.panelA = !inPlace;
-    plan.panelC = !g.result.channelsLast;
+    if (!inPlace) plan.unroll = chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
     if (inPlace && comesLate(g.view, g.operand, m)) plan.prefetch = Prefetch::kOperands;
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
     addSharedScalars(g, m, plan, tail, boxes);
     // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines from memory come late.
-    if (inPlace && (g.operand.wStride % 2048 == 0 || farOperand(g.view, g.operand, m))) {
+    if (inPlace && (g.operand.wStride % 2048 == 0 || g.operand.c0 > 0 || farOperand(g.view, g.operand, m))) {
       plan.panelA = true;
       plan.prefetch = Prefetch::kUsual;
       addBoxes(g, plan, rows, boxes);

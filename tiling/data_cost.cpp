@@ -161,7 +161,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
   const double calls = total.blocks * imageBlocks * groups * nBlocks;
   const double boxRows = static_cast<double>(plan.baseW * plan.baseH * plan.baseD) * boxImages;
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
-  cost.computeCycles += rows * nBlocks * reduced / 16.0 * kRowLineCycles;
+  const bool blocks = !plan.panelA && operand.c0 > 0;
+  cost.computeCycles += rows * nBlocks * reduced / 16.0 * (blocks ? kBlockLineCycles : kRowLineCycles);
   // More result lines at once than the core can wait for.
   const double vectorBytes = lanes * (plan.panelC ? 4.0 : static_cast<double>(byteSize(result.dtype)));
   const double boxLines = boxRows * std::max(1.0, meanVectors * vectorBytes / 64.0);
@@ -214,7 +215,8 @@ PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const M
                           (plan.prefetch == Prefetch::kOperands ? kAskedLineCycles : kFarLineCycles);
   }
   // Blocks of part of a line that do not follow each other move the line each time.
-  const bool sweeps = !plan.panelC && nBlocks > 1 && (plan.panelB || plan.order == IterateOrder::kChannelsOuter);
+  const bool sweeps =
+      !plan.panelC && result.c0 == 0 && nBlocks > 1 && (plan.panelB || plan.order == IterateOrder::kChannelsOuter);
   const double lines = sweeps ? std::max(1.0, 64.0 / (vectors * vectorBytes)) : 1.0;
   memory += 1.5 * resultBytes * lines / bytesPerCycle(m, resultBytes, true);
   // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.

@@ -101,6 +101,8 @@ constexpr double kKeptWeights = 0.5;
 /// Channel-lane dX, measured with --plan over the boxes of 1x1 layers: cycles of a dY line (one row, 16 channels) that are not
 /// hidden, of a result line, of a result line when a box has more of them than the core has miss buffers, and of a cold task.
 constexpr double kRowLineCycles = 1.0;
+/// The same if the next sixteen channels lie a block further on (Zen 5: 3x3 layers of 256 and 512 channels, 3 % slower than panels).
+constexpr double kBlockLineCycles = 1.5;
 constexpr double kResultLineCycles = 3.0;
 constexpr double kCrowdedLineCycles = 16.0;
 constexpr double kTaskCycles = 1500.0;

@@ -23,6 +23,14 @@ struct Tile {
 // Nothing is summed for long: the fewer rows are stored to at once, and the more of each, the better.
 bool fewPixels(const ConvView& v) { return v.taps() == 1 && v.batch * v.small.extent.volume() <= 64; }
 
+// The most rows, up to `most`, that blocks of channels are cut into without rest; 0: the tensor has none whose rows are read in place.
+std::int64_t rowsOfBlocks(const TensorView& row, std::int64_t most, bool dots) {
+  if (row.c0 == 0 || dots || row.dtype != DType::kF32) return 0;
+  std::int64_t rows = std::min(most, row.c0);
+  while (row.c0 % rows != 0 || (rows > 1 && rows / 2 >= row.channels)) --rows;
+  return rows;
+}
+
 // Tiles (rows x taps x vectors) that fit the registers, equalised so that tails are small.
 std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, bool dots) {
   std::vector<Tile> tiles;
@@ -41,6 +49,9 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
       const std::int64_t most = (regs - operands) / (vectors * taps);
       if (most < 1) continue;
       std::int64_t lastRows = 0;
+      const std::int64_t ofBlocks = rowsOfBlocks(row, most, dots);
+      if (ofBlocks > 0) tiles.push_back(Tile{ofBlocks, taps, vectors});
+      if (ofBlocks > 0 && v.taps() == 1) continue;
       for (const std::int64_t limit : {most, most - 1, most / 2, std::int64_t{3}, std::int64_t{2}}) {
         if (limit < 1 || limit > most || (limit <= 3 && limit < most / 2 && !brief)) continue;
         const std::int64_t rows = equalPiece(row.channels, limit);
@@ -157,17 +168,20 @@ void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, Tilin
 
 // Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened or
 // paired as they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
-std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, LaneRole lanes, bool dots) {
-  const bool swapped = lanes == LaneRole::kSwapped;
+std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, LaneRole lanes, const Tile& tile,
+                                            bool dots) {
+  const bool swapped = lanes == LaneRole::kSwapped, joined = lanes == LaneRole::kTaps;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   std::vector<std::pair<bool, bool>> out;
-  const bool follow = lanes != LaneRole::kTaps || lane.wStride == lane.channels * byteSize(lane.dtype);
-  const bool lanesInPlace = follow && ((lane.direct() && !dots) || (lane.directForVectors() && !fewPixels(v))),
-             rowsInPlace = !dots && row.dtype == DType::kF32 && row.c0 == 0;
+  const bool follow = !joined || (lane.channelsLast && lane.wStride == lane.channels * byteSize(lane.dtype));
+  const bool as = follow && lane.vectorsInPlace(m.isa.lanes(), tile.vectors * m.isa.lanes()),
+             exact = as && lane.dtype == DType::kF32 && !dots;
+  const bool lanesInPlace = exact || (as && !fewPixels(v)), rowsInPlace = !dots && row.scalarsInPlace(tile.rows);
   for (const bool stageLanes : {false, true}) {
-    if (stageLanes ? follow && lane.direct() && !dots && !crowds(m, v, lane) : !lanesInPlace) continue;
+    if (stageLanes ? exact && !crowds(m, v, lane) : !lanesInPlace) continue;
     for (const bool stageRows : {false, true}) {
-      if (stageRows ? row.direct() && !dots && !crowds(m, v, row) : !rowsInPlace) continue;
+      const bool runs = row.direct() || (row.c0 > 0 && v.taps() == 1);  // a panel would not be read faster
+      if (stageRows ? rowsInPlace && runs && !crowds(m, v, row) : !rowsInPlace) continue;
       const bool bothOrNone = v.kernel.w > 1 && !dots && lane.direct() && row.direct();  // crowded, several taps
       if (bothOrNone && stageLanes != stageRows) continue;
       out.emplace_back(stageLanes, stageRows);
@@ -227,7 +241,7 @@ std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& 
       const Blocks blocks{divUp(row.channels, tile.rows),
                           role == LaneRole::kTaps ? 1 : divUp(lane.channels, tile.vectors * m.isa.lanes())};
       plan.dotProducts = dots;
-      for (const auto& [stageLanes, stageRows] : stagings(v, m, role, dots)) {
+      for (const auto& [stageLanes, stageRows] : stagings(v, m, role, tile, dots)) {
         plan.panelB = stageLanes;
         plan.panelA = stageRows;
         plan.panelH = 0;

@@ -12,6 +12,10 @@
 namespace cubejit {
 namespace {
 
+// Share of streaming that is not hidden where lines of blocks follow each other and one tap reads them (Zen 5: 1x1 layers of 64 to 1024 channels in f32, chunks
+// of 200 to 3000 pixels).
+constexpr double kRunningStreams = 0.4;
+
 class Costing {
  public:
   Costing(const Problem& problem, const TilingPlan& plan, const Machine& machine)
@@ -81,7 +85,8 @@ class Costing {
     const bool rowsAgain = s_.atOnce && s_.outerTaps > 1;  // the next outer tap reads the same rows
     const double rowRate = reuseRate((s_.lanesOutside && !rowsAgain ? rowChunk : rowStream) + laneStream);
     double memory = s_.pixelSteps * s_.tiles *
-                    (s_.laneBytes / laneRate * (s_.plan.firstTouch ? kCopiedStreams : 1.0) + s_.rowBytes / rowRate);
+                    (s_.laneBytes / laneRate * (s_.plan.firstTouch ? kCopiedStreams : streams(s_.laneRuns)) +
+                     s_.rowBytes / rowRate * streams(s_.rowRuns));
     if (s_.chunks > 1) memory += s_.chunks * 2.0 * s_.scratch / bytesPerCycle(s_.m, nearSums(), true);
     // Every task reads its rows and its lanes of all pixels.
     memory += (static_cast<double>(row.bytes) * static_cast<double>(s_.plan.cores.channelsN) +
@@ -91,6 +96,8 @@ class Costing {
     if (!row.channelsLast && !s_.plan.panelA && row.cStride % 4096 == 0 && s_.meanRows > 6) memory *= 2;
     return memory;
   }
+
+  double streams(bool runs) const { return runs && s_.v.taps() == 1 ? kRunningStreams : 1.0; }
 
   // Between two uses of the one that stays lies what streamed past. First layers: panels that fill L2 with what they are filled from
   // leave nothing there for the taps of the next planes and rows.

@@ -87,9 +87,12 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   // line in L1.
   straddles = v.kernel.w > 1 && 16 % plan.baseRows != 0 && rowBlocks > 1;
   linesOfRows = straddles ? 1.0 + (meanRows - 1.0) / 16.0 : std::max(1.0, meanRows / 16.0);
-  // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour.
-  const bool sharesLines = formed && plan.baseVectors % 2 == 0;
-  widened = !laneInPanel && l.dtype != DType::kF32 && !sharesLines ? kWidenedLoads : 1.0;
+  laneRuns = !laneInPanel && l.c0 > 0;
+  rowRuns = !plan.panelA && r.c0 > 0;
+  // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour
+  // unless that lies in the next block.
+  const bool sharesLines = formed && !laneRuns && plan.baseVectors % 2 == 0;
+  widened = laneInPanel || l.dtype == DType::kF32 || sharesLines ? 1.0 : kWidenedLoads;
 
   chunks = static_cast<double>(deal.chunks());
   chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
@@ -109,9 +112,10 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   // A visit streams its lane vectors and a line per row block and pixel. Pairs that the kernel forms take a line of each member at least.
   const double laneElement = laneInPanel ? 4.0 : static_cast<double>(byteSize(l.dtype));
   const double laneChannels = joined ? static_cast<double>(l.channels) : meanVectors * lanes;  // joined taps overlap
-  laneBytes = (formed ? 2.0 * std::max(64.0, laneChannels * laneElement) : laneChannels * laneElement) *
+  const double memberBytes = laneChannels * laneElement;
+  laneBytes = (!formed ? memberBytes : 2.0 * (laneRuns ? memberBytes : std::max(64.0, memberBytes))) *
               (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
-  rowBytes = r.channelsLast || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
+  rowBytes = r.channelsLast || rowRuns || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
   chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
                               bigEach * static_cast<double>(v.big.channels) * bigRead);
 

@@ -38,6 +38,9 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
   return cycles;
 }
 
+// A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, chunks of 200 to 3000 pixels).
+constexpr double kRunningLineCycles = 0.1;
+
 double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
   return wholeVectors * s.m.rates.vectorLoadCycles + scalars * s.m.rates.broadcastCycles;
 }
@@ -63,7 +66,8 @@ double computeCycles(const WeightShape& s) {
     };
     return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(s, stepOf);
   }
-  const bool aligned = (s.laneInPanel && (s.plan.dotProducts || s.plan.firstTouch)) || s.lane().wStride % 64 == 0;
+  const bool aligned =
+      (s.laneInPanel && (s.plan.dotProducts || s.plan.firstTouch)) || s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
   const double vectorLoads =
       (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
   const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
@@ -91,15 +95,19 @@ double lateCycles(const WeightShape& s) {
   const double laneKept = s.plan.firstTouch ? s.meanVectors * s.lanes : laneShare;  // one block at a time
   const double partBytes = s.chunkPixels * (s.laneEach * laneKept * s.laneScale + s.rowEach * rowShare * s.rowScale);
   const double beyond = partBytes <= 0.7 * static_cast<double>(s.m.buffers.l1Bytes) ? 1.0 : kFarLines;
-  const auto lineCycles = [&](double lines, double each) {
-    return s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m) ? 0.0 : each * beyond * s.m.rates.lateLines;
+  // Prefetchers follow the lines of a block.
+  const auto lineCycles = [&](double lines, double each, bool runs) {
+    if (s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m)) return 0.0;
+    return runs ? kRunningLineCycles : each * beyond * s.m.rates.lateLines;
   };
-  const double laneLines = s.laneBytes / 64.0,
-               rowLines = s.row().channelsLast || s.plan.panelA ? s.meanRows / 16.0 + 0.9 : s.meanRows / 16.0;
+  const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.panelA
+                                                              ? s.meanRows / 16.0 + 0.9
+                                                          : s.rowRuns ? std::max(1.0, s.meanRows / 16.0)
+                                                                      : s.meanRows / 16.0;
   return s.pixelSteps * s.tiles *
          (laneLines * lineCycles(s.lanesOutside ? laneLines : laneShare / 16.0,
-                                 s.plan.firstTouch ? kCopiedLineCycles : kLaneLineCycles) +
-          rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles));
+                                 s.plan.firstTouch ? kCopiedLineCycles : kLaneLineCycles, s.laneRuns) +
+          rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles, s.rowRuns));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "codegen/lower/data_panels.h"
 #include "codegen/lower/data_sections.h"
 #include "codegen/lower/pack_weights.h"
+#include "codegen/lower/reduction_steps.h"
 #include "codegen/lower/tap_group.h"
 #include "cubejit/result_prefetch.h"
 #include "cubejit/work.h"
@@ -39,6 +40,7 @@ class Lowering {
     reduced_ = g_.operand.words(plan.dotProducts);
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
     packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
+    steps_ = reductionSteps();
     resultElement_ = plan.panelC ? Element::kF32 : elementOf(g_.result.dtype);
   }
 
@@ -101,7 +103,7 @@ class Lowering {
       if (plan_.panelB && plan_.panelC)
         d.emplace_back(sink, g_.result.channelOffset(i * width_));
       else
-        d.emplace_back(c, i * width_ * elementBytes(resultElement_));
+        d.emplace_back(c, resultOffset(i * width_));
       b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
     }
 
@@ -353,12 +355,12 @@ class Lowering {
       const auto section =
           static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), g.rows) - subsets.begin());
       if (main > 0)
-        list[section].push_back(
-            Segment{g.aOffset, g.bOffset, main * plan_.unroll / stepsAtOnce(lens, g.rows, plan_.unroll)});
+        steps_.addSegments(list[section], g.aOffset, g.bOffset, main * plan_.unroll,
+                           stepsAtOnce(lens, g.rows, plan_.unroll));
       if (remainder) {
         const std::int64_t done = main * plan_.unroll;  // steps
         list[subsets.size() + section].push_back(
-            Segment{g.aOffset + done * aChannel(), g.bOffset + done * bChannel(),
+            Segment{g.aOffset + steps_.aTo(done), g.bOffset + done * steps_.b,
                     remainderSteps(left) / stepsAtOnce(lens, g.rows, remainderSteps(left))});
       }
     }
@@ -366,14 +368,21 @@ class Lowering {
     return v;
   }
 
+  // Bytes from channel 0 of the results to channel `c`, in the panel or in dx.
+  std::int64_t resultOffset(std::int64_t c) const {
+    return plan_.panelC ? c * elementBytes(resultElement_) : g_.result.channelOffset(c);
+  }
   // From one vector of B to the next: lanes side by side, or result channels.
   std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
   // One reduction step: a reduced channel, a pair, or a vector of them.
-  std::int64_t aChannel() const {
-    return reducedLanes_ ? lanes_ * 4 : plan_.panelA || plan_.dotProducts ? 4 : g_.operand.cStride;
-  }
-  std::int64_t bChannel() const {
-    return reducedLanes_ ? vectors_ * g_.taps * lanes_ * 4 : plan_.packWeights ? width_ * 4 : g_.wReduced;
+  ReductionSteps reductionSteps() const {
+    if (reducedLanes_) return {lanes_ * 4, vectors_ * g_.taps * lanes_ * 4};
+    const bool inBlocks = !plan_.panelA && g_.operand.c0 > 0;
+    return {plan_.panelA || plan_.dotProducts ? 4 : g_.operand.cStride, plan_.packWeights ? width_ * 4 : g_.wReduced,
+            !inBlocks           ? 0
+            : plan_.dotProducts ? g_.operand.c0 / 2
+                                : g_.operand.c0,
+            g_.operand.blockStride};
   }
   // Reduced channels of one iteration of the main section; what is left is the remainder section.
   std::int64_t chunk() const { return plan_.unroll * (reducedLanes_ ? lanes_ : 1); }
@@ -415,9 +424,8 @@ class Lowering {
             const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d +
                                       h * axes_[1].resultStep * cPitch_.h + w * axes_[2].resultStep * cPitch_.w;
             for (std::int64_t v = 0; v < vectors; ++v) {
-              contract.accumulators.push_back(
-                  Accumulator{static_cast<std::int32_t>(base + v * lanes_ * elementBytes(resultElement_)),
-                              plan_.panelC ? LaneRange{} : tailLanes(v)});
+              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + resultOffset(v * lanes_)),
+                                                          plan_.panelC ? LaneRange{} : tailLanes(v)});
             }
           }
         }
@@ -425,8 +433,8 @@ class Lowering {
     }
     DataTile tile{lens, vectors, lanes_, aPitch_};
     for (std::size_t axis = 0; axis < 3; ++axis) tile.operandStep[axis] = axes_[axis].operandStep;
-    tile.aChannel = aChannel();
-    tile.bChannel = bChannel();
+    tile.aChannel = steps_.a;
+    tile.bChannel = steps_.b;
     tile.bVector = bVector();
     tile.lastVector = plan_.packWeights ? 0 : width % lanes_;
     tile.reducedLanes = reducedLanes_;
@@ -436,8 +444,10 @@ class Lowering {
     const std::int64_t block = g_.view.lineOnH && !reducedLanes_ ? lens.h * axes_[1].operandStep * aPitch_.h
                                                                  : lens.w * axes_[2].operandStep * aPitch_.w;
     tile.prefetchAhead = plan_.prefetchDistance * block;
-    for (const Subset& s : subsets)
+    for (const Subset& s : subsets) {
       contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
+      steps_.stepFrom(contract.sections.back());
+    }
     if (const std::int64_t left = reduced_ % chunk(); left != 0) {
       for (const Subset& s : subsets)
         contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, remainderSteps(left)), left));
@@ -463,6 +473,7 @@ class Lowering {
   std::array<std::int64_t, 3> block_{};
   std::array<SlabAxis, 3> axes_;
   std::int64_t sharedTaps_ = 1;  ///< along W that share scalars
+  ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
   std::array<std::int64_t, 2> imageLength_{};
   RowPitch aPitch_{}, cPitch_{};

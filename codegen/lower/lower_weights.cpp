@@ -157,12 +157,12 @@ class Lowering {
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
-      b_.addStep(rows, {{a, i * plan_.baseRows * (swapped_ ? big_.c : small_.c)}, {c, i * blockBytes}},
+      b_.addStep(rows, {{a, (swapped_ ? big_ : small_).c.to(i * plan_.baseRows)}, {c, i * blockBytes}},
                  (i + 1) * plan_.baseRows <= out_.rows ? 0 : 1);
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      b_.addStep(lanes, {{bs, i * width_ * elementBytes(laneElement_)}, {c, i * laneBytes}},
+      b_.addStep(lanes, {{bs, (swapped_ ? small_ : big_).c.to(i * width_)}, {c, i * laneBytes}},
                  (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
     const int rowDeal = b_.addDeal("row_part", rows, rowParts);
@@ -264,8 +264,11 @@ class Lowering {
   }
 
   void makePanels() {
-    big_ = Pitches{v_.big.nStride, v_.big.dStride, v_.big.hStride, v_.big.wStride, v_.big.cStride};
-    small_ = Pitches{v_.small.nStride, v_.small.dStride, v_.small.hStride, v_.small.wStride, v_.small.cStride};
+    const auto pitchesOf = [](const TensorView& t) {
+      return Pitches{t.nStride, t.dStride, t.hStride, t.wStride, t.channelPitch()};
+    };
+    big_ = pitchesOf(v_.big);
+    small_ = pitchesOf(v_.small);
     std::int64_t images = 1, depths = 1, rows = 1, columns = 1;
     for (const PixelChunk& c : chunks_.chunks) {
       images = std::max(images, c.n.length());
@@ -280,7 +283,7 @@ class Lowering {
     smallPlanes_ = depths;
     images_ = images;
     if (bigStaged_) {
-      big_.c = 4;
+      big_.c = ChannelPitch{4};
       big_.w = pixelPitch(true);
       big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
       big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
@@ -288,7 +291,7 @@ class Lowering {
       bigPanel_ = b_.addBuffer("panel_big", BufferRole::kPrivate, big_.n * images);
     }
     if (smallStaged_) {
-      small_.c = 4;
+      small_.c = ChannelPitch{4};
       small_.w = pixelPitch(false);
       small_.h = small_.w * roundUp(columns, spacing(false));
       small_.d = small_.h * rows;

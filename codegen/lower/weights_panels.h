@@ -10,13 +10,15 @@
 #include "codegen/lower/builder.h"
 #include "codegen/lower/panel_moves.h"
 #include "codegen/lower/pixel_chunks.h"
+#include "cubejit/conv_view.h"
 #include "cubejit/pixel_pairs.h"
 
 namespace cubejit {
 
 /// Byte distances between neighbouring positions of an operand as the kernel sees it (tensor or panel).
 struct Pitches {
-  std::int64_t n = 0, d = 0, h = 0, w = 0, c = 0;
+  std::int64_t n = 0, d = 0, h = 0, w = 0;
+  ChannelPitch c;
 };
 
 /// The channels of one operand, `blocks` of `each` (the last one narrower), dealt out in `parts`; a task works on one part.

@@ -28,10 +28,10 @@ class Steps {
  private:
   // Lanes are the big tensor's: a vector for each tap, and every row meets all of them.
   void plainStep(Step& step, std::int64_t column) const {
-    for (std::int64_t tap = pattern_.tapLo; tap < pattern_.tapHi; ++tap) loadVectors(step, bigAt(column, tap));
+    for (std::int64_t tap = pattern_.tapLo; tap < pattern_.tapHi; ++tap) loadVectors(step, bigAt(column, tap), o_.big);
     for (std::int64_t row = 0; row < tile_.rows; ++row) {
       AOperand operand;
-      operand.offset = static_cast<std::int32_t>(column * o_.small.w + row * o_.small.c);
+      operand.offset = static_cast<std::int32_t>(column * o_.small.w + o_.small.c.to(row));
       for (std::int64_t tap = pattern_.tapLo; tap < pattern_.tapHi; ++tap)
         use(operand, row, tap, (tap - pattern_.tapLo) * tile_.vectors());
       step.a.push_back(std::move(operand));
@@ -40,11 +40,11 @@ class Steps {
 
   // Lanes are the small tensor's: rows of all taps meet the same vectors.
   void swappedStep(Step& step, std::int64_t column) const {
-    loadVectors(step, column * o_.small.w);
+    loadVectors(step, column * o_.small.w, o_.small);
     for (std::int64_t tap = pattern_.tapLo; tap < pattern_.tapHi; ++tap) {
       for (std::int64_t row = 0; row < tile_.rows; ++row) {
         AOperand operand;
-        operand.offset = static_cast<std::int32_t>(bigAt(column, tap) + row * o_.big.c);
+        operand.offset = static_cast<std::int32_t>(bigAt(column, tap) + o_.big.c.to(row));
         use(operand, row, tap, 0);
         step.a.push_back(std::move(operand));
       }
@@ -69,7 +69,7 @@ class Steps {
     }
     for (std::int64_t row = 0; row < tile_.rows; ++row) {
       AOperand operand;
-      operand.offset = static_cast<std::int32_t>(column * o_.small.w + row * o_.small.c);
+      operand.offset = static_cast<std::int32_t>(column * o_.small.w + o_.small.c.to(row));
       std::vector<AOperand> cut;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
         const Use used{static_cast<std::int16_t>(row * tile_.vectors() + vectors[i]), static_cast<std::int16_t>(i)};
@@ -90,9 +90,9 @@ class Steps {
     return (column * v_.stride.w + tap * v_.dilation.w) * o_.big.w;
   }
 
-  void loadVectors(Step& step, std::int64_t at) const {
+  void loadVectors(Step& step, std::int64_t at, const Pitches& pitches) const {
     for (std::int64_t vec = 0; vec < tile_.vectors(); ++vec) {
-      const std::int64_t offset = at + vec * tile_.lanes * elementBytes(tile_.laneElement);
+      const std::int64_t offset = at + pitches.c.to(vec * tile_.lanes);
       step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset), tile_.lanesOf(vec)});
     }
   }

@@ -13,6 +13,14 @@
 
 namespace cubejit {
 
+/// Byte distances between channels: equal ones, or those of a tensor in blocks.
+struct ChannelPitch {
+  std::int64_t each = 0;            ///< between neighbours (of a block)
+  std::int64_t c0 = 0, blocks = 0;  ///< channels of a block (0: no blocks), bytes between blocks
+  /// Bytes from channel 0 to channel `c`.
+  std::int64_t to(std::int64_t c) const { return c0 > 0 ? c / c0 * blocks + c % c0 * each : c * each; }
+};
+
 /// An activation tensor: extents and byte strides.
 struct TensorView {
   std::int64_t channels = 1;  ///< per group
@@ -23,13 +31,35 @@ struct TensorView {
   std::int64_t c0 = 0, blockStride = 0;  ///< NDC1HWC0: channels of a block (0: not blocked), bytes between blocks
   std::int64_t bytes = 0;
   std::int64_t strideOf(int axis) const { return axis == 0 ? dStride : axis == 1 ? hStride : wStride; }
+  ChannelPitch channelPitch() const { return {cStride, c0, blockStride}; }
   /// Bytes from channel 0 to channel `c`.
-  std::int64_t channelOffset(std::int64_t c) const {
-    return c0 > 0 ? c / c0 * blockStride + c % c0 * cStride : c * cStride;
-  }
+  std::int64_t channelOffset(std::int64_t c) const { return channelPitch().to(c); }
   std::int64_t groupStride() const { return channelOffset(channels); }
   /// Pieces of `each` channels are equally far apart.
   bool spacesEvenly(std::int64_t each) const { return c0 == 0 || each % c0 == 0; }
+  /// Tiles of `each` channels, one after another, all lie alike: each of them is whole blocks that displacements reach, or each block
+  /// is whole tiles.
+  bool tilesLieAlike(std::int64_t each) const {
+    constexpr std::int64_t kMostTileBytes = std::int64_t{1} << 29;
+    return c0 == 0 || c0 % each == 0 || (each % c0 == 0 && channelOffset(each) <= kMostTileBytes);
+  }
+  /// Vectors of `lanes` channels, `each` channels of them a tile, can be read where they lie if 16-bit elements are converted on the way.
+  bool vectorsInPlace(std::int64_t lanes, std::int64_t each) const {
+    const bool sideBySide = channelsLast || (c0 > 0 && c0 % lanes == 0 && tilesLieAlike(each));
+    return sideBySide && (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16);
+  }
+  /// Tiles of `each` channels can be broadcast where they lie.
+  bool scalarsInPlace(std::int64_t each) const { return dtype == DType::kF32 && tilesLieAlike(each); }
+  /// The same for sums over channels, or pairs of bf16, `steps` of them in an iteration.
+  bool sumsInPlace(bool pairs, std::int64_t steps) const {
+    if (c0 == 0) return directFor(pairs);
+    const std::int64_t words = pairs ? c0 / 2 : c0;
+    return (pairs ? channels % 2 == 0 && c0 % 2 == 0 : dtype == DType::kF32) && words % steps == 0;
+  }
+  /// Vectors of results can be stored where they lie: blocks are full, so that no channel behind the last one is left as it was.
+  bool resultsInPlace(std::int64_t lanes, std::int64_t each) const {
+    return channelsLast || (c0 > 0 && c0 % lanes == 0 && channels % c0 == 0 && tilesLieAlike(each));
+  }
   /// Vectors of channels can be read and FMA operands broadcast where they lie.
   bool direct() const { return channelsLast && dtype == DType::kF32; }
   /// Vectors of channels can be read, and written, where they lie if 16-bit elements are converted on the way.

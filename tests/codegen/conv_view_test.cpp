@@ -175,5 +175,50 @@ TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
   EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, p.in);
 }
 
+void putInBlocks(Problem& p, DType dtype, std::int64_t c0) {
+  for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kDx})
+    p.formats[static_cast<std::size_t>(t)] = TensorFormat{dtype, Layout::kNdc1hwc0, {}, c0};
+}
+
+TEST(ConvView, BlocksOfWholeVectorsAreUsedInPlace) {
+  Problem p = strided(Layout::kNdc1hwc0);
+  p.groups = 1;
+  p.cin = 48;
+  p.cout = 24;
+  putInBlocks(p, DType::kF32, 16);
+  const ConvView v = makeConvView(p, Gradient::kDx);
+  EXPECT_EQ(v.big.channelOffset(35), 2 * v.big.blockStride + 3 * 4);
+  EXPECT_TRUE(v.big.vectorsInPlace(16, 48));
+  EXPECT_TRUE(v.big.vectorsInPlace(8, 8));
+  EXPECT_FALSE(v.big.vectorsInPlace(8, 24));  // the second tile begins inside a block
+  EXPECT_FALSE(v.big.vectorsInPlace(32, 32));
+  EXPECT_TRUE(v.big.scalarsInPlace(8));
+  EXPECT_TRUE(v.big.scalarsInPlace(32));
+  EXPECT_FALSE(v.big.scalarsInPlace(14));
+  EXPECT_TRUE(v.big.resultsInPlace(16, 32));
+  EXPECT_FALSE(v.small.resultsInPlace(16, 16));  // 24 channels leave half a block
+  EXPECT_TRUE(v.small.sumsInPlace(false, 8));
+  EXPECT_FALSE(v.small.sumsInPlace(false, 12));
+  putInBlocks(p, DType::kBf16, 16);
+  const ConvView halves = makeConvView(p, Gradient::kDx);
+  EXPECT_TRUE(halves.small.sumsInPlace(true, 8));
+  EXPECT_FALSE(halves.small.sumsInPlace(true, 16));  // pairs: eight of them are a block
+  EXPECT_FALSE(halves.small.sumsInPlace(false, 8));
+  EXPECT_FALSE(halves.big.scalarsInPlace(8));
+  EXPECT_TRUE(halves.big.vectorsInPlace(16, 32));
+}
+
+TEST(ConvView, TilesOfFarBlocksAreNotReachedInPlace) {
+  Problem p = strided(Layout::kNdc1hwc0);
+  p.groups = 1;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 4096, 4096};
+  p.kernel = p.stride = Dhw{1, 1, 1};
+  putInBlocks(p, DType::kF32, 16);
+  const ConvView v = makeConvView(p, Gradient::kDw);
+  EXPECT_TRUE(v.big.vectorsInPlace(16, 16));
+  EXPECT_FALSE(v.big.vectorsInPlace(16, 32));
+}
+
 }  // namespace
 }  // namespace cubejit

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cubejit/staging.h"
 #include "tests/support/host.h"
 #include "tiling/bias_candidates.h"
 #include "tiling/data_candidates.h"
@@ -209,6 +210,30 @@ TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
     EXPECT_EQ(one, core == HostCore::kZen5);
     EXPECT_FALSE(other);
   }
+}
+
+// Blocks of 16 channels are vectors: a layer of one tap neither copies nor converts them. Blocks of 8 are half vectors.
+TEST(Candidates, BlocksOfWholeVectorsNeedNoPanels) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  const auto planOf = [&](Gradient gradient, DType dtype, std::int64_t c0) {
+    Problem p = pointwise(256, 64, 28);
+    p.dtype = dtype;
+    for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kDx})
+      p.formats[static_cast<std::size_t>(t)] = TensorFormat{dtype, Layout::kNdc1hwc0, {}, c0};
+    TilingPlan plan = choosePlan(p, gradient, machine, false)->plan;
+    EXPECT_FALSE(isStaged(plan));
+    return plan;
+  };
+  const TilingPlan dx = planOf(Gradient::kDx, DType::kF32, 16), dw = planOf(Gradient::kDw, DType::kF32, 16);
+  EXPECT_FALSE(dx.panelA || dx.panelC);
+  EXPECT_FALSE(dw.panelA || dw.panelB);
+  EXPECT_EQ(16 % dw.baseRows, 0);
+  const TilingPlan halves = planOf(Gradient::kDx, DType::kF32, 8);
+  EXPECT_FALSE(halves.panelA);
+  EXPECT_TRUE(halves.panelC);
+  const TilingPlan f16 = planOf(Gradient::kDx, DType::kF16, 16);  // what is broadcast is f32
+  EXPECT_TRUE(f16.panelA);
+  EXPECT_FALSE(f16.panelC);
 }
 
 // 20 channels fill 20 of 32 lanes, three taps of them 60 of 64.
