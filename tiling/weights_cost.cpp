@@ -12,9 +12,9 @@
 namespace cubejit {
 namespace {
 
-// Share of streaming that is not hidden where lines of blocks follow each other and one tap reads them (Zen 5: 1x1 layers of 64 to 1024 channels in f32, chunks
-// of 200 to 3000 pixels).
-constexpr double kRunningStreams = 0.4;
+// Share of streaming that is not hidden where lines of blocks follow each other and one tap reads them (Zen 5: 1x1 layers of 64 to
+// 1024 channels in f32, chunks of 200 to 3000 pixels; pairs of bf16 wait as elsewhere).
+constexpr double kRunningStreams = 0.3;
 
 class Costing {
  public:
@@ -84,9 +84,10 @@ class Costing {
     const double laneRate = reuseRate((s_.lanesOutside ? laneStream : laneChunk) + rowStream);
     const bool rowsAgain = s_.atOnce && s_.outerTaps > 1;  // the next outer tap reads the same rows
     const double rowRate = reuseRate((s_.lanesOutside && !rowsAgain ? rowChunk : rowStream) + laneStream);
-    double memory = s_.pixelSteps * s_.tiles *
-                    (s_.laneBytes / laneRate * (s_.plan.firstTouch ? kCopiedStreams : streams(s_.laneRuns)) +
-                     s_.rowBytes / rowRate * streams(s_.rowRuns));
+    double memory =
+        s_.pixelSteps * s_.tiles *
+        (s_.laneBytes / laneRate * (s_.plan.firstTouch ? kCopiedStreams : streams(s_.laneRuns && !s_.formed)) +
+         s_.rowBytes / rowRate * streams(s_.rowRuns));
     if (s_.chunks > 1) memory += s_.chunks * 2.0 * s_.scratch / bytesPerCycle(s_.m, nearSums(), true);
     // Every task reads its rows and its lanes of all pixels.
     memory += (static_cast<double>(row.bytes) * static_cast<double>(s_.plan.cores.channelsN) +
@@ -179,10 +180,12 @@ class Costing {
   double spread() const {
     const CoreSplit& cut = s_.plan.cores;
     const bool few = s_.groups * s_.parts < 4 * cores();
+    // Where nothing is waited for but products, small remainders show.
+    const double even = (s_.laneRuns && !s_.formed) || s_.rowRuns ? 1.0 : kEvenParts;
     const auto unequal = [&](double blocks, double pieces, std::int64_t count) {
       const int each = static_cast<int>(count);
       const double rest = imbalance(1.0, pieces, each);
-      return count > 1 ? std::max(imbalance(blocks, each), few && rest > kEvenParts ? rest : 1.0) : 1.0;
+      return count > 1 ? std::max(imbalance(blocks, each), few && rest > even ? rest : 1.0) : 1.0;
     };
     return s_.deal.imbalance(cut.reduction, s_.v.groups * cut.channelsM * cut.channelsN, s_.m.cores) *
            unequal(s_.rowBlocks, static_cast<double>(s_.row().channels) / s_.rows, cut.channelsM) *

@@ -87,11 +87,13 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   // line in L1.
   straddles = v.kernel.w > 1 && 16 % plan.baseRows != 0 && rowBlocks > 1;
   linesOfRows = straddles ? 1.0 + (meanRows - 1.0) / 16.0 : std::max(1.0, meanRows / 16.0);
-  laneRuns = !laneInPanel && l.c0 > 0;
+  laneInBlocks = !laneInPanel && l.c0 > 0;
+  lanesOutside = plan.order == IterateOrder::kPixelsOuter;
+  laneRuns = laneInBlocks && (formed || l.dtype == DType::kF32 || lanesOutside);
   rowRuns = !plan.panelA && r.c0 > 0;
   // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour
   // unless that lies in the next block.
-  const bool sharesLines = formed && !laneRuns && plan.baseVectors % 2 == 0;
+  const bool sharesLines = formed && !laneInBlocks && plan.baseVectors % 2 == 0;
   widened = laneInPanel || l.dtype == DType::kF32 || sharesLines ? 1.0 : kWidenedLoads;
 
   chunks = static_cast<double>(deal.chunks());
@@ -113,9 +115,11 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   const double laneElement = laneInPanel ? 4.0 : static_cast<double>(byteSize(l.dtype));
   const double laneChannels = joined ? static_cast<double>(l.channels) : meanVectors * lanes;  // joined taps overlap
   const double memberBytes = laneChannels * laneElement;
-  laneBytes = (!formed ? memberBytes : 2.0 * (laneRuns ? memberBytes : std::max(64.0, memberBytes))) *
+  laneBytes = (!formed ? memberBytes : 2.0 * (laneInBlocks ? memberBytes : std::max(64.0, memberBytes))) *
               (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
   rowBytes = r.channelsLast || rowRuns || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
+  if (swapped && rowRuns)  // each tap's pixel is a line
+    rowBytes *= std::min(meanTaps, static_cast<double>(readPerOutput(v, 2)));
   chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
                               bigEach * static_cast<double>(v.big.channels) * bigRead);
 
@@ -127,7 +131,6 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   storedOnce = direct && chunks <= 1;
   turned = plan.panelC && !swapped && v.taps() > 1;
   atOnce = turned && chunks <= 1;
-  lanesOutside = plan.order == IterateOrder::kPixelsOuter;
 }
 
 }  // namespace cubejit

@@ -53,10 +53,12 @@ struct WeightShape {
   double pairsDh, pairsW;    ///< (output, tap) pairs along D and H, along W that fall inside
   double pixelSteps;         ///< steps of one tile for all its outer taps
   double tiles;
-  bool straddles;          ///< rows of a tile lie in two lines now and then
-  double linesOfRows;      ///< lines that the rows of a tile lie in
-  double widened;          ///< loads that a vector of lanes takes
-  bool laneRuns, rowRuns;  ///< read out of blocks: a tensor's lines follow each other as pixels do
+  bool straddles;      ///< rows of a tile lie in two lines now and then
+  double linesOfRows;  ///< lines that the rows of a tile lie in
+  double widened;      ///< loads that a vector of lanes takes
+  bool laneInBlocks;   ///< where they lie
+  bool laneRuns,
+      rowRuns;  ///< read out of blocks, and not widened again and again: lines follow each other as pixels do
 
   // Chunks.
   const ChunkDeal deal;

@@ -39,7 +39,7 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
 }
 
 // A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, chunks of 200 to 3000 pixels).
-constexpr double kRunningLineCycles = 0.1;
+constexpr double kRunningLineCycles = 0.05;
 
 double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
   return wholeVectors * s.m.rates.vectorLoadCycles + scalars * s.m.rates.broadcastCycles;
