@@ -103,7 +103,8 @@ PlanCost cellsDataCost(const CellsShape& s, const TilingPlan& plan, const Machin
                                     (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
     cost.moveCycles += panelMoveCycles(s, plan, s.operand, m) * again * againD;
   }
-  if (plan.panelC) cost.moveCycles += panelMoveCycles(s, plan, s.result, m) + 2.0 * panelVectors(s.result);
+  if (plan.panelC)
+    cost.moveCycles += panelMoveCycles(s, plan, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.cores.groups, s.blocks)));
   tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.panelD));
   if (!columns)

@@ -63,6 +63,34 @@ void checkBlocks(const TensorView& t, bool cut, std::int64_t each, const char* w
   });
 }
 
+void checkDataPixels(const ConvView& v, const TilingPlan& plan, const Machine& m, bool rounds, Rules& rules) {
+  const bool gather = v.bigIsX;
+  const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
+  const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
+  const std::int64_t needed = phases * plan.baseRows * plan.baseH * plan.baseVectors + plan.baseVectors + 1;
+  rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
+    return pair("vector registers (residue classes x base_rows x base_h x base_vectors + base_vectors + 1)", needed,
+                usableRegisters(m, false), "shrink the base block");
+  });
+  rules.require(plan.panelH % plan.baseH == 0, "panel_h must be a multiple of base_h");
+  rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
+  rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
+  rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
+  rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1 && !rounds),
+                "panel_c must be true: results are channels-last, interleaved, or bf16 that no instruction rounds");
+  // The rows that a block of several rows reads are steps of its kernel.
+  const std::int64_t rowsRead = plan.baseH > 1 ? plan.baseH * (gather ? 1 : v.stride.h) + v.kernel.h * v.dilation.h : 0;
+  const std::int64_t channelBytes = plan.panelB ? (operand.extent.w + 32) * 4 : operand.cStride,
+                     rowBytes = plan.panelB ? channelBytes * operand.channels : operand.hStride;
+  requireReach(rules, "steps of the reduction", (plan.unroll + 1) * channelBytes + rowsRead * rowBytes);
+  if (plan.baseH > 1)
+    requireReach(rules, "weights of a step", v.taps() * operand.channels * phases * plan.baseRows * 4);
+  if (!plan.panelC) {
+    requireReach(rules, "rows of a base block",
+                 plan.baseRows * result.cStride + plan.baseH * (gather ? v.stride.h : 1) * result.hStride);
+  }
+}
+
 void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDx);
   const bool gather = v.bigIsX;
@@ -70,21 +98,7 @@ void checkData(const Problem& p, const TilingPlan& plan, const Machine& m, Rules
   const std::int64_t box = plan.baseBatch * plan.baseD * plan.baseH * plan.baseW;
   // Rounding results takes three registers beside them, unless the ISA has an instruction for it.
   const bool rounds = !plan.panelC && roundsByIntegers(result.dtype, m.isa);
-  if (plan.lanes == LaneRole::kPixels) {
-    const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
-    const std::int64_t needed = phases * plan.baseRows * plan.baseVectors + plan.baseVectors + 1;
-    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-      return pair("vector registers (residue classes x base_rows x base_vectors + base_vectors + 1)", needed,
-                  usableRegisters(m, false), "shrink the base block");
-    });
-    rules.require(phases <= 64, "pixel lanes need a stride along W of at most 64");
-    rules.require(gather || v.stride.w == 1, "pixel lanes of a transposed convolution need stride 1 along W");
-    rules.require(!operand.channelsLast || plan.panelB, "panel_b must be true: dy is not plain");
-    rules.require(plan.panelC || (!result.channelsLast && phases == 1 && v.stride.w == 1 && !rounds),
-                  "panel_c must be true: results are channels-last, interleaved, or bf16 that no instruction rounds");
-    if (!plan.panelB) requireReach(rules, "steps of the reduction", (plan.unroll + 1) * operand.cStride);
-    if (!plan.panelC) requireReach(rules, "rows of a base block", plan.baseRows * result.cStride);
-  }
+  if (plan.lanes == LaneRole::kPixels) checkDataPixels(v, plan, m, rounds, rules);
   if (plan.lanes == LaneRole::kReduced) {
     const std::int64_t needed = box * result.channels + result.channels + 1;
     rules.require(needed <= usableRegisters(m, true), [&] {

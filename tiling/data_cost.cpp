@@ -187,7 +187,7 @@ class Costing {
     double moves = 0;
     if (plan_.panelA)
       moves += operandPanelCycles() * overlap(v_, plan_.panelH, 1) * overlap(v_, plan_.panelD, 0) * fills;
-    if (plan_.panelC) moves += panelVectors(result()) * (panelCycles(result(), m_) + 2.0);
+    if (plan_.panelC) moves += panelVectors(result()) * (panelCycles(result(), m_) * crowdedPlanes(result()) + 2.0);
     return moves + groups_ * imageBlocks_ * slabs() * fills * kCallCycles *
                        ((plan_.panelA ? panelPieces(operand()) : 0) + (plan_.panelC ? panelPieces(result()) : 0));
   }

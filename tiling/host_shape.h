@@ -90,6 +90,10 @@ inline double panelVectors(const TensorView& t) {
 inline double panelCycles(const TensorView& t, const Machine& m) {
   return t.channelsLast || t.c0 > 0 ? m.rates.copyCycles : m.rates.transposeCycles;
 }
+/// How much longer moves to plain planes take that share sets of L1 (Zen 5: 64 channels of 32x32 and 64x64, 1.45; of 36x36 and 60x60, 1).
+inline double crowdedPlanes(const TensorView& t) {
+  return !t.channelsLast && t.c0 == 0 && t.cStride % 4096 == 0 ? 1.45 : 1.0;
+}
 /// Cycles that a kernel of dX waits for a line of a far tensor that it reads where it lies (Zen 5: 3D U-Net's large layers 11 to 15;
 /// 64 channels, 3x3, 224 and 256 pixels: 10 to 12).
 constexpr double kFarLineCycles = 12.0;

@@ -8,10 +8,10 @@
 namespace cubejit {
 namespace {
 
-void addCall(ProgramBuilder& b, const char* name, int axis, int panel, int tensor, std::vector<int> classAxes,
+void addCall(ProgramBuilder& b, const PixelResults& r, int axis, int panel, int tensor, std::vector<int> classAxes,
              const std::vector<bool>& exists, const std::array<Move, 2>& moves,
              const std::array<std::int64_t, 2>& channels, std::vector<Node>& body) {
-  Call call{name, panel, -1, tensor, std::move(classAxes), {}};
+  Call call{"store_row", panel, -1, tensor, std::move(classAxes), {}};
   std::array<int, 2> kernels{-1, -1};
   for (std::size_t i = 0; i < 2; ++i) {
     if (channels[i] > 0) kernels[i] = b.addKernel(moves[i]);
@@ -19,7 +19,8 @@ void addCall(ProgramBuilder& b, const char* name, int axis, int panel, int tenso
   for (const bool here : exists) {
     for (const int kernel : kernels) call.variants.push_back(Variant{here ? kernel : -1, -1, false});
   }
-  body.push_back(axis < 0 ? callNode(std::move(call)) : loopNode(axis, {callNode(std::move(call))}));
+  Node rows = loopNode(r.rowAxis, {callNode(std::move(call))});
+  body.push_back(axis < 0 ? std::move(rows) : loopNode(axis, {std::move(rows)}));
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
           call.variants.push_back(Variant{here && c < count ? kernel : -1, -1, false});
       }
     }
-    body.push_back(loopNode(axis, {callNode(std::move(call))}));
+    body.push_back(loopNode(axis, {loopNode(r.rowAxis, {callNode(std::move(call))})}));
     return;
   }
   const bool wholePixels =
@@ -68,7 +69,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
               false,
               "interleave"};
     move.to = written;
-    addCall(b, "store_row", -1, panel, tensor, classAxes, exists, {move, move}, channels, body);
+    addCall(b, r, -1, panel, tensor, classAxes, exists, {move, move}, channels, body);
     return;
   }
   for (std::size_t p = 0; p < phases.size(); ++p) {
@@ -83,7 +84,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
                         r.resultStep * columnBytes, 0,       false,       "interleave"};
         moves[i].to = written;
       }
-      addCall(b, "store_row", axis, panel, tensor, classAxes, exists, moves, channels, body);
+      addCall(b, r, axis, panel, tensor, classAxes, exists, moves, channels, body);
       continue;
     }
     const int each = b.addAxis("channel", static_cast<int>(r.blockRows));
@@ -101,7 +102,7 @@ void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int te
           call.variants.push_back(Variant{here && c < count ? kernel : -1, -1, false});
       }
     }
-    body.push_back(loopNode(axis, {loopNode(each, {callNode(std::move(call))})}));
+    body.push_back(loopNode(axis, {loopNode(each, {loopNode(r.rowAxis, {callNode(std::move(call))})})}));
   }
 }
 

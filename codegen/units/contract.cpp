@@ -290,10 +290,16 @@ class Lowering {
     }
     loadKept(step.b);
     copyVectors(step);
-    for (const AOperand& a : step.a) {
+    for (std::size_t i = 0; i < step.a.size(); ++i) {
+      const AOperand& a = step.a[i];
       if (step.prefetchAhead != 0) asm_.prefetch(kAt, a.offset + step.prefetchAhead);
-      emitOperand(step, a);
+      if (i == 0 || !sameScalar(step.a[i - 1], a)) broadcast_ = -1;
+      emitOperand(step, a, i + 1 < step.a.size() && sameScalar(a, step.a[i + 1]));
     }
+  }
+
+  static bool sameScalar(const AOperand& x, const AOperand& y) {
+    return x.kind == AKind::kBroadcast && y.kind == AKind::kBroadcast && x.offset == y.offset;
   }
 
   // The vectors that stay in registers for a step.
@@ -333,10 +339,15 @@ class Lowering {
     return r;
   }
 
-  void emitOperand(const Step& step, const AOperand& a) {
+  // `again`: the next operand is the same scalar, for other lanes.
+  void emitOperand(const Step& step, const AOperand& a, bool again) {
     const bool bInRegisters =
         std::all_of(a.uses.begin(), a.uses.end(), [&](const Use& u) { return bRegister(u.b) >= 0; });
-    if (a.kind == AKind::kBroadcast && bInRegisters && (a.uses.size() == 1 || temporaries_.empty())) {
+    if (broadcast_ >= 0 && bInRegisters) {
+      for (const Use& use : a.uses) multiply(use.acc, broadcast_, bRegister(use.b), a.useLanes);
+      return;
+    }
+    if (a.kind == AKind::kBroadcast && bInRegisters && ((a.uses.size() == 1 && !again) || temporaries_.empty())) {
       for (const Use& use : a.uses) multiplyBroadcast(use.acc, bRegister(use.b), kAt, a.offset, a.useLanes);
       return;
     }
@@ -347,7 +358,10 @@ class Lowering {
     }
     const int value = nextTemporary();
     switch (a.kind) {
-      case AKind::kBroadcast: asm_.broadcast(value, kAt, a.offset); break;
+      case AKind::kBroadcast:
+        asm_.broadcast(value, kAt, a.offset);
+        broadcast_ = value;
+        break;
       case AKind::kVector: vectorsA_.load(value, -1, kAt, a.offset, a.lanes); break;
       case AKind::kPermute: {
         vectorsA_.load(value, -1, kAt, a.offset, a.lanes);
@@ -393,6 +407,7 @@ class Lowering {
   int widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
   bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
   std::vector<int> temporaries_, tables_;
+  int broadcast_ = -1;  ///< holds the scalar of the operand before, if the next one is the same scalar for other lanes
   std::size_t next_ = 0;
   std::int64_t copied_ = 0;  ///< bytes behind D, of an iteration's copies
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -138,6 +139,10 @@ class Lowering {
     std::vector<LaneRange> ranges{lanesOf(cols % m_.lanes), lanesOf(rows % m_.lanes), lanesOf(m_.padCols % m_.lanes)};
     const std::int64_t live = m_.kind == MoveKind::kTranspose ? m_.rows : m_.cols;
     ranges.push_back(lanesOf((live + m_.padCols) % m_.lanes));
+    if (columnsOutside()) {
+      ranges.push_back(lanesOf(columnsOfBand()));
+      ranges.push_back(lanesOf(cols % columnsOfBand()));
+    }
     if (interleave_) {
       ranges.push_back(interleave_->lastStore(m_.lanes));
       ranges.push_back(interleave_->lastStore(m_.cols % m_.lanes));
@@ -273,6 +278,7 @@ class Lowering {
 
   // ---- transpose: blocks of lanes x lanes ----
   void transposeAll() {
+    if (columnsOutside()) return transposeColumns();
     const std::int64_t n = m_.lanes, rowBlocks = m_.rows / n, rowTail = m_.rows % n;
     // Padding that starts behind the last whole row block is written with an (otherwise empty) tail block.
     repeat(kRows, rowBlocks, kRowSrc, n * m_.srcPitch, kRowDst, n * out(), [&] { rowBand(n, n); });
@@ -283,6 +289,33 @@ class Lowering {
     } else {
       padRows(0, m_.padCols);
     }
+  }
+
+  // A block writes parts of lines, and the next one along the destination's rows writes the rest: until then they must stay in L1. If
+  // rows are so far apart that too many of their lines share a set, a band of few rows is written from its beginning to its end.
+  bool columnsOutside() const {
+    return m_.padCols == 0 && m_.dstPitch > m_.srcPitch && m_.rows > m_.lanes &&
+           m_.cols > std::max<std::int64_t>(m_.lanes, kLinesOfSet * setsOfRows());
+  }
+
+  std::int64_t columnsOfBand() const { return std::min<std::int64_t>(m_.lanes, kLinesOfSet * setsOfRows()); }
+
+  // Sets of L1 that one column of destination rows lies in.
+  std::int64_t setsOfRows() const { return kBytesOfSets / std::gcd(m_.dstPitch, kBytesOfSets); }
+
+  void transposeColumns() {
+    const std::int64_t n = columnsOfBand();
+    repeat(kRows, m_.cols / n, kRowSrc, n * in(), kRowDst, n * m_.dstPitch, [&] { columnBand(n); });
+    if (m_.cols % n != 0) columnBand(m_.cols % n);
+  }
+
+  // All rows of `cols` source columns.
+  void columnBand(std::int64_t cols) {
+    const std::int64_t n = m_.lanes;
+    a_.copy(kBlockSrc, kRowSrc);
+    a_.copy(kBlockDst, kRowDst);
+    repeat(kBlocks, m_.rows / n, kBlockSrc, n * m_.srcPitch, kBlockDst, n * out(), [&] { block(n, cols, n); });
+    if (m_.rows % n != 0) block(m_.rows % n, cols, m_.rows % n);
   }
 
   // All columns of `rows` source rows.
@@ -319,6 +352,8 @@ class Lowering {
   static constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2;
   static constexpr std::int64_t kUnrolledVectors = 16;
   static constexpr int kDataRegisters = 8;
+  // L1 of every x86-64 core has 64 sets of lines of 64 bytes; sets have 8 lines on Zen 4, 12 on Zen 5.
+  static constexpr std::int64_t kBytesOfSets = 4096, kLinesOfSet = 8;
 
   Move m_;
   const HostIsa isa_;

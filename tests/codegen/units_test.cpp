@@ -293,6 +293,68 @@ TEST_P(Units, NarrowMovesAgree) {
   }
 }
 
+// Rows of the destination that share sets of L1 are written a few at a time.
+TEST_P(Units, TransposesToRowsPagesApartAgree) {
+  const std::vector<float> source = randomFloats(60 * 80);
+  for (const std::int64_t pitch : {1024, 2048, 4096, 4096 + 1024, 8192}) {
+    for (const std::int64_t rows : {16, 17, 32, 45}) {
+      for (const std::int64_t cols : {8, 16, 17, 33, 71}) {
+        for (const Element to : {Element::kF32, Element::kBf16, Element::kF16}) {
+          Move m;
+          m.label = "far_rows";
+          m.kind = MoveKind::kTranspose;
+          m.lanes = isa().lanes();
+          m.rows = rows;
+          m.cols = cols;
+          m.srcPitch = 4 * 72;
+          m.dstPitch = pitch;
+          m.to = to;
+          KernelArgs args;
+          args.a = source.data();
+          args.repeat = 2;
+          args.aRepeat = 4;
+          args.cRepeat = 256;
+          agree(m, args, randomFloats(static_cast<std::size_t>(cols * pitch / 4 + 128)));
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// A scalar that some lanes of a vector take and then others: it is loaded once.
+TEST_P(Units, OneScalarForManyLaneRangesAgrees) {
+  const std::vector<float> a = randomFloats(64), b = randomFloats(512);
+  const auto half = static_cast<std::int16_t>(isa().lanes() / 2), all = static_cast<std::int16_t>(isa().lanes());
+  const std::vector<LaneRange> ranges = {{}, {0, half}, {1, all}, {half, all}};
+  for (std::size_t first = 0; first < ranges.size(); ++first) {
+    Contract c;
+    c.lanes = isa().lanes();
+    c.label = "one_scalar";
+    Section& section = c.sections.emplace_back();
+    section.aOuterStep = 16;
+    section.bOuterStep = 4 * c.lanes;
+    Step& step = section.steps.emplace_back();
+    for (int v = 0; v < 3; ++v) step.b.push_back({4 * c.lanes * v, {}});
+    for (const std::int32_t offset : {0, 4}) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        AOperand& operand = step.a.emplace_back();
+        operand.offset = offset;
+        operand.useLanes = ranges[(first + i) % ranges.size()];
+        operand.uses.push_back({static_cast<std::int16_t>(c.accumulators.size()), static_cast<std::int16_t>(i)});
+        c.accumulators.push_back({static_cast<std::int32_t>(c.accumulators.size()) * c.lanes * 4, {}});
+      }
+    }
+    const std::vector<std::int64_t> list = {2, 0, 0, 3, 16, 64, 2};
+    KernelArgs args;
+    args.a = a.data();
+    args.b = b.data();
+    args.list = list.data();
+    args.accumulate = 1;
+    agree(c, args, randomFloats(c.accumulators.size() * static_cast<std::size_t>(c.lanes) + 64));
+  }
+}
+
 // The register tiles that reach the FMA peak, see the design's table: `rows` broadcasts times `columns` vectors.
 TEST_P(Units, RegisterTilesFit) {
   const std::vector<std::pair<int, int>> avx512 = {{6, 4}, {9, 3}, {14, 2}, {28, 1}, {30, 1}, {4, 5}, {3, 8}};

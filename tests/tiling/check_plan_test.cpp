@@ -151,6 +151,13 @@ TEST(CheckPlan, RegistersAreCountedForEachKindOfPlan) {
   pixels.baseRows = 16;
   pixels.baseVectors = 2;  // 32 + 2 + 1
   EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("needs 35")));
+  pixels.baseRows = 3;
+  pixels.baseH = pixels.panelH = 5;  // 30 + 2 + 1
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(AllOf(HasSubstr("base_h"), HasSubstr("needs 33"))));
+  pixels.baseRows = 2;
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), IsEmpty());
+  pixels.panelH = 12;
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("panel_h must be a multiple of base_h")));
 
   TilingPlan weights = planOf(Gradient::kDw, LaneRole::kChannels);
   weights.baseRows = 4;
