@@ -12,12 +12,12 @@
 namespace cubejit {
 namespace {
 
-// Cycles of a call between kernels or moves, of a vector that one stores, of a task, and of an element that leaves a panel of plain rows
-// (Zen 5, depthwise layers with 3 to 49 taps, 28 to 1024 pixels a row: predicted within a third).
+// Cycles of a call between kernels or moves, of a vector that one stores, of a task, and of an element that leaves a panel of plain rows,
+// turned or one by one (Zen 5, depthwise layers with 3 to 49 taps, 28 to 1024 pixels a row: predicted within a third).
 constexpr double kPixelCallCycles = 45.0;
 constexpr double kStoreCycles = 1.0;
 constexpr double kPixelTaskCycles = 300.0;
-constexpr double kInterleaveCycles = 0.3;
+constexpr double kInterleaveCycles = 0.3, kScatterCycles = 1.5;
 constexpr double kSumLatency = 4.0;
 // Loads begin anywhere in a line: so many more lines than vectors are read.
 constexpr double kLinesOfVector = 1.25;
@@ -75,7 +75,9 @@ class Costing {
   double compute() const {
     const double fma = scalars_ * vectors_ / m_.rates.fmaPerCycle;
     // Instructions beside the load of a 16-bit vector take turns with the FMAs.
-    const double converted = plan_.panelB || g_.operand.dtype == DType::kF32 ? 0 : vectors_ * 0.7;
+    const double converted = plan_.panelB || g_.operand.dtype == DType::kF32
+                                 ? 0
+                                 : vectors_ * (plan_.baseH > 1 && g_.operand.dtype == DType::kBf16 ? 1.0 : 0.7);
     const double loads = vectors_ * kLinesOfVector * m_.rates.vectorLoadCycles + scalars_ * m_.rates.broadcastCycles;
     // The next step waits for this one's sums, unless other rows' are at hand.
     const double latency = plan_.baseH > 1 ? 0.0 : kSumLatency;
@@ -122,7 +124,11 @@ class Costing {
   double leaving() const {
     const double elements = f32Bytes(g_.result) / 4.0;
     if (g_.result.channelsLast) return elements * (2.0 / std::max(1.0, channels_) + 0.3);
-    return elements * kInterleaveCycles + calls_ * kPixelCallCycles;
+    // The rows of a tile leave together, each channel by itself; short rows of uneven residue classes class by class.
+    const bool even = g_.phases.front().count == g_.phases.back().count ||
+                      static_cast<double>(g_.phases.back().count) >= 2.0 * lanes_;
+    return elements * (even ? kInterleaveCycles : kScatterCycles) +
+           calls_ * channels_ * kPixelCallCycles * (even ? 1.0 : phases_);
   }
 
   const PixelGround g_;
