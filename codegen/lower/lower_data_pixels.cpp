@@ -177,8 +177,10 @@ class Lowering {
     for (const std::int64_t length : lengths) {
       PixelResults results{shape_.lanes, plan_.baseRows, pitch.resultChannel,
                            &g_.result,   &shape_.phases, g_.relation[2].gather ? g_.view.stride.w : 1};
-      results.rowAxis =
-          b_.addUniformAxis("row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});
+      if (plan_.baseH > 1) {
+        results.rowAxis = b_.addUniformAxis(
+            "row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});
+      }
       std::vector<bool> exists;
       forEachBlock([&](const BlockClass* d, const BlockClass* h) {
         exists.push_back(d != nullptr && h != nullptr && h->length == length);

@@ -56,6 +56,8 @@ class Leaving {
     return out;
   }
 
+  Node eachRow(Node call) const { return r_.rowAxis < 0 ? std::move(call) : loopNode(r_.rowAxis, {std::move(call)}); }
+
   std::int64_t from(const Piece& piece) const { return piece.firstPhase * r_.blockRows * r_.rowPitch + piece.from * 4; }
 
   Move turned(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
@@ -89,7 +91,7 @@ class Leaving {
           call.variants.push_back(Variant{here && c < count ? kernel : -1, -1, false});
       }
     }
-    return loopNode(axis, {loopNode(r_.rowAxis, {callNode(std::move(call))})});
+    return loopNode(axis, {eachRow(callNode(std::move(call)))});
   }
 
   // Channels-last: [phase][channel][j] becomes [j][phase][channel].
@@ -106,7 +108,7 @@ class Leaving {
     for (const bool here : exists_) {
       for (const int kernel : kernels) call.variants.push_back(Variant{here ? kernel : -1, -1, false});
     }
-    return loopNode(axis, {loopNode(r_.rowAxis, {callNode(std::move(call))})});
+    return loopNode(axis, {eachRow(callNode(std::move(call)))});
   }
 
   ProgramBuilder& b_;

@@ -21,7 +21,7 @@ struct PixelResults {
   const TensorView* result = nullptr;
   const std::vector<AxisPhase>* phases = nullptr;
   std::int64_t resultStep = 1;
-  int rowAxis = -1;  ///< the innermost loop: over rows that leave the panel alike
+  int rowAxis = -1;  ///< the innermost loop, over rows that leave the panel alike; -1 if there is one row
 };
 
 /// Appends the moves to `body`. `classAxes` end with the channel axis (class 0: channels[0] channels, class 1: channels[1]);

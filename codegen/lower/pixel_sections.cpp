@@ -126,6 +126,7 @@ Section PixelSections::sectionFor(const Cut& cut, std::int64_t channels, std::in
 Step PixelSections::stepFor(const RowTaps& row, std::size_t shift, std::int64_t channels, std::int64_t block,
                             std::int64_t aOffset, std::int64_t bOffset) const {
   Step step;
+  if (shape_.shifts[shift].phases == 0) return step;
   const std::int64_t vectors = shape_.vectorsOf(block), bytes = elementBytes(pitches_.operand);
   // More planes than prefetchers follow: the lines of the next block of pixels.
   if (shape_.g.taps == 1 && !plan_.panelB && shape_.reduced >= kManyPlanes)

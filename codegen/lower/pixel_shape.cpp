@@ -30,6 +30,8 @@ void PixelShape::collectShifts() {
       at->kernelW[p] = tap.k;
     }
   }
+  // Results that no tap reaches are sums of nothing, which is a shift in which no phase takes part.
+  if (shifts.empty()) shifts.push_back(PixelShift{0, 0, std::vector<std::int64_t>(phases.size(), -1)});
   std::sort(shifts.begin(), shifts.end(), [](const PixelShift& a, const PixelShift& b) { return a.offset < b.offset; });
 }
 

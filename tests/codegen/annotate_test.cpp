@@ -62,7 +62,8 @@ Example exampleOf(const HostIsa& isa, const Problem& problem, const TilingPlan& 
 
 Example exampleOf(const HostIsa& isa, std::int64_t channels) {
   const Problem problem = pointwise(channels);
-  const auto plan = choosePlan(problem, Gradient::kDx, machineOf(isa), false);
+  const auto plan =
+      choosePlan(problem, Gradient::kDx, machineOf(isa), false, WeightsUse::kEachRun, LaneRole::kChannels);
   EXPECT_TRUE(plan.ok());
   return exampleOf(isa, problem, plan->plan);
 }

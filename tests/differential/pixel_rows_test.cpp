@@ -35,6 +35,7 @@ int verifyPlans(IsaLevel level, DType dtype, Layout layout, int problems) {
       if (left == 0) break;
       plan.baseH = 2 + random.below(4);
       plan.panelH = plan.baseH * (1 + random.below(3));
+      plan.stageW = dtype != DType::kF32;
       if (!checkPlan(problem, plan, machine).empty()) continue;
       --left;
       ++seen;
