@@ -244,8 +244,34 @@ void checkTaps(const ConvView& v, const TilingPlan& plan, const Machine& m, Rule
   });
 }
 
+// Rows of both tensors are read where they lie, and sums of taps stay in registers.
+void checkWeightPixels(const ConvView& v, const TilingPlan& plan, const Machine& m, Rules& rules) {
+  for (const TensorView* t : {&v.big, &v.small}) {
+    rules.require(!t->channelsLast && t->c0 == 0, "lanes = pixels of dw needs plain x and dy: choose other lanes");
+  }
+  rules.require(v.stride.w == 1, [&] {
+    return "lanes = pixels of dw needs stride 1 along W, not " + std::to_string(v.stride.w) + ": choose other lanes";
+  });
+  rules.require(!plan.panelA && !plan.panelB && !plan.panelC && !plan.dotProducts,
+                "lanes = pixels of dw has no panel_a, panel_b, panel_c or dot_products");
+  rules.require(plan.baseTapsH <= v.kernel.h && plan.baseTapsW <= v.kernel.w,
+                "base_taps_h and base_taps_w must not be more than the taps there are");
+  rules.require(v.batch % plan.baseBatch == 0, [&] {
+    return "base_batch = " + std::to_string(plan.baseBatch) + " must divide the " + std::to_string(v.batch) + " images";
+  });
+  const std::int64_t needed = plan.baseTapsH * plan.baseTapsW + plan.baseH + 2;
+  rules.require(needed <= usableRegisters(m, true), [&] {
+    return pair("vector registers (base_taps_h x base_taps_w + base_h + 2)", needed, usableRegisters(m, true),
+                "shrink the base block");
+  });
+  requireReach(rules, "a base block",
+               (plan.baseH * v.stride.h + plan.baseTapsH * v.dilation.h) * v.big.hStride +
+                   plan.baseTapsW * v.dilation.w * 4 + v.kernel.h * v.kernel.w * m.isa.lanes() * 4);
+}
+
 void checkWeights(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDw);
+  if (plan.lanes == LaneRole::kPixels) return checkWeightPixels(v, plan, m, rules);
   const bool swapped = plan.lanes == LaneRole::kSwapped;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   if (plan.lanes != LaneRole::kGroupCells) {
@@ -294,7 +320,7 @@ void checkStaging(const Problem& p, const TilingPlan& plan, const Machine& m, Ru
     const TensorFormat f = formatOf(p, t);
     const bool takesMore = channelLanes || (reducedLanes && i + 1 < tensors.count) || (dotCells && t == TensorId::kW);
     const bool cells = plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells,
-               pixels = plan.gradient == Gradient::kDx && plan.lanes == LaneRole::kPixels;
+               pixels = plan.lanes == LaneRole::kPixels;
     const bool bias = plan.gradient == Gradient::kDb && t == TensorId::kDy;
     rules.require(isStaged(plan, t) || isCore(f, t) || (takesMore && isNative(p, t)) || (bias && isNativeOfBias(f)) ||
                       (cells && isNativeOfCells(p, t)) || (pixels && isNativeOfPixels(p, t)),
@@ -355,8 +381,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   rules.require(!plan.firstTouch || (plan.gradient == Gradient::kDw &&
                                      (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kSwapped)),
                 "first_touch must be false: only dw with lanes = channels or swapped has it");
-  for (const auto& [role, gradient] : {std::pair{LaneRole::kPixels, Gradient::kDx},
-                                       {LaneRole::kReduced, Gradient::kDx},
+  for (const auto& [role, gradient] : {std::pair{LaneRole::kReduced, Gradient::kDx},
                                        {LaneRole::kSwapped, Gradient::kDw},
                                        {LaneRole::kTaps, Gradient::kDw}}) {
     rules.require(plan.lanes != role || plan.gradient == gradient, [&, role = role, gradient = gradient] {
@@ -371,7 +396,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   }
   if (plan.gradient == Gradient::kDx) checkData(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDw) checkWeights(problem, plan, machine, rules);
-  if (plan.gradient == Gradient::kDw) checkChunk(problem, plan, rules);
+  if (plan.gradient == Gradient::kDw && plan.lanes != LaneRole::kPixels) checkChunk(problem, plan, rules);
   if (plan.lanes == LaneRole::kGroupCells && plan.gradient != Gradient::kDb) checkCells(problem, plan, machine, rules);
   if (plan.gradient == Gradient::kDb) {
     rules.require(plan.baseVectors + 1 < machine.isa.vectorRegs, [&] {

@@ -19,6 +19,7 @@
 #include "tiling/memory_hints.h"
 #include "tiling/npu/cube_space.h"
 #include "tiling/pixel_candidates.h"
+#include "tiling/weight_pixel_candidates.h"
 #include "tiling/weights_candidates.h"
 #include "tiling/winograd_candidates.h"
 
@@ -30,14 +31,16 @@ std::vector<TilingPlan> channelCandidatesOf(const Problem& problem, Gradient gra
   return gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
 }
 
+std::vector<TilingPlan> pixelCandidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
+  return gradient == Gradient::kDx ? dataPixelCandidates(problem, machine) : weightPixelCandidates(problem, machine);
+}
+
 std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
   std::vector<TilingPlan> plans = channelCandidatesOf(problem, gradient, machine);
   if (gradient == Gradient::kDb) return plans;
   const auto append = [&](const std::vector<TilingPlan>& more) { plans.insert(plans.end(), more.begin(), more.end()); };
-  if (gradient == Gradient::kDx) {
-    append(dataPixelCandidates(problem, machine));
-    append(dataReducedCandidates(problem, machine));
-  }
+  append(pixelCandidatesOf(problem, gradient, machine));
+  if (gradient == Gradient::kDx) append(dataReducedCandidates(problem, machine));
   if (cellsApply(problem, machine)) append(cellsCandidates(problem, gradient, machine));
   return plans;
 }
@@ -51,7 +54,7 @@ PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& m
     return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine)
                                            : dataChannelCost(problem, plan, machine);
   }
-  return weightCost(problem, plan, machine);
+  return plan.lanes == LaneRole::kPixels ? weightPixelCost(problem, plan, machine) : weightCost(problem, plan, machine);
 }
 
 // What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands,
@@ -152,7 +155,8 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
 
 const char* purposeOf(LaneRole role) {
   switch (role) {
-    case LaneRole::kPixels: return "dX of few result channels";
+    case LaneRole::kPixels:
+      return "dX of few result channels, dW of few pairs of channels a group out of plain tensors";
     case LaneRole::kReduced: return "dX of few result channels, channels-last";
     case LaneRole::kSwapped: return "dW";
     case LaneRole::kTaps: return "dW of several taps along W, dilation 1";
@@ -301,9 +305,9 @@ Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const M
     const Problem core = coreProblem(problem, pairCells);
     search.consider(core, cellsDotCandidates(core, machine), pairCells);
   }
-  if (gradient == Gradient::kDx && !sameStaging(all, pixels)) {
+  if (gradient != Gradient::kDb && !sameStaging(all, pixels)) {
     const Problem core = coreProblem(problem, pixels);
-    search.consider(core, dataPixelCandidates(core, machine), pixels);
+    search.consider(core, pixelCandidatesOf(core, gradient, machine), pixels);
   }
   if (gradient == Gradient::kDx && !sameStaging(all, operands)) {
     const Problem core = coreProblem(problem, operands);

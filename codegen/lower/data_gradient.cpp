@@ -100,6 +100,7 @@ Result<TileProgram> lowerCore(const Problem& problem, const TilingPlan& plan, co
     return lowerDataChannels(problem, plan, machine);
   }
   if (plan.lanes == LaneRole::kGroupCells) return lowerWeightsCells(problem, plan, machine);
+  if (plan.lanes == LaneRole::kPixels) return lowerWeightsPixels(problem, plan, machine);
   return lowerWeights(problem, plan, machine);
 }
 

@@ -55,6 +55,7 @@ Result<TileProgram> lowerDataPixels(const Problem& problem, const TilingPlan& pl
 Result<TileProgram> lowerDataCells(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 Result<TileProgram> lowerWeightsCells(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerWeightsPixels(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 Result<TileProgram> lowerWinogradData(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 Result<TileProgram> lowerWinogradWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine);

@@ -26,7 +26,7 @@ constexpr const char* toString(PlanUnit u) { return u == PlanUnit::kVector ? "ve
 /// What the lanes of a vector register stand for.
 enum class LaneRole : std::uint8_t {
   kChannels,  ///< consecutive channels of the result (dX: its channels; dW: channels of the strided-over tensor)
-  kPixels,    ///< dX only: consecutive pixels along W of one residue class; channels are accumulator rows
+  kPixels,    ///< consecutive pixels along W; accumulators: dX rows and channels of a residue class, dW taps
   kSwapped,   ///< dW only: channels of the other tensor; (taps x channels) are accumulator rows
   kGroupCells,  ///< several small groups side by side; multiply-accumulates are lane-wise (depthwise and few channels a group)
   kReduced,   ///< dX only, few result channels: channels of dY, summed across lanes at the end
@@ -115,7 +115,7 @@ struct TilingPlan {
   Mkn singleShape;  ///< extent a task works on, in the GEMM view
   // Base block = the accumulators held in registers.
   std::int64_t baseBatch = 1, baseD = 1, baseH = 1, baseW = 1;  ///< dX: box of result pixels; rows = their product
-  std::int64_t baseRows = 1;  ///< dW: accumulator rows (channels); kPixels: result channels
+  std::int64_t baseRows = 1;  ///< dW: accumulator rows (channels); dX with kPixels: result channels
   std::int64_t baseTapsW = 1,
                baseTapsH = 1;    ///< taps held at once (dX, channel lanes: those along W that share scalars)
   std::int64_t baseVectors = 1;  ///< vectors side by side

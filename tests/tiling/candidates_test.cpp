@@ -13,6 +13,7 @@
 #include "tiling/data_candidates.h"
 #include "tiling/pixel_candidates.h"
 #include "tiling/planner.h"
+#include "tiling/weight_pixel_candidates.h"
 #include "tiling/weights_candidates.h"
 
 namespace cubejit {
@@ -81,6 +82,26 @@ TEST(DataPixels, DepthwiseTilesHaveRows) {
   }
   EXPECT_GE(most, 6);
   EXPECT_LT(many, 0.7 * one);  // measured: 0.45
+}
+
+TEST(WeightPixels, AreForFewPairsOfChannelsOutOfPlainTensors) {
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  Problem p = layer(Layout::kNcdhw);
+  EXPECT_TRUE(weightPixelCandidates(p, machine).empty());  // 64 x 64 pairs
+  p.groups = 64;
+  const std::vector<TilingPlan> plans = weightPixelCandidates(p, machine);
+  ASSERT_FALSE(plans.empty());
+  double one = 0, many = 0;
+  for (const TilingPlan& plan : plans) {
+    EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
+    const double cycles = weightPixelCost(p, plan, machine).totalCycles;
+    EXPECT_GT(cycles, 0);
+    double& least = plan.baseH == 1 ? one : many;
+    least = least == 0 ? cycles : std::min(least, cycles);
+  }
+  EXPECT_LT(many, one);  // rows share vectors of x
+  p.layout = Layout::kNdhwc;
+  EXPECT_TRUE(weightPixelCandidates(p, machine).empty());
 }
 
 // Lanes of reduced channels: a vector of partial sums waits for each result of a slab.

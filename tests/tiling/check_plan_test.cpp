@@ -271,6 +271,29 @@ TEST(CheckPlan, PixelLanesNeedPanelsWhereTensorsAreChannelsLast) {
   EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), pixels, kAvx512), IsEmpty());
 }
 
+TEST(CheckPlan, PixelLanesOfDwReadPlainTensorsWhereTheyLie) {
+  TilingPlan pixels = planOf(Gradient::kDw, LaneRole::kPixels);
+  Problem plain = convolution(Layout::kNcdhw);
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), IsEmpty());
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), pixels, kAvx512), Contains(HasSubstr("needs plain x and dy")));
+  pixels.panelB = true;
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("has no panel_a")));
+  pixels.panelB = false;
+  pixels.baseTapsH = 9;
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("more than the taps there are")));
+  pixels.baseTapsH = 3;
+  pixels.baseTapsW = 3;
+  pixels.baseH = 28;  // 9 + 28 + 2
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(AllOf(HasSubstr("base_taps_h"), HasSubstr("needs 39"))));
+  pixels.baseH = 4;
+  pixels.baseBatch = plain.batch + 1;
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("must divide")));
+  pixels.baseBatch = 1;
+  plain.stride.w = 2;
+  plain.out.w = (plain.in.w + plain.padBefore.w + plain.padAfter.w - plain.kernel.w) / 2 + 1;
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("stride 1 along W")));
+}
+
 TEST(CheckPlan, PixelLanesLimitStrides) {
   TilingPlan pixels = planOf(Gradient::kDx, LaneRole::kPixels);
   pixels.panelB = pixels.panelC = true;
