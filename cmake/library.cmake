@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 find_package(SQLite3 REQUIRED)
 foreach(kind static shared)
   string(TOUPPER ${kind} KIND)
-  add_library(cubejit_${kind} ${KIND} $<TARGET_OBJECTS:cubejit_tiling> $<TARGET_OBJECTS:cubejit_codegen>
+  add_library(cubejit_${kind} ${KIND} $<TARGET_OBJECTS:cubejit_tiling> $<TARGET_OBJECTS:cubejit_algorithms> $<TARGET_OBJECTS:cubejit_codegen>
               $<TARGET_OBJECTS:cubejit_emulation>
               $<TARGET_OBJECTS:cubejit_runtime> $<TARGET_OBJECTS:cubejit_api>)
   target_include_directories(cubejit_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -7,15 +7,15 @@
 #include <chrono>
 #include <utility>
 
-#include "codegen/lower.h"
-#include "codegen/lower/convert.h"
+#include "algorithms/kit/lower/convert.h"
+#include "algorithms/kit/reorder.h"
+#include "algorithms/lower.h"
 #include "codegen/tile/interpret.h"
 #include "codegen/tile/isa_rounding.h"
 #include "codegen/vector/interpret.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
 #include "cubejit/index_map.h"
-#include "cubejit/staging.h"
 #include "runtime/backends.h"
 #include "runtime/diagnose/follow.h"
 #include "runtime/emit_kernels.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "codegen/lower/convert.h"
+#include "algorithms/kit/lower/convert.h"
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
 #include "runtime/no_throw.h"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/follow.h"

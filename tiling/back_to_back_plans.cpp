@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "algorithms/kit/rates.h"
 #include "cubejit/index_map.h"
-#include "tiling/host_shape.h"
 #include "tiling/planner.h"
 
 namespace cubejit {

@@ -8,105 +8,25 @@
 #include <string>
 #include <utility>
 
-#include "cubejit/conv_view.h"
+#include "algorithms/algorithm.h"
+#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/rates.h"
+#include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
 #include "cubejit/npu.h"
-#include "cubejit/staging.h"
-#include "tiling/bias_candidates.h"
-#include "tiling/cells_candidates.h"
-#include "tiling/data_candidates.h"
-#include "tiling/host_shape.h"
-#include "tiling/memory_hints.h"
 #include "tiling/npu/cube_space.h"
-#include "tiling/pixel_candidates.h"
-#include "tiling/weight_pixel_candidates.h"
-#include "tiling/weights_candidates.h"
-#include "tiling/winograd_candidates.h"
 
 namespace cubejit {
 namespace {
 
-std::vector<TilingPlan> channelCandidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
-  if (gradient == Gradient::kDb) return biasCandidates(problem, machine);
-  return gradient == Gradient::kDx ? dataChannelCandidates(problem, machine) : weightCandidates(problem, machine);
-}
-
-std::vector<TilingPlan> pixelCandidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
-  return gradient == Gradient::kDx ? dataPixelCandidates(problem, machine) : weightPixelCandidates(problem, machine);
-}
-
-std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
-  std::vector<TilingPlan> plans = channelCandidatesOf(problem, gradient, machine);
-  if (gradient == Gradient::kDb) return plans;
-  const auto append = [&](const std::vector<TilingPlan>& more) { plans.insert(plans.end(), more.begin(), more.end()); };
-  append(pixelCandidatesOf(problem, gradient, machine));
-  if (gradient == Gradient::kDx) append(dataReducedCandidates(problem, machine));
-  if (cellsApply(problem, machine)) append(cellsCandidates(problem, gradient, machine));
-  return plans;
-}
-
-PlanCost costOf(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  if (plan.gradient == Gradient::kDb) return biasCost(problem, plan, machine);
-  if (plan.lanes == LaneRole::kWinograd) return winogradCost(problem, plan, machine);
-  if (plan.lanes == LaneRole::kGroupCells) return cellsCost(problem, plan, machine);
-  if (plan.gradient == Gradient::kDx) {
-    if (plan.lanes == LaneRole::kReduced) return dataReducedCost(problem, plan, machine);
-    return plan.lanes == LaneRole::kPixels ? dataPixelCost(problem, plan, machine)
-                                           : dataChannelCost(problem, plan, machine);
-  }
-  return plan.lanes == LaneRole::kPixels ? weightPixelCost(problem, plan, machine) : weightCost(problem, plan, machine);
-}
-
-// What lowerings take as it is: all of them the core formats, channel lanes every native one, reduced lanes native operands,
-// group cells and pixel lanes dense activations (cells of pairs: weights as well), Winograd channels-last ones of f32.
-enum class Takes : std::uint8_t { kCore, kNative, kNativeOperands, kCells, kPairCells, kPixels, kChannelsLast };
-
-bool isChannelsLastCore(const TensorFormat& f, TensorId t) {
-  const bool weights = t == TensorId::kW || t == TensorId::kDw;
-  return isCore(f, t) && (weights || f.layout == Layout::kNdhwc);
-}
-
-TilingPlan stagingFor(const Problem& problem, Gradient gradient, Takes takes) {
-  TilingPlan staging;
-  staging.gradient = gradient;
+// Core cycles of all conversions, one core: both ends go through memory, unless the copy fits the last cache.
+double reorderCycles(const Problem& problem, Gradient gradient, const Reorders& reorders, const Machine& machine) {
+  double cycles = 0;
   const GradientTensors tensors = tensorsOf(gradient);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
-    const bool bias = gradient == Gradient::kDb && t == TensorId::kDy;
-    const bool native = takes == Takes::kNative || (takes == Takes::kNativeOperands && i + 1 < tensors.count);
-    const bool cells = takes == Takes::kCells || takes == Takes::kPairCells;
-    const bool taken = bias    ? takes == Takes::kNative && isNativeOfBias(formatOf(problem, t))
-                       : cells ? isNativeOfCells(problem, t) ||
-                                     (takes == Takes::kPairCells && t == TensorId::kW && isNative(problem, t))
-                       : takes == Takes::kPixels ? isNativeOfPixels(problem, t)
-                                                 : native && isNative(problem, t);
-    const bool core =
-        takes == Takes::kChannelsLast ? isChannelsLastCore(formatOf(problem, t), t) : isCore(formatOf(problem, t), t);
-    if (!core && !taken) setStaged(staging, t);
-  }
-  return staging;
-}
-
-// What stays native of dX if columns become channels: w is moved, and dx too unless it is channels-last.
-TilingPlan foldedStaging(const Problem& problem) {
-  TilingPlan staging = stagingFor(problem, Gradient::kDx, Takes::kNative);
-  staging.spaceToDepth = true;
-  setStaged(staging, TensorId::kW);
-  if (formatOf(problem, TensorId::kDx).layout != Layout::kNdhwc) setStaged(staging, TensorId::kDx);
-  return staging;
-}
-
-bool sameStaging(const TilingPlan& a, const TilingPlan& b) {
-  return a.stageDy == b.stageDy && a.stageX == b.stageX && a.stageW == b.stageW && a.stageResult == b.stageResult;
-}
-
-// Core cycles of all conversions, one core: both ends go through memory, unless the copy fits the last cache.
-double stagingCycles(const Problem& problem, const TilingPlan& staging, const Machine& machine) {
-  double cycles = 0;
-  const GradientTensors tensors = tensorsOf(staging.gradient);
-  for (std::size_t i = 0; i < tensors.count; ++i) {
-    const TensorId t = tensors.ids[i];
-    if (isStaged(staging, t) && (i == 0 || t != tensors.ids[i - 1])) cycles += conversionCycles(problem, t, machine);
+    if (isReordered(reorders, t) && (i == 0 || t != tensors.ids[i - 1]))
+      cycles += conversionCycles(problem, t, machine);
   }
   return cycles;
 }
@@ -177,9 +97,11 @@ Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candid
     TilingPlan plan;
     plan.gradient = gradient;
     plan.lanes = *algorithm;
-    for (const TensorId t : tensorsOf(gradient).ids) setStaged(plan, t);
-    if (refused.empty() && *algorithm == LaneRole::kWinograd) {
-      for (const std::string& rule : winogradRules(coreProblem(problem, plan), plan, machine)) message += "\n" + rule;
+    for (const TensorId t : tensorsOf(gradient).ids) setReordered(plan.reorders, t);
+    const Algorithm* asked = algorithmOf(plan);
+    if (refused.empty() && asked != nullptr && asked->applies != nullptr) {
+      for (const std::string& rule : asked->applies(coreProblem(problem, plan), gradient, machine))
+        message += "\n" + rule;
     }
   }
   std::set<std::string> told;
@@ -207,8 +129,8 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (machine.isNpu()) return cubePlanCost(problem, plan, machine);
-  PlanCost cost = costOf(coreProblem(problem, plan), plan, machine);
-  const double conversions = stagingCycles(problem, plan, machine);
+  PlanCost cost = algorithmOf(plan)->cost(coreProblem(problem, plan), plan, machine);
+  const double conversions = reorderCycles(problem, plan.gradient, plan.reorders, machine);
   cost.moveCycles += conversions;
   cost.totalCycles += conversions / machine.cores;
   return cost;
@@ -230,38 +152,31 @@ void dropRepeated(std::vector<Candidate>& candidates) {
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(), repeated), candidates.end());
 }
 
-// Whether all weights are packed in a phase of its own: not by the tasks as they go, not read in place.
-bool packsBeforehand(const TilingPlan& plan) {
-  return plan.packWeights && !(plan.lanes == LaneRole::kChannels && plan.panelB);
-}
-
-// Plans of the core problem that a staging leaves, best first in `legal`.
+// All plans that algorithms propose, best first in `legal`.
 struct Search {
   const Problem& asked;
   const Machine& machine;
   bool explain;
   WeightsUse weights;
-  std::optional<LaneRole> algorithm;
+  std::optional<LaneRole> only;
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
 
-  void consider(const Problem& core, std::vector<TilingPlan> plans, const TilingPlan& staging) {
-    const bool kept = weights == WeightsUse::kKept && staging.gradient == Gradient::kDx;
-    double conversions = stagingCycles(asked, staging, machine);
-    if (kept && staging.stageW) conversions -= conversionCycles(asked, TensorId::kW, machine);
-    for (TilingPlan& plan : plans) {
-      if (kept && !packsBeforehand(plan)) continue;
-      if (algorithm && plan.gradient != Gradient::kDb && plan.lanes != *algorithm) continue;
-      plan.stageDy = staging.stageDy;
-      plan.stageX = staging.stageX;
-      plan.stageW = staging.stageW;
-      plan.stageResult = staging.stageResult;
-      plan.spaceToDepth = staging.spaceToDepth;
+  void consider(const Algorithm& algorithm, Gradient gradient, Candidates candidates) {
+    const Reorders& reorders = candidates.reorders;
+    const Problem core = coreProblem(asked, gradient, reorders);
+    const bool kept = weights == WeightsUse::kKept && gradient == Gradient::kDx;
+    double conversions = reorderCycles(asked, gradient, reorders, machine);
+    if (kept && reorders.w) conversions -= conversionCycles(asked, TensorId::kW, machine);
+    for (TilingPlan& plan : candidates.plans) {
+      if (kept && algorithm.packsBeforehand != nullptr && !algorithm.packsBeforehand(plan)) continue;
+      if (only && gradient != Gradient::kDb && plan.lanes != *only) continue;
+      plan.reorders = reorders;
       Candidate candidate;
       candidate.refusedBy = checkPlan(asked, plan, machine);
       const bool allowed = candidate.refusedBy.empty();
       if (!allowed && !explain && !legal.empty()) continue;
       if (allowed) {
-        candidate.cost = costOf(core, plan, machine);
+        candidate.cost = algorithm.cost(core, plan, machine);
         if (kept) {
           candidate.cost.moveCycles -= candidate.cost.packCycles;
           candidate.cost.totalCycles -= candidate.cost.packCycles / machine.cores;
@@ -273,7 +188,8 @@ struct Search {
           legal.clear();
         }
       }
-      plan.streamingStore = allowed && streamingPays(core, plan, candidate.cost, machine);
+      plan.streamingStore =
+          allowed && algorithm.streamingPays != nullptr && algorithm.streamingPays(core, plan, candidate.cost, machine);
       candidate.plan = plan;
       candidate.plan.singleShape = shapeOf(core, plan);
       (allowed ? legal : refused).push_back(std::move(candidate));
@@ -281,50 +197,42 @@ struct Search {
   }
 };
 
+// Of plans that cost the same those win that leave a tensor as it is, then those that an algorithm names first, then those of the
+// algorithm that the table names first.
+std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const Problem& problem, Gradient gradient,
+                                                                         const Machine& machine) {
+  struct Group {
+    bool reordersAll;
+    std::size_t place;
+    const Algorithm* algorithm;
+    Candidates plans;
+  };
+  std::vector<Group> groups;
+  const Reorders all = reordersToCore(problem, gradient);
+  for (const Algorithm* algorithm : algorithms()) {
+    if (!algorithm->passes.has(gradient)) continue;
+    std::size_t fewer = 0, most = 0;
+    for (Candidates& plans : algorithm->candidates(problem, gradient, machine)) {
+      const bool reordersAll = plans.reorders == all;
+      groups.push_back({reordersAll, reordersAll ? most++ : fewer++, algorithm, std::move(plans)});
+    }
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return std::pair(a.reordersAll, a.place) < std::pair(b.reordersAll, b.place);
+  });
+  std::vector<std::pair<const Algorithm*, Candidates>> out;
+  for (Group& group : groups) out.emplace_back(group.algorithm, std::move(group.plans));
+  return out;
+}
+
 }  // namespace
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
                               WeightsUse weights, std::optional<LaneRole> algorithm) {
   if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
   Search search{problem, machine, explain, weights, algorithm, {}, {}};
-  const TilingPlan all = stagingFor(problem, gradient, Takes::kCore),
-                   native = stagingFor(problem, gradient, Takes::kNative),
-                   operands = stagingFor(problem, gradient, Takes::kNativeOperands),
-                   cells = stagingFor(problem, gradient, Takes::kCells),
-                   pairCells = stagingFor(problem, gradient, Takes::kPairCells),
-                   pixels = stagingFor(problem, gradient, Takes::kPixels);
-  if (!sameStaging(all, native)) {
-    const Problem core = coreProblem(problem, native);
-    search.consider(core, channelCandidatesOf(core, gradient, machine), native);
-  }
-  if (gradient != Gradient::kDb && !sameStaging(all, cells)) {
-    const Problem core = coreProblem(problem, cells);
-    if (cellsApply(core, machine)) search.consider(core, cellsCandidates(core, gradient, machine), cells);
-  }
-  if (gradient == Gradient::kDx && !sameStaging(all, pairCells)) {
-    const Problem core = coreProblem(problem, pairCells);
-    search.consider(core, cellsDotCandidates(core, machine), pairCells);
-  }
-  if (gradient != Gradient::kDb && !sameStaging(all, pixels)) {
-    const Problem core = coreProblem(problem, pixels);
-    search.consider(core, pixelCandidatesOf(core, gradient, machine), pixels);
-  }
-  if (gradient == Gradient::kDx && !sameStaging(all, operands)) {
-    const Problem core = coreProblem(problem, operands);
-    search.consider(core, dataReducedCandidates(core, machine), operands);
-  }
-  if (gradient == Gradient::kDx && foldable(problem)) {
-    const TilingPlan folded = foldedStaging(problem);
-    const Problem core = coreProblem(problem, folded);
-    search.consider(core, channelCandidatesOf(core, gradient, machine), folded);
-  }
-  if (gradient != Gradient::kDb && problem.math == MathMode::kRelaxed) {
-    const TilingPlan channelsLast = stagingFor(problem, gradient, Takes::kChannelsLast);
-    const Problem core = coreProblem(problem, channelsLast);
-    search.consider(core, winogradCandidates(core, gradient, machine), channelsLast);
-  }
-  const Problem core = coreProblem(problem, all);
-  search.consider(core, candidatesOf(core, gradient, machine), all);
+  for (auto& [candidate, plans] : inOrderOfPreference(problem, gradient, machine))
+    search.consider(*candidate, gradient, std::move(plans));
   auto& legal = search.legal;
   auto& refused = search.refused;
   PlanChoice choice;

@@ -7,22 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/algorithm.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
 
 namespace cubejit {
-
-/// What the cost model expects of a plan on one core, in core cycles, and where they go.
-struct PlanCost {
-  double totalCycles = 0;    ///< of the slowest core: what plans are compared by
-  double computeCycles = 0;  ///< FMAs, tails and idle lanes included
-  double memoryCycles = 0;   ///< the slowest cache level or DRAM
-  double moveCycles = 0;     ///< packing, unpacking, transposes
-  double callCycles = 0;     ///< calls and segment overheads
-  double packCycles = 0;     ///< the share of moveCycles that a run with kept weights does without
-  std::string bound;         ///< "compute", "l2", "l3", "dram", "move"
-};
 
 struct Candidate {
   TilingPlan plan;

@@ -13,9 +13,12 @@
 #include "cubejit/host_isa.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
-#include "cubejit/work.h"
 
 namespace cubejit {
+
+/// Work (core cycles) below which a phase stays on the calling thread, unless Options say otherwise: waking a worker that sleeps
+/// takes tens of microseconds.
+constexpr double kWakeCycles = 60000.0;
 
 /// How kernels are executed.
 enum class BackendKind : std::uint8_t {

@@ -88,6 +88,20 @@ struct CoreSplit {
 enum class BlockOrder : std::uint8_t { kMOuter, kNOuter };
 constexpr const char* toString(BlockOrder o) { return o == BlockOrder::kMOuter ? "m_outer" : "n_outer"; }
 
+/// Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the algorithm does not take them as they
+/// lie. activations become channels-last, weights plain; coreProblem() is what is left to solve.
+struct Reorders {
+  bool dy = false, x = false, w = false, result = false;
+  /// dX of kernels as wide as their stride: dx is written as in.w / kernel.w columns of kernel.w * cin channels. Needs `w`: taps
+  /// along W become channels there. See foldable().
+  bool spaceToDepth = false;
+  bool any() const { return dy || x || w || result; }
+  friend bool operator==(const Reorders& a, const Reorders& b) {
+    return a.dy == b.dy && a.x == b.x && a.w == b.w && a.result == b.result && a.spaceToDepth == b.spaceToDepth;
+  }
+  friend bool operator!=(const Reorders& a, const Reorders& b) { return !(a == b); }
+};
+
 /// How a task goes through an NPU core's buffers. 1 buffer = single, 2 = double buffering (ping-pong).
 struct CubeTile {
   DType operand = DType::kF16;
@@ -143,12 +157,7 @@ struct TilingPlan {
   std::int64_t prefetchDistance = 2;  ///< of operands, in base blocks
   PlanBackend backend = PlanBackend::kSession;
   bool dotProducts = false;  ///< pairs of bf16 are multiplied by dot products: of channels (dX) or of pixels (dW)
-  // Tensors converted as a whole into (or, the result, out of) f32 in the workspace, because the lowering does not read them
-  // as they are. coreProblem() is what is left to solve.
-  bool stageDy = false, stageX = false, stageW = false, stageResult = false;
-  /// dX of kernels as wide as their stride: dx is written as in.w / kernel.w columns of kernel.w * cin channels. Needs stageW: taps
-  /// along W become channels there. See foldable() in staging.h.
-  bool spaceToDepth = false;
+  Reorders reorders;
   CubeTile cube;
 };
 
@@ -216,11 +225,11 @@ void describePlan(P& p, Visitor&& v) {
   v("prefetch_distance", p.prefetchDistance);
   v("backend", p.backend);
   v("dot_products", p.dotProducts);
-  v("stage_dy", p.stageDy);
-  v("stage_x", p.stageX);
-  v("stage_w", p.stageW);
-  v("stage_result", p.stageResult);
-  v("space_to_depth", p.spaceToDepth);
+  v("stage_dy", p.reorders.dy);
+  v("stage_x", p.reorders.x);
+  v("stage_w", p.reorders.w);
+  v("stage_result", p.reorders.result);
+  v("space_to_depth", p.reorders.spaceToDepth);
 }
 
 }  // namespace cubejit

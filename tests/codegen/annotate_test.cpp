@@ -8,7 +8,7 @@
 #include "codegen/disassemble.h"
 #include "codegen/explain.h"
 #include "codegen/listing.h"
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
 #include "cubejit/index_map.h"

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "codegen/tile/coordinates.h"
 #include "cubejit/index_map.h"
 #include "tests/support/small_tile_program.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "tests/support/operands.h"
 #include "tiling/planner.h"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <random>
 
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "codegen/tile/walk.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/problem_text.h"

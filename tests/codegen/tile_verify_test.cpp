@@ -10,7 +10,7 @@
 #include <functional>
 #include <random>
 
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "codegen/tile/rules.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/small_tile_program.h"

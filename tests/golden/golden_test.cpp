@@ -18,7 +18,7 @@
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
 #include "codegen/llvm_backend/emit.h"
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/print.h"
 #include "codegen/vector/legalize.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "codegen/backend.h"
-#include "codegen/lower.h"
+#include "algorithms/lower.h"
 #include "tests/support/operands.h"
 
 namespace cubejit {

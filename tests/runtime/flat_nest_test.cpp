@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/lower/builder.h"
+#include "algorithms/kit/lower/builder.h"
 
 namespace cubejit {
 namespace {

@@ -85,7 +85,7 @@ TEST(CheckPlan, GroupCellsOfBlockedTensors) {
   p.groups = 32;
   p.dtype = DType::kF16;
   TilingPlan dw = planOf(Gradient::kDw, LaneRole::kGroupCells), dx = planOf(Gradient::kDx, LaneRole::kGroupCells);
-  dw.stageResult = dx.stageW = true;
+  dw.reorders.result = dx.reorders.w = true;
   EXPECT_THAT(checkPlan(p, dw, kAvx512), IsEmpty());
   EXPECT_THAT(checkPlan(p, dx, kAvx512), IsEmpty());
   dw.baseVectors = 2;
@@ -192,9 +192,9 @@ TEST(CheckPlan, SpaceToDepthIsForKernelsAsWideAsTheirStride) {
   patches.padBefore = patches.padAfter = Dhw{0, 0, 0};
   patches.in = Dhw{1, 3 * patches.out.h, 3 * patches.out.w};
   TilingPlan plan = planOf(Gradient::kDx, LaneRole::kChannels);
-  plan.spaceToDepth = true;
+  plan.reorders.spaceToDepth = true;
   EXPECT_THAT(checkPlan(patches, plan, kAvx512), ElementsAre(HasSubstr("needs stage_w")));
-  plan.stageW = true;
+  plan.reorders.w = true;
   EXPECT_THAT(checkPlan(patches, plan, kAvx512), IsEmpty());
   EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc, 3), plan, kAvx512),
               ElementsAre(HasSubstr("as wide as its stride")));

@@ -108,7 +108,7 @@ TEST(PlannerOfPatches, FoldsColumnsIntoChannels) {
       p.layout = layout;
       const auto choice = choosePlan(p, Gradient::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
       ASSERT_TRUE(choice);
-      EXPECT_TRUE(choice->plan.spaceToDepth) << toString(dtype) << " " << toString(layout);
+      EXPECT_TRUE(choice->plan.reorders.spaceToDepth) << toString(dtype) << " " << toString(layout);
     }
   }
 }
@@ -161,12 +161,58 @@ TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
     const auto choice = choosePlan(p, Gradient::kDx, machine, false);
     ASSERT_TRUE(choice.ok()) << choice.error().message;
     EXPECT_TRUE(choice->plan.dotProducts) << batch;
-    EXPECT_FALSE(choice->plan.stageDy) << batch;
+    EXPECT_FALSE(choice->plan.reorders.dy) << batch;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, Planner, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),
                          [](const auto& info) { return toString(info.param); });
+
+Problem layer(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 4;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = cin;
+  p.cout = cout;
+  p.in = p.out = Dhw{1, side, side};
+  p.kernel = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  return p;
+}
+
+// Blocks of 16 channels are vectors: a layer of one tap neither copies nor converts them. Blocks of 8 are half vectors.
+TEST(PlannerOfBlocks, BlocksOfWholeVectorsNeedNoPanels) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  const auto planOf = [&](Gradient gradient, DType dtype, std::int64_t c0) {
+    Problem p = pointwise(256, 64, 28);
+    p.dtype = dtype;
+    for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kDx})
+      p.formats[static_cast<std::size_t>(t)] = TensorFormat{dtype, Layout::kNdc1hwc0, {}, c0};
+    TilingPlan plan = choosePlan(p, gradient, machine, false)->plan;
+    EXPECT_FALSE(plan.reorders.any());
+    return plan;
+  };
+  const TilingPlan dx = planOf(Gradient::kDx, DType::kF32, 16), dw = planOf(Gradient::kDw, DType::kF32, 16);
+  EXPECT_FALSE(dx.panelA || dx.panelC);
+  EXPECT_FALSE(dw.panelA || dw.panelB);
+  EXPECT_EQ(16 % dw.baseRows, 0);
+  const TilingPlan halves = planOf(Gradient::kDx, DType::kF32, 8);
+  EXPECT_FALSE(halves.panelA);
+  EXPECT_TRUE(halves.panelC);
+  const TilingPlan f16 = planOf(Gradient::kDx, DType::kF16, 16);  // what is broadcast is f32
+  EXPECT_TRUE(f16.panelA);
+  EXPECT_FALSE(f16.panelC);
+}
 
 }  // namespace
 }  // namespace cubejit

@@ -15,7 +15,7 @@ only() {
 }
 # nowhere_but PATTERN ALLOWED WHY: lines that match PATTERN may stand only in files that match ALLOWED.
 nowhere_but() {
-  if grep -rnE "$1" include tiling codegen emulation runtime api python tools/cli bench examples --include='*.h' --include='*.hpp' \
+  if grep -rnE "$1" include algorithms tiling codegen emulation runtime api python tools/cli bench examples --include='*.h' --include='*.hpp' \
     --include='*.cpp' --include='*.c' | grep -vE "^($2)"; then
     echo "layers: $3" >&2
     broken=1
@@ -24,15 +24,34 @@ nowhere_but() {
 
 only include 'cubejit/'
 only examples 'cubejit/|cubejit_tbe/|cubejit_ascendc/launch\.h|tiling/(conv_backprop|platform)/|lib/conv_backprop/|kernel_operator\.h|acl/|aclnnop/|(digits|layer|gradient|convolution|input_gradient_kernel)\.h'
-only tiling 'cubejit/|tiling/'
+# An algorithm is a room: it knows the kit and itself. Only lowerings know codegen/.
+rooms=$(cd algorithms && find . -mindepth 1 -maxdepth 1 -type d ! -name kit -printf '%f\n')
+for room in kit $rooms; do
+  own="algorithms/kit/|algorithms/(algorithm|table)\\.h|algorithms/$room/"
+  only "algorithms/$room" "cubejit/|codegen/|$own"
+  if grep -rnE '#include "(codegen/|algorithms/[a-z_]+/lower/)' "algorithms/$room" | grep -v "^algorithms/$room/lower/"; then
+    echo "layers: only algorithms/$room/lower/ may include codegen/ and lowerings" >&2
+    broken=1
+  fi
+done
+# Nobody else knows a room: its name stands in its folder, its tests and the table.
+for room in $rooms; do
+  if grep -rnE "algorithms/$room/" include algorithms tiling codegen emulation runtime api python tools bench examples tests cmake \
+    --include='*.h' --include='*.hpp' --include='*.cpp' --include='*.txt' --include='*.cmake' |
+    grep -vE "^(algorithms|tests/algorithms)/$room/|^tools/lint/test_mirror\.txt"; then
+    echo "layers: algorithms/$room/ is known outside its folder and its tests" >&2
+    broken=1
+  fi
+done
+only tiling 'cubejit/|tiling/|algorithms/(algorithm\.h|kit/[a-z_]+\.h)'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
-only runtime 'cubejit/|tiling/|codegen/|emulation/|runtime/'
+only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|kit/[a-z_]+|kit/lower/convert)\.h|codegen/|emulation/|runtime/'
 only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|emulation/|runtime/(last_error|core_threads|launch_environment|shared_units)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
-only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|codegen/(backend|lower|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
-only bench 'cubejit/|acl/|aclnnop/|codegen/|runtime/|bench/|tests/support/'
+only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/lower\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
+only bench 'cubejit/|acl/|aclnnop/|algorithms/|codegen/|runtime/|bench/|tests/support/'
 only python 'cubejit/|cubejit_tbe/|python/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/binary/|codegen/llvm_backend/|runtime/orc/' \

@@ -19,7 +19,7 @@ while IFS= read -r source; do
     echo "$source: no test includes ${door:-${source%.cpp}.h}" >&2
     broken=1
   fi
-done < <(find tiling codegen emulation runtime api -name '*.cpp' | sort)
+done < <(find algorithms tiling codegen emulation runtime api -name '*.cpp' | sort)
 
 while read -r source _; do
   if [[ ! -f $source ]]; then

@@ -8,6 +8,6 @@ if [[ ! -f $build/compile_commands.json ]]; then
   echo "tidy.sh: $build is not configured; run: cmake --preset ci" >&2
   exit 2
 fi
-find tiling codegen emulation runtime api python -name '*.cpp' -print0 |
+find algorithms tiling codegen emulation runtime api python -name '*.cpp' -print0 |
   xargs -0 -n 2 -P "$(nproc)" clang-tidy-19 --quiet -p "$build" --warnings-as-errors='*' \
     --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-deprecated-declarations 2>/dev/null

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the plans of a bias gradient and their cost: it is one pass over dy, bound by memory.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/algorithm.h"
+
+namespace cubejit {
+
+std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& machine);
+PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+void biasRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+}  // namespace cubejit

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how many pixel ranges a bias gradient is summed in.
+#include "algorithms/bias/bias.h"
+
+#include "algorithms/kit/rates.h"
+
+namespace cubejit {
+
+std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& m) {
+  std::vector<TilingPlan> out;
+  TilingPlan plan;
+  plan.gradient = Gradient::kDb;
+  plan.baseVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
+  for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
+    plan.cores.reduction = parts;
+    out.push_back(plan);
+  }
+  return out;
+}
+
+PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  PlanCost cost;
+  const auto elements = static_cast<double>(yElements(problem));
+  const double bytes = elements * static_cast<double>(byteSize(formatOf(problem, TensorId::kDy).dtype)),
+               lanes = m.isa.lanes();
+  const double parts = static_cast<double>(plan.cores.reduction);
+  const double blocks = static_cast<double>(divUp(problem.cout, plan.baseVectors * m.isa.lanes()));
+  cost.memoryCycles = bytes / bytesPerCycle(m, bytes, true);
+  cost.computeCycles = elements / lanes;
+  cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;
+  // Of plain tensors a channel's sum is a whole vector until the end.
+  const ConvView v = makeConvView(problem, Gradient::kDb);
+  const TensorView& y = v.bigIsX ? v.small : v.big;
+  const double sums = parts * static_cast<double>(problem.cout) * 4.0 * (y.channelsLast || y.c0 > 0 ? 1.0 : lanes);
+  cost.moveCycles = 2.0 * sums / bytesPerCycle(m, sums, true);
+  const double tasks = parts * blocks;
+  cost.totalCycles = std::max(cost.memoryCycles, cost.computeCycles) / m.cores * imbalance(tasks, m.cores) +
+                     cost.callCycles + cost.moveCycles;
+  cost.bound = "memory";
+  return cost;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the candidate plans of a data gradient with channel lanes: register boxes, slabs, order.
+#include "algorithms/direct_data/direct_data.h"
+
+#include <algorithm>
+#include <array>
+
+#include "algorithms/kit/axis_phases.h"
+#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/rates.h"
+#include "algorithms/kit/reorder.h"
+
+namespace cubejit {
+namespace {
+
+struct Ground {
+  ConvView view;
+  TensorView result, operand;
+  std::array<std::int64_t, 3> phaseLength{1, 1, 1};  ///< longest residue class of the result on d, h, w
+};
+
+Ground groundOf(const Problem& p) {
+  Ground g;
+  g.view = makeConvView(p, Gradient::kDx);
+  const bool gather = g.view.bigIsX;
+  g.result = gather ? g.view.big : g.view.small;
+  g.operand = gather ? g.view.small : g.view.big;
+  for (int a = 0; a < 3; ++a) {
+    const std::int64_t stride = gather ? g.view.stride[a] : 1;
+    g.phaseLength[static_cast<std::size_t>(a)] = std::max<std::int64_t>(1, divUp(g.result.extent[a], stride));
+  }
+  return g;
+}
+
+// Reduction steps per loop iteration: a divisor of the channels if there is a good one.
+std::int64_t chooseUnroll(std::int64_t channels, std::int64_t accumulators) {
+  const std::int64_t most = accumulators > 16 ? 8 : 12;
+  if (channels <= most) return std::max<std::int64_t>(1, channels);
+  for (std::int64_t u = most; u >= 4; --u) {
+    if (channels % u == 0) return u;
+  }
+  return 4;
+}
+
+// Steps of a block that are one iteration: weights are one stream then. Of larger blocks a part.
+constexpr std::int64_t kWholeBlock = 16;
+
+// Reduction steps of a block of dy's channels; 0: there are none.
+std::int64_t stepsOfBlock(const TensorView& operand, bool dots) { return dots ? operand.c0 / 2 : operand.c0; }
+
+// Boxes of at most `rows` pixels, W first: what does not fit is cut equally, what fits leaves room for H, D, images.
+void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<TilingPlan>& out) {
+  const auto [pd, ph, pw] = g.phaseLength;
+  for (std::int64_t pieces = divUp(pw, rows); pieces <= divUp(pw, rows) + 1; ++pieces) {
+    plan.baseW = divUp(pw, pieces);
+    plan.baseH = pieces == 1 ? equalPiece(ph, std::max<std::int64_t>(1, rows / plan.baseW)) : 1;
+    const std::int64_t plane = plan.baseW * plan.baseH;
+    plan.baseD = pieces == 1 && plan.baseH == ph ? equalPiece(pd, std::max<std::int64_t>(1, rows / plane)) : 1;
+    const bool whole = pieces == 1 && plan.baseH == ph && plan.baseD == pd;
+    plan.baseBatch = whole && !plan.panelA && !plan.panelC
+                         ? equalPiece(std::max<std::int64_t>(1, g.view.batch),
+                                      std::max<std::int64_t>(1, rows / (plane * plan.baseD)))
+                         : 1;
+    out.push_back(plan);
+    if (pw <= pieces) break;
+  }
+}
+
+// One vector of results: a scalar feeds one multiply-add, and loads bind, unless all taps along W that use it take it at once.
+void addSharedScalars(const Ground& g, const Machine& m, TilingPlan plan, bool tail, std::vector<TilingPlan>& out) {
+  const std::int64_t taps = divUp(g.view.kernel.w, g.view.bigIsX ? g.view.stride.w : 1);  // of a residue class
+  if (g.result.channels > m.isa.lanes() || taps < 2) return;
+  plan.baseTapsW = equalPiece(taps, kMostSharedTaps);
+  const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.baseTapsW;
+  const std::int64_t blocks = plan.panelA ? 0 : stepsOfBlock(g.operand, plan.dotProducts);
+  const std::int64_t reduced = blocks > 0 ? blocks : g.operand.words(plan.dotProducts),
+                     most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.baseTapsW));
+  plan.unroll = std::min(most, reduced);
+  for (std::int64_t u = plan.unroll; 2 * u > plan.unroll || blocks > 0; --u) {
+    if (reduced % u == 0) {
+      plan.unroll = u;
+      break;
+    }
+  }
+  addBoxes(g, plan, rows, out);
+}
+
+// Of volumes that come from memory, measured on 3D U-Net's large layers (Zen 5): planes of a task that follow each other, planes in a
+// panel, the fewest of their rows, and the panel's share of L2.
+constexpr std::int64_t kDepths = 14, kPanelDepths = 4, kRowsOfDepths = 4;
+constexpr double kMostOfL2 = 1.25;
+
+// Rows (or pixels of a line) a task works on; with panels, what a panel holds.
+void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::vector<TilingPlan>& out) {
+  const bool panels = base.panelA || base.panelC;
+  const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
+  const std::int64_t block = g.view.line ? base.baseW : base.baseH;
+  const std::int64_t gather = g.view.bigIsX ? 1 : 0;
+  const std::int64_t strideAlong = g.view.line ? g.view.stride.w : g.view.stride.h;
+  const std::int64_t resultStep = gather != 0 ? strideAlong : 1, operandStep = gather != 0 ? 1 : strideAlong;
+  TilingPlan plan = base;
+  plan.panelD = base.baseD;
+  const double rowOperand = static_cast<double>((g.view.line ? 1 : g.operand.extent.w) * g.operand.channels * 4);
+  const std::int64_t partials = base.lanes == LaneRole::kReduced ? m.isa.lanes() : 1;  // a vector for each result
+  const double rowResult =
+      static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
+  std::vector<std::int64_t> blocks{1, 2, 4, 8, 16, 64, 256};
+  for (const std::int64_t tasks : {1, 2, 4}) blocks.push_back(divUp(along, tasks * m.cores * block));  // equal shares
+  std::sort(blocks.begin(), blocks.end());
+  std::int64_t last = 0;
+  for (const std::int64_t target : blocks) {
+    const std::int64_t rows = std::min(target, divUp(along, block)) * block;
+    if (panels) {
+      const double bytes = static_cast<double>(rows) * (static_cast<double>(operandStep) * rowOperand +
+                                                        static_cast<double>(resultStep) * rowResult);
+      if (bytes > 0.6 * static_cast<double>(m.buffers.l1Bytes) && rows > block) continue;
+    }
+    if (rows == last) continue;
+    last = rows;
+    plan.panelH = rows;
+    out.push_back(plan);
+    // Neighbouring planes read the same ones: a task that goes on to the next finds most of what it needs in L2.
+    if (!farVolume(g.view, g.operand, m) || rows < kRowsOfDepths * block || rows > 2 * kRowsOfDepths * block) continue;
+    plan.panelD = equalPiece(divUp(g.phaseLength[0], base.baseD), panels ? kPanelDepths : kDepths) * base.baseD;
+    const double reached = static_cast<double>((plan.panelD + (g.view.kernel.d - 1) * g.view.dilation.d) *
+                                               (rows + (g.view.kernel.h - 1) * g.view.dilation.h));
+    if (!panels || reached * rowOperand <= kMostOfL2 * static_cast<double>(m.buffers.l1Bytes)) out.push_back(plan);
+    plan.panelD = base.baseD;
+  }
+}
+
+// The same box with weights packed by the task that uses them: the task keeps one block of channels and walks all pixels.
+void addPrivateWeights(const Ground& g, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  const std::int64_t tasks = g.view.groups * divUp(g.result.channels, plan.baseVectors * m.isa.lanes());
+  plan.panelB = true;
+  plan.order = IterateOrder::kChannelsOuter;
+  plan.cores.batch = std::clamp<std::int64_t>(divUp(4L * m.cores, tasks), 1, std::max<std::int64_t>(1, g.view.batch));
+  if (plan.panelA || plan.panelC) {
+    addSlabs(g, m, plan, out);
+    return;
+  }
+  const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
+  const std::int64_t block = g.view.line ? plan.baseW : plan.baseH;
+  plan.panelH = divUp(along, block) * block;
+  plan.panelD = divUp(g.phaseLength[0], plan.baseD) * plan.baseD;
+  out.push_back(plan);
+}
+
+}  // namespace
+
+std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Machine& m) {
+  const Ground g = groundOf(problem);
+  const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
+  std::vector<TilingPlan> boxes, slabs, out;
+  TilingPlan plan;
+  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) && wholePairs(problem);
+  const std::int64_t reduced = g.operand.words(plan.dotProducts);
+  if (channels > kMostReducedResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1)) return out;
+  plan.gradient = Gradient::kDx;
+  plan.lanes = LaneRole::kReduced;
+  plan.panelC = true;
+  plan.panelA = !g.operand.directFor(plan.dotProducts);
+  plan.unroll = std::min<std::int64_t>(4, divUp(reduced, lanes));
+  const std::int64_t rows = (usableRegisters(m, true) - channels - 3) / channels;  // a few temporaries
+  if (rows < 1) return out;
+  for (const std::int64_t limit : {rows, std::int64_t{6}, std::int64_t{4}}) {
+    if (limit <= rows) addBoxes(g, plan, limit, boxes);
+  }
+  for (const TilingPlan& box : boxes) addSlabs(g, m, box, slabs);
+  for (TilingPlan& slab : slabs) {
+    if (slab.panelH == 1 && g.phaseLength[1] > 1) continue;  // a row at a time restarts its streams too often
+    for (const std::int64_t depths : {1, 2, 4, 8}) {
+      slab.panelD = std::min(depths, divUp(g.phaseLength[0], slab.baseD)) * slab.baseD;
+      out.push_back(slab);
+      if (slab.panelD >= g.phaseLength[0]) break;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Blocks of channels and pixels that registers hold.
+void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::vector<TilingPlan>& boxes) {
+  const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
+  const bool tail = channels % lanes != 0;
+  const std::int64_t most = std::min<std::int64_t>(4, divUp(channels, lanes));
+  for (std::int64_t vectors = most; vectors >= 1; --vectors) {
+    TilingPlan plan;
+    plan.gradient = Gradient::kDx;
+    plan.lanes = LaneRole::kChannels;
+    plan.baseVectors = vectors;
+    plan.dotProducts = dotProducts;
+    plan.panelC = !g.result.resultsInPlace(lanes, vectors * lanes);
+    const std::int64_t beside =
+        !plan.panelC && roundsByIntegers(g.result.dtype, m.isa) ? std::max<std::int64_t>(vectors + 1, 3) : vectors + 1;
+    const std::int64_t rows = (usableRegisters(m, tail) - beside) / vectors;
+    if (rows < 1) continue;
+    const std::int64_t blocks = stepsOfBlock(g.operand, plan.dotProducts);
+    plan.unroll =
+        blocks > 0 ? std::min(blocks, kWholeBlock) : chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
+    const bool inPlace = g.operand.sumsInPlace(plan.dotProducts, plan.unroll);
+    plan.panelA = !inPlace;
+    if (!inPlace) plan.unroll = chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
+    if (inPlace && comesLate(g.view, g.operand, m)) plan.prefetch = Prefetch::kOperands;
+    addBoxes(g, plan, rows, boxes);
+    if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
+    addSharedScalars(g, m, plan, tail, boxes);
+    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines from memory come late.
+    if (inPlace && (g.operand.wStride % 2048 == 0 || g.operand.c0 > 0 || farOperand(g.view, g.operand, m))) {
+      plan.panelA = true;
+      plan.prefetch = Prefetch::kUsual;
+      addBoxes(g, plan, rows, boxes);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
+  const Ground g = groundOf(problem);
+  std::vector<TilingPlan> boxes, out;
+  const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
+  addChannelBoxes(g, m, dots, boxes);
+  // Few channels, an odd number of them, may cost more to pair than they save.
+  if (dots && !wholePairs(problem)) addChannelBoxes(g, m, false, boxes);
+  for (const TilingPlan& box : boxes) addSlabs(g, m, box, out);
+  std::vector<TilingPlan> both;
+  for (TilingPlan& plan : out) {
+    for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
+      plan.order = order;
+      both.push_back(plan);
+    }
+  }
+  for (const TilingPlan& box : boxes) addPrivateWeights(g, m, box, both);
+  // Few pixels do not pay for packing weights that can be read in place.
+  if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.direct() &&
+      formatOf(problem, TensorId::kW).dtype == DType::kF32) {
+    const std::size_t count = both.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (both[i].panelB) continue;
+      both.push_back(both[i]);
+      both.back().packWeights = false;
+    }
+  }
+  return both;
+}
+
+}  // namespace cubejit

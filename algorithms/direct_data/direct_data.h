@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which plans of a data gradient with channel lanes are worth considering, and what they cost.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/algorithm.h"
+
+namespace cubejit {
+
+/// Lanes are channels of dY: for few result channels, where lanes of results would be idle.
+std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Machine& machine);
+PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& machine);
+PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+void directDataRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+/// Whether storing the results of a legal plan past the caches pays: where they would not stay in them, and nothing waits.
+bool streamingPays(const Problem& core, const TilingPlan& plan, const PlanCost& cost, const Machine& machine);
+Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+}  // namespace cubejit

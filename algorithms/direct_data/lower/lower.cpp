@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the tile program of a data gradient whose lanes are result channels: a box of result pixels times a few vectors of
+// channels stays in registers while the reduction runs over taps and operand channels.
+//   dx[n][i][c] = sum over taps k, channels o:  dy[n][(i + pad - k*dil)/stride][o] * w[o][c][k]
+// Leaves which taps reach which pixels to slab_axis, and the choice of box, panels and order to the plan.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "algorithms/direct_data/direct_data.h"
+#include "algorithms/direct_data/lower/data_panels.h"
+#include "algorithms/direct_data/lower/data_sections.h"
+#include "algorithms/direct_data/lower/reduction_steps.h"
+#include "algorithms/direct_data/lower/tap_group.h"
+#include "algorithms/direct_data/result_prefetch.h"
+#include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/pack_weights.h"
+#include "algorithms/kit/work.h"
+
+namespace cubejit {
+namespace {
+
+// Multiply-adds an iteration that hide the loop: six cycles at two a cycle, enough to issue its four scalar instructions too.
+constexpr std::int64_t kHidesLoop = 12;
+
+class Lowering {
+ public:
+  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)), g_(makeDataGradient(problem, true)) {
+    block_ = {plan.baseD, plan.baseH, plan.baseW};
+    if (g_.view.lineOnH) block_ = {1, plan.baseW, 1};
+    const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};  // W is never cut
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
+    reducedLanes_ = plan.lanes == LaneRole::kReduced;
+    sharedTaps_ = reducedLanes_ ? 1 : plan.baseTapsW;
+    vectors_ = reducedLanes_ ? g_.result.channels : plan.baseVectors;
+    width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
+    nBlocks_ = (g_.result.channels + width_ - 1) / width_;
+    reduced_ = g_.operand.words(plan.dotProducts);
+    packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
+    packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
+    steps_ = reductionSteps();
+    resultElement_ = plan.panelC ? Element::kF32 : elementOf(g_.result.dtype);
+  }
+
+  TileProgram run() {
+    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
+    weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
+    resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
+    if (g_.hasGaps && !plan_.panelC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
+    if (reducedLanes_) {
+      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, packing_));
+      addPackReducedPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
+    } else if (plan_.packWeights) {
+      const std::int64_t blocks = plan_.panelB ? 1 : g_.view.groups * nBlocks_;
+      packedBuffer_ =
+          b_.addBuffer(plan_.panelB ? "panel_w" : "packed_w", plan_.panelB ? BufferRole::kPrivate : BufferRole::kShared,
+                       blocks * packing_.blockBytes(g_));
+      if (!plan_.panelB) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
+    }
+    contractPhase();
+    return b_.finish();
+  }
+
+ private:
+  void contractPhase() {
+    b_.beginPhase("contract");
+    makePanels();
+    std::vector<int> outerStreams;
+    const int a = plan_.panelA ? b_.addStream("a", panelABuffer_) : b_.addStream("a", operandBuffer_);
+    const int w = plan_.packWeights ? b_.addStream("b", packedBuffer_) : b_.addStream("b", weightBuffer_);
+    const int c = plan_.panelC ? b_.addStream("c", panelCBuffer_) : b_.addStream("c", resultBuffer_);
+    const int source = plan_.panelA ? b_.addStream("dy", operandBuffer_) : -1;
+    const int panel = plan_.panelA ? b_.addStream("panel", panelABuffer_) : -1;
+    const int sink = plan_.panelC ? b_.addStream("dx", resultBuffer_) : -1;
+
+    const int weights = plan_.panelB ? b_.addStream("w", weightBuffer_) : -1;
+
+    // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
+    const int groups = b_.addAxis("g");
+    const std::int64_t weightsPerGroup = reducedLanes_                        ? packedReducedBytes(g_, packing_)
+                                         : plan_.packWeights && !plan_.panelB ? nBlocks_ * packing_.blockBytes(g_)
+                                                                              : g_.wGroup;
+    for (std::int64_t i = 0; i < g_.view.groups; ++i) {
+      std::vector<std::pair<int, std::int64_t>> d{{weights >= 0 ? weights : w, i * weightsPerGroup}};
+      d.emplace_back(plan_.panelA ? source : a, i * g_.operand.groupStride());
+      d.emplace_back(plan_.panelC ? sink : c, i * g_.result.groupStride());
+      b_.addStep(groups, d);
+    }
+    const int images = imageAxis(a, c, source, sink);
+    std::array<int, 2> slabAxis{};
+    std::array<int, 3> localAxis{};
+    for (std::size_t axis = 0; axis < 2; ++axis) slabAxis[axis] = addSlabAxis(axis, a, c, source, panel, sink);
+    for (std::size_t axis = 0; axis < 3; ++axis) localAxis[axis] = addLocalAxis(axis, a, c);
+    const int blocks = b_.addAxis("channels", 2);
+    for (std::int64_t i = 0; i < nBlocks_; ++i) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      if (plan_.panelB)
+        d.emplace_back(weights, i * width_ * g_.wResult);
+      else
+        d.emplace_back(w, i * (plan_.packWeights ? packing_.blockBytes(g_) : width_ * 4));
+      if (plan_.panelB && plan_.panelC)
+        d.emplace_back(sink, g_.result.channelOffset(i * width_));
+      else
+        d.emplace_back(c, resultOffset(i * width_));
+      b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
+    }
+
+    Call call{"contract", a, w, c, {images, slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], localAxis[2], blocks},
+              {}};
+    fillVariants(call);
+    std::vector<Node> calls;
+    calls.push_back(callNode(std::move(call)));
+
+    const bool paneled = plan_.panelA || plan_.panelC;
+    Phase& phase = b_.phase();
+    // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
+    const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2],
+              middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
+    const bool blocksOutside = plan_.panelB || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
+    std::vector<int> loops{localAxis[0], middle, innermost};
+    if (!blocksOutside)
+      loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
+    std::vector<Node> slabBody;
+    if (plan_.panelC && g_.hasGaps) {
+      Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
+      slabBody.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
+    }
+    if (plan_.panelA) slabBody.push_back(panelMoves(b_, panels(), true, PanelEnds{source, panel}, slabAxis, -1));
+    for (Node& node : nest(loops, std::move(calls))) slabBody.push_back(std::move(node));
+    if (reducedLanes_)
+      slabBody.push_back(sumMoves(b_, panels(), PanelEnds{sink, c}, slabAxis));
+    else if (plan_.panelC)
+      slabBody.push_back(panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.panelB ? blocks : -1));
+    if (plan_.panelB) {
+      const int share = b_.addDeal("image_part", images, std::min(plan_.cores.batch, b_.axisSteps(images)));
+      phase.parallelAxes = {groups, blocks, share};
+      phase.body = packBlock(b_, g_, packing_, weights, w, blocks);
+      for (Node& node : nest({images, slabAxis[0], slabAxis[1]}, std::move(slabBody)))
+        phase.body.push_back(std::move(node));
+    } else {
+      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
+      if (blocksOutside) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blocks);
+      phase.body = std::move(slabBody);
+    }
+    phase.workCycles = multiplyAddVectors(g_.view, lanes_) + 50.0 * static_cast<double>(taskCount(phase));
+  }
+
+  void makePanels() {
+    if (plan_.panelA) {
+      aPitch_.w =
+          reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
+      aPitch_.h = aPitch_.w * axisOperandWidth();
+      aPitch_.d = aPitch_.h * axes_[1].panelOperandRows;
+      panelABuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, aPitch_.d * axes_[0].panelOperandRows);
+    } else {
+      aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
+    }
+    if (plan_.panelC) {
+      cPitch_.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.panelB ? 1 : nBlocks_) * width_ * 4);
+      cPitch_.h = cPitch_.w * g_.result.extent.w;
+      cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
+      panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;
+      panelCBuffer_ = b_.addBuffer("panel_dx", BufferRole::kPrivate, panelCBytes_);
+    } else {
+      cPitch_ = RowPitch{g_.result.nStride, g_.result.dStride, g_.result.hStride, g_.result.wStride};
+    }
+  }
+
+  DataPanels panels() const {
+    return DataPanels{g_,
+                      axes_,
+                      aPitch_,
+                      cPitch_,
+                      lanes_,
+                      width_,
+                      plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide};
+  }
+
+  // Panels hold whole rows of W.
+  std::int64_t axisOperandWidth() const { return g_.operand.extent.w; }
+
+  int imageAxis(int a, int c, int source, int sink) {
+    const std::int64_t step = plan_.panelA || plan_.panelC ? 1 : plan_.baseBatch;
+    const int axis = b_.addAxis("n", 2);
+    for (std::int64_t n = 0; n < g_.view.batch; n += step) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      if (!plan_.panelA) d.emplace_back(a, n * g_.operand.nStride);
+      if (!plan_.panelC) d.emplace_back(c, n * g_.result.nStride);
+      if (source >= 0) d.emplace_back(source, n * g_.operand.nStride);
+      if (sink >= 0) d.emplace_back(sink, n * g_.result.nStride);
+      b_.addStep(axis, d, n + step <= g_.view.batch ? 0 : 1);
+    }
+    imageLength_ = {step, g_.view.batch % step};
+    return axis;
+  }
+
+  int addSlabAxis(std::size_t which, int a, int c, int source, int panel, int sink) {
+    const SlabAxis& sa = axes_[which];
+    const int axis = b_.addAxis(which == 0 ? "slab_d" : "slab_h", std::max(1, sa.slabClasses));
+    const std::int64_t aTensor = g_.operand.strideOf(static_cast<int>(which)),
+                       cTensor = g_.result.strideOf(static_cast<int>(which));
+    const std::int64_t aPanel = which == 0 ? aPitch_.d : aPitch_.h;
+    for (const Slab& slab : sa.slabs) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      // In a panel, row 0 stands for operandOrigin; offsets of taps are relative to operandBase.
+      if (plan_.panelA)
+        d.emplace_back(a, (slab.operandBase - slab.operandOrigin) * aPanel);
+      else
+        d.emplace_back(a, slab.operandBase * aTensor);
+      if (!plan_.panelC) d.emplace_back(c, slab.resultStart * cTensor);
+      if (source >= 0) d.emplace_back(source, slab.operandStart * aTensor);
+      if (panel >= 0) d.emplace_back(panel, (slab.operandStart - slab.operandOrigin) * aPanel);
+      if (sink >= 0) d.emplace_back(sink, slab.resultStart * cTensor);
+      b_.addStep(axis, d, slab.cls);
+    }
+    return axis;
+  }
+
+  int addLocalAxis(std::size_t which, int a, int c) {
+    static constexpr const char* kNames[] = {"d", "h", "w"};
+    const SlabAxis& sa = axes_[which];
+    const int axis = b_.addAxis(kNames[which], std::max(1, sa.localClasses));
+    const std::int64_t aStep = which == 0 ? aPitch_.d : which == 1 ? aPitch_.h : aPitch_.w;
+    const std::int64_t cStep = which == 0 ? cPitch_.d : which == 1 ? cPitch_.h : cPitch_.w;
+    for (const SlabLocal& local : sa.locals) {
+      b_.addStep(axis, {{a, local.operandOffset * aStep}, {c, local.resultOffset * cStep}}, local.cls);
+    }
+    return axis;
+  }
+
+  const BlockClass* blockOf(std::size_t which, std::size_t slabClass, std::size_t localClass) const {
+    const SlabAxis& sa = axes_[which];
+    if (slabClass >= sa.blockClass.size() || localClass >= sa.blockClass[slabClass].size()) return nullptr;
+    const int cls = sa.blockClass[slabClass][localClass];
+    return cls < 0 ? nullptr : &sa.classes[static_cast<std::size_t>(cls)];
+  }
+
+  void fillVariants(Call& call) {
+    const auto slabs = [&](std::size_t which) {
+      return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses));
+    };
+    const auto locals = [&](std::size_t which) {
+      return static_cast<std::size_t>(std::max(1, axes_[which].localClasses));
+    };
+    std::vector<Position> positions;
+    for (int image = 0; image < 2; ++image) {
+      for (std::size_t sd = 0; sd < slabs(0); ++sd) {
+        for (std::size_t sh = 0; sh < slabs(1); ++sh) {
+          for (std::size_t ld = 0; ld < locals(0); ++ld) {
+            for (std::size_t lh = 0; lh < locals(1); ++lh) {
+              for (std::size_t lw = 0; lw < locals(2); ++lw) {
+                positions.push_back(Position{image, blockOf(0, sd, ld), blockOf(1, sh, lh), blockOf(2, 0, lw)});
+              }
+            }
+          }
+        }
+      }
+    }
+    // The sections each kernel shape needs must be known before the first list refers to them.
+    for (const Position& p : positions) noteSections(p);
+    for (const Position& p : positions) {
+      for (int tail = 0; tail < 2; ++tail) call.variants.push_back(wanted(p, tail) ? makeVariant(p, tail) : Variant{});
+    }
+  }
+
+  // Where on the axes a call stands: the blocks of d, h, w (null: no such block) and whether the images are the tail.
+  struct Position {
+    int image = 0;
+    const BlockClass *d = nullptr, *h = nullptr, *w = nullptr;
+  };
+
+  bool exists(const Position& p) const {
+    return p.d != nullptr && p.h != nullptr && p.w != nullptr && imageLength_[static_cast<std::size_t>(p.image)] > 0;
+  }
+  bool wanted(const Position& p, int tail) const {
+    return exists(p) && (tail == 1 ? g_.result.channels % width_ != 0 : g_.result.channels >= width_);
+  }
+  Lens lensOf(const Position& p) const {
+    return Lens{imageLength_[static_cast<std::size_t>(p.image)], p.d->length, p.h->length, p.w->length};
+  }
+
+  std::vector<Subset>& subsetsOf(const Lens& lens) {
+    for (auto& [known, subsets] : subsets_) {
+      if (known == lens) return subsets;
+    }
+    subsets_.emplace_back(lens, std::vector<Subset>{});
+    return subsets_.back().second;
+  }
+
+  // The segments of a block: one a tap. Where a tap is only a few vectors of reduced channels, the taps along W that reach the
+  // same rows share a segment; so do those that share scalars, whatever rows they reach.
+  std::vector<TapGroup> groupsOf(const Position& p) const {
+    const std::int64_t tapBytes = reducedLanes_ ? lanes_ * 4 : plan_.packWeights ? reduced_ * width_ * 4 : 4;
+    const bool together = reducedLanes_ && reduced_ <= chunk();
+    const bool alongH = g_.view.lineOnH;
+    const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
+    const auto count = static_cast<std::int64_t>(along.size());
+    const std::int64_t pieces = (count + sharedTaps_ - 1) / sharedTaps_,
+                       each = pieces > 0 ? (count + pieces - 1) / pieces : 1;
+    std::vector<TapGroup> groups;
+    for (const BlockTap& td : p.d->taps) {
+      for (const BlockTap& ta : across) {
+        for (std::size_t i = 0; i < along.size(); ++i) {
+          const BlockTap &th = alongH ? along[i] : ta, &tw = alongH ? ta : along[i];
+          const std::int64_t a = td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w,
+                             b = tapIndex(g_, td.k, th.k, tw.k) * tapBytes;
+          TapGroup* last = i == 0 || groups.empty() ? nullptr : &groups.back();
+          const bool joins = last != nullptr &&
+                             (together ? last->rows.taps[0].lo == along[i].lo && last->rows.taps[0].hi == along[i].hi
+                                       : static_cast<std::int64_t>(i) % each != 0);
+          if (!joins) {
+            groups.push_back(TapGroup{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi, {}, asks(i, ta, across)}, a, b});
+            last = &groups.back();
+          }
+          last->rows.taps.push_back({a - last->aOffset, b - last->bOffset, along[i].lo, along[i].hi});
+          std::int64_t &lo = alongH ? last->rows.hLo : last->rows.wLo, &hi = alongH ? last->rows.hHi : last->rows.wHi;
+          lo = std::min(lo, along[i].lo);
+          hi = std::max(hi, along[i].hi);
+        }
+      }
+    }
+    return groups;
+  }
+
+  // Whether a segment asks for lines to come. Scalars: a line of dY is new to the row of taps that reaches furthest.
+  bool asks(std::size_t along, const BlockTap& across, const std::vector<BlockTap>& all) const {
+    if (reducedLanes_) return plan_.prefetch != Prefetch::kNone;
+    const auto furthest = [](const BlockTap& x, const BlockTap& y) { return x.offset < y.offset; };
+    return plan_.prefetch == Prefetch::kOperands && along == 0 &&
+           across.offset == std::max_element(all.begin(), all.end(), furthest)->offset;
+  }
+
+  void noteSections(const Position& p) {
+    if (!exists(p)) return;
+    std::vector<Subset>& subsets = subsetsOf(lensOf(p));
+    for (const TapGroup& g : groupsOf(p)) {
+      if (std::find(subsets.begin(), subsets.end(), g.rows) == subsets.end()) subsets.push_back(g.rows);
+    }
+  }
+
+  Variant makeVariant(const Position& p, int tail) {
+    Variant v;
+    const Lens lens = lensOf(p);
+    const std::vector<Subset>& subsets = subsetsOf(lens);
+    const std::int64_t width = tail == 1 ? g_.result.channels % width_ : width_;
+    const Twins kernels = kernelFor(lens, subsets, width);
+    v.kernel = kernels.plain;
+    v.aligned = kernels.streaming;
+    const bool remainder = reduced_ % chunk() != 0;
+    SegmentList list(subsets.size() * (remainder ? 2 : 1));
+    const std::int64_t main = reduced_ / chunk(), left = reduced_ % chunk();
+    for (const TapGroup& g : groupsOf(p)) {
+      const auto section =
+          static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), g.rows) - subsets.begin());
+      if (main > 0)
+        steps_.addSegments(list[section], g.aOffset, g.bOffset, main * plan_.unroll,
+                           stepsAtOnce(lens, g.rows, plan_.unroll));
+      if (remainder) {
+        const std::int64_t done = main * plan_.unroll;  // steps
+        list[subsets.size() + section].push_back(
+            Segment{g.aOffset + steps_.aTo(done), g.bOffset + done * steps_.b,
+                    remainderSteps(left) / stepsAtOnce(lens, g.rows, remainderSteps(left))});
+      }
+    }
+    v.list = b_.addList(std::move(list));
+    return v;
+  }
+
+  // Bytes from channel 0 of the results to channel `c`, in the panel or in dx.
+  std::int64_t resultOffset(std::int64_t c) const {
+    return plan_.panelC ? c * elementBytes(resultElement_) : g_.result.channelOffset(c);
+  }
+  // From one vector of B to the next: lanes side by side, or result channels.
+  std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
+  // One reduction step: a reduced channel, a pair, or a vector of them.
+  ReductionSteps reductionSteps() const {
+    if (reducedLanes_) return {lanes_ * 4, vectors_ * g_.taps * lanes_ * 4};
+    const bool inBlocks = !plan_.panelA && g_.operand.c0 > 0;
+    return {plan_.panelA || plan_.dotProducts ? 4 : g_.operand.cStride, plan_.packWeights ? width_ * 4 : g_.wReduced,
+            !inBlocks           ? 0
+            : plan_.dotProducts ? g_.operand.c0 / 2
+                                : g_.operand.c0,
+            g_.operand.blockStride};
+  }
+  // Reduced channels of one iteration of the main section; what is left is the remainder section.
+  std::int64_t chunk() const { return plan_.unroll * (reducedLanes_ ? lanes_ : 1); }
+
+  std::int64_t remainderSteps(std::int64_t left) const { return reducedLanes_ ? (left + lanes_ - 1) / lanes_ : left; }
+
+  // How many of so many steps are one iteration of a section. Edges of an image have sections of their own, dozens of them
+  // where kernels are long; each is unrolled only as far as it takes to hide the loop. Sums keep their order.
+  std::int64_t stepsAtOnce(const Lens& lens, const Subset& rows, std::int64_t steps) const {
+    const std::int64_t all = lens.n * lens.d * lens.h * lens.w,
+                       reached = lens.n * (rows.dHi - rows.dLo) * (rows.hHi - rows.hLo) * (rows.wHi - rows.wLo);
+    if (reached == all || reducedLanes_) return steps;
+    std::int64_t atOnce = 1;
+    while (steps % atOnce != 0 || (atOnce < steps && atOnce * reached * vectors_ < kHidesLoop)) ++atOnce;
+    return atOnce;
+  }
+
+  // A kernel, and the one that does the same past the caches; -1 = none.
+  struct Twins {
+    int plain = -1, streaming = -1;
+  };
+
+  Twins kernelFor(const Lens& lens, const std::vector<Subset>& subsets, std::int64_t width) {
+    for (const auto& [key, kernels] : kernels_) {
+      if (key.first == lens && key.second == width) return kernels;
+    }
+    const std::int64_t vectors = reducedLanes_ ? vectors_ : (width + lanes_ - 1) / lanes_;
+    Contract contract;
+    contract.lanes = lanes_;
+    contract.dotProducts = plan_.dotProducts;
+    contract.result = resultElement_;
+    contract.label = std::string("dx_") + std::to_string(lens.n * lens.d * lens.h * lens.w) + "x" +
+                     std::to_string(vectors) + (width % lanes_ ? "m" + std::to_string(width % lanes_) : "");
+    const auto tailLanes = [&](std::int64_t v) { return lanesUpTo(width - v * lanes_, lanes_); };
+    for (std::int64_t n = 0; n < lens.n; ++n) {
+      for (std::int64_t d = 0; d < lens.d; ++d) {
+        for (std::int64_t h = 0; h < lens.h; ++h) {
+          for (std::int64_t w = 0; w < lens.w; ++w) {
+            const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d +
+                                      h * axes_[1].resultStep * cPitch_.h + w * axes_[2].resultStep * cPitch_.w;
+            for (std::int64_t v = 0; v < vectors; ++v) {
+              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + resultOffset(v * lanes_)),
+                                                          plan_.panelC ? LaneRange{} : tailLanes(v)});
+            }
+          }
+        }
+      }
+    }
+    DataTile tile{lens, vectors, lanes_, aPitch_};
+    for (std::size_t axis = 0; axis < 3; ++axis) tile.operandStep[axis] = axes_[axis].operandStep;
+    tile.aChannel = steps_.a;
+    tile.bChannel = steps_.b;
+    tile.bVector = bVector();
+    tile.lastVector = plan_.packWeights ? 0 : width % lanes_;
+    tile.reducedLanes = reducedLanes_;
+    tile.sharesScalars = sharedTaps_ > 1;
+    tile.tapsAlongH = g_.view.lineOnH;
+    // Reduced lanes of a line ask for the pixels behind the block's first; a block further on is too far (1D, 10 taps: half as fast).
+    const std::int64_t block = g_.view.lineOnH && !reducedLanes_ ? lens.h * axes_[1].operandStep * aPitch_.h
+                                                                 : lens.w * axes_[2].operandStep * aPitch_.w;
+    tile.prefetchAhead = plan_.prefetchDistance * block;
+    for (const Subset& s : subsets) {
+      contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
+      steps_.stepFrom(contract.sections.back());
+    }
+    if (const std::int64_t left = reduced_ % chunk(); left != 0) {
+      for (const Subset& s : subsets)
+        contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, remainderSteps(left)), left));
+    }
+    contract.prefetchResults = !plan_.panelC && prefetchesDxResults(plan_.prefetch, reduced_ * g_.taps);
+    Twins twins{b_.addKernel(contract), -1};
+    if (plan_.streamingStore && width % lanes_ == 0) {
+      contract.streamingStore = true;
+      contract.prefetchResults = false;  // lines that are not to be in a cache
+      contract.label += "_nt";
+      twins.streaming = b_.addKernel(std::move(contract));
+    }
+    kernels_.emplace_back(std::make_pair(lens, width), twins);
+    return twins;
+  }
+
+  const TilingPlan& plan_;
+  const int lanes_;
+  bool reducedLanes_ =
+      false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
+  ProgramBuilder b_;
+  const DataGradient g_;
+  std::array<std::int64_t, 3> block_{};
+  std::array<SlabAxis, 3> axes_;
+  std::int64_t sharedTaps_ = 1;  ///< along W that share scalars
+  ReductionSteps steps_;
+  std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
+  std::array<std::int64_t, 2> imageLength_{};
+  RowPitch aPitch_{}, cPitch_{};
+  std::int64_t panelCBytes_ = 0;
+  PackedWeights packing_;
+  Element resultElement_ = Element::kF32;  ///< of what contracts write
+  int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1,
+      panelCBuffer_ = -1;
+  std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;
+  std::vector<std::pair<std::pair<Lens, std::int64_t>, Twins>> kernels_;
+};
+
+}  // namespace
+
+Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  return Lowering(problem, plan, machine).run();
+}
+
+}  // namespace cubejit

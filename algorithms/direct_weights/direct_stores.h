@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides when sums of a weight gradient go from registers to the tensor itself, without accumulators in memory.
+#pragma once
+
+#include "algorithms/kit/conv_view.h"
+#include "cubejit/host_isa.h"
+#include "cubejit/plan.h"
+
+namespace cubejit {
+
+/// Lanes must be channels that lie side by side in dw (one tap, not swapped), and no other task may add to them. What is rounded
+/// is rounded once: 16-bit elements need all pixels in one chunk, and bf16 an instruction that rounds. Of channel lanes only.
+inline bool storesSumsDirectly(const ConvView& v, const TilingPlan& plan, DType dw, const HostIsa& isa) {
+  if (plan.panelC || plan.lanes == LaneRole::kSwapped || v.taps() != 1 || plan.cores.reduction > 1) return false;
+  if (dw == DType::kF32) return true;
+  if ((dw != DType::kF16 && dw != DType::kBf16) || roundsByIntegers(dw, isa)) return false;
+  const Dhw& e = v.small.extent;
+  const bool wholeImage = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
+  return wholeImage && plan.baseBatch >= v.batch;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which plans of a dense or grouped weight gradient are worth considering, and what they cost.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/algorithm.h"
+
+namespace cubejit {
+
+std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& machine);
+PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+void directWeightsRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+}  // namespace cubejit

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the tile program of a dense or grouped weight gradient: a tile of (channels x taps) rows by a few vectors of channels
+// stays in registers while the reduction runs over pixels.
+//   dw[s][b][k] = sum over images and pixels o:  small[n][o][s] * big[n][o*stride + k*dil - pad][b]
+// kChannels: lanes are channels of the big tensor, rows are channels of the small one (broadcast), taps side by side.
+// kTaps:     lanes are (taps along W x channels) of the big tensor, which lie side by side; rows are channels of the small one.
+// kSwapped:  lanes are channels of the small tensor, rows are (taps x channels of the big one).
+// Leaves pixel ranges to pixel_chunks, the steps of a kernel to weights_sections, and the way out of the accumulators to weights_unpack.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "algorithms/direct_weights/direct_stores.h"
+#include "algorithms/direct_weights/direct_weights.h"
+#include "algorithms/direct_weights/lower/accumulator_sets.h"
+#include "algorithms/direct_weights/lower/column_patterns.h"
+#include "algorithms/direct_weights/lower/weights_panels.h"
+#include "algorithms/direct_weights/lower/weights_sections.h"
+#include "algorithms/direct_weights/weight_view.h"
+#include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/pixel_chunks.h"
+#include "algorithms/kit/lower/weights_unpack.h"
+#include "algorithms/kit/work.h"
+#include "codegen/tile/copies.h"
+
+namespace cubejit {
+namespace {
+
+class Lowering {
+ public:
+  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+      : plan_(plan),
+        machine_(machine),
+        lanes_(machine.isa.lanes()),
+        b_(problemLabel(problem, plan)),
+        view_(weightView(problem, plan.dotProducts)),
+        swapped_(plan.lanes == LaneRole::kSwapped),
+        joined_(plan.lanes == LaneRole::kTaps) {
+    lane_ = swapped_ ? &v_.small : &v_.big;
+    row_ = swapped_ ? &v_.big : &v_.small;
+    width_ = joined_ ? lane_->channels : plan.baseVectors * lanes_;
+    laneBlocks_ = (lane_->channels + width_ - 1) / width_;
+    rowBlocks_ = (row_->channels + plan.baseRows - 1) / plan.baseRows;
+    const std::int64_t tapsOfBlock = joined_ ? v_.kernel.w : plan.baseTapsW;
+    for (std::int64_t k = 0; k < v_.kernel.w; k += tapsOfBlock)
+      tapBlocks_.push_back({k, std::min(k + tapsOfBlock, v_.kernel.w)});
+    const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
+    const std::int64_t images = view_.chunkImages(plan.baseBatch);
+    const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.panelH}
+                                     : ChunkSizes{images, plan.panelD, plan.panelH, v_.small.extent.w};
+    chunks_ = makeChunks(v_, sizes, splits);
+    bigStaged_ = swapped_ ? plan.panelA : plan.panelB;
+    smallStaged_ = swapped_ ? plan.panelB : plan.panelA;
+    // Lanes that are read where they lie are widened, or paired, as they are loaded.
+    if (!(swapped_ ? smallStaged_ : bigStaged_))
+      laneElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
+    out_.groups = v_.groups;
+    out_.laneBlocks = laneBlocks_;
+    out_.rows = row_->channels;
+    out_.taps = v_.taps();
+    out_.width = width_;
+    out_.lanes = lanes_;
+    out_.laneChannels = lane_->channels;
+    out_.swapped = swapped_;
+    out_.splits =
+        std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
+    private_ = plan.panelC;
+    atOnce_ = private_ && chunks_.chunks.size() == 1 && !plan.firstTouch;
+    rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels,
+                           std::max<std::int64_t>(1, row_->c0)};
+    lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
+                            std::max<std::int64_t>(1, lane_->c0)};
+    out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
+    direct_ = storesSumsDirectly(view_.asked, plan, formatOf(problem, TensorId::kDw).dtype, machine.isa);
+  }
+
+  TileProgram run() {
+    const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
+    const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
+    bigBuffer_ = v_.bigIsX ? x : dy;
+    smallBuffer_ = v_.bigIsX ? dy : x;
+    const std::int64_t dwBytes =
+        v_.groups * v_.small.channels * v_.big.channels * v_.taps() * elementBytes(out_.dwElement);
+    out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, dwBytes);
+    if (chunks_.chunks.empty()) {
+      addZeroPhase(b_, out_.dwBuffer, dwBytes, lanes_);
+      return b_.finish();
+    }
+    if (!direct_ && !private_)
+      out_.scratchBuffer = b_.addBuffer("dw_acc", BufferRole::kShared, out_.splits * scratchBytes(out_));
+    contractPhase();
+    if (!direct_ && !private_) addWeightsUnpack(b_, out_);
+    return b_.finish();
+  }
+
+ private:
+  void contractPhase() {
+    b_.beginPhase("contract");
+    makePanels();
+    const int bigStream = b_.addStream("big", bigStaged_ ? bigPanel_ : bigBuffer_, bigStaged_ ? 0 : tensorOrigin());
+    const int smallStream = b_.addStream("small", smallStaged_ ? smallPanel_ : smallBuffer_);
+    const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
+    const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
+    std::int64_t blockBytes = plan_.baseRows * rowBytes;
+    std::int64_t laneBytes = direct_ ? width_ * sumBytes() : out_.rows * rowBytes;
+    if (private_) {
+      laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * blockBytes;
+      const std::int64_t bytes = atOnce_ ? blockBytes : (laneBlocks_ + laneParts - 1) / laneParts * laneBytes;
+      out_.scratchBuffer = b_.addBuffer("panel_dw", BufferRole::kPrivate, bytes);
+      if (atOnce_) blockBytes = laneBytes = 0;  // one block after another takes the same place
+    }
+    const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
+    const int dw = private_ ? b_.addStream("dw", out_.dwBuffer) : -1;
+    const int bigSource = bigStaged_ ? b_.addStream("big_in", bigBuffer_) : -1;
+    const int bigSink = bigStaged_ ? b_.addStream("big_panel", bigPanel_) : -1;
+    const int smallSource = smallStaged_ ? b_.addStream("small_in", smallBuffer_) : -1;
+    const int smallSink = smallStaged_ ? b_.addStream("small_panel", smallPanel_) : -1;
+
+    const int groups = b_.addAxis("g");
+    for (std::int64_t g = 0; g < v_.groups; ++g) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      if (direct_ || private_)
+        d.emplace_back(direct_ ? c : dw, g * out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement));
+      else
+        d.emplace_back(c, g * groupScratchBytes(out_));
+      d.emplace_back(bigSource >= 0 ? bigSource : bigStream, g * v_.big.groupStride());
+      d.emplace_back(smallSource >= 0 ? smallSource : smallStream, g * v_.small.groupStride());
+      b_.addStep(groups, d);
+    }
+    const int chunkAxis = b_.addAxis("chunk", chunks_.classes);
+    for (const PixelChunk& chunk : chunks_.chunks) {
+      std::vector<std::pair<int, std::int64_t>> d;
+      const Range* own[] = {&chunk.d, &chunk.h, &chunk.w};
+      std::int64_t big = chunk.n.lo * v_.big.nStride, small = chunk.n.lo * v_.small.nStride, source = big, sink = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        const BigRange range = bigRange(*own[axis], v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis],
+                                        v_.big.extent[axis]);
+        big += own[axis]->lo * v_.stride[axis] * v_.big.strideOf(axis);
+        small += own[axis]->lo * v_.small.strideOf(axis);
+        source += range.clipped.lo * v_.big.strideOf(axis);
+        const std::int64_t pitch = axis == 0 ? big_.d : axis == 1 ? big_.h : big_.w;
+        if (axis < 2 || v_.line) sink += (range.clipped.lo - range.origin) * pitch;
+      }
+      if (bigStaged_) {
+        d.emplace_back(bigSource, source);
+        d.emplace_back(bigSink, sink);
+      } else {
+        d.emplace_back(bigStream, big);
+      }
+      d.emplace_back(smallStaged_ ? smallSource : smallStream, small);
+      b_.addStep(chunkAxis, d, chunk.cls);
+    }
+    const int splitAxis = b_.addDeal("split", chunkAxis, out_.splits);
+    for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
+    const int rows = b_.addAxis("rows", 2);
+    for (std::int64_t i = 0; i < rowBlocks_; ++i) {
+      b_.addStep(rows, {{a, (swapped_ ? big_ : small_).c.to(i * plan_.baseRows)}, {c, i * blockBytes}},
+                 (i + 1) * plan_.baseRows <= out_.rows ? 0 : 1);
+    }
+    const int lanes = b_.addAxis("lanes", 2);
+    for (std::int64_t i = 0; i < laneBlocks_; ++i) {
+      b_.addStep(lanes, {{bs, (swapped_ ? small_ : big_).c.to(i * width_)}, {c, i * laneBytes}},
+                 (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
+    }
+    const int rowDeal = b_.addDeal("row_part", rows, rowParts);
+    const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
+    if (private_ && !atOnce_) {
+      startAtPart(rowDeal, rowPart_, c, -rowBytes);
+      startAtPart(laneDeal, lanePart_, c, -laneBytes / width_);
+    }
+    const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
+    if (bigStaged_) {
+      moveToPart(bigDeal, bigPart(), bigSource, v_.big, bigStream);
+    }
+    if (smallStaged_) {
+      moveToPart(smallDeal, smallPart(), smallSource, v_.small, smallStream);
+    }
+    const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
+    const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
+    const int kw = b_.addAxis("kw", static_cast<int>(tapBlocks_.size()));
+    for (std::size_t i = 0; i < tapBlocks_.size(); ++i)
+      b_.addStep(kw, {{c, tapBlocks_[i].lo * width_ * 4}}, static_cast<int>(i));
+
+    collectPatterns();
+    std::vector<Node> inner;
+    if (plan_.firstTouch) {
+      inner = firstTouchNodes(a, bs, c, {chunkAxis, kd, kh, kw, lanes}, rows);
+    } else {
+      Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
+      fillVariants(call, LaneSource::kAsPlanned);
+      inner.push_back(callNode(std::move(call)));
+    }
+    const bool channelsOuter = plan_.order == IterateOrder::kChannelsOuter;
+    if (atOnce_) {
+      inner = nest({kd, kh, kw}, std::move(inner));
+      for (Node& node : unpackBlock(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes))
+        inner.push_back(std::move(node));
+      inner = channelsOuter ? nest({rows, lanes}, std::move(inner)) : nest({lanes, rows}, std::move(inner));
+    } else if (plan_.firstTouch) {
+      inner = nest({lanes, kd, kh, kw}, std::move(inner));
+    } else {
+      inner = channelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
+                            : nest({lanes, kd, kh, kw, rows}, std::move(inner));
+    }
+    std::vector<Node> chunkBody;
+    if (bigStaged_)
+      chunkBody.push_back(stagedLoad(b_, v_, chunks_, staged(true), LoadAxes{chunkAxis, bigDeal}, bigSource, bigSink));
+    if (smallStaged_)
+      chunkBody.push_back(
+          stagedLoad(b_, v_, chunks_, staged(false), LoadAxes{chunkAxis, smallDeal}, smallSource, smallSink));
+    for (Node& node : inner) chunkBody.push_back(std::move(node));
+    Phase& phase = b_.phase();
+    phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
+    if (private_ && !atOnce_)
+      phase.body.push_back(unpackTask(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes));
+    phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
+    phase.workCycles = multiplyAddVectors(v_, lanes_);
+  }
+
+  // Of a sum where the kernel stores it.
+  std::int64_t sumBytes() const { return direct_ ? elementBytes(out_.dwElement) : 4; }
+
+  StagedOperand staged(bool big) const {
+    return StagedOperand{
+        big,   big ? big_ : small_, big ? bigPart() : smallPart(), images_, big ? bigPlanes_ : smallPlanes_, lanes_,
+        pairs_};
+  }
+  // A panel of pairs has a word for every so many pixels; pitches count pixels.
+  std::int64_t spacing(bool big) const { return wordSpacing(v_, pairs_, big); }
+  static std::int64_t roundUp(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
+  const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
+  const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
+
+  // Moves a stream with the part: private accumulators hold only the part's.
+  void startAtPart(int deal, const ChannelPart& part, int stream, std::int64_t channelBytes) {
+    for (std::int64_t i = 0; i < part.parts; ++i) b_.moveStep(deal, i, stream, part.begin(i) * channelBytes);
+  }
+  // A source starts at the first channel that the part loads; it lies first in the panel.
+  void moveToPart(int deal, const ChannelPart& part, int source, const TensorView& tensor, int panel) {
+    for (std::int64_t i = 0; i < part.parts; ++i) {
+      b_.moveStep(deal, i, source, tensor.channelOffset(part.loadBegin(i)));
+      b_.moveStep(deal, i, panel, -4 * part.loadBegin(i));
+    }
+  }
+  int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
+    const int axis = b_.addAxis(name, static_cast<int>(count));
+    for (std::int64_t k = 0; k < count; ++k) b_.addStep(axis, {{c, k * tapsEach * width_ * 4}}, static_cast<int>(k));
+    return axis;
+  }
+
+  // Where position (0, 0, 0) of the unpadded view lies: the stream of an unstaged big tensor starts at -pad.
+  std::int64_t tensorOrigin() const {
+    return -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
+  }
+
+  // Between pixels of a panel. Scalars, and lanes that are joined, follow each other; vectors begin where a line does.
+  std::int64_t pixelPitch(bool big) const {
+    const std::int64_t bytes = (big ? bigPart() : smallPart()).mostLoaded() * 4;
+    const bool scalars = big == swapped_ && bytes < 64 && spacing(big) == 1;
+    return scalars || (joined_ && big) ? bytes : panelPitch(bytes) / spacing(big);
+  }
+
+  void makePanels() {
+    const auto pitchesOf = [](const TensorView& t) {
+      return Pitches{t.nStride, t.dStride, t.hStride, t.wStride, t.channelPitch()};
+    };
+    big_ = pitchesOf(v_.big);
+    small_ = pitchesOf(v_.small);
+    std::int64_t images = 1, depths = 1, rows = 1, columns = 1;
+    for (const PixelChunk& c : chunks_.chunks) {
+      images = std::max(images, c.n.length());
+      depths = std::max(depths, c.d.length());
+      rows = std::max(rows, c.h.length());
+      columns = std::max(columns, c.w.length());
+    }
+    const auto span = [&](int axis, std::int64_t length) {
+      return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1;
+    };
+    bigPlanes_ = span(0, depths);
+    smallPlanes_ = depths;
+    images_ = images;
+    if (bigStaged_) {
+      big_.c = ChannelPitch{4};
+      big_.w = pixelPitch(true);
+      big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
+      big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
+      big_.n = big_.d * bigPlanes_;
+      bigPanel_ = b_.addBuffer("panel_big", BufferRole::kPrivate, big_.n * images);
+    }
+    if (smallStaged_) {
+      small_.c = ChannelPitch{4};
+      small_.w = pixelPitch(false);
+      small_.h = small_.w * roundUp(columns, spacing(false));
+      small_.d = small_.h * rows;
+      small_.n = small_.d * depths;
+      smallPanel_ = b_.addBuffer("panel_small", BufferRole::kPrivate, small_.n * images);
+    }
+  }
+
+  /// Where a contract finds its lanes.
+  enum class LaneSource : std::uint8_t {
+    kAsPlanned,  ///< in the tensor, or in the panel that was filled before
+    kCopied,     ///< in the tensor; they are copied to a panel
+    kCopies      ///< in that panel
+  };
+
+  // The first block of rows of each part copies its lanes, and the others read the copies.
+  std::vector<Node> firstTouchNodes(int a, int lane, int c, std::vector<int> classAxes, int rows) {
+    const int copies = b_.addBuffer("panel_lanes", BufferRole::kPrivate, 0);
+    const int panel = b_.addStream("lanes_panel", copies);
+    const int first = b_.addPartOfWindows("first_rows", rows, 0, 1),
+              others = b_.addPartOfWindows("other_rows", rows, 1, 0);
+    classAxes.push_back(first);
+    Call touch{"contract_first", a, lane, c, classAxes, {}, panel};
+    b_.bufferAt(copies).bytes = fillVariants(touch, LaneSource::kCopied);
+    classAxes.back() = others;
+    Call again{"contract", a, panel, c, std::move(classAxes), {}};
+    fillVariants(again, LaneSource::kCopies);
+    return {loopNode(first, {callNode(std::move(touch))}), loopNode(others, {callNode(std::move(again))})};
+  }
+
+  void collectPatterns() {
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      for (const Range& taps : tapBlocks_) {
+        std::vector<ColumnPattern>& known = patterns_[taps.length()];
+        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, pairs_, chunkOf(cls), taps)) {
+          if (std::find(known.begin(), known.end(), use.pattern) == known.end()) known.push_back(use.pattern);
+        }
+      }
+    }
+  }
+
+  // Whether a window of the axis has a step of the class.
+  bool occurs(int axis, int cls) {
+    const Axis& a = b_.phase().axes[static_cast<std::size_t>(axis)];
+    return std::any_of(a.windows.begin(), a.windows.end(), [&](const Window& w) {
+      return std::any_of(a.steps.begin() + w.begin, a.steps.begin() + w.end,
+                         [&](const AxisStep& step) { return step.cls == cls; });
+    });
+  }
+
+  // Of a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
+  std::int64_t fillVariants(Call& call, LaneSource source) {
+    std::int64_t copied = 0;
+    const std::array<bool, 2> met{occurs(call.classAxes.back(), 0), occurs(call.classAxes.back(), 1)};
+    for (int cls = 0; cls < chunks_.classes; ++cls) {
+      for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
+        for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {
+          for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
+            const int list = listFor(chunkOf(cls), kd, kh, t);
+            for (int laneTail = 0; laneTail < 2; ++laneTail) {
+              for (int rowTail = 0; rowTail < 2; ++rowTail) {
+                Variant variant;
+                const std::int64_t width =
+                    laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
+                const std::int64_t rows = rowTail
+                                              ? out_.rows % plan_.baseRows
+                                              : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
+                const bool first = chunkOf(cls).first;
+                if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
+                  variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
+                  variant.list =
+                      list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
+                  if (source != LaneSource::kAsPlanned) {
+                    const auto& contract = std::get<Contract>(b_.kernelAt(variant.kernel));
+                    copied = std::max(copied, copiedBytes(contract, b_.listAt(variant.list)));
+                    if (source == LaneSource::kCopies)
+                      variant.list = b_.addList(readingCopies(contract, b_.listAt(variant.list)));
+                  }
+                  variant.accumulate = !first;
+                }
+                call.variants.push_back(variant);
+              }
+            }
+          }
+        }
+      }
+    }
+    return copied;
+  }
+
+  const PixelChunk& chunkOf(int cls) const {
+    return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
+  }
+
+  // Segments of one (chunk, kd, kh, tap block); -1 if no pixel takes part.
+  int listFor(const PixelChunk& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
+    const Range depths = validPixels(chunk.d, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
+    const Range rows = validPixels(chunk.h, kh, v_.stride.h, v_.dilation.h, v_.pad.h, v_.big.extent.h);
+    const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, pairs_, chunk, tapBlocks_[t]);
+    if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
+    const std::vector<ColumnPattern>& patterns = patterns_.at(tapBlocks_[t].length());
+    SegmentList list(patterns.size());
+    for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
+      for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
+        for (const ColumnPatternUse& use : uses) {
+          auto& section = list[static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), use.pattern) -
+                                                        patterns.begin())];
+          const std::int64_t end = use.pattern.alongRows ? rows.lo + 1 : rows.hi;
+          for (std::int64_t h = rows.lo; h < end; ++h) {
+            const std::int64_t small = n * small_.n + d * small_.d + h * small_.h + use.start * small_.w;
+            std::int64_t column = use.start * v_.stride.w + tapBlocks_[t].lo * v_.dilation.w;
+            if (bigStaged_ && !v_.line) column -= v_.pad.w;  // the panel holds whole rows
+            const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d +
+                                     (h * v_.stride.h + kh * v_.dilation.h) * big_.h + column * big_.w;
+            const std::int64_t outer = use.pattern.alongRows ? rows.length() : use.outer;
+            section.push_back(swapped_ ? Segment{big, small, outer} : Segment{small, big, outer});
+          }
+        }
+      }
+    }
+    return b_.addList(std::move(list));
+  }
+
+  // One for all tap blocks of a length: most of their sections are the same, and they run one after another.
+  int kernelFor(std::int64_t taps, std::int64_t rows, std::int64_t width, LaneSource source) {
+    for (const KernelKey& k : kernels_) {
+      if (k.taps == taps && k.rows == rows && k.width == width && k.source == source) return k.kernel;
+    }
+    Contract contract;
+    contract.lanes = lanes_;
+    contract.dotProducts = plan_.dotProducts;
+    contract.vectorsB = laneElement_;
+    if (laneElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !swapped_);
+    const TileOfSums tile{rows, taps, width, lanes_, laneElement_, joined_};
+    const std::int64_t vectors = tile.vectors();
+    contract.label =
+        "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + (joined_ ? "j" : "t") + std::to_string(vectors);
+    const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
+    if (direct_) contract.result = out_.dwElement;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t tap = 0; tap < tile.tapsApart(); ++tap) {
+        for (std::int64_t vec = 0; vec < vectors; ++vec) {
+          contract.accumulators.push_back(
+              Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * sumBytes()),
+                          direct_ || joined_ ? tile.lanesOf(vec) : LaneRange{}});
+        }
+      }
+    }
+    for (const ColumnPattern& pattern : patterns_.at(taps))
+      contract.sections.push_back(weightSection(v_, {big_, small_, swapped_, pairs_}, pattern, tile));
+    contract.prefetchResults = direct_ && plan_.prefetch != Prefetch::kNone;
+    contract.copiesB = source == LaneSource::kCopied;
+    if (contract.copiesB) contract.label += "_copy";
+    if (source == LaneSource::kCopies) contract = readingCopies(contract);
+    contract.sets = accumulatorSets(contract, machine_);
+    kernels_.push_back(KernelKey{taps, rows, width, source, b_.addKernel(std::move(contract))});
+    return kernels_.back().kernel;
+  }
+
+  struct KernelKey {
+    std::int64_t taps, rows, width;
+    LaneSource source;
+    int kernel;
+  };
+
+  const TilingPlan& plan_;
+  const Machine& machine_;
+  const int lanes_;
+  ProgramBuilder b_;
+  const WeightView view_;
+  const PixelPairs pairs_ = view_.pairs;
+  const ConvView& v_ = view_.words;
+  const bool swapped_;
+  const bool joined_;  ///< lanes are taps and channels together
+  const TensorView *lane_ = nullptr, *row_ = nullptr;
+  std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
+  std::vector<Range> tapBlocks_;
+  ChunkList chunks_;
+  ChannelPart rowPart_, lanePart_;
+  bool bigStaged_ = false, smallStaged_ = false;
+  Element laneElement_ = Element::kF32;  ///< of lanes where the kernel reads them
+  bool direct_ = false;                  ///< accumulators are rows of dw itself
+  bool private_ = false;                 ///< accumulators are a panel of the task, unpacked when its sum is complete
+  bool atOnce_ = false;  ///< a block's sum is complete after one visit: it is unpacked before the next block
+  WeightsScratch out_;
+  int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
+  Pitches big_, small_;
+  std::int64_t bigPlanes_ = 1, smallPlanes_ = 1, images_ = 1;
+  std::map<std::int64_t, std::vector<ColumnPattern>> patterns_;  ///< by taps of a block
+  std::vector<KernelKey> kernels_;
+};
+
+}  // namespace
+
+Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  return Lowering(problem, plan, machine).run();
+}
+
+}  // namespace cubejit

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the cycles of a step, and how many steps there are where pixels are taken two at a time.
+#include "algorithms/direct_weights/tile_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "algorithms/direct_weights/sums_in_flight.h"
+#include "algorithms/kit/column_runs.h"
+#include "algorithms/kit/rates.h"
+
+namespace cubejit {
+namespace {
+
+// Single columns of few taps: the next row waits for the same sums.
+constexpr double kSumLatency = sumLatency(true);
+
+// Cycles of a row of columns for all taps along W, two columns a step where the same taps reach both. `stepOf(taps)` = cycles of
+// a step.
+template <class StepCycles>
+double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
+  const ConvView& v = s.v;
+  double cycles = 0;
+  for (std::int64_t first = 0; first < v.kernel.w; first += s.tapsOfBlock) {
+    std::vector<TapReach> taps;
+    for (std::int64_t k = first; k < std::min(v.kernel.w, first + s.tapsOfBlock); ++k) {
+      const Inside in = insideOf(v, 2, k);
+      taps.push_back({in.lo, in.hi});
+    }
+    const std::int64_t sums = s.plan.baseRows * s.plan.baseVectors * std::min(s.plan.baseTapsW, s.tapsOfBlock);
+    for (const PairedRun& r : pairedColumns(columnRuns(taps, v.small.extent.w),
+                                            std::max<std::int64_t>(1, sums / s.tapsOfBlock), s.plan.baseRows))
+      cycles += static_cast<double>(r.steps()) *
+                std::max(stepOf(static_cast<double>(r.columns.taps())), r.single ? kSumLatency : 0.0);
+  }
+  return cycles;
+}
+
+// A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, chunks of 200 to 3000 pixels).
+constexpr double kRunningLineCycles = 0.05;
+
+double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
+  return wholeVectors * s.m.rates.vectorLoadCycles + scalars * s.m.rates.broadcastCycles;
+}
+
+double stepCycles(const WeightShape& s, double fmas, double loads, double laneVectors) {
+  const auto sums = static_cast<std::int64_t>(std::ceil(s.accs));
+  const double latency =
+      sumLatency(s.plan.dotProducts) / static_cast<double>(setsOfSums(sums, s.plan.dotProducts, s.m));
+  return std::max({fmas / s.m.rates.fmaPerCycle, loads, latency}) + s.m.rates.exposedLoads * loads +
+         (s.formed ? s.m.rates.pairCycles * laneVectors : 0.0);
+}
+
+// FMAs against loads; edge columns use fewer taps but take their own step.
+double computeCycles(const WeightShape& s) {
+  const ConvView& v = s.v;
+  if (s.columnPairs) {
+    const auto stepOf = [&](double reached) {
+      const double wholeVectors = s.swapped  ? s.meanVectors
+                                  : s.joined ? std::ceil(reached * static_cast<double>(s.lane().channels) / s.lanes)
+                                             : reached * s.meanVectors;
+      const double loads = loadCycles(s, wholeVectors * s.widened, s.swapped ? s.meanRows * reached : s.meanRows);
+      return stepCycles(s, s.meanRows * (s.swapped ? reached : 1.0) * wholeVectors, loads, wholeVectors) + 0.2;
+    };
+    return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(s, stepOf);
+  }
+  const bool aligned =
+      (s.laneInPanel && (s.plan.dotProducts || s.plan.firstTouch)) || s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
+  const double vectorLoads =
+      (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
+  const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
+  const double step = stepCycles(s, s.accs, loadCycles(s, vectorLoads, broadcasts), vectorLoads / s.widened);
+  const double fill = s.pairsW / (s.columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
+  return s.pixelSteps * s.tiles * (step * (0.3 + 0.7 * fill) + 0.2) / vectorsAtOnce(s.m);
+}
+
+// Lines that share few sets of L1 come from beyond, one by one.
+double crowdedCycles(const WeightShape& s) {
+  const auto waits = [&](const TensorView& t, bool staged) {
+    return staged || !crowds(s.m, s.v, t) ? 0.0 : crowdedLineCycles(s.m);
+  };
+  const double laneWait = s.formed ? pairWaitCycles(s.m, s.v, s.lane())
+                                   : waits(s.lane(), s.laneInPanel) * (s.v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
+  return s.pixelSteps * s.tiles *
+         (s.meanVectors * laneWait + (s.straddles ? s.linesOfRows : 1.0) * waits(s.row(), s.plan.panelA));
+}
+
+// Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits; the rest comes
+// from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
+double lateCycles(const WeightShape& s) {
+  const double laneShare = static_cast<double>(s.lane().channels) / static_cast<double>(s.plan.cores.channelsN),
+               rowShare = static_cast<double>(s.row().channels) / static_cast<double>(s.plan.cores.channelsM);
+  const double laneKept = s.plan.firstTouch ? s.meanVectors * s.lanes : laneShare;  // one block at a time
+  const double partBytes = s.chunkPixels * (s.laneEach * laneKept * s.laneScale + s.rowEach * rowShare * s.rowScale);
+  const double beyond = partBytes <= 0.7 * static_cast<double>(s.m.buffers.l1Bytes) ? 1.0 : kFarLines;
+  // Prefetchers follow the lines of a block.
+  const auto lineCycles = [&](double lines, double each, bool runs) {
+    if (s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m)) return 0.0;
+    return runs ? kRunningLineCycles : each * beyond * s.m.rates.lateLines;
+  };
+  const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.panelA
+                                                              ? s.meanRows / 16.0 + 0.9
+                                                          : s.rowRuns ? std::max(1.0, s.meanRows / 16.0)
+                                                                      : s.meanRows / 16.0;
+  return s.pixelSteps * s.tiles *
+         (laneLines * lineCycles(s.lanesOutside ? laneLines : laneShare / 16.0,
+                                 s.plan.firstTouch ? kCopiedLineCycles : kLaneLineCycles, s.laneRuns) +
+          rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles, s.rowRuns));
+}
+
+}  // namespace
+
+double tileCycles(const WeightShape& s) {
+  double cycles = computeCycles(s) + crowdedCycles(s);
+  if (s.v.kernel.w > 1 && !s.lanesOutside) cycles *= kStreamedLanes;
+  // With more taps the next columns are asked for before they are needed.
+  return s.v.kernel.w == 1 ? cycles + lateCycles(s) : cycles;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a plan of dX with group cells costs: multiply-accumulates with idle lanes, loads, permutes, streams, panels, calls.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/grouped/cost.h"
+
+namespace cubejit {
+namespace {
+
+// What `run` results of an axis take, by `taps` neighbouring taps: pairs, and positions of the operand.
+struct Visit {
+  double pairs = 1, positions = 1;
+};
+
+Visit visitOf(const ConvView& v, double run, double taps, int axis) {
+  const double stride = static_cast<double>(v.stride[axis]), dilation = static_cast<double>(v.dilation[axis]);
+  if (!v.bigIsX) return {run * taps, reached(run, taps, stride, dilation)};
+  const double pairs = std::max(1.0, run * taps / stride);
+  return {pairs, std::min(pairs, (run + (taps - 1) * dilation) / stride)};
+}
+
+// Beside a transpose, of a vector of packed weights: they lie a tap apart (measured on Zen5: 20 in all, 26 with 512 taps).
+constexpr double kCellPackCycles = 12.0;
+
+// Bytes of the operand that come from L2 after their first visit. Blocks of rows visit a row again for each of their neighbours, and
+// for each plane of taps; neighbours find it in L1 where all that one of them reads and writes stays there.
+double rereadBytes(const CellsShape& s, const TilingPlan& plan, double rows, const Machine& m) {
+  const ConvView& v = s.view;
+  const double planes = static_cast<double>(std::min(v.kernel.d, s.operand.extent.d));
+  const auto rowBytes = [&](const TensorView& t, bool panel) {
+    const bool one = t.c0 > 0 && plan.order == IterateOrder::kChannelsOuter;  // block at a time
+    return static_cast<double>(t.extent.w * (one ? 1 : s.blocks) * m.isa.lanes()) *
+           static_cast<double>(panel ? 4 : byteSize(t.dtype));
+  };
+  const double touched = rowBytes(s.operand, plan.panelA) * static_cast<double>(s.cellChannels) * rows * planes +
+                         rowBytes(s.result, plan.panelC) * static_cast<double>(plan.baseH);
+  const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
+  const double visits = touched > keptByL1(m) ? std::max(1.0, rows / static_cast<double>(plan.baseH) * step) : 1.0;
+  return static_cast<double>(s.operand.bytes) * (visits * planes - 1.0);
+}
+
+// Share of the operand's rows that two slabs read, on two cores if need be.
+double sharedBySlabs(const CellsShape& s, const TilingPlan& plan) {
+  const ConvView& v = s.view;
+  if (v.line || plan.panelH >= s.result.extent.h) return 0.0;
+  return static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH);
+}
+
+}  // namespace
+
+PlanCost cellsDataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m) {
+  const ConvView& v = s.view;
+  const double perCycle = vectorsAtOnce(m);
+  const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
+               channels = static_cast<double>(s.cellChannels);
+  const double fmas = validPairs(v) * images * blocks * channels;
+  const double run = static_cast<double>(plan.baseW), taps = static_cast<double>(std::min(plan.baseTapsW, v.kernel.w));
+  const double tapsHigh = static_cast<double>(v.kernel.h);
+  // Per visit of a chunk of taps by a run of results; a row of the operand that is visited serves `uses` rows of the block.
+  const Visit along = visitOf(v, run, taps, 2), down = visitOf(v, static_cast<double>(plan.baseH), tapsHigh, 1);
+  const double positions = along.positions, uses = down.pairs / down.positions;
+  const double visits = fmas / (along.pairs * uses);
+  const double loads = visits * (positions + taps * uses);
+  const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
+  PlanCost cost;
+  const double conversions = plan.panelA || plan.dotProducts ? 0 : convertedVectors(s.operand, visits * positions);
+  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions, m),
+                                loads * m.rates.vectorLoadCycles) /
+                           perCycle +
+                       (results * 1.2 + (plan.panelC ? 0 : convertedVectors(s.result, results))) / perCycle;
+  const double rows = static_cast<double>(s.result.extent.d * divUp(s.result.extent.h, plan.baseH)) * images,
+               runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
+  const bool tail = v.groups % s.perBlock != 0;
+  const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC;
+  const double calls =
+      columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images *
+                    blocks
+              : rows * runs * static_cast<double>(std::min(plan.cores.groups, s.blocks)) * (tail ? 2.0 : 1.0);
+  cost.callCycles =
+      calls * kCallCycles +
+      rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h * plan.baseH) / uses);
+  // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
+  if (run * static_cast<double>(plan.baseH) * m.rates.vectorStoreCycles > 32)
+    cost.callCycles += results * m.rates.vectorStoreCycles / perCycle;
+  const double operandBytes = static_cast<double>(s.operand.bytes), resultBytes = static_cast<double>(s.result.bytes);
+  const double tensors = operandBytes + resultBytes;
+  const double rate = bytesPerCycle(m, tensors / m.cores, true);
+  // Walking one line out of each pixel defeats the prefetchers once data comes from DRAM, and half a line brings the other half too.
+  const double lines = 64.0 / std::min(64.0, static_cast<double>(m.isa.lanes() * byteSize(s.operand.dtype)));
+  const bool across = columns && blocks > 1 && (s.operand.c0 == 0 || s.result.c0 == 0);
+  const double strided = across ? lines * (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
+  cost.memoryCycles = (operandBytes * (1.0 + sharedBySlabs(s, plan)) + 1.5 * resultBytes) / rate * strided;
+  cost.memoryCycles += rereadBytes(s, plan, down.positions, m) / m.rates.l2BytesPerCycle;
+  cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (m.rates.transposeCycles + kCellPackCycles);
+  if (plan.panelA) {
+    const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
+    const double again = v.line ? 1.0
+                                : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
+                                            (static_cast<double>(plan.panelH) / step + 1.0);
+    const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) /
+                                    (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
+    cost.moveCycles += panelMoveCycles(s, plan, s.operand, m) * again * againD;
+  }
+  if (plan.panelC)
+    cost.moveCycles += panelMoveCycles(s, plan, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
+  double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.cores.groups, s.blocks)));
+  tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.panelD));
+  if (!columns)
+    tasks *= std::ceil(static_cast<double>(v.line ? s.result.extent.w : s.result.extent.h) /
+                       static_cast<double>(plan.panelH));
+  finish(cost, m, tasks, spreadOf(tasks, m.cores));
+  return cost;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides sections and their steps.
+#include "algorithms/grouped/lower/data_sections.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+std::vector<std::int64_t> sortedOnce(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+// Channel j of every operand position is loaded once and used by all pairs, and rows, that read it. Blocks take turns at a position:
+// their lines lie side by side.
+Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit,
+            std::int64_t j, std::int64_t tapsOfRow, std::int64_t operandPitch, Contract& contract) {
+  Step step;
+  std::vector<std::int64_t> taps, offsets;
+  for (const CellPair& pair : section.pairs) {
+    taps.push_back(pair.k);
+    offsets.push_back(pair.offset);
+  }
+  taps = sortedOnce(std::move(taps));
+  const auto blocks = static_cast<std::int64_t>(unit.cells.size());
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (const CellRowUse& row : section.rows) {
+      for (const std::int64_t k : taps) {
+        const std::int64_t at = block * unit.weightPitch + (row.k * tapsOfRow + k) * lanes.tapBytes();
+        step.b.push_back(VectorLoad{static_cast<std::int32_t>(at + j * lanes.lanes * 4), {}});
+      }
+    }
+  }
+  const auto weights = static_cast<std::int64_t>(section.rows.size() * taps.size());
+  const std::int64_t results = kernel.rows() * kernel.columns();
+  for (const std::int64_t offset : sortedOnce(std::move(offsets))) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      AOperand operand = cellOperand(lanes, unit.cells[static_cast<std::size_t>(block)], j,
+                                     offset * operandPitch + block * unit.operandPitch, contract);
+      for (std::size_t r = 0; r < section.rows.size(); ++r) {
+        for (const CellPair& pair : section.pairs) {
+          if (pair.offset != offset) continue;
+          const auto tap = std::lower_bound(taps.begin(), taps.end(), pair.k) - taps.begin();
+          operand.uses.push_back(
+              Use{static_cast<std::int16_t>(block * results + section.rows[r].u * kernel.columns() + pair.u),
+                  static_cast<std::int16_t>(block * weights + static_cast<std::int64_t>(r * taps.size()) + tap)});
+        }
+      }
+      step.a.push_back(std::move(operand));
+    }
+  }
+  return step;
+}
+
+// Whether a result's later taps read earlier rows of the operand.
+bool goesBack(const CellBlockClass& rows) {
+  for (const CellPair& x : rows.pairs) {
+    for (const CellPair& y : rows.pairs) {
+      if (x.u == y.u && x.k < y.k) return y.offset < x.offset;
+    }
+  }
+  return false;
+}
+
+// A row of the operand, and the results it feeds.
+struct OperandRow {
+  std::int64_t at = 0, tap = 0;
+  std::vector<CellRowUse> uses;
+};
+
+// In the order in which every result meets its taps one after the other.
+std::vector<OperandRow> operandRows(const CellBlockClass& rows) {
+  std::vector<OperandRow> out;
+  for (const CellPair& pair : rows.pairs) {  // by tap, then result
+    const auto known =
+        std::find_if(out.begin(), out.end(), [&](const OperandRow& row) { return row.at == pair.offset; });
+    if (known != out.end())
+      known->uses.push_back({pair.u, pair.k - known->tap});
+    else
+      out.push_back(OperandRow{pair.offset, pair.k, {{pair.u, 0}}});
+  }
+  const bool back = goesBack(rows);
+  std::sort(out.begin(), out.end(),
+            [&](const OperandRow& x, const OperandRow& y) { return back ? x.at > y.at : x.at < y.at; });
+  return out;
+}
+
+}  // namespace
+
+CellKernel::CellKernel(std::int64_t rows, const CellBlockClass& columns, std::int64_t taps)
+    : rows_(rows), taps_(taps), columns_(columns) {}
+
+std::vector<CellChunk> CellKernel::chunksOf(const CellBlockClass& rows) {
+  std::vector<CellChunk> chunks;
+  for (const OperandRow& row : operandRows(rows)) {
+    for (std::size_t i = 0; i < columns_.pairs.size();) {
+      const std::int64_t limit = (columns_.pairs[i].k / taps_ + 1) * taps_;
+      CellSection section{row.uses, {}};
+      for (; i < columns_.pairs.size() && columns_.pairs[i].k < limit; ++i) section.pairs.push_back(columns_.pairs[i]);
+      CellChunk chunk{0, row.tap, row.at, section.pairs.front().k, section.pairs.front().offset};
+      for (const CellPair& pair : section.pairs) chunk.column = std::min(chunk.column, pair.offset);
+      for (CellPair& pair : section.pairs) {
+        pair.k -= chunk.columnTap;
+        pair.offset -= chunk.column;
+      }
+      const auto known = std::find(sections_.begin(), sections_.end(), section);
+      chunk.section = static_cast<int>(known - sections_.begin());
+      if (known == sections_.end()) sections_.push_back(std::move(section));
+      chunks.push_back(chunk);
+    }
+  }
+  return chunks;
+}
+
+Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit, std::int64_t tapsOfRow,
+                      const CellRow& operand, const CellRow& result, bool dotProducts) {
+  Contract contract;
+  contract.vectorsA = operand.element;
+  contract.result = result.element;
+  contract.dotProducts = dotProducts;
+  contract.lanes = lanes.lanes;
+  contract.label = "dx_cells" + unitLabel(unit.cells) + "_" +
+                   (kernel.rows() > 1 ? std::to_string(kernel.rows()) + "x" : "") + std::to_string(kernel.columns()) +
+                   "s" + std::to_string(kernel.sections().size());
+  for (std::size_t block = 0; block < unit.cells.size(); ++block) {
+    for (std::int64_t row = 0; row < kernel.rows(); ++row) {
+      for (std::int64_t u = 0; u < kernel.columns(); ++u) {
+        const std::int64_t at =
+            static_cast<std::int64_t>(block) * unit.resultPitch + row * result.rowPitch + u * result.pitch;
+        contract.accumulators.push_back(
+            Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(std::max(unit.cells[block], unit.storedCells))});
+      }
+    }
+  }
+  for (const CellSection& pairs : kernel.sections()) {
+    Section section;
+    for (std::int64_t j = 0; j < lanes.cellChannels; ++j)
+      section.steps.push_back(stepOf(pairs, kernel, lanes, unit, j, tapsOfRow, operand.pitch, contract));
+    contract.sections.push_back(std::move(section));
+  }
+  return contract;
+}
+
+}  // namespace cubejit

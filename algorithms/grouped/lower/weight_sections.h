@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides, for a lane-wise weight gradient, how a chunk's pixels are grouped into sections: runs of columns with the (column, tap)
+// pairs they take part in, and runs of rows with the same valid taps. Leaves loops, panels and scratch to lower_weights_cells.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "algorithms/grouped/lower/group_blocks.h"
+#include "algorithms/kit/lower/pixel_chunks.h"
+
+namespace cubejit {
+
+/// Taps and cell channels held in accumulators at once.
+struct TapBlock {
+  Range h, w, channels;
+  friend bool operator==(const TapBlock& x, const TapBlock& y) = default;
+};
+
+/// Neighbouring columns of one step. Pairs are (column relative to the step, tap relative to the block).
+struct ColumnStep {
+  std::int64_t start = 0;  ///< relative to the section
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  friend bool operator==(const ColumnStep& x, const ColumnStep& y) = default;
+};
+
+/// One section of the contract, as a value. Rows use taps [tapLo, tapHi) of the block along H.
+struct PixelSection {
+  std::vector<ColumnStep> steps;
+  std::int64_t tapLo = 0, tapHi = 0;
+  bool alongRows = false;  ///< the outer loop goes down the rows; else along W, `columns` at a time
+  std::int64_t columns = 0;
+  friend bool operator==(const PixelSection& x, const PixelSection& y) = default;
+};
+
+/// A run of pixels: where a section's segments start, relative to the chunk.
+struct PixelRun {
+  std::size_t section = 0;
+  std::int64_t row = 0, column = 0, outer = 1;
+};
+
+/// The runs of one depth of one image; sections that are not known yet are added. `columns` a step; rows whose steps take at most
+/// `unrolledUses` multiply-accumulates are one step sequence.
+std::vector<PixelRun> makePixelRuns(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps,
+                                    std::int64_t columns, std::int64_t unrolledUses,
+                                    std::vector<PixelSection>& sections);
+
+/// Distances in bytes between neighbouring positions of a tensor as the kernel sees it, and what its elements are.
+struct CellPitches {
+  std::int64_t n = 0, d = 0, h = 0, w = 0;
+  Element element = Element::kF32;
+};
+
+/// The blocks of channels that a contract works on side by side, and how many bytes apart they are.
+struct WeightCellUnit {
+  std::vector<std::int64_t> cells;  ///< of each
+  std::int64_t bigPitch = 0, smallPitch = 0, accumulatorPitch = 0;
+};
+
+/// The contract, the same for all blocks with as many taps and the same channels: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
+Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
+                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const CellPitches& big,
+                            const CellPitches& small);
+
+}  // namespace cubejit

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the sizes of chunks as makeChunks cuts them: of one axis at most, and one by one of those outside it.
+#include "algorithms/kit/chunk_partition.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/kit/rates.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kMostSimulated = 256;  // tasks; among more than that the last one hardly matters
+
+}  // namespace
+
+ChunkPartition::ChunkPartition(const ConvView& v, const TilingPlan& plan) {
+  const Dhw& e = v.small.extent;
+  const std::int64_t along = v.line ? e.w : e.h;
+  if (plan.panelH < along) {
+    units_ = v.batch * (v.line ? 1 : e.d);
+    extent_ = along;
+    piece_ = plan.panelH;
+  } else if (!v.line && plan.panelD < e.d) {
+    units_ = v.batch;
+    extent_ = e.d;
+    piece_ = plan.panelD;
+  } else {
+    extent_ = std::max<std::int64_t>(1, v.batch);
+    piece_ = std::min(plan.baseBatch, extent_);
+  }
+  piece_ = std::max<std::int64_t>(1, piece_);
+  units_ = std::max<std::int64_t>(1, units_);
+  perUnit_ = divUp(extent_, piece_);
+}
+
+std::int64_t ChunkPartition::pixelsBefore(std::int64_t chunk) const {
+  return chunk / perUnit_ * extent_ + std::min(extent_, chunk % perUnit_ * piece_);
+}
+
+double ChunkPartition::imbalance(std::int64_t splits, std::int64_t copies, int cores) const {
+  splits = std::clamp<std::int64_t>(splits, 1, chunks());
+  if (copies <= 0 || cores <= 1) return 1.0;
+  if (splits > kMostSimulated / copies)
+    return cubejit::imbalance(static_cast<double>(splits) * static_cast<double>(copies), cores);
+  std::vector<std::int64_t> busy(static_cast<std::size_t>(cores), 0);
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    for (std::int64_t s = 0; s < splits; ++s)
+      *std::min_element(busy.begin(), busy.end()) +=
+          pixelsBefore(chunks() * (s + 1) / splits) - pixelsBefore(chunks() * s / splits);
+  }
+  const double total = static_cast<double>(copies) * static_cast<double>(units_ * extent_);
+  return static_cast<double>(*std::max_element(busy.begin(), busy.end())) * cores / total;
+}
+
+void requireChunks(Rules& rules, const Problem& p, const TilingPlan& plan) {
+  const ConvView v = makeConvView(p, plan.gradient);
+  const Dhw& e = v.small.extent;
+  const auto atMost = [&](const char* field, std::int64_t value, std::int64_t most) {
+    rules.require(value <= std::max<std::int64_t>(1, most), [&] {
+      return std::string(field) + " = " + std::to_string(value) + " is more than the " + std::to_string(most) +
+             " there are";
+    });
+  };
+  atMost("panel_h", plan.panelH, v.line ? e.w : e.h);
+  atMost("panel_d", plan.panelD, v.line ? 1 : e.d);
+  atMost("base_batch", plan.baseBatch, v.batch);
+  rules.require(plan.panelD == 1 || plan.panelH >= e.h, "panel_d of more than 1 needs whole planes: raise panel_h");
+  const bool whole = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
+  rules.require(plan.baseBatch == 1 || whole,
+                "base_batch of more than 1 needs whole images: raise panel_h and panel_d");
+}
+
+}  // namespace cubejit

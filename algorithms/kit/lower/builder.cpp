@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides indices and sharing inside a TileProgram under construction.
+#include "algorithms/kit/lower/builder.h"
+
+#include <algorithm>
+
+namespace cubejit {
+namespace {
+
+std::vector<std::int64_t> dense(const std::vector<std::pair<int, std::int64_t>>& deltas, std::size_t streams) {
+  std::vector<std::int64_t> out(streams, 0);
+  for (const auto& [stream, bytes] : deltas) out[static_cast<std::size_t>(stream)] += bytes;
+  return out;
+}
+
+const std::string& labelOf(const Kernel& kernel) {
+  return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
+}
+
+// The steps [begin, end) with runs of equal class and constant distance made one step with repeat.
+void foldRange(const Axis& axis, std::size_t begin, std::size_t end, std::vector<AxisStep>& folded) {
+  std::size_t i = begin;
+  while (i < end) {
+    std::size_t next = i + 1;
+    std::vector<std::int64_t> distance;
+    while (next < end && axis.steps[next].cls == axis.steps[i].cls) {
+      std::vector<std::int64_t> step(axis.steps[i].delta.size());
+      for (std::size_t s = 0; s < step.size(); ++s) step[s] = axis.steps[next].delta[s] - axis.steps[next - 1].delta[s];
+      if (distance.empty()) distance = step;
+      if (step != distance) break;
+      ++next;
+    }
+    AxisStep first = axis.steps[i];
+    first.repeat = static_cast<std::int64_t>(next - i);
+    first.repeatDelta = distance.empty() ? std::vector<std::int64_t>(first.delta.size(), 0) : distance;
+    folded.push_back(std::move(first));
+    i = next;
+  }
+}
+
+// Runs do not cross the windows of an axis that is dealt out.
+void foldAxis(Axis& axis) {
+  std::vector<AxisStep> folded;
+  if (axis.windowAxis < 0) {
+    foldRange(axis, 0, axis.steps.size(), folded);
+  } else {
+    for (Window& window : axis.windows) {
+      const std::size_t start = folded.size();
+      foldRange(axis, static_cast<std::size_t>(window.begin), static_cast<std::size_t>(window.end), folded);
+      window = Window{static_cast<int>(start), static_cast<int>(folded.size())};
+    }
+  }
+  axis.steps = std::move(folded);
+}
+
+int loopsOver(int axis, const std::vector<Node>& nodes) {
+  int loops = 0;
+  for (const Node& node : nodes) {
+    if (node.axis >= 0) loops += (node.axis == axis ? 1 : 0) + loopsOver(axis, node.body);
+  }
+  return loops;
+}
+
+void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
+  for (const Node& node : nodes) {
+    if (node.axis < 0) continue;
+    if (node.body.size() != 1 || node.body.front().axis >= 0) {
+      foldNodes(phase, node.body);
+    } else if (loopsOver(node.axis, phase.body) == 1) {  // another loop may need the steps one by one
+      foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);
+    }
+  }
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(TileProgram program) : program_(std::move(program)), folds_(false) {
+  for (std::size_t k = 0; k < program_.kernels.size(); ++k)
+    kernelsByLabel_[labelOf(program_.kernels[k])].push_back(static_cast<int>(k));
+}
+
+int ProgramBuilder::bufferOf(BufferRole role) const {
+  const auto at = std::find_if(program_.buffers.begin(), program_.buffers.end(),
+                               [&](const Buffer& buffer) { return buffer.role == role; });
+  return at == program_.buffers.end() ? -1 : static_cast<int>(at - program_.buffers.begin());
+}
+
+void ProgramBuilder::makeShared(int buffer, std::string name) {
+  program_.buffers[static_cast<std::size_t>(buffer)].role = BufferRole::kShared;
+  program_.buffers[static_cast<std::size_t>(buffer)].name = std::move(name);
+}
+
+void ProgramBuilder::foldFrom(std::size_t first) {
+  for (std::size_t i = first; i < program_.phases.size(); ++i) foldRepeats(program_.phases[i]);
+}
+
+void ProgramBuilder::movePhasesToFront(std::size_t first) {
+  std::rotate(program_.phases.begin(), program_.phases.begin() + static_cast<std::ptrdiff_t>(first),
+              program_.phases.end());
+}
+
+int ProgramBuilder::addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
+  program_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
+  return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+int ProgramBuilder::addKernel(Kernel kernel) {
+  std::vector<int>& same = kernelsByLabel_[labelOf(kernel)];
+  for (int index : same) {
+    if (program_.kernels[static_cast<std::size_t>(index)] == kernel) return index;
+  }
+  same.push_back(static_cast<int>(program_.kernels.size()));
+  program_.kernels.push_back(std::move(kernel));
+  return same.back();
+}
+
+int ProgramBuilder::addList(SegmentList list) {
+  std::string key;
+  for (const auto& section : list) {
+    const std::size_t count = section.size();
+    key.append(reinterpret_cast<const char*>(&count), sizeof(count));
+    key.append(reinterpret_cast<const char*>(section.data()), count * sizeof(Segment));
+  }
+  const auto [it, fresh] = listIndex_.emplace(std::move(key), static_cast<int>(program_.lists.size()));
+  if (fresh) program_.lists.push_back(std::move(list));
+  return it->second;
+}
+
+void ProgramBuilder::beginPhase(std::string name) {
+  program_.phases.emplace_back();
+  phase().name = std::move(name);
+}
+
+int ProgramBuilder::addStream(std::string name, int buffer, std::int64_t offset) {
+  phase().streams.push_back(Stream{std::move(name), buffer, offset});
+  return static_cast<int>(phase().streams.size()) - 1;
+}
+
+int ProgramBuilder::addAxis(std::string name, int classes) {
+  Axis axis;
+  axis.name = std::move(name);
+  axis.classes = classes;
+  phase().axes.push_back(std::move(axis));
+  return static_cast<int>(phase().axes.size()) - 1;
+}
+
+void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) {
+  addStep(axis, std::vector<std::pair<int, std::int64_t>>(deltas), cls);
+}
+
+void ProgramBuilder::addStep(int axis, const std::vector<std::pair<int, std::int64_t>>& deltas, int cls) {
+  AxisStep step;
+  step.delta = dense(deltas, phase().streams.size());
+  step.cls = cls;
+  step.repeatDelta.assign(phase().streams.size(), 0);
+  phase().axes[static_cast<std::size_t>(axis)].steps.push_back(std::move(step));
+}
+
+int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas step) {
+  const int axis = addAxis(std::move(name));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<std::pair<int, std::int64_t>> deltas(step);
+    for (auto& entry : deltas) entry.second *= i;
+    addStep(axis, deltas);
+  }
+  return axis;
+}
+
+int ProgramBuilder::addDeal(std::string name, int axis, std::int64_t parts) {
+  const std::int64_t count = axisSteps(axis);
+  const int deal = addAxis(std::move(name), static_cast<int>(parts));
+  Axis& dealt = phase().axes[static_cast<std::size_t>(axis)];
+  dealt.windowAxis = deal;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    dealt.windows.push_back(Window{static_cast<int>(count * i / parts), static_cast<int>(count * (i + 1) / parts)});
+  }
+  for (std::int64_t i = 0; i < parts; ++i) addStep(deal, Deltas{}, static_cast<int>(i));
+  return deal;
+}
+
+int ProgramBuilder::addPartOfWindows(std::string name, int axis, int begin, int end) {
+  Axis part = phase().axes[static_cast<std::size_t>(axis)];
+  part.name = std::move(name);
+  for (Window& w : part.windows) w = Window{w.begin + begin, end == 0 ? w.end : w.begin + end};
+  phase().axes.push_back(std::move(part));
+  return static_cast<int>(phase().axes.size()) - 1;
+}
+
+void ProgramBuilder::moveStep(int axis, std::int64_t step, int stream, std::int64_t bytes) {
+  auto& delta = phase().axes[static_cast<std::size_t>(axis)].steps[static_cast<std::size_t>(step)].delta;
+  delta.resize(std::max(delta.size(), static_cast<std::size_t>(stream) + 1), 0);
+  delta[static_cast<std::size_t>(stream)] += bytes;
+}
+
+std::int64_t ProgramBuilder::axisSteps(int axis) const {
+  return static_cast<std::int64_t>(program_.phases.back().axes[static_cast<std::size_t>(axis)].steps.size());
+}
+
+TileProgram ProgramBuilder::finish() {
+  for (Phase& phase : program_.phases) {
+    // Streams may have been added after steps: every step has an entry for every stream.
+    for (Axis& axis : phase.axes) {
+      for (AxisStep& step : axis.steps) {
+        step.delta.resize(phase.streams.size(), 0);
+        step.repeatDelta.resize(phase.streams.size(), 0);
+      }
+    }
+    if (folds_) foldRepeats(phase);
+  }
+  return std::move(program_);
+}
+
+Node loopNode(int axis, std::vector<Node> body) {
+  Node node;
+  node.axis = axis;
+  node.body = std::move(body);
+  return node;
+}
+
+Node callNode(Call call) {
+  Node node;
+  node.call = std::move(call);
+  return node;
+}
+
+std::vector<Node> nest(const std::vector<int>& axes, std::vector<Node> body) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    std::vector<Node> outer;
+    outer.push_back(loopNode(*axis, std::move(body)));
+    body = std::move(outer);
+  }
+  return body;
+}
+
+void foldRepeats(Phase& phase) { foldNodes(phase, phase.body); }
+
+}  // namespace cubejit

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how a tensor is converted from any layout and type to any other: phases of moves, cut so that every thread has work
+// and caches hold both ends. Leaves where elements lie to cubejit/index_map.h.
+#pragma once
+
+#include <string>
+
+#include "algorithms/kit/lower/builder.h"
+#include "cubejit/index_map.h"
+
+namespace cubejit {
+
+struct Conversion {
+  std::string name;
+  IndexMap from, to;
+  Element fromType = Element::kF32, toType = Element::kF32;
+  int source = -1, sink = -1;  ///< buffers
+  bool streams = false;        ///< whole vectors are stored past the caches; needs a sink that is aligned to a vector
+};
+
+/// Appends the phases. Elements of the target that stand for nothing are written as zero.
+void addConversion(ProgramBuilder& b, const Conversion& c, int lanes);
+
+/// A program that only converts: tensor `t` of one problem to the same tensor of another, which differ in its format only.
+/// `from` and `to` say which of the caller's tensors they are. `streams`: as in Conversion.
+TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t, BufferRole source, BufferRole sink,
+                              int lanes, bool streams = false);
+
+}  // namespace cubejit

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides relations and weight strides of a data gradient, and the small pieces every lowering shares.
+#include "algorithms/kit/lower/data_gradient.h"
+
+#include <algorithm>
+
+namespace cubejit {
+
+DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
+  DataGradient g;
+  g.view = makeConvView(problem, Gradient::kDx, lineOnH);
+  const ConvView& v = g.view;
+  g.gather = v.bigIsX;
+  g.result = g.gather ? v.big : v.small;
+  g.operand = g.gather ? v.small : v.big;
+  for (int axis = 0; axis < 3; ++axis) {
+    AxisRelation& r = g.relation[static_cast<std::size_t>(axis)];
+    r = AxisRelation{g.gather,       g.result.extent[axis], g.operand.extent[axis],
+                     v.kernel[axis], v.stride[axis],        v.dilation[axis],
+                     v.pad[axis]};
+    g.hasGaps = g.hasGaps || leavesGaps(r, axisPhases(r));
+  }
+  g.taps = v.taps();
+  g.weightElement = elementOf(formatOf(problem, TensorId::kW).dtype);
+  const std::int64_t bigPitch = g.taps * elementBytes(g.weightElement), smallPitch = v.big.channels * bigPitch;
+  g.wGroup = v.small.channels * smallPitch;
+  g.wReduced = g.gather ? smallPitch : bigPitch;
+  g.wResult = g.gather ? bigPitch : smallPitch;
+  g.weightBytes = v.groups * g.wGroup;
+  return g;
+}
+
+void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) {
+  // 16-bit tensors may end in the middle of a word.
+  const Element element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf;
+  const std::int64_t size = elementBytes(element), elements = bytes / size, chunk = 16384;
+  b.beginPhase("zero");
+  const int dst = b.addStream("dst", buffer);
+  const int axis = b.addAxis("chunk", 2);
+  Call call{"zero", dst, -1, dst, {axis}, {Variant{}, Variant{}}};
+  const auto zero = [&](std::int64_t count, int cls) {
+    Move move{MoveKind::kZero, lanes, 1, count, count * size, count * size, 0, false, "zero_" + std::to_string(count)};
+    move.from = move.to = element;
+    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
+  };
+  for (std::int64_t i = 0; i + chunk <= elements; i += chunk) b.addStep(axis, {{dst, i * size}}, 0);
+  if (elements >= chunk) zero(chunk, 0);
+  if (elements % chunk != 0) {
+    b.addStep(axis, {{dst, elements / chunk * chunk * size}}, 1);
+    zero(elements % chunk, 1);
+  }
+  b.phase().parallelAxes = {axis};
+  b.phase().body.push_back(callNode(std::move(call)));
+  b.phase().workCycles = static_cast<double>(bytes) / 24.0;
+}
+
+std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit) {
+  for (std::int64_t d = std::min(n, limit); d > 1; --d) {
+    if (n % d == 0) return d;
+  }
+  return 1;
+}
+
+std::int64_t panelPitch(std::int64_t bytes) {
+  const std::int64_t lines = (bytes + 63) / 64 * 64;
+  return lines % 1024 == 0 ? lines + 64 : lines;
+}
+
+std::string problemLabel(const Problem& p, const TilingPlan& plan) {
+  const auto dims = [](const Dhw& v) {
+    return std::to_string(v.d) + "x" + std::to_string(v.h) + "x" + std::to_string(v.w);
+  };
+  std::string s = toString(plan.gradient);
+  s += p.transposed ? "_t_" : "_";
+  s += toString(formatOf(p, TensorId::kDy).dtype) + std::string("_n");
+  s += std::to_string(p.batch) + "c" + std::to_string(p.cin) + "k" + std::to_string(p.cout);
+  if (p.groups > 1) s += "g" + std::to_string(p.groups);
+  s += "_" + dims(p.in) + "_k" + dims(p.kernel) + "_s" + dims(p.stride) + "_p" + dims(p.padBefore);
+  if (p.dilation != Dhw{1, 1, 1}) s += "_d" + dims(p.dilation);
+  return s + "_" + toString(formatOf(p, TensorId::kDy).layout);
+}
+
+}  // namespace cubejit

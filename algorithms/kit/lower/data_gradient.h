@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the common ground of the data-gradient lowerings: which tensor is read, which is written, how their axes relate, and
+// how weights are addressed. Leaves lane assignments to lower_data_channels, lower_data_pixels and lower_data_cells.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/slab_axis.h"
+#include "cubejit/plan.h"
+
+namespace cubejit {
+
+/// dX: result = dx, operand = dy.
+struct DataGradient {
+  ConvView view;
+  TensorView result, operand;
+  bool gather = true;  ///< result is the view's big tensor
+  std::array<AxisRelation, 3> relation;
+  std::int64_t taps = 1;
+  // Weight element (group, reduced channel k, result channel n, tap), bytes: g*wGroup + k*wReduced + n*wResult +
+  // tap * elementBytes(weightElement).
+  std::int64_t wGroup = 0, wReduced = 0, wResult = 0;
+  std::int64_t weightBytes = 0;
+  Element weightElement = Element::kF32;
+  bool hasGaps = false;  ///< some results are reached by no tap
+};
+
+DataGradient makeDataGradient(const Problem& problem, bool lineOnH);
+
+/// Tap number in the weights of kernel position (d, h, w).
+inline std::int64_t tapIndex(const DataGradient& g, std::int64_t d, std::int64_t h, std::int64_t w) {
+  return (d * g.view.kernel.h + h) * g.view.kernel.w + w;
+}
+
+/// Adds the phase that zeroes the whole tensor of `buffer`.
+void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes);
+
+/// Largest divisor of n that is at most `limit` (1 if n is 0).
+std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit);
+
+/// Pitch in bytes for rows of `bytes` in a panel: a whole number of lines, and never a multiple of 1 KiB (set conflicts).
+std::int64_t panelPitch(std::int64_t bytes);
+
+std::string problemLabel(const Problem& problem, const TilingPlan& plan);
+
+}  // namespace cubejit

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides kinds and types of the moves. Plain tensors are turned, the others copied row by row.
+#include "algorithms/kit/lower/panel_moves.h"
+
+#include <algorithm>
+
+namespace cubejit {
+namespace {
+
+bool turned(const TensorView& t) { return !t.channelsLast && t.c0 == 0; }
+
+}  // namespace
+
+std::vector<ChannelPiece> channelPieces(const TensorView& t, std::int64_t channels, PanelElements elements) {
+  const std::int64_t bytes = panelChannelBytes(elements);
+  std::vector<ChannelPiece> pieces;
+  if (elements == PanelElements::kChannelPairs && channels % 2 != 0) {
+    if (channels > 1) pieces = channelPieces(t, channels - 1, elements);
+    pieces.push_back({t.channelOffset(channels - 1), (channels - 1) * bytes, 1, 0});
+    return pieces;
+  }
+  if (t.c0 > 0) {
+    for (std::int64_t c = 0; c < channels; c += t.c0) {
+      const std::int64_t count = std::min(t.c0, channels - c);
+      pieces.push_back({t.channelOffset(c), c * bytes, count, t.c0 - count});
+    }
+  } else {
+    pieces.push_back({0, 0, channels, 0});
+  }
+  return pieces;
+}
+
+Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
+  Move move;
+  move.label = "load_panel";
+  move.lanes = m.lanes;
+  move.dstPitch = m.panelPitch;
+  move.kind = turned(t) ? MoveKind::kTranspose : MoveKind::kCopy;
+  move.rows = turned(t) ? piece.channels : m.pixels;
+  move.cols = turned(t) ? m.pixels : piece.channels;
+  move.srcPitch = turned(t) ? t.cStride : t.wStride;
+  switch (m.elements) {
+    case PanelElements::kWide:
+      move.from = isHf32(t.dtype) ? Element::kF32 : elementOf(t.dtype);
+      move.to = isHf32(t.dtype) ? elementOf(t.dtype) : Element::kF32;
+      break;
+    case PanelElements::kChannelPairs:
+      if (piece.channels == 1) {
+        move.from = Element::kPair;  // its second member is missing
+      } else if (turned(t)) {
+        move.from = Element::kPair;
+        move.pairPitch = t.cStride;
+        move.rows = piece.channels / 2;
+        move.srcPitch = 2 * t.cStride;
+      } else {
+        move.from = move.to = Element::kHalf;
+      }
+      break;
+    case PanelElements::kPixelPairs:
+      move.from = Element::kPair;
+      move.pairPitch = m.pairBytes;
+      move.pairsCut = std::min(m.singles, m.pixels);
+      if (m.wordSpacing > 1) {
+        move.rows = (m.pixels + m.wordSpacing - 1) / m.wordSpacing;
+        move.srcPitch = m.wordSpacing * t.wStride;
+        move.pairsCut = (move.rows - 1) * m.wordSpacing + m.singles >= m.pixels ? 1 : 0;
+      }
+      break;
+  }
+  return move;
+}
+
+Move storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m) {
+  Move move;
+  move.label = "store_panel";
+  move.lanes = m.lanes;
+  move.srcPitch = m.panelPitch;
+  move.to = isHf32(t.dtype) ? Element::kF32 : elementOf(t.dtype);
+  move.kind = turned(t) ? MoveKind::kTranspose : MoveKind::kCopy;
+  move.rows = m.pixels;
+  move.cols = piece.channels;
+  move.dstPitch = turned(t) ? t.cStride : t.wStride;
+  move.padCols = piece.missing;
+  return move;
+}
+
+}  // namespace cubejit

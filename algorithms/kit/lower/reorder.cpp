@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the surgery: the buffer of a staged tensor becomes workspace, a new one stands for what the caller has.
+#include "algorithms/kit/lower/reorder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithms/kit/lower/convert.h"
+#include "algorithms/kit/reorder.h"
+
+namespace cubejit {
+namespace {
+
+BufferRole roleOf(TensorId t) { return static_cast<BufferRole>(t); }
+static_assert(static_cast<int>(BufferRole::kDy) == static_cast<int>(TensorId::kDy) &&
+              static_cast<int>(BufferRole::kX) == static_cast<int>(TensorId::kX) &&
+              static_cast<int>(BufferRole::kW) == static_cast<int>(TensorId::kW) &&
+              static_cast<int>(BufferRole::kDx) == static_cast<int>(TensorId::kDx) &&
+              static_cast<int>(BufferRole::kDw) == static_cast<int>(TensorId::kDw) &&
+              static_cast<int>(BufferRole::kDb) == static_cast<int>(TensorId::kDb));
+
+// Where the core program has the elements of what the caller calls `t`.
+IndexMap coreMap(const Problem& asked, const Problem& inner, const TilingPlan& plan, TensorId t) {
+  if (!plan.reorders.spaceToDepth) return indexMap(inner, t);
+  Problem there = asked;  // the same elements, moved
+  there.formats[static_cast<std::size_t>(t)] =
+      t == TensorId::kW ? foldedWeights(asked, formatOf(inner, t).dtype) : formatOf(inner, t);
+  return indexMap(there, t);
+}
+
+bool isResult(TensorId t) { return t == TensorId::kDx || t == TensorId::kDw || t == TensorId::kDb; }
+
+}  // namespace
+
+TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes) {
+  const Problem inner = coreProblem(problem, plan);
+  const GradientTensors tensors = tensorsOf(plan.gradient);
+  ProgramBuilder b(std::move(core));
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    const TensorId t = tensors.ids[i];
+    const int staged = b.bufferOf(roleOf(t));
+    if (!isReordered(plan.reorders, t) || staged < 0 || (i > 0 && t == tensors.ids[i - 1])) continue;
+    b.makeShared(staged, std::string(toString(t)) + (formatOf(inner, t).dtype == DType::kBf16 ? "_bf16" : "_f32"));
+    const int outside = b.addBuffer(toString(t), roleOf(t), formatBytes(problem, t));
+    const bool result = isResult(t);
+    const DType given = formatOf(problem, t).dtype;
+    const IndexMap core = coreMap(problem, inner, plan, t);
+    const bool pairs = !result && formatOf(inner, t).dtype == DType::kBf16;
+    Conversion c{std::string(result ? "unstage_" : "stage_") + toString(t),
+                 result ? core : indexMap(problem, t),
+                 result ? indexMap(problem, t) : core,
+                 Element::kF32,
+                 pairs ? Element::kBf16 : Element::kF32,
+                 result ? staged : outside,
+                 result ? outside : staged};
+    // HF32 is a rounding of operands: memory holds f32.
+    (result ? c.toType : c.fromType) = isHf32(given) ? Element::kF32 : elementOf(given);
+    if (!result && isHf32(given)) c.toType = elementOf(given);
+    const std::size_t before = b.phases();
+    addConversion(b, c, lanes);
+    b.foldFrom(before);
+    if (!result) b.movePhasesToFront(before);
+  }
+  return b.finish();
+}
+
+}  // namespace cubejit

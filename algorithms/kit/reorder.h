@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a lowering sees of a problem whose tensors have other types and layouts than it reads: the core problem.
+// Leaves the conversions around it to codegen/lower/stage.
+#pragma once
+
+#include "cubejit/plan.h"
+#include "cubejit/problem.h"
+
+namespace cubejit {
+
+/// The tensors a gradient reads and writes, in this order; the last one is the result.
+struct GradientTensors {
+  std::array<TensorId, 3> ids{};
+  std::size_t count = 0;
+};
+inline GradientTensors tensorsOf(Gradient g) {
+  if (g == Gradient::kDx) return {{TensorId::kDy, TensorId::kW, TensorId::kDx}, 3};
+  if (g == Gradient::kDw) return {{TensorId::kDy, TensorId::kX, TensorId::kDw}, 3};
+  return {{TensorId::kDy, TensorId::kDb, TensorId::kDb}, 2};
+}
+
+/// True if every lowering takes the tensor as it is: dense f32; activations plain or channels-last, weights plain.
+inline bool isCore(const TensorFormat& f, TensorId t) {
+  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  return f.dtype == DType::kF32 && !f.strided() &&
+         (t == TensorId::kDb || f.layout == Layout::kNcdhw || (activation && f.layout == Layout::kNdhwc));
+}
+
+/// True for dense tensors that direct algorithms take through panels where need be: activations of any type, in any layout whose
+/// blocks do not hold channels of two groups; plain weights of any type.
+inline bool isDenseInWholeBlocks(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  if (f.strided()) return false;
+  if (t == TensorId::kW || t == TensorId::kDw) return f.layout == Layout::kNcdhw;
+  if (t == TensorId::kDb) return f.dtype == DType::kF32;
+  const std::int64_t channels = (t == TensorId::kDy ? p.cout : p.cin) / p.groups;
+  return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
+}
+
+/// True for dense activations that are plain or channels-last.
+inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  return activation && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
+}
+
+/// True if the gradient's operands are pairs for a dot product of bf16: both bf16.
+inline bool dotApplies(const Problem& p, Gradient gradient) {
+  const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
+  if (gradient == Gradient::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW);
+  return gradient == Gradient::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
+}
+
+/// True if no channel of dy is left without a partner when those of a group are paired. Lanes of channels (dX) pair the last one
+/// with zero, in a panel; lanes of reduced channels and group cells do not.
+inline bool wholePairs(const Problem& p) { return p.cout / p.groups % 2 == 0; }
+
+/// What a staged tensor is converted to: f32, activations channels-last, weights plain.
+inline TensorFormat coreFormat(TensorId t) {
+  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  TensorFormat f;
+  f.layout = activation ? Layout::kNdhwc : Layout::kNcdhw;
+  return f;
+}
+
+inline bool isReordered(const Reorders& reorders, TensorId t) {
+  switch (t) {
+    case TensorId::kDy: return reorders.dy;
+    case TensorId::kX: return reorders.x;
+    case TensorId::kW: return reorders.w;
+    default: return reorders.result;
+  }
+}
+inline void setReordered(Reorders& reorders, TensorId t) {
+  (t == TensorId::kDy  ? reorders.dy
+   : t == TensorId::kX ? reorders.x
+   : t == TensorId::kW ? reorders.w
+                       : reorders.result) = true;
+}
+
+/// Reorders of the tensors that `takes(t)` refuses and that are not core.
+template <class Takes>
+Reorders reordersFor(Gradient gradient, const Takes& takes) {
+  Reorders reorders;
+  const GradientTensors tensors = tensorsOf(gradient);
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    const TensorId t = tensors.ids[i];
+    if (!takes(t)) setReordered(reorders, t);
+  }
+  return reorders;
+}
+/// Reorders of everything that not every lowering takes.
+inline Reorders reordersToCore(const Problem& p, Gradient gradient) {
+  return reordersFor(gradient, [&](TensorId t) { return isCore(formatOf(p, t), t); });
+}
+
+/// True if no result of a convolution shares a column of x with another: columns can be folded into channels (space to depth)
+/// without moving x, as the patch embeddings of vision transformers ask for.
+inline bool foldable(const Problem& p) {
+  return !p.transposed && p.groups == 1 && p.kernel.w > 1 && p.stride.w == p.kernel.w && p.dilation.w == 1 &&
+         p.padBefore.w == 0 && p.padAfter.w == 0 && p.in.w == p.out.w * p.kernel.w;
+}
+
+/// Weights of a foldable problem as the folded one has them: plain, of kernel.w * cin channels, column by column.
+inline TensorFormat foldedWeights(const Problem& p, DType dtype) {
+  TensorFormat f;
+  f.dtype = dtype;
+  const std::int64_t taps = p.kernel.d * p.kernel.h;
+  f.strides = {p.kernel.w * p.cin * taps, taps, p.kernel.h, 1, p.cin * taps};
+  return f;
+}
+
+/// The type of staged weights: f32, but pairs of bf16 stay what they are.
+inline DType reorderedWeightType(const Problem& p, const Reorders& reorders) {
+  return reorders.spaceToDepth && formatOf(p, TensorId::kW).dtype == DType::kBf16 ? DType::kBf16 : DType::kF32;
+}
+
+/// The problem with every staged tensor as the lowering gets it.
+inline Problem coreProblem(const Problem& problem, Gradient gradient, const Reorders& reorders) {
+  Problem core = problem;
+  const GradientTensors tensors = tensorsOf(gradient);
+  for (std::size_t i = 0; i < tensors.count; ++i) {
+    if (!isReordered(reorders, tensors.ids[i])) continue;
+    TensorFormat format = coreFormat(tensors.ids[i]);
+    if (tensors.ids[i] == TensorId::kW) format.dtype = reorderedWeightType(problem, reorders);
+    core.formats[static_cast<std::size_t>(tensors.ids[i])] = format;
+  }
+  if (!reorders.spaceToDepth) return core;
+  core.cin *= core.kernel.w;
+  core.in.w /= core.kernel.w;
+  core.kernel.w = core.stride.w = 1;
+  return core;
+}
+
+inline Problem coreProblem(const Problem& problem, const TilingPlan& plan) {
+  return coreProblem(problem, plan.gradient, plan.reorders);
+}
+
+}  // namespace cubejit

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the order: the algorithm's program of the core problem, then the reorders around it.
+#include "algorithms/lower.h"
+
+#include <utility>
+
+#include "algorithms/algorithm.h"
+#include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/reorder.h"
+#include "algorithms/kit/reorder.h"
+
+namespace cubejit {
+
+Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  const Algorithm* algorithm = algorithmOf(plan);
+  if (algorithm == nullptr)
+    return Error{ErrorCode::kUnsupported, Stage::kTile, "the plan's algorithm is not part of this build"};
+  if (!plan.reorders.any()) return algorithm->lower(problem, plan, machine);
+  CUBEJIT_TRY(core, algorithm->lower(coreProblem(problem, plan), plan, machine));
+  if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan);
+  return addStaging(std::move(core), problem, plan, machine.isa.lanes());
+}
+
+}  // namespace cubejit

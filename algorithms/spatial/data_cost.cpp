@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a plan of pixel lanes costs. A step multiplies the vectors of one operand row at one shift by the weights of every
+// result row of the tile that it reaches.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/kit/rates.h"
+#include "algorithms/spatial/data_shape.h"
+#include "algorithms/spatial/spatial.h"
+
+namespace cubejit {
+namespace {
+
+// Cycles of a call between kernels or moves, of a vector that one stores, of a task, and of an element that leaves a panel of plain rows,
+// turned or one by one (Zen 5, depthwise layers with 3 to 49 taps, 28 to 1024 pixels a row: predicted within a third).
+constexpr double kPixelCallCycles = 45.0;
+constexpr double kStoreCycles = 1.0;
+constexpr double kPixelTaskCycles = 300.0;
+constexpr double kInterleaveCycles = 0.3, kScatterCycles = 1.5;
+constexpr double kSumLatency = 4.0;
+// Loads begin anywhere in a line: so many more lines than vectors are read.
+constexpr double kLinesOfVector = 1.25;
+
+double f32Bytes(const TensorView& t) { return static_cast<double>(t.bytes / byteSize(t.dtype) * 4); }
+
+class Costing {
+ public:
+  Costing(const Problem& problem, const TilingPlan& plan, const Machine& m) : g_(problem), plan_(plan), m_(m) {
+    lanes_ = m.isa.lanes();
+    phases_ = static_cast<double>(g_.phases.size());
+    reduced_ = static_cast<double>(g_.operand.channels);
+    copies_ = static_cast<double>(g_.view.groups * g_.view.batch);
+    tileRows_ = static_cast<double>(plan.baseH);
+    const double vectorsAll = std::ceil(static_cast<double>(g_.longest) / lanes_),
+                 blocks = std::ceil(vectorsAll / static_cast<double>(plan.baseVectors)),
+                 channelBlocks =
+                     std::ceil(static_cast<double>(g_.result.channels) / static_cast<double>(plan.baseRows));
+    channels_ = static_cast<double>(g_.result.channels) / channelBlocks;
+    vectors_ = vectorsAll / blocks;
+    double tapsW = 0;
+    for (const AxisPhase& phase : g_.phases) {
+      tapsW += static_cast<double>(phase.taps.size());
+      shifts_ = std::max(shifts_, static_cast<double>(phase.taps.size()));
+    }
+    uses_ = g_.usesOfRow(plan.baseH);
+    // Weights that a step of one reduced channel broadcasts.
+    scalars_ = uses_ * (shifts_ > 0 ? tapsW / shifts_ : 1) * channels_;
+    const double outerTaps = static_cast<double>(g_.insideTaps(0)) * static_cast<double>(g_.insideTaps(1));
+    steps_ = copies_ * outerTaps * shifts_ * blocks * channelBlocks / uses_;
+    calls_ =
+        copies_ * static_cast<double>(g_.result.extent.d * g_.result.extent.h) * blocks * channelBlocks / tileRows_;
+    slabRows_ = static_cast<double>(plan.panelH + (g_.view.kernel.h - 1) * g_.view.dilation.h);
+    slabPlanes_ = static_cast<double>(plan.panelD + (g_.view.kernel.d - 1) * g_.view.dilation.d);
+  }
+
+  PlanCost run() const {
+    PlanCost cost;
+    cost.computeCycles = compute();
+    cost.callCycles = calls();
+    cost.memoryCycles = memory();
+    cost.moveCycles = (plan_.panelB ? staging() : 0) + (plan_.panelC ? leaving() : 0);
+    const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                        kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+    const double slabsH = static_cast<double>(g_.result.extent.h) / static_cast<double>(plan_.panelH),
+                 slabsD = std::ceil(static_cast<double>(g_.result.extent.d) / static_cast<double>(plan_.panelD));
+    cost.totalCycles = dealtCycles(g_.view, busy, copies_ * slabsD, slabsH, m_, kPixelTaskCycles);
+    cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+                 : cost.moveCycles > cost.computeCycles ? "move"
+                                                        : "compute";
+    return cost;
+  }
+
+ private:
+  double compute() const {
+    const double fma = scalars_ * vectors_ / m_.rates.fmaPerCycle;
+    // Instructions beside the load of a 16-bit vector take turns with the FMAs.
+    const double converted = plan_.panelB || g_.operand.dtype == DType::kF32
+                                 ? 0
+                                 : vectors_ * (plan_.baseH > 1 && g_.operand.dtype == DType::kBf16 ? 1.0 : 0.7);
+    const double loads = vectors_ * kLinesOfVector * m_.rates.vectorLoadCycles + scalars_ * m_.rates.broadcastCycles;
+    // The next step waits for this one's sums, unless other rows' are at hand.
+    const double latency = plan_.baseH > 1 ? 0.0 : kSumLatency;
+    const double step = std::max({fma + converted, loads, latency}) + m_.rates.exposedLoads * loads;
+    // Plain rows of the reduced channels are planes apart; a power-of-two distance makes them collide in L1.
+    const bool collide =
+        !plan_.panelB && reduced_ > 1 && (g_.operand.cStride % 4096 == 0 || g_.operand.cStride >= kFarPlaneBytes);
+    return steps_ * reduced_ * step / vectorsAtOnce(m_) * 1.02 * (collide ? 1.3 : 1.0);
+  }
+
+  double calls() const {
+    // A segment is all taps along H and W, those along W if there is but one channel, or one tap.
+    const double segments = plan_.baseH > 1           ? calls_ * static_cast<double>(g_.view.kernel.d)
+                            : g_.operand.channels > 1 ? steps_
+                                                      : steps_ / std::max(1.0, shifts_);
+    return segments * kSegmentCycles +
+           calls_ * (kPixelCallCycles + kStoreCycles * tileRows_ * phases_ * channels_ * vectors_);
+  }
+
+  double memory() const {
+    const double rowBytes = reduced_ * static_cast<double>(g_.operand.extent.w) * 4;
+    // Rows are read again by the next row's taps, and planes by the next plane's, if L1 still has them.
+    const double kept = static_cast<double>(g_.view.kernel.d) * slabRows_ * rowBytes;
+    const double rate =
+        kept <= keptByL1(m_) ? m_.rates.l1BytesPerCycle : bytesPerCycle(m_, slabRows_ * slabPlanes_ * rowBytes, false);
+    const double operandBytes = static_cast<double>(g_.operand.bytes),
+                 resultBytes = static_cast<double>(g_.result.bytes),
+                 once = bytesPerCycle(m_, (operandBytes + resultBytes) / m_.cores, true);
+    // Weights are broadcast from where all of them lie; past L2 a stream of broadcasts waits for every line.
+    const double packed = static_cast<double>(g_.view.taps()) * reduced_ * static_cast<double>(g_.result.channels) * 4;
+    const double weights = packed <= 0.5 * static_cast<double>(m_.buffers.l1Bytes) ? 16.0 : kBroadcastBytesPerCycle;
+    return steps_ * reduced_ * vectors_ * lanes_ * 4 / std::max(1.0, shifts_) / rate +
+           (operandBytes + 1.5 * resultBytes) / once + steps_ * reduced_ * scalars_ * 4 / weights;
+  }
+
+  double staging() const {
+    const double reach = slabRows_ * slabPlanes_ / static_cast<double>(plan_.panelH * plan_.panelD) *
+                         (g_.gather ? 1.0 / static_cast<double>(g_.view.stride.h * g_.view.stride.d) : 1.0);
+    return f32Bytes(g_.operand) * std::max(1.0, reach) *
+           std::max((g_.operand.channelsLast ? m_.rates.transposeCycles : m_.rates.copyCycles) / 64.0,
+                    1.0 / bytesPerCycle(m_, static_cast<double>(g_.operand.bytes), true));
+  }
+
+  double leaving() const {
+    const double elements = f32Bytes(g_.result) / 4.0;
+    if (g_.result.channelsLast) return elements * (2.0 / std::max(1.0, channels_) + 0.3);
+    // The rows of a tile leave together, each channel by itself; short rows of uneven residue classes class by class.
+    const bool even = g_.phases.front().count == g_.phases.back().count ||
+                      static_cast<double>(g_.phases.back().count) >= 2.0 * lanes_;
+    return elements * (even ? kInterleaveCycles : kScatterCycles) +
+           calls_ * channels_ * kPixelCallCycles * (even ? 1.0 : phases_);
+  }
+
+  const PixelGround g_;
+  const TilingPlan& plan_;
+  const Machine& m_;
+  double lanes_ = 16, phases_ = 1, reduced_ = 1, copies_ = 1;
+  double tileRows_ = 1, channels_ = 1, vectors_ = 1;  ///< of a tile
+  double shifts_ = 0, uses_ = 1, scalars_ = 1;
+  double steps_ = 0, calls_ = 0;  ///< of one reduced channel; of kernels
+  double slabRows_ = 1, slabPlanes_ = 1;
+};
+
+}  // namespace
+
+PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  return Costing(problem, plan, m).run();
+}
+
+}  // namespace cubejit

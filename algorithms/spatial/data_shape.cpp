@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the ground of pixel lanes (see the header).
+#include "algorithms/spatial/data_shape.h"
+
+#include <algorithm>
+#include <set>
+
+namespace cubejit {
+
+PixelGround::PixelGround(const Problem& problem)
+    : view(makeConvView(problem, Gradient::kDx)),
+      result(view.bigIsX ? view.big : view.small),
+      operand(view.bigIsX ? view.small : view.big),
+      gather(view.bigIsX) {
+  if (gather ? view.stride.w <= 64 : view.stride.w == 1) phases = axisPhases(relation(2));
+  for (const AxisPhase& phase : phases) longest = std::max(longest, phase.count);
+}
+
+AxisRelation PixelGround::relation(int axis) const {
+  return AxisRelation{gather,
+                      result.extent[axis],
+                      operand.extent[axis],
+                      view.kernel[axis],
+                      view.stride[axis],
+                      view.dilation[axis],
+                      view.pad[axis]};
+}
+
+std::int64_t PixelGround::insideTaps(int axis) const {
+  std::int64_t rows = 0;
+  for (const AxisPhase& phase : axisPhases(relation(axis))) {
+    for (const BlockTap& tap : phase.taps) rows += tap.hi - tap.lo;
+  }
+  return rows;
+}
+
+double PixelGround::usesOfRow(std::int64_t rows) const {
+  double pairs = 0, distinct = 0;
+  for (const AxisPhase& phase : axisPhases(relation(1))) {
+    std::set<std::int64_t> read;
+    for (const BlockTap& tap : phase.taps) {
+      for (std::int64_t r = 0; r < rows; ++r) read.insert(tap.offset + r * (gather ? 1 : view.stride.h));
+    }
+    pairs += static_cast<double>(phase.taps.size()) * static_cast<double>(rows);
+    distinct += static_cast<double>(read.size());
+  }
+  return distinct > 0 ? pairs / distinct : 1;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the kernels of a weight gradient with lanes of pixels: accumulators are taps of one pair of channels, each a vector of partial
+// sums. A step multiplies vectors of several rows of the small tensor by the big tensor's rows at each shift that taps reach.
+// Leaves channels, images and the sum of lanes to lower_weights_pixels.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/range.h"
+
+namespace cubejit {
+
+/// Taps of a plane that are summed at the same time.
+struct TapTile {
+  Range h, w;
+};
+
+class WeightPixelSections {
+ public:
+  /// Precondition: both tensors are plain, stride 1 along W. `rows`: of the small tensor, in a step.
+  WeightPixelSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes);
+
+  Contract contract() const;
+  /// The products of `images` images with the planes that tap `kd` reaches; offsets from the first one's start, of the big tensor from
+  /// -pad.
+  SegmentList segments(std::int64_t kd, std::int64_t images) const;
+
+ private:
+  using Pair = std::pair<std::int64_t, std::int64_t>;  ///< row of a block, tap along H
+  struct Rows {
+    std::int64_t count = 0;
+    std::vector<Pair> inside;
+    friend bool operator==(const Rows& x, const Rows& y) = default;
+  };
+  struct Columns {
+    LaneRange small;
+    std::vector<LaneRange> taps;  ///< lanes whose pixel a tap along W finds; kNone: no lane's
+    friend bool operator==(const Columns& x, const Columns& y) = default;
+  };
+  struct Run {  ///< vectors that are alike
+    Columns columns;
+    std::int64_t first = 0, count = 0;
+  };
+  struct RowBlock {
+    std::int64_t first = 0, rows = 0;  ///< `rows`: index into rows_
+  };
+
+  Columns columnsAt(std::int64_t first) const;
+  Step stepOf(const Rows& rows, const Columns& columns) const;
+  std::int64_t bytesOf(const TensorView& t) const { return elementBytes(elementOf(t.dtype)); }
+
+  const ConvView& v_;
+  const TapTile taps_;
+  const int lanes_;
+  std::vector<Rows> rows_;
+  std::vector<RowBlock> blocks_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace cubejit

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the parts of the spatial algorithm: vectors of pixels along W, for few channels or plain tensors.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/algorithm.h"
+
+namespace cubejit {
+
+std::vector<TilingPlan> dataPixelCandidates(const Problem& core, const Machine& machine);
+std::vector<TilingPlan> weightPixelCandidates(const Problem& core, const Machine& machine);
+void spatialRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+PlanCost dataPixelCost(const Problem& core, const TilingPlan& plan, const Machine& machine);
+PlanCost weightPixelCost(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerSpatial(const Problem& core, const TilingPlan& plan, const Machine& machine);
+
+}  // namespace cubejit

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides candidates and costs of dW with lanes of pixels: tiles of taps, and rows of the small tensor that a step holds.
+#include "algorithms/spatial/spatial.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/kit/rates.h"
+
+namespace cubejit {
+namespace {
+
+// Pairs of channels a group: each reads its planes again.
+constexpr std::int64_t kMostPairs = 16;
+// Cycles of a task, of a call, of a section (a loop whose end is not foreseen), and of a segment (a row block of vectors that are alike).
+constexpr double kTask = 300.0, kCall = 60.0, kSection = 25.0, kSegment = 15.0;
+// A vector that begins anywhere in a line, and the sum of its lanes.
+constexpr double kCrossingLoadCycles = 1.0, kSumCycles = 4.0;
+constexpr double kLatency = 4.0;
+
+bool applies(const ConvView& v) {
+  const auto plain = [](const TensorView& t) { return !t.channelsLast && t.c0 == 0; };
+  return plain(v.big) && plain(v.small) && v.stride.w == 1 && v.big.channels * v.small.channels <= kMostPairs;
+}
+
+}  // namespace
+
+std::vector<TilingPlan> weightPixelCandidates(const Problem& problem, const Machine& m) {
+  const ConvView v = makeConvView(problem, Gradient::kDw);
+  std::vector<TilingPlan> out;
+  if (!applies(v)) return out;
+  const std::int64_t sums = usableRegisters(m, true) - 3;  // a row, a vector of the other tensor, a spare
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.lanes = LaneRole::kPixels;
+  plan.baseTapsW = equalPiece(v.kernel.w, sums);
+  std::int64_t lastTaps = 0;
+  for (const std::int64_t taps :
+       {v.kernel.h, divUp(v.kernel.h, 2), std::int64_t{3}, std::int64_t{2}, std::int64_t{1}}) {
+    plan.baseTapsH = equalPiece(v.kernel.h, std::min(taps, std::max<std::int64_t>(1, sums / plan.baseTapsW)));
+    if (plan.baseTapsH == lastTaps) continue;
+    lastTaps = plan.baseTapsH;
+    std::int64_t lastRows = 0;
+    for (const std::int64_t rows : {1, 2, 3, 4, 6, 8, 11, 14}) {
+      plan.baseH = equalPiece(std::max<std::int64_t>(1, v.small.extent.h), rows);
+      if (plan.baseH <= lastRows || plan.baseTapsH * plan.baseTapsW + plan.baseH > sums + 1) continue;
+      lastRows = plan.baseH;
+      std::int64_t lastSplits = 0;
+      for (const std::int64_t splits : {1, m.cores, 2 * m.cores}) {
+        plan.cores.reduction = std::clamp<std::int64_t>(splits, 1, std::max<std::int64_t>(1, v.batch));
+        if (plan.cores.reduction == lastSplits) continue;
+        lastSplits = plan.cores.reduction;
+        // Images one after another, or all of a split in one call: fewer calls, but each tile of taps walks over all of them.
+        plan.baseBatch = 1;
+        out.push_back(plan);
+        if (v.batch > plan.cores.reduction && v.batch % plan.cores.reduction == 0) {
+          plan.baseBatch = v.batch / plan.cores.reduction;
+          out.push_back(plan);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+PlanCost weightPixelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  const ConvView v = makeConvView(problem, Gradient::kDw);
+  const double pairs = static_cast<double>(v.groups * v.big.channels * v.small.channels),
+               images = static_cast<double>(v.batch), planes = images * static_cast<double>(v.small.extent.d);
+  const double rows = static_cast<double>(plan.baseH), tapsH = static_cast<double>(plan.baseTapsH),
+               tapsW = static_cast<double>(plan.baseTapsW), kernelD = static_cast<double>(v.kernel.d);
+  const double tiles =
+      std::ceil(static_cast<double>(v.kernel.h) / tapsH) * std::ceil(static_cast<double>(v.kernel.w) / tapsW);
+  const double vectors = std::ceil(static_cast<double>(v.small.extent.w) / m.isa.lanes()),
+               blocks = std::ceil(static_cast<double>(v.small.extent.h) / rows);
+  // Rows of the big tensor that taps of neighbouring rows share: of dilated ones only some.
+  const auto dilation = static_cast<double>(v.dilation.h), stride = static_cast<double>(v.stride.h);
+  const double shared =
+      stride == 1.0 && rows > dilation ? std::min(rows + (tapsH - 1.0) * dilation, rows * tapsH) : rows * tapsH;
+  const double step = rows * tapsH * tapsW;  // products
+  const auto narrow = [](const TensorView& t) { return t.dtype != DType::kF32; };
+  const double converted = (narrow(v.big) ? shared * tapsW : 0.0) + (narrow(v.small) ? rows : 0.0);
+  const double loads = shared * tapsW * kCrossingLoadCycles + rows * m.rates.vectorLoadCycles;
+  const double cycles =
+      std::max({step / m.rates.fmaPerCycle + converted * 0.45, loads, rows * kLatency / vectorsAtOnce(m)}) +
+      m.rates.exposedLoads * loads;
+  PlanCost cost;
+  const double together = static_cast<double>(plan.baseBatch);
+  const double calls = pairs * images * kernelD * tiles / together, visits = pairs * planes * kernelD * tiles * blocks;
+  cost.computeCycles = visits * vectors * cycles / vectorsAtOnce(m);
+  const double sections = std::min(3.0, blocks) * std::min(3.0, vectors);
+  cost.callCycles =
+      calls * (kCall + 2.0 * tapsH * tapsW + sections * kSection) + visits * std::min(3.0, vectors) * kSegment;
+  const double again = static_cast<double>(v.big.channels + v.small.channels) / 2.0,
+               bytes = static_cast<double>(v.big.bytes + v.small.bytes),
+               plane = bytes * together / std::max(1.0, images * pairs) * again * 2.0;
+  cost.memoryCycles = bytes / bytesPerCycle(m, bytes / m.cores, true) +
+                      bytes * (again * kernelD * tiles - 1.0) / bytesPerCycle(m, plane, false);
+  const double splits = static_cast<double>(plan.cores.reduction);
+  cost.moveCycles = pairs * static_cast<double>(v.taps()) * (kSumCycles + 3.0 * (splits - 1.0));
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  cost.totalCycles = dealtCycles(v, busy, pairs, splits, m, kTask);
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+               : cost.moveCycles > cost.computeCycles ? "move"
+                                                      : "compute";
+  return cost;
+}
+
+}  // namespace cubejit

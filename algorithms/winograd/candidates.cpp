@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides tile sizes, register blocks, panels and splits of Winograd plans.
+#include "algorithms/winograd/winograd.h"
+
+#include <algorithm>
+
+#include "algorithms/winograd/shape.h"
+
+namespace cubejit {
+namespace {
+
+// The smallest tile and the largest that its points allow.
+std::vector<std::int64_t> tilesOf(std::int64_t taps) {
+  if (taps == 1) return {1};
+  const std::int64_t largest = kMostWinogradPoints + 1 - taps;
+  if (largest < 2) return {};
+  return largest == 2 ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{2, largest};
+}
+
+bool applies(const Problem& problem, const ConvView& v) {
+  bool fits = problem.math == MathMode::kRelaxed && v.taps() > 1 && v.big.bytes > 0 && v.small.bytes > 0;
+  for (int a = 0; a < 3; ++a) {
+    fits = fits && v.stride[a] == 1 && (v.kernel[a] == 1 || v.dilation[a] == 1);
+    fits = fits && (v.kernel[a] > 1 || (v.pad[a] == 0 && v.big.extent[a] == v.small.extent[a]));
+  }
+  return fits;
+}
+
+// Rows of tiles whose points take about `bytes`.
+std::int64_t rowsFor(const WinogradShape& s, std::int64_t channels, double bytes) {
+  const double row = static_cast<double>(s.volume() * s.tilesOfRow * channels * 4);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / row), 1, s.rows);
+}
+
+void addData(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  const std::int64_t channels = s.patched.channels + plan.baseVectors * m.isa.lanes();
+  const std::int64_t blocks = divUp(s.tiled.channels, plan.baseVectors * m.isa.lanes());
+  std::int64_t last = 0;
+  for (const double share : {0.6, 1.5, 6.0}) {
+    for (const bool split : {false, true}) {
+      if (split && (blocks < m.cores || m.cores < 2)) continue;
+      const std::int64_t most = rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes));
+      const std::int64_t even = split ? s.rows : divUp(s.rows, m.cores);
+      plan.panelH = equalPiece(even, most);
+      plan.cores.rows = divUp(s.rows, plan.panelH);
+      plan.cores.channelsN = split ? m.cores : 1;
+      const std::int64_t key = plan.panelH * 2 + (split ? 1 : 0);
+      if (key != last) out.push_back(plan);
+      last = key;
+    }
+  }
+}
+
+// Weights are transformed by the task that uses them, one block of channels each; patches beforehand.
+void addDataBlocks(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  plan.panelB = true;
+  const std::int64_t channels = plan.baseVectors * m.isa.lanes();
+  plan.panelH = s.rows;
+  const double filter = 0.5 * static_cast<double>(m.buffers.l1Bytes) / static_cast<double>(s.volume() * channels * 4);
+  plan.panelD =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(filter), 16, std::max<std::int64_t>(16, s.patched.channels));
+  plan.cores.channelsN = divUp(s.tiled.channels, channels);
+  out.push_back(plan);
+}
+
+// Parts of dw whose accumulators fit a share of L2, cut along the longer side; tiles are transformed beforehand.
+void addWeightParts(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  plan.panelC = true;
+  plan.panelH = s.rows;
+  const std::int64_t width = plan.baseVectors * m.isa.lanes(), rowBlocks = divUp(s.tiled.channels, plan.baseRows),
+                     laneBlocks = divUp(s.patched.channels, width);
+  std::int64_t rowParts = 1, laneParts = 1;
+  for (;;) {
+    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.baseRows, lanes = divUp(laneBlocks, laneParts) * width;
+    const bool fits =
+        static_cast<double>(rows * lanes * s.volume() * 4) <= 0.5 * static_cast<double>(m.buffers.l1Bytes);
+    if (fits && s.view.groups * rowParts * laneParts >= 2L * m.cores) break;
+    const bool cutRows = rowParts < rowBlocks && (rows >= lanes || laneParts >= laneBlocks);
+    if (!cutRows && laneParts >= laneBlocks) break;
+    (cutRows ? rowParts : laneParts) *= 2;
+    rowParts = std::min(rowParts, rowBlocks);
+    laneParts = std::min(laneParts, laneBlocks);
+  }
+  plan.cores.channelsM = rowParts;
+  plan.cores.channelsN = laneParts;
+  out.push_back(plan);
+}
+
+void addWeights(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+  const std::int64_t channels = s.tiled.channels + s.patched.channels,
+                     rowBlocks = divUp(s.tiled.channels, plan.baseRows);
+  for (const double share : {0.6, 1.5, 6.0}) {
+    plan.panelH = equalPiece(s.rows, rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes)));
+    const std::int64_t chunks = divUp(s.rows, plan.panelH);
+    plan.cores.channelsM = plan.cores.reduction = 1;
+    if (rowBlocks >= m.cores) {
+      plan.cores.channelsM = std::min<std::int64_t>(rowBlocks, m.cores);
+      out.push_back(plan);
+      plan.cores.channelsM = 1;
+    }
+    for (std::int64_t splits : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
+      if (chunks < splits) plan.panelH = equalPiece(s.rows, divUp(s.rows, splits));
+      plan.cores.reduction = std::min(splits, divUp(s.rows, plan.panelH));
+      out.push_back(plan);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TilingPlan> winogradCandidates(const Problem& problem, Gradient gradient, const Machine& m) {
+  std::vector<TilingPlan> out;
+  if (gradient == Gradient::kDb) return out;
+  const ConvView v = makeConvView(problem, gradient);
+  if (!applies(problem, v)) return out;
+  const TensorView& lane = gradient == Gradient::kDx && !v.bigIsX ? v.small : v.big;
+  const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
+  for (const std::int64_t d : tilesOf(v.kernel.d)) {
+    for (const std::int64_t h : tilesOf(v.kernel.h)) {
+      for (const std::int64_t w : tilesOf(v.kernel.w)) {
+        for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(3, laneVectors); ++vectors) {
+          if (gradient == Gradient::kDw && laneVectors % vectors != 0) continue;
+          TilingPlan plan;
+          plan.gradient = gradient;
+          plan.lanes = LaneRole::kWinograd;
+          plan.winogradD = d;
+          plan.winogradH = h;
+          plan.winogradW = w;
+          plan.baseVectors = vectors;
+          plan.baseRows = std::max<std::int64_t>(1, (usableRegisters(m, false) - vectors - 1) / vectors);
+          plan.unroll = 4;
+          plan.packWeights = gradient == Gradient::kDx;
+          const WinogradShape s = winogradShape(problem, plan);
+          if (gradient == Gradient::kDx) {
+            addData(s, m, plan, out);
+            addDataBlocks(s, m, plan, out);
+          } else {
+            plan.baseRows = equalPiece(s.tiled.channels, plan.baseRows);
+            addWeights(s, m, plan, out);
+            addWeightParts(s, m, plan, out);
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace cubejit

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what a Winograd plan costs: products, transforms of both operands and of the products, what streams from which cache.
+#include <cmath>
+
+#include "algorithms/winograd/shape.h"
+#include "algorithms/winograd/winograd.h"
+
+namespace cubejit {
+namespace {
+
+// Share of a transform's coefficients that are not zero (F(4, 3): 22 of 36 of the data, 18 of 24 of the results).
+constexpr double kNonZero = 0.65;
+// How much longer a pass takes than its FMAs and stores: kernels are short, and boxes come from L2 (measured over 2D and 3D rows).
+constexpr double kPassLength = 2.0;
+// The same of filters and sums of points, on top: every point is a stream of its own.
+constexpr double kStreamsLength = 2.5;
+// FMA slots that products reach beside their loads.
+constexpr double kProductRate = 0.92;
+
+// Cycles of transforming a box of vectors axis by axis, of one vector of channels; `taken` of them go in one call.
+double transformCycles(const std::array<std::int64_t, 3>& from, const std::array<std::int64_t, 3>& to, double taken) {
+  double cycles = 0;
+  for (int pass = 2; pass >= 0; --pass) {
+    const auto p = static_cast<std::size_t>(pass);
+    if (from[p] == 1 && to[p] == 1) continue;
+    double others = 1;
+    for (std::size_t q = 0; q < 3; ++q) {
+      if (q != p) others *= static_cast<double>(q > p ? to[q] : from[q]);
+    }
+    const double in = static_cast<double>(from[p]), out = static_cast<double>(to[p]);
+    const double work = std::max(kNonZero * in * out, out + 0.5 * in) + 0.5 * out;
+    cycles += others * (kPassLength * work + kSegmentCycles / taken) + 1.5 * kCallCycles / taken;
+  }
+  return cycles;
+}
+
+}  // namespace
+
+PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+  const WinogradShape s = winogradShape(problem, plan);
+  const ConvView& v = s.view;
+  const bool dx = plan.gradient == Gradient::kDx;
+  const double lanes = m.isa.lanes();
+  const double groups = static_cast<double>(v.groups), points = static_cast<double>(s.volume());
+  const double tiles = static_cast<double>(s.rows * s.tilesOfRow) * groups;
+  const auto vectorsOf = [&](std::int64_t channels) { return std::ceil(static_cast<double>(channels) / lanes); };
+  const TensorView& lane = dx ? s.tiled : s.patched;
+  const double width = static_cast<double>(plan.baseVectors), blocks = std::ceil(vectorsOf(lane.channels) / width);
+  const double laneVectors = dx ? blocks * width : vectorsOf(lane.channels);
+  const auto reduced = static_cast<double>(dx ? s.patched.channels : s.tiled.channels);
+  const std::array<std::int64_t, 3> taps{v.kernel.d, v.kernel.h, v.kernel.w};
+  const double taken = 4;
+
+  PlanCost cost;
+  cost.computeCycles = tiles * points * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle / vectorsAtOnce(m);
+  const double perPart = static_cast<double>(plan.panelH * s.tilesOfRow);
+  if (dx) {  // rows of a block of products: the last is not full
+    const double calls = std::ceil(perPart / static_cast<double>(plan.baseRows));
+    const double each = perPart / calls;
+    cost.computeCycles *= std::max(1.0, (width + each * 0.5) / (each * width));
+    cost.callCycles +=
+        tiles / perPart * points * blocks * kCallCycles + tiles / each * points * blocks * kSegmentCycles * 2;
+  } else {
+    const double calls = reduced / static_cast<double>(plan.baseRows) * blocks * points * tiles / perPart;
+    cost.callCycles += calls * (2 * kSegmentCycles + static_cast<double>(plan.baseRows) * width) +
+                       blocks * points * tiles / perPart * kCallCycles;
+  }
+  const double cutM = dx ? 1.0 : static_cast<double>(plan.cores.channelsM),
+               cutN = dx || plan.panelC ? static_cast<double>(plan.cores.channelsN) : 1.0;
+  const bool beforehand = dx ? plan.panelB : plan.panelC;    // patches are transformed once, for all parts
+  const double again = beforehand ? 1.0 : dx ? cutN : cutM;  // else every part of the channels transforms them
+  double transforms = tiles * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
+  transforms += dx ? tiles * laneVectors * transformCycles(s.points, s.tile, width)
+                   : tiles * vectorsOf(s.tiled.channels) * transformCycles(s.tile, s.points, taken);
+  // Filters, or sums of points: once.
+  const double filter = groups * points * reduced * laneVectors * lanes * 4,
+               held = filter / groups / (beforehand ? (dx ? blocks : cutM * cutN) : 1.0);
+  const double splits = dx ? 1.0 : static_cast<double>(plan.cores.reduction);
+  double moves = kStreamsLength * groups * reduced * laneVectors *
+                 (dx ? transformCycles(taps, s.points, width) : transformCycles(s.points, taps, width));
+  moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * m.rates.transposeCycles * 2;
+  const double weights = groups * static_cast<double>(v.taps()) * reduced * laneVectors * lanes * 4;
+  moves += weights / bytesPerCycle(m, weights, true);
+  if (!beforehand) {  // packed or summed in memory that all cores share
+    moves += (2.0 * filter * splits + 2.0 * weights) / bytesPerCycle(m, filter * splits, true);
+    if (dx) cost.packCycles = moves;
+  }
+  // Panels of points: written, and read once a part of the channels; filters (dX) or sums (dW) once a part of the tiles.
+  const double pointsOf =
+      dx ? static_cast<double>(s.patched.channels) : static_cast<double>(s.patched.channels + s.tiled.channels);
+  const double partTiles = beforehand ? tiles / groups : perPart, panel = points * partTiles * 4 * pointsOf;
+  const double parts = tiles / partTiles;
+  const double reads = dx ? blocks : beforehand ? 0.5 * (cutM + cutN) : 1.0;
+  cost.memoryCycles =
+      parts * panel * (beforehand ? 2.0 + reads : (1.0 + reads) * again) / bytesPerCycle(m, panel, beforehand);
+  cost.memoryCycles += parts * filter / groups * (dx ? 1.0 : 2.0) /
+                       bytesPerCycle(m, beforehand ? held : filter * splits / cutM / cutN, dx && !beforehand);
+  const double tensors = static_cast<double>(s.patched.bytes) * again + static_cast<double>(s.tiled.bytes) * 1.5;
+  cost.memoryCycles += tensors / bytesPerCycle(m, tensors, true);
+  cost.moveCycles = transforms + moves;
+  const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
+                      kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
+  const double copies = groups * cutM * cutN;
+  const double pieces = beforehand ? 1.0
+                        : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.panelH))
+                                   : splits;
+  cost.totalCycles = dealtCycles(s.view, busy, copies, pieces, m, kTaskCycles);
+  cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
+               : cost.moveCycles > cost.computeCycles ? "move"
+                                                      : "compute";
+  return cost;
+}
+
+}  // namespace cubejit

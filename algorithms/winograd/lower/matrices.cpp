@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how the matrices are evaluated: in double, from the points, and rounded once.
+#include "algorithms/winograd/lower/matrices.h"
+
+#include <cmath>
+
+namespace cubejit {
+namespace {
+
+using Polynomial = std::vector<double>;  // coefficients, constant term first
+
+// Times (x - root).
+Polynomial timesRoot(const Polynomial& p, double root) {
+  Polynomial out(p.size() + 1, 0.0);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    out[i + 1] += p[i];
+    out[i] -= p[i] * root;
+  }
+  return out;
+}
+
+Matrix sized(std::int64_t rows, std::int64_t cols) {
+  return Matrix{rows, cols, std::vector<float>(static_cast<std::size_t>(rows * cols), 0.0F)};
+}
+
+void set(Matrix& matrix, std::int64_t r, std::int64_t c, double value) {
+  matrix.values[static_cast<std::size_t>(r * matrix.cols + c)] = static_cast<float>(value);
+}
+
+}  // namespace
+
+WinogradMatrices winogradMatrices(std::int64_t m, std::int64_t r) {
+  static constexpr double kPoints[] = {0.0, 1.0, -1.0, 0.5, -2.0};
+  const std::int64_t n = m + r - 1, finite = n - 1;  // the last point is infinity
+  WinogradMatrices out{sized(m, n), sized(n, r), sized(n, n)};
+  Polynomial all{1.0};
+  for (std::int64_t k = 0; k < finite; ++k) all = timesRoot(all, kPoints[k]);
+  for (std::int64_t k = 0; k < finite; ++k) {
+    Polynomial others{1.0};
+    double norm = 1.0;
+    for (std::int64_t l = 0; l < finite; ++l) {
+      if (l == k) continue;
+      others = timesRoot(others, kPoints[l]);
+      norm *= kPoints[k] - kPoints[l];
+    }
+    for (std::int64_t i = 0; i < m; ++i) set(out.results, i, k, std::pow(kPoints[k], static_cast<double>(i)));
+    for (std::int64_t j = 0; j < r; ++j) set(out.taps, k, j, std::pow(kPoints[k], static_cast<double>(j)) / norm);
+    for (std::int64_t i = 0; i < finite; ++i) set(out.data, k, i, others[static_cast<std::size_t>(i)]);
+  }
+  set(out.results, m - 1, finite, 1.0);
+  set(out.taps, finite, r - 1, 1.0);
+  for (std::int64_t i = 0; i < n; ++i) set(out.data, finite, i, all[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+Matrix reversedColumns(const Matrix& matrix) {
+  Matrix out = matrix;
+  for (std::int64_t r = 0; r < matrix.rows; ++r) {
+    for (std::int64_t c = 0; c < matrix.cols; ++c) set(out, r, c, matrix.at(r, matrix.cols - 1 - c));
+  }
+  return out;
+}
+
+}  // namespace cubejit

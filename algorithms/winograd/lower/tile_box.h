@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the box of a Winograd plan: tiles along three axes, the order of its points, the row of tiles that tasks are dealt.
+// Leaves loads, products and results to lower_winograd_data and lower_winograd_weights.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/lower/builder.h"
+#include "algorithms/winograd/lower/linear_transforms.h"
+#include "algorithms/winograd/lower/tiles.h"
+#include "cubejit/plan.h"
+
+namespace cubejit {
+
+struct WinogradBox {
+  std::array<TileAxis, 3> axes;  ///< d, h, w
+  std::array<std::int64_t, 3> taps{};
+  std::int64_t batch = 1;
+
+  std::int64_t points() const { return axes[0].points * axes[1].points * axes[2].points; }
+  /// Point (d, h, w) is number (d * H + h) * W + w.
+  std::int64_t pointStep(std::size_t axis) const {
+    return axis == 2 ? 1 : axis == 1 ? axes[2].points : axes[1].points * axes[2].points;
+  }
+  bool transformed(std::size_t axis) const { return axes[axis].points > 1; }
+  /// Rows of tiles along W, over images, depths and heights.
+  std::int64_t rows() const { return batch * axes[0].tiles() * axes[1].tiles(); }
+  std::int64_t tilesOfRow() const { return axes[2].tiles(); }
+  int rowClasses() const { return static_cast<int>(axes[0].classes.size() * axes[1].classes.size()); }
+};
+
+/// `tiled`: the tensor that is cut into tiles; `patched`: the one whose patches they meet, `pad` before the first.
+WinogradBox makeWinogradBox(const TilingPlan& plan, const ConvView& view, const TensorView& tiled,
+                            const TensorView& patched, const Dhw& pad);
+
+/// What a stream moves by from image to image, and from tile to tile along each axis; `origin`: where tile 0 starts.
+struct TileStream {
+  int stream = -1;
+  std::int64_t image = 0;
+  std::array<std::int64_t, 3> tile{};
+  std::int64_t origin = 0;
+};
+/// A tensor's patches (its positions start `pad` before the tensor), or its tiles (pad = 0).
+TileStream tensorStream(int stream, const TensorView& tensor, const WinogradBox& box, bool patches);
+
+/// The axis of rows of tiles, and that of tiles in a row. `panels`: (stream, bytes a tile) that count rows and tiles.
+int addRowAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<TileStream>& tensors,
+               const std::vector<std::pair<int, std::int64_t>>& panels);
+int addTileAxis(ProgramBuilder& b, const WinogradBox& box, const std::vector<TileStream>& tensors,
+                const std::vector<std::pair<int, std::int64_t>>& panels);
+
+/// Which matrix each transformed axis gets, where it reads and writes.
+struct BoxTransform {
+  std::function<Matrix(std::size_t axis)> matrix;
+  std::array<std::int64_t, 3> inStride{}, outStride{};
+  /// What exists of a tile's inputs, what is wanted of its outputs; null: everything.
+  Range TileClass::* inputs = nullptr;
+  Range TileClass::* outputs = nullptr;
+  bool fromW = true;  ///< W first (reads tensors row by row) or last (writes them so)
+};
+/// The axes of the transform, whose classes are those of `rowAxis` and `tileAxis` (-1: nothing depends on the tile).
+std::vector<PassAxis> boxPasses(const WinogradBox& box, const BoxTransform& transform, int rowAxis, int tileAxis);
+
+/// Strides of a box of points that are `pitch` bytes apart.
+std::array<std::int64_t, 3> pointStrides(const WinogradBox& box, std::int64_t pitch);
+/// Strides of a box of taps.
+std::array<std::int64_t, 3> tapStrides(const WinogradBox& box, std::int64_t pitch);
+
+}  // namespace cubejit

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks candidates and costs of the direct data gradient.
+#include "algorithms/direct_data/direct_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "algorithms/kit/reorder.h"
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem layer(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 4;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = cin;
+  p.cout = cout;
+  p.in = p.out = Dhw{1, side, side};
+  p.kernel = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  return p;
+}
+
+// Lanes of reduced channels: a vector of partial sums waits for each result of a slab.
+TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
+  Problem p = layer(Layout::kNdhwc);
+  p.rank = 3;
+  p.cin = 3;
+  p.in = p.out = Dhw{16, 64, 64};
+  TilingPlan plan;
+  plan.lanes = LaneRole::kReduced;
+  plan.panelC = true;
+  plan.baseW = 8;
+  plan.panelH = 8;
+  const double near = dataReducedCost(p, plan, machine).memoryCycles;
+  plan.panelD = 16;
+  EXPECT_GT(dataReducedCost(p, plan, machine).memoryCycles, 1.2 * near);
+}
+
+Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = cin;
+  p.cout = cout;
+  p.in = p.out = Dhw{1, side, side};
+  p.kernel = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  return p;
+}
+
+// Slabs of a power of two of boxes leave some cores with one more than others: some are equal shares.
+TEST(DataCandidates, SomeSlabsAreEqualSharesOfTheCores) {
+  constexpr std::int64_t kPixels = 4 * 14 * 14, kCores = 3;
+  bool equal = false;
+  for (const TilingPlan& plan :
+       dataChannelCandidates(pointwise(1024, 256, 14), hostMachine(avx512Isa(), kCores, 32 << 10, 1 << 20, 32 << 20))) {
+    const std::int64_t first = (kCores - 1) * plan.panelH, last = kPixels - first;
+    equal = equal || (0 < last && last <= plan.panelH && 10 * last >= 9 * plan.panelH);
+  }
+  EXPECT_TRUE(equal);
+}
+
+// Planes come from memory once if a task goes on from plane to plane, or copies some of them, and lines that are asked for are not waited for; near
+// volumes need none of it.
+TEST(DataCandidates, FarVolumesHaveTasksOfSeveralPlanesAndPanels) {
+  const Machine m = hostOf(IsaLevel::kAvx512);
+  for (const bool far : {false, true}) {
+    Problem p = layer(Layout::kNdhwc);
+    p.rank = 3;
+    p.batch = 1;
+    p.in = p.out = far ? Dhw{64, 64, 64} : Dhw{8, 14, 14};
+    p.kernel = Dhw{3, 3, 3};
+    p.padBefore = p.padAfter = Dhw{1, 1, 1};
+    bool depths = false, panels = false, asks = false;
+    double inPlace = std::numeric_limits<double>::infinity(), best = inPlace;
+    for (const TilingPlan& plan : dataChannelCandidates(p, m)) {
+      if (plan.panelB || !checkPlan(p, plan, m).empty()) continue;
+      depths |= plan.panelD > 1;
+      panels |= plan.panelA;
+      asks |= plan.prefetch == Prefetch::kOperands;
+      best = std::min(best, dataChannelCost(p, plan, m).totalCycles);
+      TilingPlan unasked = plan;
+      unasked.prefetch = Prefetch::kUsual;
+      if (!plan.panelA && plan.panelD == 1) inPlace = std::min(inPlace, dataChannelCost(p, unasked, m).totalCycles);
+    }
+    EXPECT_EQ(depths, far);
+    EXPECT_EQ(panels, far);
+    EXPECT_EQ(asks, far);
+    EXPECT_EQ(best < inPlace, far) << best << " " << inPlace;
+  }
+}
+
+// Results of a box come into L1 at once: Zen5 waits for 9 pixels of 3 vectors no longer than for 6 of 4.
+TEST(DataCost, BoxesWaitForMoreLinesThanMissBuffers) {
+  TilingPlan plan;
+  plan.gradient = Gradient::kDx;
+  plan.baseW = 9;
+  plan.baseVectors = 3;
+  plan.panelH = 128;
+  const auto calls = [&](HostCore core) {
+    const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core);
+    return dataChannelCost(pointwise(1024, 256, 14), plan, machine).callCycles;
+  };
+  EXPECT_LT(2.0 * calls(HostCore::kZen5), calls(HostCore::kZen4));
+}
+
+}  // namespace
+}  // namespace cubejit

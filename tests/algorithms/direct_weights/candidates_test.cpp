@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks candidates and costs of the direct weight gradient.
+#include "algorithms/direct_weights/direct_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "algorithms/kit/reorder.h"
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem layer(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 4;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = cin;
+  p.cout = cout;
+  p.in = p.out = Dhw{1, side, side};
+  p.kernel = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  return p;
+}
+
+Machine avx512() { return hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20); }
+
+Problem volume(std::int64_t channels, Dhw extent, std::int64_t taps) {
+  Problem p;
+  p.rank = 3;
+  p.batch = 1;
+  p.cin = p.cout = channels;
+  p.in = p.out = extent;
+  p.kernel = {taps, taps, taps};
+  p.padBefore = p.padAfter = {taps / 2, taps / 2, taps / 2};
+  p.layout = Layout::kNdhwc;
+  return p;
+}
+
+// Each chunk of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one chunk.
+TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
+  constexpr std::int64_t kPixels = 4 * 7 * 7;
+  bool whole = false;
+  for (const TilingPlan& plan : weightCandidates(pointwise(512, 2048, 7), machine)) {
+    const std::int64_t rest = kPixels % plan.panelH;
+    EXPECT_TRUE(rest == 0 || 2 * rest >= plan.panelH) << plan.panelH;
+    whole = whole || plan.panelH == kPixels;
+  }
+  EXPECT_TRUE(whole);
+}
+
+// A strided layer of one tap reads one pixel of four: its chunks are as long as an unstrided one's.
+TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
+  Problem p = pointwise(1024, 2048, 7);
+  p.in = Dhw{1, 14, 14};
+  p.stride = Dhw{1, 2, 2};
+  std::int64_t images = 0;
+  for (const TilingPlan& plan : weightCandidates(p, machine)) images = std::max(images, plan.baseBatch);
+  EXPECT_EQ(images, p.batch);
+}
+
+// A chunk of all pixels completes a block's sums in one visit: it costs less than two chunks.
+TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  Problem p = layer(Layout::kNdhwc);
+  p.cin = p.cout = 256;
+  p.in = p.out = Dhw{1, 14, 14};
+  double once = std::numeric_limits<double>::infinity(), twice = once;
+  for (TilingPlan plan : weightCandidates(p, machine)) {
+    if (!plan.panelC || plan.baseBatch != p.batch || plan.panelH != 14 || plan.lanes != LaneRole::kChannels) continue;
+    once = std::min(once, weightCost(p, plan, machine).totalCycles);
+    plan.baseBatch = 2;
+    twice = std::min(twice, weightCost(p, plan, machine).totalCycles);
+  }
+  EXPECT_LT(once, twice);  // and there is one
+}
+
+// The first block of rows copies its lanes for the others: worth it where there are many of them, and only with one tap.
+TEST(WeightCandidates, LanesMayBeCopiedAtFirstTouch) {
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  const auto touched = [&](const Problem& p) {
+    const std::vector<TilingPlan> plans = weightCandidates(p, machine);
+    return std::count_if(plans.begin(), plans.end(), [](const TilingPlan& plan) { return plan.firstTouch; });
+  };
+  EXPECT_GT(touched(pointwise(1024, 256, 14)), 0);
+  EXPECT_EQ(touched(pointwise(16, 16, 14)), 0);
+  EXPECT_EQ(touched(layer(Layout::kNdhwc)), 0);
+}
+
+// Pixels a page apart share few sets of the caches. Zen5 waits for that, and such an operand goes through a panel.
+TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
+  const Problem p = pointwise(1024, 256, 14);  // f32: pixels of x lie 4096 bytes apart, those of dy 1024
+  for (const HostCore core : {HostCore::kZen4, HostCore::kZen5}) {
+    bool one = false, other = false;
+    for (const TilingPlan& plan : weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
+      const bool swapped = plan.lanes == LaneRole::kSwapped;
+      one = one || (swapped ? plan.panelA : plan.panelB);
+      other = other || (swapped ? plan.panelB : plan.panelA);
+    }
+    EXPECT_EQ(one, core == HostCore::kZen5);
+    EXPECT_FALSE(other);
+  }
+}
+
+// 20 channels fill 20 of 32 lanes, three taps of them 60 of 64.
+TEST(WeightCandidates, TapsAreJoinedWhereChannelsLeaveLanesIdle) {
+  const auto lanesOf = [](std::int64_t in, std::int64_t out) {
+    Problem p = layer(Layout::kNdhwc);
+    p.cin = in;
+    p.cout = out;
+    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)->plan.lanes;
+  };
+  EXPECT_EQ(lanesOf(20, 20), LaneRole::kTaps);
+  EXPECT_EQ(lanesOf(36, 18), LaneRole::kTaps);
+  EXPECT_NE(lanesOf(64, 64), LaneRole::kTaps);
+  EXPECT_NE(lanesOf(20, 64), LaneRole::kTaps);
+}
+
+// Eight planes in chunks of three are six and two for two cores.
+TEST(ChunkPartition, UnequalPartsOfASumCost) {
+  const Problem p = volume(64, {8, 14, 14}, 3);
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.baseRows = 8;
+  plan.baseTapsW = 3;
+  plan.panelH = 14;
+  plan.cores.reduction = 2;
+  const auto cycles = [&](std::int64_t planes) {
+    plan.panelD = planes;
+    return weightCost(p, plan, avx512()).totalCycles;
+  };
+  EXPECT_GT(cycles(3), 1.2 * cycles(2));
+  EXPECT_GT(cycles(3), 1.2 * cycles(4));
+}
+
+// Lanes that are rows of a large dw are stored to as many pages; among equals they come second.
+TEST(ChunkPartition, SwappedLanesOfLargeWeightsCostMore) {
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.baseRows = 8;
+  plan.baseTapsW = 3;
+  plan.panelH = 7;
+  plan.panelC = true;
+  for (const std::int64_t channels : {64, 512}) {
+    const Problem p = volume(channels, {1, 7, 7}, 3);
+    plan.lanes = LaneRole::kChannels;
+    const double channelLanes = weightCost(p, plan, avx512()).moveCycles;
+    plan.lanes = LaneRole::kSwapped;
+    const double swapped = weightCost(p, plan, avx512()).moveCycles;
+    if (channels == 64)
+      EXPECT_DOUBLE_EQ(swapped, channelLanes);
+    else
+      EXPECT_GT(swapped, channelLanes);
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks whether sums go to dw from registers exactly where nothing is added to them later.
+#include "algorithms/direct_weights/direct_stores.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "algorithms/lower.h"
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem pointwise(DType type) {
+  Problem p;
+  p.batch = 2;
+  p.cin = 40;
+  p.cout = 24;
+  p.in = p.out = {1, 3, 4};
+  p.layout = Layout::kNdhwc;
+  p.dtype = type;
+  return p;
+}
+
+// All pixels in one chunk: a pointwise problem is one line of those of all images.
+TilingPlan wholeLine() {
+  TilingPlan plan;
+  plan.gradient = Gradient::kDw;
+  plan.baseBatch = plan.panelD = 1;
+  plan.panelH = 24;
+  return plan;
+}
+
+TEST(DirectWeights, NothingMayBeAddedLater) {
+  const HostIsa rounds = isaOf(IsaLevel::kAvx512Bf16), integers = isaOf(IsaLevel::kAvx512);
+  const auto direct = [&](DType type, const TilingPlan& plan, const HostIsa& isa) {
+    return storesSumsDirectly(makeConvView(pointwise(type), Gradient::kDw), plan, type, isa);
+  };
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) EXPECT_TRUE(direct(type, wholeLine(), rounds));
+  EXPECT_FALSE(direct(DType::kBf16, wholeLine(), integers));
+  EXPECT_TRUE(direct(DType::kF16, wholeLine(), integers));
+  TilingPlan plan = wholeLine();
+  plan.panelH = 12;  // a second chunk adds to the first one's sums
+  EXPECT_TRUE(direct(DType::kF32, plan, rounds));
+  EXPECT_FALSE(direct(DType::kF16, plan, rounds));
+  Problem strided = pointwise(DType::kBf16);  // images stay apart
+  strided.stride = {1, 2, 2};
+  strided.in = {1, 5, 7};
+  const ConvView images = makeConvView(strided, Gradient::kDw);
+  plan = wholeLine();
+  plan.panelH = 3;
+  EXPECT_FALSE(storesSumsDirectly(images, plan, DType::kBf16, rounds));
+  plan.baseBatch = 2;
+  EXPECT_TRUE(storesSumsDirectly(images, plan, DType::kBf16, rounds));
+  for (const auto spoil :
+       {+[](TilingPlan& p) { p.panelC = true; }, +[](TilingPlan& p) { p.lanes = LaneRole::kSwapped; },
+        +[](TilingPlan& p) { p.cores.reduction = 2; }}) {
+    plan = wholeLine();
+    spoil(plan);
+    EXPECT_FALSE(direct(DType::kF32, plan, rounds));
+  }
+}
+
+TEST(DirectWeights, ProgramsHaveNoAccumulatorsInMemory) {
+  const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) {
+    TilingPlan plan = wholeLine();
+    plan.lanes = LaneRole::kChannels;
+    plan.baseRows = 6;
+    plan.baseVectors = 2;
+    plan.baseTapsW = 1;
+    plan.unroll = 4;
+    plan.panelA = plan.panelB = type != DType::kF32;
+    plan.dotProducts = type == DType::kBf16;
+    const Problem p = pointwise(type);
+    EXPECT_EQ(checkPlan(p, plan, machine), std::vector<std::string>{});
+    const Result<TileProgram> program = lower(p, plan, machine);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_TRUE(std::none_of(program->buffers.begin(), program->buffers.end(),
+                             [](const Buffer& b) { return b.role == BufferRole::kShared; }));
+    EXPECT_EQ(program->phases.size(), 1U) << "nothing is unpacked";
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

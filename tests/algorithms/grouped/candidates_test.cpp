@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks when lane-wise plans apply, that they win where groups are small, and that costs move the right way.
+#include "algorithms/grouped/grouped.h"
+
+#include <gtest/gtest.h>
+
+#include "algorithms/grouped/shape.h"
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem grouped(std::int64_t groups, std::int64_t in, std::int64_t out, Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.groups = groups;
+  p.cin = groups * in;
+  p.cout = groups * out;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.stride = p.dilation = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+TEST(CellsCandidates, ApplyToSmallGroupsOnly) {
+  const Machine m = hostOf(IsaLevel::kAvx512);
+  EXPECT_TRUE(cellsApply(grouped(64, 1, 1, Layout::kNdhwc), m));
+  EXPECT_TRUE(cellsApply(grouped(64, 1, 2, Layout::kNdhwc), m));
+  EXPECT_TRUE(cellsApply(grouped(64, 16, 16, Layout::kNdhwc), m));
+  EXPECT_FALSE(cellsApply(grouped(64, 16, 16, Layout::kNdhwc), hostOf(IsaLevel::kAvx2)));
+  EXPECT_FALSE(cellsApply(grouped(64, 17, 1, Layout::kNdhwc), m));
+  EXPECT_FALSE(cellsApply(grouped(1, 4, 4, Layout::kNdhwc), m));
+  EXPECT_TRUE(cellsCandidates(grouped(64, 1, 1, Layout::kNdhwc), Gradient::kDb, m).empty());
+}
+
+TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {2, 2}, {4, 4}, {1, 2}}) {
+      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        const auto choice = choosePlan(grouped(64, in, out, Layout::kNdhwc), gradient, hostOf(level), false);
+        ASSERT_TRUE(choice.ok()) << choice.error().message;
+        EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
+      }
+    }
+  }
+}
+
+// Blocked tensors are used where they lie, if their blocks hold whole groups; half a block of dx is cleared in depthwise layers only.
+TEST(CellsCandidates, BlockedTensorsAreNotConverted) {
+  const Machine m = hostOf(IsaLevel::kAvx512Bf16);
+  for (const DType type : {DType::kF16, DType::kBf16}) {
+    for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {4, 4}, {1, 2}}) {
+      Problem p = grouped(64, in, out, Layout::kNdc1hwc0);
+      p.dtype = type;
+      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        const auto choice = choosePlan(p, gradient, m, false);
+        ASSERT_TRUE(choice.ok()) << choice.error().message;
+        EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
+        EXPECT_FALSE(choice->plan.reorders.dy || choice->plan.reorders.x)
+            << in << " " << out << " " << toString(gradient);
+        EXPECT_EQ(choice->plan.reorders.result, gradient == Gradient::kDw) << in << " " << out;
+      }
+    }
+  }
+  Problem half = grouped(24, 1, 1, Layout::kNdc1hwc0);
+  half.dtype = DType::kBf16;
+  EXPECT_FALSE(choosePlan(half, Gradient::kDx, m, false)->plan.reorders.result);
+  EXPECT_FALSE(choosePlan(half, Gradient::kDw, m, false)->plan.reorders.x);
+  half.cout = 48;
+  EXPECT_TRUE(choosePlan(half, Gradient::kDx, m, false)->plan.reorders.result);
+}
+
+// What is multiplied may have a panel if every channel would convert it anew; a result is converted as it is stored, unless that
+// takes many instructions.
+TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
+  using Panel = CellPanel;
+  struct Case {
+    DType type;
+    IsaLevel isa;
+    Layout layout;
+    std::int64_t channels;
+    Panel operand, result;
+  };
+  for (const Case& c : {Case{DType::kF32, IsaLevel::kAvx512, Layout::kNdhwc, 4, Panel::kNever, Panel::kNever},
+                        Case{DType::kF32, IsaLevel::kAvx512, Layout::kNcdhw, 4, Panel::kMust, Panel::kMust},
+                        Case{DType::kF16, IsaLevel::kAvx512, Layout::kNdhwc, 4, Panel::kMay, Panel::kNever},
+                        Case{DType::kF16, IsaLevel::kAvx512, Layout::kNdhwc, 1, Panel::kNever, Panel::kNever},
+                        Case{DType::kF16, IsaLevel::kAvx512, Layout::kNcdhw, 4, Panel::kMust, Panel::kMust},
+                        Case{DType::kBf16, IsaLevel::kAvx512Bf16, Layout::kNdhwc, 4, Panel::kMay, Panel::kNever},
+                        Case{DType::kBf16, IsaLevel::kAvx512, Layout::kNdhwc, 4, Panel::kMay, Panel::kMust}}) {
+    Problem p = grouped(64, c.channels, c.channels, c.layout);
+    p.dtype = c.type;
+    const Machine m = hostOf(c.isa);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      bool with = false, without = false, wholePixels = false;
+      for (const TilingPlan& plan : cellsCandidates(p, gradient, m)) {
+        for (const std::string& rule : checkPlan(p, plan, m)) EXPECT_EQ(rule.find("panel_"), std::string::npos) << rule;
+        (plan.panelA ? with : without) = true;
+        EXPECT_EQ(plan.panelC, gradient == Gradient::kDx && c.result == Panel::kMust) << toString(c.type);
+        wholePixels |= plan.cores.groups == 1;
+      }
+      EXPECT_EQ(with, c.operand != Panel::kNever) << toString(c.type) << toString(gradient);
+      EXPECT_EQ(without, c.operand != Panel::kMust) << toString(c.type) << toString(gradient);
+      EXPECT_TRUE(wholePixels);  // all channels of some rows: kernels walk along them
+    }
+  }
+}
+
+TEST(CellsCost, MoreWorkCostsMoreAndIdleLanesCost) {
+  const Machine m = hostOf(IsaLevel::kAvx512);
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    const auto plans = cellsCandidates(grouped(64, 1, 1, Layout::kNdhwc), gradient, m);
+    for (const TilingPlan& plan : plans) {
+      const double small = cellsCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).totalCycles;
+      EXPECT_GT(small, 0);
+      EXPECT_GT(cellsCost(grouped(128, 1, 1, Layout::kNdhwc), plan, m).totalCycles, 1.3 * small);
+      EXPECT_DOUBLE_EQ(cellsCost(grouped(49, 1, 1, Layout::kNdhwc), plan, m).computeCycles,
+                       cellsCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).computeCycles);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

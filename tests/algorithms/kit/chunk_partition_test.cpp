@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: are the parts of a weight gradient's sum as unequal as the chunks that codegen cuts, and do plans pay for that?
+#include "algorithms/kit/chunk_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "algorithms/kit/lower/pixel_chunks.h"
+#include "runtime/verify/random_problem.h"
+
+namespace cubejit {
+namespace {
+
+// What the slowest core sums relative to the average, from the chunks themselves.
+double measured(const ConvView& v, const TilingPlan& plan, std::int64_t copies, int cores) {
+  const ChunkSizes sizes = v.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
+                                  : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v.small.extent.w};
+  const ChunkList list = makeChunks(v, sizes, plan.cores.reduction);
+  std::vector<std::int64_t> tasks;
+  for (const PixelChunk& c : list.chunks) {
+    if (c.first) tasks.push_back(0);
+    tasks.back() += c.n.length() * c.d.length() * c.h.length() * c.w.length();
+  }
+  std::vector<std::int64_t> busy(static_cast<std::size_t>(cores), 0);
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < copies; ++i) {
+    for (const std::int64_t pixels : tasks) {
+      *std::min_element(busy.begin(), busy.end()) += pixels;
+      total += pixels;
+    }
+  }
+  return static_cast<double>(*std::max_element(busy.begin(), busy.end())) * cores / static_cast<double>(total);
+}
+
+TEST(ChunkPartition, IsWhatCodegenCuts) {
+  std::mt19937_64 random(5);
+  int unequal = 0, counted = 0;
+  for (int i = 0; i < 300; ++i) {
+    const ConvView v = makeConvView(randomProblem(random), Gradient::kDw);
+    if (v.batch == 0) continue;
+    const auto upTo = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
+    TilingPlan plan;
+    plan.gradient = Gradient::kDw;
+    plan.panelH = upTo((v.line ? v.small.extent.w : v.small.extent.h) + 1);
+    plan.panelD = upTo(v.small.extent.d);
+    plan.baseBatch = upTo(v.batch);
+    const ChunkPartition deal(v, plan);
+    plan.cores.reduction = upTo(std::min<std::int64_t>(8, deal.chunks()));
+    const ChunkSizes sizes = v.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
+                                    : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v.small.extent.w};
+    ASSERT_EQ(deal.chunks(), static_cast<std::int64_t>(makeChunks(v, sizes, 1).chunks.size()));
+    const int cores = static_cast<int>(upTo(4));
+    const std::int64_t copies = upTo(5);
+    const double asked = deal.imbalance(plan.cores.reduction, copies, cores);
+    EXPECT_DOUBLE_EQ(asked, measured(v, plan, copies, cores));
+    unequal += asked > 1.05 ? 1 : 0;
+    ++counted;
+  }
+  EXPECT_GT(counted, 200);
+  EXPECT_GT(unequal, 50);
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the shared view of ordinary, transposed and pointwise problems.
+#include "algorithms/kit/conv_view.h"
+
+#include <gtest/gtest.h>
+
+namespace cubejit {
+namespace {
+
+Problem strided(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.groups = 2;
+  p.cin = 4;
+  p.cout = 6;
+  p.in = Dhw{1, 5, 7};
+  p.out = Dhw{1, 2, 3};
+  p.kernel = Dhw{1, 3, 3};
+  p.stride = Dhw{1, 2, 2};
+  p.layout = layout;
+  return p;
+}
+
+TEST(ConvView, StridesFollowTheLayout) {
+  const ConvView last = makeConvView(strided(Layout::kNdhwc), Gradient::kDx),
+                 plain = makeConvView(strided(Layout::kNcdhw), Gradient::kDx);
+  EXPECT_TRUE(last.bigIsX);
+  EXPECT_EQ(last.big.channels, 2);
+  EXPECT_EQ(last.big.cStride, 4);
+  EXPECT_EQ(last.big.wStride, 16);
+  EXPECT_EQ(last.big.hStride, 112);
+  EXPECT_EQ(last.big.nStride, 560);
+  EXPECT_EQ(plain.big.cStride, 140);
+  EXPECT_EQ(plain.big.wStride, 4);
+  EXPECT_EQ(plain.big.groupStride(), 280);
+  EXPECT_EQ(plain.small.bytes, 2 * 6 * 6 * 4);
+}
+
+TEST(ConvView, AroundOnePositionEveryOrderIsChannelsLast) {
+  Problem p = strided(Layout::kNcdhw);
+  p.out = Dhw{1, 1, 1};
+  p.in = p.kernel = Dhw{1, 3, 3};
+  const ConvView v = makeConvView(p, Gradient::kDw);
+  EXPECT_TRUE(v.small.channelsLast);
+  EXPECT_EQ(v.small.cStride, 4);
+  EXPECT_EQ(v.small.nStride, 24);
+  EXPECT_FALSE(v.big.channelsLast);
+  p.layout = Layout::kNdc1hwc0;  // blocks of 8 channels, the last of which has gaps
+  EXPECT_EQ(makeConvView(p, Gradient::kDw).small.c0, 8);
+  p.groups = 1;
+  p.cout = 16;
+  const ConvView blocked = makeConvView(p, Gradient::kDw);
+  EXPECT_EQ(blocked.small.c0, 0);
+  EXPECT_TRUE(blocked.small.channelsLast);
+  EXPECT_EQ(blocked.small.nStride, 64);
+}
+
+TEST(ConvView, TransposedSwapsTheTensors) {
+  Problem p = strided(Layout::kNdhwc);
+  p.transposed = true;
+  std::swap(p.in, p.out);
+  const ConvView v = makeConvView(p, Gradient::kDx);
+  EXPECT_FALSE(v.bigIsX);
+  EXPECT_EQ(v.big.extent, (Dhw{1, 5, 7}));
+  EXPECT_EQ(v.small.channels, 2);
+  EXPECT_EQ(v.big.channels, 3);
+}
+
+TEST(ConvView, PointwiseProblemsAreLines) {
+  Problem p = strided(Layout::kNdhwc);
+  p.kernel = p.stride = Dhw{1, 1, 1};
+  p.out = p.in;
+  const ConvView last = makeConvView(p, Gradient::kDx);
+  EXPECT_TRUE(last.line);
+  EXPECT_EQ(last.batch, 1);
+  EXPECT_EQ(last.big.extent, (Dhw{1, 1, 70}));
+  EXPECT_EQ(makeConvView(p, Gradient::kDx, true).big.extent, (Dhw{1, 70, 1}));
+  p.layout = Layout::kNcdhw;
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).batch, 2);
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).small.extent, (Dhw{1, 1, 35}));
+}
+
+TEST(ConvView, StepsNeverTakenCountAsOne) {
+  Problem p = strided(Layout::kNdhwc);
+  p.stride.d = p.dilation.d = std::int64_t{1} << 60;
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).stride, (Dhw{1, 2, 2}));
+  EXPECT_EQ(makeConvView(p, Gradient::kDx).dilation, (Dhw{1, 1, 1}));
+}
+
+TEST(ConvView, BlocksOfWholeVectorsAreUsedInPlace) {
+  Problem p = strided(Layout::kNdc1hwc0);
+  p.groups = 1;
+  p.cin = 48;
+  p.cout = 24;
+  putInBlocks(p, DType::kF32, 16);
+  const ConvView v = makeConvView(p, Gradient::kDx);
+  EXPECT_EQ(v.big.channelOffset(35), 2 * v.big.blockStride + 3 * 4);
+  EXPECT_TRUE(v.big.vectorsInPlace(16, 48));
+  EXPECT_TRUE(v.big.vectorsInPlace(8, 8));
+  EXPECT_FALSE(v.big.vectorsInPlace(8, 24));  // the second tile begins inside a block
+  EXPECT_FALSE(v.big.vectorsInPlace(32, 32));
+  EXPECT_TRUE(v.big.scalarsInPlace(8));
+  EXPECT_TRUE(v.big.scalarsInPlace(32));
+  EXPECT_FALSE(v.big.scalarsInPlace(14));
+  EXPECT_TRUE(v.big.resultsInPlace(16, 32));
+  EXPECT_FALSE(v.small.resultsInPlace(16, 16));  // 24 channels leave half a block
+  EXPECT_TRUE(v.small.sumsInPlace(false, 8));
+  EXPECT_FALSE(v.small.sumsInPlace(false, 12));
+  putInBlocks(p, DType::kBf16, 16);
+  const ConvView halves = makeConvView(p, Gradient::kDx);
+  EXPECT_TRUE(halves.small.sumsInPlace(true, 8));
+  EXPECT_FALSE(halves.small.sumsInPlace(true, 16));  // pairs: eight of them are a block
+  EXPECT_FALSE(halves.small.sumsInPlace(false, 8));
+  EXPECT_FALSE(halves.big.scalarsInPlace(8));
+  EXPECT_TRUE(halves.big.vectorsInPlace(16, 32));
+}
+
+TEST(ConvView, TilesOfFarBlocksAreNotReachedInPlace) {
+  Problem p = strided(Layout::kNdc1hwc0);
+  p.groups = 1;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 4096, 4096};
+  p.kernel = p.stride = Dhw{1, 1, 1};
+  putInBlocks(p, DType::kF32, 16);
+  const ConvView v = makeConvView(p, Gradient::kDw);
+  EXPECT_TRUE(v.big.vectorsInPlace(16, 16));
+  EXPECT_FALSE(v.big.vectorsInPlace(16, 32));
+}
+
+}  // namespace
+}  // namespace cubejit

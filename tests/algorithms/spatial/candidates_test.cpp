@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks that candidates of the spatial algorithm use what tiles of several rows share.
+#include "algorithms/spatial/spatial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "algorithms/kit/reorder.h"
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem layer(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 4;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+// One channel a group fills registers with rows of H: each operand row that is loaded then serves several.
+TEST(DataPixels, DepthwiseTilesHaveRows) {
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  Problem p = layer(Layout::kNcdhw);
+  p.groups = p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 56, 56};
+  std::int64_t most = 1;
+  double one = 0, many = 0;
+  for (const TilingPlan& plan : dataPixelCandidates(p, machine)) {
+    EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
+    most = std::max(most, plan.baseH);
+    if (plan.baseVectors != 4 || (plan.baseH != 1 && plan.baseH != 4)) continue;
+    double& least = plan.baseH == 1 ? one : many;
+    const double cycles = dataPixelCost(p, plan, machine).totalCycles;
+    least = least == 0 ? cycles : std::min(least, cycles);
+  }
+  EXPECT_GE(most, 6);
+  EXPECT_LT(many, 0.7 * one);  // measured: 0.45
+}
+
+TEST(WeightPixels, AreForFewPairsOfChannelsOutOfPlainTensors) {
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  Problem p = layer(Layout::kNcdhw);
+  EXPECT_TRUE(weightPixelCandidates(p, machine).empty());  // 64 x 64 pairs
+  p.groups = 64;
+  const std::vector<TilingPlan> plans = weightPixelCandidates(p, machine);
+  ASSERT_FALSE(plans.empty());
+  double one = 0, many = 0;
+  for (const TilingPlan& plan : plans) {
+    EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
+    const double cycles = weightPixelCost(p, plan, machine).totalCycles;
+    EXPECT_GT(cycles, 0);
+    double& least = plan.baseH == 1 ? one : many;
+    least = least == 0 ? cycles : std::min(least, cycles);
+  }
+  EXPECT_LT(many, one);  // rows share vectors of x
+  p.layout = Layout::kNdhwc;
+  EXPECT_TRUE(weightPixelCandidates(p, machine).empty());
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that pixel lanes take 16-bit activations as they are, wherever the ISA can store their results.
+#include "algorithms/spatial/spatial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem firstLayer(DType type, Layout layout) {
+  Problem p;
+  p.batch = 2;
+  p.cin = 3;
+  p.cout = 32;
+  p.in = Dhw{1, 30, 40};
+  p.kernel = Dhw{1, 3, 3};
+  p.out = Dhw{1, 28, 38};
+  p.dtype = type;
+  p.layout = layout;
+  return p;
+}
+
+TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {
+  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16}) {
+    for (const DType type : {DType::kF16, DType::kBf16}) {
+      for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc}) {
+        const Problem p = firstLayer(type, layout);
+        const Machine machine = hostOf(level);
+        const bool rounds = type == DType::kBf16 && level != IsaLevel::kAvx512Bf16;  // three registers a result
+        int direct = 0;
+        for (TilingPlan plan : dataPixelCandidates(p, machine)) {
+          plan.reorders.w = true;
+          EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
+          direct += plan.panelC ? 0 : 1;
+        }
+        EXPECT_EQ(direct > 0, layout == Layout::kNcdhw && !rounds);
+      }
+    }
+  }
+}
+
+TEST(PixelCandidates, WhatTheyCannotTakeIsNamed) {
+  const Machine machine = hostOf(IsaLevel::kAvx512);
+  TilingPlan plan = dataPixelCandidates(firstLayer(DType::kBf16, Layout::kNcdhw), machine).front();
+  plan.reorders.w = true;
+  plan.panelC = false;
+  EXPECT_THAT(checkPlan(firstLayer(DType::kBf16, Layout::kNcdhw), plan, machine),
+              testing::Contains(testing::HasSubstr("bf16 that no instruction rounds")));
+  plan.panelC = true;
+  EXPECT_THAT(checkPlan(firstLayer(DType::kHf32, Layout::kNcdhw), plan, machine),
+              testing::Contains(testing::HasSubstr("stage_dy must be true")));
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks what candidates and costs of pixel lanes see of a problem against counts by hand.
+#include "algorithms/spatial/data_shape.h"
+
+#include <gtest/gtest.h>
+
+namespace cubejit {
+namespace {
+
+Problem depthwise(std::int64_t stride, std::int64_t dilation) {
+  Problem p;
+  p.rank = 2;
+  p.groups = p.cin = p.cout = 8;
+  p.kernel = Dhw{1, 3, 3};
+  p.stride = Dhw{1, stride, stride};
+  p.dilation = Dhw{1, dilation, dilation};
+  p.padBefore = p.padAfter = Dhw{0, dilation, dilation};
+  p.in = Dhw{1, 24, 40};
+  p.out = Dhw{1, 24 / stride, 40 / stride};
+  p.layout = Layout::kNcdhw;
+  return p;
+}
+
+TEST(PixelGround, RowsOfATileShareOperandRows) {
+  const PixelGround dense(depthwise(1, 1));
+  EXPECT_DOUBLE_EQ(dense.usesOfRow(1), 1.0);
+  EXPECT_DOUBLE_EQ(dense.usesOfRow(4), 12.0 / 6);
+  EXPECT_DOUBLE_EQ(PixelGround(depthwise(1, 2)).usesOfRow(4), 12.0 / 8);
+  // Residue classes of one and of two taps: two and three rows.
+  EXPECT_DOUBLE_EQ(PixelGround(depthwise(2, 1)).usesOfRow(2), 6.0 / 5);
+}
+
+TEST(PixelGround, ResidueClassesAlongWAreCounted) {
+  EXPECT_EQ(PixelGround(depthwise(1, 1)).phases.size(), 1U);
+  const PixelGround strided(depthwise(2, 1));
+  EXPECT_EQ(strided.phases.size(), 2U);
+  EXPECT_EQ(strided.longest, 20);
+  EXPECT_EQ(strided.insideTaps(1), 12 + 12 + 11);  // the last row's second tap lies behind dy
+}
+
+TEST(PixelGround, WideStridesHaveNoClasses) {
+  Problem p = depthwise(1, 1);
+  p.stride = Dhw{1, 1, 65};
+  EXPECT_TRUE(PixelGround(p).phases.empty());
+}
+
+}  // namespace
+}  // namespace cubejit

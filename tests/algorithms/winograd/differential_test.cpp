@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that Winograd gradients are as close to the fp64 reference as documented, whichever plan computes them: every family
+// of candidates, on random geometries, guarded memory, 1 and 2 threads (bit-identical); and that backends agree to the bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "algorithms/winograd/winograd.h"
+#include "runtime/problem_text.h"
+#include "runtime/verify/agree.h"
+#include "runtime/verify/random_problem.h"
+#include "runtime/verify/verify_problem.h"
+
+namespace cubejit {
+namespace {
+
+constexpr GradientMask kDxDw{true, true, false};
+
+bool runnable(IsaLevel level) {
+  const std::vector<IsaLevel> levels = runnableIsas();
+  return std::find(levels.begin(), levels.end(), level) != levels.end();
+}
+
+Problem randomFilterable(std::mt19937_64& random) {
+  Problem p = randomProblem(random, 3e5);
+  fitWinograd(random, p);
+  return p;
+}
+
+class Winograd : public testing::TestWithParam<IsaLevel> {};
+
+TEST_P(Winograd, MatchesTheReferenceForAnyThreadCount) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  options.wakeCycles = 0;
+  options.algorithm = LaneRole::kWinograd;
+  Session session(options);
+  std::mt19937_64 random(77);
+  for (int i = 0; i < 150; ++i) {
+    Problem problem = randomFilterable(random);
+    if (i % 3 == 0) randomFormats(random, problem, true, true);
+    const VerifyRequest request{problem, kDxDw, {1, 2}, static_cast<std::uint64_t>(i), i % 2 == 1, {}};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify " << toFlags(problem) << " --algorithm winograd --isa "
+        << toString(GetParam());
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Isa, Winograd, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kNeon),
+                         [](const auto& info) { return std::string(toString(info.param)); });
+
+TEST(WinogradPlans, AllOfThemAreRight) {
+  Options options;
+  options.wakeCycles = 0;
+  Session session(options);
+  Machine machine;
+  machine.cores = 2;
+  machine.isa = isaOf(runnableIsas().front());
+  machine.buffers = Buffers{32 << 10, 32 << 10, 2048, 8 << 10, 32 << 20};  // a small L2: several tasks even here
+  std::mt19937_64 random(99);
+  int plans = 0;
+  for (int i = 0; i < 12; ++i) {
+    Problem problem = randomFilterable(random);
+    problem.layout = Layout::kNdhwc;  // as candidates are made for
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      const GradientMask mask{gradient == Gradient::kDx, gradient == Gradient::kDw, false};
+      for (const TilingPlan& plan : winogradCandidates(problem, gradient, machine)) {
+        ++plans;
+        const VerifyOutcome outcome =
+            verifyProblem(session, VerifyRequest{problem, mask, {1, 2}, static_cast<std::uint64_t>(i), true, {plan}});
+        ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(problem);
+      }
+    }
+  }
+  EXPECT_GT(plans, 300);
+}
+
+TEST(WinogradPlans, KeptWeightsAreTransformedOnce) {
+  Options options;
+  options.wakeCycles = 0;
+  options.algorithm = LaneRole::kWinograd;
+  Session session(options);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 30; ++i) {
+    VerifyRequest request{randomFilterable(random), {true, false, false}, {1, 2}, 3, true, {}};
+    request.weights = WeightsUse::kKept;
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(request.problem);
+  }
+}
+
+TEST(WinogradPlans, BackendsAgreeBitByBit) {
+  Options options;
+  options.wakeCycles = 0;
+  options.algorithm = LaneRole::kWinograd;
+  const auto sessions = sessionsFor(options, {kUsualBackend, BackendKind::kInterpreter, BackendKind::kTileInterpreter});
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 30; ++i) {
+    const Problem problem = randomFilterable(random);
+    const VerifyOutcome outcome =
+        agreeBitByBit(sessions, VerifyRequest{problem, kDxDw, {1, 2}, static_cast<std::uint64_t>(i), true, {}});
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message << "\n" << toFlags(problem);
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the host in an NPU's terms.
+#include <gtest/gtest.h>
+
+#include "tests/support/host.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+Problem layer(Layout layout) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 4;
+  p.cin = p.cout = 64;
+  p.in = p.out = Dhw{1, 28, 28};
+  p.kernel = Dhw{1, 3, 3};
+  p.padBefore = p.padAfter = Dhw{0, 1, 1};
+  p.layout = layout;
+  return p;
+}
+
+TEST(HostMachine, TakesWhatWasDetectedElseZen4) {
+  const Machine known = hostMachine(avx2Isa(), 3, 48 << 10, 2 << 20, 8 << 20);
+  EXPECT_EQ(known.cores, 3);
+  EXPECT_EQ(known.buffers.l0aBytes, 48 << 10);
+  EXPECT_EQ(known.buffers.l1Bytes, 2 << 20);
+  EXPECT_EQ(known.buffers.l2Bytes, 8 << 20);
+  EXPECT_EQ(known.buffers.l0cBytes, 16 * 32);
+  const Machine unknown = hostMachine(avx512Isa(), 1, 0, 0, 0);
+  EXPECT_EQ(unknown.buffers.l0bBytes, 32 << 10);
+  EXPECT_EQ(unknown.buffers.l1Bytes, 1 << 20);
+  EXPECT_EQ(unknown.buffers.l2Bytes, 32 << 20);
+  EXPECT_EQ(unknown.buffers.l0cBytes, 32 * 64);
+  EXPECT_EQ(unknown.core, HostCore::kZen4);
+  EXPECT_EQ(unknown.rates.fmaPerCycle, 1.0);
+}
+
+// A core that multiplies as often as it loads cannot use a tile that loads as often as it multiplies.
+TEST(HostMachine, ZenFiveTilesLoadLessThanTheyMultiply) {
+  Problem p = layer(Layout::kNdhwc);
+  p.rank = 3;
+  p.cout = 128;
+  p.in = Dhw{16, 28, 28};
+  p.out = Dhw{8, 14, 14};
+  p.kernel = Dhw{3, 3, 3};
+  p.stride = Dhw{2, 2, 2};
+  p.padBefore = p.padAfter = Dhw{1, 1, 1};
+  const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
+  const auto choice = choosePlan(p, Gradient::kDw, machine, false);
+  ASSERT_TRUE(choice.ok()) << choice.error().message;
+  const TilingPlan& plan = choice->plan;
+  const bool swapped = plan.lanes == LaneRole::kSwapped;
+  const std::int64_t lanes = plan.baseVectors * (swapped ? 1 : plan.baseTapsW),
+                     scalars = plan.baseRows * (swapped ? plan.baseTapsW : 1);
+  EXPECT_LE(3 * (lanes + scalars), 2 * plan.baseRows * plan.baseTapsW * plan.baseVectors);
+}
+
+}  // namespace
+}  // namespace cubejit
