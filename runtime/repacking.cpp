@@ -10,6 +10,7 @@
 #include "codegen/lower/convert.h"
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
+#include "runtime/load_programs.h"
 #include "runtime/no_throw.h"
 #include "tiling/check_problem.h"
 
