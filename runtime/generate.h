@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the arrows from a TileProgram to code: vectorise, legalise and emit each kernel, with what each stage made kept.
-// Leaves mapping the code, and running it, to runtime/load_programs.h.
+// Decides the arrows from a TileProgram to code: vectorise, legalise and emit each kernel, with what each stage made kept, and
+// verified if Options::verify says so. Leaves mapping the code, and running it, to runtime/load_programs.h.
 #pragma once
 
 #include <memory>
