@@ -165,7 +165,7 @@ bool CubeCore::State::seenInOrder(const ForwardedProgram& program) const {
 void CubeCore::State::noteRange(const UnitInstruction& load, const UnitContext& context) {
   if (!code->dots || allPairs) return;
   const Destination to = destinationOf(load, context);
-  const OperandRange range = rangeOf(memory.at(CoreBuffer::kL1, to.begin), to.bytes / 2, DType::kBf16);
+  const ExponentRange range = rangeOf(memory.at(CoreBuffer::kL1, to.begin), to.bytes / 2, DType::kBf16);
   for (auto& [begin, known] : ranges) {
     if (begin != to.begin) continue;
     known = range;

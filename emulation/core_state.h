@@ -9,12 +9,12 @@
 #include "emulation/clock.h"
 #include "emulation/core_memory.h"
 #include "emulation/cube_core.h"
+#include "emulation/exponent_range.h"
 #include "emulation/forward.h"
 #include "emulation/forward_rules.h"
 #include "emulation/kept_panels.h"
 #include "emulation/load_code.h"
 #include "emulation/move_out.h"
-#include "emulation/operand_range.h"
 #include "emulation/seen_fractals.h"
 #include "emulation/unit_code.h"
 #include "emulation/unit_models.h"
@@ -32,8 +32,8 @@ struct CubeCore::State {
   CoreMemory memory;
   CubePanels panels;
   OperandTables tables;
-  std::vector<std::pair<std::int64_t, OperandRange>> ranges;  ///< bf16: of what was loaded to L1, by where it begins
-  bool allPairs = false;                                      ///< bf16: whatever is loaded may be multiplied as pairs
+  std::vector<std::pair<std::int64_t, ExponentRange>> ranges;  ///< bf16: of what was loaded to L1, by where it begins
+  bool allPairs = false;                                       ///< bf16: whatever is loaded may be multiplied as pairs
   bool onlySeen = false;                 ///< products of the task that are zero by their places are left out
   bool inOrder = false;                  ///< those of the block
   std::vector<UnitInstruction> waiting;  ///< then, and where panels are kept: loads that nothing has needed so far

@@ -26,7 +26,7 @@
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
-#include "emulation/operand_range.h"
+#include "emulation/exponent_range.h"
 #include "tiling/npu/cube_work.h"
 
 namespace cubejit {
@@ -39,7 +39,7 @@ struct GlobalView {
   std::int64_t bytes = -1;
   DType type = DType::kF16;
   IndexMap map;
-  std::optional<OperandRange> range{};  ///< of all its elements, where somebody has looked; --fast uses it
+  std::optional<ExponentRange> range{};  ///< of all its elements, where somebody has looked; --fast uses it
 };
 
 /// What a core multiplies. dX reads dy and w, dW reads dy and x; the third is not looked at. Their type is the cube's operand type

@@ -114,7 +114,7 @@ void findSeen(const Unfold& i, const CubeWork& w, SeenFractals& seen) {
     const std::int64_t shiftH = w.pad.h - tap / w.kernel.w * w.dilation.h;
     const std::int64_t shiftW = w.pad.w - tap % w.kernel.w * w.dilation.w;
     for (std::size_t r = 0; r < seen.runs.size(); ++r) {
-      const PixelRun& run = seen.runs[r];
+      const ClassRun& run = seen.runs[r];
       const std::int64_t row = run.h + shiftH, column = run.x + shiftW;
       if (row < piece.rows.begin || row >= piece.rows.end() || row % w.stride.h != 0 || column % w.stride.w != 0)
         continue;
@@ -136,7 +136,7 @@ void orderByPixels(const UnitCode& code, const SeenFractals& seen, std::int64_t 
   constexpr std::int64_t kRowBytes = kSide * 4;
   for (std::int64_t n = 0; n < n1; ++n) {
     float* column = sums + n * seen.m1 * kSide * kSide;
-    for (const PixelRun& run : seen.runs) {
+    for (const ClassRun& run : seen.runs) {
       const std::int64_t pixel = run.h * seen.rowLength + run.x - seen.pixels.begin;
       code.call(UnitKernel::kOutF32, movedBy(column + run.position * kSide, room + pixel * kSide, run.count, kRowBytes,
                                              seen.strideW * kRowBytes));

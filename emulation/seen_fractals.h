@@ -2,7 +2,7 @@
 //
 // Decides which fractals of an image that a stride spreads (dX) have anything but zeros. Pixels are taken residue class by residue
 // class: those of one class see the image's elements by the same taps, all others see zeros, whatever the image is. Leaves when such
-// products may be left out to operand_range, leaving them out to forward.
+// products may be left out to exponent_range, leaving them out to forward.
 #pragma once
 
 #include <cstdint>

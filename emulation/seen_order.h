@@ -12,7 +12,7 @@
 namespace cubejit {
 
 /// Pixels of one row and class: (h, x), (h, x + stride), ... They are rows `position` and following of A and of the sums.
-struct PixelRun {
+struct ClassRun {
   std::int64_t h = 0, x = 0, count = 0, position = 0;
 };
 
@@ -34,7 +34,7 @@ struct SeenRange {
 struct SeenFractals {
   Span pixels;
   std::int64_t rowLength = 0, strideH = 0, strideW = 0;  ///< what the runs were made for, with `pixels`
-  std::vector<PixelRun> runs;
+  std::vector<ClassRun> runs;
   std::int64_t units = 0, m1 = 0;
   std::int64_t count = 0;             ///< of units that are taken, in all ranges
   std::vector<SeenRange> ranges;      ///< ascending, without gaps
@@ -59,7 +59,7 @@ struct SeenFractals {
   std::vector<std::int64_t> positions() const {
     std::vector<std::int64_t> found(static_cast<std::size_t>(m1 * 16));
     for (std::int64_t m = 0; m < m1 * 16; ++m) found[static_cast<std::size_t>(m)] = m;
-    for (const PixelRun& run : runs) {
+    for (const ClassRun& run : runs) {
       for (std::int64_t j = 0; j < run.count; ++j)
         found[static_cast<std::size_t>(run.h * rowLength + run.x + j * strideW - pixels.begin)] = run.position + j;
     }

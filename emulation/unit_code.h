@@ -86,7 +86,7 @@ struct UnitCode {
   DType operand = DType::kF16;
   std::int64_t rows = 16;
   bool dots =
-      false;  ///< the host multiplies pairs of bf16 at once: see operand_range.h for when that gives the same bits
+      false;  ///< the host multiplies pairs of bf16 at once: see exponent_range.h for when that gives the same bits
   KernelSet kernels;
   /// Loads from memory for operands that lie so, made when they are first asked for; null if they cannot be made. Thread-safe; what
   /// it returns lives as long as `user`.

@@ -53,6 +53,7 @@ std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& prog
   BackToBack out;
   std::map<std::int64_t, std::vector<TaskRun>> units;
   for (std::size_t p = 0; p < programs.size(); ++p) {
+    if (programs[p] == nullptr) continue;
     const auto& buffers = programs[p]->buffers;
     const auto dy = std::find_if(buffers.begin(), buffers.end(),
                                  [](const Buffer& buffer) { return buffer.role == BufferRole::kDy; });

@@ -3,7 +3,6 @@
 // Decides the whole line: problem and machine in, executable out.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,26 +10,13 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/code.h"
-#include "codegen/tile/program.h"
-#include "codegen/vector/program.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/back_to_back.h"
+#include "runtime/generate.h"
 #include "runtime/launch.h"
 #include "runtime/loaded_code.h"
 
 namespace cubejit {
-
-/// One gradient, all its stages kept: they are what dumps and tests look at.
-struct CompiledGradient {
-  Problem problem;  ///< what it was lowered for: formats of its buffers
-  TilingPlan plan;
-  PlanSource source = PlanSource::kModel;
-  TileProgram tile;
-  std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
-  std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
-  std::unique_ptr<LaunchProgram> launch;
-};
 
 /// Of a tensor in the caller's memory.
 struct Extent {
@@ -38,6 +24,13 @@ struct Extent {
 };
 
 struct Executable::State {
+  /// What is known before anything is planned.
+  void describe(const CompileRequest& request, const Machine& machine, const Options& options);
+  /// All that is generated: the conversion of dy, if there is one, then the parts.
+  std::vector<CompiledGradient*> programs() const;
+  /// The code of programs(), which have their launches.
+  void keep(LoadedCode loaded);
+
   Problem problem;
   std::array<Extent, kTensorIds.size()>
       extents;  ///< by TensorId; said once, as a run of a small problem takes no longer than this
@@ -64,10 +57,6 @@ struct Executable::State {
   std::uint64_t packedTag = 0;
 };
 
-/// A program that stands alone, ready to run; `code` holds its kernels and must live as long.
-Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const Machine& machine,
-                                                         const Options& options, LoadedCode& code);
-
 Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem, TensorId tensor,
                                                           const TensorFormat& to, const Machine& machine,
                                                           const Options& options);
@@ -76,7 +65,7 @@ Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem
 Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
                                                        const Options& options);
 
-/// Plans (unless the request brings a plan), lowers, vectorises, legalises, emits and loads. Pure but for loading.
+/// Checks, plans (unless the request brings a plan), lowers, vectorises, legalises, emits and loads. Pure but for loading.
 Result<std::shared_ptr<Executable>> compileExecutable(const CompileRequest& request, const Machine& machine,
                                                       const Options& options);
 

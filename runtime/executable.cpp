@@ -6,9 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "codegen/tile/print.h"
 #include "codegen/vector/print.h"
+#include "cubejit/index_map.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
@@ -101,6 +104,32 @@ std::string brokenRules(const Executable::State& state, const Tensors& tensors, 
 
 Executable::Executable() : state_(std::make_unique<State>()) {}
 Executable::~Executable() = default;
+
+void Executable::State::describe(const CompileRequest& request, const Machine& machine, const Options& chosen) {
+  problem = request.problem;
+  for (const TensorId t : kTensorIds) {
+    extents[static_cast<std::size_t>(t)] = {formatBytes(problem, t), byteSize(formatOf(problem, t).dtype)};
+  }
+  gradients = request.gradients;
+  options = chosen;
+  isa = machine.isa;
+  threads = options.threads > 0 ? options.threads : defaultThreads();
+}
+
+std::vector<CompiledGradient*> Executable::State::programs() const {
+  std::vector<CompiledGradient*> all;
+  if (sharedDy != nullptr) all.push_back(sharedDy.get());
+  for (const auto& part : parts) all.push_back(part.get());
+  return all;
+}
+
+void Executable::State::keep(LoadedCode loaded) {
+  code = std::move(loaded);
+  for (CompiledGradient* program : programs()) {
+    if (options.timeKernels) program->launch->keepTimes(threads);
+  }
+  for (const auto& part : parts) launches.push_back(part->launch.get());
+}
 
 const Problem& Executable::problem() const { return state_->problem; }
 GradientMask Executable::gradients() const { return state_->gradients; }

@@ -46,7 +46,7 @@ class Flattening {
   }
 
   FlatNode call(const Call& call) {
-    CallSite site{static_cast<int>(out_.calls.size()), {}};
+    FlatCallSite site{static_cast<int>(out_.calls.size()), {}};
     int multiplier = 1;
     for (auto axis = call.classAxes.rbegin(); axis != call.classAxes.rend(); ++axis) {
       site.outer.emplace_back(*axis, multiplier);
@@ -90,7 +90,7 @@ class Flattening {
     for (std::size_t i = 0; i < axis.cls.size(); ++i) {
       for (const CallStep& step : once) loop.steps.push_back(moved(step, loop, axis, i));
     }
-    for (CallSite& site : loop.sites) {
+    for (FlatCallSite& site : loop.sites) {
       site.outer.erase(std::remove_if(site.outer.begin(), site.outer.end(),
                                       [&](const auto& counted) { return counted.first == loop.axis; }),
                        site.outer.end());
@@ -101,7 +101,7 @@ class Flattening {
 
   // `step` in step i of the axis around it.
   CallStep moved(CallStep step, const FlatNode& loop, const FlatAxis& axis, std::size_t i) const {
-    const CallSite& site = loop.sites[step.site];
+    const FlatCallSite& site = loop.sites[step.site];
     const Call& call = *out_.calls[static_cast<std::size_t>(site.call)];
     const auto of = [&](const std::vector<std::int64_t>& deltas, int stream) {
       return stream < 0 ? 0 : deltas[i * phase_.streams.size() + static_cast<std::size_t>(stream)];

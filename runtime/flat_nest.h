@@ -31,7 +31,7 @@ struct CallStep {
 };
 
 /// A call of the phase; (axis, multiplier) of the classes that loops around the list choose.
-struct CallSite {
+struct FlatCallSite {
   int call = -1;
   std::vector<std::pair<int, int>> outer;
 };
@@ -40,7 +40,7 @@ struct CallSite {
 struct FlatNode {
   int axis = -1;
   std::vector<FlatNode> body;
-  std::vector<CallSite> sites;
+  std::vector<FlatCallSite> sites;
   std::vector<CallStep> steps;
   std::size_t perStep = 1;
   bool list() const { return !sites.empty(); }

@@ -56,7 +56,7 @@ struct LaunchProgram::Walk {
     return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
   }
   /// Of the classes that the loops around a list have chosen.
-  std::size_t variantOf(const CallSite& site) const;
+  std::size_t variantOf(const FlatCallSite& site) const;
 };
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
@@ -124,7 +124,7 @@ void LaunchProgram::callKernel(const FlatVariant& variant, KernelArgs& args) con
     runner_.interpret(runner_.user, variant.kernel, args);
 }
 
-std::size_t LaunchProgram::Walk::variantOf(const CallSite& site) const {
+std::size_t LaunchProgram::Walk::variantOf(const FlatCallSite& site) const {
   std::size_t index = 0;
   for (const auto& [axis, multiplier] : site.outer)
     index += static_cast<std::size_t>(cls[static_cast<std::size_t>(axis)] * multiplier);
@@ -138,7 +138,7 @@ void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps,
   };
   std::array<Place, kMostSites> places;
   for (std::size_t i = 0; i < list.sites.size(); ++i) {
-    const CallSite& site = list.sites[i];
+    const FlatCallSite& site = list.sites[i];
     const FlatCall& call = w.phase.calls[static_cast<std::size_t>(site.call)];
     places[i] = {call.variants.data() + w.variantOf(site), w.at(call.a, offsets), w.at(call.b, offsets),
                  w.at(call.c, offsets), w.at(call.d, offsets)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a conversion alone is generated and run. Leaves its moves to codegen/lower/convert.
+// Decides how a conversion alone is generated and run. Leaves its moves to algorithms/kit/lower/convert.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "algorithms/kit/lower/convert.h"
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
+#include "runtime/load_programs.h"
 #include "runtime/no_throw.h"
 #include "tiling/check_problem.h"
 

@@ -176,6 +176,7 @@ class Function {
   }
 
   Value* scalarOp(const VInstr& i) {
+    static_assert(kScalarOps == 8, "seven cases, and kLoop, which is openLoop()'s");
     switch (i.op) {
       case VOp::kArg: return loadScalar(b_.CreatePtrAdd(function_->getArg(0), b_.getInt64(i.imm * 8)));
       case VOp::kSet: return b_.getInt64(static_cast<std::uint64_t>(i.imm));

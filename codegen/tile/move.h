@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the data-movement tile instructions mean: `move` copies or transposes one matrix and converts its elements, `fill`
-// zeroes one, `sum` adds matrices. Packing, unpacking, layout conversion and the ordered reduction are made of these.
+// Decides what the data-movement tile instruction means: a move of one of the kinds below copies or transposes one matrix and converts
+// its elements, zeroes it, adds it to another or sums lanes. Packing, unpacking, layout conversion, the ordered reduction are made of it.
 // Leaves to units/move how they become vector instructions.
 #pragma once
 

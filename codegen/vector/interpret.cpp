@@ -39,12 +39,7 @@ class Cpu {
         return Error{ErrorCode::kInternal, Stage::kRun,
                      p_.name + ": `" + print(i) + "` to an address that is not vector aligned"};
       }
-      if (rowOf(i.op).dst == OperandKind::S || i.op == VOp::kEndLoop)
-        scalar(i);
-      else if (rowOf(i.op).mem != MemUse::N)
-        memory(i);
-      else
-        vector(i);
+      step(i);
     }
     return Unit{};
   }
@@ -82,7 +77,28 @@ class Cpu {
     }
   }
 
-  void scalar(const VInstr& i) {
+  // Exhaustive: a new op without a meaning does not compile. Sources are copied first: dst may be one of them.
+  void step(const VInstr& i) {
+    const OpRow& row = rowOf(i.op);
+    const Vector x = source(row.src1, i.src1), y = source(row.src2, i.src2), z = source(row.src3, i.src3);
+    // Lane by lane: all of dst, or what the mask leaves; and what is read and written in memory.
+    const auto each = [&](const auto& value) {
+      for (std::size_t l = 0; l < lanes_; ++l) v(i.dst)[l] = value(l);
+    };
+    const auto masked = [&](const auto& value) {
+      for (std::size_t l = 0; l < lanes_; ++l) {
+        if (active(i.mask, l)) v(i.dst)[l] = value(l);
+      }
+    };
+    const auto loaded = [&](const auto& value) {
+      each([&](std::size_t l) { return active(i.mask, l) ? value(l) : 0; });
+    };
+    const auto stored = [&](const auto& write) {
+      for (std::size_t l = 0; l < lanes_; ++l) {
+        if (active(i.mask, l)) write(l);
+      }
+    };
+    const auto old = [&](std::size_t l) { return v(i.dst)[l]; };
     switch (i.op) {
       case VOp::kArg: std::memcpy(&s(i.dst), reinterpret_cast<const char*>(&args_) + i.imm * 8, 8); break;
       case VOp::kSet: s(i.dst) = i.imm; break;
@@ -103,51 +119,128 @@ class Cpu {
         else
           loops_.pop_back();
         break;
-      default: break;  // not scalar
+
+      case VOp::kZero: each([](std::size_t) { return Word{0}; }); break;
+      case VOp::kConst: {
+        const std::vector<std::int32_t>& words = p_.constants[static_cast<std::size_t>(i.imm)];
+        each([&](std::size_t l) { return static_cast<Word>(words[l]); });
+        break;
+      }
+      case VOp::kLoad: loaded([&](std::size_t l) { return readAt<Word>(i.mem, l); }); break;
+      case VOp::kStore:
+      case VOp::kStoreStream: stored([&](std::size_t l) { writeAt(i.mem, l, x[l]); }); break;
+      case VOp::kStreamFence:
+      case VOp::kPrefetch: break;  // nothing that a single thread could see
+      case VOp::kBroadcast: {
+        const Word word = readAt<Word>(i.mem);
+        each([&](std::size_t) { return word; });
+        break;
+      }
+      case VOp::kMaskRange:
+        masks_[static_cast<std::size_t>(i.dst)] = ((Word{1} << maskHi(i.imm)) - 1) & ~((Word{1} << maskLo(i.imm)) - 1);
+        break;
+      case VOp::kMove: masked([&](std::size_t l) { return x[l]; }); break;
+
+      case VOp::kLoadHalf: loaded([&](std::size_t l) { return Word{readAt<Half>(i.mem, l)}; }); break;
+      case VOp::kStoreHalf: stored([&](std::size_t l) { writeHalf(i.mem, l, static_cast<Half>(x[l])); }); break;
+      case VOp::kLoadF16: loaded([&](std::size_t l) { return word(f16ToFloat(readAt<Half>(i.mem, l))); }); break;
+      case VOp::kStoreF16: stored([&](std::size_t l) { writeHalf(i.mem, l, floatToF16(real(x[l]))); }); break;
+      case VOp::kStoreLow: stored([&](std::size_t l) { writeHalf(i.mem, l, lowWord(x, l)); }); break;
+
+      case VOp::kFma: masked([&](std::size_t l) { return fma(x[l], y[l], old(l)); }); break;
+      case VOp::kFmaLoad: each([&](std::size_t l) { return fma(x[l], readAt<Word>(i.mem, l), old(l)); }); break;
+      case VOp::kFmaBroadcast: {
+        const Word word = readAt<Word>(i.mem);
+        masked([&](std::size_t l) { return fma(x[l], word, old(l)); });
+        break;
+      }
+      case VOp::kAddF: each([&](std::size_t l) { return word(real(x[l]) + real(y[l])); }); break;
+      case VOp::kMul: each([&](std::size_t l) { return word(real(x[l]) * real(y[l])); }); break;
+      case VOp::kDot: masked([&](std::size_t l) { return dot(x[l], y[l], old(l)); }); break;
+      case VOp::kDotLoad: each([&](std::size_t l) { return dot(x[l], readAt<Word>(i.mem, l), old(l)); }); break;
+      case VOp::kDotBroadcast: {
+        const Word pair = readAt<Word>(i.mem);
+        masked([&](std::size_t l) { return dot(x[l], pair, old(l)); });
+        break;
+      }
+
+      case VOp::kAnd: each([&](std::size_t l) { return x[l] & y[l]; }); break;
+      case VOp::kOr: each([&](std::size_t l) { return x[l] | y[l]; }); break;
+      case VOp::kAddInt: each([&](std::size_t l) { return x[l] + y[l]; }); break;
+      case VOp::kMinInt: each([&](std::size_t l) { return std::min(x[l], y[l]); }); break;
+      case VOp::kMaxInt: each([&](std::size_t l) { return std::max(x[l], y[l]); }); break;
+      case VOp::kShiftLeft: each([&](std::size_t l) { return x[l] << i.imm; }); break;
+      case VOp::kShiftRight: each([&](std::size_t l) { return x[l] >> i.imm; }); break;
+      case VOp::kNarrowBf16: v(i.dst) = narrowed(x, [](Word w) { return roundFlushed(w); }); break;
+
+      case VOp::kPermute: each([&](std::size_t l) { return y[x[l] % lanes_]; }); break;
+      case VOp::kPermute2:
+        each([&](std::size_t l) {
+          const std::size_t from = x[l] % (2 * lanes_);
+          return from < lanes_ ? y[from] : z[from - lanes_];
+        });
+        break;
+      case VOp::kPermuteWords2: {
+        const auto wordAt = [&](Word pick) {
+          const std::size_t from = pick % (4 * lanes_), lane = from / 2 % lanes_;
+          return (from < 2 * lanes_ ? y[lane] : z[lane]) >> (16 * (from % 2)) & 0xffff;
+        };
+        each([&](std::size_t l) { return wordAt(x[l] & 0xffff) | wordAt(x[l] >> 16) << 16; });
+        break;
+      }
+      case VOp::kUnpackLo: each([&](std::size_t l) { return (l % 2 == 0 ? x : y)[block(l) + l % 4 / 2]; }); break;
+      case VOp::kUnpackHi: each([&](std::size_t l) { return (l % 2 == 0 ? x : y)[block(l) + 2 + l % 4 / 2]; }); break;
+      case VOp::kUnpackLo64: each([&](std::size_t l) { return (l % 4 < 2 ? x : y)[block(l) + l % 2]; }); break;
+      case VOp::kUnpackHi64: each([&](std::size_t l) { return (l % 4 < 2 ? x : y)[block(l) + 2 + l % 2]; }); break;
+      case VOp::kShuffleBlocks: {
+        const int bits = lanes_ == 16 ? 2 : 1;
+        each([&](std::size_t l) {
+          const auto pick = static_cast<std::size_t>(i.imm >> (static_cast<int>(l / 4) * bits) & ((1 << bits) - 1));
+          return (l < lanes_ / 2 ? x : y)[pick * 4 + l % 4];
+        });
+        break;
+      }
+
+      case VOp::kLoadMaskVector: each([&](std::size_t l) { return sign(x[l]) ? readAt<Word>(i.mem, l) : 0; }); break;
+      case VOp::kStoreMaskVector:
+        for (std::size_t l = 0; l < lanes_; ++l) {
+          if (sign(y[l])) writeAt(i.mem, l, x[l]);
+        }
+        break;
+      case VOp::kBlendVector: each([&](std::size_t l) { return sign(z[l]) ? y[l] : x[l]; }); break;
+
+      case VOp::kLoadWords: {
+        std::array<Half, 16> words{};
+        for (std::size_t l = lo(i); l < hi(i); ++l) words[l] = readAt<Half>(i.mem, l);
+        v(i.dst) = packed(words);
+        break;
+      }
+      case VOp::kStoreWords:
+        for (std::size_t l = lo(i); l < hi(i); ++l) writeHalf(i.mem, l, lowWord(x, l));
+        break;
+      case VOp::kWidenHalf: each([&](std::size_t l) { return Word{lowWord(x, l)}; }); break;
+      case VOp::kWidenF16: each([&](std::size_t l) { return word(f16ToFloat(lowWord(x, l))); }); break;
+      case VOp::kNarrowF16: v(i.dst) = narrowed(x, [](Word w) { return floatToF16(real(w)); }); break;
+      case VOp::kShuffleBytes:
+        each([&](std::size_t l) {
+          Word picked = 0;
+          for (std::size_t byte = 0; byte < 4; ++byte) {
+            const Word pick = x[l] >> (8 * byte) & 0xff, from = pick & 15;
+            if (pick < 128) picked |= (y[block(l) + from / 4] >> (8 * (from % 4)) & 0xff) << (8 * byte);
+          }
+          return picked;
+        });
+        break;
     }
   }
 
-  void memory(const VInstr& i) {
-    if (i.op == VOp::kPrefetch) return;
-    if (i.op == VOp::kLoadWords || i.op == VOp::kStoreWords) return words(i);
-    const Word broadcast =
-        i.op == VOp::kBroadcast || i.op == VOp::kFmaBroadcast || i.op == VOp::kDotBroadcast ? readAt<Word>(i.mem) : 0;
-    const Vector mask = i.op == VOp::kLoadMaskVector ? v(i.src1) : i.op == VOp::kStoreMaskVector ? v(i.src2) : Vector{};
-    for (std::size_t l = 0; l < lanes_; ++l) {
-      switch (i.op) {
-        case VOp::kLoad: v(i.dst)[l] = active(i.mask, l) ? readAt<Word>(i.mem, l) : 0; break;
-        case VOp::kStore:
-          if (active(i.mask, l)) writeAt(i.mem, l, v(i.src1)[l]);
-          break;
-        case VOp::kStoreStream: writeAt(i.mem, l, v(i.src1)[l]); break;
-        case VOp::kBroadcast: v(i.dst)[l] = broadcast; break;
-        case VOp::kFmaLoad: fma(i.dst, l, v(i.src1)[l], readAt<Word>(i.mem, l)); break;
-        case VOp::kFmaBroadcast:
-          if (active(i.mask, l)) fma(i.dst, l, v(i.src1)[l], broadcast);
-          break;
-        case VOp::kLoadHalf: v(i.dst)[l] = active(i.mask, l) ? readAt<Half>(i.mem, l) : 0; break;
-        case VOp::kLoadF16: v(i.dst)[l] = active(i.mask, l) ? word(f16ToFloat(readAt<Half>(i.mem, l))) : 0; break;
-        case VOp::kStoreHalf:
-          if (active(i.mask, l)) writeHalf(i.mem, l, static_cast<Half>(v(i.src1)[l]));
-          break;
-        case VOp::kStoreLow:
-          if (active(i.mask, l)) writeHalf(i.mem, l, lowWord(v(i.src1), l));
-          break;
-        case VOp::kStoreF16:
-          if (active(i.mask, l)) writeHalf(i.mem, l, floatToF16(real(v(i.src1)[l])));
-          break;
-        case VOp::kDotLoad: dot(i.dst, l, v(i.src1)[l], readAt<Word>(i.mem, l)); break;
-        case VOp::kDotBroadcast:
-          if (active(i.mask, l)) dot(i.dst, l, v(i.src1)[l], broadcast);
-          break;
-        case VOp::kLoadMaskVector: v(i.dst)[l] = sign(mask[l]) ? readAt<Word>(i.mem, l) : 0; break;
-        case VOp::kStoreMaskVector:
-          if (sign(mask[l])) writeAt(i.mem, l, v(i.src1)[l]);
-          break;
-        default: break;  // not a vector memory op
-      }
-    }
-  }
+  Vector source(OperandKind kind, int reg) { return isVector(kind) ? v(reg) : Vector{}; }
+  static Word fma(Word x, Word y, Word z) { return word(std::fma(real(x), real(y), real(z))); }
+  static Word dot(Word x, Word y, Word z) { return word(dotPairs(real(z), x, y)); }
+  // The first lane of a lane's 128-bit block.
+  static std::size_t block(std::size_t lane) { return lane & ~std::size_t{3}; }
+  static std::size_t lo(const VInstr& i) { return static_cast<std::size_t>(maskLo(i.imm)); }
+  static std::size_t hi(const VInstr& i) { return static_cast<std::size_t>(maskHi(i.imm)); }
 
   // The lower half of a register as words.
   static Half lowWord(const Vector& x, std::size_t index) {
@@ -158,106 +251,11 @@ class Cpu {
     for (std::size_t i = 0; i < lanes_; ++i) x[i / 2] |= Word{words[i]} << (16 * (i % 2));
     return x;
   }
-
-  void words(const VInstr& i) {
-    std::array<Half, 16> loaded{};
-    for (auto l = static_cast<std::size_t>(maskLo(i.imm)); l < static_cast<std::size_t>(maskHi(i.imm)); ++l) {
-      if (i.op == VOp::kLoadWords)
-        loaded[l] = readAt<Half>(i.mem, l);
-      else
-        writeHalf(i.mem, l, lowWord(v(i.src1), l));
-    }
-    if (i.op == VOp::kLoadWords) v(i.dst) = packed(loaded);
-  }
-
-  void dot(int dst, std::size_t lane, Word x, Word y) { v(dst)[lane] = word(dotPairs(real(v(dst)[lane]), x, y)); }
-
-  void fma(int dst, std::size_t lane, Word x, Word y) {
-    v(dst)[lane] = word(std::fma(real(x), real(y), real(v(dst)[lane])));
-  }
-
-  // Sources are copied first: dst may be one of them.
-  void vector(const VInstr& i) {
-    if (i.op == VOp::kMaskRange) {
-      masks_[static_cast<std::size_t>(i.dst)] = ((Word{1} << maskHi(i.imm)) - 1) & ~((Word{1} << maskLo(i.imm)) - 1);
-      return;
-    }
-    const Vector none{};
-    const Vector x = i.src1 >= 0 ? v(i.src1) : none, y = i.src2 >= 0 ? v(i.src2) : none,
-                 z = i.src3 >= 0 ? v(i.src3) : none;
-    const std::size_t half = lanes_ / 2;
-    for (std::size_t l = 0; l < lanes_; ++l) {
-      const std::size_t block = l & ~std::size_t{3}, e = l & 3;
-      Word& d = v(i.dst)[l];
-      switch (i.op) {
-        case VOp::kZero: d = 0; break;
-        case VOp::kConst: d = static_cast<Word>(p_.constants[static_cast<std::size_t>(i.imm)][l]); break;
-        case VOp::kMove:
-          if (active(i.mask, l)) d = x[l];
-          break;
-        case VOp::kFma:
-          if (active(i.mask, l)) fma(i.dst, l, x[l], y[l]);
-          break;
-        case VOp::kDot:
-          if (active(i.mask, l)) dot(i.dst, l, x[l], y[l]);
-          break;
-        case VOp::kAnd: d = x[l] & y[l]; break;
-        case VOp::kOr: d = x[l] | y[l]; break;
-        case VOp::kAddInt: d = x[l] + y[l]; break;
-        case VOp::kMinInt: d = std::min(x[l], y[l]); break;
-        case VOp::kMaxInt: d = std::max(x[l], y[l]); break;
-        case VOp::kWidenHalf: d = lowWord(x, l); break;
-        case VOp::kWidenF16: d = word(f16ToFloat(lowWord(x, l))); break;
-        case VOp::kNarrowBf16: {
-          const auto half = [&](std::size_t lane) { return Word{roundFlushed(x[lane])}; };
-          d = l < lanes_ / 2 ? half(2 * l) | half(2 * l + 1) << 16 : 0;
-          break;
-        }
-        case VOp::kNarrowF16: {
-          const auto half = [&](std::size_t lane) { return Word{floatToF16(real(x[lane]))}; };
-          d = l < lanes_ / 2 ? half(2 * l) | half(2 * l + 1) << 16 : 0;
-          break;
-        }
-        case VOp::kShuffleBytes: {
-          d = 0;
-          for (std::size_t byte = 0; byte < 4; ++byte) {
-            const Word pick = x[l] >> (8 * byte) & 0xff, from = pick & 15;
-            if (pick < 128) d |= (y[block + from / 4] >> (8 * (from % 4)) & 0xff) << (8 * byte);
-          }
-          break;
-        }
-        case VOp::kAddF: d = word(real(x[l]) + real(y[l])); break;
-        case VOp::kMul: d = word(real(x[l]) * real(y[l])); break;
-        case VOp::kPermute: d = y[x[l] % lanes_]; break;
-        case VOp::kPermute2: {
-          const std::size_t from = x[l] % (2 * lanes_);
-          d = from < lanes_ ? y[from] : z[from - lanes_];
-          break;
-        }
-        case VOp::kPermuteWords2: {
-          const auto wordAt = [&](Word pick) {
-            const std::size_t from = pick % (4 * lanes_), lane = from / 2 % lanes_;
-            return (from < 2 * lanes_ ? y[lane] : z[lane]) >> (16 * (from % 2)) & 0xffff;
-          };
-          d = wordAt(x[l] & 0xffff) | wordAt(x[l] >> 16) << 16;
-          break;
-        }
-        case VOp::kUnpackLo: d = (e % 2 == 0 ? x : y)[block + e / 2]; break;
-        case VOp::kUnpackHi: d = (e % 2 == 0 ? x : y)[block + 2 + e / 2]; break;
-        case VOp::kUnpackLo64: d = (e < 2 ? x : y)[block + e % 2]; break;
-        case VOp::kUnpackHi64: d = (e < 2 ? x : y)[block + 2 + e % 2]; break;
-        case VOp::kShuffleBlocks: {
-          const int bits = lanes_ == 16 ? 2 : 1;
-          const auto pick = static_cast<std::size_t>(i.imm >> (static_cast<int>(l / 4) * bits) & ((1 << bits) - 1));
-          d = (l < half ? x : y)[pick * 4 + e];
-          break;
-        }
-        case VOp::kBlendVector: d = sign(z[l]) ? y[l] : x[l]; break;
-        case VOp::kShiftLeft: d = x[l] << i.imm; break;
-        case VOp::kShiftRight: d = x[l] >> i.imm; break;
-        default: break;  // not a register-only op
-      }
-    }
+  template <class Round>
+  Vector narrowed(const Vector& x, const Round& round) const {
+    std::array<Half, 16> words{};
+    for (std::size_t i = 0; i < lanes_; ++i) words[i] = round(x[i]);
+    return packed(words);
   }
 
   const VectorProgram& p_;

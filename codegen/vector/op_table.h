@@ -34,6 +34,13 @@ inline constexpr OpRow kOpRows[] = {
 };
 inline constexpr std::size_t kOpCount = sizeof(kOpRows) / sizeof(kOpRows[0]);
 
+/// Ops that write a scalar register. Who has a case for these alone asserts how many it knows, so that a new one is missed at compile time.
+inline constexpr std::size_t kScalarOps = [] {
+  std::size_t count = 0;
+  for (const OpRow& row : kOpRows) count += row.dst == OperandKind::S ? 1 : 0;
+  return count;
+}();
+
 /// Precondition: op is a member of VOp.
 inline const OpRow& rowOf(VOp op) { return kOpRows[static_cast<std::size_t>(op)]; }
 

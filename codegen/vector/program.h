@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the form of a VectorProgram: what the CPU does, in about 40 ops on numbered registers. Registers are physical in
-// number (a program that needs more than the ISA has is illegal; there is no spilling) but have no ISA names.
+// Decides the form of a VectorProgram: what the CPU does, in ops on numbered registers. Registers are physical in number (a program
+// that needs more than the ISA has is illegal; there is no spilling) but have no ISA names.
 // Leaves to vector/legalize the gaps of an ISA and to a Backend the spelling.
 #pragma once
 

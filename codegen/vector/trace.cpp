@@ -75,6 +75,7 @@ class Walker {
   }
 
   void scalar(const VInstr& i) {
+    static_assert(kScalarOps == 8, "seven cases, and kLoop, which is loop()'s");
     switch (i.op) {
       case VOp::kArg: reg(i.dst) = argument(static_cast<ArgSlot>(i.imm)); break;
       case VOp::kSet: reg(i.dst) = Value{PointerBase::kNone, i.imm, TripSource::kConstant}; break;
@@ -87,7 +88,7 @@ class Walker {
       case VOp::kAdd: reg(i.dst) = sum(reg(i.src1), reg(i.src2)); break;
       case VOp::kLoadScalar: reg(i.dst) = word(i.mem); break;
       case VOp::kAddLoad: reg(i.dst) = sum(reg(i.src1), word(i.mem)); break;
-      default: break;
+      default: break;  // not scalar
     }
   }
 

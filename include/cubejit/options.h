@@ -72,8 +72,11 @@ struct Options {
   ParallelFor parallelFor;  ///< unset: oneTBB
   bool pinThreads =
       false;  ///< workers stay on the i-th allowed CPU, the caller's thread goes to the first (for measurements)
-  double wakeCycles = kWakeCycles;   ///< a phase with less work (core cycles) stays on the calling thread
-  bool timeKernels = false;          ///< count what each kernel takes, see Executable::runTimes(); two clocks a call
+  double wakeCycles = kWakeCycles;  ///< a phase with less work (core cycles) stays on the calling thread
+  bool timeKernels = false;         ///< count what each kernel takes, see Executable::runTimes(); two clocks a call
+  /// Every program is verified after the stage that made it, so that a bug is an error (kInternal) of that stage and not a wrong result.
+  /// Unset: what the library was built for; it verifies without NDEBUG, or with the CMake option CUBEJIT_VERIFY.
+  std::optional<bool> verify;
   std::size_t cacheCapacity = 1024;  ///< executables kept by a session
   TuneMode tune = TuneMode::kOff;
   double tuneSeconds = 2;   ///< a compilation that tunes spends about this long on a gradient

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "codegen/backend.h"
 #include "algorithms/lower.h"
+#include "codegen/backend.h"
+#include "runtime/load_programs.h"
 #include "tests/support/operands.h"
+#include "tests/support/small_tile_program.h"
 
 namespace cubejit {
 namespace {
@@ -122,6 +124,39 @@ TEST_P(Compile, AProblemThatBreaksRulesStopsAtTheFirstStage) {
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().code, ErrorCode::kInvalidProblem);
   EXPECT_EQ(compiled.error().stage, Stage::kProblem);
+}
+
+// A program that reads beyond its panel: every kernel of it is sound, so that only the verifier of the stage can tell.
+TEST(CompileProgram, ABrokenProgramIsRefusedIfProgramsAreVerified) {
+  const Machine machine = detectHost(IsaLevel::kAvx2);
+  TileProgram broken = smallTileProgram();
+  broken.phases[1].streams[0].offset += 8 * 32;
+  Options options;
+  options.backend = BackendKind::kTileInterpreter;
+  LoadedCode code;
+  options.verify = false;
+  EXPECT_TRUE(compileProgram(broken, machine, options, code).ok());
+  options.verify = true;
+  EXPECT_TRUE(compileProgram(smallTileProgram(), machine, options, code).ok());
+  const auto refused = compileProgram(broken, machine, options, code);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(refused.error().stage, Stage::kTile);
+  EXPECT_NE(refused.error().message.find("panel"), std::string::npos) << refused.error().message;
+}
+
+TEST_P(Compile, VerifiedProgramsAreTheSame) {
+  const Problem p = squareProblem(2, 16, 24, 9);
+  Options options;
+  std::vector<std::vector<TileProgram>> made;
+  for (const bool verify : {false, true}) {
+    options.verify = verify;
+    const auto compiled = generateExecutable(CompileRequest{p, kAllGradients, {}}, detectHost(GetParam()), options);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    made.emplace_back();
+    for (const auto& part : (*compiled)->state().parts) made.back().push_back(part->tile);
+  }
+  EXPECT_EQ(made.front(), made.back());
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, Compile, ::testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512),

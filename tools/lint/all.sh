@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 failed=()
-for check in layers file_budget test_mirror docs format tidy; do
+for check in layers file_budget test_mirror odr docs format tidy; do
   arguments=()
   if [[ $check == tidy ]]; then arguments=("${1:-build/ci}"); fi
   if ./$check.sh "${arguments[@]}"; then echo "lint $check: ok"; else failed+=("$check"); fi

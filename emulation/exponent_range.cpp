@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides ranges in one pass that compilers vectorize.
-#include "emulation/operand_range.h"
+#include "emulation/exponent_range.h"
 
 #include <cstring>
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 // Words without their sign are positive as signed numbers: those have minima and maxima in every vector unit.
 template <class Word>
-OperandRange rangeOfWords(const std::byte* elements, std::int64_t count, int fractionBits, std::int32_t none) {
+ExponentRange rangeOfWords(const std::byte* elements, std::int64_t count, int fractionBits, std::int32_t none) {
   constexpr Word kMagnitude = std::numeric_limits<Word>::max();
   Word least = kMagnitude, most = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ OperandRange rangeOfWords(const std::byte* elements, std::int64_t count, int fra
 
 }  // namespace
 
-OperandRange rangeOf(const std::byte* elements, std::int64_t count, DType type) {
+ExponentRange rangeOf(const std::byte* elements, std::int64_t count, DType type) {
   if (type == DType::kF16) return rangeOfWords<std::int16_t>(elements, count, 10, 15);
   if (type == DType::kBf16) return rangeOfWords<std::int16_t>(elements, count, 7, 127);
   return rangeOfWords<std::int32_t>(elements, count, 23, 127);

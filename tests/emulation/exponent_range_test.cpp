@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that pairs are multiplied by dot products exactly where that changes no bit.
-#include "emulation/operand_range.h"
+#include "emulation/exponent_range.h"
 
 #include <gtest/gtest.h>
 
@@ -15,12 +15,12 @@
 namespace cubejit {
 namespace {
 
-OperandRange rangeOfWords(const std::vector<std::uint16_t>& words) {
+ExponentRange rangeOfWords(const std::vector<std::uint16_t>& words) {
   return rangeOf(reinterpret_cast<const std::byte*>(words.data()), static_cast<std::int64_t>(words.size()),
                  DType::kBf16);
 }
 
-TEST(OperandRange, IsOfWhatIsNotZero) {
+TEST(ExponentRange, IsOfWhatIsNotZero) {
   EXPECT_EQ(rangeOfWords({0, 0x8000}).least, 127);
   EXPECT_EQ(rangeOfWords({0x3f80, 0, 0xc000}).least, 127);  // 1, -2
   EXPECT_EQ(rangeOfWords({0x3f80, 0, 0xc000}).most, 128);
@@ -29,8 +29,8 @@ TEST(OperandRange, IsOfWhatIsNotZero) {
   EXPECT_EQ(rangeOfWords({}).most, 127);
 }
 
-TEST(OperandRange, DenormalsInfinitiesAndProductsOutOfRangeAreRefused) {
-  const OperandRange one{127, 127};
+TEST(ExponentRange, DenormalsInfinitiesAndProductsOutOfRangeAreRefused) {
+  const ExponentRange one{127, 127};
   EXPECT_TRUE(pairsAreExact(one, one));
   EXPECT_TRUE(pairsAreExact({71, 127}, {71, 127}));
   EXPECT_FALSE(pairsAreExact({71, 127}, {70, 127}));
@@ -41,7 +41,7 @@ TEST(OperandRange, DenormalsInfinitiesAndProductsOutOfRangeAreRefused) {
 }
 
 // Random operands at the edge of what is allowed: a chain of pairs is a chain of single steps, the second of a pair first.
-TEST(OperandRange, AtItsEdgeBothWaysLeaveTheSameBits) {
+TEST(ExponentRange, AtItsEdgeBothWaysLeaveTheSameBits) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 2000; ++i) {
     std::vector<std::uint16_t> a, b;
@@ -63,21 +63,21 @@ TEST(OperandRange, AtItsEdgeBothWaysLeaveTheSameBits) {
   }
 }
 
-TEST(OperandRange, OfEveryType) {
+TEST(ExponentRange, OfEveryType) {
   const std::uint16_t halves[] = {0x3c00, 0, 0xc000};  // 1, 0, -2
-  const OperandRange half = rangeOf(reinterpret_cast<const std::byte*>(halves), 3, DType::kF16);
+  const ExponentRange half = rangeOf(reinterpret_cast<const std::byte*>(halves), 3, DType::kF16);
   EXPECT_EQ(half.least, 15);
   EXPECT_EQ(half.most, 16);
   EXPECT_EQ(rangeOf(reinterpret_cast<const std::byte*>(halves + 1), 1, DType::kF16).most, 15);
   const float words[] = {0.25F, -0.0F, 3.0F, 0x1p-140F};
-  const OperandRange word = rangeOf(reinterpret_cast<const std::byte*>(words), 4, DType::kHf32);
+  const ExponentRange word = rangeOf(reinterpret_cast<const std::byte*>(words), 4, DType::kHf32);
   EXPECT_EQ(word.least, 0);
   EXPECT_EQ(word.most, 128);
   EXPECT_EQ(rangeOf(reinterpret_cast<const std::byte*>(words), 3, DType::kF32).least, 125);
 }
 
-TEST(OperandRange, ZerosAddNothingToFiniteProductsThatDoNotUnderflow) {
-  const OperandRange one{127, 127};
+TEST(ExponentRange, ZerosAddNothingToFiniteProductsThatDoNotUnderflow) {
+  const ExponentRange one{127, 127};
   EXPECT_TRUE(zerosAddNothing(DType::kF16, {0, 31}, {0, 30}));
   EXPECT_FALSE(zerosAddNothing(DType::kF16, {0, 15}, {0, 31}));
   EXPECT_TRUE(zerosAddNothing(DType::kBf16, {0, 255}, {118, 254}));
@@ -89,7 +89,7 @@ TEST(OperandRange, ZerosAddNothingToFiniteProductsThatDoNotUnderflow) {
 }
 
 // At the edge sums never become -0, which a zero that is added would change; a step below it they do.
-TEST(OperandRange, AtTheEdgeNoSumIsAMinusZero) {
+TEST(ExponentRange, AtTheEdgeNoSumIsAMinusZero) {
   std::mt19937_64 random(2);
   const auto word = [&](std::uint64_t exponent) {
     return floatOf(static_cast<std::uint32_t>((random() & 0x807fffffU) | exponent << 23));

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides whether programs are verified when nobody says: what the library was built for.
+#include "runtime/generate.h"
+
+#include <utility>
+
+#include "codegen/tile/isa_rounding.h"
+#include "codegen/tile/verify.h"
+#include "codegen/vector/legalize.h"
+#include "codegen/vector/verify.h"
+#include "codegen/vectorize.h"
+#include "runtime/backends.h"
+#include "runtime/emit_kernels.h"
+
+namespace cubejit {
+namespace {
+
+#if defined(CUBEJIT_VERIFY) || !defined(NDEBUG)
+constexpr bool kVerifies = true;
+#else
+constexpr bool kVerifies = false;
+#endif
+
+}  // namespace
+
+Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
+                                                   const Options& options) {
+  const bool verifies = options.verify.value_or(kVerifies);
+  CUBEJIT_TRY(wellFormed, verifies ? verify(tile) : Status(Unit{}));
+  CUBEJIT_TRY(runs, launchable(tile));
+  static_cast<void>(wellFormed);
+  static_cast<void>(runs);
+  useIsaRounding(tile, isa);
+  auto part = std::make_unique<CompiledGradient>();
+  part->tile = std::move(tile);
+  for (const Kernel& kernel : part->tile.kernels) {
+    CUBEJIT_TRY(vector, vectorize(kernel, isa));
+    CUBEJIT_TRY(legal, legalize(vector));  // which verifies what it is given, whatever the options say
+    CUBEJIT_TRY(sound, verifies ? verify(legal) : Status(Unit{}));
+    static_cast<void>(sound);
+    part->vectors.push_back(std::move(legal));
+  }
+  CUBEJIT_TRY(backend, codeBackend(wanted, options));
+  CUBEJIT_TRY(codes, emitKernels(part->vectors, backend, options));
+  part->codes = std::move(codes);
+  return part;
+}
+
+Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<TileProgram> tiles,
+                                                                    const Problem& problem,
+                                                                    const std::vector<TilingPlan>& plans,
+                                                                    const HostIsa& isa, const Options& options) {
+  std::vector<std::unique_ptr<CompiledGradient>> parts;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    CUBEJIT_TRY(part, generate(std::move(tiles[i]), plans[i].backend, isa, options));
+    part->problem = problem;
+    part->plan = plans[i];
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace cubejit

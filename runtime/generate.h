@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the arrows from a TileProgram to code: vectorise, legalise and emit each kernel, with what each stage made kept, and
+// verified if Options::verify says so. Leaves mapping the code, and running it, to runtime/load_programs.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codegen/code.h"
+#include "codegen/tile/program.h"
+#include "codegen/vector/program.h"
+#include "cubejit/cubejit.hpp"
+#include "cubejit/host_isa.h"
+#include "runtime/launch.h"
+
+namespace cubejit {
+
+/// One gradient, all its stages kept: they are what dumps and tests look at.
+struct CompiledGradient {
+  Problem problem;  ///< what it was lowered for: formats of its buffers
+  TilingPlan plan;
+  PlanSource source = PlanSource::kModel;
+  TileProgram tile;
+  std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
+  std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
+  std::unique_ptr<LaunchProgram> launch;
+};
+
+/// Of a program for the ISA, made by the backend that the plan wants. `plan`, `problem` and `launch` are not filled in.
+Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
+                                                   const Options& options);
+
+/// Of the programs of a problem's plans.
+Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<TileProgram> tiles,
+                                                                    const Problem& problem,
+                                                                    const std::vector<TilingPlan>& plans,
+                                                                    const HostIsa& isa, const Options& options);
+
+}  // namespace cubejit

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides by cycles: a conversion that gradients share must cost less than each taking dy as it is.
+#include "runtime/plan_gradients.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "algorithms/kit/reorder.h"
+#include "cubejit/index_map.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+// With what the plans cost that were chosen here.
+struct Costed {
+  GradientPlans gradients;
+  double cycles = 0;
+};
+
+Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& given, const Machine& machine) {
+  const std::vector<std::string> broken = checkPlan(request.problem, given, machine);
+  if (broken.empty()) return given;
+  std::string message = std::string("the plan given for ") + toString(given.gradient) + " is not legal:";
+  for (const std::string& rule : broken) message += "\n" + rule;
+  return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
+}
+
+Result<Costed> planEach(const CompileRequest& request, const Problem& problem, const Machine& machine,
+                        std::optional<LaneRole> algorithm) {
+  Costed out{{problem, {}, false}, 0};
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    if (!request.gradients.has(gradient)) continue;
+    const auto given = std::find_if(request.plans.begin(), request.plans.end(),
+                                    [&](const TilingPlan& p) { return p.gradient == gradient; });
+    if (given != request.plans.end()) {
+      CUBEJIT_TRY(plan, givenPlan(request, *given, machine));
+      out.gradients.plans.push_back(plan);
+    } else {
+      CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, request.weights, algorithm));
+      out.gradients.plans.push_back(choice.plan);
+      out.cycles += choice.cost.totalCycles;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<GradientPlans> planGradients(const CompileRequest& request, const Machine& machine,
+                                    std::optional<LaneRole> algorithm) {
+  CUBEJIT_TRY(apart, planEach(request, request.problem, machine, algorithm));
+  Problem shared = request.problem;
+  shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
+  const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);
+  if (apart.gradients.plans.size() < 2 || !request.plans.empty() || alike) return std::move(apart.gradients);
+  auto together = planEach(request, shared, machine, algorithm);
+  if (!together.ok()) return std::move(apart.gradients);
+  together->cycles += conversionCycles(request.problem, TensorId::kDy, machine) / machine.cores;
+  together->gradients.sharesDy = true;
+  return std::move((together->cycles < apart.cycles ? *together : apart).gradients);
+}
+
+}  // namespace cubejit
