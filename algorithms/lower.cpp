@@ -18,7 +18,7 @@ Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const 
     return Error{ErrorCode::kUnsupported, Stage::kTile, "the plan's algorithm is not part of this build"};
   if (!plan.reorders.any()) return algorithm->lower(problem, plan, machine);
   CUBEJIT_TRY(core, algorithm->lower(coreProblem(problem, plan), plan, machine));
-  if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan);
+  if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan.gradient);
   return addStaging(std::move(core), problem, plan, machine.isa.lanes());
 }
 

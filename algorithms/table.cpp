@@ -7,16 +7,16 @@ namespace cubejit {
 
 const std::vector<const Algorithm*>& algorithms() {
   static const std::vector<const Algorithm*> all{
-#define CUBEJIT_ALGORITHM(room) &room,
+#define CUBEJIT_PLAN(Plan) &algorithm<Plan>(),
 #include "algorithms/table.def"
-#undef CUBEJIT_ALGORITHM
+#undef CUBEJIT_PLAN
   };
   return all;
 }
 
 const Algorithm* algorithmOf(const TilingPlan& plan) {
-  for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->owns(plan)) return algorithm;
+  for (const Algorithm* candidate : algorithms()) {
+    if (candidate->owns(plan)) return candidate;
   }
   return nullptr;
 }

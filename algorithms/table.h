@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which algorithms there are: one line each, in the order in which they are asked for candidates. A build may leave some out
-// (CUBEJIT_ALGORITHMS).
+// Decides which algorithms there are: those of the folders that algorithms/CMakeLists.txt lists, in the order in which they are asked for
+// candidates. A build may leave some out (CUBEJIT_ALGORITHMS).
 #pragma once
 
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
-#define CUBEJIT_ALGORITHM(room) extern const Algorithm room;
+/// The algorithm whose plans have this type.
+template <class Plan>
+const Algorithm& algorithm();
+
+#define CUBEJIT_PLAN(Plan) \
+  template <>              \
+  const Algorithm& algorithm<Plan>();
 #include "algorithms/table.def"
-#undef CUBEJIT_ALGORITHM
+#undef CUBEJIT_PLAN
 
 }  // namespace cubejit

@@ -21,7 +21,7 @@ namespace {
 constexpr double kMostMilliseconds = 20;
 
 std::string tileOf(const NpuReport& r) {
-  const CubeTile& t = r.plan.cube;
+  const CubeTile& t = r.plan.cube().tile;
   const auto n = [](std::int64_t v) { return std::to_string(v); };
   return n(t.base.m) + "x" + n(t.base.k) + "x" + n(t.base.n) + " " + n(t.stepKa) + "," + n(t.stepKb);
 }

@@ -59,11 +59,11 @@ std::vector<MeetingDepth> meetingDepths(const CubeJob& job, const CoreTask& task
 BlockStream::BlockStream(const CubeJob& job, const CoreTask& task)
     : job_(&job), task_(task), extent_(cutTask(job, task)), meets_(meetingDepths(job, task)) {
   const CubeWork& w = job.work;
-  const CubeTile& t = job.plan.cube;
+  const CubeTile& t = job.plan.cube().tile;
   dx_ = w.gradient == Gradient::kDx;
   TilingPlan plan = job.plan;
-  plan.singleShape = task.extent;
-  if (dx_) plan.singleShape.n = roundUp(plan.singleShape.n, w.c0);
+  plan.cube().singleShape = task.extent;
+  if (dx_) plan.cube().singleShape.n = roundUp(plan.cube().singleShape.n, w.c0);
   const CubeFootprint f = footprintOf(w, plan);
   wholeRows_ = w.wholeRows || (dx_ ? task.extent.m : task.extent.k) / w.row() > 1;
   mBlocks_ = ceilDiv(extent_.count.m, t.base.m);
@@ -85,7 +85,7 @@ BlockStream::BlockStream(const CubeJob& job, const CoreTask& task)
 
 // Within a step of blocks m runs fastest (kNOuter) or n does; then the steps in the same way.
 void BlockStream::advance() {
-  const CubeTile& t = job_->plan.cube;
+  const CubeTile& t = job_->plan.cube().tile;
   const bool nOuter = t.order == BlockOrder::kNOuter;
   std::int64_t &fast = nOuter ? m_ : n_, &slow = nOuter ? n_ : m_;
   const std::int64_t fastAll = nOuter ? mBlocks_ : nBlocks_, slowAll = nOuter ? nBlocks_ : mBlocks_;
@@ -126,7 +126,7 @@ LoadImage BlockStream::imagePiece(std::int64_t l1, const Span& pixels, const Spa
 
 UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const Chunk& c, std::int64_t imageDepth) const {
   const CubeWork& w = job_->work;
-  const CubeTile& t = job_->plan.cube;
+  const CubeTile& t = job_->plan.cube().tile;
   const Operand& operand = isA ? a_ : b_;
   const std::int64_t chunkK = operand.stepK * t.base.k, side = isA ? t.stepM * t.base.m : t.stepN * t.base.n;
   const std::int64_t k0 = c.chunk * chunkK, k = std::min(chunkK, extent_.count.k - k0);
@@ -155,7 +155,7 @@ int BlockStream::stage(Operand& o, bool isA, const Chunk& wanted, std::int64_t i
 UnitInstruction BlockStream::fillOf(const Operand& o, bool isA, int slot, std::int64_t kStep,
                                     const CubeBlock& block) const {
   const CubeWork& w = job_->work;
-  const CubeTile& t = job_->plan.cube;
+  const CubeTile& t = job_->plan.cube().tile;
   const L0Side side = isA ? L0Side::kA : L0Side::kB;
   const std::int64_t l0 = o.l0 * o.l0Bytes, k0 = kStep * t.base.k, k = std::min(t.base.k, extent_.count.k - k0);
   const Span along{extent_.start.k + k0, k};
@@ -194,7 +194,7 @@ std::int64_t BlockStream::fillL0(Operand& o, bool isA, int slot, std::int64_t kS
 bool BlockStream::next(CubeBlock& block, UnitProgram& program) {
   program.clear();
   if (done_) return false;
-  const CubeTile& t = job_->plan.cube;
+  const CubeTile& t = job_->plan.cube().tile;
   block.mIndex = m_;
   block.nIndex = n_;
   block.m0 = m_ * t.base.m;

@@ -61,12 +61,12 @@ Status checkTiling(const CubeJob& job, const CoreTask& task) {
   const bool dx = w.gradient == Gradient::kDx;
   const TaskExtent cut = cutTask(job, task);
   TilingPlan plan = job.plan;
-  plan.singleShape = cut.count;
-  if (dx) plan.singleShape.k *= w.kernel.d;
-  if (plan.singleShape == job.plan.singleShape) return Unit{};  // checked when the job was made
-  plan.cores = splitOf(w, plan.singleShape);
+  plan.cube().singleShape = cut.count;
+  if (dx) plan.cube().singleShape.k *= w.kernel.d;
+  if (plan.cube().singleShape == job.plan.cube().singleShape) return Unit{};  // checked when the job was made
+  plan.cube().cores = splitOf(w, plan.cube().singleShape);
   std::vector<std::string> rules;
-  if (plan.cores.reduction > 1 && dx) {  // parts of a sum may be added by the caller
+  if (plan.cube().cores.reduction > 1 && dx) {  // parts of a sum may be added by the caller
     CubeWork parts = w;
     parts.resultBytes = 4;
     rules = checkCubePlan(parts, plan, job.machine);

@@ -112,7 +112,7 @@ class CubeCore {
   /// Starts a task. `job` must live until the next begin(). Errors: an operand missing or of another type, a task outside the matrix
   /// or not on its grid, a buffer too small for the tiling with the buffer's name, both byte counts and the field to change.
   Status begin(const CubeJob& job, const GlobalOperands& operands, const CoreTask& task);
-  /// Computes the next base block, m fastest if plan.cube.order is kNOuter. False when the task has no more (then, and only then,
+  /// Computes the next base block, m fastest if plan.cube().tile.order is kNOuter. False when the task has no more (then, and only then,
   /// another begin() or iterate() returning false follows). L0C holds the block until the next iterate().
   Result<bool> iterate();
   /// The block computed last. Precondition: iterate() returned true.
@@ -142,7 +142,7 @@ class CubeCore {
 };
 
 /// Checks problem, plan and machine together. Errors name every rule. `ascendKernels`: rows are staged whole, as the documented
-/// kernels do. plan.cores is not looked at; tasks may have other extents than plan.singleShape, and are checked when they begin.
+/// kernels do. plan.cube().cores is not looked at; tasks may have other extents than plan.cube().singleShape, and are checked when they begin.
 Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels);
 
 }  // namespace cubejit

@@ -16,11 +16,10 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
   };
   // Rules of the problem and the chip come first: the matrix view needs them kept.
-  TilingPlan none;
-  none.unit = PlanUnit::kVector;
+  TilingPlan none;  // of the host
   none.gradient = plan.gradient;
   const std::vector<std::string> before = checkOnNpu(problem, none, machine, ascendKernels);
-  if (before.size() != 1 || before.front().rfind("unit = ", 0) != 0) return refuse(before);
+  if (before.size() != 1 || before.front().rfind("algorithm = ", 0) != 0) return refuse(before);
   CubeJob job{problem, plan, machine, cubeWorkOf(problem, plan.gradient, machine, ascendKernels)};
   const CubeStep& step = *machine.npu.step(job.work.type);
   if (!(step.fractal == Mkn{16, job.work.c0, 16}))
@@ -28,8 +27,8 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
                    std::to_string(step.fractal.m) + " x " + std::to_string(step.fractal.k) + " x " +
                    std::to_string(step.fractal.n) + "; units are emulated for 16 x " + std::to_string(job.work.c0) +
                    " x 16 only"});
-  if (checked.singleShape.m > 0 && checked.singleShape.k > 0 && checked.singleShape.n > 0)
-    checked.cores = splitOf(job.work, checked.singleShape);
+  if (checked.is<CubePlan>() && checked.cube().singleShape.m > 0 && checked.cube().singleShape.k > 0 && checked.cube().singleShape.n > 0)
+    checked.cube().cores = splitOf(job.work, checked.cube().singleShape);
   const std::vector<std::string> broken = checkCubePlan(job.work, checked, machine);
   if (!broken.empty()) return refuse(broken);
   return job;

@@ -27,7 +27,7 @@ std::int64_t pixelStart(const CubeWork& w, std::int64_t pixels, std::int64_t ind
 GradientTasks::GradientTasks(const CubeJob& job, bool channelsOutside)
     : job_(&job), dx_(job.work.gradient == Gradient::kDx), channelsOutside_(dx_ && channelsOutside) {
   const CubeWork& w = job.work;
-  const CoreSplit s = splitOf(w, job.plan.singleShape);
+  const CoreSplit s = splitOf(w, job.plan.cube().singleShape);
   const std::int64_t dx[kDigits] = {s.groups, s.rows, s.batch, s.depth, s.reduction, s.channelsN, 1};
   const std::int64_t dw[kDigits] = {s.groups, s.reduction, s.batch, s.depth, s.tapsD, s.channelsN, s.channelsM};
   std::copy(dx_ ? dx : dw, (dx_ ? dx : dw) + kDigits, sizes_);
@@ -39,7 +39,7 @@ GradientTasks::GradientTasks(const CubeJob& job, bool channelsOutside)
 
 CoreTask GradientTasks::taskAt(const std::int64_t* d) const {
   const CubeWork& w = job_->work;
-  const Mkn& s = job_->plan.singleShape;
+  const Mkn& s = job_->plan.cube().singleShape;
   CoreTask t;
   t.group = d[0];
   t.image = d[2];

@@ -13,7 +13,7 @@ namespace cubejit {
 /// Tasks, numbered in the order that cores take equal runs of.
 class GradientTasks {
  public:
-  /// `job` must outlive this; its plan.cores is not looked at.
+  /// `job` must outlive this; its plan.cube().cores is not looked at.
   /// `channelsOutside`: regions of dX with the same channels are numbered one after the other.
   explicit GradientTasks(const CubeJob& job, bool channelsOutside = false);
 

@@ -62,7 +62,7 @@ PanelKey keyOf(const UnitInstruction& load, const UnitInstruction& move, const C
 
 PanelReuse reuseOf(const CubeJob& job, bool pairs) {
   const CubeWork& w = job.work;
-  const Mkn &single = job.plan.singleShape, &base = job.plan.cube.base;
+  const Mkn &single = job.plan.cube().singleShape, &base = job.plan.cube().tile.base;
   const CoreSplit split = splitOf(w, single);
   const std::int64_t wordBytes = pairs ? 2 : 4;
   const auto fits = [](std::int64_t bytes) { return bytes <= KeptPanels::kMostBytes; };

@@ -165,7 +165,7 @@ Result<GradientMask> maskOf(int gradients) {
 }
 
 std::string textOf(const TilingPlan& plan) {
-  std::string text;
+  std::string text = std::string("gradient=") + toString(plan.gradient) + " algorithm=" + algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     using Field = std::decay_t<decltype(field)>;
     text += (text.empty() ? "" : " ") + std::string(name) + "=";

@@ -5,9 +5,18 @@
 
 #include <utility>
 
+#include "algorithms/algorithm.h"
 #include "algorithms/lower.h"
 
 namespace cubejit {
+namespace {
+
+std::int64_t reductionPartsOf(TilingPlan plan) {
+  const std::int64_t* parts = algorithmOf(plan)->reductionParts(plan);
+  return parts == nullptr ? 1 : *parts;
+}
+
+}  // namespace
 
 Result<std::vector<TileProgram>> lowerEach(const Problem& problem, const std::vector<TilingPlan>& plans,
                                            const Machine& machine) {
@@ -24,7 +33,7 @@ Result<Interleaving> planInterleaving(const Problem& problem, const std::vector<
   Interleaving out{plans.size() < 2 ? DyBlocks{} : dyBlocks(problem, machine), plans,
                    std::vector<bool>(plans.size(), false)};
   if (out.blocks.bytes <= 0 || !mayCut) return out;
-  const auto isCut = [&](std::size_t i) { return out.plans[i].cores.reduction != plans[i].cores.reduction; };
+  const auto isCut = [&](std::size_t i) { return reductionPartsOf(out.plans[i]) != reductionPartsOf(plans[i]); };
   bool tries = false;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     out.plans[i] = planInBlocks(problem, plans[i], machine, out.blocks.bytes);

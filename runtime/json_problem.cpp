@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "algorithms/algorithm.h"
 #include "runtime/json_object.h"
 
 namespace cubejit {
@@ -123,6 +124,9 @@ Result<Problem> readProblem(const std::string& where) {
 
 std::string planToJson(const TilingPlan& plan) {
   Json json;
+  json["version"] = kPlanVersion;
+  json["gradient"] = toString(plan.gradient);
+  json["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>)
       json[name] = toString(field);
@@ -132,44 +136,65 @@ std::string planToJson(const TilingPlan& plan) {
   return json.dump();
 }
 
+namespace {
+
+// A plan of the algorithm with all decisions at their defaults.
+Result<TilingPlan> emptyPlan(Gradient gradient, const std::string& algorithm) {
+  if (algorithm == CubePlan::kName) return TilingPlan(gradient, CubePlan{});
+  std::string known;
+  for (const Algorithm* a : algorithms()) {
+    if (a->gradient != gradient) continue;
+    if (a->name == algorithm) return a->plan();
+    known += std::string(a->name) + ", ";
+  }
+  return invalid("'algorithm' = '" + algorithm + "' is not part of this build; of " + toString(gradient) +
+                 " there are " + known + CubePlan::kName);
+}
+
+}  // namespace
+
 Result<TilingPlan> planFromJson(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) return invalid("the plan is not a JSON object");
-  TilingPlan plan;
   ObjectReader reader(json);
+  std::int64_t version = json.contains("version") ? 0 : 1;
+  std::string gradientName, algorithm;
+  if (version == 0) reader.integer("version", version, true);
+  if (version != kPlanVersion)
+    return invalid("the plan is of version " + std::to_string(version) + (version == 1 ? " (it has no 'version')" : "") +
+                   ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
+  reader.string("gradient", gradientName);
+  reader.string("algorithm", algorithm);
+  Gradient gradient{};
+  if (!parseEnum(gradientName, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, gradient))
+    return invalid("'gradient' = '" + gradientName + "' is not known; there are dx, dw, db");
+  CUBEJIT_TRY(plan, emptyPlan(gradient, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    if constexpr (std::is_same_v<Field, bool>)
+    if constexpr (std::is_same_v<Field, bool>) {
       reader.boolean(name, field);
-    else if constexpr (std::is_same_v<Field, std::int64_t>)
+    } else if constexpr (std::is_same_v<Field, std::int64_t>) {
       reader.integer(name, field, false);
-    else {
-      std::string value = toString(field);
+    } else {
+      std::string value = toString(field), known;
       reader.string(name, value);
-      bool known = false;
-      if constexpr (std::is_same_v<Field, Gradient>)
-        known = parseEnum(value, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, field);
-      else if constexpr (std::is_same_v<Field, LaneRole>)
-        known = parseEnum(value, kAllLaneRoles, field);
-      else if constexpr (std::is_same_v<Field, PlanUnit>)
-        known = parseEnum(value, {PlanUnit::kVector, PlanUnit::kCube}, field);
-      else if constexpr (std::is_same_v<Field, DType>)
-        known = parseEnum(value, {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}, field);
-      else if constexpr (std::is_same_v<Field, PlanBackend>)
-        known = parseEnum(value, {PlanBackend::kSession, PlanBackend::kLlvm}, field);
-      else if constexpr (std::is_same_v<Field, Prefetch>)
-        known = parseEnum(value, {Prefetch::kUsual, Prefetch::kNone, Prefetch::kResults, Prefetch::kOperands}, field);
-      else if constexpr (std::is_same_v<Field, BlockOrder>)
-        known = parseEnum(value, {BlockOrder::kMOuter, BlockOrder::kNOuter}, field);
-      else
-        known = parseEnum(value, {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}, field);
-      if (!known) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value + "' is not known";
+      bool found = false;
+      for (const Field candidate : allValues(Field{})) {
+        known += (known.empty() ? "" : ", ") + std::string(toString(candidate));
+        if (value != toString(candidate)) continue;
+        field = candidate;
+        found = true;
+      }
+      if (!found)
+        broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value +
+                  "' is not known; there are " + known;
     }
   });
   const std::string rest = reader.broken();
   if (!rest.empty()) broken += (broken.empty() ? "" : "\n") + rest;
-  if (!broken.empty()) return invalid(broken);
+  if (!broken.empty())
+    return invalid("of a plan of the " + algorithm + " algorithm of " + toString(gradient) + ":\n" + broken);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 // Decides the JSON forms of problems (one object a line in suites) and plans.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ Result<std::vector<Problem>> readSuite(const std::string& path);
 /// FILE, FILE:NAME (one of several) or "-" (one line of standard input).
 Result<Problem> readProblem(const std::string& where);
 
-/// The plan as a JSON object, fields as in describePlan.
+/// The plan as a JSON object: version, gradient, algorithm, and fields as in describePlan. Plans of another version, or of an algorithm that
+/// this build leaves out, are refused.
+constexpr std::int64_t kPlanVersion = 2;
 std::string planToJson(const TilingPlan& plan);
 Result<TilingPlan> planFromJson(const std::string& text);
 

@@ -226,16 +226,7 @@ Result<Problem> problemFromIdentity(const std::string& text) {
 }
 
 std::string planIdentity(const TilingPlan& plan) {
-  TilingPlan bare = plan;
-  if (plan.unit == PlanUnit::kVector) bare.singleShape = Mkn{};  // it follows from the rest
-  Json json = Json::parse(planToJson(bare));
-  // Decisions that came later are told where they are not usual: records written before have the same identity.
-  static const Json usual = Json::parse(planToJson(TilingPlan()));
-  for (const char* name : {"winograd_d", "winograd_h", "winograd_w", "prefetch", "prefetch_distance", "backend",
-                           "first_touch", "space_to_depth"}) {
-    const auto at = json.find(name);
-    if (at != json.end() && *at == usual[name]) json.erase(at);
-  }
+  const Json json = Json::parse(planToJson(plan));
   return spell(json);
 }
 

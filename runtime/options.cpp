@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/algorithm.h"
 #include "cubejit/acl_options.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/dump/stages.h"
@@ -81,13 +82,16 @@ Result<TuneMode> parseTuneMode(const std::string& name) {
                "CUBEJIT_TUNE = '" + name + "' is not known; there are off, use, missing, always"};
 }
 
-Result<LaneRole> parseAlgorithm(const std::string& name) {
+Result<std::string> parseAlgorithm(const std::string& name) {
   std::string all;
-  for (const LaneRole role : kAllLaneRoles) {
-    if (name == toString(role)) return role;
-    all += (all.empty() ? "" : ", ") + std::string(toString(role));
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->gradient == Gradient::kDb) continue;  // it has but one
+    if (name == algorithm->name) return name;
+    if ((", " + all + ",").find(std::string(", ") + algorithm->name + ",") == std::string::npos)
+      all += (all.empty() ? "" : ", ") + std::string(algorithm->name);
   }
-  return Error{ErrorCode::kInvalidProblem, Stage::kPlan, "unknown algorithm '" + name + "'; there are " + all};
+  return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+               "unknown algorithm '" + name + "'; this build has " + all};
 }
 
 Result<MathMode> parseMathMode(const std::string& name) {

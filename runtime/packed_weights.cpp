@@ -26,6 +26,7 @@ std::uint64_t packedTagOf(const Executable::State& state) {
   if (part == nullptr) return 0;
   std::string identity = problemKey(part->problem, GradientMask{true, false, false}) + version();
   identity += toString(state.isa.level);
+  identity += algorithmName(part->plan);
   describePlan(part->plan, [&](const char*, const auto& field) {
     const auto value = static_cast<std::int64_t>(field);
     identity.append(reinterpret_cast<const char*>(&value), sizeof(value));

@@ -29,7 +29,7 @@ Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& gi
 }
 
 Result<Costed> planEach(const CompileRequest& request, const Problem& problem, const Machine& machine,
-                        std::optional<LaneRole> algorithm) {
+                        const std::string& algorithm) {
   Costed out{{problem, {}, false}, 0};
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
     if (!request.gradients.has(gradient)) continue;
@@ -50,7 +50,7 @@ Result<Costed> planEach(const CompileRequest& request, const Problem& problem, c
 }  // namespace
 
 Result<GradientPlans> planGradients(const CompileRequest& request, const Machine& machine,
-                                    std::optional<LaneRole> algorithm) {
+                                    const std::string& algorithm) {
   CUBEJIT_TRY(apart, planEach(request, request.problem, machine, algorithm));
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);

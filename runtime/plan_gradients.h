@@ -22,6 +22,6 @@ struct GradientPlans {
 
 /// `algorithm`: as in Options.
 Result<GradientPlans> planGradients(const CompileRequest& request, const Machine& machine,
-                                    std::optional<LaneRole> algorithm);
+                                    const std::string& algorithm);
 
 }  // namespace cubejit

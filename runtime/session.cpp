@@ -216,6 +216,7 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
                      std::string("the plan of ") + toString(found.source) + " is not legal: " + broken.front()};
       choice.cost = planCost(problem, report.plan, machine);
     }
+    report.singleShape = singleShapeOf(problem, report.plan);
     report.predictedCycles = choice.cost.totalCycles;
     report.bound = choice.cost.bound;
     for (const Candidate& c : choice.considered) {

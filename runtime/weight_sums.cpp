@@ -194,7 +194,7 @@ Result<WeightSums> WeightSums::create(const CubeJob& job, std::int64_t parts) {
   format.c0 = 16;
   dw = format;
   s.map_ = indexMap(blocked, TensorId::kDw);
-  cutRows(s.map_, job.plan.cube.base.m);
+  cutRows(s.map_, job.plan.cube().tile.base.m);
   s.parts_ = parts;
   try {
     s.sums_.reset(new float[static_cast<std::size_t>(parts * s.map_.elements)]);

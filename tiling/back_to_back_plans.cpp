@@ -26,7 +26,9 @@ TilingPlan planInBlocks(const Problem& problem, const TilingPlan& plan, const Ma
   if (plan.gradient == Gradient::kDx || blockBytes <= 0) return plan;  // the tasks of dX are parts of its result
   const std::int64_t bytes = formatBytes(problem, TensorId::kDy);
   TilingPlan finer = plan;
-  finer.cores.reduction = std::max(plan.cores.reduction, divUp(bytes, blockBytes));
+  std::int64_t* const parts = algorithmOf(plan)->reductionParts(finer);
+  if (parts == nullptr) return plan;
+  *parts = std::max(*parts, divUp(bytes, blockBytes));
   if (!checkPlan(problem, finer, machine).empty()) return plan;
   const PlanCost before = planCost(problem, plan, machine), after = planCost(problem, finer, machine);
   const double again = static_cast<double>(bytes) / machine.rates.dramBytesPerCycle / machine.cores;

@@ -23,11 +23,11 @@ void checkReorders(const Algorithm& algorithm, const Problem& p, const TilingPla
     const TensorId t = tensors.ids[i];
     rules.require(isReordered(plan.reorders, t) || algorithm.takes(p, plan, t), [&] {
       const TensorFormat f = formatOf(p, t);
-      const char* field = t == TensorId::kDy  ? "stage_dy"
-                          : t == TensorId::kX ? "stage_x"
-                          : t == TensorId::kW ? "stage_w"
-                                              : "stage_result";
-      return std::string(field) + " must be true: lanes = " + toString(plan.lanes) + " cannot take " + toString(t) +
+      const char* field = t == TensorId::kDy  ? "reorder_dy"
+                          : t == TensorId::kX ? "reorder_x"
+                          : t == TensorId::kW ? "reorder_w"
+                                              : "reorder_result";
+      return std::string(field) + " must be true: the " + algorithm.name + " algorithm cannot take " + toString(t) +
              " as " + toString(f.dtype) + " " + toString(f.layout) + (f.strided() ? " with strides" : "");
     });
   }
@@ -39,34 +39,31 @@ void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
       plan.gradient == Gradient::kDx && foldable(p),
       "space_to_depth is for dx of an ordinary convolution of one group whose kernel is as wide as its stride and "
       "whose windows cover x without padding along W");
-  rules.require(plan.reorders.w, "space_to_depth needs stage_w");
+  rules.require(plan.reorders.w, "space_to_depth needs reorder_w");
   const TensorFormat dx = formatOf(p, TensorId::kDx);
   rules.require(plan.reorders.result || (dx.layout == Layout::kNdhwc && !dx.strided()),
-                "space_to_depth needs dx channels-last, or stage_result");
+                "space_to_depth needs dx channels-last, or reorder_result");
 }
 
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
   if (machine.isNpu()) return checkOnNpu(asked, plan, machine);
-  if (plan.unit != PlanUnit::kVector)
-    return {"unit = " + std::string(toString(plan.unit)) + " must be vector on " + machine.name};
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
-    return {std::string("lanes = ") + toString(plan.lanes) + " is not for " + toString(plan.gradient) +
-            ", or its algorithm is not part of this build"};
+    return {std::string("the plan is of the algorithm ") + algorithmName(plan) + ", which " + machine.name +
+            " has not: plan for this machine"};
+  if (algorithm->gradient != plan.gradient)
+    return {std::string("the plan's gradient is ") + toString(plan.gradient) + ", but its algorithm's is " +
+            toString(algorithm->gradient)};
   Rules rules;
   checkFold(asked, plan, rules);
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
   checkReorders(*algorithm, asked, plan, rules);
   describePlan(plan, [&](const char* name, const auto& field) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
-      if (std::string_view(name).substr(0, 12) != "single_shape") rules.positive(name, field);
-    }
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) rules.positive(name, field);
   });
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
-  rules.require(plan.lanes == LaneRole::kWinograd || plan.winogradD * plan.winogradH * plan.winogradW == 1,
-                "winograd_d, winograd_h and winograd_w must be 1 unless lanes = winograd");
   if (plan.reorders.any())
     algorithm->rules(coreProblem(asked, plan), plan, machine, rules);
   else

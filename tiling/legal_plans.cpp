@@ -23,9 +23,7 @@ Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradi
 
 TilingPlan completed(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (machine.isNpu()) return withCubeSplit(problem, plan, machine);
-  TilingPlan out = plan;
-  out.singleShape = singleShapeOf(problem, plan);
-  return out;
+  return plan;
 }
 
 }  // namespace cubejit

@@ -31,18 +31,6 @@ double reorderCycles(const Problem& problem, Gradient gradient, const Reorders& 
   return cycles;
 }
 
-// The GEMM view of what a task works on, for people. `problem` is the core problem.
-Mkn shapeOf(const Problem& problem, const TilingPlan& plan) {
-  const ConvView v = makeConvView(problem, plan.gradient);
-  if (plan.gradient == Gradient::kDx) {
-    const bool gather = v.bigIsX;
-    const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
-    return Mkn{plan.panelD * plan.panelH * (v.line ? 1 : result.extent.w), operand.channels * v.taps(),
-               result.channels};
-  }
-  return Mkn{v.small.channels, v.batch * v.small.extent.volume(), v.big.channels * v.taps()};
-}
-
 // An NPU's report as a choice: what is said of its pipes, in the words the host's plans are compared by.
 Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
   NpuPlanOptions options;
@@ -73,36 +61,22 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
   return choice;
 }
 
-const char* purposeOf(LaneRole role) {
-  switch (role) {
-    case LaneRole::kPixels:
-      return "dX of few result channels, dW of few pairs of channels a group out of plain tensors";
-    case LaneRole::kReduced: return "dX of few result channels, channels-last";
-    case LaneRole::kSwapped: return "dW";
-    case LaneRole::kTaps: return "dW of several taps along W, dilation 1";
-    case LaneRole::kGroupCells: return "depthwise and small groups";
-    case LaneRole::kWinograd: return "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
-    case LaneRole::kChannels: break;
-  }
-  return "most layers";
-}
-
 // Names every rule that refused a candidate, once.
 Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine,
-             std::optional<LaneRole> algorithm) {
+             const std::string& algorithm) {
   std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
-  if (algorithm) {
-    message += std::string(" with the algorithm ") + toString(*algorithm) + ", which is for " + purposeOf(*algorithm) +
+  const Algorithm* asked = nullptr;
+  for (const Algorithm* known : algorithms()) {
+    if (known->name == algorithm && known->gradient == gradient) asked = known;
+  }
+  if (asked != nullptr) {
+    message += " with the algorithm " + algorithm + ", which is for " + asked->purpose +
                "; ask for another one, or leave it to the planner";
-    TilingPlan plan;
-    plan.gradient = gradient;
-    plan.lanes = *algorithm;
-    for (const TensorId t : tensorsOf(gradient).ids) setReordered(plan.reorders, t);
-    const Algorithm* asked = algorithmOf(plan);
-    if (refused.empty() && asked != nullptr && asked->applies != nullptr) {
-      for (const std::string& rule : asked->applies(coreProblem(problem, plan), gradient, machine))
-        message += "\n" + rule;
-    }
+    const Problem core = coreProblem(problem, gradient, reordersToChannelsLast(problem, gradient));
+    for (const std::string& rule : refused.empty() ? asked->applies(core) : std::vector<std::string>{})
+      message += "\n" + rule;
+  } else if (!algorithm.empty()) {
+    message += ": the algorithm " + algorithm + " does not compute " + toString(gradient);
   }
   std::set<std::string> told;
   constexpr std::size_t kMostRules = 8;
@@ -136,7 +110,10 @@ PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine&
   return cost;
 }
 
-Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) { return shapeOf(coreProblem(problem, plan), plan); }
+Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
+  if (plan.is<CubePlan>()) return plan.as<CubePlan>().singleShape;
+  return algorithmOf(plan)->singleShape(coreProblem(problem, plan), plan);
+}
 
 namespace {
 
@@ -144,7 +121,7 @@ namespace {
 void dropRepeated(std::vector<Candidate>& candidates) {
   std::set<std::vector<std::int64_t>> seen;
   const auto repeated = [&](const Candidate& c) {
-    std::vector<std::int64_t> decisions;
+    std::vector<std::int64_t> decisions{static_cast<std::int64_t>(c.plan.algorithm.index())};
     describePlan(c.plan,
                  [&](const char*, const auto& field) { decisions.push_back(static_cast<std::int64_t>(field)); });
     return !seen.insert(std::move(decisions)).second;
@@ -158,7 +135,6 @@ struct Search {
   const Machine& machine;
   bool explain;
   WeightsUse weights;
-  std::optional<LaneRole> only;
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
 
   void consider(const Algorithm& algorithm, Gradient gradient, Candidates candidates) {
@@ -168,9 +144,7 @@ struct Search {
     double conversions = reorderCycles(asked, gradient, reorders, machine);
     if (kept && reorders.w) conversions -= conversionCycles(asked, TensorId::kW, machine);
     for (TilingPlan& plan : candidates.plans) {
-      if (kept && algorithm.packsBeforehand != nullptr && !algorithm.packsBeforehand(plan)) continue;
-      if (only && gradient != Gradient::kDb && plan.lanes != *only) continue;
-      plan.reorders = reorders;
+      if (kept && !algorithm.packsBeforehand(plan)) continue;
       Candidate candidate;
       candidate.refusedBy = checkPlan(asked, plan, machine);
       const bool allowed = candidate.refusedBy.empty();
@@ -188,10 +162,8 @@ struct Search {
           legal.clear();
         }
       }
-      plan.streamingStore =
-          allowed && algorithm.streamingPays != nullptr && algorithm.streamingPays(core, plan, candidate.cost, machine);
+      if (allowed) algorithm.settle(core, plan, candidate.cost, machine);
       candidate.plan = plan;
-      candidate.plan.singleShape = shapeOf(core, plan);
       (allowed ? legal : refused).push_back(std::move(candidate));
     }
   }
@@ -210,9 +182,9 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
   std::vector<Group> groups;
   const Reorders all = reordersToCore(problem, gradient);
   for (const Algorithm* algorithm : algorithms()) {
-    if (!algorithm->passes.has(gradient)) continue;
+    if (algorithm->gradient != gradient) continue;
     std::size_t fewer = 0, most = 0;
-    for (Candidates& plans : algorithm->candidates(problem, gradient, machine)) {
+    for (Candidates& plans : algorithm->candidates(problem, machine)) {
       const bool reordersAll = plans.reorders == all;
       groups.push_back({reordersAll, reordersAll ? most++ : fewer++, algorithm, std::move(plans)});
     }
@@ -228,11 +200,13 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
 }  // namespace
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
-                              WeightsUse weights, std::optional<LaneRole> algorithm) {
+                              WeightsUse weights, const std::string& algorithm) {
   if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
-  Search search{problem, machine, explain, weights, algorithm, {}, {}};
-  for (auto& [candidate, plans] : inOrderOfPreference(problem, gradient, machine))
-    search.consider(*candidate, gradient, std::move(plans));
+  Search search{problem, machine, explain, weights, {}, {}};
+  for (auto& [candidate, plans] : inOrderOfPreference(problem, gradient, machine)) {
+    const bool asked = algorithm.empty() || gradient == Gradient::kDb || algorithm == candidate->name;
+    if (asked) search.consider(*candidate, gradient, std::move(plans));
+  }
   auto& legal = search.legal;
   auto& refused = search.refused;
   PlanChoice choice;

@@ -3,7 +3,6 @@
 // Decides the door to planning: enumerate complete plans, refuse the illegal ones with reasons, cost the rest, pick.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +27,10 @@ struct PlanChoice {
 
 /// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure; takes well under 5 ms.
 /// With kept weights only plans of dx that pack all weights beforehand are considered, and packing costs nothing.
-/// `algorithm`: only plans with these lanes are considered (db has but one algorithm, an NPU's cube too).
+/// `algorithm`: only its plans are considered, by name; empty = all (db has but one algorithm, an NPU's cube too).
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
                               WeightsUse weights = WeightsUse::kEachRun,
-                              std::optional<LaneRole> algorithm = std::nullopt);
+                              const std::string& algorithm = {});
 
 /// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);
@@ -39,7 +38,7 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 /// What the cost model expects of a legal plan.
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
-/// TilingPlan::singleShape as it follows from the rest of the plan, for people.
+/// What a task of the plan works on in the GEMM view, for people.
 Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan);
 
 /// Every rule the plan breaks for this problem and machine, one per entry with values and a fix; empty = legal.

@@ -5,14 +5,15 @@
 
 #include <vector>
 
+#include "algorithms/bias/plan.h"
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
-std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& machine);
-PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+std::vector<BiasPlan> biasCandidates(const Problem& problem, const Machine& machine);
+PlanCost biasCost(const Problem& problem, const BiasPlan& plan, const Machine& machine);
 
-void biasRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+void biasRules(const Problem& core, const BiasPlan& plan, const Machine& machine, Rules& rules);
 Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -7,25 +7,24 @@
 
 namespace cubejit {
 
-std::vector<TilingPlan> biasCandidates(const Problem& problem, const Machine& m) {
-  std::vector<TilingPlan> out;
-  TilingPlan plan;
-  plan.gradient = Gradient::kDb;
-  plan.baseVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
+std::vector<BiasPlan> biasCandidates(const Problem& problem, const Machine& m) {
+  std::vector<BiasPlan> out;
+  BiasPlan plan;
+  plan.registerVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
   for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
-    plan.cores.reduction = parts;
+    plan.reductionParts = parts;
     out.push_back(plan);
   }
   return out;
 }
 
-PlanCost biasCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+PlanCost biasCost(const Problem& problem, const BiasPlan& plan, const Machine& m) {
   PlanCost cost;
   const auto elements = static_cast<double>(yElements(problem));
   const double bytes = elements * static_cast<double>(byteSize(formatOf(problem, TensorId::kDy).dtype)),
                lanes = m.isa.lanes();
-  const double parts = static_cast<double>(plan.cores.reduction);
-  const double blocks = static_cast<double>(divUp(problem.cout, plan.baseVectors * m.isa.lanes()));
+  const double parts = static_cast<double>(plan.reductionParts);
+  const double blocks = static_cast<double>(divUp(problem.cout, plan.registerVectors * m.isa.lanes()));
   cost.memoryCycles = bytes / bytesPerCycle(m, bytes, true);
   cost.computeCycles = elements / lanes;
   cost.callCycles = parts * static_cast<double>(problem.cout) / lanes * 40.0 + parts * blocks * kCallCycles;

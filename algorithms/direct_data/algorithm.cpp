@@ -15,10 +15,6 @@ bool takesBeforeSums(const Problem& p, TensorId t) {
   return t == TensorId::kDx ? isCore(formatOf(p, t), t) : takesOperand(p, t);
 }
 
-bool takes(const Problem& p, const TilingPlan& plan, TensorId t) {
-  return plan.lanes == LaneRole::kReduced ? takesBeforeSums(p, t) : takesOperand(p, t);
-}
-
 // What is left as it is if columns become channels: w is moved, and dx too unless it is channels-last.
 Reorders foldingReorders(const Problem& p) {
   Reorders reorders = reordersFor(Gradient::kDx, [&](TensorId t) { return takesOperand(p, t); });
@@ -27,44 +23,47 @@ Reorders foldingReorders(const Problem& p) {
   return reorders;
 }
 
-std::vector<Candidates> candidates(const Problem& asked, Gradient gradient, const Machine& machine) {
-  const Reorders all = reordersToCore(asked, gradient),
-                 few = reordersFor(gradient, [&](TensorId t) { return takesOperand(asked, t); }),
-                 operands = reordersFor(gradient, [&](TensorId t) { return takesBeforeSums(asked, t); });
-  std::vector<Candidates> out;
-  if (few != all) out.push_back({few, dataChannelCandidates(coreProblem(asked, gradient, few), machine)});
-  if (operands != all)
-    out.push_back({operands, dataReducedCandidates(coreProblem(asked, gradient, operands), machine)});
-  if (foldable(asked)) {
-    const Reorders folding = foldingReorders(asked);
-    out.push_back({folding, dataChannelCandidates(coreProblem(asked, gradient, folding), machine)});
+struct DirectData {
+  using Plan = DirectDataPlan;
+  static constexpr const char* kPurpose = "most layers";
+  static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
+    const Reorders all = reordersToCore(asked, Gradient::kDx),
+                   few = reordersFor(Gradient::kDx, [&](TensorId t) { return takesOperand(asked, t); }),
+                   operands = reordersFor(Gradient::kDx, [&](TensorId t) { return takesBeforeSums(asked, t); });
+    std::vector<CandidatesOf<Plan>> out;
+    if (few != all) out.push_back({few, dataChannelCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
+    if (operands != all)
+      out.push_back({operands, dataReducedCandidates(coreProblem(asked, Gradient::kDx, operands), machine)});
+    if (foldable(asked)) {
+      const Reorders folding = foldingReorders(asked);
+      out.push_back({folding, dataChannelCandidates(coreProblem(asked, Gradient::kDx, folding), machine)});
+    }
+    const Problem core = coreProblem(asked, Gradient::kDx, all);
+    out.push_back({all, dataChannelCandidates(core, machine)});
+    out.push_back({all, dataReducedCandidates(core, machine)});
+    return out;
   }
-  const Problem core = coreProblem(asked, gradient, all);
-  out.push_back({all, dataChannelCandidates(core, machine)});
-  out.push_back({all, dataReducedCandidates(core, machine)});
-  return out;
-}
-
-PlanCost cost(const Problem& core, const TilingPlan& plan, const Machine& machine) {
-  return plan.lanes == LaneRole::kReduced ? dataReducedCost(core, plan, machine) : dataChannelCost(core, plan, machine);
-}
+  static bool takes(const Problem& p, const Plan& plan, TensorId t) { return plan.vectorize == DataVectors::kInputChannels ? takesBeforeSums(p, t) : takesOperand(p, t); }
+  static constexpr auto rules = directDataRules;
+  static PlanCost cost(const Problem& core, const Plan& plan, const Machine& machine) {
+    return plan.vectorize == DataVectors::kInputChannels ? dataReducedCost(core, plan, machine)
+                                                         : dataChannelCost(core, plan, machine);
+  }
+  static constexpr auto lower = lowerDataChannels;
+  static std::int64_t pixelRows(const Plan& plan) { return plan.cache.d * plan.cache.h; }
+  static bool packsBeforehand(const Plan& plan) { return plan.packB == PackWeights::kBeforehand; }
+  static void settle(const Problem& core, Plan& plan, const Reorders& reorders, const PlanCost& cost,
+                     const Machine& machine) {
+    plan.streamingStore = streamingPays(core, plan, reorders, cost, machine);
+  }
+};
 
 }  // namespace
 
-extern const Algorithm direct_data{
-    "direct",
-    "most layers",
-    {/*dx=*/true, false, false},
-    [](const TilingPlan& plan) {
-      return plan.gradient == Gradient::kDx && (plan.lanes == LaneRole::kChannels || plan.lanes == LaneRole::kReduced);
-    },
-    nullptr,
-    candidates,
-    takes,
-    directDataRules,
-    cost,
-    lowerDataChannels,
-    [](const TilingPlan& plan) { return plan.packWeights && !(plan.lanes == LaneRole::kChannels && plan.panelB); },
-    streamingPays};
+template <>
+const Algorithm& algorithm<DirectData::Plan>() {
+  static const Algorithm kAlgorithm = makeAlgorithm<DirectData>();
+  return kAlgorithm;
+}
 
 }  // namespace cubejit

@@ -50,17 +50,17 @@ constexpr std::int64_t kWholeBlock = 16;
 std::int64_t stepsOfBlock(const TensorView& operand, bool dots) { return dots ? operand.c0 / 2 : operand.c0; }
 
 // Boxes of at most `rows` pixels, W first: what does not fit is cut equally, what fits leaves room for H, D, images.
-void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<TilingPlan>& out) {
+void addBoxes(const Ground& g, DirectDataPlan plan, std::int64_t rows, std::vector<DirectDataPlan>& out) {
   const auto [pd, ph, pw] = g.phaseLength;
   for (std::int64_t pieces = divUp(pw, rows); pieces <= divUp(pw, rows) + 1; ++pieces) {
-    plan.baseW = divUp(pw, pieces);
-    plan.baseH = pieces == 1 ? equalPiece(ph, std::max<std::int64_t>(1, rows / plan.baseW)) : 1;
-    const std::int64_t plane = plan.baseW * plan.baseH;
-    plan.baseD = pieces == 1 && plan.baseH == ph ? equalPiece(pd, std::max<std::int64_t>(1, rows / plane)) : 1;
-    const bool whole = pieces == 1 && plan.baseH == ph && plan.baseD == pd;
-    plan.baseBatch = whole && !plan.panelA && !plan.panelC
+    plan.registerW = divUp(pw, pieces);
+    plan.registerH = pieces == 1 ? equalPiece(ph, std::max<std::int64_t>(1, rows / plan.registerW)) : 1;
+    const std::int64_t plane = plan.registerW * plan.registerH;
+    plan.registerD = pieces == 1 && plan.registerH == ph ? equalPiece(pd, std::max<std::int64_t>(1, rows / plane)) : 1;
+    const bool whole = pieces == 1 && plan.registerH == ph && plan.registerD == pd;
+    plan.registerN = whole && !plan.packA && !plan.bufferC
                          ? equalPiece(std::max<std::int64_t>(1, g.view.batch),
-                                      std::max<std::int64_t>(1, rows / (plane * plan.baseD)))
+                                      std::max<std::int64_t>(1, rows / (plane * plan.registerD)))
                          : 1;
     out.push_back(plan);
     if (pw <= pieces) break;
@@ -68,14 +68,14 @@ void addBoxes(const Ground& g, TilingPlan plan, std::int64_t rows, std::vector<T
 }
 
 // One vector of results: a scalar feeds one multiply-add, and loads bind, unless all taps along W that use it take it at once.
-void addSharedScalars(const Ground& g, const Machine& m, TilingPlan plan, bool tail, std::vector<TilingPlan>& out) {
+void addSharedScalars(const Ground& g, const Machine& m, DirectDataPlan plan, bool tail, std::vector<DirectDataPlan>& out) {
   const std::int64_t taps = divUp(g.view.kernel.w, g.view.bigIsX ? g.view.stride.w : 1);  // of a residue class
   if (g.result.channels > m.isa.lanes() || taps < 2) return;
-  plan.baseTapsW = equalPiece(taps, kMostSharedTaps);
-  const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.baseTapsW;
-  const std::int64_t blocks = plan.panelA ? 0 : stepsOfBlock(g.operand, plan.dotProducts);
+  plan.broadcastTaps = equalPiece(taps, kMostSharedTaps);
+  const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.broadcastTaps;
+  const std::int64_t blocks = plan.packA ? 0 : stepsOfBlock(g.operand, plan.dotProducts);
   const std::int64_t reduced = blocks > 0 ? blocks : g.operand.words(plan.dotProducts),
-                     most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.baseTapsW));
+                     most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.broadcastTaps));
   plan.unroll = std::min(most, reduced);
   for (std::int64_t u = plan.unroll; 2 * u > plan.unroll || blocks > 0; --u) {
     if (reduced % u == 0) {
@@ -92,17 +92,17 @@ constexpr std::int64_t kDepths = 14, kPanelDepths = 4, kRowsOfDepths = 4;
 constexpr double kMostOfL2 = 1.25;
 
 // Rows (or pixels of a line) a task works on; with panels, what a panel holds.
-void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::vector<TilingPlan>& out) {
-  const bool panels = base.panelA || base.panelC;
+void addSlabs(const Ground& g, const Machine& m, const DirectDataPlan& base, std::vector<DirectDataPlan>& out) {
+  const bool panels = base.packA || base.bufferC;
   const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
-  const std::int64_t block = g.view.line ? base.baseW : base.baseH;
+  const std::int64_t block = g.view.line ? base.registerW : base.registerH;
   const std::int64_t gather = g.view.bigIsX ? 1 : 0;
   const std::int64_t strideAlong = g.view.line ? g.view.stride.w : g.view.stride.h;
   const std::int64_t resultStep = gather != 0 ? strideAlong : 1, operandStep = gather != 0 ? 1 : strideAlong;
-  TilingPlan plan = base;
-  plan.panelD = base.baseD;
+  DirectDataPlan plan = base;
+  plan.cache.d = base.registerD;
   const double rowOperand = static_cast<double>((g.view.line ? 1 : g.operand.extent.w) * g.operand.channels * 4);
-  const std::int64_t partials = base.lanes == LaneRole::kReduced ? m.isa.lanes() : 1;  // a vector for each result
+  const std::int64_t partials = base.vectorize == DataVectors::kInputChannels ? m.isa.lanes() : 1;  // a vector for each result
   const double rowResult =
       static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
   std::vector<std::int64_t> blocks{1, 2, 4, 8, 16, 64, 256};
@@ -118,62 +118,61 @@ void addSlabs(const Ground& g, const Machine& m, const TilingPlan& base, std::ve
     }
     if (rows == last) continue;
     last = rows;
-    plan.panelH = rows;
+    plan.cache.h = rows;
     out.push_back(plan);
     // Neighbouring planes read the same ones: a task that goes on to the next finds most of what it needs in L2.
     if (!farVolume(g.view, g.operand, m) || rows < kRowsOfDepths * block || rows > 2 * kRowsOfDepths * block) continue;
-    plan.panelD = equalPiece(divUp(g.phaseLength[0], base.baseD), panels ? kPanelDepths : kDepths) * base.baseD;
-    const double reached = static_cast<double>((plan.panelD + (g.view.kernel.d - 1) * g.view.dilation.d) *
+    plan.cache.d = equalPiece(divUp(g.phaseLength[0], base.registerD), panels ? kPanelDepths : kDepths) * base.registerD;
+    const double reached = static_cast<double>((plan.cache.d + (g.view.kernel.d - 1) * g.view.dilation.d) *
                                                (rows + (g.view.kernel.h - 1) * g.view.dilation.h));
     if (!panels || reached * rowOperand <= kMostOfL2 * static_cast<double>(m.buffers.l1Bytes)) out.push_back(plan);
-    plan.panelD = base.baseD;
+    plan.cache.d = base.registerD;
   }
 }
 
 // The same box with weights packed by the task that uses them: the task keeps one block of channels and walks all pixels.
-void addPrivateWeights(const Ground& g, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
-  const std::int64_t tasks = g.view.groups * divUp(g.result.channels, plan.baseVectors * m.isa.lanes());
-  plan.panelB = true;
+void addPrivateWeights(const Ground& g, const Machine& m, DirectDataPlan plan, std::vector<DirectDataPlan>& out) {
+  const std::int64_t tasks = g.view.groups * divUp(g.result.channels, plan.registerVectors * m.isa.lanes());
+  plan.packB = PackWeights::kPerTask;
   plan.order = IterateOrder::kChannelsOuter;
-  plan.cores.batch = std::clamp<std::int64_t>(divUp(4L * m.cores, tasks), 1, std::max<std::int64_t>(1, g.view.batch));
-  if (plan.panelA || plan.panelC) {
+  plan.batchParts = std::clamp<std::int64_t>(divUp(4L * m.cores, tasks), 1, std::max<std::int64_t>(1, g.view.batch));
+  if (plan.packA || plan.bufferC) {
     addSlabs(g, m, plan, out);
     return;
   }
   const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
-  const std::int64_t block = g.view.line ? plan.baseW : plan.baseH;
-  plan.panelH = divUp(along, block) * block;
-  plan.panelD = divUp(g.phaseLength[0], plan.baseD) * plan.baseD;
+  const std::int64_t block = g.view.line ? plan.registerW : plan.registerH;
+  plan.cache.h = divUp(along, block) * block;
+  plan.cache.d = divUp(g.phaseLength[0], plan.registerD) * plan.registerD;
   out.push_back(plan);
 }
 
 }  // namespace
 
-std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Machine& m) {
+std::vector<DirectDataPlan> dataReducedCandidates(const Problem& problem, const Machine& m) {
   const Ground g = groundOf(problem);
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
-  std::vector<TilingPlan> boxes, slabs, out;
-  TilingPlan plan;
+  std::vector<DirectDataPlan> boxes, slabs, out;
+  DirectDataPlan plan;
   plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) && wholePairs(problem);
   const std::int64_t reduced = g.operand.words(plan.dotProducts);
   if (channels > kMostReducedResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1)) return out;
-  plan.gradient = Gradient::kDx;
-  plan.lanes = LaneRole::kReduced;
-  plan.panelC = true;
-  plan.panelA = !g.operand.directFor(plan.dotProducts);
+  plan.vectorize = DataVectors::kInputChannels;
+  plan.bufferC = true;
+  plan.packA = !g.operand.directFor(plan.dotProducts);
   plan.unroll = std::min<std::int64_t>(4, divUp(reduced, lanes));
   const std::int64_t rows = (usableRegisters(m, true) - channels - 3) / channels;  // a few temporaries
   if (rows < 1) return out;
   for (const std::int64_t limit : {rows, std::int64_t{6}, std::int64_t{4}}) {
     if (limit <= rows) addBoxes(g, plan, limit, boxes);
   }
-  for (const TilingPlan& box : boxes) addSlabs(g, m, box, slabs);
-  for (TilingPlan& slab : slabs) {
-    if (slab.panelH == 1 && g.phaseLength[1] > 1) continue;  // a row at a time restarts its streams too often
+  for (const DirectDataPlan& box : boxes) addSlabs(g, m, box, slabs);
+  for (DirectDataPlan& slab : slabs) {
+    if (slab.cache.h == 1 && g.phaseLength[1] > 1) continue;  // a row at a time restarts its streams too often
     for (const std::int64_t depths : {1, 2, 4, 8}) {
-      slab.panelD = std::min(depths, divUp(g.phaseLength[0], slab.baseD)) * slab.baseD;
+      slab.cache.d = std::min(depths, divUp(g.phaseLength[0], slab.registerD)) * slab.registerD;
       out.push_back(slab);
-      if (slab.panelD >= g.phaseLength[0]) break;
+      if (slab.cache.d >= g.phaseLength[0]) break;
     }
   }
   return out;
@@ -182,26 +181,25 @@ std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Mach
 namespace {
 
 // Blocks of channels and pixels that registers hold.
-void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::vector<TilingPlan>& boxes) {
+void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::vector<DirectDataPlan>& boxes) {
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
   const bool tail = channels % lanes != 0;
   const std::int64_t most = std::min<std::int64_t>(4, divUp(channels, lanes));
   for (std::int64_t vectors = most; vectors >= 1; --vectors) {
-    TilingPlan plan;
-    plan.gradient = Gradient::kDx;
-    plan.lanes = LaneRole::kChannels;
-    plan.baseVectors = vectors;
+    DirectDataPlan plan;
+    plan.vectorize = DataVectors::kOutputChannels;
+    plan.registerVectors = vectors;
     plan.dotProducts = dotProducts;
-    plan.panelC = !g.result.resultsInPlace(lanes, vectors * lanes);
+    plan.bufferC = !g.result.resultsInPlace(lanes, vectors * lanes);
     const std::int64_t beside =
-        !plan.panelC && roundsByIntegers(g.result.dtype, m.isa) ? std::max<std::int64_t>(vectors + 1, 3) : vectors + 1;
+        !plan.bufferC && roundsByIntegers(g.result.dtype, m.isa) ? std::max<std::int64_t>(vectors + 1, 3) : vectors + 1;
     const std::int64_t rows = (usableRegisters(m, tail) - beside) / vectors;
     if (rows < 1) continue;
     const std::int64_t blocks = stepsOfBlock(g.operand, plan.dotProducts);
     plan.unroll =
         blocks > 0 ? std::min(blocks, kWholeBlock) : chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
     const bool inPlace = g.operand.sumsInPlace(plan.dotProducts, plan.unroll);
-    plan.panelA = !inPlace;
+    plan.packA = !inPlace;
     if (!inPlace) plan.unroll = chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
     if (inPlace && comesLate(g.view, g.operand, m)) plan.prefetch = Prefetch::kOperands;
     addBoxes(g, plan, rows, boxes);
@@ -209,7 +207,7 @@ void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::v
     addSharedScalars(g, m, plan, tail, boxes);
     // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines from memory come late.
     if (inPlace && (g.operand.wStride % 2048 == 0 || g.operand.c0 > 0 || farOperand(g.view, g.operand, m))) {
-      plan.panelA = true;
+      plan.packA = true;
       plan.prefetch = Prefetch::kUsual;
       addBoxes(g, plan, rows, boxes);
     }
@@ -218,30 +216,30 @@ void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::v
 
 }  // namespace
 
-std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
+std::vector<DirectDataPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
   const Ground g = groundOf(problem);
-  std::vector<TilingPlan> boxes, out;
+  std::vector<DirectDataPlan> boxes, out;
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
   addChannelBoxes(g, m, dots, boxes);
   // Few channels, an odd number of them, may cost more to pair than they save.
   if (dots && !wholePairs(problem)) addChannelBoxes(g, m, false, boxes);
-  for (const TilingPlan& box : boxes) addSlabs(g, m, box, out);
-  std::vector<TilingPlan> both;
-  for (TilingPlan& plan : out) {
+  for (const DirectDataPlan& box : boxes) addSlabs(g, m, box, out);
+  std::vector<DirectDataPlan> both;
+  for (DirectDataPlan& plan : out) {
     for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
       plan.order = order;
       both.push_back(plan);
     }
   }
-  for (const TilingPlan& box : boxes) addPrivateWeights(g, m, box, both);
+  for (const DirectDataPlan& box : boxes) addPrivateWeights(g, m, box, both);
   // Few pixels do not pay for packing weights that can be read in place.
   if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.direct() &&
       formatOf(problem, TensorId::kW).dtype == DType::kF32) {
     const std::size_t count = both.size();
     for (std::size_t i = 0; i < count; ++i) {
-      if (both[i].panelB) continue;
+      if (both[i].packsPerTask()) continue;
       both.push_back(both[i]);
-      both.back().packWeights = false;
+      both.back().packB = PackWeights::kNone;
     }
   }
   return both;

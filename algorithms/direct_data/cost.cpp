@@ -19,36 +19,36 @@ constexpr double kCrowdedSets = 1.5;
 
 class Costing {
  public:
-  Costing(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Costing(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         m_(machine),
         line_(makeConvView(problem, Gradient::kDx).line),
         v_(makeConvView(problem, Gradient::kDx, true)) {
-    const DataSums total = dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.baseW, 1}
-                                              : std::array<std::int64_t, 3>{plan.baseD, plan.baseH, plan.baseW});
+    const DataSums total = dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
+                                              : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
     lanes_ = m_.isa.lanes();
-    vectors_ = static_cast<double>(plan.baseVectors);
+    vectors_ = static_cast<double>(plan.registerVectors);
     reduced_ = static_cast<double>(operand().words(plan.dotProducts));  // a dot product takes two reduced channels
     channels_ = static_cast<double>(result().channels);
     nBlocks_ = std::ceil(channels_ / (lanes_ * vectors_));
     meanVectors_ = std::ceil(channels_ / lanes_) / nBlocks_;
     groups_ = static_cast<double>(v_.groups);
-    boxImages_ = static_cast<double>(std::max<std::int64_t>(1, plan.baseBatch));
+    boxImages_ = static_cast<double>(std::max<std::int64_t>(1, plan.registerN));
     imageBlocks_ = std::ceil(images() / boxImages_);
     visits_ = total.visits * imageBlocks_ * groups_;
     rows_ = total.rows * images() * groups_;
     calls_ = total.blocks * imageBlocks_ * groups_ * nBlocks_;
-    boxRows_ = static_cast<double>(plan.baseW * plan.baseH * plan.baseD) * boxImages_;
-    vectorBytes_ = lanes_ * (plan.panelC ? 4.0 : static_cast<double>(byteSize(result().dtype)));
+    boxRows_ = static_cast<double>(plan.registerW * plan.registerH * plan.registerD) * boxImages_;
+    vectorBytes_ = lanes_ * (plan.bufferC ? 4.0 : static_cast<double>(byteSize(result().dtype)));
     packed_ = static_cast<double>(v_.taps()) * reduced_ * nBlocks_ * vectors_ * lanes_ * 4;
     operandBytes_ = static_cast<double>(operand().bytes);
     resultBytes_ = static_cast<double>(result().bytes);
     slabOperand_ =
-        static_cast<double>(plan.panelH) * static_cast<double>(line_ ? 1 : operand().extent.w) * reduced_ * 4;
+        static_cast<double>(plan.cache.h) * static_cast<double>(line_ ? 1 : operand().extent.w) * reduced_ * 4;
     slabsH_ =
-        static_cast<double>(result().extent.h) / static_cast<double>(resultStep(1)) / static_cast<double>(plan.panelH);
+        static_cast<double>(result().extent.h) / static_cast<double>(resultStep(1)) / static_cast<double>(plan.cache.h);
     slabsD_ = std::ceil(static_cast<double>(result().extent.d) / static_cast<double>(resultStep(0)) /
-                        static_cast<double>(plan.panelD));
+                        static_cast<double>(plan.cache.d));
   }
 
   PlanCost run() const {
@@ -57,7 +57,7 @@ class Costing {
     cost.callCycles = callCycles();
     cost.memoryCycles = weightCycles() + operandCycles() + farPlaneCycles() + resultCycles();
     const double pack = packCycles();
-    if (!plan_.panelB) cost.packCycles = pack;
+    if (!plan_.packsPerTask()) cost.packCycles = pack;
     cost.moveCycles = pack + panelMoveCycles();
     const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                         kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
@@ -75,23 +75,23 @@ class Costing {
   const TensorView& operand() const { return v_.bigIsX ? v_.small : v_.big; }
   std::int64_t resultStep(int axis) const { return v_.bigIsX ? v_.stride[axis] : 1; }
   double images() const { return static_cast<double>(v_.batch); }
-  double parts() const { return static_cast<double>(plan_.cores.batch); }
+  double parts() const { return static_cast<double>(plan_.batchParts); }
   double slabs() const { return std::ceil(slabsH_) * slabsD_; }
   double perBlock() const { return packed_ / nBlocks_; }  ///< bytes of a block's weights
   bool channelsOuter() const { return plan_.order == IterateOrder::kChannelsOuter; }
-  bool panels() const { return plan_.panelA || plan_.panelC; }
+  bool panels() const { return plan_.packA || plan_.bufferC; }
 
   // Taps that share scalars reach neighbouring columns of dY.
   double sharedTaps() const {
     const int axis = line_ ? 1 : 2;
-    return std::min(static_cast<double>(plan_.baseTapsW),
+    return std::min(static_cast<double>(plan_.broadcastTaps),
                     static_cast<double>(divUp(v_.kernel[axis], resultStep(axis))));
   }
 
   // Of all reduction steps: FMAs, loads, and at least the latency.
   double stepCycles() const {
     const double meanRows = visits_ > 0 ? rows_ / visits_ : 1, taps = sharedTaps();
-    const double columns = static_cast<double>(plan_.baseW),
+    const double columns = static_cast<double>(plan_.registerW),
                  shared = taps > 1 ? (columns + taps - 1) / (columns * taps) : 1.0;
     const double loads = meanVectors_ * m_.rates.vectorLoadCycles + meanRows * shared * m_.rates.broadcastCycles;
     const double step = std::max({meanRows * meanVectors_ / m_.rates.fmaPerCycle, loads, 4.0});
@@ -100,22 +100,22 @@ class Costing {
 
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
   double lineCycles() const {
-    const bool blocks = !plan_.panelA && operand().c0 > 0;
+    const bool blocks = !plan_.packA && operand().c0 > 0;
     return rows_ * nBlocks_ * reduced_ / 16.0 * (blocks ? kBlockLineCycles : kRowLineCycles);
   }
 
-  bool farInPlace() const { return farOperand(v_, operand(), m_) && !plan_.panelA; }
+  bool farInPlace() const { return farOperand(v_, operand(), m_) && !plan_.packA; }
 
   double farLineCycles() const {
     if (!farInPlace()) return 0.0;
     const double sweeps = channelsOuter() ? nBlocks_ : 1.0;
-    return operandBytes_ / 64.0 * overlap(v_, plan_.panelD, 0) * overlap(v_, plan_.panelH, 1) * sweeps *
+    return operandBytes_ / 64.0 * overlap(v_, plan_.cache.d, 0) * overlap(v_, plan_.cache.h, 1) * sweeps *
            (plan_.prefetch == Prefetch::kOperands ? kAskedLineCycles : kFarLineCycles);
   }
 
   // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.
   bool crowded() const {
-    if (plan_.panelA || operand().wStride % 2048 != 0) return false;
+    if (plan_.packA || operand().wStride % 2048 != 0) return false;
     return boxRows_ / (operand().wStride % 4096 == 0 ? 1.0 : 2.0) > 7.0;
   }
 
@@ -124,7 +124,7 @@ class Costing {
     const double boxLines = boxRows_ * std::max(1.0, meanVectors_ * vectorBytes_ / 64.0);
     const double resultLines = boxLines > m_.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
     const double entries =
-        line_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.baseW)) / 2.0);
+        line_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
     return visits_ / sharedTaps() * nBlocks_ * kSegmentCycles + calls_ * (20.0 + boxLines * resultLines) +
            calls_ * kCallCycles / entries;
   }
@@ -136,7 +136,7 @@ class Costing {
     const bool near = perBlock() + box <= kKeptWeights * keptByL1(m_);
     const double stream =
         near ? groups_ * imageBlocks_ * slabs() * packed_ : visits_ * nBlocks_ * reduced_ * vectors_ * lanes_ * 4;
-    if (plan_.panelB) return stream / bytesPerCycle(m_, std::min(amongOfBlock(), perBlock() * 1.3), false);
+    if (plan_.packsPerTask()) return stream / bytesPerCycle(m_, std::min(amongOfBlock(), perBlock() * 1.3), false);
     if (!channelsOuter()) return stream / bytesPerCycle(m_, packed_ + slabOperand_, true);
     const double again =  // every slab sees all blocks in turn
         panels() ? groups_ * imageBlocks_ * slabs() * packed_ / bytesPerCycle(m_, packed_ * groups_, true) : 0.0;
@@ -144,12 +144,12 @@ class Costing {
   }
 
   // What passes while a task works with one block of weights.
-  double amongOfBlock() const { return perBlock() + (plan_.panelA ? slabOperand_ : operandBytes_ / groups_ / parts()); }
+  double amongOfBlock() const { return perBlock() + (plan_.packA ? slabOperand_ : operandBytes_ / groups_ / parts()); }
 
   // Pixels once per block of channels.
   double operandCycles() const {
-    if (plan_.panelB)
-      return operandBytes_ * nBlocks_ / bytesPerCycle(m_, plan_.panelA ? slabOperand_ : amongOfBlock(), true);
+    if (plan_.packsPerTask())
+      return operandBytes_ * nBlocks_ / bytesPerCycle(m_, plan_.packA ? slabOperand_ : amongOfBlock(), true);
     if (!channelsOuter())
       return operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true) +
              operandBytes_ * (nBlocks_ - 1) / bytesPerCycle(m_, slabOperand_, false);
@@ -162,34 +162,34 @@ class Costing {
     if (!farInPlace()) return 0.0;
     const double planes = operandBytes_ / images() / static_cast<double>(operand().extent.d) *
                           static_cast<double>(v_.kernel.d * v_.dilation.d);
-    return operandBytes_ * (overlap(v_, plan_.panelD, 0) - 1.0) / bytesPerCycle(m_, 2.0 * planes, true);
+    return operandBytes_ * (overlap(v_, plan_.cache.d, 0) - 1.0) / bytesPerCycle(m_, 2.0 * planes, true);
   }
 
   // Blocks of part of a line that do not follow each other move the line each time.
   double resultCycles() const {
-    const bool sweeps = !plan_.panelC && result().c0 == 0 && nBlocks_ > 1 && (plan_.panelB || channelsOuter());
+    const bool sweeps = !plan_.bufferC && result().c0 == 0 && nBlocks_ > 1 && (plan_.packsPerTask() || channelsOuter());
     const double lines = sweeps ? std::max(1.0, 64.0 / (vectors_ * vectorBytes_)) : 1.0;
     return 1.5 * resultBytes_ * lines / bytesPerCycle(m_, resultBytes_, true);
   }
 
   double packCycles() const {
-    if (!plan_.packWeights) return 0.0;
+    if (!plan_.packsWeights()) return 0.0;
     const double each = v_.taps() == 1 && v_.bigIsX ? m_.rates.copyCycles : m_.rates.transposeCycles;
     const double fromWeights = static_cast<double>(v_.taps()) * reduced_ * channels_ * groups_ * 4;
     // Shared: read, written past the caches of this core, read again.
-    return packed_ * groups_ / 64.0 * each * (plan_.panelB ? parts() : 1.0) +
-           (plan_.panelB ? parts() : 5.0) * fromWeights / bytesPerCycle(m_, 2 * fromWeights, true);
+    return packed_ * groups_ / 64.0 * each * (plan_.packsPerTask() ? parts() : 1.0) +
+           (plan_.packsPerTask() ? parts() : 5.0) * fromWeights / bytesPerCycle(m_, 2 * fromWeights, true);
   }
 
   // A slab's moves are calls, one for each block of channels.
   double panelMoveCycles() const {
-    const double fills = plan_.panelB ? nBlocks_ : 1.0;
+    const double fills = plan_.packsPerTask() ? nBlocks_ : 1.0;
     double moves = 0;
-    if (plan_.panelA)
-      moves += operandPanelCycles() * overlap(v_, plan_.panelH, 1) * overlap(v_, plan_.panelD, 0) * fills;
-    if (plan_.panelC) moves += panelVectors(result()) * (panelCycles(result(), m_) * crowdedPlanes(result()) + 2.0);
+    if (plan_.packA)
+      moves += operandPanelCycles() * overlap(v_, plan_.cache.h, 1) * overlap(v_, plan_.cache.d, 0) * fills;
+    if (plan_.bufferC) moves += panelVectors(result()) * (panelCycles(result(), m_) * crowdedPlanes(result()) + 2.0);
     return moves + groups_ * imageBlocks_ * slabs() * fills * kCallCycles *
-                       ((plan_.panelA ? panelPieces(operand()) : 0) + (plan_.panelC ? panelPieces(result()) : 0));
+                       ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0));
   }
 
   // Cycles of filling a panel of dY once. A pixel takes whole vectors, and so does a channel that is paired with zero.
@@ -209,11 +209,11 @@ class Costing {
     double copies, pieces;
   };
   Tasks dealt() const {
-    if (plan_.panelB) return {groups_ * nBlocks_ * parts(), 1};
+    if (plan_.packsPerTask()) return {groups_ * nBlocks_ * parts(), 1};
     return {groups_ * imageBlocks_ * slabsD_ * (channelsOuter() && !panels() ? nBlocks_ : 1.0), slabsH_};
   }
 
-  const TilingPlan& plan_;
+  const DirectDataPlan& plan_;
   const Machine& m_;
   const bool line_;
   const ConvView v_;
@@ -226,7 +226,7 @@ class Costing {
 
 }  // namespace
 
-PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+PlanCost dataChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
   return Costing(problem, plan, m).run();
 }
 

@@ -5,20 +5,23 @@
 
 #include <vector>
 
+#include "algorithms/direct_data/plan.h"
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
 /// Lanes are channels of dY: for few result channels, where lanes of results would be idle.
-std::vector<TilingPlan> dataReducedCandidates(const Problem& problem, const Machine& machine);
-PlanCost dataReducedCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+std::vector<DirectDataPlan> dataReducedCandidates(const Problem& problem, const Machine& machine);
+PlanCost dataReducedCost(const Problem& problem, const DirectDataPlan& plan, const Machine& machine);
 
-std::vector<TilingPlan> dataChannelCandidates(const Problem& problem, const Machine& machine);
-PlanCost dataChannelCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+std::vector<DirectDataPlan> dataChannelCandidates(const Problem& problem, const Machine& machine);
+PlanCost dataChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& machine);
 
-void directDataRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+void directDataRules(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const Machine& machine,
+                     Rules& rules);
 /// Whether storing the results of a legal plan past the caches pays: where they would not stay in them, and nothing waits.
-bool streamingPays(const Problem& core, const TilingPlan& plan, const PlanCost& cost, const Machine& machine);
+bool streamingPays(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const PlanCost& cost,
+                   const Machine& machine);
 Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -81,25 +81,25 @@ std::vector<Tile> joinedTiles(const ConvView& v, const Machine& m, bool dots) {
 }
 
 // Chunks: as many pixels (or words, each of two images) as fit a share of L2, in whole rows, planes or images.
-void setChunk(const ConvView& v, PixelPairs pairs, TilingPlan& plan, double budgetBytes) {
+void setChunk(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, double budgetBytes) {
   const Dhw& e = v.small.extent;
   const double pixelBytes =
       4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * readPerOutput(v)));
   const auto all = static_cast<double>(v.batch * e.volume());
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, std::min(budgetBytes / pixelBytes, all)));
-  plan.baseBatch = plan.panelD = plan.panelH = 1;
+  plan.reduction.n = plan.reduction.d = plan.reduction.h = 1;
   if (v.line) {
-    plan.panelH = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));
-    if (plan.panelH >= e.w)
-      plan.baseBatch = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1,
+    plan.reduction.h = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));
+    if (plan.reduction.h >= e.w)
+      plan.reduction.n = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1,
                                                                       std::max<std::int64_t>(1, v.batch));
     return;
   }
-  plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
-  if (plan.panelH < e.h) return;
-  plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
-  if (plan.panelD < e.d) return;
-  plan.baseBatch = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1,
+  plan.reduction.h = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
+  if (plan.reduction.h < e.h) return;
+  plan.reduction.d = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
+  if (plan.reduction.d < e.d) return;
+  plan.reduction.n = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1,
                                                                   std::max<std::int64_t>(1, v.batch));
 }
 
@@ -111,12 +111,12 @@ struct Blocks {
 // Parts of blocks, cut along the side with more `bytes(rows, lanes)` of its own until a part fits `budget` and every core has a few;
 // false if not even the smallest fit.
 template <class Bytes>
-bool cutParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks blocks, double budget, Bytes bytes) {
-  const std::int64_t width = plan.baseVectors * m.isa.lanes();
+bool cutParts(const ConvView& v, const Machine& m, DirectWeightsPlan& plan, Blocks blocks, double budget, Bytes bytes) {
+  const std::int64_t width = plan.registerVectors * m.isa.lanes();
   std::int64_t rowParts = 1, laneParts = 1;
   bool fits = false;
   for (;;) {
-    const auto rows = static_cast<double>(divUp(blocks.rows, rowParts) * plan.baseRows),
+    const auto rows = static_cast<double>(divUp(blocks.rows, rowParts) * plan.registerRows),
                lanes = static_cast<double>(divUp(blocks.lanes, laneParts) * width);
     fits = bytes(rows, lanes) <= budget;
     if (fits && v.groups * rowParts * laneParts >= 4L * m.cores) break;
@@ -128,20 +128,20 @@ bool cutParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks bloc
     rowParts = std::min(rowParts, blocks.rows);
     laneParts = std::min(laneParts, blocks.lanes);
   }
-  plan.cores.channelsM = rowParts;
-  plan.cores.channelsN = laneParts;
+  plan.rowParts = rowParts;
+  plan.vectorParts = laneParts;
   return fits;
 }
 
 // Parts whose accumulators fit a share of L2.
-void privateParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks blocks) {
+void privateParts(const ConvView& v, const Machine& m, DirectWeightsPlan& plan, Blocks blocks) {
   const auto bytes = [&](double rows, double lanes) { return rows * lanes * static_cast<double>(v.taps() * 4); };
   cutParts(v, m, plan, blocks, kPrivateShare * static_cast<double>(m.buffers.l1Bytes), bytes);
 }
 
 // Parts whose operands, all pixels of them, fit `share` of L2.
-bool wholeParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks blocks, double share) {
-  const bool swapped = plan.lanes == LaneRole::kSwapped;
+bool wholeParts(const ConvView& v, const Machine& m, DirectWeightsPlan& plan, Blocks blocks, double share) {
+  const bool swapped = plan.vectorize == WeightVectors::kTransposed;
   const auto pixels = 4.0 * static_cast<double>(v.batch * v.small.extent.volume()),
              read = static_cast<double>(readPerOutput(v));
   const auto bytes = [&](double rows, double lanes) {
@@ -151,12 +151,11 @@ bool wholeParts(const ConvView& v, const Machine& m, TilingPlan& plan, Blocks bl
 }
 
 // Chunks of all pixels: a block's sums are complete after one visit, and are unpacked while they are in L1.
-void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, TilingPlan plan, Blocks blocks,
-                    std::vector<TilingPlan>& out) {
+void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, DirectWeightsPlan plan, Blocks blocks,
+                    std::vector<DirectWeightsPlan>& out) {
   setChunk(v, pairs, plan, std::numeric_limits<double>::infinity());
-  plan.cores = CoreSplit{};
-  plan.cores.groups = v.groups;
-  plan.panelC = true;
+  plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
+  plan.bufferC = true;
   for (const double share : {0.35, 0.7}) {
     if (!wholeParts(v, m, plan, blocks, share)) continue;
     for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
@@ -168,9 +167,9 @@ void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, Tilin
 
 // Which operands go through panels, lanes first: what kernels cannot read where it lies. Lanes must be contiguous, and are widened or
 // paired as they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
-std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, LaneRole lanes, const Tile& tile,
+std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, WeightVectors form, const Tile& tile,
                                             bool dots) {
-  const bool swapped = lanes == LaneRole::kSwapped, joined = lanes == LaneRole::kTaps;
+  const bool swapped = form == WeightVectors::kTransposed, joined = form == WeightVectors::kKernelWidth;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   std::vector<std::pair<bool, bool>> out;
   const bool follow = !joined || (lane.channelsLast && lane.wStride == lane.channels * byteSize(lane.dtype));
@@ -192,90 +191,86 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
 
 // One tap: the first block of rows leaves its lanes in a panel for the others. Each part of the rows would read them again, so only
 // lanes and pixels are dealt out.
-void addFirstTouch(const WeightView& view, const Machine& m, TilingPlan plan, Blocks blocks,
-                   std::vector<TilingPlan>& out) {
+void addFirstTouch(const WeightView& view, const Machine& m, DirectWeightsPlan plan, Blocks blocks,
+                   std::vector<DirectWeightsPlan>& out) {
   const ConvView& v = view.words;
-  if (v.taps() > 1 || plan.panelB || blocks.rows < kFewestTouches) return;
+  if (v.taps() > 1 || plan.packsVectors() || blocks.rows < kFewestTouches) return;
   const double steps = pixelsOfChunk(view, plan) / (view.pairs == PixelPairs::kColumns ? 2 : 1);
-  const double copies = steps * static_cast<double>(plan.baseVectors * m.isa.lanes() * 4);
+  const double copies = steps * static_cast<double>(plan.registerVectors * m.isa.lanes() * 4);
   if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
-  plan.firstTouch = true;
+  plan.packB = PackVectors::kFirstUse;
   plan.order = IterateOrder::kPixelsOuter;
-  plan.cores = CoreSplit{};
-  plan.cores.groups = v.groups;
+  plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
   for (const std::int64_t parts : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
-    plan.cores.channelsN = std::min(blocks.lanes, parts);
-    plan.cores.reduction = 1;
+    plan.vectorParts = std::min(blocks.lanes, parts);
+    plan.reductionParts = 1;
     out.push_back(plan);
-    plan.cores.channelsN = 1;
-    plan.cores.reduction = parts;
+    plan.vectorParts = 1;
+    plan.reductionParts = parts;
     if (parts > 1) out.push_back(plan);
   }
   const auto sums =
-      static_cast<double>(blocks.rows * plan.baseRows * blocks.lanes * plan.baseVectors * m.isa.lanes() * 4);
+      static_cast<double>(blocks.rows * plan.registerRows * blocks.lanes * plan.registerVectors * m.isa.lanes() * 4);
   const auto parts = static_cast<std::int64_t>(sums / (kPrivateShare * static_cast<double>(m.buffers.l1Bytes))) + 1;
-  plan.cores.reduction = 1;
-  plan.cores.channelsN = std::min(blocks.lanes, std::max<std::int64_t>(parts, m.cores));
-  plan.panelC = true;
+  plan.reductionParts = 1;
+  plan.vectorParts = std::min(blocks.lanes, std::max<std::int64_t>(parts, m.cores));
+  plan.bufferC = true;
   out.push_back(plan);
 }
 
 }  // namespace
 
-std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& m) {
+std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Machine& m) {
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
   const WeightView view = weightView(problem, dots);
   const ConvView& v = view.words;
-  std::vector<TilingPlan> out;
-  for (const LaneRole role : {LaneRole::kChannels, LaneRole::kSwapped, LaneRole::kTaps}) {
-    const bool swapped = role == LaneRole::kSwapped;
+  std::vector<DirectWeightsPlan> out;
+  for (const WeightVectors role : {WeightVectors::kChannels, WeightVectors::kTransposed, WeightVectors::kKernelWidth}) {
+    const bool swapped = role == WeightVectors::kTransposed;
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
-    for (const Tile& tile : role == LaneRole::kTaps ? joinedTiles(v, m, dots) : tilesOf(v, m, swapped, dots)) {
-      TilingPlan plan;
-      plan.gradient = Gradient::kDw;
-      plan.lanes = role;
-      plan.baseRows = tile.rows;
-      plan.baseTapsW = tile.taps;
-      plan.baseVectors = tile.vectors;
+    for (const Tile& tile : role == WeightVectors::kKernelWidth ? joinedTiles(v, m, dots) : tilesOf(v, m, swapped, dots)) {
+      DirectWeightsPlan plan;
+      plan.vectorize = role;
+      plan.registerRows = tile.rows;
+      plan.registerTaps = tile.taps;
+      plan.registerVectors = tile.vectors;
       plan.unroll = std::clamp<std::int64_t>(200 / (tile.rows * tile.taps * tile.vectors), 4, 16);
       const Blocks blocks{divUp(row.channels, tile.rows),
-                          role == LaneRole::kTaps ? 1 : divUp(lane.channels, tile.vectors * m.isa.lanes())};
+                          role == WeightVectors::kKernelWidth ? 1 : divUp(lane.channels, tile.vectors * m.isa.lanes())};
       plan.dotProducts = dots;
       for (const auto& [stageLanes, stageRows] : stagings(v, m, role, tile, dots)) {
-        plan.panelB = stageLanes;
-        plan.panelA = stageRows;
-        plan.panelH = 0;
+        plan.packB = stageLanes ? PackVectors::kBlock : PackVectors::kNone;
+        plan.packA = stageRows;
+        plan.reduction.h = 0;
         if (!swapped && v.taps() > 1) addWholeChunks(v, m, view.pairs, plan, blocks, out);
         for (const double share : {0.1, 0.3, 0.6, 1.5, 4.0}) {
           if (share > 2 && v.taps() > 1) continue;  // later taps find nothing there
-          const TilingPlan last = plan;
+          const DirectWeightsPlan last = plan;
           setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
-          if (plan.panelH == last.panelH && plan.panelD == last.panelD && plan.baseBatch == last.baseBatch) continue;
+          if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d && plan.reduction.n == last.reduction.n) continue;
           addFirstTouch(view, m, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
-            plan.cores = CoreSplit{};
-            plan.cores.groups = v.groups;
-            plan.panelC = true;
+            plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
+            plan.bufferC = true;
             privateParts(v, m, plan, blocks);
             out.push_back(plan);
-            plan.panelC = false;
+            plan.bufferC = false;
             // Either whole tiles are dealt out (each task sums all pixels), or pixel ranges are summed apart.
             for (const std::int64_t parts : std::array<std::int64_t, 3>{1, m.cores, 4L * m.cores}) {
-              plan.cores = CoreSplit{};
-              plan.cores.groups = v.groups;
-              plan.cores.channelsM = std::min(blocks.rows, parts);
-              plan.cores.channelsN = std::min(blocks.lanes, divUp(parts, plan.cores.channelsM));
+              plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
+              plan.rowParts = std::min(blocks.rows, parts);
+              plan.vectorParts = std::min(blocks.lanes, divUp(parts, plan.rowParts));
               out.push_back(plan);
-              if (parts > 1 && plan.cores.channelsM > 1 && blocks.lanes > 1) {
-                plan.cores.channelsN = std::min(blocks.lanes, parts);
-                plan.cores.channelsM = std::min(blocks.rows, divUp(parts, plan.cores.channelsN));
+              if (parts > 1 && plan.rowParts > 1 && blocks.lanes > 1) {
+                plan.vectorParts = std::min(blocks.lanes, parts);
+                plan.rowParts = std::min(blocks.rows, divUp(parts, plan.vectorParts));
                 out.push_back(plan);
               }
               if (parts == 1 && m.cores > 1) {
-                plan.cores.reduction = m.cores;
+                plan.reductionParts = m.cores;
                 out.push_back(plan);
-                plan.cores.reduction = 4L * m.cores;
+                plan.reductionParts = 4L * m.cores;
                 out.push_back(plan);
               }
             }

@@ -18,7 +18,7 @@ constexpr double kRunningStreams = 0.3;
 
 class Costing {
  public:
-  Costing(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Costing(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine)
       : dw_(formatOf(problem, TensorId::kDw).dtype), s_(problem, plan, machine) {}
 
   PlanCost run() const {
@@ -51,7 +51,7 @@ class Costing {
         !s_.v.line &&
         s_.columns + 1 - edgeRuns <= static_cast<double>(unrolledColumns(static_cast<std::int64_t>(s_.accs)));
     const double segments =
-        static_cast<double>(s_.plan.panelD * s_.chunked.baseBatch) *
+        static_cast<double>(s_.plan.reduction.d * s_.chunked.reduction.n) *
         (unrolledRows ? edgeRuns : s_.chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, s_.chunkRows)));
     // With rows innermost a kernel goes from one block of them to the next by itself; where sums are stored once, that is all.
     const double entry = s_.storedOnce && s_.lanesOutside ? kRepeatCycles : kCallCycles;
@@ -59,7 +59,7 @@ class Costing {
     const double sums = s_.atOnce ? kSumCyclesAtOnce : s_.m.rates.sumCycles;
     double cycles = s_.calls * (entry + sums * s_.accs + segments * 2.0 * kSegmentCycles);
     // Tasks that share accumulators find theirs scattered among the others': a call waits for what comes from beyond L2.
-    if (s_.chunks > 1 && !s_.direct && !s_.plan.panelC && s_.parts > 1)
+    if (s_.chunks > 1 && !s_.direct && !s_.plan.bufferC && s_.parts > 1)
       cycles +=
           s_.calls * s_.accs *
           std::max(0.0, 128.0 / std::max(s_.m.rates.l3BytesPerCycle, bytesPerCycle(s_.m, nearSums(), true)) - 4.5);
@@ -71,7 +71,7 @@ class Costing {
 
   // What sums that are visited again lie among.
   double nearSums() const {
-    return s_.plan.panelC ? s_.scratch / (s_.groups * s_.parts) : s_.scratch * s_.splits / cores() + s_.chunkBytes;
+    return s_.plan.bufferC ? s_.scratch / (s_.groups * s_.parts) : s_.scratch * s_.splits / cores() + s_.chunkBytes;
   }
 
   // The inner loop's operand stays near while the other one streams past, once per block of the outer loop.
@@ -86,15 +86,15 @@ class Costing {
     const double rowRate = reuseRate((s_.lanesOutside && !rowsAgain ? rowChunk : rowStream) + laneStream);
     double memory =
         s_.pixelSteps * s_.tiles *
-        (s_.laneBytes / laneRate * (s_.plan.firstTouch ? kCopiedStreams : streams(s_.laneRuns && !s_.formed)) +
+        (s_.laneBytes / laneRate * (s_.plan.packsOnFirstUse() ? kCopiedStreams : streams(s_.laneRuns && !s_.formed)) +
          s_.rowBytes / rowRate * streams(s_.rowRuns));
     if (s_.chunks > 1) memory += s_.chunks * 2.0 * s_.scratch / bytesPerCycle(s_.m, nearSums(), true);
     // Every task reads its rows and its lanes of all pixels.
-    memory += (static_cast<double>(row.bytes) * static_cast<double>(s_.plan.cores.channelsN) +
-               static_cast<double>(lane.bytes) * static_cast<double>(s_.plan.cores.channelsM)) /
+    memory += (static_cast<double>(row.bytes) * static_cast<double>(s_.plan.vectorParts) +
+               static_cast<double>(lane.bytes) * static_cast<double>(s_.plan.rowParts)) /
               bytesPerCycle(s_.m, tensorBytes(), true);
     // Rows read from a plain tensor are planes apart: a power-of-two distance makes them collide in L1.
-    if (!row.channelsLast && !s_.plan.panelA && row.cStride % 4096 == 0 && s_.meanRows > 6) memory *= 2;
+    if (!row.channelsLast && !s_.plan.packA && row.cStride % 4096 == 0 && s_.meanRows > 6) memory *= 2;
     return memory;
   }
 
@@ -103,7 +103,7 @@ class Costing {
   // Between two uses of the one that stays lies what streamed past. First layers: panels that fill L2 with what they are filled from
   // leave nothing there for the taps of the next planes and rows.
   double reuseRate(double between) const {
-    const bool fills = s_.plan.panelA && s_.outerTaps > 1 && s_.row().channels <= kFewRowChannels;
+    const bool fills = s_.plan.packA && s_.outerTaps > 1 && s_.row().channels <= kFewRowChannels;
     const double filled = fills ? kPanelsAndSources * s_.chunkBytes : 0.0;
     const bool near = filled <= kL2Share * static_cast<double>(s_.m.buffers.l1Bytes);
     return reuseBytesPerCycle(s_.m, near ? between : std::max(between, filled));
@@ -122,10 +122,10 @@ class Costing {
   }
 
   double staged(const TensorView& t, bool big) const {
-    const double around = big ? s_.copied(0, s_.plan.panelD) * s_.copied(s_.v.line ? 2 : 1, s_.plan.panelH) : 1.0;
+    const double around = big ? s_.copied(0, s_.plan.reduction.d) * s_.copied(s_.v.line ? 2 : 1, s_.plan.reduction.h) : 1.0;
     // Each image, plane and block of channels of a chunk is a call.
     const double calls =
-        t.c0 == 0 ? 0 : s_.chunks * static_cast<double>(s_.chunked.baseBatch * s_.plan.panelD) * panelPieces(t);
+        t.c0 == 0 ? 0 : s_.chunks * static_cast<double>(s_.chunked.reduction.n * s_.plan.reduction.d) * panelPieces(t);
     // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) / bytesPerCycle(s_.m, tensorBytes(), true);
     const PixelPairs pairs = s_.view.pairs;
@@ -141,13 +141,13 @@ class Costing {
     const TensorView& lane = s_.lane();
     double moves = 0;
     if (s_.widened > 1.0) moves += coldChunks(lane);
-    if (!s_.laneInPanel && lane.channelsLast && s_.plan.baseVectors == 1 && s_.laneBlocks > 1 &&
+    if (!s_.laneInPanel && lane.channelsLast && s_.plan.registerVectors == 1 && s_.laneBlocks > 1 &&
         isFar(s_.m, tensorBytes()))
       moves += static_cast<double>(lane.bytes) * (s_.swapped ? 1.0 : s_.reach) / 64.0 * kLonelyLineCycles *
                std::min(1.0, kFewLines / s_.laneBlocks);
-    if (s_.plan.panelA) moves += staged(s_.row(), s_.swapped) * static_cast<double>(s_.plan.cores.channelsN);
-    if (s_.plan.panelB) moves += staged(lane, !s_.swapped) * static_cast<double>(s_.plan.cores.channelsM);
-    if (s_.plan.firstTouch) moves += touched(lane) * static_cast<double>(s_.plan.cores.channelsM);
+    if (s_.plan.packA) moves += staged(s_.row(), s_.swapped) * static_cast<double>(s_.plan.vectorParts);
+    if (s_.plan.packsVectors()) moves += staged(lane, !s_.swapped) * static_cast<double>(s_.plan.rowParts);
+    if (s_.plan.packsOnFirstUse()) moves += touched(lane) * static_cast<double>(s_.plan.rowParts);
     return moves;
   }
 
@@ -168,7 +168,7 @@ class Costing {
       moves += lines / static_cast<double>(s_.v.taps()) * kFarRowCycles;
     if (s_.direct) return moves;
     // Shared accumulators go out to memory and come back before they are unpacked.
-    if (!s_.plan.panelC)
+    if (!s_.plan.bufferC)
       moves += (2.0 * s_.splits + 1.0) * s_.scratch / bytesPerCycle(s_.m, s_.splits * s_.scratch, true);
     moves +=
         lines * (s_.m.rates.transposeCycles + (s_.turned && !s_.atOnce ? kFarSumCycles : 0.0) + 3.0 * (s_.splits - 1));
@@ -178,7 +178,7 @@ class Costing {
   // How much longer the slowest core works than the average one. Parts are whole blocks, and the last block of rows or lanes is
   // smaller than the others. Many tasks even that out.
   double spread() const {
-    const CoreSplit& cut = s_.plan.cores;
+    const DirectWeightsPlan& cut = s_.plan;
     const bool few = s_.groups * s_.parts < 4 * cores();
     // Where nothing is waited for but products, small remainders show.
     const double even = (s_.laneRuns && !s_.formed) || s_.rowRuns ? 1.0 : kEvenParts;
@@ -187,9 +187,9 @@ class Costing {
       const double rest = imbalance(1.0, pieces, each);
       return count > 1 ? std::max(imbalance(blocks, each), few && rest > even ? rest : 1.0) : 1.0;
     };
-    return s_.deal.imbalance(cut.reduction, s_.v.groups * cut.channelsM * cut.channelsN, s_.m.cores) *
-           unequal(s_.rowBlocks, static_cast<double>(s_.row().channels) / s_.rows, cut.channelsM) *
-           unequal(s_.laneBlocks, s_.laneVectors / s_.vectors, cut.channelsN);
+    return s_.deal.imbalance(cut.reductionParts, s_.v.groups * cut.rowParts * cut.vectorParts, s_.m.cores) *
+           unequal(s_.rowBlocks, static_cast<double>(s_.row().channels) / s_.rows, cut.rowParts) *
+           unequal(s_.laneBlocks, s_.laneVectors / s_.vectors, cut.vectorParts);
   }
 
   const DType dw_;
@@ -198,7 +198,7 @@ class Costing {
 
 }  // namespace
 
-PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+PlanCost weightCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& m) {
   return Costing(problem, plan, m).run();
 }
 

@@ -11,13 +11,13 @@ namespace cubejit {
 
 /// Lanes must be channels that lie side by side in dw (one tap, not swapped), and no other task may add to them. What is rounded
 /// is rounded once: 16-bit elements need all pixels in one chunk, and bf16 an instruction that rounds. Of channel lanes only.
-inline bool storesSumsDirectly(const ConvView& v, const TilingPlan& plan, DType dw, const HostIsa& isa) {
-  if (plan.panelC || plan.lanes == LaneRole::kSwapped || v.taps() != 1 || plan.cores.reduction > 1) return false;
+inline bool storesSumsDirectly(const ConvView& v, const DirectWeightsPlan& plan, DType dw, const HostIsa& isa) {
+  if (plan.bufferC || plan.vectorize == WeightVectors::kTransposed || v.taps() != 1 || plan.reductionParts > 1) return false;
   if (dw == DType::kF32) return true;
   if ((dw != DType::kF16 && dw != DType::kBf16) || roundsByIntegers(dw, isa)) return false;
   const Dhw& e = v.small.extent;
-  const bool wholeImage = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
-  return wholeImage && plan.baseBatch >= v.batch;
+  const bool wholeImage = v.line ? plan.reduction.h >= e.w : plan.reduction.h >= e.h && plan.reduction.d >= e.d;
+  return wholeImage && plan.reduction.n >= v.batch;
 }
 
 }  // namespace cubejit

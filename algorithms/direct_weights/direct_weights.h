@@ -5,14 +5,15 @@
 
 #include <vector>
 
+#include "algorithms/direct_weights/plan.h"
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
-std::vector<TilingPlan> weightCandidates(const Problem& problem, const Machine& machine);
-PlanCost weightCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Machine& machine);
+PlanCost weightCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine);
 
-void directWeightsRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
+void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, const Machine& machine, Rules& rules);
 Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -22,8 +22,8 @@ double insidePairs(const ConvView& v, int axis) {
   return pairs;
 }
 
-TilingPlan inWords(const WeightView& view, TilingPlan plan) {
-  plan.baseBatch = view.chunkImages(plan.baseBatch);
+DirectWeightsPlan inWords(const WeightView& view, DirectWeightsPlan plan) {
+  plan.reduction.n = view.chunkImages(plan.reduction.n);
   return plan;
 }
 
@@ -37,9 +37,9 @@ Inside insideOf(const ConvView& v, int axis, std::int64_t tap) {
   return in;
 }
 
-double pixelsOfChunk(const WeightView& view, const TilingPlan& plan) {
+double pixelsOfChunk(const WeightView& view, const DirectWeightsPlan& plan) {
   const std::int64_t columns = view.words.line ? 1 : view.words.small.extent.w;
-  return static_cast<double>(plan.panelH * columns * plan.panelD * view.chunkImages(plan.baseBatch));
+  return static_cast<double>(plan.reduction.h * columns * plan.reduction.d * view.chunkImages(plan.reduction.n));
 }
 
 double WeightShape::withReach(bool cut, int axis, std::int64_t length) const {
@@ -51,25 +51,25 @@ double WeightShape::copied(int axis, std::int64_t length) const {
   return 1.0 + static_cast<double>(around) / static_cast<double>(length * v.stride[axis]);
 }
 
-WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Machine& machine)
+WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, const Machine& machine)
     : plan(p),
       m(machine),
       view(weightView(problem, p.dotProducts)),
       chunked(inWords(view, p)),
-      swapped(p.lanes == LaneRole::kSwapped),
+      swapped(p.vectorize == WeightVectors::kTransposed),
       columnPairs(view.pairs == PixelPairs::kColumns),
-      joined(p.lanes == LaneRole::kTaps),
-      laneInPanel(p.panelB || p.firstTouch),
+      joined(p.vectorize == WeightVectors::kKernelWidth),
+      laneInPanel(p.packsVectors() || p.packsOnFirstUse()),
       formed(p.dotProducts && !laneInPanel),
-      deal(v, chunked) {
+      deal(v, chunked.reduction) {
   const TensorView &l = lane(), &r = row();
   lanes = m.isa.lanes();
   groups = static_cast<double>(v.groups);
   images = static_cast<double>(v.batch);
   columns = static_cast<double>(v.small.extent.w);
-  vectors = static_cast<double>(plan.baseVectors);
-  rows = static_cast<double>(plan.baseRows);
-  tapsOfBlock = joined ? v.kernel.w : plan.baseTapsW;
+  vectors = static_cast<double>(plan.registerVectors);
+  rows = static_cast<double>(plan.registerRows);
+  tapsOfBlock = joined ? v.kernel.w : plan.registerTaps;
   laneVectors = std::ceil(static_cast<double>(l.channels * (joined ? v.kernel.w : 1)) / lanes);
   laneBlocks = std::ceil(laneVectors / vectors);
   rowBlocks = std::ceil(static_cast<double>(r.channels) / rows);
@@ -85,26 +85,26 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   tiles = laneBlocks * rowBlocks * tapBlocks;
   // Rows that do not divide a line's sixteen straddle two of them. With one tap along W the next block of rows finds the rest of a
   // line in L1.
-  straddles = v.kernel.w > 1 && 16 % plan.baseRows != 0 && rowBlocks > 1;
+  straddles = v.kernel.w > 1 && 16 % plan.registerRows != 0 && rowBlocks > 1;
   linesOfRows = straddles ? 1.0 + (meanRows - 1.0) / 16.0 : std::max(1.0, meanRows / 16.0);
   laneInBlocks = !laneInPanel && l.c0 > 0;
   lanesOutside = plan.order == IterateOrder::kPixelsOuter;
   laneRuns = laneInBlocks && (formed || l.dtype == DType::kF32 || lanesOutside);
-  rowRuns = !plan.panelA && r.c0 > 0;
+  rowRuns = !plan.packA && r.c0 > 0;
   // Vectors of 16-bit elements are widened as they are read; pairs take two lines, which every other vector shares with its neighbour
   // unless that lies in the next block.
-  const bool sharesLines = formed && !laneInBlocks && plan.baseVectors % 2 == 0;
+  const bool sharesLines = formed && !laneInBlocks && plan.registerVectors % 2 == 0;
   widened = laneInPanel || l.dtype == DType::kF32 || sharesLines ? 1.0 : kWidenedLoads;
 
   chunks = static_cast<double>(deal.chunks());
-  chunkRows = v.line ? 1.0 : static_cast<double>(plan.panelH);
+  chunkRows = v.line ? 1.0 : static_cast<double>(plan.reduction.h);
   chunkPixels = pixelsOfChunk(view, plan);
   chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
   calls = chunks * groups * tiles * outerTaps;
   // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
-  reach = withReach(!v.line && plan.panelD < v.small.extent.d, 0, plan.panelD) *
-          withReach(!v.line && plan.panelH < v.small.extent.h, 1, plan.panelH);
+  reach = withReach(!v.line && plan.reduction.d < v.small.extent.d, 0, plan.reduction.d) *
+          withReach(!v.line && plan.reduction.h < v.small.extent.h, 1, plan.reduction.h);
   const double smallEach = columnPairs ? 2.0 : 4.0, bigEach = (columnPairs && v.kernel.w == 1 ? 2.0 : 4.0) * reach;
   laneEach = swapped ? smallEach : bigEach;
   rowEach = swapped ? bigEach : smallEach;
@@ -117,19 +117,19 @@ WeightShape::WeightShape(const Problem& problem, const TilingPlan& p, const Mach
   const double memberBytes = laneChannels * laneElement;
   laneBytes = (!formed ? memberBytes : 2.0 * (laneInBlocks ? memberBytes : std::max(64.0, memberBytes))) *
               (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
-  rowBytes = r.channelsLast || rowRuns || plan.panelA ? 64.0 * linesOfRows : meanRows * 4;
+  rowBytes = r.channelsLast || rowRuns || plan.packA ? 64.0 * linesOfRows : meanRows * 4;
   if (swapped && rowRuns)  // each tap's pixel is a line
     rowBytes *= std::min(meanTaps, static_cast<double>(readPerOutput(v, 2)));
   chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
                               bigEach * static_cast<double>(v.big.channels) * bigRead);
 
-  splits = static_cast<double>(plan.cores.reduction);
-  parts = static_cast<double>(plan.cores.channelsM * plan.cores.channelsN);
+  splits = static_cast<double>(plan.reductionParts);
+  parts = static_cast<double>(plan.rowParts * plan.vectorParts);
   scratch = groups * (joined ? laneChannels : laneBlocks * vectors * lanes) * static_cast<double>(r.channels) *
             static_cast<double>(v.taps()) * 4;
   direct = storesSumsDirectly(view.asked, plan, formatOf(problem, TensorId::kDw).dtype, m.isa);
   storedOnce = direct && chunks <= 1;
-  turned = plan.panelC && !swapped && v.taps() > 1;
+  turned = plan.bufferC && !swapped && v.taps() > 1;
   atOnce = turned && chunks <= 1;
 }
 

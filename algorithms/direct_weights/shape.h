@@ -20,12 +20,12 @@ struct Inside {
 Inside insideOf(const ConvView& v, int axis, std::int64_t tap);
 
 /// Pixels of a plan's chunk; images are counted in words where the plan's products take pairs of them.
-double pixelsOfChunk(const WeightView& view, const TilingPlan& plan);
+double pixelsOfChunk(const WeightView& view, const DirectWeightsPlan& plan);
 
 /// Sizes are real numbers: means over blocks. What is said of images and pixels is said of words where the plan's products take pairs.
 /// Refers to what it was made of.
 struct WeightShape {
-  WeightShape(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+  WeightShape(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine);
 
   /// How much more of a tensor is read along an axis that is cut into `length` outputs, for what taps reach around them.
   double withReach(bool cut, int axis, std::int64_t length) const;
@@ -34,11 +34,11 @@ struct WeightShape {
   const TensorView& lane() const { return swapped ? v.small : v.big; }
   const TensorView& row() const { return swapped ? v.big : v.small; }
 
-  const TilingPlan& plan;
+  const DirectWeightsPlan& plan;
   const Machine& m;
   const WeightView view;
   const ConvView& v = view.words;
-  const TilingPlan chunked;  ///< the plan, its images counted in words
+  const DirectWeightsPlan chunked;  ///< the plan, its images counted in words
   const bool swapped, columnPairs;
   const bool joined;       ///< lanes are taps and channels together
   const bool laneInPanel;  ///< for all blocks of rows, or for all but the first

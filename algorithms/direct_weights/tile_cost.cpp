@@ -29,9 +29,9 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
       const Inside in = insideOf(v, 2, k);
       taps.push_back({in.lo, in.hi});
     }
-    const std::int64_t sums = s.plan.baseRows * s.plan.baseVectors * std::min(s.plan.baseTapsW, s.tapsOfBlock);
+    const std::int64_t sums = s.plan.registerRows * s.plan.registerVectors * std::min(s.plan.registerTaps, s.tapsOfBlock);
     for (const PairedRun& r : pairedColumns(columnRuns(taps, v.small.extent.w),
-                                            std::max<std::int64_t>(1, sums / s.tapsOfBlock), s.plan.baseRows))
+                                            std::max<std::int64_t>(1, sums / s.tapsOfBlock), s.plan.registerRows))
       cycles += static_cast<double>(r.steps()) *
                 std::max(stepOf(static_cast<double>(r.columns.taps())), r.single ? kSumLatency : 0.0);
   }
@@ -67,7 +67,7 @@ double computeCycles(const WeightShape& s) {
     return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(s, stepOf);
   }
   const bool aligned =
-      (s.laneInPanel && (s.plan.dotProducts || s.plan.firstTouch)) || s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
+      (s.laneInPanel && (s.plan.dotProducts || s.plan.packsOnFirstUse())) || s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
   const double vectorLoads =
       (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
   const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
@@ -84,15 +84,15 @@ double crowdedCycles(const WeightShape& s) {
   const double laneWait = s.formed ? pairWaitCycles(s.m, s.v, s.lane())
                                    : waits(s.lane(), s.laneInPanel) * (s.v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
   return s.pixelSteps * s.tiles *
-         (s.meanVectors * laneWait + (s.straddles ? s.linesOfRows : 1.0) * waits(s.row(), s.plan.panelA));
+         (s.meanVectors * laneWait + (s.straddles ? s.linesOfRows : 1.0) * waits(s.row(), s.plan.packA));
 }
 
 // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits; the rest comes
 // from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
 double lateCycles(const WeightShape& s) {
-  const double laneShare = static_cast<double>(s.lane().channels) / static_cast<double>(s.plan.cores.channelsN),
-               rowShare = static_cast<double>(s.row().channels) / static_cast<double>(s.plan.cores.channelsM);
-  const double laneKept = s.plan.firstTouch ? s.meanVectors * s.lanes : laneShare;  // one block at a time
+  const double laneShare = static_cast<double>(s.lane().channels) / static_cast<double>(s.plan.vectorParts),
+               rowShare = static_cast<double>(s.row().channels) / static_cast<double>(s.plan.rowParts);
+  const double laneKept = s.plan.packsOnFirstUse() ? s.meanVectors * s.lanes : laneShare;  // one block at a time
   const double partBytes = s.chunkPixels * (s.laneEach * laneKept * s.laneScale + s.rowEach * rowShare * s.rowScale);
   const double beyond = partBytes <= 0.7 * static_cast<double>(s.m.buffers.l1Bytes) ? 1.0 : kFarLines;
   // Prefetchers follow the lines of a block.
@@ -100,13 +100,13 @@ double lateCycles(const WeightShape& s) {
     if (s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m)) return 0.0;
     return runs ? kRunningLineCycles : each * beyond * s.m.rates.lateLines;
   };
-  const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.panelA
+  const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.packA
                                                               ? s.meanRows / 16.0 + 0.9
                                                           : s.rowRuns ? std::max(1.0, s.meanRows / 16.0)
                                                                       : s.meanRows / 16.0;
   return s.pixelSteps * s.tiles *
          (laneLines * lineCycles(s.lanesOutside ? laneLines : laneShare / 16.0,
-                                 s.plan.firstTouch ? kCopiedLineCycles : kLaneLineCycles, s.laneRuns) +
+                                 s.plan.packsOnFirstUse() ? kCopiedLineCycles : kLaneLineCycles, s.laneRuns) +
           rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles, s.rowRuns));
 }
 

@@ -2,6 +2,7 @@
 //
 // Decides which tensors small groups are read from, and which plans of them are looked at.
 #include "algorithms/grouped/grouped.h"
+#include "algorithms/kit/candidates.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/table.h"
 
@@ -21,40 +22,61 @@ bool takesActivation(const Problem& p, TensorId t) {
          (t != TensorId::kDx || depthwise || channels % block == 0);
 }
 
-bool takes(const Problem& p, const TilingPlan& plan, TensorId t) {
-  const bool packsPairs = plan.gradient == Gradient::kDx && plan.dotProducts;
-  return isCore(formatOf(p, t), t) || takesActivation(p, t) ||
-         (packsPairs && t == TensorId::kW && isDenseInWholeBlocks(p, t));
+bool takesTensor(const Problem& p, TensorId t) { return isCore(formatOf(p, t), t) || takesActivation(p, t); }
+
+// Pairs of weights are packed.
+bool takesForPairs(const Problem& p, TensorId t) {
+  return takesTensor(p, t) || (t == TensorId::kW && isDenseInWholeBlocks(p, t));
 }
 
-std::vector<Candidates> candidates(const Problem& asked, Gradient gradient, const Machine& machine) {
-  TilingPlan plain, pairs;
-  pairs.dotProducts = true;
-  const Reorders all = reordersToCore(asked, gradient),
-                 few = reordersFor(gradient, [&](TensorId t) { return takes(asked, plain, t); }),
-                 ofPairs = reordersFor(gradient, [&](TensorId t) { return takes(asked, pairs, t); });
-  std::vector<Candidates> out;
-  if (few != all) out.push_back({few, cellsCandidates(coreProblem(asked, gradient, few), gradient, machine)});
-  if (gradient == Gradient::kDx && ofPairs != all)
-    out.push_back({ofPairs, cellsDotCandidates(coreProblem(asked, gradient, ofPairs), machine)});
-  out.push_back({all, cellsCandidates(coreProblem(asked, gradient, all), gradient, machine)});
-  return out;
-}
+struct GroupedData {
+  using Plan = GroupedDataPlan;
+  static constexpr const char* kPurpose = "depthwise and small groups";
+  static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
+    const Reorders all = reordersToCore(asked, Gradient::kDx),
+                   few = reordersFor(Gradient::kDx, [&](TensorId t) { return takesTensor(asked, t); }),
+                   ofPairs = reordersFor(Gradient::kDx, [&](TensorId t) { return takesForPairs(asked, t); });
+    std::vector<CandidatesOf<Plan>> out;
+    if (few != all) out.push_back({few, cellsDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
+    if (ofPairs != all) out.push_back({ofPairs, cellsDotCandidates(coreProblem(asked, Gradient::kDx, ofPairs), machine)});
+    out.push_back({all, cellsDataCandidates(coreProblem(asked, Gradient::kDx, all), machine)});
+    return out;
+  }
+  static bool takes(const Problem& p, const Plan& plan, TensorId t) { return plan.dotProducts ? takesForPairs(p, t) : takesTensor(p, t); }
+  static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
+    groupedRules(core, plan, machine, rules);
+  }
+  static constexpr auto cost = cellsDataCost;
+  static constexpr auto lower = lowerDataCells;
+  static std::int64_t pixelRows(const Plan& plan) { return plan.cache.d * plan.cache.h; }
+};
+
+struct GroupedWeights {
+  using Plan = GroupedWeightsPlan;
+  static constexpr const char* kPurpose = "depthwise and small groups";
+  static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, cellsWeightCandidates);
+  }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
+    groupedRules(core, plan, machine, rules);
+  }
+  static constexpr auto cost = cellsWeightCost;
+  static constexpr auto lower = lowerWeightsCells;
+};
 
 }  // namespace
 
-extern const Algorithm grouped{
-    "grouped",
-    "depthwise and small groups",
-    {/*dx=*/true, /*dw=*/true, false},
-    [](const TilingPlan& plan) { return plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kGroupCells; },
-    nullptr,
-    candidates,
-    takes,
-    groupedRules,
-    cellsCost,
-    lowerGrouped,
-    nullptr,
-    nullptr};
+template <>
+const Algorithm& algorithm<GroupedData::Plan>() {
+  static const Algorithm kAlgorithm = makeAlgorithm<GroupedData>();
+  return kAlgorithm;
+}
+
+template <>
+const Algorithm& algorithm<GroupedWeights::Plan>() {
+  static const Algorithm kAlgorithm = makeAlgorithm<GroupedWeights>();
+  return kAlgorithm;
+}
 
 }  // namespace cubejit

@@ -32,18 +32,18 @@ std::vector<std::pair<bool, bool>> panelChoices(CellPanel first, CellPanel secon
   return choices;
 }
 
-void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+void addDataSlabs(const CellsShape& s, const Machine& m, GroupedDataPlan plan, std::vector<GroupedDataPlan>& out) {
   const bool line = s.view.line;
   const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
-  plan.panelD = 1;
-  if (!plan.panelA && !plan.panelC) {
+  plan.cache.d = 1;
+  if (!plan.packA && !plan.bufferC) {
     plan.order = IterateOrder::kChannelsOuter;
-    plan.panelH = along;
+    plan.cache.h = along;
     out.push_back(plan);
     plan.order = IterateOrder::kPixelsOuter;
     for (const std::int64_t parts : {1, 4, 16}) {
-      plan.panelH = roundUp(equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts))), plan.baseH);
-      if (line) plan.panelH = std::max(plan.panelH, plan.baseW);
+      plan.cache.h = roundUp(equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts))), plan.registerH);
+      if (line) plan.cache.h = std::max(plan.cache.h, plan.registerW);
       out.push_back(plan);
     }
     return;
@@ -54,57 +54,55 @@ void addDataSlabs(const CellsShape& s, const Machine& m, TilingPlan plan, std::v
   for (const std::int64_t blocksEach : {std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, s.blocks}) {
     if (blocksEach > s.blocks || blocksEach <= lastEach) continue;
     lastEach = blocksEach;
-    plan.cores.groups = divUp(s.blocks, blocksEach);
+    plan.groupParts = divUp(s.blocks, blocksEach);
     const double channels = static_cast<double>(blocksEach * m.isa.lanes());
     const double rowBytes = 4.0 * channels *
-                            ((plan.panelA ? static_cast<double>(line ? 1 : s.operand.extent.w) : 0.0) +
-                             (plan.panelC ? static_cast<double>(line ? 1 : s.result.extent.w) : 0.0));
+                            ((plan.packA ? static_cast<double>(line ? 1 : s.operand.extent.w) : 0.0) +
+                             (plan.bufferC ? static_cast<double>(line ? 1 : s.result.extent.w) : 0.0));
     for (const std::int64_t depths :
          {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
       const std::int64_t reach = depths + (s.view.kernel.d - 1) * s.view.dilation.d;
       const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
-      plan.panelD = depths;
-      plan.panelH = roundUp(equalPiece(along, std::max<std::int64_t>(line ? plan.baseW : 1, rows)), plan.baseH);
+      plan.cache.d = depths;
+      plan.cache.h = roundUp(equalPiece(along, std::max<std::int64_t>(line ? plan.registerW : 1, rows)), plan.registerH);
       out.push_back(plan);
       if (depths == 1) break;
     }
   }
 }
 
-std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bool dotProducts) {
-  std::vector<TilingPlan> out;
-  TilingPlan plan;
+std::vector<GroupedDataPlan> dataCandidates(const CellsShape& s, const Machine& m, bool dotProducts) {
+  std::vector<GroupedDataPlan> out;
+  GroupedDataPlan plan;
   plan.dotProducts = dotProducts;
-  plan.gradient = Gradient::kDx;
-  plan.lanes = LaneRole::kGroupCells;
   const CellPanels panels = cellPanels(s, Gradient::kDx, m, dotProducts);
   const bool wide = m.isa.vectorRegs >= 32;
   const std::int64_t registers = usableRegisters(m, true);
   const std::int64_t width = std::max<std::int64_t>(1, s.result.extent.w), step = s.view.bigIsX ? s.view.stride.w : 1;
   std::int64_t lastTaps = 0;
   for (const std::int64_t limit : {wide ? 8 : 4, wide ? 4 : 2}) {
-    plan.baseTapsW = equalPiece(s.view.kernel.w, limit);
-    if (plan.baseTapsW == lastTaps) continue;
-    lastTaps = plan.baseTapsW;
+    plan.registerTaps = equalPiece(s.view.kernel.w, limit);
+    if (plan.registerTaps == lastTaps) continue;
+    lastTaps = plan.registerTaps;
     const std::int64_t free = registers - (s.permuted ? 4 : 2);
     // Rows side by side share what they read, and take weights, and a shorter run, each.
     const std::int64_t mostRows = s.cellChannels <= kMostChannelsOfRows ? std::min(kMostRows, s.view.kernel.h) : 1;
     for (std::int64_t rows = 1; rows <= mostRows; ++rows) {
       // Rows of other phases than their neighbours' would make each block's kernels others than the next one's.
       if (rows > 1 && s.view.bigIsX && rows % s.view.stride.h != 0) continue;
-      const std::int64_t most = std::max<std::int64_t>(1, free / rows - plan.baseTapsW);
+      const std::int64_t most = std::max<std::int64_t>(1, free / rows - plan.registerTaps);
       std::int64_t last = 0;
-      plan.baseH = rows;
+      plan.registerH = rows;
       for (const std::int64_t target : {most, most * 3 / 4, most / 2}) {
         const std::int64_t run = std::min(roundUp(equalPiece(width, std::max<std::int64_t>(1, target)), step),
                                           std::max<std::int64_t>(1, free / rows));
         if (run == last) continue;
         last = run;
-        plan.baseW = run;
+        plan.registerW = run;
         for (const auto& [a, c] : panelChoices(panels.a, panels.c)) {
-          plan.panelA = a;
-          plan.panelC = c;
+          plan.packA = a;
+          plan.bufferC = c;
           addDataSlabs(s, m, plan, out);
         }
       }
@@ -114,42 +112,42 @@ std::vector<TilingPlan> dataCandidates(const CellsShape& s, const Machine& m, bo
 }
 
 // Chunks: pixels whose operands fit a share of L2, in whole rows, planes or images.
-void setChunk(const CellsShape& s, TilingPlan& plan, double budgetBytes) {
+void setChunk(const CellsShape& s, GroupedWeightsPlan& plan, double budgetBytes) {
   const ConvView& v = s.view;
   const Dhw& e = v.small.extent;
-  const double channels = static_cast<double>(divUp(s.blocks, plan.cores.groups) * s.perBlock);
+  const double channels = static_cast<double>(divUp(s.blocks, plan.groupParts) * s.perBlock);
   const double pixelBytes = 4.0 * channels *
                             (static_cast<double>(v.small.channels) +
                              static_cast<double>(v.big.channels) * static_cast<double>(v.stride.volume()));
   const auto pixels = static_cast<std::int64_t>(std::max(64.0, budgetBytes / std::max(1.0, pixelBytes)));
-  plan.baseBatch = plan.panelD = plan.panelH = 1;
+  plan.reduction.n = plan.reduction.d = plan.reduction.h = 1;
   if (v.line) {
-    plan.panelH = std::max<std::int64_t>(1, equalPiece(e.w, pixels));
-    if (plan.panelH >= e.w)
-      plan.baseBatch =
+    plan.reduction.h = std::max<std::int64_t>(1, equalPiece(e.w, pixels));
+    if (plan.reduction.h >= e.w)
+      plan.reduction.n =
           std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1, std::max<std::int64_t>(1, v.batch));
     return;
   }
-  plan.panelH = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
-  if (plan.panelH < e.h) return;
-  plan.panelD = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
-  if (plan.panelD < e.d) return;
-  plan.baseBatch =
+  plan.reduction.h = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
+  if (plan.reduction.h < e.h) return;
+  plan.reduction.d = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
+  if (plan.reduction.d < e.d) return;
+  plan.reduction.n =
       std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
-void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+void addWeightDeals(const CellsShape& s, const Machine& m, GroupedWeightsPlan plan, std::vector<GroupedWeightsPlan>& out) {
   const std::int64_t images = std::max<std::int64_t>(1, s.view.batch);
-  const std::int64_t units = divUp(s.blocks, plan.baseVectors);
+  const std::int64_t units = divUp(s.blocks, plan.registerVectors);
   for (const std::int64_t parts : {std::int64_t{1}, std::min<std::int64_t>(units, 2L * m.cores), units}) {
-    plan.cores.groups = parts;
+    plan.groupParts = parts;
     for (const double share : {0.15, 0.5, 8.0}) {
-      if (share > 1.0 && (plan.panelA || plan.panelB)) continue;
+      if (share > 1.0 && (plan.packA || plan.packB)) continue;
       setChunk(s, plan, share * static_cast<double>(m.buffers.l1Bytes));
       for (const std::int64_t splits :
            {std::int64_t{1}, std::min<std::int64_t>(images, m.cores), std::int64_t{2L * m.cores}}) {
         if (parts >= 2L * m.cores && splits > 1) continue;
-        plan.cores.reduction = splits;
+        plan.reductionParts = splits;
         out.push_back(plan);
       }
     }
@@ -157,11 +155,9 @@ void addWeightDeals(const CellsShape& s, const Machine& m, TilingPlan plan, std:
   }
 }
 
-std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) {
-  std::vector<TilingPlan> out;
-  TilingPlan plan;
-  plan.gradient = Gradient::kDw;
-  plan.lanes = LaneRole::kGroupCells;
+std::vector<GroupedWeightsPlan> weightCandidates(const CellsShape& s, const Machine& m) {
+  std::vector<GroupedWeightsPlan> out;
+  GroupedWeightsPlan plan;
   const CellPanels panels = cellPanels(s, Gradient::kDw, m, false);
   const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
   const Dhw& k = s.view.kernel;
@@ -177,18 +173,18 @@ std::vector<TilingPlan> weightCandidates(const CellsShape& s, const Machine& m) 
       if (tapsWide == lastW || (tapsHigh > 1 && tapsWide < std::min<std::int64_t>(3, k.w))) continue;
       lastW = tapsWide;
       const std::int64_t channels = equalPiece(s.cellChannels, std::max<std::int64_t>(1, most / (tapsHigh * tapsWide)));
-      plan.baseTapsH = tapsHigh;
-      plan.baseTapsW = tapsWide;
-      plan.baseRows = channels;
+      plan.registerTapsH = tapsHigh;
+      plan.registerTapsW = tapsWide;
+      plan.registerChannels = channels;
       for (const std::int64_t blocks : {1, 2, 4}) {  // side by side
         if (blocks > 1 && (s.permuted || !s.spacesEvenly() || blocks > s.blocks || blocks * tapsHigh * tapsWide > most))
           break;
-        plan.baseVectors = blocks;
+        plan.registerVectors = blocks;
         for (const std::int64_t unroll : {4, 8, 16}) {
           plan.unroll = std::min<std::int64_t>(unroll, std::max<std::int64_t>(1, s.view.small.extent.w));
           for (const auto& [a, b] : panelChoices(panels.a, panels.b)) {
-            plan.panelA = a;
-            plan.panelB = b;
+            plan.packA = a;
+            plan.packB = b;
             addWeightDeals(s, m, plan, out);
           }
         }
@@ -206,13 +202,17 @@ bool cellsApply(const Problem& problem, const Machine& machine) {
   return v.groups > 1 && v.big.channels <= lanes && v.small.channels <= lanes && v.kernel.w <= kLongestKernel;
 }
 
-std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradient, const Machine& machine) {
-  if (gradient == Gradient::kDb || !cellsApply(problem, machine)) return {};
-  const CellsShape s = cellsShape(problem, gradient, machine.isa.lanes(), false);
-  return gradient == Gradient::kDx ? dataCandidates(s, machine, false) : weightCandidates(s, machine);
+std::vector<GroupedDataPlan> cellsDataCandidates(const Problem& problem, const Machine& machine) {
+  if (!cellsApply(problem, machine)) return {};
+  return dataCandidates(cellsShape(problem, Gradient::kDx, machine.isa.lanes(), false), machine, false);
 }
 
-std::vector<TilingPlan> cellsDotCandidates(const Problem& problem, const Machine& machine) {
+std::vector<GroupedWeightsPlan> cellsWeightCandidates(const Problem& problem, const Machine& machine) {
+  if (!cellsApply(problem, machine)) return {};
+  return weightCandidates(cellsShape(problem, Gradient::kDw, machine.isa.lanes(), false), machine);
+}
+
+std::vector<GroupedDataPlan> cellsDotCandidates(const Problem& problem, const Machine& machine) {
   if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !wholePairs(problem) ||
       !cellsApply(problem, machine))
     return {};

@@ -33,10 +33,10 @@ double reached(double run, double taps, double step, double dilation) {
 }
 
 // Tasks that take less than a line of each pixel bring lines that others bring too.
-double panelMoveCycles(const CellsShape& s, const TilingPlan& plan, const TensorView& t, const Machine& m) {
+double panelMoveCycles(const CellsShape& s, std::int64_t groupParts, const TensorView& t, const Machine& m) {
   const std::int64_t piece =
-      divUp(s.blocks, plan.cores.groups) * s.perBlock * t.channels * static_cast<std::int64_t>(byteSize(t.dtype));
-  const bool narrow = t.channelsLast && plan.cores.groups > 1 && piece < 64;
+      divUp(s.blocks, groupParts) * s.perBlock * t.channels * static_cast<std::int64_t>(byteSize(t.dtype));
+  const bool narrow = t.channelsLast && groupParts > 1 && piece < 64;
   return panelVectors(t) * panelCycles(t, m) * (narrow ? 2.0 : 1.0);
 }
 
@@ -51,11 +51,6 @@ void finish(PlanCost& cost, const Machine& m, double tasks, double spread) {
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";
-}
-
-PlanCost cellsCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  const CellsShape s = cellsShape(problem, plan.gradient, machine.isa.lanes(), plan.dotProducts);
-  return plan.gradient == Gradient::kDx ? cellsDataCost(s, plan, machine) : cellsWeightCost(s, plan, machine);
 }
 
 }  // namespace cubejit

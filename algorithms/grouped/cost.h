@@ -25,14 +25,11 @@ double validPairs(const ConvView& v);
 double reached(double run, double taps, double step, double dilation);
 
 /// Cycles of filling, or emptying, a panel.
-double panelMoveCycles(const CellsShape& s, const TilingPlan& plan, const TensorView& t, const Machine& m);
+double panelMoveCycles(const CellsShape& s, std::int64_t groupParts, const TensorView& t, const Machine& m);
 
 double spreadOf(double tasks, int cores);
 
 /// The total, of parts that overlap, or do not.
 void finish(PlanCost& cost, const Machine& m, double tasks, double spread);
-
-PlanCost cellsDataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m);
-PlanCost cellsWeightCost(const CellsShape& s, const TilingPlan& plan, const Machine& m);
 
 }  // namespace cubejit

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/grouped/cost.h"
+#include "algorithms/grouped/grouped.h"
 
 namespace cubejit {
 namespace {
@@ -26,7 +27,7 @@ constexpr double kCellPackCycles = 12.0;
 
 // Bytes of the operand that come from L2 after their first visit. Blocks of rows visit a row again for each of their neighbours, and
 // for each plane of taps; neighbours find it in L1 where all that one of them reads and writes stays there.
-double rereadBytes(const CellsShape& s, const TilingPlan& plan, double rows, const Machine& m) {
+double rereadBytes(const CellsShape& s, const GroupedDataPlan& plan, double rows, const Machine& m) {
   const ConvView& v = s.view;
   const double planes = static_cast<double>(std::min(v.kernel.d, s.operand.extent.d));
   const auto rowBytes = [&](const TensorView& t, bool panel) {
@@ -34,55 +35,56 @@ double rereadBytes(const CellsShape& s, const TilingPlan& plan, double rows, con
     return static_cast<double>(t.extent.w * (one ? 1 : s.blocks) * m.isa.lanes()) *
            static_cast<double>(panel ? 4 : byteSize(t.dtype));
   };
-  const double touched = rowBytes(s.operand, plan.panelA) * static_cast<double>(s.cellChannels) * rows * planes +
-                         rowBytes(s.result, plan.panelC) * static_cast<double>(plan.baseH);
+  const double touched = rowBytes(s.operand, plan.packA) * static_cast<double>(s.cellChannels) * rows * planes +
+                         rowBytes(s.result, plan.bufferC) * static_cast<double>(plan.registerH);
   const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
-  const double visits = touched > keptByL1(m) ? std::max(1.0, rows / static_cast<double>(plan.baseH) * step) : 1.0;
+  const double visits = touched > keptByL1(m) ? std::max(1.0, rows / static_cast<double>(plan.registerH) * step) : 1.0;
   return static_cast<double>(s.operand.bytes) * (visits * planes - 1.0);
 }
 
 // Share of the operand's rows that two slabs read, on two cores if need be.
-double sharedBySlabs(const CellsShape& s, const TilingPlan& plan) {
+double sharedBySlabs(const CellsShape& s, const GroupedDataPlan& plan) {
   const ConvView& v = s.view;
-  if (v.line || plan.panelH >= s.result.extent.h) return 0.0;
-  return static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.panelH);
+  if (v.line || plan.cache.h >= s.result.extent.h) return 0.0;
+  return static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.cache.h);
 }
 
 }  // namespace
 
-PlanCost cellsDataCost(const CellsShape& s, const TilingPlan& plan, const Machine& m) {
+PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, const Machine& m) {
+  const CellsShape s = cellsShape(problem, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
   const ConvView& v = s.view;
   const double perCycle = vectorsAtOnce(m);
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
                channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
-  const double run = static_cast<double>(plan.baseW), taps = static_cast<double>(std::min(plan.baseTapsW, v.kernel.w));
+  const double run = static_cast<double>(plan.registerW), taps = static_cast<double>(std::min(plan.registerTaps, v.kernel.w));
   const double tapsHigh = static_cast<double>(v.kernel.h);
   // Per visit of a chunk of taps by a run of results; a row of the operand that is visited serves `uses` rows of the block.
-  const Visit along = visitOf(v, run, taps, 2), down = visitOf(v, static_cast<double>(plan.baseH), tapsHigh, 1);
+  const Visit along = visitOf(v, run, taps, 2), down = visitOf(v, static_cast<double>(plan.registerH), tapsHigh, 1);
   const double positions = along.positions, uses = down.pairs / down.positions;
   const double visits = fmas / (along.pairs * uses);
   const double loads = visits * (positions + taps * uses);
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
   PlanCost cost;
-  const double conversions = plan.panelA || plan.dotProducts ? 0 : convertedVectors(s.operand, visits * positions);
+  const double conversions = plan.packA || plan.dotProducts ? 0 : convertedVectors(s.operand, visits * positions);
   cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions, m),
                                 loads * m.rates.vectorLoadCycles) /
                            perCycle +
-                       (results * 1.2 + (plan.panelC ? 0 : convertedVectors(s.result, results))) / perCycle;
-  const double rows = static_cast<double>(s.result.extent.d * divUp(s.result.extent.h, plan.baseH)) * images,
+                       (results * 1.2 + (plan.bufferC ? 0 : convertedVectors(s.result, results))) / perCycle;
+  const double rows = static_cast<double>(s.result.extent.d * divUp(s.result.extent.h, plan.registerH)) * images,
                runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
-  const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.panelA && !plan.panelC;
+  const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.packA && !plan.bufferC;
   const double calls =
       columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images *
                     blocks
-              : rows * runs * static_cast<double>(std::min(plan.cores.groups, s.blocks)) * (tail ? 2.0 : 1.0);
+              : rows * runs * static_cast<double>(std::min(plan.groupParts, s.blocks)) * (tail ? 2.0 : 1.0);
   cost.callCycles =
       calls * kCallCycles +
-      rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h * plan.baseH) / uses);
+      rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h * plan.registerH) / uses);
   // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
-  if (run * static_cast<double>(plan.baseH) * m.rates.vectorStoreCycles > 32)
+  if (run * static_cast<double>(plan.registerH) * m.rates.vectorStoreCycles > 32)
     cost.callCycles += results * m.rates.vectorStoreCycles / perCycle;
   const double operandBytes = static_cast<double>(s.operand.bytes), resultBytes = static_cast<double>(s.result.bytes);
   const double tensors = operandBytes + resultBytes;
@@ -94,22 +96,22 @@ PlanCost cellsDataCost(const CellsShape& s, const TilingPlan& plan, const Machin
   cost.memoryCycles = (operandBytes * (1.0 + sharedBySlabs(s, plan)) + 1.5 * resultBytes) / rate * strided;
   cost.memoryCycles += rereadBytes(s, plan, down.positions, m) / m.rates.l2BytesPerCycle;
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (m.rates.transposeCycles + kCellPackCycles);
-  if (plan.panelA) {
+  if (plan.packA) {
     const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
     const double again = v.line ? 1.0
                                 : 1.0 + static_cast<double>((v.kernel.h - 1) * v.dilation.h) /
-                                            (static_cast<double>(plan.panelH) / step + 1.0);
+                                            (static_cast<double>(plan.cache.h) / step + 1.0);
     const double againD = 1.0 + static_cast<double>((v.kernel.d - 1) * v.dilation.d) /
-                                    (static_cast<double>(plan.panelD) + static_cast<double>(v.kernel.d - 1));
-    cost.moveCycles += panelMoveCycles(s, plan, s.operand, m) * again * againD;
+                                    (static_cast<double>(plan.cache.d) + static_cast<double>(v.kernel.d - 1));
+    cost.moveCycles += panelMoveCycles(s, plan.groupParts, s.operand, m) * again * againD;
   }
-  if (plan.panelC)
-    cost.moveCycles += panelMoveCycles(s, plan, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
-  double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.cores.groups, s.blocks)));
-  tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.panelD));
+  if (plan.bufferC)
+    cost.moveCycles += panelMoveCycles(s, plan.groupParts, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
+  double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.groupParts, s.blocks)));
+  tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.cache.d));
   if (!columns)
     tasks *= std::ceil(static_cast<double>(v.line ? s.result.extent.w : s.result.extent.h) /
-                       static_cast<double>(plan.panelH));
+                       static_cast<double>(plan.cache.h));
   finish(cost, m, tasks, spreadOf(tasks, m.cores));
   return cost;
 }

@@ -5,18 +5,22 @@
 
 #include <vector>
 
+#include "algorithms/grouped/plan.h"
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
 /// Depthwise, channel multipliers and groups of so few channels that several fit a vector.
 bool cellsApply(const Problem& problem, const Machine& machine);
-std::vector<TilingPlan> cellsCandidates(const Problem& problem, Gradient gradient, const Machine& machine);
-/// Of dX whose operands are pairs of bf16 (dotApplies()); none where the ISA does not multiply them.
-std::vector<TilingPlan> cellsDotCandidates(const Problem& problem, const Machine& machine);
-PlanCost cellsCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
-
-void groupedRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
-Result<TileProgram> lowerGrouped(const Problem& core, const TilingPlan& plan, const Machine& machine);
+std::vector<GroupedDataPlan> cellsDataCandidates(const Problem& core, const Machine& machine);
+/// Of operands that are pairs of bf16 (dotApplies()); none where the ISA does not multiply them.
+std::vector<GroupedDataPlan> cellsDotCandidates(const Problem& core, const Machine& machine);
+std::vector<GroupedWeightsPlan> cellsWeightCandidates(const Problem& core, const Machine& machine);
+void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machine& machine, Rules& rules);
+void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine, Rules& rules);
+PlanCost cellsDataCost(const Problem& core, const GroupedDataPlan& plan, const Machine& machine);
+PlanCost cellsWeightCost(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine);
+Result<TileProgram> lowerDataCells(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerWeightsCells(const Problem& core, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

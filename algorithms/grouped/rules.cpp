@@ -6,59 +6,69 @@
 #include "algorithms/grouped/grouped.h"
 #include "algorithms/grouped/shape.h"
 #include "algorithms/kit/chunk_partition.h"
-#include "algorithms/kit/memory_hints.h"
+#include "algorithms/kit/dot_products.h"
 #include "algorithms/kit/reorder.h"
 
 namespace cubejit {
 namespace {
 
-// Group cells use channels-last and blocked tensors in place and have panels of all others: groups must lie side by side.
-void shapeRules(const Problem& p, const TilingPlan& plan, const Machine& m, Rules& rules) {
-  const auto check = [&](const char* field, bool given, CellPanel panel) {
-    rules.require(given ? panel != CellPanel::kNever : panel != CellPanel::kMust, [&] {
-      return std::string(field) +
-             (given ? " must be false: what it would copy is channels-last or blocked, and used where it lies"
-                    : " must be true: what it copies is neither channels-last nor blocked, of "
-                      "f32 or 16 bits");
-    });
-  };
-  const CellsShape shape = cellsShape(p, plan.gradient, m.isa.lanes(), plan.dotProducts);
-  const CellPanels panels = cellPanels(shape, plan.gradient, m, plan.dotProducts);
-  const ConvView& v = shape.view;
-  check("panel_a", plan.panelA, panels.a);
-  if (plan.gradient == Gradient::kDx) {
-    check("panel_c", plan.panelC, panels.c);
-    rules.require(shape.result.c0 == 0 || !roundsByIntegers(shape.result.dtype, m.isa),
-                  "stage_result must be true: dx is blocked, and of bf16 that no instruction rounds");
-    rules.require(shape.clearsLastBlock(), [&] {
-      return "stage_result must be true: the last block of dx has " +
-             std::to_string(v.groups * shape.result.channels % shape.result.c0) + " of " +
-             std::to_string(shape.result.c0) + " channels, and no vector reaches its end";
-    });
-  }
-  if (plan.gradient == Gradient::kDw) check("panel_b", plan.panelB, panels.b);
-  rules.require(plan.baseVectors == 1 || shape.spacesEvenly(),
-                "base_vectors must be 1: vectors that share a block of channels are not as far apart as others");
-  const std::int64_t channels = shape.perBlock * plan.baseVectors;
-  for (const TensorView* t : {&v.big, &v.small}) {
-    const std::int64_t rows = plan.gradient == Gradient::kDx ? plan.baseH * v.stride.h + v.kernel.h * v.dilation.h
-                                                             : (plan.baseTapsH - 1) * v.dilation.h + 1;
-    const std::int64_t columns =
-        (plan.gradient == Gradient::kDx ? plan.baseW : plan.unroll) * v.stride.w + plan.baseTapsW * v.dilation.w;
-    requireReach(rules, "a base block",
-                 t->channelOffset(channels * t->channels) + std::min(rows, t->extent.h) * t->hStride +
-                     std::min(columns, t->extent.w) * t->wStride);
+// Channels-last and blocked tensors are used in place and all others have panels: groups must lie side by side.
+void panelRule(const char* field, bool given, CellPanel panel, Rules& rules) {
+  rules.require(given ? panel != CellPanel::kNever : panel != CellPanel::kMust, [&] {
+    return std::string(field) +
+           (given ? " must be false: what it would copy is channels-last or blocked, and used where it lies"
+                  : " must be true: what it copies is neither channels-last nor blocked, of f32 or 16 bits");
+  });
+}
+
+// What a register block reaches of the tensors.
+struct Reach {
+  std::int64_t vectors, rows, columns;
+};
+
+void shapeRules(const CellsShape& s, const Reach& reach, Rules& rules) {
+  rules.require(reach.vectors == 1 || s.spacesEvenly(),
+                "register_vectors must be 1: vectors that share a block of channels are not as far apart as others");
+  for (const TensorView* t : {&s.view.big, &s.view.small}) {
+    requireReach(rules, "a register block",
+                 t->channelOffset(s.perBlock * reach.vectors * t->channels) +
+                     std::min(reach.rows, t->extent.h) * t->hStride + std::min(reach.columns, t->extent.w) * t->wStride);
   }
 }
 
 }  // namespace
 
-void groupedRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules) {
-  requireDotProducts(rules, core, plan, machine, plan.gradient == Gradient::kDx && wholePairs(core));
-  requireNoHints(rules, plan);
-  rules.require(!plan.firstTouch, "first_touch must be false: only dw with lanes = channels or swapped has it");
-  if (plan.gradient == Gradient::kDw) requireChunks(rules, core, plan);
-  shapeRules(core, plan, machine, rules);
+void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machine& m, Rules& rules) {
+  requireDotProducts(rules, core, Gradient::kDx, m, plan.dotProducts, wholePairs(core));
+  const CellsShape s = cellsShape(core, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
+  const CellPanels panels = cellPanels(s, Gradient::kDx, m, plan.dotProducts);
+  const ConvView& v = s.view;
+  panelRule("pack_a", plan.packA, panels.a, rules);
+  panelRule("buffer_c", plan.bufferC, panels.c, rules);
+  rules.require(s.result.c0 == 0 || !roundsByIntegers(s.result.dtype, m.isa),
+                "reorder_result must be true: dx is blocked, and of bf16 that no instruction rounds");
+  rules.require(s.clearsLastBlock(), [&] {
+    return "reorder_result must be true: the last block of dx has " +
+           std::to_string(v.groups * s.result.channels % s.result.c0) + " of " + std::to_string(s.result.c0) +
+           " channels, and no vector reaches its end";
+  });
+  shapeRules(s,
+             {plan.registerVectors, plan.registerH * v.stride.h + v.kernel.h * v.dilation.h,
+              plan.registerW * v.stride.w + plan.registerTaps * v.dilation.w},
+             rules);
+}
+
+void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Machine& m, Rules& rules) {
+  requireChunks(rules, core, plan.reduction);
+  const CellsShape s = cellsShape(core, Gradient::kDw, m.isa.lanes(), false);
+  const CellPanels panels = cellPanels(s, Gradient::kDw, m, false);
+  const ConvView& v = s.view;
+  panelRule("pack_a", plan.packA, panels.a, rules);
+  panelRule("pack_b", plan.packB, panels.b, rules);
+  shapeRules(s,
+             {plan.registerVectors, (plan.registerTapsH - 1) * v.dilation.h + 1,
+              plan.unroll * v.stride.w + plan.registerTapsW * v.dilation.w},
+             rules);
 }
 
 }  // namespace cubejit

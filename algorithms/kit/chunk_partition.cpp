@@ -15,20 +15,20 @@ constexpr std::int64_t kMostSimulated = 256;  // tasks; among more than that the
 
 }  // namespace
 
-ChunkPartition::ChunkPartition(const ConvView& v, const TilingPlan& plan) {
+ChunkPartition::ChunkPartition(const ConvView& v, const ReductionBlock& block) {
   const Dhw& e = v.small.extent;
   const std::int64_t along = v.line ? e.w : e.h;
-  if (plan.panelH < along) {
+  if (block.h < along) {
     units_ = v.batch * (v.line ? 1 : e.d);
     extent_ = along;
-    piece_ = plan.panelH;
-  } else if (!v.line && plan.panelD < e.d) {
+    piece_ = block.h;
+  } else if (!v.line && block.d < e.d) {
     units_ = v.batch;
     extent_ = e.d;
-    piece_ = plan.panelD;
+    piece_ = block.d;
   } else {
     extent_ = std::max<std::int64_t>(1, v.batch);
-    piece_ = std::min(plan.baseBatch, extent_);
+    piece_ = std::min(block.n, extent_);
   }
   piece_ = std::max<std::int64_t>(1, piece_);
   units_ = std::max<std::int64_t>(1, units_);
@@ -54,8 +54,8 @@ double ChunkPartition::imbalance(std::int64_t splits, std::int64_t copies, int c
   return static_cast<double>(*std::max_element(busy.begin(), busy.end())) * cores / total;
 }
 
-void requireChunks(Rules& rules, const Problem& p, const TilingPlan& plan) {
-  const ConvView v = makeConvView(p, plan.gradient);
+void requireChunks(Rules& rules, const Problem& p, const ReductionBlock& block) {
+  const ConvView v = makeConvView(p, Gradient::kDw);
   const Dhw& e = v.small.extent;
   const auto atMost = [&](const char* field, std::int64_t value, std::int64_t most) {
     rules.require(value <= std::max<std::int64_t>(1, most), [&] {
@@ -63,13 +63,13 @@ void requireChunks(Rules& rules, const Problem& p, const TilingPlan& plan) {
              " there are";
     });
   };
-  atMost("panel_h", plan.panelH, v.line ? e.w : e.h);
-  atMost("panel_d", plan.panelD, v.line ? 1 : e.d);
-  atMost("base_batch", plan.baseBatch, v.batch);
-  rules.require(plan.panelD == 1 || plan.panelH >= e.h, "panel_d of more than 1 needs whole planes: raise panel_h");
-  const bool whole = v.line ? plan.panelH >= e.w : plan.panelH >= e.h && plan.panelD >= e.d;
-  rules.require(plan.baseBatch == 1 || whole,
-                "base_batch of more than 1 needs whole images: raise panel_h and panel_d");
+  atMost("reduction_h", block.h, v.line ? e.w : e.h);
+  atMost("reduction_d", block.d, v.line ? 1 : e.d);
+  atMost("reduction_n", block.n, v.batch);
+  rules.require(block.d == 1 || block.h >= e.h, "reduction_d of more than 1 needs whole planes: raise reduction_h");
+  const bool whole = v.line ? block.h >= e.w : block.h >= e.h && block.d >= e.d;
+  rules.require(block.n == 1 || whole,
+                "reduction_n of more than 1 needs whole images: raise reduction_h and reduction_d");
 }
 
 }  // namespace cubejit

@@ -8,13 +8,13 @@
 
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/rules.h"
-#include "cubejit/plan.h"
+#include "cubejit/plan_parts.h"
 
 namespace cubejit {
 
 class ChunkPartition {
  public:
-  ChunkPartition(const ConvView& view, const TilingPlan& plan);
+  ChunkPartition(const ConvView& view, const ReductionBlock& block);
 
   std::int64_t chunks() const { return units_ * perUnit_; }
   /// How much longer the slowest core works than the average one: `copies` times `splits` tasks, each a run of chunks, are taken in
@@ -29,6 +29,6 @@ class ChunkPartition {
 };
 
 /// A chunk is a run of whole rows, planes or images (of a line: pixels), and none of them is summed twice.
-void requireChunks(Rules& rules, const Problem& core, const TilingPlan& plan);
+void requireChunks(Rules& rules, const Problem& core, const ReductionBlock& block);
 
 }  // namespace cubejit

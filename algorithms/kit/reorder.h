@@ -95,6 +95,11 @@ inline Reorders reordersToCore(const Problem& p, Gradient gradient) {
   return reordersFor(gradient, [&](TensorId t) { return isCore(formatOf(p, t), t); });
 }
 
+/// Reorders of everything that is not f32, channels-last or, of weights, plain.
+inline Reorders reordersToChannelsLast(const Problem& p, Gradient gradient) {
+  return reordersFor(gradient, [&](TensorId t) { return formatOf(p, t) == coreFormat(t); });
+}
+
 /// True if no result of a convolution shares a column of x with another: columns can be folded into channels (space to depth)
 /// without moving x, as the patch embeddings of vision transformers ask for.
 inline bool foldable(const Problem& p) {

@@ -25,32 +25,32 @@ std::vector<std::int64_t> rowsOfTiles(const PixelGround& g, std::int64_t sums) {
 }
 
 // What a task stages and computes: planes and rows.
-void addSlabs(const PixelGround& g, TilingPlan plan, const Machine& m, std::vector<TilingPlan>& out) {
+void addSlabs(const PixelGround& g, SpatialDataPlan plan, const Machine& m, std::vector<SpatialDataPlan>& out) {
   const double l1 = 2.0 * static_cast<double>(m.buffers.l1Bytes);
   const std::int64_t extentH = std::max<std::int64_t>(1, g.result.extent.h);
   const std::int64_t mostH =
-      divUp(plan.baseH > 1 && g.gather ? divUp(extentH, g.view.stride.h) : extentH, plan.baseH) * plan.baseH;
+      divUp(plan.registerH > 1 && g.gather ? divUp(extentH, g.view.stride.h) : extentH, plan.registerH) * plan.registerH;
   for (const std::int64_t depths : {1, 4, 8}) {
     for (const std::int64_t rowsH : {1, 2, 4, 8, 16, 32}) {
-      plan.panelD = std::min(depths, std::max<std::int64_t>(1, g.result.extent.d));
-      plan.panelH = std::min(rowsH * plan.baseH, mostH);
-      const double bytes = static_cast<double>((plan.panelD + g.view.kernel.d) * (plan.panelH + g.view.kernel.h) *
+      plan.cache.d = std::min(depths, std::max<std::int64_t>(1, g.result.extent.d));
+      plan.cache.h = std::min(rowsH * plan.registerH, mostH);
+      const double bytes = static_cast<double>((plan.cache.d + g.view.kernel.d) * (plan.cache.h + g.view.kernel.h) *
                                                g.operand.channels * g.operand.extent.w * 4);
-      if (plan.panelB && bytes > l1 && (plan.panelD > 1 || plan.panelH > plan.baseH)) continue;
+      if (plan.packA && bytes > l1 && (plan.cache.d > 1 || plan.cache.h > plan.registerH)) continue;
       out.push_back(plan);
       // Planes far apart: every row is on a page of its own, and no prefetcher follows. Stage them too.
       if (g.operand.channelsLast || g.operand.cStride < kFarPlaneBytes || bytes > l1) continue;
       out.push_back(plan);
-      out.back().panelB = true;
+      out.back().packA = true;
     }
   }
 }
 
 }  // namespace
 
-std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machine& m) {
+std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& problem, const Machine& m) {
   const PixelGround g(problem);
-  std::vector<TilingPlan> out;
+  std::vector<SpatialDataPlan> out;
   const auto phases = static_cast<std::int64_t>(g.phases.size());
   // Wide kernels would need a section per shift; many channels fill lanes by themselves.
   if (phases == 0 || phases > 8 || g.view.kernel.w > 16) return out;
@@ -64,18 +64,16 @@ std::vector<TilingPlan> dataPixelCandidates(const Problem& problem, const Machin
     last = vectors;
     const std::int64_t rows = (regs - vectors) / (vectors * phases);
     if (rows < 1) continue;
-    TilingPlan plan;
-    plan.gradient = Gradient::kDx;
-    plan.lanes = LaneRole::kPixels;
-    plan.baseVectors = vectors;
-    plan.baseRows = equalPiece(g.result.channels, rows);
+    SpatialDataPlan plan;
+    plan.registerVectors = vectors;
+    plan.registerChannels = equalPiece(g.result.channels, rows);
     plan.unroll =
         std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
-    plan.panelB = g.operand.channelsLast;
-    plan.panelC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
-    for (const std::int64_t baseH : rowsOfTiles(g, phases * plan.baseRows * vectors)) {
-      if (baseH > 1 && (plan.baseRows < g.result.channels || baseH * plan.baseRows > rows)) continue;
-      plan.baseH = baseH;
+    plan.packA = g.operand.channelsLast;
+    plan.bufferC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
+    for (const std::int64_t baseH : rowsOfTiles(g, phases * plan.registerChannels * vectors)) {
+      if (baseH > 1 && (plan.registerChannels < g.result.channels || baseH * plan.registerChannels > rows)) continue;
+      plan.registerH = baseH;
       addSlabs(g, plan, m, out);
     }
   }

@@ -26,16 +26,16 @@ double f32Bytes(const TensorView& t) { return static_cast<double>(t.bytes / byte
 
 class Costing {
  public:
-  Costing(const Problem& problem, const TilingPlan& plan, const Machine& m) : g_(problem), plan_(plan), m_(m) {
+  Costing(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) : g_(problem), plan_(plan), m_(m) {
     lanes_ = m.isa.lanes();
     phases_ = static_cast<double>(g_.phases.size());
     reduced_ = static_cast<double>(g_.operand.channels);
     copies_ = static_cast<double>(g_.view.groups * g_.view.batch);
-    tileRows_ = static_cast<double>(plan.baseH);
+    tileRows_ = static_cast<double>(plan.registerH);
     const double vectorsAll = std::ceil(static_cast<double>(g_.longest) / lanes_),
-                 blocks = std::ceil(vectorsAll / static_cast<double>(plan.baseVectors)),
+                 blocks = std::ceil(vectorsAll / static_cast<double>(plan.registerVectors)),
                  channelBlocks =
-                     std::ceil(static_cast<double>(g_.result.channels) / static_cast<double>(plan.baseRows));
+                     std::ceil(static_cast<double>(g_.result.channels) / static_cast<double>(plan.registerChannels));
     channels_ = static_cast<double>(g_.result.channels) / channelBlocks;
     vectors_ = vectorsAll / blocks;
     double tapsW = 0;
@@ -43,15 +43,15 @@ class Costing {
       tapsW += static_cast<double>(phase.taps.size());
       shifts_ = std::max(shifts_, static_cast<double>(phase.taps.size()));
     }
-    uses_ = g_.usesOfRow(plan.baseH);
+    uses_ = g_.usesOfRow(plan.registerH);
     // Weights that a step of one reduced channel broadcasts.
     scalars_ = uses_ * (shifts_ > 0 ? tapsW / shifts_ : 1) * channels_;
     const double outerTaps = static_cast<double>(g_.insideTaps(0)) * static_cast<double>(g_.insideTaps(1));
     steps_ = copies_ * outerTaps * shifts_ * blocks * channelBlocks / uses_;
     calls_ =
         copies_ * static_cast<double>(g_.result.extent.d * g_.result.extent.h) * blocks * channelBlocks / tileRows_;
-    slabRows_ = static_cast<double>(plan.panelH + (g_.view.kernel.h - 1) * g_.view.dilation.h);
-    slabPlanes_ = static_cast<double>(plan.panelD + (g_.view.kernel.d - 1) * g_.view.dilation.d);
+    slabRows_ = static_cast<double>(plan.cache.h + (g_.view.kernel.h - 1) * g_.view.dilation.h);
+    slabPlanes_ = static_cast<double>(plan.cache.d + (g_.view.kernel.d - 1) * g_.view.dilation.d);
   }
 
   PlanCost run() const {
@@ -59,11 +59,11 @@ class Costing {
     cost.computeCycles = compute();
     cost.callCycles = calls();
     cost.memoryCycles = memory();
-    cost.moveCycles = (plan_.panelB ? staging() : 0) + (plan_.panelC ? leaving() : 0);
+    cost.moveCycles = (plan_.packA ? staging() : 0) + (plan_.bufferC ? leaving() : 0);
     const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                         kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-    const double slabsH = static_cast<double>(g_.result.extent.h) / static_cast<double>(plan_.panelH),
-                 slabsD = std::ceil(static_cast<double>(g_.result.extent.d) / static_cast<double>(plan_.panelD));
+    const double slabsH = static_cast<double>(g_.result.extent.h) / static_cast<double>(plan_.cache.h),
+                 slabsD = std::ceil(static_cast<double>(g_.result.extent.d) / static_cast<double>(plan_.cache.d));
     cost.totalCycles = dealtCycles(g_.view, busy, copies_ * slabsD, slabsH, m_, kPixelTaskCycles);
     cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                  : cost.moveCycles > cost.computeCycles ? "move"
@@ -75,22 +75,22 @@ class Costing {
   double compute() const {
     const double fma = scalars_ * vectors_ / m_.rates.fmaPerCycle;
     // Instructions beside the load of a 16-bit vector take turns with the FMAs.
-    const double converted = plan_.panelB || g_.operand.dtype == DType::kF32
+    const double converted = plan_.packA || g_.operand.dtype == DType::kF32
                                  ? 0
-                                 : vectors_ * (plan_.baseH > 1 && g_.operand.dtype == DType::kBf16 ? 1.0 : 0.7);
+                                 : vectors_ * (plan_.registerH > 1 && g_.operand.dtype == DType::kBf16 ? 1.0 : 0.7);
     const double loads = vectors_ * kLinesOfVector * m_.rates.vectorLoadCycles + scalars_ * m_.rates.broadcastCycles;
     // The next step waits for this one's sums, unless other rows' are at hand.
-    const double latency = plan_.baseH > 1 ? 0.0 : kSumLatency;
+    const double latency = plan_.registerH > 1 ? 0.0 : kSumLatency;
     const double step = std::max({fma + converted, loads, latency}) + m_.rates.exposedLoads * loads;
     // Plain rows of the reduced channels are planes apart; a power-of-two distance makes them collide in L1.
     const bool collide =
-        !plan_.panelB && reduced_ > 1 && (g_.operand.cStride % 4096 == 0 || g_.operand.cStride >= kFarPlaneBytes);
+        !plan_.packA && reduced_ > 1 && (g_.operand.cStride % 4096 == 0 || g_.operand.cStride >= kFarPlaneBytes);
     return steps_ * reduced_ * step / vectorsAtOnce(m_) * 1.02 * (collide ? 1.3 : 1.0);
   }
 
   double calls() const {
     // A segment is all taps along H and W, those along W if there is but one channel, or one tap.
-    const double segments = plan_.baseH > 1           ? calls_ * static_cast<double>(g_.view.kernel.d)
+    const double segments = plan_.registerH > 1           ? calls_ * static_cast<double>(g_.view.kernel.d)
                             : g_.operand.channels > 1 ? steps_
                                                       : steps_ / std::max(1.0, shifts_);
     return segments * kSegmentCycles +
@@ -114,7 +114,7 @@ class Costing {
   }
 
   double staging() const {
-    const double reach = slabRows_ * slabPlanes_ / static_cast<double>(plan_.panelH * plan_.panelD) *
+    const double reach = slabRows_ * slabPlanes_ / static_cast<double>(plan_.cache.h * plan_.cache.d) *
                          (g_.gather ? 1.0 / static_cast<double>(g_.view.stride.h * g_.view.stride.d) : 1.0);
     return f32Bytes(g_.operand) * std::max(1.0, reach) *
            std::max((g_.operand.channelsLast ? m_.rates.transposeCycles : m_.rates.copyCycles) / 64.0,
@@ -132,7 +132,7 @@ class Costing {
   }
 
   const PixelGround g_;
-  const TilingPlan& plan_;
+  const SpatialDataPlan& plan_;
   const Machine& m_;
   double lanes_ = 16, phases_ = 1, reduced_ = 1, copies_ = 1;
   double tileRows_ = 1, channels_ = 1, vectors_ = 1;  ///< of a tile
@@ -143,7 +143,7 @@ class Costing {
 
 }  // namespace
 
-PlanCost dataPixelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+PlanCost dataPixelCost(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) {
   return Costing(problem, plan, m).run();
 }
 

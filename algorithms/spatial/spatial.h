@@ -5,15 +5,18 @@
 
 #include <vector>
 
+#include "algorithms/spatial/plan.h"
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
-std::vector<TilingPlan> dataPixelCandidates(const Problem& core, const Machine& machine);
-std::vector<TilingPlan> weightPixelCandidates(const Problem& core, const Machine& machine);
-void spatialRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
-PlanCost dataPixelCost(const Problem& core, const TilingPlan& plan, const Machine& machine);
-PlanCost weightPixelCost(const Problem& core, const TilingPlan& plan, const Machine& machine);
-Result<TileProgram> lowerSpatial(const Problem& core, const TilingPlan& plan, const Machine& machine);
+std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& core, const Machine& machine);
+std::vector<SpatialWeightsPlan> weightPixelCandidates(const Problem& core, const Machine& machine);
+void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules);
+void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules);
+PlanCost dataPixelCost(const Problem& core, const SpatialDataPlan& plan, const Machine& machine);
+PlanCost weightPixelCost(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine);
+Result<TileProgram> lowerDataPixels(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerWeightsPixels(const Problem& core, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -26,36 +26,34 @@ bool applies(const ConvView& v) {
 
 }  // namespace
 
-std::vector<TilingPlan> weightPixelCandidates(const Problem& problem, const Machine& m) {
+std::vector<SpatialWeightsPlan> weightPixelCandidates(const Problem& problem, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDw);
-  std::vector<TilingPlan> out;
+  std::vector<SpatialWeightsPlan> out;
   if (!applies(v)) return out;
   const std::int64_t sums = usableRegisters(m, true) - 3;  // a row, a vector of the other tensor, a spare
-  TilingPlan plan;
-  plan.gradient = Gradient::kDw;
-  plan.lanes = LaneRole::kPixels;
-  plan.baseTapsW = equalPiece(v.kernel.w, sums);
+  SpatialWeightsPlan plan;
+  plan.registerTapsW = equalPiece(v.kernel.w, sums);
   std::int64_t lastTaps = 0;
   for (const std::int64_t taps :
        {v.kernel.h, divUp(v.kernel.h, 2), std::int64_t{3}, std::int64_t{2}, std::int64_t{1}}) {
-    plan.baseTapsH = equalPiece(v.kernel.h, std::min(taps, std::max<std::int64_t>(1, sums / plan.baseTapsW)));
-    if (plan.baseTapsH == lastTaps) continue;
-    lastTaps = plan.baseTapsH;
+    plan.registerTapsH = equalPiece(v.kernel.h, std::min(taps, std::max<std::int64_t>(1, sums / plan.registerTapsW)));
+    if (plan.registerTapsH == lastTaps) continue;
+    lastTaps = plan.registerTapsH;
     std::int64_t lastRows = 0;
     for (const std::int64_t rows : {1, 2, 3, 4, 6, 8, 11, 14}) {
-      plan.baseH = equalPiece(std::max<std::int64_t>(1, v.small.extent.h), rows);
-      if (plan.baseH <= lastRows || plan.baseTapsH * plan.baseTapsW + plan.baseH > sums + 1) continue;
-      lastRows = plan.baseH;
+      plan.registerH = equalPiece(std::max<std::int64_t>(1, v.small.extent.h), rows);
+      if (plan.registerH <= lastRows || plan.registerTapsH * plan.registerTapsW + plan.registerH > sums + 1) continue;
+      lastRows = plan.registerH;
       std::int64_t lastSplits = 0;
       for (const std::int64_t splits : {1, m.cores, 2 * m.cores}) {
-        plan.cores.reduction = std::clamp<std::int64_t>(splits, 1, std::max<std::int64_t>(1, v.batch));
-        if (plan.cores.reduction == lastSplits) continue;
-        lastSplits = plan.cores.reduction;
+        plan.reductionParts = std::clamp<std::int64_t>(splits, 1, std::max<std::int64_t>(1, v.batch));
+        if (plan.reductionParts == lastSplits) continue;
+        lastSplits = plan.reductionParts;
         // Images one after another, or all of a split in one call: fewer calls, but each tile of taps walks over all of them.
-        plan.baseBatch = 1;
+        plan.images = 1;
         out.push_back(plan);
-        if (v.batch > plan.cores.reduction && v.batch % plan.cores.reduction == 0) {
-          plan.baseBatch = v.batch / plan.cores.reduction;
+        if (v.batch > plan.reductionParts && v.batch % plan.reductionParts == 0) {
+          plan.images = v.batch / plan.reductionParts;
           out.push_back(plan);
         }
       }
@@ -64,12 +62,12 @@ std::vector<TilingPlan> weightPixelCandidates(const Problem& problem, const Mach
   return out;
 }
 
-PlanCost weightPixelCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
+PlanCost weightPixelCost(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDw);
   const double pairs = static_cast<double>(v.groups * v.big.channels * v.small.channels),
                images = static_cast<double>(v.batch), planes = images * static_cast<double>(v.small.extent.d);
-  const double rows = static_cast<double>(plan.baseH), tapsH = static_cast<double>(plan.baseTapsH),
-               tapsW = static_cast<double>(plan.baseTapsW), kernelD = static_cast<double>(v.kernel.d);
+  const double rows = static_cast<double>(plan.registerH), tapsH = static_cast<double>(plan.registerTapsH),
+               tapsW = static_cast<double>(plan.registerTapsW), kernelD = static_cast<double>(v.kernel.d);
   const double tiles =
       std::ceil(static_cast<double>(v.kernel.h) / tapsH) * std::ceil(static_cast<double>(v.kernel.w) / tapsW);
   const double vectors = std::ceil(static_cast<double>(v.small.extent.w) / m.isa.lanes()),
@@ -86,7 +84,7 @@ PlanCost weightPixelCost(const Problem& problem, const TilingPlan& plan, const M
       std::max({step / m.rates.fmaPerCycle + converted * 0.45, loads, rows * kLatency / vectorsAtOnce(m)}) +
       m.rates.exposedLoads * loads;
   PlanCost cost;
-  const double together = static_cast<double>(plan.baseBatch);
+  const double together = static_cast<double>(plan.images);
   const double calls = pairs * images * kernelD * tiles / together, visits = pairs * planes * kernelD * tiles * blocks;
   cost.computeCycles = visits * vectors * cycles / vectorsAtOnce(m);
   const double sections = std::min(3.0, blocks) * std::min(3.0, vectors);
@@ -97,7 +95,7 @@ PlanCost weightPixelCost(const Problem& problem, const TilingPlan& plan, const M
                plane = bytes * together / std::max(1.0, images * pairs) * again * 2.0;
   cost.memoryCycles = bytes / bytesPerCycle(m, bytes / m.cores, true) +
                       bytes * (again * kernelD * tiles - 1.0) / bytesPerCycle(m, plane, false);
-  const double splits = static_cast<double>(plan.cores.reduction);
+  const double splits = static_cast<double>(plan.reductionParts);
   cost.moveCycles = pairs * static_cast<double>(v.taps()) * (kSumCycles + 3.0 * (splits - 1.0));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;

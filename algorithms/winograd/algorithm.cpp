@@ -1,39 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which tensors Winograd's filtering reads and writes.
+#include "algorithms/winograd/winograd.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/table.h"
-#include "algorithms/winograd/winograd.h"
 
 namespace cubejit {
 namespace {
 
-bool takes(const Problem& p, const TilingPlan&, TensorId t) {
+bool takesTensor(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   const bool weights = t == TensorId::kW || t == TensorId::kDw;
   return isCore(f, t) && (weights || f.layout == Layout::kNdhwc);
 }
 
-std::vector<Candidates> candidates(const Problem& asked, Gradient gradient, const Machine& machine) {
-  if (asked.math != MathMode::kRelaxed) return {};
-  const Reorders reorders = reordersFor(gradient, [&](TensorId t) { return takes(asked, {}, t); });
-  return {{reorders, winogradCandidates(coreProblem(asked, gradient, reorders), gradient, machine)}};
-}
+struct WinogradData {
+  using Plan = WinogradDataPlan;
+  static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
+  static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
+    if (asked.math != MathMode::kRelaxed) return {};
+    const Reorders reorders = reordersFor(Plan::kGradient, [&](TensorId t) { return takesTensor(asked, t); });
+    return {{reorders, winogradDataCandidates(coreProblem(asked, Plan::kGradient, reorders), machine)}};
+  }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
+    winogradRules(core, plan, machine, rules);
+  }
+  static PlanCost cost(const Problem& core, const Plan& plan, const Machine& machine) {
+    return winogradCost(core, plan, machine);
+  }
+  static constexpr auto lower = lowerWinogradData;
+  static std::int64_t pixelRows(const Plan& plan) { return plan.cacheRows; }
+  static std::vector<std::string> applies(const Problem& core) { return winogradApplies(core, Plan::kGradient); }
+};
+
+struct WinogradWeights {
+  using Plan = WinogradWeightsPlan;
+  static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
+  static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
+    if (asked.math != MathMode::kRelaxed) return {};
+    const Reorders reorders = reordersFor(Plan::kGradient, [&](TensorId t) { return takesTensor(asked, t); });
+    return {{reorders, winogradWeightCandidates(coreProblem(asked, Plan::kGradient, reorders), machine)}};
+  }
+  static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
+  static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
+    winogradRules(core, plan, machine, rules);
+  }
+  static PlanCost cost(const Problem& core, const Plan& plan, const Machine& machine) {
+    return winogradCost(core, plan, machine);
+  }
+  static constexpr auto lower = lowerWinogradWeights;
+  static std::vector<std::string> applies(const Problem& core) { return winogradApplies(core, Plan::kGradient); }
+};
 
 }  // namespace
 
-extern const Algorithm winograd{
-    "winograd",
-    "kernels of 2 to 5 taps, stride 1, if math may be relaxed",
-    {/*dx=*/true, /*dw=*/true, false},
-    [](const TilingPlan& plan) { return plan.gradient != Gradient::kDb && plan.lanes == LaneRole::kWinograd; },
-    winogradApplies,
-    candidates,
-    takes,
-    winogradRules,
-    winogradCost,
-    lowerWinograd,
-    nullptr,
-    nullptr};
+template <>
+const Algorithm& algorithm<WinogradData::Plan>() {
+  static const Algorithm kAlgorithm = makeAlgorithm<WinogradData>();
+  return kAlgorithm;
+}
+
+template <>
+const Algorithm& algorithm<WinogradWeights::Plan>() {
+  static const Algorithm kAlgorithm = makeAlgorithm<WinogradWeights>();
+  return kAlgorithm;
+}
 
 }  // namespace cubejit

@@ -33,19 +33,18 @@ std::int64_t rowsFor(const WinogradShape& s, std::int64_t channels, double bytes
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / row), 1, s.rows);
 }
 
-void addData(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
-  const std::int64_t channels = s.patched.channels + plan.baseVectors * m.isa.lanes();
-  const std::int64_t blocks = divUp(s.tiled.channels, plan.baseVectors * m.isa.lanes());
+void addData(const WinogradShape& s, const Machine& m, WinogradDataPlan plan, std::vector<WinogradDataPlan>& out) {
+  const std::int64_t channels = s.patched.channels + plan.registerVectors * m.isa.lanes();
+  const std::int64_t blocks = divUp(s.tiled.channels, plan.registerVectors * m.isa.lanes());
   std::int64_t last = 0;
   for (const double share : {0.6, 1.5, 6.0}) {
     for (const bool split : {false, true}) {
       if (split && (blocks < m.cores || m.cores < 2)) continue;
       const std::int64_t most = rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes));
       const std::int64_t even = split ? s.rows : divUp(s.rows, m.cores);
-      plan.panelH = equalPiece(even, most);
-      plan.cores.rows = divUp(s.rows, plan.panelH);
-      plan.cores.channelsN = split ? m.cores : 1;
-      const std::int64_t key = plan.panelH * 2 + (split ? 1 : 0);
+      plan.cacheRows = equalPiece(even, most);
+      plan.channelParts = split ? m.cores : 1;
+      const std::int64_t key = plan.cacheRows * 2 + (split ? 1 : 0);
       if (key != last) out.push_back(plan);
       last = key;
     }
@@ -53,26 +52,26 @@ void addData(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vec
 }
 
 // Weights are transformed by the task that uses them, one block of channels each; patches beforehand.
-void addDataBlocks(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
-  plan.panelB = true;
-  const std::int64_t channels = plan.baseVectors * m.isa.lanes();
-  plan.panelH = s.rows;
+void addDataBlocks(const WinogradShape& s, const Machine& m, WinogradDataPlan plan, std::vector<WinogradDataPlan>& out) {
+  plan.perTask = true;
+  const std::int64_t channels = plan.registerVectors * m.isa.lanes();
+  plan.cacheRows = s.rows;
   const double filter = 0.5 * static_cast<double>(m.buffers.l1Bytes) / static_cast<double>(s.volume() * channels * 4);
-  plan.panelD =
+  plan.cacheChannels =
       std::clamp<std::int64_t>(static_cast<std::int64_t>(filter), 16, std::max<std::int64_t>(16, s.patched.channels));
-  plan.cores.channelsN = divUp(s.tiled.channels, channels);
+  plan.channelParts = divUp(s.tiled.channels, channels);
   out.push_back(plan);
 }
 
 // Parts of dw whose accumulators fit a share of L2, cut along the longer side; tiles are transformed beforehand.
-void addWeightParts(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
-  plan.panelC = true;
-  plan.panelH = s.rows;
-  const std::int64_t width = plan.baseVectors * m.isa.lanes(), rowBlocks = divUp(s.tiled.channels, plan.baseRows),
+void addWeightParts(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan, std::vector<WinogradWeightsPlan>& out) {
+  plan.bufferC = true;
+  plan.cacheRows = s.rows;
+  const std::int64_t width = plan.registerVectors * m.isa.lanes(), rowBlocks = divUp(s.tiled.channels, plan.registerRows),
                      laneBlocks = divUp(s.patched.channels, width);
   std::int64_t rowParts = 1, laneParts = 1;
   for (;;) {
-    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.baseRows, lanes = divUp(laneBlocks, laneParts) * width;
+    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.registerRows, lanes = divUp(laneBlocks, laneParts) * width;
     const bool fits =
         static_cast<double>(rows * lanes * s.volume() * 4) <= 0.5 * static_cast<double>(m.buffers.l1Bytes);
     if (fits && s.view.groups * rowParts * laneParts >= 2L * m.cores) break;
@@ -82,68 +81,76 @@ void addWeightParts(const WinogradShape& s, const Machine& m, TilingPlan plan, s
     rowParts = std::min(rowParts, rowBlocks);
     laneParts = std::min(laneParts, laneBlocks);
   }
-  plan.cores.channelsM = rowParts;
-  plan.cores.channelsN = laneParts;
+  plan.rowParts = rowParts;
+  plan.vectorParts = laneParts;
   out.push_back(plan);
 }
 
-void addWeights(const WinogradShape& s, const Machine& m, TilingPlan plan, std::vector<TilingPlan>& out) {
+void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan, std::vector<WinogradWeightsPlan>& out) {
   const std::int64_t channels = s.tiled.channels + s.patched.channels,
-                     rowBlocks = divUp(s.tiled.channels, plan.baseRows);
+                     rowBlocks = divUp(s.tiled.channels, plan.registerRows);
   for (const double share : {0.6, 1.5, 6.0}) {
-    plan.panelH = equalPiece(s.rows, rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes)));
-    const std::int64_t chunks = divUp(s.rows, plan.panelH);
-    plan.cores.channelsM = plan.cores.reduction = 1;
+    plan.cacheRows = equalPiece(s.rows, rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes)));
+    const std::int64_t chunks = divUp(s.rows, plan.cacheRows);
+    plan.rowParts = plan.reductionParts = 1;
     if (rowBlocks >= m.cores) {
-      plan.cores.channelsM = std::min<std::int64_t>(rowBlocks, m.cores);
+      plan.rowParts = std::min<std::int64_t>(rowBlocks, m.cores);
       out.push_back(plan);
-      plan.cores.channelsM = 1;
+      plan.rowParts = 1;
     }
     for (std::int64_t splits : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
-      if (chunks < splits) plan.panelH = equalPiece(s.rows, divUp(s.rows, splits));
-      plan.cores.reduction = std::min(splits, divUp(s.rows, plan.panelH));
+      if (chunks < splits) plan.cacheRows = equalPiece(s.rows, divUp(s.rows, splits));
+      plan.reductionParts = std::min(splits, divUp(s.rows, plan.cacheRows));
       out.push_back(plan);
+    }
+  }
+}
+
+// Plans of every size of tile and register block; `add(plan, laneVectors)` adds those that the rest of a plan can be.
+template <class Plan, class Add>
+void forTiles(const Problem& problem, const Machine& m, const Add& add) {
+  const ConvView v = makeConvView(problem, Plan::kGradient);
+  if (!applies(problem, v)) return;
+  const TensorView& lane = Plan::kGradient == Gradient::kDx && !v.bigIsX ? v.small : v.big;
+  const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
+  for (const std::int64_t d : tilesOf(v.kernel.d)) {
+    for (const std::int64_t h : tilesOf(v.kernel.h)) {
+      for (const std::int64_t w : tilesOf(v.kernel.w)) {
+        for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(3, laneVectors); ++vectors) {
+          Plan plan;
+          plan.tileD = d;
+          plan.tileH = h;
+          plan.tileW = w;
+          plan.registerVectors = vectors;
+          plan.registerRows = std::max<std::int64_t>(1, (usableRegisters(m, false) - vectors - 1) / vectors);
+          add(plan, laneVectors);
+        }
+      }
     }
   }
 }
 
 }  // namespace
 
-std::vector<TilingPlan> winogradCandidates(const Problem& problem, Gradient gradient, const Machine& m) {
-  std::vector<TilingPlan> out;
-  if (gradient == Gradient::kDb) return out;
-  const ConvView v = makeConvView(problem, gradient);
-  if (!applies(problem, v)) return out;
-  const TensorView& lane = gradient == Gradient::kDx && !v.bigIsX ? v.small : v.big;
-  const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
-  for (const std::int64_t d : tilesOf(v.kernel.d)) {
-    for (const std::int64_t h : tilesOf(v.kernel.h)) {
-      for (const std::int64_t w : tilesOf(v.kernel.w)) {
-        for (std::int64_t vectors = 1; vectors <= std::min<std::int64_t>(3, laneVectors); ++vectors) {
-          if (gradient == Gradient::kDw && laneVectors % vectors != 0) continue;
-          TilingPlan plan;
-          plan.gradient = gradient;
-          plan.lanes = LaneRole::kWinograd;
-          plan.winogradD = d;
-          plan.winogradH = h;
-          plan.winogradW = w;
-          plan.baseVectors = vectors;
-          plan.baseRows = std::max<std::int64_t>(1, (usableRegisters(m, false) - vectors - 1) / vectors);
-          plan.unroll = 4;
-          plan.packWeights = gradient == Gradient::kDx;
-          const WinogradShape s = winogradShape(problem, plan);
-          if (gradient == Gradient::kDx) {
-            addData(s, m, plan, out);
-            addDataBlocks(s, m, plan, out);
-          } else {
-            plan.baseRows = equalPiece(s.tiled.channels, plan.baseRows);
-            addWeights(s, m, plan, out);
-            addWeightParts(s, m, plan, out);
-          }
-        }
-      }
-    }
-  }
+std::vector<WinogradDataPlan> winogradDataCandidates(const Problem& problem, const Machine& m) {
+  std::vector<WinogradDataPlan> out;
+  forTiles<WinogradDataPlan>(problem, m, [&](const WinogradDataPlan& plan, std::int64_t) {
+    const WinogradShape s = winogradShape(problem, plan);
+    addData(s, m, plan, out);
+    addDataBlocks(s, m, plan, out);
+  });
+  return out;
+}
+
+std::vector<WinogradWeightsPlan> winogradWeightCandidates(const Problem& problem, const Machine& m) {
+  std::vector<WinogradWeightsPlan> out;
+  forTiles<WinogradWeightsPlan>(problem, m, [&](WinogradWeightsPlan plan, std::int64_t laneVectors) {
+    if (laneVectors % plan.registerVectors != 0) return;
+    const WinogradShape s = winogradShape(problem, plan);
+    plan.registerRows = equalPiece(s.tiled.channels, plan.registerRows);
+    addWeights(s, m, plan, out);
+    addWeightParts(s, m, plan, out);
+  });
   return out;
 }
 

@@ -35,18 +35,31 @@ double transformCycles(const std::array<std::int64_t, 3>& from, const std::array
   return cycles;
 }
 
-}  // namespace
+// The decisions of either gradient's plan that cost something.
+struct Costed {
+  bool dx;
+  std::int64_t registerRows, registerVectors, cacheRows;
+  bool beforehand;  ///< patches are transformed once, for all parts; filters or sums are a task's own
+  double cutM, cutN, splits;
+};
 
-PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Machine& m) {
-  const WinogradShape s = winogradShape(problem, plan);
+Costed costed(const WinogradDataPlan& p) {
+  return {true, p.registerRows, p.registerVectors, p.cacheRows, p.perTask, 1.0, static_cast<double>(p.channelParts), 1.0};
+}
+Costed costed(const WinogradWeightsPlan& p) {
+  return {false, p.registerRows, p.registerVectors, p.cacheRows, p.bufferC, static_cast<double>(p.rowParts),
+          p.bufferC ? static_cast<double>(p.vectorParts) : 1.0, static_cast<double>(p.reductionParts)};
+}
+
+PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
   const ConvView& v = s.view;
-  const bool dx = plan.gradient == Gradient::kDx;
+  const bool dx = plan.dx;
   const double lanes = m.isa.lanes();
   const double groups = static_cast<double>(v.groups), points = static_cast<double>(s.volume());
   const double tiles = static_cast<double>(s.rows * s.tilesOfRow) * groups;
   const auto vectorsOf = [&](std::int64_t channels) { return std::ceil(static_cast<double>(channels) / lanes); };
   const TensorView& lane = dx ? s.tiled : s.patched;
-  const double width = static_cast<double>(plan.baseVectors), blocks = std::ceil(vectorsOf(lane.channels) / width);
+  const double width = static_cast<double>(plan.registerVectors), blocks = std::ceil(vectorsOf(lane.channels) / width);
   const double laneVectors = dx ? blocks * width : vectorsOf(lane.channels);
   const auto reduced = static_cast<double>(dx ? s.patched.channels : s.tiled.channels);
   const std::array<std::int64_t, 3> taps{v.kernel.d, v.kernel.h, v.kernel.w};
@@ -54,21 +67,20 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
 
   PlanCost cost;
   cost.computeCycles = tiles * points * reduced * laneVectors / kProductRate / m.rates.fmaPerCycle / vectorsAtOnce(m);
-  const double perPart = static_cast<double>(plan.panelH * s.tilesOfRow);
+  const double perPart = static_cast<double>(plan.cacheRows * s.tilesOfRow);
   if (dx) {  // rows of a block of products: the last is not full
-    const double calls = std::ceil(perPart / static_cast<double>(plan.baseRows));
+    const double calls = std::ceil(perPart / static_cast<double>(plan.registerRows));
     const double each = perPart / calls;
     cost.computeCycles *= std::max(1.0, (width + each * 0.5) / (each * width));
     cost.callCycles +=
         tiles / perPart * points * blocks * kCallCycles + tiles / each * points * blocks * kSegmentCycles * 2;
   } else {
-    const double calls = reduced / static_cast<double>(plan.baseRows) * blocks * points * tiles / perPart;
-    cost.callCycles += calls * (2 * kSegmentCycles + static_cast<double>(plan.baseRows) * width) +
+    const double calls = reduced / static_cast<double>(plan.registerRows) * blocks * points * tiles / perPart;
+    cost.callCycles += calls * (2 * kSegmentCycles + static_cast<double>(plan.registerRows) * width) +
                        blocks * points * tiles / perPart * kCallCycles;
   }
-  const double cutM = dx ? 1.0 : static_cast<double>(plan.cores.channelsM),
-               cutN = dx || plan.panelC ? static_cast<double>(plan.cores.channelsN) : 1.0;
-  const bool beforehand = dx ? plan.panelB : plan.panelC;    // patches are transformed once, for all parts
+  const double cutM = plan.cutM, cutN = plan.cutN;
+  const bool beforehand = plan.beforehand;    // patches are transformed once, for all parts
   const double again = beforehand ? 1.0 : dx ? cutN : cutM;  // else every part of the channels transforms them
   double transforms = tiles * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
   transforms += dx ? tiles * laneVectors * transformCycles(s.points, s.tile, width)
@@ -76,7 +88,7 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
   // Filters, or sums of points: once.
   const double filter = groups * points * reduced * laneVectors * lanes * 4,
                held = filter / groups / (beforehand ? (dx ? blocks : cutM * cutN) : 1.0);
-  const double splits = dx ? 1.0 : static_cast<double>(plan.cores.reduction);
+  const double splits = plan.splits;
   double moves = kStreamsLength * groups * reduced * laneVectors *
                  (dx ? transformCycles(taps, s.points, width) : transformCycles(s.points, taps, width));
   moves += groups * static_cast<double>(v.taps()) * reduced * laneVectors * m.rates.transposeCycles * 2;
@@ -103,13 +115,23 @@ PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Mach
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
   const double copies = groups * cutM * cutN;
   const double pieces = beforehand ? 1.0
-                        : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.panelH))
+                        : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.cacheRows))
                                    : splits;
   cost.totalCycles = dealtCycles(s.view, busy, copies, pieces, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";
   return cost;
+}
+
+}  // namespace
+
+PlanCost winogradCost(const Problem& core, const WinogradDataPlan& plan, const Machine& machine) {
+  return costOf(winogradShape(core, plan), costed(plan), machine);
+}
+
+PlanCost winogradCost(const Problem& core, const WinogradWeightsPlan& plan, const Machine& machine) {
+  return costOf(winogradShape(core, plan), costed(plan), machine);
 }
 
 }  // namespace cubejit

@@ -25,14 +25,16 @@ struct WinogradShape {
   std::int64_t volume() const { return points[0] * points[1] * points[2]; }
 };
 
-inline WinogradShape winogradShape(const Problem& problem, const TilingPlan& plan) {
+/// `Plan`: WinogradDataPlan or WinogradWeightsPlan.
+template <class Plan>
+WinogradShape winogradShape(const Problem& problem, const Plan& plan) {
   WinogradShape s;
-  s.view = makeConvView(problem, plan.gradient);
-  const bool dx = plan.gradient == Gradient::kDx;
+  s.view = makeConvView(problem, Plan::kGradient);
+  const bool dx = Plan::kGradient == Gradient::kDx;
   const bool bigIsTiled = dx && s.view.bigIsX;
   s.tiled = bigIsTiled ? s.view.big : s.view.small;
   s.patched = bigIsTiled ? s.view.small : s.view.big;
-  s.tile = {plan.winogradD, plan.winogradH, plan.winogradW};
+  s.tile = {plan.tileD, plan.tileH, plan.tileW};
   std::array<std::int64_t, 3> tiles{};
   for (int a = 0; a < 3; ++a) {
     const auto i = static_cast<std::size_t>(a);

@@ -8,17 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/winograd/plan.h"
 #include "algorithms/algorithm.h"
 
 namespace cubejit {
 
 /// None if the problem does not allow it or nothing can be gained.
-std::vector<TilingPlan> winogradCandidates(const Problem& problem, Gradient gradient, const Machine& machine);
-PlanCost winogradCost(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+std::vector<WinogradDataPlan> winogradDataCandidates(const Problem& core, const Machine& machine);
+std::vector<WinogradWeightsPlan> winogradWeightCandidates(const Problem& core, const Machine& machine);
+PlanCost winogradCost(const Problem& core, const WinogradDataPlan& plan, const Machine& machine);
+PlanCost winogradCost(const Problem& core, const WinogradWeightsPlan& plan, const Machine& machine);
 
 /// Why the core problem has no such plans; empty = it may.
-std::vector<std::string> winogradApplies(const Problem& core, Gradient gradient, const Machine& machine);
-void winogradRules(const Problem& core, const TilingPlan& plan, const Machine& machine, Rules& rules);
-Result<TileProgram> lowerWinograd(const Problem& core, const TilingPlan& plan, const Machine& machine);
+std::vector<std::string> winogradApplies(const Problem& core, Gradient gradient);
+void winogradRules(const Problem& core, const WinogradDataPlan& plan, const Machine& machine, Rules& rules);
+void winogradRules(const Problem& core, const WinogradWeightsPlan& plan, const Machine& machine, Rules& rules);
+Result<TileProgram> lowerWinogradData(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerWinogradWeights(const Problem& core, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -121,15 +121,15 @@ template <class T>
 TilingPlan planFrom(const T& t, Gradient gradient, const Problem& p, Mkn single, const Machine& machine) {
   const CubeWork w = cubeWorkOf(p, gradient, machine, true);
   TilingPlan plan;
-  plan.unit = PlanUnit::kCube;
+  plan.algorithm = CubePlan{};
   plan.gradient = gradient;
-  plan.cube.operand = w.type;
-  setTile(t, plan.cube);
+  plan.cube().tile.operand = w.type;
+  setTile(t, plan.cube().tile);
   // Published tilings round the last task up to fractals; what lies beyond the tensor is never computed.
   std::int64_t& pixels = gradient == Gradient::kDx ? single.m : single.k;
   pixels = std::min(pixels, w.pixels.h * w.pixels.w);
-  plan.singleShape = single;
-  if (single.m > 0 && single.k > 0 && single.n > 0) plan.cores = splitOf(w, single);
+  plan.cube().singleShape = single;
+  if (single.m > 0 && single.k > 0 && single.n > 0) plan.cube().cores = splitOf(w, single);
   return plan;
 }
 

@@ -57,7 +57,7 @@ std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3
     if (!report.ok()) return refuse({report.error().message});
     AscendC::tiling::TConv3DBackpropInputTiling t;
     const Problem stated = problemOf(r);
-    setProblemFields(t, stated, report->plan.cube.operand);
+    setProblemFields(t, stated, report->plan.cube().tile.operand);
     setPlanFields(t, report->plan);
     t.initOutputFlag = initOutputFlagOf(stated, r.transpose);
     out = t;
@@ -77,14 +77,14 @@ std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBac
     if (!report.ok()) return refuse({report.error().message});
     const TilingPlan& plan = report->plan;
     AscendC::tiling::Conv3DBackpropFilterTilingData t;
-    setProblemFields(t.dwTiling, problemOf(r), plan.cube.operand);
+    setProblemFields(t.dwTiling, problemOf(r), plan.cube().tile.operand);
     setPlanFields(t.dwTiling, plan);
     const CubeWork work = cubeWorkOf(p, Gradient::kDw, r.machine, true);
     t.dwTiling.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, plan).l1B / work.elementBytes);
     t.params.totalL1Size = static_cast<std::uint32_t>(r.machine.buffers.l1Bytes);
-    t.basicBlockTiling = {static_cast<std::uint32_t>(plan.singleShape.m),
-                          static_cast<std::uint32_t>(plan.singleShape.n),
-                          static_cast<std::uint32_t>(plan.singleShape.k)};
+    t.basicBlockTiling = {static_cast<std::uint32_t>(plan.cube().singleShape.m),
+                          static_cast<std::uint32_t>(plan.cube().singleShape.n),
+                          static_cast<std::uint32_t>(plan.cube().singleShape.k)};
     out = t;
     return 0;
   });

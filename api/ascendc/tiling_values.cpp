@@ -110,20 +110,20 @@ void setProblemFields(FilterTiling& t, const Problem& p, DType type) {
 }
 
 void setPlanFields(InputTiling& t, const TilingPlan& plan) {
-  setBlocks(t, plan.cube);
+  setBlocks(t, plan.cube().tile);
   const std::int64_t taps = std::int64_t{t.dk} * t.hk * t.wk;
-  t.singleCoreCout = u32(plan.singleShape.k / taps);
+  t.singleCoreCout = u32(plan.cube().singleShape.k / taps);
   t.singleCoreCout1 = t.singleCoreCout / t.c0;
-  t.singleCoreCin = static_cast<std::uint64_t>(plan.singleShape.n);
-  t.singleCoreCin1 = u32(plan.singleShape.n / t.c0);
-  t.singleCoreM = static_cast<std::uint64_t>(plan.singleShape.m);
+  t.singleCoreCin = static_cast<std::uint64_t>(plan.cube().singleShape.n);
+  t.singleCoreCin1 = u32(plan.cube().singleShape.n / t.c0);
+  t.singleCoreM = static_cast<std::uint64_t>(plan.cube().singleShape.m);
 }
 
 void setPlanFields(FilterTiling& t, const TilingPlan& plan) {
-  setBlocks(t, plan.cube);
-  t.singleCoreCout = u32(plan.singleShape.m);
-  t.singleCoreHo = u32(plan.singleShape.k / t.wo);
-  t.singleCoreCin = static_cast<std::uint64_t>(plan.singleShape.n) / (std::uint64_t{t.hk} * t.wk);
+  setBlocks(t, plan.cube().tile);
+  t.singleCoreCout = u32(plan.cube().singleShape.m);
+  t.singleCoreHo = u32(plan.cube().singleShape.k / t.wo);
+  t.singleCoreCin = static_cast<std::uint64_t>(plan.cube().singleShape.n) / (std::uint64_t{t.hk} * t.wk);
 }
 
 }  // namespace cubejit::ascendc

@@ -66,8 +66,7 @@ constexpr const char* toString(TuneMode m) {
 struct Options {
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = kUsualBackend;
-  std::optional<LaneRole>
-      algorithm;            ///< unset: any; else plans of dx and dw have these lanes, and tuning is not looked at
+  std::string algorithm;  ///< of plans of dx and dw, by name (direct, spatial, grouped, winograd); tuning is not looked at. Empty: any
   int threads = 0;          ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
   ParallelFor parallelFor;  ///< unset: oneTBB
   bool pinThreads =
@@ -98,7 +97,8 @@ Result<Options> optionsFromEnvironment();
 Result<IsaLevel> parseIsa(const std::string& name);
 Result<BackendKind> parseBackend(const std::string& name);
 Result<TuneMode> parseTuneMode(const std::string& name);
-Result<LaneRole> parseAlgorithm(const std::string& name);
+/// The name, if some algorithm of this build has it; kUnsupported names those there are.
+Result<std::string> parseAlgorithm(const std::string& name);
 Result<MathMode> parseMathMode(const std::string& name);
 
 }  // namespace cubejit

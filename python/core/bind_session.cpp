@@ -57,6 +57,8 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
 
 py::dict planDict(const TilingPlan& plan) {
   py::dict out;
+  out["gradient"] = toString(plan.gradient);
+  out["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* field, const auto& value) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>)
       out[field] = toString(value);

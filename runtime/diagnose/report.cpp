@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "runtime/diagnose/verbose.h"
 #include "tiling/planner.h"
@@ -12,11 +13,16 @@
 namespace cubejit {
 namespace {
 
-std::string tileText(const TilingPlan& p) {
-  if (p.gradient == Gradient::kDx) {
-    return std::to_string(p.baseBatch * p.baseD * p.baseH * p.baseW * p.baseRows) + "x" + std::to_string(p.baseVectors);
-  }
-  return std::to_string(p.baseRows * p.baseTapsW * p.baseTapsH) + "x" + std::to_string(p.baseVectors);
+// The register block, and what else tells plans of a family apart at a glance.
+std::string blockText(const TilingPlan& plan) {
+  std::string text;
+  describePlan(plan, [&](const char* name, const auto& field) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
+      if (std::string_view(name).substr(0, 9) == "register_" && field > 1)
+        text += (text.empty() ? "" : "x") + std::to_string(field);
+    }
+  });
+  return text.empty() ? "1" : text;
 }
 
 std::string percentMore(double cycles, double best) {
@@ -39,7 +45,7 @@ std::string whyPlan(const CompiledGradient& part, const PlanChoice& choice, std:
   return "fewest predicted cycles of " + std::to_string(legal) + " legal plans" +
          (next == nullptr
               ? std::string()
-              : "; next: lanes " + std::string(toString(next->plan.lanes)) + " tile " + tileText(next->plan) + " " +
+              : "; next: " + planFamily(next->plan) + " block " + blockText(next->plan) + " " +
                     percentMore(next->cost.totalCycles, choice.cost.totalCycles));
 }
 
@@ -56,8 +62,8 @@ void reportPlan(const Options& options, const CompiledGradient& part, const Mach
   logEvent(options.diagnostics, Topic::kPlan, part.tile.name,
            {{"gradient", toString(part.plan.gradient)},
             {"source", sourceName(part.source)},
-            {"lanes", toString(part.plan.lanes)},
-            {"tile", tileText(part.plan)},
+            {"algorithm", planFamily(part.plan)},
+            {"block", blockText(part.plan)},
             {"cycles", cost.totalCycles},
             {"bound", cost.bound},
             {"legal", legal},

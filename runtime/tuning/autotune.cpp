@@ -285,7 +285,7 @@ class Search {
     std::vector<FitPoint> points;
     for (const auto& [identity, record] : measured_) {
       if (record.status == TrialStatus::kMeasured)
-        points.push_back({record.cost, record.plan.lanes, record.relative, 0});
+        points.push_back({record.cost, planFamily(record.plan), record.relative, 0});
     }
     out_.model = rankModel(FittedCost(), points);
     out_.refitted = rankModel(FittedCost::fit(setup_.otherPoints, FittedCost::choosePrior(setup_.otherPoints)), points);
@@ -329,7 +329,7 @@ std::vector<FitPoint> fitPoints(const std::vector<TuneRecord>& records) {
     const std::string key = problemIdentity(record.key.problem) + toString(record.key.gradient) +
                             std::to_string(record.key.threads) + record.key.machine;
     const int number = numbers.emplace(key, static_cast<int>(numbers.size())).first->second;
-    points.push_back({record.cost, record.plan.lanes, record.relative, number});
+    points.push_back({record.cost, planFamily(record.plan), record.relative, number});
   }
   return points;
 }

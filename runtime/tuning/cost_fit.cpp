@@ -88,7 +88,7 @@ std::map<int, std::vector<FitPoint>> byProblem(const std::vector<FitPoint>& poin
 double scaleOf(const FittedCost& model, const std::vector<FitPoint>& group) {
   std::vector<double> ratios;
   ratios.reserve(group.size());
-  for (const FitPoint& p : group) ratios.push_back(model.predict(p.cost, p.lanes) / p.time);
+  for (const FitPoint& p : group) ratios.push_back(model.predict(p.cost, p.family) / p.time);
   std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
   return ratios[ratios.size() / 2];
 }
@@ -115,7 +115,7 @@ RankQuality mean(const std::vector<RankQuality>& all) {
 RankQuality rankGroup(const FittedCost& model, const std::vector<FitPoint>& group) {
   std::vector<double> predicted, measured;
   for (const FitPoint& p : group) {
-    predicted.push_back(model.predict(p.cost, p.lanes));
+    predicted.push_back(model.predict(p.cost, p.family));
     measured.push_back(p.time);
   }
   return rankQuality(predicted, measured);
@@ -128,8 +128,8 @@ FittedCost FittedCost::fit(const std::vector<FitPoint>& points, double prior) {
   FittedCost out;
   constexpr int kPasses = 3;  // weights and the problems' scales depend on each other; they settle quickly
   for (int pass = 0; pass < kPasses; ++pass) {
-    std::map<LaneRole, std::array<Terms, kTerms>> products;
-    std::map<LaneRole, Terms> residues;
+    std::map<std::string, std::array<Terms, kTerms>> products;
+    std::map<std::string, Terms> residues;
     for (const auto& [problem, group] : groups) {
       static_cast<void>(problem);
       const double scale = scaleOf(out, group);
@@ -137,21 +137,21 @@ FittedCost FittedCost::fit(const std::vector<FitPoint>& points, double prior) {
         Terms x = termsOf(p.cost);
         const double cycles = p.time * scale;
         for (double& term : x) term /= cycles;  // relative errors: a slow plan is not worth more than a fast one
-        const double missing = 1 - dot(x, kNeutral), wrong = 1 - dot(x, out.weights(p.lanes));
+        const double missing = 1 - dot(x, kNeutral), wrong = 1 - dot(x, out.weights(p.family));
         // A plan that is predicted badly anyhow says little about the order among good ones.
         const double weight = 1 / (1 + 4 * wrong * wrong);
         for (std::size_t i = 0; i < kTerms; ++i) {
-          residues[p.lanes][i] += weight * x[i] * missing;
-          for (std::size_t j = 0; j < kTerms; ++j) products[p.lanes][i][j] += weight * x[i] * x[j];
+          residues[p.family][i] += weight * x[i] * missing;
+          for (std::size_t j = 0; j < kTerms; ++j) products[p.family][i][j] += weight * x[i] * x[j];
         }
       }
     }
-    for (auto& [lanes, matrix] : products) {
+    for (auto& [family, matrix] : products) {
       for (std::size_t i = 0; i < kTerms; ++i) matrix[i][i] += prior;
-      Terms weights = solve(matrix, residues[lanes]);
+      Terms weights = solve(matrix, residues[family]);
       constexpr double kLeast = 0.05;  // more work never costs less
       for (std::size_t i = 0; i < kTerms; ++i) weights[i] = std::max(kLeast, kNeutral[i] + weights[i]);
-      out.weights_[lanes] = weights;
+      out.weights_[family] = weights;
     }
   }
   return out;
@@ -171,12 +171,12 @@ double FittedCost::choosePrior(const std::vector<FitPoint>& points) {
   return best;
 }
 
-FittedCost::Terms FittedCost::weights(LaneRole lanes) const {
-  const auto found = weights_.find(lanes);
+FittedCost::Terms FittedCost::weights(const std::string& family) const {
+  const auto found = weights_.find(family);
   return found == weights_.end() ? kNeutral : found->second;
 }
 
-double FittedCost::predict(const PlanCost& cost, LaneRole lanes) const { return dot(termsOf(cost), weights(lanes)); }
+double FittedCost::predict(const PlanCost& cost, const std::string& family) const { return dot(termsOf(cost), weights(family)); }
 
 RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<double>& measured) {
   RankQuality out;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "tiling/planner.h"
@@ -15,13 +16,13 @@ namespace cubejit {
 /// A plan that was measured: what the model said about it, and its time (in any unit that is the same within a problem).
 struct FitPoint {
   PlanCost cost;
-  LaneRole lanes = LaneRole::kChannels;
+  std::string family;  ///< planFamily()
   double time = 0;
   int problem = 0;  ///< times are compared, and scaled, within one problem only
 };
 
 /// Corrects PlanCost::totalCycles: the shares that its terms have in it get a positive weight each, one set of weights per
-/// lane role. What the total adds beyond the terms (idle cores, tasks) scales with them.
+/// family of plans. What the total adds beyond the terms (idle cores, tasks) scales with them.
 class FittedCost {
  public:
   static constexpr std::size_t kTerms = 4;
@@ -40,12 +41,12 @@ class FittedCost {
   static double choosePrior(const std::vector<FitPoint>& points);
 
   /// In cycles of the planner's scale; only the order means something.
-  double predict(const PlanCost& cost, LaneRole lanes) const;
+  double predict(const PlanCost& cost, const std::string& family) const;
   /// Weights of compute, memory, move and call cycles.
-  Terms weights(LaneRole lanes) const;
+  Terms weights(const std::string& family) const;
 
  private:
-  std::map<LaneRole, Terms> weights_;
+  std::map<std::string, Terms> weights_;
 };
 
 /// How well predictions rank measurements.

@@ -15,56 +15,36 @@
 namespace cubejit {
 namespace {
 
-// The gradient and the unit are not choices, lane roles differ in everything (each has candidates of its own). Single shapes follow
-// on the host; on an NPU they are decided, and the split among cores follows.
-bool isDecision(PlanUnit unit, std::string_view name) {
-  if (name == "gradient" || name == "unit" || name == "lanes" || name == "operand") return false;
-  return name.substr(0, 5) == "core_" ? unit == PlanUnit::kVector
-                                      : name.substr(0, 12) != "single_shape" || unit == PlanUnit::kCube;
-}
-
 std::vector<std::int64_t> numbersOf(const TilingPlan& plan) {
   std::vector<std::int64_t> numbers;
   describePlan(plan, [&](const char* name, const auto& field) {
-    if (isDecision(plan.unit, name)) numbers.push_back(static_cast<std::int64_t>(field));
+    if (planVaries(plan, name)) numbers.push_back(static_cast<std::int64_t>(field));
   });
   return numbers;
 }
 
-std::vector<std::int64_t> identityOf(const TilingPlan& plan) {
-  std::vector<std::int64_t> identity = numbersOf(plan);
-  identity.push_back(static_cast<std::int64_t>(plan.lanes));
-  return identity;
-}
+SearchSpace::Identity identityOf(const TilingPlan& plan) { return {planFamily(plan), numbersOf(plan)}; }
 
 void setNumber(TilingPlan& plan, std::size_t index, std::int64_t value) {
   std::size_t i = 0;
   describePlan(plan, [&](const char* name, auto& field) {
     using Field = std::decay_t<decltype(field)>;
-    if (isDecision(plan.unit, name) && i++ == index) field = static_cast<Field>(value);
+    if (planVaries(plan, name) && i++ == index) field = static_cast<Field>(value);
   });
-}
-
-// How many values a decision has; 0 = it is a number.
-int valuesOf(std::int64_t) { return 0; }
-int valuesOf(bool) { return 2; }
-int valuesOf(IterateOrder) { return 2; }
-int valuesOf(BlockOrder) { return 2; }
-int valuesOf(Prefetch) { return static_cast<int>(Prefetch::kOperands) + 1; }
-template <class Other>
-int valuesOf(Other) {
-  return 1;  // not a decision of this kind of plan
 }
 
 std::vector<int> choicesOf(const TilingPlan& plan, bool llvm) {
   std::vector<int> choices;
   describePlan(plan, [&](const char* name, const auto& field) {
-    if (!isDecision(plan.unit, name)) return;
+    if (!planVaries(plan, name)) return;
     using Field = std::decay_t<decltype(field)>;
+    // How many values it has; 0 = it is a number.
     if constexpr (std::is_same_v<Field, PlanBackend>)
       choices.push_back(llvm ? 2 : 1);
+    else if constexpr (std::is_enum_v<Field>)
+      choices.push_back(static_cast<int>(allValues(Field{}).size()));
     else
-      choices.push_back(valuesOf(field));
+      choices.push_back(std::is_same_v<Field, bool> ? 2 : 0);
   });
   return choices;
 }
@@ -77,7 +57,7 @@ Result<SearchSpace> SearchSpace::of(const Problem& problem, Gradient gradient, c
   space.machine_ = machine;
   space.llvm_ = llvm;
   CUBEJIT_TRY(legal, legalPlans(problem, gradient, machine));
-  std::set<std::vector<std::int64_t>> seen;
+  std::set<Identity> seen;
   for (const Candidate& candidate : legal) {
     if (seen.insert(identityOf(candidate.plan)).second) space.plans_.push_back({candidate.plan, candidate.cost});
   }
@@ -106,9 +86,10 @@ std::vector<SearchPlan> SearchSpace::mutations(const TilingPlan& plan, std::mt19
     }
     for (const std::int64_t value : {now[i] - 1, now[i] + 1, now[i] * 2, now[i] / 2}) changes.insert({i, value});
   }
+  const std::string family = planFamily(plan);
   std::vector<std::int64_t> steps = now;  // what a number is a multiple of, as far as candidates tell
   for (const SearchPlan& other : plans_) {
-    if (other.plan.lanes != plan.lanes) continue;
+    if (planFamily(other.plan) != family) continue;
     const std::vector<std::int64_t> numbers = numbersOf(other.plan);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       changes.insert({i, numbers[i]});

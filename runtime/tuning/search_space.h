@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cubejit/result.h"
@@ -21,6 +23,9 @@ struct SearchPlan {
 
 class SearchSpace {
  public:
+  /// A plan's family, and its decisions.
+  using Identity = std::pair<std::string, std::vector<std::int64_t>>;
+
   /// `problem` must have passed checkProblem. Errors as choosePlan's. `llvm`: plans may choose that backend.
   static Result<SearchSpace> of(const Problem& problem, Gradient gradient, const Machine& machine, bool llvm = false);
 
@@ -40,7 +45,7 @@ class SearchSpace {
   Machine machine_;
   bool llvm_ = false;
   std::vector<SearchPlan> plans_;
-  std::set<std::vector<std::int64_t>> closedTo_;  ///< empty: open
+  std::set<Identity> closedTo_;  ///< empty: open
 };
 
 }  // namespace cubejit

@@ -70,12 +70,12 @@ class ByModel : public Base {
   void learn(const SearchPlan& plan, std::optional<double> relative) override {
     known_.insert(planIdentity(plan.plan));
     if (!relative) return;
-    points_.push_back({plan.cost, plan.plan.lanes, *relative, kThisProblem});
+    points_.push_back({plan.cost, planFamily(plan.plan), *relative, kThisProblem});
     ++fresh_;
   }
 
  protected:
-  double expected(const SearchPlan& plan) const { return model_.predict(plan.cost, plan.plan.lanes); }
+  double expected(const SearchPlan& plan) const { return model_.predict(plan.cost, planFamily(plan.plan)); }
 
  private:
   static constexpr int kRefitAfter = 4;

@@ -90,7 +90,7 @@ VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& session
     auto got = resultsOf(*session, request, operands);
     const std::string name = toString(session->options().backend);
     if (!got.ok()) {  // an algorithm that was asked for need not take every problem
-      const bool other = got.error().code == ErrorCode::kNoFeasiblePlan && session->options().algorithm.has_value();
+      const bool other = got.error().code == ErrorCode::kNoFeasiblePlan && !session->options().algorithm.empty();
       return {other ? Verdict::kSkipped : Verdict::kFailed, name + ": " + got.error().message};
     }
     if (session == sessions.front()) want = *got;

@@ -119,7 +119,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   if (!compiled.ok()) {
     // An algorithm that was asked for need not take every problem.
     const bool unsupported = compiled.error().code == ErrorCode::kUnsupported ||
-                             (compiled.error().code == ErrorCode::kNoFeasiblePlan && session.options().algorithm);
+                             (compiled.error().code == ErrorCode::kNoFeasiblePlan && !session.options().algorithm.empty());
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
   }
   const Executable& executable = **compiled;

@@ -39,13 +39,13 @@ CubeJob jobOf(BlockOrder order, std::int64_t buffers) {
   const Machine machine = *machineByName("ascend910b2");
   const Problem p = smallProblem();
   TilingPlan plan = planOnNpu(p, Gradient::kDx, machine)->plan;
-  plan.singleShape = {64, 32 * 2, 64};
-  plan.cube.base = {32, 16, 32};
-  plan.cube.stepM = plan.cube.stepN = plan.cube.stepKa = 1;
-  plan.cube.stepKb = 2;
-  plan.cube.buffersL0a = plan.cube.buffersL0b = plan.cube.buffersA1 = plan.cube.buffersB1 = buffers;
-  plan.cube.buffersL0c = 1;
-  plan.cube.order = order;
+  plan.cube().singleShape = {64, 32 * 2, 64};
+  plan.cube().tile.base = {32, 16, 32};
+  plan.cube().tile.stepM = plan.cube().tile.stepN = plan.cube().tile.stepKa = 1;
+  plan.cube().tile.stepKb = 2;
+  plan.cube().tile.buffersL0a = plan.cube().tile.buffersL0b = plan.cube().tile.buffersA1 = plan.cube().tile.buffersB1 = buffers;
+  plan.cube().tile.buffersL0c = 1;
+  plan.cube().tile.order = order;
   auto job = makeCubeJob(p, plan, machine, false);
   EXPECT_TRUE(job.ok()) << job.error().message;
   return *job;
@@ -65,15 +65,15 @@ TEST(BlockStream, BlocksComeInTheOrderOfTheTiling) {
   CubeJob job = jobOf(BlockOrder::kNOuter, 2);
   CoreTask task;
   task.depth = 1;
-  task.extent = job.plan.singleShape;
+  task.extent = job.plan.cube().singleShape;
   EXPECT_EQ(visits(job, task), (Visits{{0, 0}, {1, 0}, {0, 1}, {1, 1}}));
   EXPECT_EQ(visits(jobOf(BlockOrder::kMOuter, 2), task), (Visits{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
   task.extent.m = 40;  // a tail of one row
   const auto tails = visits(job, task);
   EXPECT_EQ(tails.size(), 4U);
   // Steps: within 2 x 2 blocks first, then the next step.
-  job.plan.cube.base.m = 16;
-  job.plan.cube.stepM = job.plan.cube.stepN = 2;
+  job.plan.cube().tile.base.m = 16;
+  job.plan.cube().tile.stepM = job.plan.cube().tile.stepN = 2;
   task.extent.m = 64;
   EXPECT_EQ(visits(job, task), (Visits{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {3, 0}, {2, 1}, {3, 1}}));
 }
@@ -81,7 +81,7 @@ TEST(BlockStream, BlocksComeInTheOrderOfTheTiling) {
 TEST(BlockStream, ChunksAreLoadedOnceAndDepthsThatDoNotMeetAreSkipped) {
   const CubeJob job = jobOf(BlockOrder::kNOuter, 2);
   CoreTask task;
-  task.extent = job.plan.singleShape;
+  task.extent = job.plan.cube().singleShape;
   for (const auto& [depth, meets] : {std::pair<std::int64_t, std::size_t>{0, 1}, {1, 2}, {2, 1}}) {
     task.depth = depth;
     EXPECT_EQ(meetingDepths(job, task).size(), meets);
@@ -110,7 +110,7 @@ TEST(Clock, DoubledBuffersOverlapAndSingleOnesWait) {
     OperandTables tables;
     CoreTask task;
     task.depth = 1;
-    task.extent = job.plan.singleShape;
+    task.extent = job.plan.cube().singleShape;
     BlockStream stream(job, task);
     Clock clock(job.machine, job.work.type);
     clock.keepEvents(true);

@@ -151,7 +151,7 @@ TEST_F(CubeCoreTest, WhatIsWrongIsSaidWithCoreBlockAndRule) {
   EXPECT_THAT((*core)->iterate().error().message,
               AllOf(HasSubstr("core 7: "), HasSubstr("begin one before iterating")));
   CoreTask task;
-  task.extent = job.plan.singleShape;
+  task.extent = job.plan.cube().singleShape;
   const auto refused = [&] { return (*core)->begin(job, operands_, task).error().message; };
   task.start = {7, 0, 0};
   EXPECT_THAT(refused(), HasSubstr("start m = 7 must be a multiple of 12"));
@@ -185,12 +185,12 @@ TEST_F(CubeCoreTest, TilingsThatDoNotFitAreRefusedWithBothByteCountsAndTheField)
     return made.ok() ? std::string() : made.error().message;
   };
   TilingPlan broken = plan;
-  broken.cube.base = {512, 256, 128};
+  broken.cube().tile.base = {512, 256, 128};
   EXPECT_THAT(refused(broken),
               AllOf(HasSubstr("L0A needs 524288 bytes, ascend910b2 has 65536; lower base_m, base_k or buffers_l0a"),
                     HasSubstr("L0C needs 262144 bytes, ascend910b2 has 131072")));
   broken = plan;
-  broken.cube.base.k = 24;
+  broken.cube().tile.base.k = 24;
   EXPECT_THAT(refused(broken), HasSubstr("base_k = 24 must be a multiple of 16"));
   Machine small = machine_;
   small.buffers.l1Bytes = 4096;

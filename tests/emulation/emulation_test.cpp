@@ -137,16 +137,16 @@ TEST(Emulation, AnyLegalTilingComputesTheGradient) {
       if (!planned.ok()) continue;
       for (int change = 0; change < 12; ++change) {
         TilingPlan plan = planned->plan;
-        CubeTile& t = plan.cube;
+        CubeTile& t = plan.cube().tile;
         t.base = {pick({16, 32, 64}), pick({16, 32, 48}), pick({16, 32, 48})};
         t.stepM = pick({1, 1, 2}), t.stepN = pick({1, 1, 3}), t.stepKa = pick({1, 2, 5}), t.stepKb = pick({1, 3, 4});
         t.buffersL0a = pick({1, 2}), t.buffersL0b = pick({1, 2}), t.buffersL0c = pick({1, 2});
         t.buffersA1 = pick({1, 2}), t.buffersB1 = pick({1, 2});
         t.order = random() % 2 == 0 ? BlockOrder::kMOuter : BlockOrder::kNOuter;
         const CubeWork work = cubeWorkOf(p, gradient, machine, false);
-        std::int64_t& pixels = gradient == Gradient::kDx ? plan.singleShape.m : plan.singleShape.k;
+        std::int64_t& pixels = gradient == Gradient::kDx ? plan.cube().singleShape.m : plan.cube().singleShape.k;
         pixels = pick({work.row(), 2 * work.row(), std::max<std::int64_t>(1, work.row() / 2), pixels});
-        plan.cores = splitOf(work, plan.singleShape);
+        plan.cube().cores = splitOf(work, plan.cube().singleShape);
         if (!checkOnNpu(p, plan, machine).empty()) continue;
         ++legal;
         EXPECT_EQ(difference(p, gradient, machine, d, plan), "") << toString(gradient) << " " << describe(p);

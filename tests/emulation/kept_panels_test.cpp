@@ -99,8 +99,8 @@ TEST(KeptPanels, AreKeptWhereTheyAreAskedForAgain) {
   p.batch = 1;
   job->problem = p;
   job->work = cubeWorkOf(p, Gradient::kDx, machine, false);
-  job->plan.singleShape = job->work.gemm;
-  job->plan.cube.base = {1024, 16, 1024};
+  job->plan.cube().singleShape = job->work.gemm;
+  job->plan.cube().tile.base = {1024, 16, 1024};
   EXPECT_FALSE(reuseOf(*job, false).a);  // one task of one block
   EXPECT_FALSE(reuseOf(*job, false).b);
 }

@@ -16,7 +16,7 @@ std::int64_t CoreShares::Cut::countBelow(int kind, std::int64_t x) const {
 
 CoreShares::CoreShares(const CubeWork& w, const TilingPlan& plan)
     : batch_(w.batch), depths_(w.depths), kinds_(&w.depthKinds) {
-  const Mkn& s = plan.singleShape;
+  const Mkn& s = plan.cube().singleShape;
   const CoreSplit split = splitOf(w, s);
   const bool dx = w.gradient == Gradient::kDx;
   const std::int64_t pixels = dx ? s.m : s.k;

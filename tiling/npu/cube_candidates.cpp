@@ -36,9 +36,9 @@ class Search {
         worthWhile_(worthWhile),
         step_(*m.npu.step(w.type)),
         dx_(w.gradient == Gradient::kDx) {
-    plan_.unit = PlanUnit::kCube;
+    plan_.algorithm = CubePlan{};
     plan_.gradient = w.gradient;
-    plan_.cube.operand = w.type;
+    plan_.cube().tile.operand = w.type;
   }
 
   void run() {
@@ -75,10 +75,10 @@ class Search {
       if (dx_ && most >= w_.row() && w_.row() % 16 == 0)
         addOnce(ms, most / w_.row() * w_.row());  // whole rows of the image
     }
-    plan_.cube.base.n = n;
-    plan_.cube.buffersL0c = l0c;
+    plan_.cube().tile.base.n = n;
+    plan_.cube().tile.buffersL0c = l0c;
     const auto with = [&](std::int64_t m) {
-      plan_.cube.base.m = m;
+      plan_.cube().tile.base.m = m;
       depths();
     };
     const std::int64_t before = visited_;
@@ -89,16 +89,16 @@ class Search {
 
   // The least a plan can take. It does not fit either; the rules it breaks say why there is no plan.
   void smallest() {
-    CubeTile& t = plan_.cube;
+    CubeTile& t = plan_.cube().tile;
     t.base = step_.fractal;
     t.stepKa = t.stepKb = t.buffersL0a = t.buffersL0b = t.buffersL0c = t.buffersA1 = t.buffersB1 = 1;
-    plan_.singleShape = dx_ ? Mkn{w_.row(), w_.gemm.k * w_.kernel.d, w_.c0} : Mkn{16, w_.row(), w_.blockUnit()};
-    plan_.cores = splitOf(w_, plan_.singleShape);
+    plan_.cube().singleShape = dx_ ? Mkn{w_.row(), w_.gemm.k * w_.kernel.d, w_.c0} : Mkn{16, w_.row(), w_.blockUnit()};
+    plan_.cube().cores = splitOf(w_, plan_.cube().singleShape);
     visit();
   }
 
   void depths() {
-    CubeTile& t = plan_.cube;
+    CubeTile& t = plan_.cube().tile;
     const std::int64_t unit = step_.fractal.k, k = roundUp(dx_ ? w_.gemm.k : longestSum(), unit);
     const std::int64_t most = std::min({k, m_.buffers.l0aBytes / (2 * t.base.m * w_.elementBytes) / unit * unit,
                                         m_.buffers.l0bBytes / (2 * t.base.n * w_.elementBytes) / unit * unit,
@@ -125,7 +125,7 @@ class Search {
   }
 
   void tasks() {
-    const CubeTile& t = plan_.cube;
+    const CubeTile& t = plan_.cube().tile;
     const std::int64_t unitN = dx_ ? w_.c0 : w_.blockUnit();
     Sizes ns, others;
     if (fixed_.singleShape.n > 0) {
@@ -153,15 +153,15 @@ class Search {
     }
     for (const std::int64_t n : ns) {
       for (const std::int64_t other : others) {
-        plan_.singleShape.n = n;
-        (dx_ ? plan_.singleShape.k : plan_.singleShape.m) = other;
+        plan_.cube().singleShape.n = n;
+        (dx_ ? plan_.cube().singleShape.k : plan_.cube().singleShape.m) = other;
         pixels();
       }
     }
   }
 
   void pixels() {
-    std::int64_t& pixels = dx_ ? plan_.singleShape.m : plan_.singleShape.k;
+    std::int64_t& pixels = dx_ ? plan_.cube().singleShape.m : plan_.cube().singleShape.k;
     const std::int64_t given = dx_ ? fixed_.singleShape.m : fixed_.singleShape.k;
     if (given > 0) {
       pixels = given;
@@ -170,8 +170,8 @@ class Search {
     }
     pixels = w_.gemm.m;
     const double side = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
-                        static_cast<double>(w_.depths) * static_cast<double>(ceilDiv(w_.gemm.n, plan_.singleShape.n)) *
-                        static_cast<double>(dx_ ? 1 : ceilDiv(w_.gemm.m, plan_.singleShape.m));
+                        static_cast<double>(w_.depths) * static_cast<double>(ceilDiv(w_.gemm.n, plan_.cube().singleShape.n)) *
+                        static_cast<double>(dx_ ? 1 : ceilDiv(w_.gemm.m, plan_.cube().singleShape.m));
     Sizes sizes;
     const auto cutInto = [&](std::int64_t parts) {
       parts = std::max<std::int64_t>(1, parts);
@@ -188,7 +188,7 @@ class Search {
     for (const int rounds : {1, 2, 4}) cutInto(static_cast<std::int64_t>(rounds * m_.cores / side + 0.999));
     cutInto(w_.pixels.h);  // single rows need the least of L1
     // Rows that hold a few base blocks: few enough to balance, enough to keep the pipes filled.
-    const std::int64_t block = dx_ ? plan_.cube.base.m : std::max<std::int64_t>(plan_.cube.base.k, 128);
+    const std::int64_t block = dx_ ? plan_.cube().tile.base.m : std::max<std::int64_t>(plan_.cube().tile.base.k, 128);
     for (const std::int64_t blocks : {4, 16}) {
       if (w_.row() <= blocks * block)
         cutInto(ceilDiv(w_.pixels.h, std::max<std::int64_t>(1, blocks * block / w_.row())));
@@ -200,8 +200,8 @@ class Search {
   }
 
   void steps() {
-    plan_.cores = splitOf(w_, plan_.singleShape);
-    CubeTile& t = plan_.cube;
+    plan_.cube().cores = splitOf(w_, plan_.cube().singleShape);
+    CubeTile& t = plan_.cube().tile;
     const std::int64_t whole = wholeSteps();
     t.stepKa = t.stepKb = t.buffersA1 = t.buffersB1 = 1;
     if (!worthWhile_(plan_)) return;
@@ -234,8 +234,8 @@ class Search {
 
   // base.k's in the sum of a task (dX: of one kernel depth).
   std::int64_t wholeSteps() const {
-    const std::int64_t sum = dx_ ? plan_.singleShape.k / w_.kernel.d : std::min(plan_.singleShape.k, w_.gemm.k);
-    return ceilDiv(sum, plan_.cube.base.k);
+    const std::int64_t sum = dx_ ? plan_.cube().singleShape.k / w_.kernel.d : std::min(plan_.cube().singleShape.k, w_.gemm.k);
+    return ceilDiv(sum, plan_.cube().tile.base.k);
   }
 
   bool fits() const { return footprintOf(w_, plan_).l1 <= m_.buffers.l1Bytes; }
@@ -257,7 +257,7 @@ class Search {
 
   // Equal chunks: the fewest base.k's a chunk that still need as many chunks. The order of blocks matters if a side stays in L1.
   void emit(std::int64_t stepKa, std::int64_t stepKb) {
-    CubeTile& t = plan_.cube;
+    CubeTile& t = plan_.cube().tile;
     const std::int64_t whole = wholeSteps();
     t.stepKa = ceilDiv(whole, ceilDiv(whole, stepKa));
     t.stepKb = ceilDiv(whole, ceilDiv(whole, stepKb));

@@ -13,7 +13,7 @@ namespace {
 
 // Extents of a task of a kind.
 TaskExtents extentsOf(const CubeWork& w, const TilingPlan& plan, const CoreShares::Kind& kind) {
-  const Mkn& s = plan.singleShape;
+  const Mkn& s = plan.cube().singleShape;
   const auto cut = [](std::int64_t all, std::int64_t piece, int tail) {
     return tail == 1 ? all % piece : std::min(all, piece);
   };

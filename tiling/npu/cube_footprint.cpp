@@ -42,7 +42,7 @@ ImagePiece pieceOf(const CubeWork& w, std::int64_t pixels, std::int64_t taskPixe
 }  // namespace
 
 CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
-  const CubeTile& t = plan.cube;
+  const CubeTile& t = plan.cube().tile;
   const auto product = [](std::initializer_list<std::int64_t> factors) {
     std::int64_t result = 1;
     for (const std::int64_t factor : factors) result = saturatingProduct(result, factor);
@@ -56,8 +56,8 @@ CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
   const bool dx = w.gradient == Gradient::kDx;
   const std::int64_t chunkA = product({t.stepKa, t.base.k}), chunkB = product({t.stepKb, t.base.k});
   const std::int64_t sideM = product({t.stepM, t.base.m}), sideN = product({t.stepN, t.base.n});
-  f.piece = dx ? pieceOf(w, sideM, plan.singleShape.m, chunkA, plan.singleShape.k / w.kernel.d)
-               : pieceOf(w, chunkB, plan.singleShape.k, sideN, plan.singleShape.n);
+  f.piece = dx ? pieceOf(w, sideM, plan.cube().singleShape.m, chunkA, plan.cube().singleShape.k / w.kernel.d)
+               : pieceOf(w, chunkB, plan.cube().singleShape.k, sideN, plan.cube().singleShape.n);
   const std::int64_t image = product({f.piece.rows, f.piece.columns, f.piece.blocks, w.c0, w.elementBytes});
   f.l1A = dx ? image : product({sideM, chunkA, w.elementBytes});
   f.l1B = dx ? product({sideN, chunkB, w.elementBytes}) : image;

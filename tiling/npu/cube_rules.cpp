@@ -38,7 +38,7 @@ void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
         broken.push_back(is(name, field) + " must be 1 (single) or 2 (ping-pong)");
     }
   });
-  const CubeTile& t = plan.cube;
+  const CubeTile& t = plan.cube().tile;
   const struct {
     const char* name;
     std::int64_t value, fractal;
@@ -70,14 +70,14 @@ void checkMultiple(const char* field, std::int64_t value, std::int64_t unit, con
 }
 
 void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
-  const Mkn& s = plan.singleShape;
+  const Mkn& s = plan.cube().singleShape;
   const std::int64_t unit = w.blockUnit();
   constexpr const char* kTaps = "the taps of a block of channels";
   if (w.gradient == Gradient::kDx) {
     checkPixels(w, "single_shape_m", s.m, broken);
     checkMultiple("single_shape_k", s.k, unit * w.kernel.d, kTaps, broken);
     checkMultiple("single_shape_n", s.n, w.c0, "c0", broken);
-    require(broken, plan.cores.reduction == 1 || w.resultBytes == 4, "core_reduction", plan.cores.reduction, [&] {
+    require(broken, plan.cube().cores.reduction == 1 || w.resultBytes == 4, "core_reduction", plan.cube().cores.reduction, [&] {
       return std::string("must be 1: parts of a sum are added in memory, in f32, and dx is ") + toString(w.type);
     });
   } else {
@@ -85,7 +85,7 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
     checkPixels(w, "single_shape_k", s.k, broken);
     checkMultiple("single_shape_n", s.n, unit, kTaps, broken);
   }
-  const CoreSplit need = splitOf(w, s), &have = plan.cores;
+  const CoreSplit need = splitOf(w, s), &have = plan.cube().cores;
   const struct {
     const char* name;
     std::int64_t need, have;
@@ -117,9 +117,9 @@ void checkBuffers(const CubeWork& w, const TilingPlan& plan, const Machine& m, B
   fits(broken, m, "L0B", f.l0b, m.buffers.l0bBytes, "lower base_k, base_n or buffers_l0b");
   fits(broken, m, "L0C", f.l0c, m.buffers.l0cBytes, "lower base_m, base_n or buffers_l0c");
   if (f.l1 > m.buffers.l1Bytes) {
-    const bool a = f.l1A * plan.cube.buffersA1 >= f.l1B * plan.cube.buffersB1 || f.l1A > m.buffers.l1Bytes;
-    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(plan.cube.buffersA1) + ", B " +
-                              std::to_string(f.l1B) + " x " + std::to_string(plan.cube.buffersB1);
+    const bool a = f.l1A * plan.cube().tile.buffersA1 >= f.l1B * plan.cube().tile.buffersB1 || f.l1A > m.buffers.l1Bytes;
+    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(plan.cube().tile.buffersA1) + ", B " +
+                              std::to_string(f.l1B) + " x " + std::to_string(plan.cube().tile.buffersB1);
     fits(broken, m, ("L1 (" + parts + ")").c_str(), f.l1, m.buffers.l1Bytes,
          a ? "lower step_ka, buffers_a1, step_m or base_m" : "lower step_kb, buffers_b1, step_n or base_n");
   }
@@ -153,12 +153,12 @@ CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
 
 std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
   Broken broken;
-  if (plan.unit != PlanUnit::kCube)
-    return {"unit = " + std::string(toString(plan.unit)) + " must be cube on " + m.name};
+  if (!plan.is<CubePlan>())
+    return {std::string("algorithm = ") + algorithmName(plan) + " must be cube on " + m.name};
   if (plan.gradient != w.gradient)
     return {std::string("gradient = ") + toString(plan.gradient) + " must be " + toString(w.gradient)};
-  if (plan.cube.operand != w.type)
-    return {std::string("operand = ") + toString(plan.cube.operand) + " must be the problem's " + toString(w.type)};
+  if (plan.cube().tile.operand != w.type)
+    return {std::string("operand = ") + toString(plan.cube().tile.operand) + " must be the problem's " + toString(w.type)};
   const CubeStep* step = m.npu.step(w.type);
   if (step == nullptr) return {std::string("operand = ") + toString(w.type) + " is no type of the cube of " + m.name};
   checkFields(plan, *step, broken);
@@ -166,8 +166,8 @@ std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan
   checkTask(w, plan, broken);
   if (w.wholeRows) {
     const auto one = [] { return std::string("must be 1 for the Ascend C kernels"); };
-    require(broken, plan.cube.stepM == 1, "step_m", plan.cube.stepM, one);
-    require(broken, plan.cube.stepN == 1, "step_n", plan.cube.stepN, one);
+    require(broken, plan.cube().tile.stepM == 1, "step_m", plan.cube().tile.stepM, one);
+    require(broken, plan.cube().tile.stepN == 1, "step_n", plan.cube().tile.stepN, one);
   }
   checkBuffers(w, plan, m, broken);
   return broken;

@@ -53,11 +53,11 @@ TilingPlan withCubeSplit(const Problem& problem, TilingPlan plan, const Machine&
   const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, false);
   const bool dx = plan.gradient == Gradient::kDx;
   const std::int64_t pixels = work.pixels.h * work.row();
-  Mkn& s = plan.singleShape;
+  Mkn& s = plan.cube().singleShape;
   s.m = std::min(s.m, dx ? pixels : work.gemm.m);
   s.k = std::min(s.k, dx ? work.gemm.k * work.kernel.d : pixels);
   s.n = std::min(s.n, work.gemm.n);
-  plan.cores = splitOf(work, s);
+  plan.cube().cores = splitOf(work, s);
   return plan;
 }
 

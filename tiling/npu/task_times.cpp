@@ -38,7 +38,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
                   const Machine& machine) {
   TaskTimes t;
   if (task.meets == 0) return t;  // nothing meets: the task is skipped, its results were zeroed before
-  const CubeTile& c = plan.cube;
+  const CubeTile& c = plan.cube().tile;
   const CubeStep& step = *machine.npu.step(w.type);
   const PathRates& r = machine.npu.paths;
   const Loop loop{ceilDiv(task.m, c.base.m), ceilDiv(task.k, c.base.k), ceilDiv(task.n, c.base.n),

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "algorithms/algorithm.h"
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
@@ -33,13 +34,13 @@ std::string brief(const TilingPlan& plan) {
     else
       return fmt::format("{}", field);
   };
-  const TilingPlan defaults;
+  TilingPlan defaults = plan;
+  if (const Algorithm* algorithm = algorithmOf(plan)) defaults = algorithm->plan();
   describePlan(defaults, [&](const char* name, const auto& field) { plain[name] = spell(field); });
-  std::string out;
+  std::string out = algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     const std::string value = spell(field), key = name;
-    if (key != "gradient" && key.rfind("single_shape", 0) != 0 && value != plain[key])
-      out += fmt::format("{}{}={}", out.empty() ? "" : " ", key, value);
+    if (value != plain[key]) out += fmt::format(" {}={}", key, value);
   });
   return out;
 }
@@ -212,8 +213,8 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
       fmt::print("  plan       {}\n", brief(planned->plan));
       fmt::print("  source     {}{}{}\n", toString(planned->source), planned->sourceNote.empty() ? "" : ": ",
                  planned->sourceNote);
-      fmt::print("  gemm view  M {} K {} N {} a task\n", planned->plan.singleShape.m, planned->plan.singleShape.k,
-                 planned->plan.singleShape.n);
+      fmt::print("  gemm view  M {} K {} N {} a task\n", planned->singleShape.m, planned->singleShape.k,
+                 planned->singleShape.n);
       fmt::print("  predicted  {:.0f} cycles a core, bound by {}; {:.1f} FMA slots in 100 used\n",
                  planned->predictedCycles, planned->bound,
                  100.0 * flops / 2 / session.machine().isa.lanes() / vectorsPerCycle(session.machine()) /

@@ -17,10 +17,10 @@ using Json = nlohmann::ordered_json;
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 std::string brief(const TilingPlan& p) {
-  const CubeTile& t = p.cube;
+  const CubeTile& t = p.cube().tile;
   return fmt::format("base {}x{}x{} step m {} n {} ka {} kb {} buffers {}{}{} {}{} {} task {}x{}x{}", t.base.m,
                      t.base.k, t.base.n, t.stepM, t.stepN, t.stepKa, t.stepKb, t.buffersL0a, t.buffersL0b, t.buffersL0c,
-                     t.buffersA1, t.buffersB1, toString(t.order), p.singleShape.m, p.singleShape.k, p.singleShape.n);
+                     t.buffersA1, t.buffersB1, toString(t.order), p.cube().singleShape.m, p.cube().singleShape.k, p.cube().singleShape.n);
 }
 
 void printCores(const NpuReport& r) {
@@ -78,7 +78,7 @@ nlohmann::ordered_json npuReportToJson(const Problem& problem, const Machine& ma
 
 void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r, bool explained) {
   const TilingPlan& p = r.plan;
-  const CubeTile& t = p.cube;
+  const CubeTile& t = p.cube().tile;
   const bool dx = p.gradient == Gradient::kDx;
   fmt::print("{}{} on {} ({} cores, {}, {:.0f} MHz)\n", problem.name.empty() ? "" : problem.name + ": ",
              toString(p.gradient), m.name, m.cores, toString(t.operand), m.npu.mhz);
@@ -87,9 +87,9 @@ void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r
   fmt::print("  buffers    L0A {} L0B {} L0C {} A1 {} B1 {} (2 = double)\n", t.buffersL0a, t.buffersL0b, t.buffersL0c,
              t.buffersA1, t.buffersB1);
   fmt::print("  tasks      {} of m {} k {} n {}: {} images, {} groups, {} depths{}, {} along {}, {} along n{}\n",
-             r.tasks, p.singleShape.m, p.singleShape.k, p.singleShape.n, p.cores.batch, p.cores.groups, p.cores.depth,
-             dx ? "" : fmt::format(" x {} of the kernel", p.cores.tapsD), dx ? p.cores.rows : p.cores.channelsM, "m",
-             p.cores.channelsN, p.cores.reduction > 1 ? fmt::format(", {} along k", p.cores.reduction) : "");
+             r.tasks, p.cube().singleShape.m, p.cube().singleShape.k, p.cube().singleShape.n, p.cube().cores.batch, p.cube().cores.groups, p.cube().cores.depth,
+             dx ? "" : fmt::format(" x {} of the kernel", p.cube().cores.tapsD), dx ? p.cube().cores.rows : p.cube().cores.channelsM, "m",
+             p.cube().cores.channelsN, p.cube().cores.reduction > 1 ? fmt::format(", {} along k", p.cube().cores.reduction) : "");
   fmt::print(
       "  predicted  {:.0f} cycles, {:.1f} us, bound by {}; the cube works {:.1f} % of the time, {:.1f} % of it "
       "needed\n",

@@ -73,7 +73,7 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
   app.add_option(
       "--algorithm", f.algorithm,
-      "channels, pixels, swapped, taps, group_cells, reduced or winograd, for dx and dw (default: the fastest)");
+      "direct, spatial, grouped or winograd, for dx and dw (default: the fastest)");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
@@ -103,7 +103,7 @@ Result<Request> resolve(const RequestFlags& f) {
   const auto backend = f.backend.empty() ? Result<BackendKind>(kUsualBackend) : parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
   const auto math = f.math.empty() ? Result<MathMode>(MathMode::kStrict) : parseMathMode(f.math);
-  const auto algorithm = f.algorithm.empty() ? Result<LaneRole>(LaneRole::kChannels) : parseAlgorithm(f.algorithm);
+  const auto algorithm = f.algorithm.empty() ? Result<std::string>(f.algorithm) : parseAlgorithm(f.algorithm);
   auto environment = optionsFromEnvironment();
   for (const Error* e : {mask.ok() ? nullptr : &mask.error(), formatted.ok() ? nullptr : &formatted.error(),
                          backend.ok() ? nullptr : &backend.error(), threads.ok() ? nullptr : &threads.error(),

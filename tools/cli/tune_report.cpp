@@ -112,10 +112,7 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
   out["fitted"] = qualityJson(rankModel(fitted, points));
   out["others"] = qualityJson(crossValidated(points, prior));
   out["weights"] = Json::object();
-  for (const LaneRole lanes : kAllLaneRoles) {
-    if (std::any_of(points.begin(), points.end(), [&](const FitPoint& p) { return p.lanes == lanes; }))
-      out["weights"][toString(lanes)] = fitted.weights(lanes);
-  }
+  for (const FitPoint& p : points) out["weights"][p.family] = fitted.weights(p.family);
   return out;
 }
 

@@ -20,16 +20,14 @@ constexpr IsaLevel kIsas[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx
 // Kinds of plans, each digested by itself. Keys of lists stay the same when kinds are renamed.
 constexpr const char* kKinds[] = {"a0", "a1", "a2", "a3", "a4", "a5", "a6"};
 std::string kindOf(const TilingPlan& plan) {
-  switch (plan.lanes) {
-    case LaneRole::kChannels: return "a0";
-    case LaneRole::kPixels: return "a1";
-    case LaneRole::kSwapped: return "a2";
-    case LaneRole::kGroupCells: return "a3";
-    case LaneRole::kReduced: return "a4";
-    case LaneRole::kWinograd: return "a5";
-    case LaneRole::kTaps: break;
-  }
-  return "a6";
+  const std::string family = planFamily(plan);
+  return family == "spatial"               ? "a1"
+         : family == "direct:transposed"     ? "a2"
+         : family == "grouped"               ? "a3"
+         : family == "direct:input_channels" ? "a4"
+         : family == "winograd"              ? "a5"
+         : family == "direct:kernel_width"   ? "a6"
+                                             : "a0";
 }
 
 /// The same machine everywhere: Zen 4 for the older levels, Zen 5 for the newest.

@@ -27,7 +27,7 @@ std::string planLine(const Problem& problem, Gradient gradient, const Machine& c
   for (const double cycles : report->coreCycles) hash.number(cycles);
   for (const BufferUse& use : report->buffers) hash.number(use.usedBytes);
   for (const PipeUse& use : report->pipes) hash.number(use.cycles);
-  const CubeTile& cube = report->plan.cube;
+  const CubeTile& cube = report->plan.cube().tile;
   for (const std::int64_t n : {cube.base.m, cube.base.k, cube.base.n, cube.stepM, cube.stepN, cube.stepKa, cube.stepKb})
     hash.number(n);
   char text[80];

@@ -21,10 +21,10 @@ constexpr std::int64_t kReach = std::int64_t{1} << 30;  // of a displacement
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const BiasPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDb)),
         v_(makeConvView(problem, Gradient::kDb)),
         y_(v_.bigIsX ? v_.small : v_.big),
         element_(elementOf(y_.dtype)),
@@ -103,14 +103,14 @@ class Lowering {
 
   void channelLanes() {
     const PixelRuns runs = pixelRuns(y_, v_.batch);
-    const std::int64_t width = plan_.baseVectors * lanes_;
+    const std::int64_t width = plan_.registerVectors * lanes_;
     // A piece of a blocked tensor's block; where channels are last, blocks are as wide as the plan says.
     const std::int64_t block = y_.c0 > 0 ? divisorAtMost(y_.c0, kSumsAtOnce * lanes_) : width;
     Rows rows{"sum",
               dyBuffer_,
               element_,
               y_.wStride,
-              cutRuns(runs.offsets, runs.pixels, y_.wStride, std::max<std::int64_t>(1, plan_.cores.reduction)),
+              cutRuns(runs.offsets, runs.pixels, y_.wStride, std::max<std::int64_t>(1, plan_.reductionParts)),
               block,
               dbBuffer_};
     const std::int64_t most =
@@ -207,7 +207,7 @@ class Lowering {
                        rows = std::clamp(kReach / y_.cStride, std::int64_t{1}, kSumsAtOnce);
     const std::int64_t unitBytes = lanes_ * elementBytes(element_);
     const std::vector<BiasPart> cut = cutRuns(pixelRuns(y_, v_.batch).offsets, (pixels + lanes_ - 1) / lanes_,
-                                              unitBytes, std::max<std::int64_t>(1, plan_.cores.reduction));
+                                              unitBytes, std::max<std::int64_t>(1, plan_.reductionParts));
     const auto parts = static_cast<std::int64_t>(cut.size());
     const std::int64_t padded = (channels_ + lanes_ - 1) / lanes_ * lanes_;
     const int partial = b_.addBuffer("db_parts", BufferRole::kShared, parts * padded * vectorBytes());
@@ -299,7 +299,7 @@ class Lowering {
     b_.phase().workCycles = static_cast<double>(parts * padded) * kF32Bytes;
   }
 
-  const TilingPlan& plan_;
+  const BiasPlan& plan_;
   const int lanes_;
   ProgramBuilder b_;
   const ConvView v_;
@@ -312,7 +312,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerBias(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<BiasPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -26,39 +26,39 @@ constexpr std::int64_t kHidesLoop = 12;
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, plan)), g_(makeDataGradient(problem, true)) {
-    block_ = {plan.baseD, plan.baseH, plan.baseW};
-    if (g_.view.lineOnH) block_ = {1, plan.baseW, 1};
-    const std::array<std::int64_t, 3> slab{plan.panelD, plan.panelH, 0};  // W is never cut
+  Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
+      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, Gradient::kDx)), g_(makeDataGradient(problem, true)) {
+    block_ = {plan.registerD, plan.registerH, plan.registerW};
+    if (g_.view.lineOnH) block_ = {1, plan.registerW, 1};
+    const std::array<std::int64_t, 3> slab{plan.cache.d, plan.cache.h, 0};  // W is never cut
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
-    reducedLanes_ = plan.lanes == LaneRole::kReduced;
-    sharedTaps_ = reducedLanes_ ? 1 : plan.baseTapsW;
-    vectors_ = reducedLanes_ ? g_.result.channels : plan.baseVectors;
+    reducedLanes_ = plan.vectorize == DataVectors::kInputChannels;
+    sharedTaps_ = reducedLanes_ ? 1 : plan.broadcastTaps;
+    vectors_ = reducedLanes_ ? g_.result.channels : plan.registerVectors;
     width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
     reduced_ = g_.operand.words(plan.dotProducts);
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
     packing_.lastAlone = plan.dotProducts && g_.operand.channels % 2 != 0;
     steps_ = reductionSteps();
-    resultElement_ = plan.panelC ? Element::kF32 : elementOf(g_.result.dtype);
+    resultElement_ = plan.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
   }
 
   TileProgram run() {
     operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
-    if (g_.hasGaps && !plan_.panelC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
+    if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
     if (reducedLanes_) {
       packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, packing_));
       addPackReducedPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
-    } else if (plan_.packWeights) {
-      const std::int64_t blocks = plan_.panelB ? 1 : g_.view.groups * nBlocks_;
+    } else if (plan_.packsWeights()) {
+      const std::int64_t blocks = plan_.packsPerTask() ? 1 : g_.view.groups * nBlocks_;
       packedBuffer_ =
-          b_.addBuffer(plan_.panelB ? "panel_w" : "packed_w", plan_.panelB ? BufferRole::kPrivate : BufferRole::kShared,
+          b_.addBuffer(plan_.packsPerTask() ? "panel_w" : "packed_w", plan_.packsPerTask() ? BufferRole::kPrivate : BufferRole::kShared,
                        blocks * packing_.blockBytes(g_));
-      if (!plan_.panelB) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
+      if (!plan_.packsPerTask()) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     }
     contractPhase();
     return b_.finish();
@@ -69,24 +69,24 @@ class Lowering {
     b_.beginPhase("contract");
     makePanels();
     std::vector<int> outerStreams;
-    const int a = plan_.panelA ? b_.addStream("a", panelABuffer_) : b_.addStream("a", operandBuffer_);
-    const int w = plan_.packWeights ? b_.addStream("b", packedBuffer_) : b_.addStream("b", weightBuffer_);
-    const int c = plan_.panelC ? b_.addStream("c", panelCBuffer_) : b_.addStream("c", resultBuffer_);
-    const int source = plan_.panelA ? b_.addStream("dy", operandBuffer_) : -1;
-    const int panel = plan_.panelA ? b_.addStream("panel", panelABuffer_) : -1;
-    const int sink = plan_.panelC ? b_.addStream("dx", resultBuffer_) : -1;
+    const int a = plan_.packA ? b_.addStream("a", panelABuffer_) : b_.addStream("a", operandBuffer_);
+    const int w = plan_.packsWeights() ? b_.addStream("b", packedBuffer_) : b_.addStream("b", weightBuffer_);
+    const int c = plan_.bufferC ? b_.addStream("c", panelCBuffer_) : b_.addStream("c", resultBuffer_);
+    const int source = plan_.packA ? b_.addStream("dy", operandBuffer_) : -1;
+    const int panel = plan_.packA ? b_.addStream("panel", panelABuffer_) : -1;
+    const int sink = plan_.bufferC ? b_.addStream("dx", resultBuffer_) : -1;
 
-    const int weights = plan_.panelB ? b_.addStream("w", weightBuffer_) : -1;
+    const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : -1;
 
     // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
     const int groups = b_.addAxis("g");
     const std::int64_t weightsPerGroup = reducedLanes_                        ? packedReducedBytes(g_, packing_)
-                                         : plan_.packWeights && !plan_.panelB ? nBlocks_ * packing_.blockBytes(g_)
+                                         : plan_.packsWeights() && !plan_.packsPerTask() ? nBlocks_ * packing_.blockBytes(g_)
                                                                               : g_.wGroup;
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {
       std::vector<std::pair<int, std::int64_t>> d{{weights >= 0 ? weights : w, i * weightsPerGroup}};
-      d.emplace_back(plan_.panelA ? source : a, i * g_.operand.groupStride());
-      d.emplace_back(plan_.panelC ? sink : c, i * g_.result.groupStride());
+      d.emplace_back(plan_.packA ? source : a, i * g_.operand.groupStride());
+      d.emplace_back(plan_.bufferC ? sink : c, i * g_.result.groupStride());
       b_.addStep(groups, d);
     }
     const int images = imageAxis(a, c, source, sink);
@@ -97,11 +97,11 @@ class Lowering {
     const int blocks = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < nBlocks_; ++i) {
       std::vector<std::pair<int, std::int64_t>> d;
-      if (plan_.panelB)
+      if (plan_.packsPerTask())
         d.emplace_back(weights, i * width_ * g_.wResult);
       else
-        d.emplace_back(w, i * (plan_.packWeights ? packing_.blockBytes(g_) : width_ * 4));
-      if (plan_.panelB && plan_.panelC)
+        d.emplace_back(w, i * (plan_.packsWeights() ? packing_.blockBytes(g_) : width_ * 4));
+      if (plan_.packsPerTask() && plan_.bufferC)
         d.emplace_back(sink, g_.result.channelOffset(i * width_));
       else
         d.emplace_back(c, resultOffset(i * width_));
@@ -114,28 +114,28 @@ class Lowering {
     std::vector<Node> calls;
     calls.push_back(callNode(std::move(call)));
 
-    const bool paneled = plan_.panelA || plan_.panelC;
+    const bool paneled = plan_.packA || plan_.bufferC;
     Phase& phase = b_.phase();
     // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
     const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2],
               middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
-    const bool blocksOutside = plan_.panelB || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
+    const bool blocksOutside = plan_.packsPerTask() || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
     std::vector<int> loops{localAxis[0], middle, innermost};
     if (!blocksOutside)
       loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
     std::vector<Node> slabBody;
-    if (plan_.panelC && g_.hasGaps) {
+    if (plan_.bufferC && g_.hasGaps) {
       Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
       slabBody.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
-    if (plan_.panelA) slabBody.push_back(panelMoves(b_, panels(), true, PanelEnds{source, panel}, slabAxis, -1));
+    if (plan_.packA) slabBody.push_back(panelMoves(b_, panels(), true, PanelEnds{source, panel}, slabAxis, -1));
     for (Node& node : nest(loops, std::move(calls))) slabBody.push_back(std::move(node));
     if (reducedLanes_)
       slabBody.push_back(sumMoves(b_, panels(), PanelEnds{sink, c}, slabAxis));
-    else if (plan_.panelC)
-      slabBody.push_back(panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.panelB ? blocks : -1));
-    if (plan_.panelB) {
-      const int share = b_.addDeal("image_part", images, std::min(plan_.cores.batch, b_.axisSteps(images)));
+    else if (plan_.bufferC)
+      slabBody.push_back(panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.packsPerTask() ? blocks : -1));
+    if (plan_.packsPerTask()) {
+      const int share = b_.addDeal("image_part", images, std::min(plan_.batchParts, b_.axisSteps(images)));
       phase.parallelAxes = {groups, blocks, share};
       phase.body = packBlock(b_, g_, packing_, weights, w, blocks);
       for (Node& node : nest({images, slabAxis[0], slabAxis[1]}, std::move(slabBody)))
@@ -149,7 +149,7 @@ class Lowering {
   }
 
   void makePanels() {
-    if (plan_.panelA) {
+    if (plan_.packA) {
       aPitch_.w =
           reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
       aPitch_.h = aPitch_.w * axisOperandWidth();
@@ -158,8 +158,8 @@ class Lowering {
     } else {
       aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
     }
-    if (plan_.panelC) {
-      cPitch_.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.panelB ? 1 : nBlocks_) * width_ * 4);
+    if (plan_.bufferC) {
+      cPitch_.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
       cPitch_.h = cPitch_.w * g_.result.extent.w;
       cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
       panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;
@@ -183,12 +183,12 @@ class Lowering {
   std::int64_t axisOperandWidth() const { return g_.operand.extent.w; }
 
   int imageAxis(int a, int c, int source, int sink) {
-    const std::int64_t step = plan_.panelA || plan_.panelC ? 1 : plan_.baseBatch;
+    const std::int64_t step = plan_.packA || plan_.bufferC ? 1 : plan_.registerN;
     const int axis = b_.addAxis("n", 2);
     for (std::int64_t n = 0; n < g_.view.batch; n += step) {
       std::vector<std::pair<int, std::int64_t>> d;
-      if (!plan_.panelA) d.emplace_back(a, n * g_.operand.nStride);
-      if (!plan_.panelC) d.emplace_back(c, n * g_.result.nStride);
+      if (!plan_.packA) d.emplace_back(a, n * g_.operand.nStride);
+      if (!plan_.bufferC) d.emplace_back(c, n * g_.result.nStride);
       if (source >= 0) d.emplace_back(source, n * g_.operand.nStride);
       if (sink >= 0) d.emplace_back(sink, n * g_.result.nStride);
       b_.addStep(axis, d, n + step <= g_.view.batch ? 0 : 1);
@@ -206,11 +206,11 @@ class Lowering {
     for (const Slab& slab : sa.slabs) {
       std::vector<std::pair<int, std::int64_t>> d;
       // In a panel, row 0 stands for operandOrigin; offsets of taps are relative to operandBase.
-      if (plan_.panelA)
+      if (plan_.packA)
         d.emplace_back(a, (slab.operandBase - slab.operandOrigin) * aPanel);
       else
         d.emplace_back(a, slab.operandBase * aTensor);
-      if (!plan_.panelC) d.emplace_back(c, slab.resultStart * cTensor);
+      if (!plan_.bufferC) d.emplace_back(c, slab.resultStart * cTensor);
       if (source >= 0) d.emplace_back(source, slab.operandStart * aTensor);
       if (panel >= 0) d.emplace_back(panel, (slab.operandStart - slab.operandOrigin) * aPanel);
       if (sink >= 0) d.emplace_back(sink, slab.resultStart * cTensor);
@@ -293,7 +293,7 @@ class Lowering {
   // The segments of a block: one a tap. Where a tap is only a few vectors of reduced channels, the taps along W that reach the
   // same rows share a segment; so do those that share scalars, whatever rows they reach.
   std::vector<TapGroup> groupsOf(const Position& p) const {
-    const std::int64_t tapBytes = reducedLanes_ ? lanes_ * 4 : plan_.packWeights ? reduced_ * width_ * 4 : 4;
+    const std::int64_t tapBytes = reducedLanes_ ? lanes_ * 4 : plan_.packsWeights() ? reduced_ * width_ * 4 : 4;
     const bool together = reducedLanes_ && reduced_ <= chunk();
     const bool alongH = g_.view.lineOnH;
     const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
@@ -371,15 +371,15 @@ class Lowering {
 
   // Bytes from channel 0 of the results to channel `c`, in the panel or in dx.
   std::int64_t resultOffset(std::int64_t c) const {
-    return plan_.panelC ? c * elementBytes(resultElement_) : g_.result.channelOffset(c);
+    return plan_.bufferC ? c * elementBytes(resultElement_) : g_.result.channelOffset(c);
   }
   // From one vector of B to the next: lanes side by side, or result channels.
   std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
   // One reduction step: a reduced channel, a pair, or a vector of them.
   ReductionSteps reductionSteps() const {
     if (reducedLanes_) return {lanes_ * 4, vectors_ * g_.taps * lanes_ * 4};
-    const bool inBlocks = !plan_.panelA && g_.operand.c0 > 0;
-    return {plan_.panelA || plan_.dotProducts ? 4 : g_.operand.cStride, plan_.packWeights ? width_ * 4 : g_.wReduced,
+    const bool inBlocks = !plan_.packA && g_.operand.c0 > 0;
+    return {plan_.packA || plan_.dotProducts ? 4 : g_.operand.cStride, plan_.packsWeights() ? width_ * 4 : g_.wReduced,
             !inBlocks           ? 0
             : plan_.dotProducts ? g_.operand.c0 / 2
                                 : g_.operand.c0,
@@ -426,7 +426,7 @@ class Lowering {
                                       h * axes_[1].resultStep * cPitch_.h + w * axes_[2].resultStep * cPitch_.w;
             for (std::int64_t v = 0; v < vectors; ++v) {
               contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + resultOffset(v * lanes_)),
-                                                          plan_.panelC ? LaneRange{} : tailLanes(v)});
+                                                          plan_.bufferC ? LaneRange{} : tailLanes(v)});
             }
           }
         }
@@ -437,7 +437,7 @@ class Lowering {
     tile.aChannel = steps_.a;
     tile.bChannel = steps_.b;
     tile.bVector = bVector();
-    tile.lastVector = plan_.packWeights ? 0 : width % lanes_;
+    tile.lastVector = plan_.packsWeights() ? 0 : width % lanes_;
     tile.reducedLanes = reducedLanes_;
     tile.sharesScalars = sharedTaps_ > 1;
     tile.tapsAlongH = g_.view.lineOnH;
@@ -453,7 +453,7 @@ class Lowering {
       for (const Subset& s : subsets)
         contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }
-    contract.prefetchResults = !plan_.panelC && prefetchesDxResults(plan_.prefetch, reduced_ * g_.taps);
+    contract.prefetchResults = !plan_.bufferC && prefetchesDxResults(plan_.prefetch, reduced_ * g_.taps);
     Twins twins{b_.addKernel(contract), -1};
     if (plan_.streamingStore && width % lanes_ == 0) {
       contract.streamingStore = true;
@@ -465,7 +465,7 @@ class Lowering {
     return twins;
   }
 
-  const TilingPlan& plan_;
+  const DirectDataPlan& plan_;
   const int lanes_;
   bool reducedLanes_ =
       false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
@@ -490,7 +490,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<DirectDataPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -11,7 +11,7 @@ namespace cubejit {
 namespace {
 
 // Columns per loop iteration: few enough, and leaving as few over as possible.
-std::int64_t bestUnroll(const TilingPlan& plan, std::int64_t length) {
+std::int64_t bestUnroll(const DirectWeightsPlan& plan, std::int64_t length) {
   std::int64_t best = std::min(length, plan.unroll);
   for (std::int64_t u = best; u >= std::max<std::int64_t>(1, plan.unroll / 2); --u) {
     if (length % u < length % best) best = u;
@@ -21,10 +21,10 @@ std::int64_t bestUnroll(const TilingPlan& plan, std::int64_t length) {
 
 }  // namespace
 
-std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, PixelPairs pairs,
+std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const DirectWeightsPlan& plan, PixelPairs pairs,
                                              const PixelChunk& chunk, const Range& taps) {
   std::vector<ColumnPatternUse> uses;
-  const std::int64_t accs = plan.baseRows * plan.baseVectors * std::min(plan.baseTapsW, taps.length());
+  const std::int64_t accs = plan.registerRows * plan.registerVectors * std::min(plan.registerTaps, taps.length());
   const std::int64_t unrolled = unrolledColumns(accs);
   const auto cover = [&](const ColumnRun& run, std::int64_t length, bool single) {
     if (!view.line && length <= unrolled) {
@@ -39,7 +39,7 @@ std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingP
   };
   const std::vector<ColumnRun> runs = columnRuns(view, chunk, taps.lo, taps.length());
   if (pairs == PixelPairs::kColumns) {
-    for (const PairedRun& r : pairedColumns(runs, std::max<std::int64_t>(1, accs / taps.length()), plan.baseRows))
+    for (const PairedRun& r : pairedColumns(runs, std::max<std::int64_t>(1, accs / taps.length()), plan.registerRows))
       cover(r.columns, r.steps(), r.single);
   } else {
     for (const ColumnRun& r : runs) cover(r, r.length, false);

@@ -33,7 +33,7 @@ constexpr std::int64_t columnsOfStep(PixelPairs pairs, bool single) {
 }
 
 /// The patterns that cover the chunk's columns for one tap block.
-std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const TilingPlan& plan, PixelPairs pairs,
+std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const DirectWeightsPlan& plan, PixelPairs pairs,
                                              const PixelChunk& chunk, const Range& taps);
 
 }  // namespace cubejit

@@ -30,29 +30,29 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         machine_(machine),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDw)),
         view_(weightView(problem, plan.dotProducts)),
-        swapped_(plan.lanes == LaneRole::kSwapped),
-        joined_(plan.lanes == LaneRole::kTaps) {
+        swapped_(plan.vectorize == WeightVectors::kTransposed),
+        joined_(plan.vectorize == WeightVectors::kKernelWidth) {
     lane_ = swapped_ ? &v_.small : &v_.big;
     row_ = swapped_ ? &v_.big : &v_.small;
-    width_ = joined_ ? lane_->channels : plan.baseVectors * lanes_;
+    width_ = joined_ ? lane_->channels : plan.registerVectors * lanes_;
     laneBlocks_ = (lane_->channels + width_ - 1) / width_;
-    rowBlocks_ = (row_->channels + plan.baseRows - 1) / plan.baseRows;
-    const std::int64_t tapsOfBlock = joined_ ? v_.kernel.w : plan.baseTapsW;
+    rowBlocks_ = (row_->channels + plan.registerRows - 1) / plan.registerRows;
+    const std::int64_t tapsOfBlock = joined_ ? v_.kernel.w : plan.registerTaps;
     for (std::int64_t k = 0; k < v_.kernel.w; k += tapsOfBlock)
       tapBlocks_.push_back({k, std::min(k + tapsOfBlock, v_.kernel.w)});
-    const std::int64_t splits = std::max<std::int64_t>(1, plan.cores.reduction);
-    const std::int64_t images = view_.chunkImages(plan.baseBatch);
-    const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.panelH}
-                                     : ChunkSizes{images, plan.panelD, plan.panelH, v_.small.extent.w};
+    const std::int64_t splits = std::max<std::int64_t>(1, plan.reductionParts);
+    const std::int64_t images = view_.chunkImages(plan.reduction.n);
+    const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.reduction.h}
+                                     : ChunkSizes{images, plan.reduction.d, plan.reduction.h, v_.small.extent.w};
     chunks_ = makeChunks(v_, sizes, splits);
-    bigStaged_ = swapped_ ? plan.panelA : plan.panelB;
-    smallStaged_ = swapped_ ? plan.panelB : plan.panelA;
+    bigStaged_ = swapped_ ? plan.packA : plan.packsVectors();
+    smallStaged_ = swapped_ ? plan.packsVectors() : plan.packA;
     // Lanes that are read where they lie are widened, or paired, as they are loaded.
     if (!(swapped_ ? smallStaged_ : bigStaged_))
       laneElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
@@ -66,11 +66,11 @@ class Lowering {
     out_.swapped = swapped_;
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
-    private_ = plan.panelC;
-    atOnce_ = private_ && chunks_.chunks.size() == 1 && !plan.firstTouch;
-    rowPart_ = ChannelPart{std::min(plan.cores.channelsM, rowBlocks_), rowBlocks_, plan.baseRows, row_->channels,
+    private_ = plan.bufferC;
+    atOnce_ = private_ && chunks_.chunks.size() == 1 && !plan.packsOnFirstUse();
+    rowPart_ = ChannelPart{std::min(plan.rowParts, rowBlocks_), rowBlocks_, plan.registerRows, row_->channels,
                            std::max<std::int64_t>(1, row_->c0)};
-    lanePart_ = ChannelPart{std::min(plan.cores.channelsN, laneBlocks_), laneBlocks_, width_, lane_->channels,
+    lanePart_ = ChannelPart{std::min(plan.vectorParts, laneBlocks_), laneBlocks_, width_, lane_->channels,
                             std::max<std::int64_t>(1, lane_->c0)};
     out_.dwElement = elementOf(formatOf(problem, TensorId::kDw).dtype);
     direct_ = storesSumsDirectly(view_.asked, plan, formatOf(problem, TensorId::kDw).dtype, machine.isa);
@@ -104,7 +104,7 @@ class Lowering {
     const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
     const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
-    std::int64_t blockBytes = plan_.baseRows * rowBytes;
+    std::int64_t blockBytes = plan_.registerRows * rowBytes;
     std::int64_t laneBytes = direct_ ? width_ * sumBytes() : out_.rows * rowBytes;
     if (private_) {
       laneBytes = (rowBlocks_ + rowParts - 1) / rowParts * blockBytes;
@@ -157,8 +157,8 @@ class Lowering {
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
-      b_.addStep(rows, {{a, (swapped_ ? big_ : small_).c.to(i * plan_.baseRows)}, {c, i * blockBytes}},
-                 (i + 1) * plan_.baseRows <= out_.rows ? 0 : 1);
+      b_.addStep(rows, {{a, (swapped_ ? big_ : small_).c.to(i * plan_.registerRows)}, {c, i * blockBytes}},
+                 (i + 1) * plan_.registerRows <= out_.rows ? 0 : 1);
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
@@ -186,7 +186,7 @@ class Lowering {
 
     collectPatterns();
     std::vector<Node> inner;
-    if (plan_.firstTouch) {
+    if (plan_.packsOnFirstUse()) {
       inner = firstTouchNodes(a, bs, c, {chunkAxis, kd, kh, kw, lanes}, rows);
     } else {
       Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
@@ -196,10 +196,10 @@ class Lowering {
     const bool channelsOuter = plan_.order == IterateOrder::kChannelsOuter;
     if (atOnce_) {
       inner = nest({kd, kh, kw}, std::move(inner));
-      for (Node& node : unpackBlock(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes))
+      for (Node& node : unpackBlock(b_, out_, plan_.registerRows, UnpackStreams{c, dw}, rows, lanes))
         inner.push_back(std::move(node));
       inner = channelsOuter ? nest({rows, lanes}, std::move(inner)) : nest({lanes, rows}, std::move(inner));
-    } else if (plan_.firstTouch) {
+    } else if (plan_.packsOnFirstUse()) {
       inner = nest({lanes, kd, kh, kw}, std::move(inner));
     } else {
       inner = channelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
@@ -215,7 +215,7 @@ class Lowering {
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
     if (private_ && !atOnce_)
-      phase.body.push_back(unpackTask(b_, out_, plan_.baseRows, UnpackStreams{c, dw}, rows, lanes));
+      phase.body.push_back(unpackTask(b_, out_, plan_.registerRows, UnpackStreams{c, dw}, rows, lanes));
     phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
     phase.workCycles = multiplyAddVectors(v_, lanes_);
   }
@@ -357,8 +357,8 @@ class Lowering {
                 const std::int64_t width =
                     laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
                 const std::int64_t rows = rowTail
-                                              ? out_.rows % plan_.baseRows
-                                              : std::min(plan_.baseRows, out_.rows / plan_.baseRows * plan_.baseRows);
+                                              ? out_.rows % plan_.registerRows
+                                              : std::min(plan_.registerRows, out_.rows / plan_.registerRows * plan_.registerRows);
                 const bool first = chunkOf(cls).first;
                 if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
                   variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
@@ -442,7 +442,7 @@ class Lowering {
     }
     for (const ColumnPattern& pattern : patterns_.at(taps))
       contract.sections.push_back(weightSection(v_, {big_, small_, swapped_, pairs_}, pattern, tile));
-    contract.prefetchResults = direct_ && plan_.prefetch != Prefetch::kNone;
+    contract.prefetchResults = direct_ && plan_.prefetchResults;
     contract.copiesB = source == LaneSource::kCopied;
     if (contract.copiesB) contract.label += "_copy";
     if (source == LaneSource::kCopies) contract = readingCopies(contract);
@@ -457,7 +457,7 @@ class Lowering {
     int kernel;
   };
 
-  const TilingPlan& plan_;
+  const DirectWeightsPlan& plan_;
   const Machine& machine_;
   const int lanes_;
   ProgramBuilder b_;
@@ -487,7 +487,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<DirectWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "algorithms/grouped/lower/data_sections.h"
-#include "algorithms/grouped/lower/lower.h"
+#include "algorithms/grouped/grouped.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/panel_moves.h"
 
@@ -26,9 +26,9 @@ struct Slab {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const GroupedDataPlan& plan, const Machine& machine)
       : plan_(plan),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDx)),
         g_(makeDataGradient(problem, false)),
         lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)) {}
 
@@ -60,10 +60,10 @@ class Lowering {
     for (int i = 0; i < 3; ++i)
       axis(i) = makeCellAxis(g_.relation[static_cast<std::size_t>(i)], block_[static_cast<std::size_t>(i)]);
     // Whole columns of one block are walked inside the kernel if channels are outside; panels are for slabs of rows.
-    const bool paneled = plan_.panelA || plan_.panelC;
+    const bool paneled = plan_.packA || plan_.bufferC;
     const bool columns = plan_.order == IterateOrder::kChannelsOuter && !paneled;
-    const std::array<std::int64_t, 3> slab{plan_.panelD, g_.view.line ? 1 : plan_.panelH,
-                                           g_.view.line ? plan_.panelH : 0};
+    const std::array<std::int64_t, 3> slab{plan_.cache.d, g_.view.line ? 1 : plan_.cache.h,
+                                           g_.view.line ? plan_.cache.h : 0};
     for (int i = 0; i < 3; ++i) {
       const auto count = static_cast<std::int64_t>(axis(i).blocks.size());
       const std::int64_t each = block_[static_cast<std::size_t>(i)];
@@ -71,17 +71,17 @@ class Lowering {
       const bool whole = size <= 0 || (columns && i > 0);
       makeSlabs(i, whole ? 1 : std::max<std::int64_t>(1, (count + size - 1) / size));
     }
-    blockParts_ = columns ? units_ : std::clamp<std::int64_t>(plan_.cores.groups, 1, units_);
+    blockParts_ = columns ? units_ : std::clamp<std::int64_t>(plan_.groupParts, 1, units_);
 
     b_.beginPhase("contract");
     makePanels();
-    a_ = b_.addStream("a", plan_.panelA ? panelABuffer_ : operandBuffer_);
+    a_ = b_.addStream("a", plan_.packA ? panelABuffer_ : operandBuffer_);
     const int w = b_.addStream("b", packedBuffer_);
-    c_ = b_.addStream("c", plan_.panelC ? panelCBuffer_ : resultBuffer_);
-    source_ = plan_.panelA ? b_.addStream("dy", operandBuffer_) : a_;
-    sink_ = plan_.panelC ? b_.addStream("dx", resultBuffer_) : c_;
-    panel_ = plan_.panelA ? b_.addStream("panel", panelABuffer_) : -1;
-    result_ = plan_.panelC ? b_.addStream("panel_out", panelCBuffer_) : -1;
+    c_ = b_.addStream("c", plan_.bufferC ? panelCBuffer_ : resultBuffer_);
+    source_ = plan_.packA ? b_.addStream("dy", operandBuffer_) : a_;
+    sink_ = plan_.bufferC ? b_.addStream("dx", resultBuffer_) : c_;
+    panel_ = plan_.packA ? b_.addStream("panel", panelABuffer_) : -1;
+    result_ = plan_.bufferC ? b_.addStream("panel_out", panelCBuffer_) : -1;
 
     const int images =
         b_.addUniformAxis("n", g_.view.batch, {{source_, g_.operand.nStride}, {sink_, g_.result.nStride}});
@@ -111,9 +111,9 @@ class Lowering {
                           : nest({local[0], local[2], local[1]}, std::move(body));
     else
       body = nest({local[0], local[1], local[2], blocks}, std::move(body));
-    if (plan_.panelA) addPanelMove(true);
+    if (plan_.packA) addPanelMove(true);
     for (Node& node : body) b_.phase().body.push_back(std::move(node));
-    if (plan_.panelC) addPanelMove(false);
+    if (plan_.bufferC) addPanelMove(false);
     const double macs = static_cast<double>(g_.view.batch) *
                         static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
                         static_cast<double>(lanes_.blocks * lanes_.cellChannels);
@@ -125,17 +125,17 @@ class Lowering {
   std::int64_t operandBlock() const { return lanes_.perBlock * lanes_.cellChannels * elementBytes(operandElement()); }
   std::int64_t resultBlock() const { return lanes_.perBlock * lanes_.laneChannels * elementBytes(resultElement()); }
   std::int64_t operandOffset(std::int64_t block) const {
-    return plan_.panelA ? block * operandBlock()
+    return plan_.packA ? block * operandBlock()
                         : g_.operand.channelOffset(block * lanes_.perBlock * g_.operand.channels);
   }
   std::int64_t resultOffset(std::int64_t block) const {
-    return plan_.panelC ? block * resultBlock() : g_.result.channelOffset(block * lanes_.perBlock * g_.result.channels);
+    return plan_.bufferC ? block * resultBlock() : g_.result.channelOffset(block * lanes_.perBlock * g_.result.channels);
   }
   // Pairs are words, wherever they lie.
   Element operandElement() const {
-    return plan_.panelA || plan_.dotProducts ? Element::kF32 : elementOf(g_.operand.dtype);
+    return plan_.packA || plan_.dotProducts ? Element::kF32 : elementOf(g_.operand.dtype);
   }
-  Element resultElement() const { return plan_.panelC ? Element::kF32 : elementOf(g_.result.dtype); }
+  Element resultElement() const { return plan_.bufferC ? Element::kF32 : elementOf(g_.result.dtype); }
 
   void makeSlabs(int i, std::int64_t parts) {
     std::vector<Slab>& slabs = slabs_[static_cast<std::size_t>(i)];
@@ -174,11 +174,11 @@ class Lowering {
       pitch[0] = pitch[1] * most(1, field);
       return pitch;
     };
-    if (plan_.panelA) {
+    if (plan_.packA) {
       operandPitch_ = pitches(partBlocks * operandBlock(), &Slab::operands);
       panelABuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, operandPitch_[0] * most(0, &Slab::operands));
     }
-    if (plan_.panelC) {
+    if (plan_.bufferC) {
       resultPitch_ = pitches(partBlocks * resultBlock(), &Slab::results);
       panelCBuffer_ = b_.addBuffer("panel_dx", BufferRole::kPrivate, resultPitch_[0] * most(0, &Slab::results));
     }
@@ -205,11 +205,11 @@ class Lowering {
     if (slabs.size() == 1) b_.addStep(deal, Deltas{});
     for (std::size_t p = 0; p < slabs.size(); ++p) {
       std::vector<std::int64_t>& delta = phase.axes[static_cast<std::size_t>(deal)].steps[p].delta;
-      if (plan_.panelA) {
+      if (plan_.packA) {
         delta[static_cast<std::size_t>(a_)] = -slabs[p].operand * operandPitch_[at];
         delta[static_cast<std::size_t>(source_)] = slabs[p].operand * g_.operand.strideOf(i);
       }
-      if (plan_.panelC) {
+      if (plan_.bufferC) {
         delta[static_cast<std::size_t>(c_)] = -slabs[p].result * resultPitch_[at];
         delta[static_cast<std::size_t>(sink_)] = slabs[p].result * g_.result.strideOf(i);
       }
@@ -225,11 +225,11 @@ class Lowering {
       std::vector<std::int64_t>& delta =
           b_.phase().axes[static_cast<std::size_t>(deal)].steps[static_cast<std::size_t>(p)].delta;
       const std::int64_t cells = partBegin(p) * lanes_.perBlock;
-      if (plan_.panelA) {
+      if (plan_.packA) {
         delta[static_cast<std::size_t>(a_)] = -partBegin(p) * operandBlock();
         delta[static_cast<std::size_t>(source_)] = cells * g_.operand.groupStride();
       }
-      if (plan_.panelC) {
+      if (plan_.bufferC) {
         delta[static_cast<std::size_t>(c_)] = -partBegin(p) * resultBlock();
         delta[static_cast<std::size_t>(sink_)] = cells * g_.result.groupStride();
       }
@@ -245,11 +245,11 @@ class Lowering {
   };
 
   BlockKernel makeKernel(std::int64_t rows, const CellBlockClass& columns) {
-    BlockKernel block{CellKernel(rows, columns, plan_.baseTapsW), {}};
+    BlockKernel block{CellKernel(rows, columns, plan_.registerTaps), {}};
     for (const CellBlockClass& h : axis(1).classes)
       block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
     const std::int64_t storedCells =
-        g_.result.c0 > 0 && !plan_.panelC ? lanes_.perBlock : 0;  // blocks are written whole
+        g_.result.c0 > 0 && !plan_.bufferC ? lanes_.perBlock : 0;  // blocks are written whole
     for (int tail = 0; tail < 2; ++tail) {
       const CellUnit unit{lanes_.cellsOfUnit(tail, width_), operandOffset(1), blockBytes(), resultOffset(1),
                           storedCells};
@@ -334,12 +334,12 @@ class Lowering {
     return in ? loadMove(t, all, move) : storeMove(t, all, move);
   }
 
-  const TilingPlan& plan_;
+  const GroupedDataPlan& plan_;
   ProgramBuilder b_;
   const DataGradient g_;
   const CellLanes lanes_;
-  const std::array<std::int64_t, 3> block_{1, plan_.baseH, plan_.baseW};  // results in registers: d, h, w
-  const std::int64_t width_ = plan_.baseVectors;  // blocks of channels that a kernel works on side by side
+  const std::array<std::int64_t, 3> block_{1, plan_.registerH, plan_.registerW};  // results in registers: d, h, w
+  const std::int64_t width_ = plan_.registerVectors;  // blocks of channels that a kernel works on side by side
   const std::int64_t units_ = lanes_.units(width_);
   std::array<CellAxis, 3> axes_;
   std::array<std::vector<Slab>, 3> slabs_;
@@ -353,7 +353,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerDataCells(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<GroupedDataPlan>(), machine).run();
 }
 
 }  // namespace cubejit

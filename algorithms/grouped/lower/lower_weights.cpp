@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "algorithms/grouped/lower/lower.h"
+#include "algorithms/grouped/grouped.h"
 #include "algorithms/grouped/lower/weight_sections.h"
 #include "algorithms/grouped/unrolled_uses.h"
 #include "algorithms/kit/lower/data_gradient.h"
@@ -29,9 +29,9 @@ bool lanesAreBig(const ConvView& v, int lanes) {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const GroupedWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDw)),
         v_(makeConvView(problem, Gradient::kDw)),
         bigIsCell_(!lanesAreBig(v_, machine.isa.lanes())),
         lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small : v_.big,
@@ -44,10 +44,10 @@ class Lowering {
                        " channels does not fit a vector of " + std::to_string(lanes_.lanes) +
                        " lanes; plan it with channel lanes"};
     }
-    const std::int64_t splits = std::max<std::int64_t>(1, plan_.cores.reduction);
+    const std::int64_t splits = std::max<std::int64_t>(1, plan_.reductionParts);
     chunks_ = makeChunks(v_,
-                         v_.line ? ChunkSizes{plan_.baseBatch, 1, 1, plan_.panelH}
-                                 : ChunkSizes{plan_.baseBatch, plan_.panelD, plan_.panelH, v_.small.extent.w},
+                         v_.line ? ChunkSizes{plan_.reduction.n, 1, 1, plan_.reduction.h}
+                                 : ChunkSizes{plan_.reduction.n, plan_.reduction.d, plan_.reduction.h, v_.small.extent.w},
                          splits);
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
@@ -67,7 +67,7 @@ class Lowering {
     scratch.splits = splits_ = std::min<std::int64_t>(splits, static_cast<std::int64_t>(chunks_.chunks.size()));
     scratch.scratchBuffer = scratch_ = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * scratchBytes(scratch));
     splitBytes_ = scratchBytes(scratch);
-    blockParts_ = std::clamp<std::int64_t>(plan_.cores.groups, 1, units_);
+    blockParts_ = std::clamp<std::int64_t>(plan_.groupParts, 1, units_);
     contractPhase();
     if (splits_ > 1)
       addPartsCombine(b_, AddedParts{scratch.scratchBuffer, splits_, scratchBytes(scratch), scratch.lanes});
@@ -88,8 +88,8 @@ class Lowering {
   }
   std::int64_t accumulatorBlock() const { return v_.taps() * lanes_.tapBytes(); }
 
-  bool bigStaged() const { return bigIsCell_ ? plan_.panelA : plan_.panelB; }
-  bool smallStaged() const { return bigIsCell_ ? plan_.panelB : plan_.panelA; }
+  bool bigStaged() const { return bigIsCell_ ? plan_.packA : plan_.packB; }
+  bool smallStaged() const { return bigIsCell_ ? plan_.packB : plan_.packA; }
 
   void contractPhase() {
     b_.beginPhase("contract");
@@ -120,8 +120,8 @@ class Lowering {
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k)
       b_.addStep(kd, {{c, k * v_.kernel.h * v_.kernel.w * lanes_.tapBytes()}}, static_cast<int>(k));
-    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.baseTapsH), tapsW = cut(v_.kernel.w, plan_.baseTapsW),
-                             channels = cut(lanes_.cellChannels, plan_.baseRows);
+    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.registerTapsH), tapsW = cut(v_.kernel.w, plan_.registerTapsW),
+                             channels = cut(lanes_.cellChannels, plan_.registerChannels);
     std::vector<TapBlock> taps;
     const int tapAxis = b_.addAxis("taps", static_cast<int>(tapsH.size() * tapsW.size() * channels.size()));
     for (const Range& h : tapsH) {
@@ -337,12 +337,12 @@ class Lowering {
     return loadMove(t, ChannelPiece{0, 0, channels, 0}, PanelMove{lanes_.lanes, pixels, pitch});
   }
 
-  const TilingPlan& plan_;
+  const GroupedWeightsPlan& plan_;
   ProgramBuilder b_;
   const ConvView v_;
   const bool bigIsCell_;  ///< the big tensor is the permuted one
   const CellLanes lanes_;
-  const std::int64_t width_ = plan_.baseVectors;  // blocks of channels that a kernel works on side by side
+  const std::int64_t width_ = plan_.registerVectors;  // blocks of channels that a kernel works on side by side
   const std::int64_t units_ = lanes_.units(width_);
   ChunkList chunks_;
   CellPitches big_, small_;
@@ -354,7 +354,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerWeightsCells(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<GroupedWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -67,11 +67,11 @@ std::int64_t panelPitch(std::int64_t bytes) {
   return lines % 1024 == 0 ? lines + 64 : lines;
 }
 
-std::string problemLabel(const Problem& p, const TilingPlan& plan) {
+std::string problemLabel(const Problem& p, Gradient gradient) {
   const auto dims = [](const Dhw& v) {
     return std::to_string(v.d) + "x" + std::to_string(v.h) + "x" + std::to_string(v.w);
   };
-  std::string s = toString(plan.gradient);
+  std::string s = toString(gradient);
   s += p.transposed ? "_t_" : "_";
   s += toString(formatOf(p, TensorId::kDy).dtype) + std::string("_n");
   s += std::to_string(p.batch) + "c" + std::to_string(p.cin) + "k" + std::to_string(p.cout);

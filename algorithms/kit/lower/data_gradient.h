@@ -11,7 +11,6 @@
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/lower/slab_axis.h"
-#include "cubejit/plan.h"
 
 namespace cubejit {
 
@@ -46,6 +45,6 @@ std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit);
 /// Pitch in bytes for rows of `bytes` in a panel: a whole number of lines, and never a multiple of 1 KiB (set conflicts).
 std::int64_t panelPitch(std::int64_t bytes);
 
-std::string problemLabel(const Problem& problem, const TilingPlan& plan);
+std::string problemLabel(const Problem& problem, Gradient gradient);
 
 }  // namespace cubejit

@@ -27,7 +27,7 @@ std::vector<LaneRange> PixelSections::readable(std::size_t shift, std::int64_t b
 // channel after one another instead: an operand row is in L1 for all its shifts. So do tiles of several rows, and single channels.
 PixelSections::Cut PixelSections::cutOf(const BlockClass& h, std::int64_t block) const {
   Cut cut;
-  cut.rowsInside = plan_.baseH > 1;
+  cut.rowsInside = plan_.registerH > 1;
   cut.rows = cut.rowsInside ? h.length : 1;
   if (cut.rowsInside) {
     std::map<std::int64_t, std::vector<RowTaps::Use>> byRow;
@@ -129,7 +129,7 @@ Step PixelSections::stepFor(const RowTaps& row, std::size_t shift, std::int64_t 
   if (shape_.shifts[shift].phases == 0) return step;
   const std::int64_t vectors = shape_.vectorsOf(block), bytes = elementBytes(pitches_.operand);
   // More planes than prefetchers follow: the lines of the next block of pixels.
-  if (shape_.g.taps == 1 && !plan_.panelB && shape_.reduced >= kManyPlanes)
+  if (shape_.g.taps == 1 && !plan_.packA && shape_.reduced >= kManyPlanes)
     step.prefetchB = static_cast<std::int32_t>(shape_.blockLanes * bytes);
   std::vector<std::int16_t> whole;                          // b indices that take part with all lanes
   std::vector<std::pair<LaneRange, std::int16_t>> partial;  // ... with some
@@ -152,7 +152,7 @@ Step PixelSections::stepFor(const RowTaps& row, std::size_t shift, std::int64_t 
       for (std::int64_t c = 0; c < channels; ++c) {
         AOperand operand;
         operand.offset = static_cast<std::int32_t>(aOffset + shape_.slotOf(0, tap.k, shift) - shape_.slotOf(0, 0, 0) +
-                                                   (p * shape_.baseRows + c) * 4);
+                                                   (p * shape_.registerChannels + c) * 4);
         const auto use = [&](std::int16_t b) {
           const std::int64_t sum = ((tap.row * phases + p) * channels + c) * vectors;
           return Use{static_cast<std::int16_t>(sum + vectorOf[static_cast<std::size_t>(b)]), b};

@@ -24,7 +24,7 @@ struct PixelPitches {
 
 class PixelSections {
  public:
-  PixelSections(ProgramBuilder& b, const PixelShape& shape, const TilingPlan& plan, const PixelPitches& pitches)
+  PixelSections(ProgramBuilder& b, const PixelShape& shape, const SpatialDataPlan& plan, const PixelPitches& pitches)
       : b_(b), shape_(shape), plan_(plan), pitches_(pitches) {}
 
   /// The kernel and its list for blocks d and h of planes and rows, `channels` result channels, and a block along W.
@@ -59,7 +59,7 @@ class PixelSections {
 
   ProgramBuilder& b_;
   const PixelShape& shape_;
-  const TilingPlan& plan_;
+  const SpatialDataPlan& plan_;
   const PixelPitches pitches_;
   /// By block class of rows (if rows are inside), channels, block of W.
   std::map<std::tuple<const BlockClass*, std::int64_t, std::int64_t>, int> kernels_;

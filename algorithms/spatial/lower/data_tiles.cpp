@@ -7,15 +7,15 @@
 
 namespace cubejit {
 
-PixelShape::PixelShape(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+PixelShape::PixelShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
     : g(makeDataGradient(problem, false)),
       lanes(machine.isa.lanes()),
       phases(axisPhases(g.relation[2])),
       reduced(g.operand.channels),
-      baseRows(plan.baseRows),
-      channelBlocks((g.result.channels + plan.baseRows - 1) / plan.baseRows),
-      rowsPacked(static_cast<std::int64_t>(phases.size()) * plan.baseRows),
-      blockLanes(plan.baseVectors * machine.isa.lanes()) {
+      registerChannels(plan.registerChannels),
+      channelBlocks((g.result.channels + plan.registerChannels - 1) / plan.registerChannels),
+      rowsPacked(static_cast<std::int64_t>(phases.size()) * plan.registerChannels),
+      blockLanes(plan.registerVectors * machine.isa.lanes()) {
   for (const AxisPhase& phase : phases) longest = std::max(longest, phase.count);
   collectShifts();
 }

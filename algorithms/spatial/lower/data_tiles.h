@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/spatial/plan.h"
 #include "cubejit/machine.h"
 
 namespace cubejit {
@@ -25,13 +26,13 @@ struct PixelShape {
   std::vector<AxisPhase> phases;  ///< along W
   std::vector<PixelShift> shifts;
   std::int64_t reduced = 1;        ///< channels of the operand
-  std::int64_t baseRows = 1;       ///< result channels of a tile
+  std::int64_t registerChannels = 1;       ///< result channels of a tile
   std::int64_t channelBlocks = 1;  ///< tiles of result channels
   std::int64_t rowsPacked = 1;     ///< weights of a reduced channel and a shift: [phase][channel of the tile]
   std::int64_t longest = 0;        ///< pixels of the longest phase
   std::int64_t blockLanes = 16;    ///< pixels of a block along W
 
-  PixelShape(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+  PixelShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine);
 
   std::int64_t blocks() const { return (longest + blockLanes - 1) / blockLanes; }
   std::int64_t vectorsOf(std::int64_t block) const;

@@ -13,17 +13,17 @@
 #include "algorithms/kit/work.h"
 #include "algorithms/spatial/lower/data_results.h"
 #include "algorithms/spatial/lower/data_sections.h"
-#include "algorithms/spatial/lower/lower.h"
+#include "algorithms/spatial/spatial.h"
 
 namespace cubejit {
 namespace {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
-      : plan_(plan), b_(problemLabel(problem, plan)), shape_(problem, plan, machine), g_(shape_.g) {
-    axes_[0] = makeSlabAxis(g_.relation[0], 1, plan.panelD);
-    axes_[1] = makeSlabAxis(g_.relation[1], plan.baseH, plan.panelH);
+  Lowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
+      : plan_(plan), b_(problemLabel(problem, Gradient::kDx)), shape_(problem, plan, machine), g_(shape_.g) {
+    axes_[0] = makeSlabAxis(g_.relation[0], 1, plan.cache.d);
+    axes_[1] = makeSlabAxis(g_.relation[1], plan.registerH, plan.cache.h);
   }
 
   TileProgram run() {
@@ -41,10 +41,10 @@ class Lowering {
   // What kernels see: panels are of f32. A panel of results is [row of a tile][phase][channel][j], one of dy [d][h][channel][w].
   PixelPitches pitches() const {
     PixelPitches p;
-    p.operand = plan_.panelB ? Element::kF32 : elementOf(g_.operand.dtype);
-    p.result = plan_.panelC ? Element::kF32 : elementOf(g_.result.dtype);
+    p.operand = plan_.packA ? Element::kF32 : elementOf(g_.operand.dtype);
+    p.result = plan_.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
     p.operandRow = axes_[1].operandStep;
-    if (plan_.panelB) {
+    if (plan_.packA) {
       p.channel = panelPitch(g_.operand.extent.w * 4);
       p.h = p.channel * shape_.reduced;
       p.d = p.h * axes_[1].panelOperandRows;
@@ -53,10 +53,10 @@ class Lowering {
       p.h = g_.operand.hStride;
       p.d = g_.operand.dStride;
     }
-    p.cut = !plan_.panelC;
-    if (plan_.panelC) {
+    p.cut = !plan_.bufferC;
+    if (plan_.bufferC) {
       p.resultChannel = panelPitch(shape_.blocks() * shape_.blockLanes * 4);
-      p.resultPhase = p.resultChannel * plan_.baseRows;
+      p.resultPhase = p.resultChannel * plan_.registerChannels;
       p.resultRow = p.resultChannel * shape_.rowsPacked;
     } else {
       p.resultChannel = g_.result.cStride;
@@ -75,7 +75,7 @@ class Lowering {
     const int channels = b_.addAxis("channel");
     for (std::int64_t c = 0; c < g_.result.channels; ++c) {
       b_.addStep(channels,
-                 {{src, c * g_.wResult}, {dst, c / plan_.baseRows * shape_.blockBytes() + c % plan_.baseRows * 4}});
+                 {{src, c * g_.wResult}, {dst, c / plan_.registerChannels * shape_.blockBytes() + c % plan_.registerChannels * 4}});
     }
     const std::int64_t kernelH = g_.view.kernel.h, kernelW = g_.view.kernel.w;
     const int kd =
@@ -86,7 +86,7 @@ class Lowering {
       for (std::size_t p = 0; p < shape_.phases.size(); ++p) {
         if (shape_.shifts[s].kernelW[p] < 0) continue;
         b_.addStep(kw, {{src, shape_.shifts[s].kernelW[p] * 4},
-                        {dst, shape_.slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.baseRows * 4}});
+                        {dst, shape_.slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.registerChannels * 4}});
       }
     }
     Move move{MoveKind::kCopy, shape_.lanes, shape_.reduced, 1, g_.wReduced, shape_.rowsPacked * 4, 0, false, "pack_w"};
@@ -97,11 +97,11 @@ class Lowering {
   }
 
   void contractPhase() {
-    const bool staged = plan_.panelB;
-    const bool direct = !plan_.panelC;
+    const bool staged = plan_.packA;
+    const bool direct = !plan_.bufferC;
     const PixelPitches pitch = pitches();
     if (staged) panelBuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, pitch.d * axes_[0].panelOperandRows);
-    const int rowBuffer = direct ? -1 : b_.addBuffer("row_dx", BufferRole::kPrivate, plan_.baseH * pitch.resultRow);
+    const int rowBuffer = direct ? -1 : b_.addBuffer("row_dx", BufferRole::kPrivate, plan_.registerH * pitch.resultRow);
     b_.beginPhase("contract");
     const int a = b_.addStream("a", packedBuffer_), bs = b_.addStream("b", staged ? panelBuffer_ : operandBuffer_);
     const int c = b_.addStream("c", direct ? resultBuffer_ : rowBuffer);
@@ -136,8 +136,8 @@ class Lowering {
     }
     const int channels = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < shape_.channelBlocks; ++i) {
-      b_.addStep(channels, {{a, i * shape_.blockBytes()}, {sink, i * plan_.baseRows * g_.result.cStride}},
-                 (i + 1) * plan_.baseRows <= g_.result.channels ? 0 : 1);
+      b_.addStep(channels, {{a, i * shape_.blockBytes()}, {sink, i * plan_.registerChannels * g_.result.cStride}},
+                 (i + 1) * plan_.registerChannels <= g_.result.channels ? 0 : 1);
     }
     const std::int64_t blocks = shape_.blocks();
     const int w = b_.addAxis("w", static_cast<int>(blocks));
@@ -176,9 +176,9 @@ class Lowering {
     for (const BlockClass& block : axes_[1].classes) lengths.insert(block.length);
     std::vector<Node> moves;
     for (const std::int64_t length : lengths) {
-      PixelResults results{shape_.lanes, plan_.baseRows, pitch.resultChannel,
+      PixelResults results{shape_.lanes, plan_.registerChannels, pitch.resultChannel,
                            &g_.result,   &shape_.phases, g_.relation[2].gather ? g_.view.stride.w : 1};
-      if (plan_.baseH > 1) {
+      if (plan_.registerH > 1) {
         results.rowAxis = b_.addUniformAxis(
             "row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});
       }
@@ -192,8 +192,8 @@ class Lowering {
   }
 
   std::int64_t channelsOf(int tail) const {
-    const std::int64_t whole = g_.result.channels / plan_.baseRows * plan_.baseRows;
-    return tail == 1 ? g_.result.channels - whole : std::min(plan_.baseRows, whole);
+    const std::int64_t whole = g_.result.channels / plan_.registerChannels * plan_.registerChannels;
+    return tail == 1 ? g_.result.channels - whole : std::min(plan_.registerChannels, whole);
   }
 
   template <class Visit>
@@ -253,7 +253,7 @@ class Lowering {
     return loopNode(plane, {loopNode(row, {callNode(std::move(call))})});
   }
 
-  const TilingPlan& plan_;
+  const SpatialDataPlan& plan_;
   ProgramBuilder b_;
   const PixelShape shape_;
   const DataGradient& g_;
@@ -264,7 +264,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerDataPixels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<SpatialDataPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -10,7 +10,7 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/work.h"
-#include "algorithms/spatial/lower/lower.h"
+#include "algorithms/spatial/spatial.h"
 #include "algorithms/spatial/lower/weight_sections.h"
 
 namespace cubejit {
@@ -18,10 +18,10 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDw)),
         v_(makeConvView(problem, Gradient::kDw)) {}
 
   TileProgram run() {
@@ -33,8 +33,8 @@ class Lowering {
       addZeroPhase(b_, dw, pairs * v_.taps() * 4, lanes_);
       return b_.finish();
     }
-    visits_ = v_.batch / plan_.baseBatch;
-    splits_ = std::clamp<std::int64_t>(plan_.cores.reduction, 1, visits_);
+    visits_ = v_.batch / plan_.images;
+    splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, visits_);
     const std::int64_t bytes = pairs * pairBytes();
     const int scratch = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * bytes);
     contractPhase(v_.bigIsX ? x : dy, v_.bigIsX ? dy : x, scratch, bytes);
@@ -64,7 +64,7 @@ class Lowering {
     for (std::int64_t i = 0; i < visits_; ++i) {
       const bool first = i == visits_ * next / splits_;
       if (first) ++next;
-      b_.addStep(images, {{big, i * plan_.baseBatch * v_.big.nStride}, {small, i * plan_.baseBatch * v_.small.nStride}},
+      b_.addStep(images, {{big, i * plan_.images * v_.big.nStride}, {small, i * plan_.images * v_.small.nStride}},
                  first ? 0 : 1);
     }
     const int split = b_.addDeal("split", images, splits_);
@@ -79,10 +79,10 @@ class Lowering {
     std::vector<std::vector<Variant>> variants(tiles.size());  // of each tap along D
     for (std::size_t t = 0; t < tiles.size(); ++t) {
       b_.addStep(taps, {{acc, (tiles[t].h.lo * v_.kernel.w + tiles[t].w.lo) * tapBytes()}}, static_cast<int>(t));
-      const WeightPixelSections sections(v_, tiles[t], plan_.baseH, lanes_);
+      const WeightPixelSections sections(v_, tiles[t], plan_.registerH, lanes_);
       const int kernel = b_.addKernel(sections.contract());
       for (std::int64_t k = 0; k < v_.kernel.d; ++k)
-        variants[t].push_back(Variant{kernel, b_.addList(sections.segments(k, plan_.baseBatch)), false});
+        variants[t].push_back(Variant{kernel, b_.addList(sections.segments(k, plan_.images)), false});
     }
     for (const bool accumulate : {false, true}) {
       for (std::int64_t k = 0; k < v_.kernel.d; ++k) {
@@ -100,10 +100,10 @@ class Lowering {
 
   std::vector<TapTile> tapTiles() const {
     std::vector<TapTile> tiles;
-    for (std::int64_t h = 0; h < v_.kernel.h; h += plan_.baseTapsH) {
-      for (std::int64_t w = 0; w < v_.kernel.w; w += plan_.baseTapsW) {
-        tiles.push_back(TapTile{Range{h, std::min(h + plan_.baseTapsH, v_.kernel.h)},
-                                Range{w, std::min(w + plan_.baseTapsW, v_.kernel.w)}});
+    for (std::int64_t h = 0; h < v_.kernel.h; h += plan_.registerTapsH) {
+      for (std::int64_t w = 0; w < v_.kernel.w; w += plan_.registerTapsW) {
+        tiles.push_back(TapTile{Range{h, std::min(h + plan_.registerTapsH, v_.kernel.h)},
+                                Range{w, std::min(w + plan_.registerTapsW, v_.kernel.w)}});
       }
     }
     return tiles;
@@ -136,7 +136,7 @@ class Lowering {
     b_.phase().workCycles = static_cast<double>(sums) * 4.0;
   }
 
-  const TilingPlan& plan_;
+  const SpatialWeightsPlan& plan_;
   const int lanes_;
   ProgramBuilder b_;
   const ConvView v_;
@@ -146,7 +146,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerWeightsPixels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<SpatialWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

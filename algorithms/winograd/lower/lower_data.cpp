@@ -11,7 +11,7 @@
 
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pack_weights.h"
-#include "algorithms/winograd/lower/lower.h"
+#include "algorithms/winograd/winograd.h"
 #include "algorithms/winograd/lower/product.h"
 #include "algorithms/winograd/lower/tile_box.h"
 
@@ -26,23 +26,23 @@ Dhw patchPad(const ConvView& v) {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const WinogradDataPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDx)),
         g_(makeDataGradient(problem, false)),
-        box_(makeWinogradBox(plan, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
-    width_ = plan.baseVectors * lanes_;
+        box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
+    width_ = plan.registerVectors * lanes_;
     reduced_ = g_.operand.channels;
     blocks_ = (g_.result.channels + width_ - 1) / width_;
     packing_ = PackedWeights{lanes_, width_, blocks_, g_.result.channels, reduced_, false, true};
-    chunks_ = plan.panelB ? std::max<std::int64_t>(1, (reduced_ + plan.panelD - 1) / plan.panelD) : 1;
-    parts_ = std::max<std::int64_t>(1, (box_.rows() + plan.panelH - 1) / plan.panelH);
+    chunks_ = plan.perTask ? std::max<std::int64_t>(1, (reduced_ + plan.cacheChannels - 1) / plan.cacheChannels) : 1;
+    parts_ = std::max<std::int64_t>(1, (box_.rows() + plan.cacheRows - 1) / plan.cacheRows);
     const std::int64_t partTiles = (box_.rows() + parts_ - 1) / parts_ * box_.tilesOfRow(),
                        allTiles = box_.rows() * box_.tilesOfRow();
     dataPitch_ = panelPitch((reduced_ + lanes_ - 1) / lanes_ * lanes_ * 4);
-    dataPoint_ = panelPitch((plan.panelB ? allTiles : partTiles) * dataPitch_);
+    dataPoint_ = panelPitch((plan.perTask ? allTiles : partTiles) * dataPitch_);
     productPoint_ = panelPitch(partTiles * width_ * 4);
   }
 
@@ -50,7 +50,7 @@ class Lowering {
     operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
     weights_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
-    const bool inTask = plan_.panelB;
+    const bool inTask = plan_.perTask;
     const std::int64_t held = inTask ? 1 : g_.view.groups * blocks_;
     const BufferRole filters = inTask ? BufferRole::kPrivate : BufferRole::kShared,
                      patches = inTask ? BufferRole::kShared : BufferRole::kPrivate;
@@ -115,7 +115,7 @@ class Lowering {
     transform.outStride = pointStrides(box_, pointBytes());
     const std::vector<PassAxis> passes = boxPasses(box_, transform, -1, -1);
     const PassChannels channels{
-        lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Range{0, width_}}};
+        lanes_, passVectors(passes, registers_, plan_.registerVectors), false, false, -1, {Range{0, width_}}};
     return linearPasses(room_, "w", passes, channels, src, dst);
   }
 
@@ -147,7 +147,7 @@ class Lowering {
   void productPhase() {
     b_.beginPhase("winograd");
     room_.enterPhase();
-    const bool inTask = plan_.panelB;
+    const bool inTask = plan_.perTask;
     const int productBuffer = b_.addBuffer("products", BufferRole::kPrivate, box_.points() * productPoint_);
     const int a = b_.addStream("data", data_), filter = b_.addStream("filter", filters_),
               c = b_.addStream("products", productBuffer), products = b_.addStream("products_in", productBuffer),
@@ -199,13 +199,13 @@ class Lowering {
       body.push_back(loopNode(rowsIn, {patchesOf(source, sink, rowsIn)}));
       block.push_back(loopNode(point, {multiply(a, filter, c, part, -1)}));
       block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
-      const int channelPart = b_.addDeal("channel_part", blocks, std::min(plan_.cores.channelsN, blocks_));
+      const int channelPart = b_.addDeal("channel_part", blocks, std::min(plan_.channelParts, blocks_));
       body.push_back(loopNode(blocks, std::move(block)));
       b_.phase().parallelAxes = {groups, part, channelPart};
     }
     b_.phase().body = std::move(body);
     b_.phase().workCycles = static_cast<double>(g_.view.groups * box_.rows() * box_.tilesOfRow() * box_.points()) *
-                            static_cast<double>(reduced_ * blocks_ * plan_.baseVectors);
+                            static_cast<double>(reduced_ * blocks_ * plan_.registerVectors);
   }
 
   // `axis` is dealt as `other` is.
@@ -226,7 +226,7 @@ class Lowering {
     transform.fromW = false;
     const std::vector<PassAxis> passes = boxPasses(box_, transform, rows, tiles);
     const PassChannels channels{
-        lanes_, passVectors(passes, registers_, plan_.baseVectors),
+        lanes_, passVectors(passes, registers_, plan_.registerVectors),
         false,  true,
         blocks, {Range{0, std::min(width_, g_.result.channels)}, Range{0, g_.result.channels % width_}}};
     return loopNode(tiles, linearPasses(room_, "dx", passes, channels, products, dx));
@@ -240,7 +240,7 @@ class Lowering {
     std::vector<Window> windows;
     for (std::int64_t i = 0; i < parts_; ++i) {
       const std::int64_t tiles = tilesBefore(i + 1) - tilesBefore(i),
-                         count = (tiles + plan_.baseRows - 1) / plan_.baseRows;
+                         count = (tiles + plan_.registerRows - 1) / plan_.registerRows;
       const auto begin = static_cast<int>(b_.axisSteps(rows));
       for (std::int64_t k = 0; k < count; ++k) {
         const std::int64_t start = tiles * k / count, size = tiles * (k + 1) / count - start;
@@ -257,7 +257,7 @@ class Lowering {
     Call call{"multiply", a, filter, c, {rows}, {}};
     if (chunk >= 0) call.classAxes.push_back(chunk);
     for (const std::int64_t size : sizes) {
-      const WinogradProduct product{size, plan_.baseVectors, lanes_, plan_.unroll, dataPitch_, 4, width_ * 4};
+      const WinogradProduct product{size, plan_.registerVectors, lanes_, plan_.unroll, dataPitch_, 4, width_ * 4};
       const int kernel = b_.addKernel(productKernel(product));
       for (std::int64_t i = 0; i < chunks_; ++i) {
         const SegmentList list = productList(product, firstChannel(i + 1) - firstChannel(i));
@@ -267,7 +267,7 @@ class Lowering {
     return loopNode(rows, {callNode(std::move(call))});
   }
 
-  const TilingPlan& plan_;
+  const WinogradDataPlan& plan_;
   const int lanes_;
   const std::int64_t registers_;
   ProgramBuilder b_;
@@ -283,7 +283,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerWinogradData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<WinogradDataPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -11,7 +11,7 @@
 
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/weights_unpack.h"
-#include "algorithms/winograd/lower/lower.h"
+#include "algorithms/winograd/winograd.h"
 #include "algorithms/winograd/lower/product.h"
 #include "algorithms/winograd/lower/tile_box.h"
 
@@ -20,22 +20,22 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Problem& problem, const TilingPlan& plan, const Machine& machine)
+  Lowering(const Problem& problem, const WinogradWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
-        b_(problemLabel(problem, plan)),
+        b_(problemLabel(problem, Gradient::kDw)),
         v_(makeConvView(problem, Gradient::kDw)),
-        box_(makeWinogradBox(plan, v_, v_.small, v_.big, v_.pad)) {
-    width_ = plan.baseVectors * lanes_;
+        box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, v_, v_.small, v_.big, v_.pad)) {
+    width_ = plan.registerVectors * lanes_;
     laneBlocks_ = (v_.big.channels + width_ - 1) / width_;
-    rowBlocks_ = (v_.small.channels + plan.baseRows - 1) / plan.baseRows;
-    rowParts_ = std::min(plan.cores.channelsM, rowBlocks_);
-    laneParts_ = std::min(plan.cores.channelsN, laneBlocks_);
-    chunks_ = std::max<std::int64_t>(1, (box_.rows() + plan.panelH - 1) / plan.panelH);
-    splits_ = plan.panelC ? 1 : std::clamp<std::int64_t>(plan.cores.reduction, 1, chunks_);
+    rowBlocks_ = (v_.small.channels + plan.registerRows - 1) / plan.registerRows;
+    rowParts_ = std::min(plan.rowParts, rowBlocks_);
+    laneParts_ = std::min(plan.vectorParts, laneBlocks_);
+    chunks_ = std::max<std::int64_t>(1, (box_.rows() + plan.cacheRows - 1) / plan.cacheRows);
+    splits_ = plan.bufferC ? 1 : std::clamp<std::int64_t>(plan.reductionParts, 1, chunks_);
     const std::int64_t chunkTiles = (box_.rows() + chunks_ - 1) / chunks_ * box_.tilesOfRow(),
-                       tiles = plan.panelC ? box_.rows() * box_.tilesOfRow() : chunkTiles;
+                       tiles = plan.bufferC ? box_.rows() * box_.tilesOfRow() : chunkTiles;
     bigPitch_ = panelPitch(laneBlocks_ * width_ * 4);
     smallPitch_ = panelPitch((v_.small.channels + lanes_ - 1) / lanes_ * lanes_ * 4);
     bigPoint_ = panelPitch(tiles * bigPitch_);
@@ -44,8 +44,8 @@ class Lowering {
         WeightsScratch{v_.groups, laneBlocks_, v_.small.channels, v_.taps(), width_, 1, v_.big.channels, lanes_, false,
                        -1,        -1,          Element::kF32};
     // Rows and blocks of lanes that accumulators have room for.
-    heldRows_ = plan.panelC ? (rowBlocks_ + rowParts_ - 1) / rowParts_ * plan.baseRows : v_.small.channels;
-    heldLanes_ = plan.panelC ? (laneBlocks_ + laneParts_ - 1) / laneParts_ : laneBlocks_;
+    heldRows_ = plan.bufferC ? (rowBlocks_ + rowParts_ - 1) / rowParts_ * plan.registerRows : v_.small.channels;
+    heldLanes_ = plan.bufferC ? (laneBlocks_ + laneParts_ - 1) / laneParts_ : laneBlocks_;
   }
 
   TileProgram run() {
@@ -55,14 +55,14 @@ class Lowering {
     smallBuffer_ = v_.bigIsX ? dy : x;
     taps_.dwBuffer =
         b_.addBuffer("dw", BufferRole::kDw, v_.groups * v_.small.channels * v_.big.channels * v_.taps() * 4);
-    const BufferRole accumulators = plan_.panelC ? BufferRole::kPrivate : BufferRole::kShared,
-                     panels = plan_.panelC ? BufferRole::kShared : BufferRole::kPrivate;
-    const std::int64_t copies = plan_.panelC ? 1 : v_.groups, held = plan_.panelC ? v_.groups : 1;
+    const BufferRole accumulators = plan_.bufferC ? BufferRole::kPrivate : BufferRole::kShared,
+                     panels = plan_.bufferC ? BufferRole::kShared : BufferRole::kPrivate;
+    const std::int64_t copies = plan_.bufferC ? 1 : v_.groups, held = plan_.bufferC ? v_.groups : 1;
     sumsBuffer_ = b_.addBuffer("point_sums", accumulators, splits_ * copies * heldLanes_ * laneSums());
     taps_.scratchBuffer = b_.addBuffer("tap_sums", accumulators, copies * heldLanes_ * laneTaps());
     patches_ = b_.addBuffer("patches", panels, held * box_.points() * bigPoint_);
     tiles_ = b_.addBuffer("tiles", panels, held * box_.points() * smallPoint_);
-    if (plan_.panelC) {
+    if (plan_.bufferC) {
       transformPhase();
       partPhase();
       return b_.finish();
@@ -136,8 +136,8 @@ class Lowering {
     p.c = b_.addStream("sums", sumsBuffer_);
     p.rowBlocks = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
-      b_.addStep(p.rowBlocks, {{p.a, i * plan_.baseRows * 4}, {p.c, i * plan_.baseRows * width_ * 4}},
-                 (i + 1) * plan_.baseRows <= v_.small.channels ? 0 : 1);
+      b_.addStep(p.rowBlocks, {{p.a, i * plan_.registerRows * 4}, {p.c, i * plan_.registerRows * width_ * 4}},
+                 (i + 1) * plan_.registerRows <= v_.small.channels ? 0 : 1);
     }
     p.laneBlocks = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i)
@@ -149,13 +149,13 @@ class Lowering {
 
   // Whole blocks of rows, then the narrow one, over so many tiles.
   void addVariants(Call& call, std::int64_t tiles, bool first) {
-    const std::int64_t channels = v_.small.channels, base = plan_.baseRows;
+    const std::int64_t channels = v_.small.channels, base = plan_.registerRows;
     for (const std::int64_t rows : {channels >= base ? base : 0, channels % base}) {
       if (rows == 0) {
         call.variants.emplace_back();
         continue;
       }
-      const WinogradProduct product{rows, plan_.baseVectors, lanes_, plan_.unroll, 4, smallPitch_, bigPitch_};
+      const WinogradProduct product{rows, plan_.registerVectors, lanes_, plan_.unroll, 4, smallPitch_, bigPitch_};
       call.variants.push_back(
           Variant{b_.addKernel(productKernel(product)), b_.addList(productList(product, tiles)), !first});
     }
@@ -163,7 +163,7 @@ class Lowering {
 
   double productCycles() const {
     return static_cast<double>(v_.groups * box_.rows() * box_.tilesOfRow() * box_.points()) *
-           static_cast<double>(v_.small.channels * laneBlocks_ * plan_.baseVectors);
+           static_cast<double>(v_.small.channels * laneBlocks_ * plan_.registerVectors);
   }
 
   // Tasks are parts of the tiles, or of the rows.
@@ -186,7 +186,7 @@ class Lowering {
     const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_);
     std::vector<Range> ranges;
     for (const Window& w : b_.phase().axes[static_cast<std::size_t>(p.rowBlocks)].windows)
-      ranges.push_back(Range{w.begin * plan_.baseRows, std::min(w.end * plan_.baseRows, v_.small.channels)});
+      ranges.push_back(Range{w.begin * plan_.registerRows, std::min(w.end * plan_.registerRows, v_.small.channels)});
     std::vector<Node> body;
     body.push_back(loopNode(rows, {transformRow(o, rows, rowPart, ranges)}));
     Call call{"multiply", p.a, p.lanes, p.c, {chunk, p.rowBlocks}, {}};
@@ -233,7 +233,7 @@ class Lowering {
                                          {{p.a, box_.points() * smallPoint_},
                                           {p.lanes, box_.points() * bigPoint_},
                                           {dw, v_.small.channels * v_.big.channels * v_.taps() * 4}});
-    const std::int64_t base = plan_.baseRows;
+    const std::int64_t base = plan_.registerRows;
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.moveStep(p.rowBlocks, i, points, i * base * width_ * 4);
       for (const int stream : {taps, sums}) b_.moveStep(p.rowBlocks, i, stream, i * base * tapRow());
@@ -294,11 +294,11 @@ class Lowering {
     transform.outStride = tapStrides(box_, width_ * 4);
     const std::vector<PassAxis> passes = boxPasses(box_, transform, -1, -1);
     const PassChannels channels{
-        lanes_, passVectors(passes, registers_, plan_.baseVectors), false, false, -1, {Range{0, width_}}};
+        lanes_, passVectors(passes, registers_, plan_.registerVectors), false, false, -1, {Range{0, width_}}};
     return linearPasses(room_, "taps", passes, channels, points, taps);
   }
 
-  const TilingPlan& plan_;
+  const WinogradWeightsPlan& plan_;
   const int lanes_;
   const std::int64_t registers_;
   ProgramBuilder b_;
@@ -314,7 +314,7 @@ class Lowering {
 }  // namespace
 
 Result<TileProgram> lowerWinogradWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return Lowering(problem, plan, machine).run();
+  return Lowering(problem, plan.as<WinogradWeightsPlan>(), machine).run();
 }
 
 }  // namespace cubejit

@@ -5,11 +5,11 @@
 
 namespace cubejit {
 
-WinogradBox makeWinogradBox(const TilingPlan& plan, const ConvView& view, const TensorView& tiled,
+WinogradBox makeWinogradBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
                             const TensorView& patched, const Dhw& pad) {
   WinogradBox box;
   box.batch = view.batch;
-  const std::int64_t m[] = {plan.winogradD, plan.winogradH, plan.winogradW};
+  const std::array<std::int64_t, 3>& m = tile;
   for (int a = 0; a < 3; ++a) {
     const auto axis = static_cast<std::size_t>(a);
     box.taps[axis] = view.kernel[a];

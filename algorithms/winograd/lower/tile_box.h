@@ -14,7 +14,6 @@
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/winograd/lower/linear_transforms.h"
 #include "algorithms/winograd/lower/tiles.h"
-#include "cubejit/plan.h"
 
 namespace cubejit {
 
@@ -36,7 +35,7 @@ struct WinogradBox {
 };
 
 /// `tiled`: the tensor that is cut into tiles; `patched`: the one whose patches they meet, `pad` before the first.
-WinogradBox makeWinogradBox(const TilingPlan& plan, const ConvView& view, const TensorView& tiled,
+WinogradBox makeWinogradBox(const std::array<std::int64_t, 3>& tile, const ConvView& view, const TensorView& tiled,
                             const TensorView& patched, const Dhw& pad);
 
 /// What a stream moves by from image to image, and from tile to tile along each axis; `origin`: where tile 0 starts.

@@ -83,8 +83,8 @@ Problem problemOf(const FilterTiling& t, const GradientTypes& types, const Singl
 
 TilingPlan planOf(const FilterTiling& t, const Problem& p, const SingleShape& s, const Machine& machine) {
   TilingPlan plan = planOf(t, machine);
-  plan.cube.operand = cubeOperandOf(p, machine);
-  plan.singleShape = Mkn{roundUp(s.m, 16), s.k / t.wo * t.wo, blocksN(t, s.n) * t.channelSize * t.hk * t.wk};
+  plan.cube().tile.operand = cubeOperandOf(p, machine);
+  plan.cube().singleShape = Mkn{roundUp(s.m, 16), s.k / t.wo * t.wo, blocksN(t, s.n) * t.channelSize * t.hk * t.wk};
   return plan;
 }
 

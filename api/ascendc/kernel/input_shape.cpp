@@ -104,8 +104,8 @@ Problem problemOf(const InputTiling& t, const GradientTypes& types, const Single
 
 TilingPlan planOf(const InputTiling& t, const Problem& p, const SingleShape& s, const Machine& machine) {
   TilingPlan plan = planOf(t, machine);
-  plan.cube.operand = cubeOperandOf(p, machine);
-  plan.singleShape = Mkn{s.m, s.k, roundUp(s.n, t.c0)};
+  plan.cube().tile.operand = cubeOperandOf(p, machine);
+  plan.cube().singleShape = Mkn{s.m, s.k, roundUp(s.n, t.c0)};
   return plan;
 }
 

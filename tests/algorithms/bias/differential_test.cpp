@@ -16,10 +16,11 @@ namespace {
 constexpr GradientMask kBias{false, false, true};
 
 void verifyAllPlans(Session& session, const Problem& problem) {
-  std::vector<TilingPlan> plans = biasCandidates(problem, session.machine());
+  std::vector<BiasPlan> plans = biasCandidates(problem, session.machine());
   plans.push_back(plans.back());
-  plans.back().baseVectors = 1;
-  for (TilingPlan plan : plans) {
+  plans.back().registerVectors = 1;
+  for (const BiasPlan& of : plans) {
+    TilingPlan plan = of;
     plan.reorders.result = problem.dtype != DType::kF32;
     const VerifyOutcome outcome = verifyProblem(session, VerifyRequest{problem, kBias, {1, 3}, 7, false, {plan}});
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)

@@ -31,11 +31,11 @@ int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) 
     Problem problem = random.next();
     problem.dtype = dtype;
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
-    std::vector<TilingPlan> candidates = dataChannelCandidates(problem, machine);
+    std::vector<DirectDataPlan> candidates = dataChannelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 8;
-    for (TilingPlan plan : candidates) {
-      plan.baseTapsW = std::min(problem.kernel.w, 2 + random.below(4));
+    for (DirectDataPlan plan : candidates) {
+      plan.broadcastTaps = std::min(problem.kernel.w, 2 + random.below(4));
       if (left == 0 || !checkPlan(problem, plan, machine).empty()) continue;
       --left;
       ++plans;

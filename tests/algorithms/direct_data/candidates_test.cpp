@@ -45,13 +45,13 @@ TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   p.rank = 3;
   p.cin = 3;
   p.in = p.out = Dhw{16, 64, 64};
-  TilingPlan plan;
-  plan.lanes = LaneRole::kReduced;
-  plan.panelC = true;
-  plan.baseW = 8;
-  plan.panelH = 8;
+  DirectDataPlan plan;
+  plan.vectorize = DataVectors::kInputChannels;
+  plan.bufferC = true;
+  plan.registerW = 8;
+  plan.cache.h = 8;
   const double near = dataReducedCost(p, plan, machine).memoryCycles;
-  plan.panelD = 16;
+  plan.cache.d = 16;
   EXPECT_GT(dataReducedCost(p, plan, machine).memoryCycles, 1.2 * near);
 }
 
@@ -69,10 +69,10 @@ Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
 TEST(DataCandidates, SomeSlabsAreEqualSharesOfTheCores) {
   constexpr std::int64_t kPixels = 4 * 14 * 14, kCores = 3;
   bool equal = false;
-  for (const TilingPlan& plan :
+  for (const DirectDataPlan& plan :
        dataChannelCandidates(pointwise(1024, 256, 14), hostMachine(avx512Isa(), kCores, 32 << 10, 1 << 20, 32 << 20))) {
-    const std::int64_t first = (kCores - 1) * plan.panelH, last = kPixels - first;
-    equal = equal || (0 < last && last <= plan.panelH && 10 * last >= 9 * plan.panelH);
+    const std::int64_t first = (kCores - 1) * plan.cache.h, last = kPixels - first;
+    equal = equal || (0 < last && last <= plan.cache.h && 10 * last >= 9 * plan.cache.h);
   }
   EXPECT_TRUE(equal);
 }
@@ -90,15 +90,15 @@ TEST(DataCandidates, FarVolumesHaveTasksOfSeveralPlanesAndPanels) {
     p.padBefore = p.padAfter = Dhw{1, 1, 1};
     bool depths = false, panels = false, asks = false;
     double inPlace = std::numeric_limits<double>::infinity(), best = inPlace;
-    for (const TilingPlan& plan : dataChannelCandidates(p, m)) {
-      if (plan.panelB || !checkPlan(p, plan, m).empty()) continue;
-      depths |= plan.panelD > 1;
-      panels |= plan.panelA;
+    for (const DirectDataPlan& plan : dataChannelCandidates(p, m)) {
+      if (plan.packsPerTask() || !checkPlan(p, plan, m).empty()) continue;
+      depths |= plan.cache.d > 1;
+      panels |= plan.packA;
       asks |= plan.prefetch == Prefetch::kOperands;
       best = std::min(best, dataChannelCost(p, plan, m).totalCycles);
-      TilingPlan unasked = plan;
+      DirectDataPlan unasked = plan;
       unasked.prefetch = Prefetch::kUsual;
-      if (!plan.panelA && plan.panelD == 1) inPlace = std::min(inPlace, dataChannelCost(p, unasked, m).totalCycles);
+      if (!plan.packA && plan.cache.d == 1) inPlace = std::min(inPlace, dataChannelCost(p, unasked, m).totalCycles);
     }
     EXPECT_EQ(depths, far);
     EXPECT_EQ(panels, far);
@@ -109,11 +109,10 @@ TEST(DataCandidates, FarVolumesHaveTasksOfSeveralPlanesAndPanels) {
 
 // Results of a box come into L1 at once: Zen5 waits for 9 pixels of 3 vectors no longer than for 6 of 4.
 TEST(DataCost, BoxesWaitForMoreLinesThanMissBuffers) {
-  TilingPlan plan;
-  plan.gradient = Gradient::kDx;
-  plan.baseW = 9;
-  plan.baseVectors = 3;
-  plan.panelH = 128;
+  DirectDataPlan plan;
+  plan.registerW = 9;
+  plan.registerVectors = 3;
+  plan.cache.h = 128;
   const auto calls = [&](HostCore core) {
     const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core);
     return dataChannelCost(pointwise(1024, 256, 14), plan, machine).callCycles;

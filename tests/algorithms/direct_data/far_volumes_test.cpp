@@ -38,15 +38,15 @@ Seen verifyPlans(IsaLevel level, DType dtype, int problems) {
     Problem problem = random.next();
     problem.dtype = dtype;
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
-    std::vector<TilingPlan> candidates = dataChannelCandidates(problem, machine);
+    std::vector<DirectDataPlan> candidates = dataChannelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 6;
-    for (const TilingPlan& plan : candidates) {
+    for (const DirectDataPlan& plan : candidates) {
       if (left == 0) break;
-      if (problem.kernel.d == 1 || plan.panelB || plan.panelD == plan.baseD) continue;
+      if (problem.kernel.d == 1 || plan.packsPerTask() || plan.cache.d == plan.registerD) continue;
       if (!checkPlan(problem, plan, machine).empty()) continue;
       --left;
-      ++(plan.panelA ? seen.panels : seen.depths);
+      ++(plan.packA ? seen.panels : seen.depths);
       if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return seen;
     }
   }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "algorithms/algorithm.h"
+#include "algorithms/direct_data/direct_data.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -26,9 +26,9 @@ Problem pointwise(std::int64_t extent = 64, std::int64_t channels = 64) {
   return p;
 }
 
-std::vector<std::string> brokenHints(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+std::vector<std::string> brokenHints(const Problem& problem, const DirectDataPlan& plan, const Machine& machine) {
   Rules rules;
-  algorithmOf(plan)->rules(problem, plan, machine, rules);
+  directDataRules(problem, plan, {}, machine, rules);
   std::vector<std::string> hints;
   for (std::string& rule : rules.take()) {
     if (rule.rfind("prefetch", 0) == 0 || rule.rfind("streaming", 0) == 0) hints.push_back(std::move(rule));
@@ -36,20 +36,12 @@ std::vector<std::string> brokenHints(const Problem& problem, const TilingPlan& p
   return hints;
 }
 
-TilingPlan planOf(Gradient gradient, LaneRole lanes = LaneRole::kChannels) {
-  TilingPlan plan;
-  plan.gradient = gradient;
-  plan.lanes = lanes;
-  return plan;
-}
-
 TEST(MemoryHints, NothingIsAskedOfAPlanThatLeavesThemOut) {
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb})
-    EXPECT_THAT(brokenHints(pointwise(), planOf(gradient), kHost), IsEmpty());
+  EXPECT_THAT(brokenHints(pointwise(), {}, kHost), IsEmpty());
 }
 
 TEST(MemoryHints, ResultsPassTheCachesIfTheyAreLargeAndAligned) {
-  TilingPlan plan = planOf(Gradient::kDx);
+  DirectDataPlan plan;
   plan.streamingStore = true;
   EXPECT_THAT(checkPlan(pointwise(), plan, kHost), IsEmpty());  // 2 MiB
   EXPECT_THAT(brokenHints(pointwise(16), plan, kHost),
@@ -58,17 +50,14 @@ TEST(MemoryHints, ResultsPassTheCachesIfTheyAreLargeAndAligned) {
   Problem half = pointwise(128);
   half.dtype = DType::kF16;
   EXPECT_THAT(brokenHints(half, plan, kHost), Contains(HasSubstr("16-bit")));
-  plan.panelC = true;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("streaming_store must be false")));
-  plan = planOf(Gradient::kDw);
-  plan.streamingStore = true;
+  plan.bufferC = true;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("streaming_store must be false")));
 }
 
 // The planner's own choice: large results of long sums, or results beyond all caches; whole lines only.
 TEST(MemoryHints, ThePlannerStreamsWhatTheCachesWouldNotKeep) {
   const auto streams = [](const Problem& p, const Machine& m) {
-    return choosePlan(p, Gradient::kDx, m, false).value().plan.streamingStore;
+    return choosePlan(p, Gradient::kDx, m, false).value().plan.as<DirectDataPlan>().streamingStore;
   };
   EXPECT_FALSE(streams(pointwise(64, 64), kHost));  // 2 MiB of 32
   EXPECT_TRUE(streams(pointwise(112, 64), kHost));  // 13 MiB with dy
@@ -79,55 +68,48 @@ TEST(MemoryHints, ThePlannerStreamsWhatTheCachesWouldNotKeep) {
   EXPECT_TRUE(streams(thin, kHost));  // 33 MiB
   const Machine narrow = hostMachine(avx2Isa(), 2, 32768, 1 << 20, 32 << 20);
   const auto choice = choosePlan(pointwise(112, 64), Gradient::kDx, narrow, true).value();
-  for (const Candidate& c : choice.considered) EXPECT_TRUE(!c.plan.streamingStore || c.plan.baseVectors % 2 == 0);
+  for (const Candidate& c : choice.considered) {
+    const auto* plan = std::get_if<DirectDataPlan>(&c.plan.algorithm);
+    EXPECT_TRUE(plan == nullptr || !plan->streamingStore || plan->registerVectors % 2 == 0);
+  }
 }
 
 // What would be the same program as usual is refused, so that nothing is tried twice.
 TEST(MemoryHints, PrefetchesAreOfWhatAContractTouches) {
-  TilingPlan plan = planOf(Gradient::kDx);
+  DirectDataPlan plan;
   plan.prefetch = Prefetch::kResults;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("what usual means")));
   EXPECT_THAT(brokenHints(pointwise(64, 16), plan, kHost), IsEmpty());
   plan.prefetch = Prefetch::kNone;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
   EXPECT_THAT(brokenHints(pointwise(64, 16), plan, kHost), Contains(HasSubstr("what usual means")));
-  plan.panelC = true;
+  plan.bufferC = true;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("in place")));
-  plan = planOf(Gradient::kDx, LaneRole::kReduced);
+  plan = {};
+  plan.vectorize = DataVectors::kInputChannels;
   plan.prefetchDistance = 5;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
   plan.prefetch = Prefetch::kResults;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("say prefetch_distance")));
   plan.prefetch = Prefetch::kNone;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch_distance = 5 must be 2")));
-  plan = planOf(Gradient::kDx, LaneRole::kPixels);
-  plan.prefetch = Prefetch::kNone;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be usual")));
-  plan = planOf(Gradient::kDw);
-  plan.prefetch = Prefetch::kNone;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
-  plan.cores.reduction = 4;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be usual")));
+
 }
 
 TEST(MemoryHints, OperandsAreAskedForWhereDxReadsThemInPlace) {
-  TilingPlan plan = planOf(Gradient::kDx);
+  DirectDataPlan plan;
   plan.prefetch = Prefetch::kOperands;
   plan.prefetchDistance = 5;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), IsEmpty());
   plan.prefetchDistance = 1000;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("must be at most")));
   plan.prefetchDistance = 2;
-  plan.panelA = true;
+  plan.packA = true;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch = operands must be usual")));
-  for (const LaneRole lanes : {LaneRole::kReduced, LaneRole::kPixels}) {
-    plan = planOf(Gradient::kDx, lanes);
-    plan.prefetch = Prefetch::kOperands;
-    EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch = operands must be usual")));
-  }
-  plan = planOf(Gradient::kDw);
+  plan = {};
+  plan.vectorize = DataVectors::kInputChannels;
   plan.prefetch = Prefetch::kOperands;
-  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("only dx")));
+  EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch = operands must be usual")));
 }
 
 }  // namespace

@@ -36,14 +36,14 @@ TEST(OddPairs, AllPlansAreRight) {
     problem.cout = problem.groups * (1 + 2 * random.below(i % 2 == 0 ? 3 : 40));
     problem.dtype = DType::kBf16;
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(3))];
-    std::vector<TilingPlan> candidates = dataChannelCandidates(problem, machine);
+    std::vector<DirectDataPlan> candidates = dataChannelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 3;
-    for (const TilingPlan& plan : candidates) {
+    for (const DirectDataPlan& plan : candidates) {
       if (left == 0) break;
       if (!plan.dotProducts || !checkPlan(problem, plan, machine).empty()) continue;
       --left;
-      ++(plan.panelB ? panels : shared);
+      ++(plan.packsPerTask() ? panels : shared);
       alone += problem.cout == problem.groups ? 1 : 0;
       ASSERT_TRUE(planIsRight(session, problem, plan, static_cast<std::uint64_t>(i)));
     }

@@ -25,10 +25,10 @@ int verifyPlans(IsaLevel level, DType dtype, int problems) {
     Problem problem = random.next();
     problem.dtype = dtype;
     problem.layout = Layout::kNdhwc;
-    std::vector<TilingPlan> candidates = dataChannelCandidates(problem, machine);
+    std::vector<DirectDataPlan> candidates = dataChannelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 4;
-    for (TilingPlan& plan : candidates) {
+    for (DirectDataPlan& plan : candidates) {
       if (left == 0) break;
       plan.prefetch = Prefetch::kOperands;
       plan.prefetchDistance = 1 + random.below(6);

@@ -45,22 +45,19 @@ TEST(SpaceToDepth, AllPlansAreRight) {
         ASSERT_TRUE(foldable(problem));
         problem.dtype = dtype;
         problem.layout = kLayouts[static_cast<std::size_t>(random.below(3))];
-        TilingPlan staging;
-        staging.gradient = Gradient::kDx;
-        staging.reorders.spaceToDepth = staging.reorders.w = true;
-        staging.reorders.result = problem.layout != Layout::kNdhwc;
-        std::vector<TilingPlan> candidates = dataChannelCandidates(coreProblem(problem, staging), machine);
+        Reorders reorders;
+        reorders.spaceToDepth = reorders.w = true;
+        reorders.result = problem.layout != Layout::kNdhwc;
+        std::vector<DirectDataPlan> candidates = dataChannelCandidates(coreProblem(problem, Gradient::kDx, reorders), machine);
         std::shuffle(candidates.begin(), candidates.end(), random.engine());
         int left = 3;
-        for (TilingPlan& plan : candidates) {
-          plan.reorders.spaceToDepth = plan.reorders.w = true;
-          plan.reorders.result = staging.reorders.result;
+        for (DirectDataPlan& plan : candidates) {
           if (left == 0) break;
-          if (!checkPlan(problem, plan, machine).empty()) continue;
+          if (!checkPlan(problem, {plan, reorders}, machine).empty()) continue;
           --left;
           ++seen;
           pairs += plan.dotProducts ? 1 : 0;
-          ASSERT_TRUE(planIsRight(session, problem, plan, static_cast<std::uint64_t>(i)));
+          ASSERT_TRUE(planIsRight(session, problem, {plan, reorders}, static_cast<std::uint64_t>(i)));
         }
       }
       EXPECT_GT(seen, 100) << toString(level) << " " << toString(dtype);

@@ -57,10 +57,10 @@ TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
   constexpr std::int64_t kPixels = 4 * 7 * 7;
   bool whole = false;
-  for (const TilingPlan& plan : weightCandidates(pointwise(512, 2048, 7), machine)) {
-    const std::int64_t rest = kPixels % plan.panelH;
-    EXPECT_TRUE(rest == 0 || 2 * rest >= plan.panelH) << plan.panelH;
-    whole = whole || plan.panelH == kPixels;
+  for (const DirectWeightsPlan& plan : weightCandidates(pointwise(512, 2048, 7), machine)) {
+    const std::int64_t rest = kPixels % plan.reduction.h;
+    EXPECT_TRUE(rest == 0 || 2 * rest >= plan.reduction.h) << plan.reduction.h;
+    whole = whole || plan.reduction.h == kPixels;
   }
   EXPECT_TRUE(whole);
 }
@@ -72,7 +72,7 @@ TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
   p.in = Dhw{1, 14, 14};
   p.stride = Dhw{1, 2, 2};
   std::int64_t images = 0;
-  for (const TilingPlan& plan : weightCandidates(p, machine)) images = std::max(images, plan.baseBatch);
+  for (const DirectWeightsPlan& plan : weightCandidates(p, machine)) images = std::max(images, plan.reduction.n);
   EXPECT_EQ(images, p.batch);
 }
 
@@ -83,10 +83,10 @@ TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
   p.cin = p.cout = 256;
   p.in = p.out = Dhw{1, 14, 14};
   double once = std::numeric_limits<double>::infinity(), twice = once;
-  for (TilingPlan plan : weightCandidates(p, machine)) {
-    if (!plan.panelC || plan.baseBatch != p.batch || plan.panelH != 14 || plan.lanes != LaneRole::kChannels) continue;
+  for (DirectWeightsPlan plan : weightCandidates(p, machine)) {
+    if (!plan.bufferC || plan.reduction.n != p.batch || plan.reduction.h != 14 || plan.vectorize != WeightVectors::kChannels) continue;
     once = std::min(once, weightCost(p, plan, machine).totalCycles);
-    plan.baseBatch = 2;
+    plan.reduction.n = 2;
     twice = std::min(twice, weightCost(p, plan, machine).totalCycles);
   }
   EXPECT_LT(once, twice);  // and there is one
@@ -96,8 +96,8 @@ TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
 TEST(WeightCandidates, LanesMayBeCopiedAtFirstTouch) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
   const auto touched = [&](const Problem& p) {
-    const std::vector<TilingPlan> plans = weightCandidates(p, machine);
-    return std::count_if(plans.begin(), plans.end(), [](const TilingPlan& plan) { return plan.firstTouch; });
+    const std::vector<DirectWeightsPlan> plans = weightCandidates(p, machine);
+    return std::count_if(plans.begin(), plans.end(), [](const DirectWeightsPlan& plan) { return plan.packsOnFirstUse(); });
   };
   EXPECT_GT(touched(pointwise(1024, 256, 14)), 0);
   EXPECT_EQ(touched(pointwise(16, 16, 14)), 0);
@@ -109,10 +109,10 @@ TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
   const Problem p = pointwise(1024, 256, 14);  // f32: pixels of x lie 4096 bytes apart, those of dy 1024
   for (const HostCore core : {HostCore::kZen4, HostCore::kZen5}) {
     bool one = false, other = false;
-    for (const TilingPlan& plan : weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
-      const bool swapped = plan.lanes == LaneRole::kSwapped;
-      one = one || (swapped ? plan.panelA : plan.panelB);
-      other = other || (swapped ? plan.panelB : plan.panelA);
+    for (const DirectWeightsPlan& plan : weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
+      const bool swapped = plan.vectorize == WeightVectors::kTransposed;
+      one = one || (swapped ? plan.packA : plan.packsVectors());
+      other = other || (swapped ? plan.packsVectors() : plan.packA);
     }
     EXPECT_EQ(one, core == HostCore::kZen5);
     EXPECT_FALSE(other);
@@ -125,25 +125,24 @@ TEST(WeightCandidates, TapsAreJoinedWhereChannelsLeaveLanesIdle) {
     Problem p = layer(Layout::kNdhwc);
     p.cin = in;
     p.cout = out;
-    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)->plan.lanes;
+    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)->plan.as<DirectWeightsPlan>().vectorize;
   };
-  EXPECT_EQ(lanesOf(20, 20), LaneRole::kTaps);
-  EXPECT_EQ(lanesOf(36, 18), LaneRole::kTaps);
-  EXPECT_NE(lanesOf(64, 64), LaneRole::kTaps);
-  EXPECT_NE(lanesOf(20, 64), LaneRole::kTaps);
+  EXPECT_EQ(lanesOf(20, 20), WeightVectors::kKernelWidth);
+  EXPECT_EQ(lanesOf(36, 18), WeightVectors::kKernelWidth);
+  EXPECT_NE(lanesOf(64, 64), WeightVectors::kKernelWidth);
+  EXPECT_NE(lanesOf(20, 64), WeightVectors::kKernelWidth);
 }
 
 // Eight planes in chunks of three are six and two for two cores.
 TEST(ChunkPartition, UnequalPartsOfASumCost) {
   const Problem p = volume(64, {8, 14, 14}, 3);
-  TilingPlan plan;
-  plan.gradient = Gradient::kDw;
-  plan.baseRows = 8;
-  plan.baseTapsW = 3;
-  plan.panelH = 14;
-  plan.cores.reduction = 2;
+  DirectWeightsPlan plan;
+  plan.registerRows = 8;
+  plan.registerTaps = 3;
+  plan.reduction.h = 14;
+  plan.reductionParts = 2;
   const auto cycles = [&](std::int64_t planes) {
-    plan.panelD = planes;
+    plan.reduction.d = planes;
     return weightCost(p, plan, avx512()).totalCycles;
   };
   EXPECT_GT(cycles(3), 1.2 * cycles(2));
@@ -152,17 +151,16 @@ TEST(ChunkPartition, UnequalPartsOfASumCost) {
 
 // Lanes that are rows of a large dw are stored to as many pages; among equals they come second.
 TEST(ChunkPartition, SwappedLanesOfLargeWeightsCostMore) {
-  TilingPlan plan;
-  plan.gradient = Gradient::kDw;
-  plan.baseRows = 8;
-  plan.baseTapsW = 3;
-  plan.panelH = 7;
-  plan.panelC = true;
+  DirectWeightsPlan plan;
+  plan.registerRows = 8;
+  plan.registerTaps = 3;
+  plan.reduction.h = 7;
+  plan.bufferC = true;
   for (const std::int64_t channels : {64, 512}) {
     const Problem p = volume(channels, {1, 7, 7}, 3);
-    plan.lanes = LaneRole::kChannels;
+    plan.vectorize = WeightVectors::kChannels;
     const double channelLanes = weightCost(p, plan, avx512()).moveCycles;
-    plan.lanes = LaneRole::kSwapped;
+    plan.vectorize = WeightVectors::kTransposed;
     const double swapped = weightCost(p, plan, avx512()).moveCycles;
     if (channels == 64)
       EXPECT_DOUBLE_EQ(swapped, channelLanes);

@@ -26,24 +26,23 @@ Problem pointwise(DType type) {
 }
 
 // All pixels in one chunk: a pointwise problem is one line of those of all images.
-TilingPlan wholeLine() {
-  TilingPlan plan;
-  plan.gradient = Gradient::kDw;
-  plan.baseBatch = plan.panelD = 1;
-  plan.panelH = 24;
+DirectWeightsPlan wholeLine() {
+  DirectWeightsPlan plan;
+  plan.reduction.n = plan.reduction.d = 1;
+  plan.reduction.h = 24;
   return plan;
 }
 
 TEST(DirectWeights, NothingMayBeAddedLater) {
   const HostIsa rounds = isaOf(IsaLevel::kAvx512Bf16), integers = isaOf(IsaLevel::kAvx512);
-  const auto direct = [&](DType type, const TilingPlan& plan, const HostIsa& isa) {
+  const auto direct = [&](DType type, const DirectWeightsPlan& plan, const HostIsa& isa) {
     return storesSumsDirectly(makeConvView(pointwise(type), Gradient::kDw), plan, type, isa);
   };
   for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) EXPECT_TRUE(direct(type, wholeLine(), rounds));
   EXPECT_FALSE(direct(DType::kBf16, wholeLine(), integers));
   EXPECT_TRUE(direct(DType::kF16, wholeLine(), integers));
-  TilingPlan plan = wholeLine();
-  plan.panelH = 12;  // a second chunk adds to the first one's sums
+  DirectWeightsPlan plan = wholeLine();
+  plan.reduction.h = 12;  // a second chunk adds to the first one's sums
   EXPECT_TRUE(direct(DType::kF32, plan, rounds));
   EXPECT_FALSE(direct(DType::kF16, plan, rounds));
   Problem strided = pointwise(DType::kBf16);  // images stay apart
@@ -51,13 +50,13 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
   strided.in = {1, 5, 7};
   const ConvView images = makeConvView(strided, Gradient::kDw);
   plan = wholeLine();
-  plan.panelH = 3;
+  plan.reduction.h = 3;
   EXPECT_FALSE(storesSumsDirectly(images, plan, DType::kBf16, rounds));
-  plan.baseBatch = 2;
+  plan.reduction.n = 2;
   EXPECT_TRUE(storesSumsDirectly(images, plan, DType::kBf16, rounds));
   for (const auto spoil :
-       {+[](TilingPlan& p) { p.panelC = true; }, +[](TilingPlan& p) { p.lanes = LaneRole::kSwapped; },
-        +[](TilingPlan& p) { p.cores.reduction = 2; }}) {
+       {+[](DirectWeightsPlan& p) { p.bufferC = true; }, +[](DirectWeightsPlan& p) { p.vectorize = WeightVectors::kTransposed; },
+        +[](DirectWeightsPlan& p) { p.reductionParts = 2; }}) {
     plan = wholeLine();
     spoil(plan);
     EXPECT_FALSE(direct(DType::kF32, plan, rounds));
@@ -67,13 +66,14 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
 TEST(DirectWeights, ProgramsHaveNoAccumulatorsInMemory) {
   const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
   for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) {
-    TilingPlan plan = wholeLine();
-    plan.lanes = LaneRole::kChannels;
-    plan.baseRows = 6;
-    plan.baseVectors = 2;
-    plan.baseTapsW = 1;
+    DirectWeightsPlan plan = wholeLine();
+    plan.vectorize = WeightVectors::kChannels;
+    plan.registerRows = 6;
+    plan.registerVectors = 2;
+    plan.registerTaps = 1;
     plan.unroll = 4;
-    plan.panelA = plan.panelB = type != DType::kF32;
+    plan.packA = type != DType::kF32;
+    plan.packB = plan.packA ? PackVectors::kBlock : PackVectors::kNone;
     plan.dotProducts = type == DType::kBf16;
     const Problem p = pointwise(type);
     EXPECT_EQ(checkPlan(p, plan, machine), std::vector<std::string>{});

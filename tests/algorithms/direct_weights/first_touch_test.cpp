@@ -53,12 +53,11 @@ int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) 
     Problem problem = random.pointwise();
     problem.dtype = dtype;
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
-    std::vector<TilingPlan> candidates = weightCandidates(problem, machine);
+    std::vector<DirectWeightsPlan> candidates = weightCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.rng_);
     int left = 12;
-    for (TilingPlan plan : candidates) {
-      plan.firstTouch = true;
-      plan.panelB = false;
+    for (DirectWeightsPlan plan : candidates) {
+      plan.packB = PackVectors::kFirstUse;
       plan.order = IterateOrder::kPixelsOuter;
       if (left == 0 || !checkPlan(problem, plan, machine).empty()) continue;
       --left;

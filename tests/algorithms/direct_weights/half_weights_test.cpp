@@ -34,13 +34,13 @@ Verified verifyCandidates(IsaLevel level, DType dtype) {
     problem.batch = 1 + static_cast<std::int64_t>(i % 4);
     problem.dtype = dtype;
     problem.layout = kLayouts[i % kLayouts.size()];
-    std::vector<TilingPlan> candidates = weightCandidates(problem, machine);
+    std::vector<DirectWeightsPlan> candidates = weightCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random);
     candidates.resize(std::min<std::size_t>(candidates.size(), 24));
-    for (const TilingPlan& plan : candidates) {
+    for (const DirectWeightsPlan& plan : candidates) {
       if (!checkPlan(problem, plan, machine).empty()) continue;
       ++verified.plans;
-      verified.lanesInPlace += plan.panelB ? 0 : 1;
+      verified.lanesInPlace += plan.packsVectors() ? 0 : 1;
       if (!planIsRight(session, problem, plan, i)) return verified;
     }
   }

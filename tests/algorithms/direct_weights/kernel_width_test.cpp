@@ -34,11 +34,11 @@ int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) 
     Problem problem = random.next();
     problem.dtype = dtype;
     problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
-    std::vector<TilingPlan> candidates = weightCandidates(problem, machine);
+    std::vector<DirectWeightsPlan> candidates = weightCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 8;
-    for (const TilingPlan& plan : candidates) {
-      if (left == 0 || plan.lanes != LaneRole::kTaps || !checkPlan(problem, plan, machine).empty()) continue;
+    for (const DirectWeightsPlan& plan : candidates) {
+      if (left == 0 || plan.vectorize != WeightVectors::kKernelWidth || !checkPlan(problem, plan, machine).empty()) continue;
       --left;
       ++plans;
       if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
@@ -80,12 +80,11 @@ TEST(JoinedTaps, PaddingTimesInfinityIsNoNan) {
   std::fill_n(dy.begin(), 4, infinity);
   for (const IsaLevel level : {IsaLevel::kAvx512, IsaLevel::kAvx2}) {
     if (!hostRuns(level)) continue;
-    TilingPlan plan;
-    plan.gradient = Gradient::kDw;
-    plan.lanes = LaneRole::kTaps;
-    plan.baseRows = 2;
-    plan.baseVectors = (15 + isaOf(level).lanes() - 1) / isaOf(level).lanes();
-    plan.panelH = 7;
+    DirectWeightsPlan plan;
+    plan.vectorize = WeightVectors::kKernelWidth;
+    plan.registerRows = 2;
+    plan.registerVectors = (15 + isaOf(level).lanes() - 1) / isaOf(level).lanes();
+    plan.reduction.h = 7;
     Session session(eagerOptions(level));
     const auto code = session.compile(CompileRequest{p, {false, true, false}, {plan}});
     ASSERT_TRUE(code.ok()) << code.error().message;

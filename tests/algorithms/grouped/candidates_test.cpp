@@ -7,6 +7,7 @@
 
 #include "algorithms/grouped/shape.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -35,7 +36,7 @@ TEST(CellsCandidates, ApplyToSmallGroupsOnly) {
   EXPECT_FALSE(cellsApply(grouped(64, 16, 16, Layout::kNdhwc), hostOf(IsaLevel::kAvx2)));
   EXPECT_FALSE(cellsApply(grouped(64, 17, 1, Layout::kNdhwc), m));
   EXPECT_FALSE(cellsApply(grouped(1, 4, 4, Layout::kNdhwc), m));
-  EXPECT_TRUE(cellsCandidates(grouped(64, 1, 1, Layout::kNdhwc), Gradient::kDb, m).empty());
+  EXPECT_TRUE(cellsDataCandidates(grouped(1, 4, 4, Layout::kNdhwc), m).empty());
 }
 
 TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
@@ -44,7 +45,7 @@ TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
         const auto choice = choosePlan(grouped(64, in, out, Layout::kNdhwc), gradient, hostOf(level), false);
         ASSERT_TRUE(choice.ok()) << choice.error().message;
-        EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
+        EXPECT_STREQ(algorithmName(choice->plan), "grouped") << in << " " << out << " " << toString(gradient);
       }
     }
   }
@@ -60,7 +61,7 @@ TEST(CellsCandidates, BlockedTensorsAreNotConverted) {
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
         const auto choice = choosePlan(p, gradient, m, false);
         ASSERT_TRUE(choice.ok()) << choice.error().message;
-        EXPECT_EQ(choice->plan.lanes, LaneRole::kGroupCells) << in << " " << out << " " << toString(gradient);
+        EXPECT_STREQ(algorithmName(choice->plan), "grouped") << in << " " << out << " " << toString(gradient);
         EXPECT_FALSE(choice->plan.reorders.dy || choice->plan.reorders.x)
             << in << " " << out << " " << toString(gradient);
         EXPECT_EQ(choice->plan.reorders.result, gradient == Gradient::kDw) << in << " " << out;
@@ -98,11 +99,12 @@ TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
     const Machine m = hostOf(c.isa);
     for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
       bool with = false, without = false, wholePixels = false;
-      for (const TilingPlan& plan : cellsCandidates(p, gradient, m)) {
-        for (const std::string& rule : checkPlan(p, plan, m)) EXPECT_EQ(rule.find("panel_"), std::string::npos) << rule;
-        (plan.panelA ? with : without) = true;
-        EXPECT_EQ(plan.panelC, gradient == Gradient::kDx && c.result == Panel::kMust) << toString(c.type);
-        wholePixels |= plan.cores.groups == 1;
+      for (const TilingPlan& plan : proposedPlans("grouped", p, gradient, m)) {
+        if (plan.reorders.dy || plan.reorders.x) continue;
+        for (const std::string& rule : checkPlan(p, plan, m)) EXPECT_TRUE(rule.find("pack_") == std::string::npos && rule.find("buffer_") == std::string::npos) << rule;
+        (fieldOf(plan, "pack_a") == 1 ? with : without) = true;
+        EXPECT_EQ(fieldOf(plan, "buffer_c") == 1, gradient == Gradient::kDx && c.result == Panel::kMust) << toString(c.type);
+        wholePixels |= fieldOf(plan, "group_parts") == 1;
       }
       EXPECT_EQ(with, c.operand != Panel::kNever) << toString(c.type) << toString(gradient);
       EXPECT_EQ(without, c.operand != Panel::kMust) << toString(c.type) << toString(gradient);
@@ -114,13 +116,14 @@ TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
 TEST(CellsCost, MoreWorkCostsMoreAndIdleLanesCost) {
   const Machine m = hostOf(IsaLevel::kAvx512);
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const auto plans = cellsCandidates(grouped(64, 1, 1, Layout::kNdhwc), gradient, m);
+    const auto plans = proposedPlans("grouped", grouped(64, 1, 1, Layout::kNdhwc), gradient, m);
+    ASSERT_FALSE(plans.empty());
     for (const TilingPlan& plan : plans) {
-      const double small = cellsCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).totalCycles;
+      const double small = planCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).totalCycles;
       EXPECT_GT(small, 0);
-      EXPECT_GT(cellsCost(grouped(128, 1, 1, Layout::kNdhwc), plan, m).totalCycles, 1.3 * small);
-      EXPECT_DOUBLE_EQ(cellsCost(grouped(49, 1, 1, Layout::kNdhwc), plan, m).computeCycles,
-                       cellsCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).computeCycles);
+      EXPECT_GT(planCost(grouped(128, 1, 1, Layout::kNdhwc), plan, m).totalCycles, 1.3 * small);
+      EXPECT_DOUBLE_EQ(planCost(grouped(49, 1, 1, Layout::kNdhwc), plan, m).computeCycles,
+                       planCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).computeCycles);
     }
   }
 }

@@ -11,12 +11,12 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/grouped/grouped.h"
 #include "runtime/json_problem.h"
 #include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -53,33 +53,23 @@ Problem smallBlockedGroups(std::mt19937_64& random, std::size_t i) {
   return problem;
 }
 
-// Those of 16 bits convert weights apart, unless they are multiplied in pairs.
-std::vector<TilingPlan> candidatesOf(const Problem& problem, Gradient gradient, const Machine& machine) {
-  std::vector<TilingPlan> plans = cellsCandidates(problem, gradient, machine);
-  for (TilingPlan& plan : plans)
-    (gradient == Gradient::kDx ? plan.reorders.w : plan.reorders.result) = problem.dtype != DType::kF32;
-  if (gradient == Gradient::kDx) {
-    const std::vector<TilingPlan> dots = cellsDotCandidates(problem, machine);
-    plans.insert(plans.end(), dots.begin(), dots.end());
-  }
-  return plans;
-}
-
 // A plan with other registers: it may hold more than there are, or be illegal; nothing if so.
 std::optional<TilingPlan> varied(const Problem& problem, TilingPlan plan, const Machine& machine,
                                  std::mt19937_64& random) {
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
-  plan.baseVectors = pick(1, 3);
+  setField(plan, "register_vectors", pick(1, 3));
   if (plan.gradient == Gradient::kDx) {
-    plan.baseH = pick(1, 4);
-    plan.baseW = pick(1, 6);
+    setField(plan, "register_h", pick(1, 4));
+    setField(plan, "register_w", pick(1, 6));
   } else {
-    plan.unroll = pick(1, 9);
+    setField(plan, "unroll", pick(1, 9));
   }
-  const bool fits =
-      plan.gradient == Gradient::kDx
-          ? plan.baseVectors * plan.baseH * plan.baseW <= machine.isa.vectorRegs / 2
-          : plan.baseVectors * plan.baseTapsH * plan.baseTapsW * plan.baseRows <= machine.isa.vectorRegs / 2;
+  std::int64_t accumulators = fieldOf(plan, "register_vectors");
+  for (const char* field : plan.gradient == Gradient::kDx
+                               ? std::vector<const char*>{"register_h", "register_w"}
+                               : std::vector<const char*>{"register_taps_h", "register_taps_w", "register_channels"})
+    accumulators *= fieldOf(plan, field);
+  const bool fits = accumulators <= machine.isa.vectorRegs / 2;
   if (!fits || !checkPlan(problem, plan, machine).empty()) return std::nullopt;
   return plan;
 }
@@ -99,15 +89,15 @@ void expectPlansRight(Problem (*make)(std::mt19937_64&, std::size_t), std::size_
     for (std::size_t i = 0; i < 60; ++i) {
       const Problem problem = make(random, i);
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        std::vector<TilingPlan> candidates = candidatesOf(problem, gradient, machine);
+        std::vector<TilingPlan> candidates = proposedPlans("grouped", problem, gradient, machine);
         std::shuffle(candidates.begin(), candidates.end(), random);
         candidates.resize(std::min<std::size_t>(candidates.size(), 6));
         for (const TilingPlan& candidate : candidates) {
           const std::optional<TilingPlan> plan = varied(problem, candidate, machine, random);
           if (!plan) continue;
           ++plans;
-          rows += plan->baseH > 1 ? 1 : 0;
-          wide += plan->baseVectors > 1 ? 1 : 0;
+          rows += fieldOf(*plan, "register_h") > 1 ? 1 : 0;
+          wide += fieldOf(*plan, "register_vectors") > 1 ? 1 : 0;
           const VerifyOutcome outcome = verifyProblem(
               session,
               VerifyRequest{

@@ -11,6 +11,7 @@
 #include "algorithms/lower.h"
 #include "codegen/vectorize.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -144,11 +145,11 @@ TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
       Problem p = grouped(21, 1, 1, kernel, Dhw{1, 1, 1}, Layout::kNdhwc);
       p.dtype = type;
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        const auto plans = cellsCandidates(p, gradient, machine);
+        const auto plans = proposedPlans("grouped", p, gradient, machine);
         ASSERT_FALSE(plans.empty());
-        for (TilingPlan plan : plans) {
-          EXPECT_FALSE(plan.panelA || plan.panelB || plan.panelC);
-          (gradient == Gradient::kDx ? plan.reorders.w : plan.reorders.result) = true;  // weights are packed from f32
+        for (const TilingPlan& plan : plans) {
+          if (plan.reorders.dy || plan.reorders.x) continue;
+          for (const char* panel : {"pack_a", "pack_b", "buffer_c"}) EXPECT_NE(fieldOf(plan, panel), 1);
           const TileProgram program = lowered(p, plan, machine);
           EXPECT_EQ(Counter(program).count(),
                     pairsInside(p) * ((p.groups + machine.isa.lanes() - 1) / machine.isa.lanes()));
@@ -162,9 +163,8 @@ TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
 TEST(LowerCells, ChunksShareAKernel) {
   const Problem p = grouped(16, 4, 4, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  for (TilingPlan plan : cellsCandidates(p, Gradient::kDw, machine)) {
-    plan.baseBatch = plan.panelD = 1;
-    plan.panelH = 3;
+  for (GroupedWeightsPlan plan : cellsWeightCandidates(p, machine)) {
+    plan.reduction = {1, 1, 3};
     const TileProgram program = lowered(p, plan, machine);
     std::set<std::size_t> sizes;
     std::size_t contracts = 0;
@@ -174,7 +174,7 @@ TEST(LowerCells, ChunksShareAKernel) {
       ++contracts;
       sizes.insert(contract->accumulators.size());
     }
-    const auto pieces = (4 + plan.baseRows - 1) / plan.baseRows;  // each permutes channels of its own
+    const auto pieces = (4 + plan.registerChannels - 1) / plan.registerChannels;  // each permutes channels of its own
     EXPECT_LE(contracts, sizes.size() * static_cast<std::size_t>(pieces));
   }
 }
@@ -193,10 +193,10 @@ std::size_t segmentsOf(const TileProgram& program) {
 TEST(LowerCells, RowsOfABlockShareWhatTheyRead) {
   const Problem p = grouped(32, 1, 1, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  TilingPlan plan = cellsCandidates(p, Gradient::kDx, machine).front();
-  plan.baseW = 5;
+  GroupedDataPlan plan = cellsDataCandidates(p, machine).front();
+  plan.registerW = 5;
   for (std::int64_t rows = 1; rows <= 4; ++rows) {
-    plan.baseH = rows;
+    plan.registerH = rows;
     const TileProgram program = lowered(p, plan, machine);
     EXPECT_EQ(Counter(program).count(), pairsInside(p) * 2);
     EXPECT_EQ(segmentsOf(program), static_cast<std::size_t>(rows + 2));
@@ -212,8 +212,8 @@ TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
       p.dtype = DType::kBf16;
       const auto plans = cellsDotCandidates(p, machine);
       ASSERT_FALSE(plans.empty());
-      for (const TilingPlan& plan : plans) {
-        EXPECT_EQ(plan.panelA, layout == Layout::kNcdhw);
+      for (const GroupedDataPlan& plan : plans) {
+        EXPECT_EQ(plan.packA, layout == Layout::kNcdhw);
         const std::int64_t perBlock = std::min(16 / in, 32 / (out / 2)), blocks = (p.groups + perBlock - 1) / perBlock;
         EXPECT_EQ(Counter(lowered(p, plan, machine)).count(), pairsInside(p) * blocks * out / 2);
       }
@@ -237,7 +237,7 @@ TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
             const Problem p = grouped(21, in, out, kernel, stride, layout);
             ASSERT_TRUE(cellsApply(p, machine));
             for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-              const std::vector<TilingPlan> plans = cellsCandidates(p, gradient, machine);
+              const std::vector<TilingPlan> plans = proposedPlans("grouped", p, gradient, machine);
               ASSERT_FALSE(plans.empty());
               const TilingPlan& plan = plans[static_cast<std::size_t>(programs) % plans.size()];
               Result<TileProgram> program = lower(p, plan, machine);

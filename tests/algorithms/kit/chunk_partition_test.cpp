@@ -16,10 +16,11 @@ namespace cubejit {
 namespace {
 
 // What the slowest core sums relative to the average, from the chunks themselves.
-double measured(const ConvView& v, const TilingPlan& plan, std::int64_t copies, int cores) {
-  const ChunkSizes sizes = v.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
-                                  : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v.small.extent.w};
-  const ChunkList list = makeChunks(v, sizes, plan.cores.reduction);
+double measured(const ConvView& v, const ReductionBlock& block, std::int64_t splits, std::int64_t copies,
+                int cores) {
+  const ChunkSizes sizes = v.line ? ChunkSizes{block.n, 1, 1, block.h}
+                                  : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
+  const ChunkList list = makeChunks(v, sizes, splits);
   std::vector<std::int64_t> tasks;
   for (const PixelChunk& c : list.chunks) {
     if (c.first) tasks.push_back(0);
@@ -43,20 +44,19 @@ TEST(ChunkPartition, IsWhatCodegenCuts) {
     const ConvView v = makeConvView(randomProblem(random), Gradient::kDw);
     if (v.batch == 0) continue;
     const auto upTo = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
-    TilingPlan plan;
-    plan.gradient = Gradient::kDw;
-    plan.panelH = upTo((v.line ? v.small.extent.w : v.small.extent.h) + 1);
-    plan.panelD = upTo(v.small.extent.d);
-    plan.baseBatch = upTo(v.batch);
-    const ChunkPartition deal(v, plan);
-    plan.cores.reduction = upTo(std::min<std::int64_t>(8, deal.chunks()));
-    const ChunkSizes sizes = v.line ? ChunkSizes{plan.baseBatch, 1, 1, plan.panelH}
-                                    : ChunkSizes{plan.baseBatch, plan.panelD, plan.panelH, v.small.extent.w};
+    ReductionBlock block;
+    block.h = upTo((v.line ? v.small.extent.w : v.small.extent.h) + 1);
+    block.d = upTo(v.small.extent.d);
+    block.n = upTo(v.batch);
+    const ChunkPartition deal(v, block);
+    const std::int64_t splits = upTo(std::min<std::int64_t>(8, deal.chunks()));
+    const ChunkSizes sizes = v.line ? ChunkSizes{block.n, 1, 1, block.h}
+                                    : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
     ASSERT_EQ(deal.chunks(), static_cast<std::int64_t>(makeChunks(v, sizes, 1).chunks.size()));
     const int cores = static_cast<int>(upTo(4));
     const std::int64_t copies = upTo(5);
-    const double asked = deal.imbalance(plan.cores.reduction, copies, cores);
-    EXPECT_DOUBLE_EQ(asked, measured(v, plan, copies, cores));
+    const double asked = deal.imbalance(splits, copies, cores);
+    EXPECT_DOUBLE_EQ(asked, measured(v, block, splits, copies, cores));
     unequal += asked > 1.05 ? 1 : 0;
     ++counted;
   }

@@ -33,10 +33,11 @@ TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {
         const Machine machine = hostOf(level);
         const bool rounds = type == DType::kBf16 && level != IsaLevel::kAvx512Bf16;  // three registers a result
         int direct = 0;
-        for (TilingPlan plan : dataPixelCandidates(p, machine)) {
-          plan.reorders.w = true;
-          EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
-          direct += plan.panelC ? 0 : 1;
+        for (const SpatialDataPlan& plan : dataPixelCandidates(p, machine)) {
+          Reorders reorders;
+          reorders.w = true;
+          EXPECT_THAT(checkPlan(p, {plan, reorders}, machine), testing::IsEmpty());
+          direct += plan.bufferC ? 0 : 1;
         }
         EXPECT_EQ(direct > 0, layout == Layout::kNcdhw && !rounds);
       }
@@ -46,13 +47,14 @@ TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {
 
 TEST(PixelCandidates, WhatTheyCannotTakeIsNamed) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  TilingPlan plan = dataPixelCandidates(firstLayer(DType::kBf16, Layout::kNcdhw), machine).front();
-  plan.reorders.w = true;
-  plan.panelC = false;
-  EXPECT_THAT(checkPlan(firstLayer(DType::kBf16, Layout::kNcdhw), plan, machine),
+  SpatialDataPlan plan = dataPixelCandidates(firstLayer(DType::kBf16, Layout::kNcdhw), machine).front();
+  Reorders reorders;
+  reorders.w = true;
+  plan.bufferC = false;
+  EXPECT_THAT(checkPlan(firstLayer(DType::kBf16, Layout::kNcdhw), {plan, reorders}, machine),
               testing::Contains(testing::HasSubstr("bf16 that no instruction rounds")));
-  plan.panelC = true;
-  EXPECT_THAT(checkPlan(firstLayer(DType::kHf32, Layout::kNcdhw), plan, machine),
+  plan.bufferC = true;
+  EXPECT_THAT(checkPlan(firstLayer(DType::kHf32, Layout::kNcdhw), {plan, reorders}, machine),
               testing::Contains(testing::HasSubstr("stage_dy must be true")));
 }
 

@@ -28,18 +28,19 @@ int verifyPlans(IsaLevel level, DType dtype, Layout layout, int problems) {
     const std::int64_t channels = 1 + random.below(3);
     problem.cin = problem.groups * channels;
     if (i % 2 == 0) problem.cout = problem.groups;  // depthwise, or one reduced channel
-    std::vector<TilingPlan> candidates = dataPixelCandidates(problem, machine);
+    std::vector<SpatialDataPlan> candidates = dataPixelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 3;
-    for (TilingPlan& plan : candidates) {
+    for (SpatialDataPlan& plan : candidates) {
       if (left == 0) break;
-      plan.baseH = 2 + random.below(4);
-      plan.panelH = plan.baseH * (1 + random.below(3));
-      plan.reorders.w = dtype != DType::kF32;
-      if (!checkPlan(problem, plan, machine).empty()) continue;
+      plan.registerH = 2 + random.below(4);
+      plan.cache.h = plan.registerH * (1 + random.below(3));
+      TilingPlan whole = plan;
+      whole.reorders.w = dtype != DType::kF32;
+      if (!checkPlan(problem, whole, machine).empty()) continue;
       --left;
       ++seen;
-      if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return seen;
+      if (!planIsRight(session, problem, whole, static_cast<std::uint64_t>(i))) return seen;
     }
   }
   return seen;

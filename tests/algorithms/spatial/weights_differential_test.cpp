@@ -37,18 +37,19 @@ int verifyPlans(IsaLevel level, DType dtype, int problems) {
   for (int i = 0; i < problems; ++i) {
     Problem problem = fewChannels(random);
     problem.dtype = dtype;
-    std::vector<TilingPlan> candidates = weightPixelCandidates(problem, machine);
+    std::vector<SpatialWeightsPlan> candidates = weightPixelCandidates(problem, machine);
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 3;
-    for (TilingPlan& plan : candidates) {
+    for (SpatialWeightsPlan& plan : candidates) {
       if (left == 0) break;
-      plan.baseTapsH = 1 + random.below(problem.kernel.h);
-      plan.baseTapsW = 1 + random.below(problem.kernel.w);
-      plan.reorders.result = dtype != DType::kF32;
-      if (!checkPlan(problem, plan, machine).empty()) continue;
+      plan.registerTapsH = 1 + random.below(problem.kernel.h);
+      plan.registerTapsW = 1 + random.below(problem.kernel.w);
+      TilingPlan whole = plan;
+      whole.reorders.result = dtype != DType::kF32;
+      if (!checkPlan(problem, whole, machine).empty()) continue;
       --left;
       ++seen;
-      if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return seen;
+      if (!planIsRight(session, problem, whole, static_cast<std::uint64_t>(i))) return seen;
     }
   }
   return seen;

@@ -8,6 +8,7 @@
 
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
+#include "tests/support/plan_fields.h"
 
 namespace cubejit {
 namespace {
@@ -37,7 +38,7 @@ TEST(WinogradCandidates, AreLegalOnEveryIsa) {
     for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
       for (const std::int64_t channels : {1, 20, 64, 80}) {
         const Problem p = threeTaps(channels);
-        const std::vector<TilingPlan> plans = winogradCandidates(p, gradient, machine);
+        const std::vector<TilingPlan> plans = proposedPlans("winograd", p, gradient, machine);
         EXPECT_FALSE(plans.empty());
         for (const TilingPlan& plan : plans) {
           EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
@@ -51,19 +52,19 @@ TEST(WinogradCandidates, AreLegalOnEveryIsa) {
 TEST(WinogradCandidates, NeverWithoutRelaxedMath) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   Problem p = threeTaps();
-  const TilingPlan plan = winogradCandidates(p, Gradient::kDx, machine).front();
+  const WinogradDataPlan plan = winogradDataCandidates(p, machine).front();
   p.math = MathMode::kStrict;
-  EXPECT_TRUE(winogradCandidates(p, Gradient::kDx, machine).empty());
+  EXPECT_TRUE(winogradDataCandidates(p, machine).empty());
   EXPECT_THAT(checkPlan(p, plan, machine), testing::ElementsAre(testing::HasSubstr("needs math = relaxed")));
   const auto choice = choosePlan(p, Gradient::kDx, machine, false);
   ASSERT_TRUE(choice.ok());
-  EXPECT_NE(choice->plan.lanes, LaneRole::kWinograd);
+  EXPECT_STRNE(algorithmName(choice->plan), "winograd");
 }
 
 TEST(WinogradCandidates, AreChosenWhereTheyCostLess) {
   const auto choice = choosePlan(threeTaps(), Gradient::kDx, hostOf(IsaLevel::kAvx512), false);
   ASSERT_TRUE(choice.ok());
-  EXPECT_EQ(choice->plan.lanes, LaneRole::kWinograd);
+  EXPECT_STREQ(algorithmName(choice->plan), "winograd");
 }
 
 TEST(WinogradCandidates, OtherGeometriesHaveNone) {
@@ -76,51 +77,55 @@ TEST(WinogradCandidates, OtherGeometriesHaveNone) {
     for (int a = 0; a < 3; ++a)
       p.out[a] = (p.in[a] + p.padBefore[a] + p.padAfter[a] - p.dilation[a] * (p.kernel[a] - 1) - 1) / p.stride[a] + 1;
     ASSERT_TRUE(checkProblem(p).ok());
-    EXPECT_TRUE(winogradCandidates(p, Gradient::kDx, machine).empty());
-    EXPECT_TRUE(winogradCandidates(p, Gradient::kDw, machine).empty());
+    EXPECT_TRUE(winogradDataCandidates(p, machine).empty());
+    EXPECT_TRUE(winogradWeightCandidates(p, machine).empty());
   }
 }
 
 TEST(WinogradRules, NameTheFieldAndTheValues) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   const Problem p = threeTaps();
-  const auto refused = [&](Gradient gradient, auto change, const char* part) {
-    TilingPlan plan = winogradCandidates(p, gradient, machine).front();
-    change(plan);
+  const auto refused = [&](auto plan, const char* part) {
     EXPECT_THAT(checkPlan(p, plan, machine), testing::Contains(testing::HasSubstr(part))) << part;
   };
-  refused(Gradient::kDx, [](TilingPlan& q) { q.winogradW = 5; }, "winograd_w = 5 must be at least 2, and with 3 taps");
-  refused(Gradient::kDx, [](TilingPlan& q) { q.winogradH = 1; }, "winograd_h = 1");
-  refused(Gradient::kDx, [](TilingPlan& q) { q.winogradD = 2; }, "winograd_d = 2 must be 1");
-  refused(Gradient::kDx, [](TilingPlan& q) { q.baseRows = 40; }, "vector registers (base_rows x base_vectors");
-  refused(Gradient::kDw, [](TilingPlan& q) { q.baseVectors = 3; }, "base_vectors = 3 must divide the 4 vectors");
-  refused(
-      Gradient::kDw,
-      [](TilingPlan& q) {
-        q.panelC = true;
-        q.cores.reduction = 2;
-      },
-      "core_reduction must be 1");
-  refused(Gradient::kDx, [](TilingPlan& q) { q.lanes = LaneRole::kChannels; }, "must be 1 unless lanes = winograd");
+  const WinogradDataPlan dx = winogradDataCandidates(p, machine).front();
+  WinogradDataPlan q = dx;
+  q.tileW = 5;
+  refused(q, "tile_w = 5 must be at least 2, and with 3 taps");
+  q = dx;
+  q.tileH = 1;
+  refused(q, "tile_h = 1");
+  q = dx;
+  q.tileD = 2;
+  refused(q, "tile_d = 2 must be 1");
+  q = dx;
+  q.registerRows = 40;
+  refused(q, "vector registers (register_rows x register_vectors");
+  WinogradWeightsPlan dw = winogradWeightCandidates(p, machine).front();
+  dw.bufferC = true;
+  dw.reductionParts = 2;
+  refused(dw, "reduction_parts must be 1");
+  dw.registerVectors = 3;
+  refused(dw, "register_vectors = 3 must divide the 4 vectors");
 }
 
 TEST(ForcedAlgorithm, IsTheOnlyOneConsidered) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   Problem p = threeTaps(3);
   p.cout = 64;
-  for (const LaneRole role : {LaneRole::kChannels, LaneRole::kPixels, LaneRole::kReduced, LaneRole::kWinograd}) {
-    const auto choice = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, role);
-    ASSERT_TRUE(choice.ok()) << toString(role);
-    EXPECT_EQ(choice->plan.lanes, role);
+  for (const char* algorithm : {"direct", "spatial", "winograd"}) {
+    const auto choice = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, algorithm);
+    ASSERT_TRUE(choice.ok()) << algorithm;
+    EXPECT_STREQ(algorithmName(choice->plan), algorithm);
   }
   p.math = MathMode::kStrict;
-  const auto none = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, LaneRole::kWinograd);
+  const auto none = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, "winograd");
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().message, testing::HasSubstr("with the algorithm winograd"));
   EXPECT_THAT(none.error().message, testing::HasSubstr("--math relaxed"));
-  const auto pixels = choosePlan(threeTaps(), Gradient::kDx, machine, false, WeightsUse::kEachRun, LaneRole::kPixels);
-  ASSERT_FALSE(pixels.ok());
-  EXPECT_THAT(pixels.error().message, testing::HasSubstr("dX of few result channels"));
+  const auto spatial = choosePlan(threeTaps(), Gradient::kDx, machine, false, WeightsUse::kEachRun, "spatial");
+  ASSERT_FALSE(spatial.ok());
+  EXPECT_THAT(spatial.error().message, testing::HasSubstr("which is for few channels of dx"));
 }
 
 }  // namespace

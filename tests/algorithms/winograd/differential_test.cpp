@@ -8,11 +8,11 @@
 #include <memory>
 #include <random>
 
-#include "algorithms/winograd/winograd.h"
 #include "runtime/problem_text.h"
 #include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/plan_fields.h"
 
 namespace cubejit {
 namespace {
@@ -37,7 +37,7 @@ TEST_P(Winograd, MatchesTheReferenceForAnyThreadCount) {
   Options options;
   options.isa = GetParam();
   options.wakeCycles = 0;
-  options.algorithm = LaneRole::kWinograd;
+  options.algorithm = "winograd";
   Session session(options);
   std::mt19937_64 random(77);
   for (int i = 0; i < 150; ++i) {
@@ -68,7 +68,7 @@ TEST(WinogradPlans, AllOfThemAreRight) {
     problem.layout = Layout::kNdhwc;  // as candidates are made for
     for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
       const GradientMask mask{gradient == Gradient::kDx, gradient == Gradient::kDw, false};
-      for (const TilingPlan& plan : winogradCandidates(problem, gradient, machine)) {
+      for (const TilingPlan& plan : proposedPlans("winograd", problem, gradient, machine)) {
         ++plans;
         const VerifyOutcome outcome =
             verifyProblem(session, VerifyRequest{problem, mask, {1, 2}, static_cast<std::uint64_t>(i), true, {plan}});
@@ -82,7 +82,7 @@ TEST(WinogradPlans, AllOfThemAreRight) {
 TEST(WinogradPlans, KeptWeightsAreTransformedOnce) {
   Options options;
   options.wakeCycles = 0;
-  options.algorithm = LaneRole::kWinograd;
+  options.algorithm = "winograd";
   Session session(options);
   std::mt19937_64 random(5);
   for (int i = 0; i < 30; ++i) {
@@ -96,7 +96,7 @@ TEST(WinogradPlans, KeptWeightsAreTransformedOnce) {
 TEST(WinogradPlans, BackendsAgreeBitByBit) {
   Options options;
   options.wakeCycles = 0;
-  options.algorithm = LaneRole::kWinograd;
+  options.algorithm = "winograd";
   const auto sessions = sessionsFor(options, {kUsualBackend, BackendKind::kInterpreter, BackendKind::kTileInterpreter});
   std::mt19937_64 random(6);
   for (int i = 0; i < 30; ++i) {

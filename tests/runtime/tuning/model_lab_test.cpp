@@ -50,7 +50,7 @@ TEST(ModelLab, AnswersWithTheCostModel) {
 TEST(ModelLab, RefusesWhatTheChipCannotRun) {
   ModelLab lab(taskOf(Gradient::kDw), toyMachine());
   TilingPlan plan = legalPlans(cubeProblem(), Gradient::kDw, toyMachine()).value().front().plan;
-  plan.cube.base.m *= 64;
+  plan.cube().tile.base.m *= 64;
   const LabReply reply = lab.load(0, plan);
   EXPECT_EQ(reply.status, TrialStatus::kRefused);
   EXPECT_THAT(reply.message, HasSubstr("needs"));

@@ -34,10 +34,10 @@ Case randomCase(std::mt19937_64& random) {
   c.plan = handPlan(c.work);
   const std::int64_t rows = upTo(4) * 16;
   if (c.work.gradient == Gradient::kDx)
-    c.plan.singleShape = Mkn{rows, c.work.gemm.k * p.kernel.d, 16 * upTo(3)};
+    c.plan.cube().singleShape = Mkn{rows, c.work.gemm.k * p.kernel.d, 16 * upTo(3)};
   else
-    c.plan.singleShape = Mkn{16 * upTo(3), rows, c.work.blockUnit() * upTo(3)};
-  c.plan.cores = splitOf(c.work, c.plan.singleShape);
+    c.plan.cube().singleShape = Mkn{16 * upTo(3), rows, c.work.blockUnit() * upTo(3)};
+  c.plan.cube().cores = splitOf(c.work, c.plan.cube().singleShape);
   return c;
 }
 
@@ -45,13 +45,13 @@ Case randomCase(std::mt19937_64& random) {
 std::vector<CoreShares::Kind> listed(const Case& c) {
   const CubeWork& w = c.work;
   const bool dx = w.gradient == Gradient::kDx;
-  const CoreSplit& s = c.plan.cores;
+  const CoreSplit& s = c.plan.cube().cores;
   const std::int64_t outer = dx ? s.rows : s.reduction, middle = dx ? s.reduction : s.channelsN,
                      inner = dx ? s.channelsN : s.channelsM;
-  const std::int64_t pixels = dx ? c.plan.singleShape.m : c.plan.singleShape.k;
+  const std::int64_t pixels = dx ? c.plan.cube().singleShape.m : c.plan.cube().singleShape.k;
   const bool outerTail = w.gemm.m > 0 && (w.pixels.h * w.pixels.w) % pixels != 0;
-  const bool middleTail = dx ? false : w.gemm.n % c.plan.singleShape.n != 0;
-  const bool innerTail = dx ? w.gemm.n % c.plan.singleShape.n != 0 : w.gemm.m % c.plan.singleShape.m != 0;
+  const bool middleTail = dx ? false : w.gemm.n % c.plan.cube().singleShape.n != 0;
+  const bool innerTail = dx ? w.gemm.n % c.plan.cube().singleShape.n != 0 : w.gemm.m % c.plan.cube().singleShape.m != 0;
   std::vector<CoreShares::Kind> tasks;
   for (std::int64_t g = 0; g < w.groups.count; ++g)
     for (std::int64_t p = 0; p < outer; ++p)
@@ -85,7 +85,7 @@ TEST(CoreShares, SumsOfRunsAreThoseOfTheirTasks) {
     shares.sum();
     const std::vector<CoreShares::Kind> tasks = listed(c);
     ASSERT_EQ(shares.tasks(), static_cast<std::int64_t>(tasks.size()));
-    ASSERT_EQ(shares.tasks(), c.plan.cores.tasks());
+    ASSERT_EQ(shares.tasks(), c.plan.cube().cores.tasks());
     ASSERT_DOUBLE_EQ(counted, static_cast<double>(tasks.size()));
     double sum = 0;
     for (std::size_t t = 0; t < tasks.size(); ++t) {

@@ -21,7 +21,7 @@ struct Hand {
   TilingPlan plan = handPlan(work);
   TaskTimes times() const {
     return timesOf(work, plan, footprintOf(work, plan),
-                   TaskExtents{plan.singleShape.m, work.gemm.k, plan.singleShape.n, 1}, machine);
+                   TaskExtents{plan.cube().singleShape.m, work.gemm.k, plan.cube().singleShape.n, 1}, machine);
   }
 };
 
@@ -44,27 +44,27 @@ TEST(TaskTimes, SingleBuffersWait) {
   Hand hand;
   const double doubled = hand.times().total;
   for (std::int64_t* buffers :
-       {&hand.plan.cube.buffersL0a, &hand.plan.cube.buffersL0b, &hand.plan.cube.buffersA1, &hand.plan.cube.buffersB1}) {
+       {&hand.plan.cube().tile.buffersL0a, &hand.plan.cube().tile.buffersL0b, &hand.plan.cube().tile.buffersA1, &hand.plan.cube().tile.buffersB1}) {
     *buffers = 1;
     EXPECT_GE(hand.times().total, doubled);
     *buffers = 2;
   }
-  hand.plan.cube.buffersA1 = hand.plan.cube.buffersB1 = hand.plan.cube.buffersL0a = hand.plan.cube.buffersL0b = 1;
+  hand.plan.cube().tile.buffersA1 = hand.plan.cube().tile.buffersB1 = hand.plan.cube().tile.buffersL0a = hand.plan.cube().tile.buffersL0b = 1;
   const TaskTimes alone = hand.times();
   EXPECT_NEAR(alone.total, alone.cube + alone.load + alone.stage + alone.store + 300, 1e-6);
-  hand.plan.cube.buffersL0c = 2;
+  hand.plan.cube().tile.buffersL0c = 2;
   EXPECT_LE(hand.times().total, alone.total);
 }
 
 TEST(TaskTimes, WholeKStaysInL1AsTheOrderSays) {
   Hand hand;
-  hand.plan.singleShape.n = 32;
-  hand.plan.cube.base.n = 16;
-  hand.plan.cube.stepKa = hand.plan.cube.stepKb = 12;  // all of K
-  hand.plan.cube.order = BlockOrder::kNOuter;
+  hand.plan.cube().singleShape.n = 32;
+  hand.plan.cube().tile.base.n = 16;
+  hand.plan.cube().tile.stepKa = hand.plan.cube().tile.stepKb = 12;  // all of K
+  hand.plan.cube().tile.order = BlockOrder::kNOuter;
   const double bOnce = hand.times().bytesIn;
   EXPECT_DOUBLE_EQ(bOnce, 2.0 * 2 * 4 * 4 * 16 * 16 * 2 + 576.0 * 32 * 2);  // A for each n, B once
-  hand.plan.cube.order = BlockOrder::kMOuter;
+  hand.plan.cube().tile.order = BlockOrder::kMOuter;
   EXPECT_DOUBLE_EQ(hand.times().bytesIn, 2.0 * 4 * 4 * 16 * 16 * 2 + 2 * 576.0 * 32 * 2);  // A once, B for each m
 }
 

@@ -55,8 +55,8 @@ TEST(CubeFootprint, ATaskWithinARowStagesOnlyItsColumnsUnlessRowsAreWhole) {
   CubeWork whole = w;
   whole.wholeRows = true;
   TilingPlan plan = handPlan(w);
-  plan.singleShape.m = 8;
-  plan.cube.base.m = 8;
+  plan.cube().singleShape.m = 8;
+  plan.cube().tile.base.m = 8;
   EXPECT_EQ(footprintOf(w, plan).piece.columns, 8 + 2);
   EXPECT_EQ(footprintOf(whole, plan).piece.columns, 16);
 }
@@ -64,8 +64,8 @@ TEST(CubeFootprint, ATaskWithinARowStagesOnlyItsColumnsUnlessRowsAreWhole) {
 TEST(CubeFootprint, NothingOverflows) {
   const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, toyMachine(), false);
   TilingPlan plan = handPlan(w);
-  plan.cube.stepKa = plan.cube.stepKb = std::int64_t{1} << 31;
-  plan.cube.base = Mkn{std::int64_t{1} << 31, std::int64_t{1} << 31, std::int64_t{1} << 31};
+  plan.cube().tile.stepKa = plan.cube().tile.stepKb = std::int64_t{1} << 31;
+  plan.cube().tile.base = Mkn{std::int64_t{1} << 31, std::int64_t{1} << 31, std::int64_t{1} << 31};
   const CubeFootprint f = footprintOf(w, plan);
   EXPECT_EQ(f.l0a, std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(f.l1, std::numeric_limits<std::int64_t>::max());
@@ -81,11 +81,11 @@ TEST(CubeFootprint, EveryStepOfATaskFindsItsRows) {
     const CubeWork w = cubeWorkOf(p, Gradient::kDx, toyMachine(), false);
     TilingPlan plan = handPlan(w);
     const auto rows = static_cast<std::int64_t>(random() % 6 + 1);
-    plan.singleShape.m = rows * p.in.w;
-    plan.cube.base.m = static_cast<std::int64_t>(random() % 8 + 1) * 16;
+    plan.cube().singleShape.m = rows * p.in.w;
+    plan.cube().tile.base.m = static_cast<std::int64_t>(random() % 8 + 1) * 16;
     const ImagePiece piece = footprintOf(w, plan).piece;
-    for (std::int64_t at = 0; at < plan.singleShape.m; at += plan.cube.base.m) {
-      const std::int64_t end = std::min(at + plan.cube.base.m, plan.singleShape.m);
+    for (std::int64_t at = 0; at < plan.cube().singleShape.m; at += plan.cube().tile.base.m) {
+      const std::int64_t end = std::min(at + plan.cube().tile.base.m, plan.cube().singleShape.m);
       const std::int64_t touched = (end - 1) / p.in.w - at / p.in.w + 1;
       ASSERT_GE(piece.rows, std::min(touched + 2, p.out.h));
     }

@@ -42,12 +42,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pieces(std::int64_t all, std:
 // Visits every base block of every task of one image, group and depth, and counts each (m, k, n) volume once.
 void expectCoveredOnce(const CubeWork& w, const TilingPlan& plan) {
   const bool dx = w.gradient == Gradient::kDx;
-  const Mkn& s = plan.singleShape;
+  const Mkn& s = plan.cube().singleShape;
   const std::int64_t taskK = dx ? s.k / w.kernel.d : 0;
   const auto ms = dx ? pixelPieces(w, s.m) : pieces(w.gemm.m, s.m);
   const auto ks = dx ? pieces(w.gemm.k, taskK) : pixelPieces(w, s.k);
   const auto ns = pieces(w.gemm.n, s.n);
-  const CoreSplit& c = plan.cores;
+  const CoreSplit& c = plan.cube().cores;
   ASSERT_EQ(static_cast<std::int64_t>(ms.size()), dx ? c.rows : c.channelsM);
   ASSERT_EQ(static_cast<std::int64_t>(ks.size()), c.reduction);
   ASSERT_EQ(static_cast<std::int64_t>(ns.size()), c.channelsN);
@@ -55,7 +55,7 @@ void expectCoveredOnce(const CubeWork& w, const TilingPlan& plan) {
   ASSERT_EQ(c.groups, w.groups.count);
   ASSERT_EQ(c.depth * c.tapsD, w.depths);
   std::vector<std::int64_t> summed(static_cast<std::size_t>(w.gemm.m * w.gemm.n), 0);
-  const CubeTile& t = plan.cube;
+  const CubeTile& t = plan.cube().tile;
   for (const auto& [m0, m1] : ms)
     for (const auto& [n0, n1] : ns)
       for (const auto& [k0, k1] : ks)
@@ -166,12 +166,12 @@ TEST(CubePlanner, LongSumsOfFewF32ResultsAreCutAndOthersAreNot) {
   const CubeWork f32 = cubeWorkOf(p, Gradient::kDx, m, false);
   const auto cut = chooseCubePlan(f32, m, false);
   ASSERT_TRUE(cut.ok());
-  EXPECT_GT(cut->plan.cores.reduction, 1);
+  EXPECT_GT(cut->plan.cube().cores.reduction, 1);
   expectCoveredOnce(f32, cut->plan);
   p.dtype = DType::kF16;
   const auto whole = chooseCubePlan(cubeWorkOf(p, Gradient::kDx, m, false), m, false);
   ASSERT_TRUE(whole.ok());
-  EXPECT_EQ(whole->plan.cores.reduction, 1);
+  EXPECT_EQ(whole->plan.cube().cores.reduction, 1);
 }
 
 TEST(CubePlanner, GivenExtentsOfATaskAreKept) {
@@ -181,7 +181,7 @@ TEST(CubePlanner, GivenExtentsOfATaskAreKept) {
   fixed.singleShape = Mkn{32, 32, 144};
   const auto choice = chooseCubePlan(w, m, false, fixed);
   ASSERT_TRUE(choice.ok());
-  EXPECT_EQ(choice->plan.singleShape, fixed.singleShape);
+  EXPECT_EQ(choice->plan.cube().singleShape, fixed.singleShape);
 }
 
 TEST(CubePlanner, WhatDoesNotFitIsToldByBuffer) {

@@ -21,18 +21,18 @@ inline Problem handProblem() {
 /// Tasks of 4 rows and all channels; base blocks of 2 rows.
 inline TilingPlan handPlan(const CubeWork& w) {
   TilingPlan plan;
-  plan.unit = PlanUnit::kCube;
+  plan.algorithm = CubePlan{};
   plan.gradient = w.gradient;
-  plan.cube.operand = w.type;
+  plan.cube().tile.operand = w.type;
   if (w.gradient == Gradient::kDx) {
-    plan.singleShape = Mkn{4 * 16, 64 * 9, 32};
-    plan.cube.base = Mkn{32, 48, 32};
-    plan.cube.stepKa = plan.cube.stepKb = 3;  // one block of 16 channels: 144
+    plan.cube().singleShape = Mkn{4 * 16, 64 * 9, 32};
+    plan.cube().tile.base = Mkn{32, 48, 32};
+    plan.cube().tile.stepKa = plan.cube().tile.stepKb = 3;  // one block of 16 channels: 144
   } else {
-    plan.singleShape = Mkn{64, 4 * 16, 32 * 9};
-    plan.cube.base = Mkn{32, 32, 48};
+    plan.cube().singleShape = Mkn{64, 4 * 16, 32 * 9};
+    plan.cube().tile.base = Mkn{32, 32, 48};
   }
-  plan.cores = splitOf(w, plan.singleShape);
+  plan.cube().cores = splitOf(w, plan.cube().singleShape);
   return plan;
 }
 

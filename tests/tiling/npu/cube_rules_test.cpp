@@ -59,9 +59,9 @@ TEST_P(Rules, UbCountsWhereThereIsNoFixpipe) {
 }
 
 TEST_P(Rules, FractalsRangesAndBuffers) {
-  plan.cube.base = Mkn{24, 8, 4112};
-  plan.cube.buffersL0c = 3;
-  plan.cube.stepKa = 0;
+  plan.cube().tile.base = Mkn{24, 8, 4112};
+  plan.cube().tile.buffersL0c = 3;
+  plan.cube().tile.stepKa = 0;
   EXPECT_THAT(check(), AllOf(Contains("base_m = 24 must be a multiple of 16, the fractal of f16"),
                              Contains("base_k = 8 must be a multiple of 16, the fractal of f16"),
                              Contains(HasSubstr("base_n = 4112 must be at most 4095")),
@@ -71,8 +71,8 @@ TEST_P(Rules, FractalsRangesAndBuffers) {
 
 TEST_P(Rules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = 6144;
-  std::int64_t* counts[] = {&plan.cores.batch,     &plan.cores.groups,    &plan.cores.depth,     &plan.cores.rows,
-                            &plan.cores.channelsM, &plan.cores.channelsN, &plan.cores.reduction, &plan.cores.tapsD};
+  std::int64_t* counts[] = {&plan.cube().cores.batch,     &plan.cube().cores.groups,    &plan.cube().cores.depth,     &plan.cube().cores.rows,
+                            &plan.cube().cores.channelsM, &plan.cube().cores.channelsN, &plan.cube().cores.reduction, &plan.cube().cores.tapsD};
   const char* names[] = {"core_batch",      "core_groups",     "core_depth",     "core_rows",
                          "core_channels_m", "core_channels_n", "core_reduction", "core_taps_d"};
   for (std::size_t i = 0; i < 8; ++i) {
@@ -92,7 +92,7 @@ TEST_P(Rules, ThePlanIsOfThisGradientTypeAndUnit) {
   other.gradient = GetParam() == Gradient::kDx ? Gradient::kDw : Gradient::kDx;
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("gradient = ")));
   other = plan;
-  other.cube.operand = DType::kF32;
+  other.cube().tile.operand = DType::kF32;
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("operand = f32 must be the problem's f16")));
 }
 
@@ -102,21 +102,21 @@ TEST(CubeRules, TasksAreWholeBlocksOfTheirAxes) {
   const Machine machine = toyMachine();
   CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, machine, true);
   TilingPlan plan = handPlan(w);
-  plan.singleShape = Mkn{24, 100, 20};
-  plan.cores = splitOf(w, plan.singleShape);
-  plan.cube.stepM = 2;
+  plan.cube().singleShape = Mkn{24, 100, 20};
+  plan.cube().cores = splitOf(w, plan.cube().singleShape);
+  plan.cube().tile.stepM = 2;
   EXPECT_THAT(checkCubePlan(w, plan, machine),
               AllOf(Contains("single_shape_m = 24 must be a multiple of a row's 16 pixels"),
                     Contains(HasSubstr("single_shape_k = 100 must be a multiple of 144")),
                     Contains("single_shape_n = 20 must be a multiple of 16, c0"),
                     Contains(HasSubstr("core_reduction = 6 must be 1")),
                     Contains("step_m = 2 must be 1 for the Ascend C kernels")));
-  plan.singleShape.m = 8;
+  plan.cube().singleShape.m = 8;
   EXPECT_THAT(checkCubePlan(w, plan, machine), Contains("single_shape_m = 8 must be at least a row's 16 pixels"));
   w = cubeWorkOf(handProblem(), Gradient::kDw, machine, false);
   plan = handPlan(w);
-  plan.singleShape = Mkn{40, 24, 48};
-  plan.cores = splitOf(w, plan.singleShape);
+  plan.cube().singleShape = Mkn{40, 24, 48};
+  plan.cube().cores = splitOf(w, plan.cube().singleShape);
   EXPECT_THAT(checkCubePlan(w, plan, machine),
               AllOf(Contains(HasSubstr("single_shape_m = 40 must be a multiple of 16")),
                     Contains(HasSubstr("single_shape_k = 24 must be a multiple of a row's")),

@@ -25,7 +25,7 @@ TEST(CubeSpace, HoldsTheLegalCandidatesCheapestFirst) {
       ASSERT_TRUE(plans.ok());
       EXPECT_EQ(static_cast<std::int64_t>(plans->size()), report->legal);
       EXPECT_EQ(plans->front().cost.totalCycles, report->predictedCycles);
-      EXPECT_EQ(plans->front().plan.cube.base, report->plan.cube.base);
+      EXPECT_EQ(plans->front().plan.cube().tile.base, report->plan.cube().tile.base);
       double before = 0;
       for (const Candidate& c : *plans) {
         EXPECT_TRUE(checkPlan(handProblem(), c.plan, m).empty());
@@ -42,7 +42,7 @@ TEST(CubeSpace, TheSplitFollowsTheSingleShape) {
   const Machine m = toyMachine();
   TilingPlan plan = planOnNpu(handProblem(), Gradient::kDx, m)->plan;
   const std::int64_t row = handProblem().in.w;
-  plan.singleShape.m = plan.singleShape.m == row ? 2 * row : row;
+  plan.cube().singleShape.m = plan.cube().singleShape.m == row ? 2 * row : row;
   EXPECT_FALSE(checkPlan(handProblem(), plan, m).empty());
   EXPECT_TRUE(checkPlan(handProblem(), completed(handProblem(), plan, m), m).empty());
 }
@@ -51,17 +51,17 @@ TEST(CubeSpace, NoSingleShapeIsLargerThanTheGradient) {
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
     const auto plans = legalPlans(handProblem(), gradient, toyMachine()).value();
     for (std::size_t i = 0; i < plans.size(); i += 7) {
-      EXPECT_EQ(completed(handProblem(), plans[i].plan, toyMachine()).singleShape, plans[i].plan.singleShape) << i;
+      EXPECT_EQ(completed(handProblem(), plans[i].plan, toyMachine()).cube().singleShape, plans[i].plan.cube().singleShape) << i;
       TilingPlan larger = plans[i].plan;
-      larger.singleShape.m *= 3;
-      larger.singleShape.k *= 3;
-      larger.singleShape.n *= 3;
+      larger.cube().singleShape.m *= 3;
+      larger.cube().singleShape.k *= 3;
+      larger.cube().singleShape.n *= 3;
       larger = completed(handProblem(), larger, toyMachine());
       TilingPlan whole = plans[i].plan;
-      whole.singleShape = {1 << 20, 1 << 20, 1 << 20};
+      whole.cube().singleShape = {1 << 20, 1 << 20, 1 << 20};
       whole = completed(handProblem(), whole, toyMachine());
-      EXPECT_LE(larger.singleShape.k, whole.singleShape.k);
-      EXPECT_LT(whole.singleShape.k, 1 << 20);
+      EXPECT_LE(larger.cube().singleShape.k, whole.cube().singleShape.k);
+      EXPECT_LT(whole.cube().singleShape.k, 1 << 20);
     }
   }
 }

@@ -27,7 +27,7 @@ TEST(Npu, TheHostsDoorLeadsToThePlanner) {
   ASSERT_TRUE(choice.ok() && report.ok());
   EXPECT_EQ(choice->plan.unit, PlanUnit::kCube);
   EXPECT_EQ(choice->cost.totalCycles, report->predictedCycles);
-  EXPECT_EQ(choice->plan.cube.base, report->plan.cube.base);
+  EXPECT_EQ(choice->plan.cube().tile.base, report->plan.cube().tile.base);
   EXPECT_FALSE(choice->considered.empty());
   EXPECT_TRUE(checkPlan(handProblem(), choice->plan, toyMachine()).empty());
   const Machine host = hostMachine(avx512Isa(), 2, 0, 0, 0);
@@ -70,7 +70,7 @@ TEST(Npu, MoreCoresHelpWhereTheCubeIsTheLimit) {
 TEST(Npu, PlansOfTheCallersAreChecked) {
   const Machine m = toyMachine();
   TilingPlan plan = planOnNpu(handProblem(), Gradient::kDw, m)->plan;
-  plan.cube.stepKa = 100000;
+  plan.cube().tile.stepKa = 100000;
   EXPECT_THAT(checkOnNpu(handProblem(), plan, m), Contains(HasSubstr("lower step_ka")));
   const auto refused = reportOnNpu(handProblem(), plan, m);
   ASSERT_FALSE(refused.ok());

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how tests that are not an algorithm's own make plans and look into them: by the names that JSON has.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "algorithms/algorithm.h"
+
+namespace cubejit {
+
+/// A plan of the algorithm with all decisions at their defaults.
+inline TilingPlan defaultPlan(std::string_view algorithm, Gradient gradient) {
+  for (const Algorithm* a : algorithms()) {
+    if (a->name == algorithm && a->gradient == gradient) return a->plan();
+  }
+  ADD_FAILURE() << "there is no algorithm " << algorithm << " of " << toString(gradient);
+  return {};
+}
+
+/// All plans that the algorithm proposes, with the reorders they need.
+inline std::vector<TilingPlan> proposedPlans(std::string_view algorithm, const Problem& problem, Gradient gradient,
+                                             const Machine& machine) {
+  std::vector<TilingPlan> plans;
+  for (const Algorithm* a : algorithms()) {
+    if (a->name != algorithm || a->gradient != gradient) continue;
+    for (const Candidates& group : a->candidates(problem, machine))
+      plans.insert(plans.end(), group.plans.begin(), group.plans.end());
+  }
+  return plans;
+}
+
+/// The number (choices are numbered); -1 if the plan has no such field.
+inline std::int64_t fieldOf(const TilingPlan& plan, std::string_view name) {
+  std::int64_t value = -1;
+  describePlan(plan, [&](const char* field, const auto& is) {
+    if (name == field) value = static_cast<std::int64_t>(is);
+  });
+  return value;
+}
+
+/// Whether there is such a field.
+inline bool setField(TilingPlan& plan, std::string_view name, std::int64_t value) {
+  bool found = false;
+  describePlan(plan, [&](const char* field, auto& is) {
+    if (name != field) return;
+    is = static_cast<std::decay_t<decltype(is)>>(value);
+    found = true;
+  });
+  return found;
+}
+
+/// The same for a choice, by its word.
+inline bool setField(TilingPlan& plan, std::string_view name, const char* word) {
+  bool found = false;
+  describePlan(plan, [&](const char* field, auto& is) {
+    using Field = std::decay_t<decltype(is)>;
+    if constexpr (std::is_enum_v<Field>) {
+      for (const Field candidate : allValues(Field{})) {
+        if (name != field || std::string_view(word) != toString(candidate)) continue;
+        is = candidate;
+        found = true;
+      }
+    }
+  });
+  return found;
+}
+
+/// The plan with a field changed.
+template <class Value>
+TilingPlan with(TilingPlan plan, std::string_view name, Value value) {
+  EXPECT_TRUE(setField(plan, name, value)) << name;
+  return plan;
+}
+
+}  // namespace cubejit
