@@ -10,19 +10,10 @@ namespace {
 
 constexpr std::size_t kCountersOfLine = 64 / sizeof(KernelTimes::Counter);
 
-}  // namespace
-
-KernelTimes::KernelTimes(std::size_t kernels, std::size_t phases, int slots)
-    : kernels_(kernels),
-      rowSize_((kernels + phases + kCountersOfLine) / kCountersOfLine * kCountersOfLine),  // rows share no line
-      slots_(static_cast<std::size_t>(std::max(1, slots))),
-      counters_(std::make_unique<Counter[]>(rowSize_ * slots_)),
-      start_(momentNow()) {}
-
 // The thread may be sent away between the two readings: the tightest of several pairs.
-KernelTimes::Moment KernelTimes::momentNow() {
+ClockPair clocksNow() {
   constexpr int kPairs = 8;
-  Moment best{};
+  ClockPair best{};
   auto tightest = std::chrono::steady_clock::duration::max();
   for (int i = 0; i < kPairs; ++i) {
     const auto before = std::chrono::steady_clock::now();
@@ -35,6 +26,21 @@ KernelTimes::Moment KernelTimes::momentNow() {
   return best;
 }
 
+}  // namespace
+
+double nanosecondsPerTick(const ClockPair& from, const ClockPair& to) {
+  const std::chrono::duration<double, std::nano> since = to.time - from.time;
+  const auto ticks = static_cast<double>(to.ticks - from.ticks);
+  return ticks > 0 ? since.count() / ticks : 0.0;
+}
+
+KernelTimes::KernelTimes(std::size_t kernels, std::size_t phases, int slots)
+    : kernels_(kernels),
+      rowSize_((kernels + phases + kCountersOfLine) / kCountersOfLine * kCountersOfLine),  // rows share no line
+      slots_(static_cast<std::size_t>(std::max(1, slots))),
+      counters_(std::make_unique<Counter[]>(rowSize_ * slots_)),
+      start_(clocksNow()) {}
+
 TimeCount KernelTimes::sum(std::size_t at) const {
   std::uint64_t calls = 0, ticks = 0;
   for (std::size_t slot = 0; slot < slots_; ++slot) {
@@ -42,15 +48,8 @@ TimeCount KernelTimes::sum(std::size_t at) const {
     calls += counter.calls.load(std::memory_order_relaxed);
     ticks += counter.ticks.load(std::memory_order_relaxed);
   }
-  return {static_cast<std::int64_t>(calls), static_cast<double>(ticks) * nanosecondsPerTick()};
-}
-
-// Both clocks have run since the counters were made: the longer ago, the more exact.
-double KernelTimes::nanosecondsPerTick() const {
-  const Moment now = momentNow();
-  const std::chrono::duration<double, std::nano> since = now.time - start_.time;
-  const auto ticks = static_cast<double>(now.ticks - start_.ticks);
-  return ticks > 0 ? since.count() / ticks : 0.0;
+  // Both clocks have run since the counters were made: the longer ago, the more exact.
+  return {static_cast<std::int64_t>(calls), static_cast<double>(ticks) * nanosecondsPerTick(start_, clocksNow())};
 }
 
 }  // namespace cubejit

@@ -18,7 +18,7 @@
 
 namespace cubejit {
 
-/// Steady; its unit is told by KernelTimes::nanosecondsPerTick().
+/// Steady; its unit is told by nanosecondsPerTick().
 inline std::uint64_t ticksNow() {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -30,6 +30,15 @@ inline std::uint64_t ticksNow() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
 }
+
+/// Both clocks at one moment.
+struct ClockPair {
+  std::uint64_t ticks;
+  std::chrono::steady_clock::time_point time;
+};
+
+/// How long a tick is, from what both clocks did between two moments; 0 if no tick passed.
+double nanosecondsPerTick(const ClockPair& from, const ClockPair& to);
 
 /// Counters of a program's kernels and phases. Counting and reading may happen on many threads at once.
 class KernelTimes {
@@ -53,17 +62,10 @@ class KernelTimes {
 
  private:
   TimeCount sum(std::size_t at) const;
-  double nanosecondsPerTick() const;
 
   std::size_t kernels_, rowSize_, slots_;
   std::unique_ptr<Counter[]> counters_;
-  /// Both clocks at one moment.
-  struct Moment {
-    std::uint64_t ticks;
-    std::chrono::steady_clock::time_point time;
-  };
-  static Moment momentNow();
-  Moment start_;
+  ClockPair start_;
 };
 
 }  // namespace cubejit

@@ -2,6 +2,8 @@
 //
 // Decides how each vector op is spelled in x86-64 through xbyak, and turns xbyak's exceptions into errors.
 // Leaves what to spell to the VectorProgram (legalised for its ISA) and where the bytes run to the runtime.
+#include "codegen/backend.h"
+
 #define XBYAK64
 #include <xbyak/xbyak.h>
 
@@ -9,7 +11,6 @@
 #include <utility>
 
 #include "codegen/abi.h"
-#include "codegen/backend.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
 

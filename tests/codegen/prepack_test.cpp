@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/lower.h"
+#include "tests/support/host.h"
 #include "tests/support/operands.h"
 #include "tiling/planner.h"
 
@@ -13,7 +14,7 @@ namespace cubejit {
 namespace {
 
 Result<TileProgram> programOf(const Problem& p, Gradient gradient, WeightsUse weights) {
-  const Machine machine = detectHost(IsaLevel::kAvx512);
+  const Machine machine = hostOf(IsaLevel::kAvx512);
   CUBEJIT_TRY(choice, choosePlan(p, gradient, machine, false, weights));
   return lower(p, choice.plan, machine);
 }

@@ -13,6 +13,7 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
+#include "tests/support/host.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -35,7 +36,7 @@ std::vector<TaskRange> walked(const Phase& phase, int buffer) {
 }
 
 TEST(TaskRanges, HoldWhatCallsGet) {
-  Machine machine = detectHost(IsaLevel::kAvx512);
+  Machine machine = hostOf(IsaLevel::kAvx512);
   machine.buffers.l1Bytes = 16 << 10;  // so that small problems have many tasks
   std::mt19937_64 random(3);
   std::size_t exact = 0, tasks = 0;

@@ -3,9 +3,9 @@
 on."""
 
 import multiprocessing
+import sys
 import tempfile
 import threading
-import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,18 +106,23 @@ class Threads(unittest.TestCase):
         session = cubejit.Session(threads=1)
         cubejit.conv_backward(dy[:1], x[:1], w, padding=1, session=session)
         done = threading.Event()
+        turns, seen = [0], []
         def work():
+            seen.append(turns[0])
             cubejit.conv_backward(dy, x, w, padding=1, session=session)
+            seen.append(turns[0])
             done.set()
         worker = threading.Thread(target=work)
-        start = time.monotonic()
-        worker.start()
-        ticks = 0
-        while not done.wait(0.002):
-            ticks += 1
-        worker.join()
-        # With the GIL held throughout, the waiting thread would wake once or twice; it wakes every few milliseconds.
-        self.assertGreaterEqual(ticks, min(10, (time.monotonic() - start) / 0.02))
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(3600)  # nobody takes the GIL away: a thread has it until it gives it up
+        try:
+            worker.start()
+            while not done.wait(0.001):
+                turns[0] += 1
+            worker.join()
+        finally:
+            sys.setswitchinterval(interval)
+        self.assertGreater(seen[1], seen[0])  # this thread had turns between the call's begin and its end
 
     def test_forked_children_compute(self):
         expected = multiprocessing.get_context("fork").SimpleQueue()

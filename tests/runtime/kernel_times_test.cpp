@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks: are calls and ticks of all slots summed, kept apart by kernel and phase, and told in the nanoseconds of the steady clock?
+// Nothing is asked of how long anything takes.
 #include "runtime/kernel_times.h"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -37,15 +39,18 @@ TEST(KernelTimes, SumsSlotsAndKeepsKernelsApart) {
   EXPECT_EQ(times.row(kSlots), times.row(0));  // more threads than slots share rows
 }
 
-TEST(KernelTimes, TellsNanoseconds) {
-  KernelTimes times(1, 0, 1);
-  const auto start = std::chrono::steady_clock::now();
-  const std::uint64_t begin = ticksNow();
-  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(20)) {
-  }
-  times.row(0)[0].add(begin);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-  EXPECT_NEAR(times.kernel(0).nanoseconds / took.count(), 1.0, 0.05);
+TEST(KernelTimes, ATickIsAsLongAsTheSteadyClockSays) {
+  const ClockPair from{1000, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(700))};
+  const ClockPair to{5000, from.time + std::chrono::nanoseconds(1000)};
+  EXPECT_EQ(nanosecondsPerTick(from, to), 0.25);
+  EXPECT_EQ(nanosecondsPerTick(from, from), 0.0);
+}
+
+TEST(KernelTimes, TicksBecomeNanoseconds) {
+  KernelTimes times(2, 0, 1);
+  times.row(0)[1].add(ticksNow() - 1000);
+  EXPECT_EQ(times.kernel(0).nanoseconds, 0);
+  EXPECT_GT(times.kernel(1).nanoseconds, 0);
 }
 
 RunTimes timesOf(bool timed, int runs, int threads) {
@@ -69,18 +74,22 @@ TEST(RunTimes, AreThoseOfAllRunsAndAddUp) {
     EXPECT_EQ(once.runs.calls, 1);
     EXPECT_EQ(five.runs.calls, 5);
     ASSERT_EQ(once.kernels.size(), five.kernels.size());
-    double kernels = 0, phases = 0;
     bool multiplies = false, moves = false;
     for (std::size_t i = 0; i < five.kernels.size(); ++i) {
       EXPECT_EQ(five.kernels[i].time.calls, 5 * once.kernels[i].time.calls) << five.kernels[i].kernel;
-      kernels += five.kernels[i].time.nanoseconds;
+      if (five.kernels[i].time.calls == 0) {
+        EXPECT_EQ(five.kernels[i].time.nanoseconds, 0) << five.kernels[i].kernel;
+      }
       if (five.kernels[i].time.calls > 0) (five.kernels[i].multiplies ? multiplies : moves) = true;
     }
-    for (const PhaseTime& phase : five.phases) phases += phase.time.nanoseconds;
     EXPECT_TRUE(multiplies && moves);
-    EXPECT_GT(kernels, 0);
-    EXPECT_GE(phases, 0.99 * kernels);
-    EXPECT_GE(five.runs.nanoseconds * threads, phases * 0.99);
+    ASSERT_EQ(once.phases.size(), five.phases.size());
+    for (std::size_t i = 0; i < five.phases.size(); ++i) {  // two threads share the parts out as it comes
+      EXPECT_GE(five.phases[i].time.calls, 5) << five.phases[i].phase;
+      if (threads == 1) {
+        EXPECT_EQ(five.phases[i].time.calls, 5 * once.phases[i].time.calls) << five.phases[i].phase;
+      }
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what the runtime's and the objects' functions answer, misuse above all.
+#include "acl/acl.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 

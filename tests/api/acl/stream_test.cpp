@@ -134,7 +134,6 @@ TEST(AclStream, TwoThreadsCannotUseOneExecutorTwice) {
   }
 }
 
-// Twenty calls of milliseconds each are queued before the last of them can have begun.
 // In, compute, out: what is copied is there when the stream comes to it.
 TEST(AclStream, CopiesAreInOrderWithOperators) {
   const aclrtStream stream = makeStream();

@@ -9,6 +9,7 @@
 
 #include "runtime/json_record.h"
 #include "tests/support/fake_lab.h"
+#include "tests/support/host.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -18,7 +19,8 @@ class Autotune : public ::testing::Test {
  protected:
   Autotune() {
     setup_.key = keyFor(smallConvolution(32));
-    setup_.machine = planMachine();
+    setup_.machine = hostOf(IsaLevel::kAvx512);
+    setup_.key.machine = machineFingerprint(setup_.machine);
     setup_.mostTrials = 40;
     setup_.version = "test";
     setup_.run = "run";

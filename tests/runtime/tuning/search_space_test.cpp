@@ -10,6 +10,7 @@
 #include "runtime/json_record.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/host.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -31,7 +32,7 @@ int differences(const TilingPlan& a, const TilingPlan& b) {
 
 TEST(SearchSpace, BeginsWithThePlannersChoiceAndHoldsOnlyLegalPlans) {
   const Problem p = smallConvolution();
-  const Machine m = planMachine();
+  const Machine m = hostOf(IsaLevel::kAvx512);
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
     const auto space = SearchSpace::of(p, gradient, m);
     ASSERT_TRUE(space.ok());
@@ -51,7 +52,7 @@ TEST(SearchSpace, BeginsWithThePlannersChoiceAndHoldsOnlyLegalPlans) {
 
 TEST(SearchSpace, MutationsChangeOneDecisionAndAreLegal) {
   const Problem p = smallConvolution(48);
-  const Machine m = planMachine();
+  const Machine m = hostOf(IsaLevel::kAvx512);
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
     const auto space = SearchSpace::of(p, gradient, m);
     ASSERT_TRUE(space.ok());
@@ -75,7 +76,7 @@ TEST(SearchSpace, BackendsPrefetchesAndStreamingStoresAreSearched) {
   p.padBefore = p.padAfter = {0, 0, 0};
   p.in = p.out = {1, 64, 64};
   p.layout = Layout::kNdhwc;
-  const Machine m = planMachine();
+  const Machine m = hostOf(IsaLevel::kAvx512);
   for (const bool llvm : {false, true}) {
     const auto space = SearchSpace::of(p, Gradient::kDx, m, llvm);
     ASSERT_TRUE(space.ok());
@@ -130,7 +131,7 @@ TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
 
 TEST(SearchSpace, AClosedSpaceHoldsNothingElse) {
   const Problem p = smallConvolution();
-  const Machine m = planMachine();
+  const Machine m = hostOf(IsaLevel::kAvx512);
   const auto open = SearchSpace::of(p, Gradient::kDx, m);
   std::mt19937_64 random(1);
   std::vector<SearchPlan> plans = open.value().mutations(open.value().enumerated().front().plan, random);
@@ -145,7 +146,7 @@ TEST(SearchSpace, AClosedSpaceHoldsNothingElse) {
 
 TEST(SearchSpace, AProblemWithoutPlanIsAnError) {
   Problem p = smallConvolution();
-  Machine m = planMachine();
+  Machine m = hostOf(IsaLevel::kAvx512);
   m.isa.vectorRegs = 2;
   EXPECT_FALSE(SearchSpace::of(p, Gradient::kDx, m).ok());
 }

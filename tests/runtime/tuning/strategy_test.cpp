@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/json_record.h"
+#include "tests/support/host.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -16,7 +17,7 @@ namespace {
 class Strategies : public ::testing::TestWithParam<StrategyKind> {
  protected:
   const Problem problem_ = smallConvolution(32);
-  const SearchSpace space_ = SearchSpace::of(problem_, Gradient::kDw, planMachine()).value();
+  const SearchSpace space_ = SearchSpace::of(problem_, Gradient::kDw, hostOf(IsaLevel::kAvx512)).value();
 };
 
 TEST_P(Strategies, NoPlanTwiceAndNoneThatWasTold) {
@@ -51,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(All, Strategies,
                          [](const auto& info) { return toString(info.param); });
 
 TEST(Strategy, ExhaustiveGivesAllInThePlannersOrderAndEnds) {
-  const SearchSpace space = SearchSpace::of(smallConvolution(), Gradient::kDx, planMachine()).value();
+  const SearchSpace space = SearchSpace::of(smallConvolution(), Gradient::kDx, hostOf(IsaLevel::kAvx512)).value();
   const auto strategy = makeStrategy(StrategyKind::kExhaustive, space, 1, {});
   for (const SearchPlan& plan : space.enumerated()) {
     const auto given = strategy->next();
@@ -62,7 +63,7 @@ TEST(Strategy, ExhaustiveGivesAllInThePlannersOrderAndEnds) {
 }
 
 TEST(Strategy, EvolveLeavesTheEnumeratedPlans) {
-  const SearchSpace space = SearchSpace::of(smallConvolution(32), Gradient::kDx, planMachine()).value();
+  const SearchSpace space = SearchSpace::of(smallConvolution(32), Gradient::kDx, hostOf(IsaLevel::kAvx512)).value();
   std::set<std::string> enumerated;
   for (const SearchPlan& plan : space.enumerated()) enumerated.insert(planIdentity(plan.plan));
   const auto strategy = makeStrategy(StrategyKind::kEvolve, space, 1, {});
@@ -78,7 +79,7 @@ TEST(Strategy, EvolveLeavesTheEnumeratedPlans) {
 
 // A machine on which memory is dear: the model strategy must find good plans sooner once it was told about other problems.
 TEST(Strategy, TheModelLearnsFromOtherProblems) {
-  const Machine m = planMachine();
+  const Machine m = hostMachine(isaOf(IsaLevel::kAvx512), 2, 32 << 10, 512 << 10, 32 << 20, HostCore::kZen5);
   const auto truth = [](const PlanCost& c) {
     return c.computeCycles + 10 * c.memoryCycles + c.callCycles + c.moveCycles;
   };
