@@ -9,6 +9,7 @@ foreach(kind static shared)
               $<TARGET_OBJECTS:cubejit_emulation>
               $<TARGET_OBJECTS:cubejit_runtime> $<TARGET_OBJECTS:cubejit_api>)
   target_include_directories(cubejit_${kind} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
                              $<INSTALL_INTERFACE:include>)
   target_compile_features(cubejit_${kind} PUBLIC cxx_std_17)
   target_link_libraries(cubejit_${kind} PRIVATE TBB::tbb Threads::Threads SQLite::SQLite3 ${CMAKE_DL_LIBS})

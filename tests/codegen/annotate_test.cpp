@@ -4,14 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/lower.h"
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
 #include "codegen/explain.h"
 #include "codegen/listing.h"
-#include "algorithms/lower.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
 #include "cubejit/index_map.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -62,8 +63,7 @@ Example exampleOf(const HostIsa& isa, const Problem& problem, const TilingPlan& 
 
 Example exampleOf(const HostIsa& isa, std::int64_t channels) {
   const Problem problem = pointwise(channels);
-  const auto plan =
-      choosePlan(problem, Gradient::kDx, machineOf(isa), false, WeightsUse::kEachRun, LaneRole::kChannels);
+  const auto plan = choosePlan(problem, Gradient::kDx, machineOf(isa), false, WeightsUse::kEachRun, "direct");
   EXPECT_TRUE(plan.ok());
   return exampleOf(isa, problem, plan->plan);
 }
@@ -93,11 +93,8 @@ TEST(Annotate, EveryOperandOfAContractIsAnElement) {
 TEST(Explain, CopiesAreNamedByWhatTheyHold) {
   Problem problem = pointwise(64);
   problem.layout = Layout::kNdhwc;
-  TilingPlan plan;
-  plan.gradient = Gradient::kDw;
-  plan.baseRows = 4;
-  plan.panelH = 4;
-  plan.firstTouch = true;
+  TilingPlan plan = with(defaultPlan("direct", Gradient::kDw), "pack_b", "first_use");
+  plan = with(with(plan, "register_rows", 4), "reduction_h", 4);
   Example e = exampleOf(avx512Isa(), problem, plan);
   std::size_t writes = 0, products = 0;
   for (e.contract = 0; e.contract < e.tile.kernels.size(); ++e.contract) {

@@ -8,6 +8,7 @@
 #include "algorithms/lower.h"
 #include "codegen/tile/coordinates.h"
 #include "cubejit/index_map.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/small_tile_program.h"
 #include "tiling/planner.h"
 
@@ -54,8 +55,8 @@ TEST(Origin, PackedWeightsAreThoseOfW) {
   p.kernel = {1, 3, 3};
   p.padBefore = p.padAfter = {0, 1, 1};
   const Machine machine = hostMachine(avx2Isa(), 1, 32768, 1 << 20, 32 << 20);
-  TilingPlan plan;
-  plan.baseW = 3;
+  TilingPlan plan = defaultPlan("direct", Gradient::kDx);
+  setField(plan, "register_w", 3);
   ASSERT_TRUE(checkPlan(p, plan, machine).empty());
   const auto program = lower(p, plan, machine);
   ASSERT_TRUE(program.ok()) << program.error().message;

@@ -194,14 +194,14 @@ TEST(Backends, DisagreementNamesElementAndBackends) {
   EXPECT_GT(disagreements, 0);
 }
 
-// One tap along W: there is nothing to join.
+// Many channels of one group out of channels-last tensors: nothing for the spatial algorithm.
 TEST(Fuzz, AgreementSkipsProblemsThatAnAlgorithmDoesNotTake) {
   Problem p;
   p.rank = 1;
-  p.cin = p.cout = 4;
+  p.cin = p.cout = 64;
   p.in = p.out = Dhw{1, 1, 5};
   Options options;
-  options.algorithm = LaneRole::kTaps;
+  options.algorithm = "spatial";
   const auto sessions = sessionsFor(options, {BackendKind::kXbyak, BackendKind::kInterpreter});
   const VerifyOutcome outcome = agreeBitByBit(sessions, VerifyRequest{p, {false, true, false}, {1}, 1, false, {}});
   EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kSkipped) << outcome.message;

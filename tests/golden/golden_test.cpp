@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
+#include "algorithms/lower.h"
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
 #include "codegen/llvm_backend/emit.h"
-#include "algorithms/lower.h"
 #include "codegen/tile/interpret_program.h"
 #include "codegen/tile/print.h"
 #include "codegen/vector/legalize.h"
@@ -28,6 +28,7 @@
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
 
@@ -54,71 +55,68 @@ Problem tiny(std::int64_t channelsIn, std::int64_t channelsOut, Layout layout) {
   return p;
 }
 
-TilingPlan planOf(Gradient gradient, LaneRole lanes) {
-  TilingPlan plan;
-  plan.gradient = gradient;
-  plan.lanes = lanes;
-  return plan;
-}
-
 std::vector<Case> cases() {
   std::vector<Case> all;
-  Case channels{"dx_channels_padded", tiny(20, 6, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
-  channels.plan.baseW = 3;
+  Case channels{"dx_channels_padded", tiny(20, 6, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  setField(channels.plan, "register_w", 3);
   all.push_back(channels);
 
-  Case shared{"dx_shared_scalars", tiny(2, 3, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
+  Case shared{"dx_shared_scalars", tiny(2, 3, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
   shared.problem.kernel = Dhw{1, 1, 3};
   shared.problem.padBefore = shared.problem.padAfter = Dhw{0, 0, 1};
-  shared.plan.baseW = 5;
-  shared.plan.baseTapsW = 3;
-  shared.plan.unroll = 1;
+  setField(shared.plan, "register_w", 5);
+  setField(shared.plan, "broadcast_taps", 3);
+  setField(shared.plan, "unroll", 1);
   all.push_back(shared);
 
-  Case pixels{"dx_pixels_strided", tiny(3, 8, Layout::kNcdhw), planOf(Gradient::kDx, LaneRole::kPixels)};
+  Case pixels{"dx_pixels_strided", tiny(3, 8, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDx)};
   pixels.problem.in = Dhw{1, 4, 18};
   pixels.problem.out = Dhw{1, 2, 9};
   pixels.problem.stride = Dhw{1, 2, 2};
-  pixels.plan.baseRows = 3;
-  pixels.plan.panelB = pixels.plan.panelC = true;
+  setField(pixels.plan, "register_channels", 3);
+  setField(pixels.plan, "pack_a", 1);
+  setField(pixels.plan, "buffer_c", 1);
   all.push_back(pixels);
 
-  Case reduced{"dx_reduced", tiny(3, 18, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kReduced)};
-  reduced.plan.baseW = 2;
-  reduced.plan.unroll = 2;
-  reduced.plan.panelC = true;
+  Case reduced{"dx_reduced", tiny(3, 18, Layout::kNdhwc),
+               with(defaultPlan("direct", Gradient::kDx), "vectorize", "input_channels")};
+  setField(reduced.plan, "register_w", 2);
+  setField(reduced.plan, "unroll", 2);
+  setField(reduced.plan, "buffer_c", 1);
   all.push_back(reduced);
 
-  Case transposed{"dx_transposed", tiny(18, 5, Layout::kNdhwc), planOf(Gradient::kDx, LaneRole::kChannels)};
+  Case transposed{"dx_transposed", tiny(18, 5, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
   transposed.problem.transposed = true;
   transposed.problem.in = Dhw{1, 1, 3};
   transposed.problem.kernel = Dhw{1, 1, 3};
   transposed.problem.stride = Dhw{1, 1, 2};
   transposed.problem.padBefore = transposed.problem.padAfter = Dhw{0, 0, 1};
   transposed.problem.out = Dhw{1, 1, 6};
-  transposed.plan.baseW = 2;
-  transposed.plan.panelH = 2;
+  setField(transposed.plan, "register_w", 2);
+  setField(transposed.plan, "cache_h", 2);
   all.push_back(transposed);
 
-  Case swapped{"dw_swapped", tiny(3, 18, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kSwapped)};
-  swapped.plan.baseRows = 3;
-  swapped.plan.baseTapsW = 3;
+  Case swapped{"dw_swapped", tiny(3, 18, Layout::kNdhwc),
+               with(defaultPlan("direct", Gradient::kDw), "vectorize", "transposed")};
+  setField(swapped.plan, "register_rows", 3);
+  setField(swapped.plan, "register_taps", 3);
   all.push_back(swapped);
 
-  Case taps{"dw_taps", tiny(2, 3, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kTaps)};
+  Case taps{"dw_taps", tiny(2, 3, Layout::kNdhwc),
+            with(defaultPlan("direct", Gradient::kDw), "vectorize", "kernel_width")};
   taps.problem.kernel = Dhw{1, 1, 3};
   taps.problem.padBefore = taps.problem.padAfter = Dhw{0, 0, 1};
-  taps.plan.baseRows = 3;
+  setField(taps.plan, "register_rows", 3);
   all.push_back(taps);
 
-  Case cells{"dw_depthwise_cells", tiny(20, 20, Layout::kNdhwc), planOf(Gradient::kDw, LaneRole::kGroupCells)};
+  Case cells{"dw_depthwise_cells", tiny(20, 20, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDw)};
   cells.problem.groups = 20;
   cells.problem.kernel = Dhw{1, 1, 3};
   cells.problem.padBefore = cells.problem.padAfter = Dhw{0, 0, 1};
-  cells.plan.baseTapsW = 3;
+  setField(cells.plan, "register_taps_w", 3);
   all.push_back(cells);
 
-  all.push_back(Case{"db_plain", tiny(3, 5, Layout::kNcdhw), planOf(Gradient::kDb, LaneRole::kChannels)});
+  all.push_back(Case{"db_plain", tiny(3, 5, Layout::kNcdhw), defaultPlan("bias", Gradient::kDb)});
   return all;
 }
 

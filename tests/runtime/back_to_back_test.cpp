@@ -20,6 +20,7 @@
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/operands.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/back_to_back_plans.h"
 #include "tiling/planner.h"
 
@@ -179,7 +180,7 @@ TEST(BackToBack, TasksThatReadAllOfDyStayApart) {
       const auto choice = choosePlan(problem, gradient, machine, false);
       ASSERT_TRUE(choice.ok());
       plans.push_back(planInBlocks(problem, choice->plan, machine, kBlock));
-      if (gradient == one) plans.back().cores.reduction = 1;
+      if (gradient == one) setField(plans.back(), "reduction_parts", 1);
     }
     const auto compiled =
         generateExecutable(CompileRequest{problem, {true, true, true}, plans, {}}, machine, withoutCode());
@@ -223,7 +224,7 @@ TEST(BackToBack, GradientsThatStayApartKeepTheirPlans) {
     for (const auto& part : state.parts) {
       const auto alone = choosePlan(problem, part->plan.gradient, machine, false);
       ASSERT_TRUE(alone.ok());
-      EXPECT_EQ(part->plan.cores.reduction, alone->plan.cores.reduction) << toFlags(problem);
+      EXPECT_EQ(fieldOf(part->plan, "reduction_parts"), fieldOf(alone->plan, "reduction_parts")) << toFlags(problem);
       ++apart;
     }
   }

@@ -12,6 +12,7 @@
 #include "codegen/backend.h"
 #include "runtime/load_programs.h"
 #include "tests/support/operands.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/small_tile_program.h"
 
 namespace cubejit {
@@ -56,13 +57,10 @@ TEST_P(Compile, StreamingStoresDependOnWhereResultsLie) {
   if (std::find(runnable.begin(), runnable.end(), GetParam()) == runnable.end()) GTEST_SKIP() << "nothing runs here";
   Problem p = squareProblem(2, 32, 24, 9);
   p.layout = Layout::kNdhwc;
-  TilingPlan plan;
-  plan.lanes = LaneRole::kChannels;
-  plan.baseW = 3;
-  plan.panelH = 1;
+  TilingPlan plan = with(defaultPlan("direct", Gradient::kDx), "register_w", 3);
   const GradientMask dxOnly{true, false, false};
   const auto usual = compileExecutable(CompileRequest{p, dxOnly, {plan}}, machine, {});
-  plan.streamingStore = true;
+  plan = with(plan, "streaming_store", 1);
   const auto streaming = compileExecutable(CompileRequest{p, dxOnly, {plan}}, machine, {});
   ASSERT_TRUE(usual.ok()) << usual.error().message;
   ASSERT_TRUE(streaming.ok()) << streaming.error().message;

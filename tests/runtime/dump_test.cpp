@@ -15,6 +15,7 @@
 #include "runtime/dump/folder.h"
 #include "runtime/dump/stages.h"
 #include "runtime/json_problem.h"
+#include "tests/support/plan_fields.h"
 
 namespace cubejit {
 namespace {
@@ -196,8 +197,8 @@ TEST_F(Dump, PinsAreFollowed) {
   Options options;
   options.isa = IsaLevel::kAvx2;
   TilingPlan pinned = Session(options).plan(problem(), Gradient::kDx)->plan;
-  ASSERT_NE(pinned.baseW, 3);
-  pinned.baseW = 3;
+  ASSERT_NE(fieldOf(pinned, "register_w"), 3);
+  ASSERT_TRUE(setField(pinned, "register_w", 3));
   pinned.unroll = 1;
   options.pins = (root / "pins").string();
   {

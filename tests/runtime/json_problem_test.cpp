@@ -14,6 +14,7 @@
 #include <random>
 
 #include "runtime/verify/random_problem.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/check_problem.h"
 
 namespace cubejit {
@@ -100,36 +101,53 @@ TEST_F(JsonFile, FilesAndNames) {
   EXPECT_EQ(readSuite("/nonexistent/suite").error().code, ErrorCode::kIo);
 }
 
-TEST(JsonPlan, ReadsBackEveryField) {
-  TilingPlan plan;
-  std::int64_t next = 2;
-  describePlan(plan, [&](const char*, auto& field) {
-    using Field = std::decay_t<decltype(field)>;
-    if constexpr (std::is_same_v<Field, std::int64_t>)
-      field = next++;
-    else if constexpr (std::is_same_v<Field, bool>)
-      field = !field;
-    else
-      field = static_cast<Field>(1);
-  });
-  const auto back = planFromJson(planToJson(plan));
-  ASSERT_TRUE(back.ok()) << back.error().message;
-  EXPECT_EQ(planToJson(*back), planToJson(plan));
-  EXPECT_EQ(back->gradient, Gradient::kDw);
-  EXPECT_FALSE(planFromJson("{\"lanes\": \"rows\"}").ok());
-  EXPECT_FALSE(planFromJson("{\"backend\": \"xbyak\"}").ok());
-  EXPECT_FALSE(planFromJson("{\"unrolled\": 3}").ok());
-  EXPECT_FALSE(planFromJson("7").ok());
+TEST(JsonPlan, ReadsBackEveryFieldOfEveryAlgorithm) {
+  std::vector<TilingPlan> plans{TilingPlan(Gradient::kDw, CubePlan{})};
+  for (const Algorithm* algorithm : algorithms()) plans.push_back(algorithm->plan());
+  for (TilingPlan& plan : plans) {
+    std::int64_t next = 2;
+    describePlan(plan, [&](const char*, auto& field) {
+      using Field = std::decay_t<decltype(field)>;
+      if constexpr (std::is_same_v<Field, std::int64_t>)
+        field = next++;
+      else if constexpr (std::is_same_v<Field, bool>)
+        field = !field;
+      else
+        field = static_cast<Field>(1);
+    });
+    const auto back = planFromJson(planToJson(plan));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(planToJson(*back), planToJson(plan));
+    EXPECT_EQ(back->algorithm.index(), plan.algorithm.index());
+    EXPECT_EQ(back->gradient, plan.gradient);
+  }
 }
 
-// Plans written before prefetches and backends were decisions mean what they meant.
 TEST(JsonPlan, FieldsThatAreMissingAreUsual) {
-  const auto plan = planFromJson(R"({"unit":"vector","gradient":"dx","lanes":"channels","streaming_store":false})");
+  const auto plan = planFromJson(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":"llvm"})");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(plan->prefetch, Prefetch::kUsual);
-  EXPECT_EQ(plan->prefetchDistance, 2);
-  EXPECT_EQ(plan->backend, PlanBackend::kSession);
-  EXPECT_EQ(planFromJson(R"({"gradient":"dx","backend":"llvm","prefetch":"none"})")->backend, PlanBackend::kLlvm);
+  EXPECT_EQ(plan->backend, PlanBackend::kLlvm);
+  TilingPlan usual = defaultPlan("direct", Gradient::kDx);
+  usual.backend = PlanBackend::kLlvm;
+  EXPECT_EQ(planToJson(*plan), planToJson(usual));
+}
+
+TEST(JsonPlan, WhatIsWrongIsNamed) {
+  const auto refused = [](const char* text) {
+    const auto plan = planFromJson(text);
+    return plan.ok() ? std::string() : plan.error().message;
+  };
+  EXPECT_THAT(refused("7"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refused(R"({"unit":"vector","gradient":"dx","lanes":"channels"})"), HasSubstr("of version 1"));
+  EXPECT_THAT(refused(R"({"version":3,"gradient":"dx","algorithm":"direct"})"), HasSubstr("reads version 2"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dz","algorithm":"direct"})"), HasSubstr("'gradient' = 'dz'"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"fft"})"),
+              testing::AllOf(HasSubstr("'algorithm' = 'fft' is not part of this build"), HasSubstr("direct")));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":"xbyak"})"),
+              HasSubstr("'backend' = 'xbyak'"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","register_rows":3})"),
+              testing::AllOf(HasSubstr("register_rows"), HasSubstr("of a plan of the direct algorithm of dx")))
+      << "a field of another algorithm";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "runtime/json_lab.h"
 #include "runtime/verify/random_problem.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -84,29 +85,13 @@ TEST(JsonRecord, RandomDamageNeverCrashes) {
   }
 }
 
-TEST(JsonRecord, PlansAreTheSameWhateverTheirSingleShape) {
-  TilingPlan a, b;
-  b.singleShape = {1, 2, 3};
-  EXPECT_EQ(planIdentity(a), planIdentity(b));
-  b.unroll = 9;
-  EXPECT_NE(planIdentity(a), planIdentity(b));
-}
-
-// What a store of before has is not measured again: decisions that came later count where they are not usual.
-TEST(JsonRecord, LaterDecisionsCountWhereTheyAreNotUsual) {
-  const std::string before =
-      R"({"unit":"vector","gradient":"dx","lanes":"channels","order":"pixels_outer","core_batch":1,"core_groups":1,)"
-      R"("core_depth":1,"core_rows":1,"core_channels_m":1,"core_channels_n":1,"core_reduction":1,"single_shape_m":0,)"
-      R"("single_shape_k":0,"single_shape_n":0,"base_batch":1,"base_d":1,"base_h":1,"base_w":1,"base_rows":1,)"
-      R"("base_taps_w":1,"base_taps_h":1,"base_vectors":1,"unroll":4,"panel_a":false,"panel_b":false,"panel_c":false,)"
-      R"("pack_weights":true,"panel_d":1,"panel_h":1,"streaming_store":false,"dot_products":false,"stage_dy":false,)"
-      R"("stage_x":false,"stage_w":false,"stage_result":false})";
-  EXPECT_EQ(planIdentity(TilingPlan()), before);
-  TilingPlan backend, prefetch, distance;
+TEST(JsonRecord, EveryDecisionCounts) {
+  const TilingPlan usual = defaultPlan("direct", Gradient::kDx);
+  TilingPlan backend = usual;
   backend.backend = PlanBackend::kLlvm;
-  prefetch.prefetch = Prefetch::kNone;
-  distance.prefetchDistance = 3;
-  for (const TilingPlan& plan : {backend, prefetch, distance}) EXPECT_NE(planIdentity(plan), before);
+  EXPECT_EQ(planIdentity(usual), planIdentity(defaultPlan("direct", Gradient::kDx)));
+  for (const TilingPlan& plan : {backend, with(usual, "unroll", 9), with(usual, "prefetch", "none")})
+    EXPECT_NE(planIdentity(plan), planIdentity(usual));
 }
 
 TEST(JsonRecord, Pins) {

@@ -11,6 +11,7 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/problem_key.h"
 #include "tests/support/operands.h"
+#include "tests/support/plan_fields.h"
 
 namespace cubejit {
 namespace {
@@ -165,14 +166,14 @@ TEST(Session, APlanOfTheCallersIsCheckedAndUsed) {
   EXPECT_GT(report.value().candidates.size(), 1U);
   const PlanCandidate* other = nullptr;
   TilingPlan broken = report.value().plan;
-  broken.baseVectors = 1000;
+  ASSERT_TRUE(setField(broken, "register_vectors", 1000));
   for (const PlanCandidate& c : report.value().candidates) {
     if (c.refusedBy.empty() && c.predictedCycles > report.value().predictedCycles) other = &c;
   }
   ASSERT_NE(other, nullptr);
   const auto compiled = session.compile(CompileRequest{p, kDataOnly, {other->plan}});
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
-  EXPECT_EQ(compiled.value()->plan(Gradient::kDx).baseW, other->plan.baseW);
+  EXPECT_EQ(fieldOf(compiled.value()->plan(Gradient::kDx), "register_w"), fieldOf(other->plan, "register_w"));
   const auto refused = session.compile(CompileRequest{p, kDataOnly, {broken}});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kNoFeasiblePlan);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -51,10 +52,11 @@ TEST(HostMachine, ZenFiveTilesLoadLessThanTheyMultiply) {
   const auto choice = choosePlan(p, Gradient::kDw, machine, false);
   ASSERT_TRUE(choice.ok()) << choice.error().message;
   const TilingPlan& plan = choice->plan;
-  const bool swapped = plan.lanes == LaneRole::kSwapped;
-  const std::int64_t lanes = plan.baseVectors * (swapped ? 1 : plan.baseTapsW),
-                     scalars = plan.baseRows * (swapped ? plan.baseTapsW : 1);
-  EXPECT_LE(3 * (lanes + scalars), 2 * plan.baseRows * plan.baseTapsW * plan.baseVectors);
+  const bool swapped = planFamily(plan) == "direct:transposed";
+  const std::int64_t lanes = fieldOf(plan, "register_vectors") * (swapped ? 1 : fieldOf(plan, "register_taps")),
+                     scalars = fieldOf(plan, "register_rows") * (swapped ? fieldOf(plan, "register_taps") : 1);
+  EXPECT_LE(3 * (lanes + scalars),
+            2 * fieldOf(plan, "register_rows") * fieldOf(plan, "register_taps") * fieldOf(plan, "register_vectors"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "runtime/json_problem.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 
 namespace cubejit {
 namespace {
@@ -120,11 +121,11 @@ TEST(PlannerOfFarImages, AsksForTheirLines) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   const auto far = choosePlan(p, Gradient::kDx, machine, false);
   ASSERT_TRUE(far);
-  EXPECT_EQ(far->plan.prefetch, Prefetch::kOperands);
+  EXPECT_EQ(fieldOf(far->plan, "prefetch"), static_cast<int>(Prefetch::kOperands));
   p.in = p.out = Dhw{1, 28, 28};
   const auto near = choosePlan(p, Gradient::kDx, machine, false);
   ASSERT_TRUE(near);
-  EXPECT_EQ(near->plan.prefetch, Prefetch::kUsual);
+  EXPECT_EQ(fieldOf(near->plan, "prefetch"), static_cast<int>(Prefetch::kUsual));
 }
 
 TEST(PlannerOfOddChannels, PairsThemUnlessTheyAreVeryFew) {
@@ -138,7 +139,7 @@ TEST(PlannerOfOddChannels, PairsThemUnlessTheyAreVeryFew) {
   p.dtype = DType::kBf16;
   const auto choice = choosePlan(p, Gradient::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
   ASSERT_TRUE(choice);
-  EXPECT_TRUE(choice->plan.dotProducts);
+  EXPECT_EQ(fieldOf(choice->plan, "dot_products"), 1);
 }
 
 TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
@@ -155,7 +156,7 @@ TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
     p.dtype = DType::kBf16;
     const auto choice = choosePlan(p, Gradient::kDx, machine, false);
     ASSERT_TRUE(choice.ok()) << choice.error().message;
-    EXPECT_TRUE(choice->plan.dotProducts) << batch;
+    EXPECT_EQ(fieldOf(choice->plan, "dot_products"), 1) << batch;
     EXPECT_FALSE(choice->plan.reorders.dy) << batch;
   }
 }
@@ -198,15 +199,15 @@ TEST(PlannerOfBlocks, BlocksOfWholeVectorsNeedNoPanels) {
     return plan;
   };
   const TilingPlan dx = planOf(Gradient::kDx, DType::kF32, 16), dw = planOf(Gradient::kDw, DType::kF32, 16);
-  EXPECT_FALSE(dx.panelA || dx.panelC);
-  EXPECT_FALSE(dw.panelA || dw.panelB);
-  EXPECT_EQ(16 % dw.baseRows, 0);
+  EXPECT_EQ(fieldOf(dx, "pack_a") + fieldOf(dx, "buffer_c"), 0);
+  EXPECT_EQ(fieldOf(dw, "pack_a") + fieldOf(dw, "pack_b"), 0);
+  EXPECT_EQ(16 % fieldOf(dw, "register_rows"), 0);
   const TilingPlan halves = planOf(Gradient::kDx, DType::kF32, 8);
-  EXPECT_FALSE(halves.panelA);
-  EXPECT_TRUE(halves.panelC);
+  EXPECT_EQ(fieldOf(halves, "pack_a"), 0);
+  EXPECT_EQ(fieldOf(halves, "buffer_c"), 1);
   const TilingPlan f16 = planOf(Gradient::kDx, DType::kF16, 16);  // what is broadcast is f32
-  EXPECT_TRUE(f16.panelA);
-  EXPECT_FALSE(f16.panelC);
+  EXPECT_EQ(fieldOf(f16, "pack_a"), 1);
+  EXPECT_EQ(fieldOf(f16, "buffer_c"), 0);
 }
 
 }  // namespace

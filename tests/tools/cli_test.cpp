@@ -128,7 +128,7 @@ TEST_F(Cli, PlansFromOutsideGoThroughTheSameCheck) {
   Json plan = lines(o.out).at(0).at("plan");
   write("plan.json", plan.dump() + "\n");
   EXPECT_EQ(run(std::string("verify ") + kSmall + " --gradients dx --plan plan.json").code, 0);
-  plan["base_vectors"] = 1000;
+  plan["register_vectors"] = 1000;
   write("plan.json", plan.dump() + "\n");
   for (const std::string command : {"bench --json", "dump -o d"}) {
     refused(3, command + " " + kSmall + " --gradients dx --plan plan.json", {"vector registers"});

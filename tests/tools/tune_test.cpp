@@ -20,6 +20,7 @@
 #include "runtime/json_record.h"
 #include "runtime/tuning/store.h"
 #include "tests/support/command.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -158,10 +159,11 @@ TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
 }
 
 TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
-  std::ofstream(folder_.file("worker.sh")) << "while IFS= read -r line; do case $line in *'\"base_vectors\":1'*) kill "
-                                              "-SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
-                                              " | { "
-                                           << CUBEJIT_CLI << " tune-worker; }\n";
+  std::ofstream(folder_.file("worker.sh"))
+      << "while IFS= read -r line; do case $line in *'\"register_vectors\":1'*) kill "
+         "-SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
+         " | { "
+      << CUBEJIT_CLI << " tune-worker; }\n";
   const Outcome tuned =
       run("tune --input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx --trials 100 --json --progress none "
           "--worker 'exec sh worker.sh'");
@@ -169,7 +171,8 @@ TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
   const Json row = Json::parse(tuned.out);
   EXPECT_GT(row["crashed"], 0);
   EXPECT_GT(row["measured"], 0);
-  for (const TuneRecord& r : records()) EXPECT_EQ(r.status == TrialStatus::kCrashed, r.plan.baseVectors == 1);
+  for (const TuneRecord& r : records())
+    EXPECT_EQ(r.status == TrialStatus::kCrashed, fieldOf(r.plan, "register_vectors") == 1);
 }
 
 TEST_F(Tune, WrongFlagsAreAllNamed) {
@@ -299,7 +302,7 @@ TEST_F(Tune, RecordsMoveBetweenStores) {
 
 TEST_F(Tune, VerifyFindsWhatIsWrongWithRecords) {
   TuneRecord broken = winnerFor(keyFor(smallConvolution()), 0.5);
-  broken.plan.baseVectors = 500;
+  ASSERT_TRUE(setField(broken.plan, "register_vectors", 500));
   ASSERT_TRUE(TuningStore::open(folder_.file("tune.db"), StoreAccess::kReadWrite, nullptr).value()->add(broken).ok());
   const Outcome o = run("db verify");
   EXPECT_EQ(o.code, 1);

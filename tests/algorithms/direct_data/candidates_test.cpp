@@ -28,16 +28,6 @@ Problem layer(Layout layout) {
   return p;
 }
 
-Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
-  Problem p = layer(Layout::kNdhwc);
-  p.cin = cin;
-  p.cout = cout;
-  p.in = p.out = Dhw{1, side, side};
-  p.kernel = Dhw{1, 1, 1};
-  p.padBefore = p.padAfter = Dhw{0, 0, 0};
-  return p;
-}
-
 // Lanes of reduced channels: a vector of partial sums waits for each result of a slab.
 TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);

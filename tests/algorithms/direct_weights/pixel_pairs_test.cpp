@@ -109,10 +109,5 @@ TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
   EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, p.in);
 }
 
-void putInBlocks(Problem& p, DType dtype, std::int64_t c0) {
-  for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kDx})
-    p.formats[static_cast<std::size_t>(t)] = TensorFormat{dtype, Layout::kNdc1hwc0, {}, c0};
-}
-
 }  // namespace
 }  // namespace cubejit

@@ -89,6 +89,11 @@ TEST(ConvView, StepsNeverTakenCountAsOne) {
   EXPECT_EQ(makeConvView(p, Gradient::kDx).dilation, (Dhw{1, 1, 1}));
 }
 
+void putInBlocks(Problem& p, DType dtype, std::int64_t c0) {
+  for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kDx})
+    p.formats[static_cast<std::size_t>(t)] = TensorFormat{dtype, Layout::kNdc1hwc0, {}, c0};
+}
+
 TEST(ConvView, BlocksOfWholeVectorsAreUsedInPlace) {
   Problem p = strided(Layout::kNdc1hwc0);
   p.groups = 1;

@@ -10,6 +10,7 @@
 #include "runtime/json_record.h"
 #include "tests/support/fake_lab.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -35,11 +36,11 @@ class Autotune : public ::testing::Test {
 };
 
 TEST_F(Autotune, FindsAFasterPlanAndConfirmsIt) {
-  lab_.time = [](const TilingPlan& plan) { return 1e6 * (plan.baseVectors == 1 ? 0.7 : 1.0); };
+  lab_.time = [](const TilingPlan& plan) { return 1e6 * (fieldOf(plan, "register_vectors") == 1 ? 0.7 : 1.0); };
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   EXPECT_TRUE(outcome.value().confirmed);
-  EXPECT_EQ(outcome.value().best.plan.baseVectors, 1);
+  EXPECT_EQ(fieldOf(outcome.value().best.plan, "register_vectors"), 1);
   EXPECT_NEAR(outcome.value().best.relative, 0.7, 0.03);
   EXPECT_TRUE(outcome.value().best.won && outcome.value().best.verified);
   EXPECT_EQ(outcome.value().tried, 40);
@@ -83,9 +84,9 @@ TEST_F(Autotune, AFastButWrongPlanNeverWins) {
 TEST_F(Autotune, PlansThatCrashHangOrAreRefusedAreRecordedAndAvoided) {
   lab_.fate = [&](const TilingPlan& plan) {
     if (planIdentity(plan) == untuned_) return TrialStatus::kMeasured;
-    if (plan.baseVectors == 1) return TrialStatus::kCrashed;
-    if (plan.baseW % 2 == 0) return TrialStatus::kTimedOut;
-    return plan.panelH % 4 == 0 ? TrialStatus::kRefused : TrialStatus::kMeasured;
+    if (fieldOf(plan, "register_vectors") == 1) return TrialStatus::kCrashed;
+    if (fieldOf(plan, "register_w") % 2 == 0) return TrialStatus::kTimedOut;
+    return fieldOf(plan, "cache_h") % 4 == 0 ? TrialStatus::kRefused : TrialStatus::kMeasured;
   };
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok());
@@ -123,7 +124,7 @@ TEST_F(Autotune, AWrongUntunedPlanIsABug) {
 }
 
 TEST_F(Autotune, PlansOfTheSameCodeAreNotTimedTwice) {
-  lab_.codeOf = [](const TilingPlan& plan) { return std::to_string(plan.baseVectors); };
+  lab_.codeOf = [](const TilingPlan& plan) { return std::to_string(fieldOf(plan, "register_vectors")); };
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok());
   EXPECT_LE(lab_.sampledPlans.size(), 4U);
@@ -146,7 +147,7 @@ TEST_F(Autotune, WhatWinsByLuckIsWithdrawn) {
 
 TEST_F(Autotune, SpikesAreDiscardedAndDoNotDecide) {
   lab_.spikeEvery = 9;
-  lab_.time = [](const TilingPlan& plan) { return 1e6 * (plan.baseVectors == 1 ? 0.8 : 1.0); };
+  lab_.time = [](const TilingPlan& plan) { return 1e6 * (fieldOf(plan, "register_vectors") == 1 ? 0.8 : 1.0); };
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok());
   EXPECT_GT(outcome.value().discarded, 0);
@@ -155,7 +156,7 @@ TEST_F(Autotune, SpikesAreDiscardedAndDoNotDecide) {
 
 TEST_F(Autotune, AMachineThatBecomesSlowerForGoodDoesNotStopTheSearch) {
   watch_.progress = [&](const TuneProgress& now) { lab_.slowdown = now.trial > 3 ? 2.0 : 1.0; };
-  lab_.time = [](const TilingPlan& plan) { return 1e6 * (plan.baseVectors == 1 ? 0.8 : 1.0); };
+  lab_.time = [](const TilingPlan& plan) { return 1e6 * (fieldOf(plan, "register_vectors") == 1 ? 0.8 : 1.0); };
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().tried, 40);
@@ -173,7 +174,7 @@ TEST_F(Autotune, StopsWhenAsked) {
 }
 
 TEST_F(Autotune, AResumedRunMeasuresNothingTwice) {
-  lab_.time = [](const TilingPlan& plan) { return 1e6 * (plan.baseVectors == 1 ? 0.7 : 1.0); };
+  lab_.time = [](const TilingPlan& plan) { return 1e6 * (fieldOf(plan, "register_vectors") == 1 ? 0.7 : 1.0); };
   const auto first = autotune(setup_, lab_, watch_);
   setup_.known = kept_;
   setup_.run = "second";
@@ -206,7 +207,7 @@ TEST_F(Autotune, AForeignRecordIsVerifiedBeforeItIsBelieved) {
 
 TEST_F(Autotune, IllegalPlansOfRecordsAreIgnored) {
   TuneRecord broken = winnerFor(setup_.key, 0.5, "other");
-  broken.plan.baseVectors = 1000;
+  ASSERT_TRUE(setField(broken.plan, "register_vectors", 1000));
   setup_.known = {broken};
   const auto outcome = autotune(setup_, lab_, watch_);
   ASSERT_TRUE(outcome.ok());

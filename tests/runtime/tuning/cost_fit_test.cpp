@@ -29,7 +29,7 @@ std::vector<FitPoint> memoryIsDearer(int problems, std::uint64_t seed) {
   for (int problem = 0; problem < problems; ++problem) {
     for (int plan = 0; plan < 12; ++plan) {
       const double a = any(random), b = any(random), c = any(random), d = any(random);
-      points.push_back({costOf(a, b, c, d), LaneRole::kChannels, (a + 3 * b + c + d) * (problem + 1), problem});
+      points.push_back({costOf(a, b, c, d), "direct", (a + 3 * b + c + d) * (problem + 1), problem});
     }
   }
   return points;
@@ -37,14 +37,14 @@ std::vector<FitPoint> memoryIsDearer(int problems, std::uint64_t seed) {
 
 TEST(CostFit, NoMeasurementsLeaveTheModelAsItIs) {
   const PlanCost cost = costOf(1, 2, 3, 4);
-  EXPECT_NEAR(FittedCost().predict(cost, LaneRole::kPixels), cost.totalCycles, 1e-9);
-  EXPECT_NEAR(FittedCost::fit({}).predict(cost, LaneRole::kPixels), cost.totalCycles, 1e-9);
+  EXPECT_NEAR(FittedCost().predict(cost, "spatial"), cost.totalCycles, 1e-9);
+  EXPECT_NEAR(FittedCost::fit({}).predict(cost, "spatial"), cost.totalCycles, 1e-9);
 }
 
 TEST(CostFit, LearnsWhichTermIsDearer) {
   const std::vector<FitPoint> points = memoryIsDearer(6, 1);
   const FittedCost fitted = FittedCost::fit(points, 0.1);
-  const auto weights = fitted.weights(LaneRole::kChannels);
+  const auto weights = fitted.weights("direct");
   EXPECT_GT(weights[1], 1.5 * weights[0]);
   EXPECT_GT(weights[1], 1.5 * weights[2]);
   EXPECT_GT(rankModel(fitted, points).spearman, rankModel(FittedCost(), points).spearman + 0.05);
@@ -73,7 +73,7 @@ TEST(CostFit, NoiseDoesNotSpoilAGoodModel) {
   std::vector<FitPoint> points;
   for (int i = 0; i < 60; ++i) {
     const PlanCost cost = costOf(any(random), any(random), any(random), any(random));
-    points.push_back({cost, LaneRole::kChannels, cost.totalCycles * std::exp(noise(random)), i / 5});
+    points.push_back({cost, "direct", cost.totalCycles * std::exp(noise(random)), i / 5});
   }
   const double prior = FittedCost::choosePrior(points);
   EXPECT_GE(crossValidated(points, prior).spearman, crossValidated(points, 0.5).spearman);
@@ -85,13 +85,13 @@ TEST(CostFit, NoiseDoesNotSpoilAGoodModel) {
 TEST(CostFit, ARoleWithoutMeasurementsIsNotTouched) {
   const FittedCost fitted = FittedCost::fit(memoryIsDearer(4, 4));
   const PlanCost cost = costOf(1, 2, 3, 4);
-  EXPECT_NEAR(fitted.predict(cost, LaneRole::kSwapped), cost.totalCycles, 1e-9);
+  EXPECT_NEAR(fitted.predict(cost, "grouped"), cost.totalCycles, 1e-9);
 }
 
 TEST(CostFit, WeightsStayPositive) {
   std::vector<FitPoint> points;
-  for (int i = 1; i < 30; ++i) points.push_back({costOf(1, i, 0, 0), LaneRole::kChannels, 100.0 / i, 0});
-  for (const double weight : FittedCost::fit(points).weights(LaneRole::kChannels)) EXPECT_GT(weight, 0);
+  for (int i = 1; i < 30; ++i) points.push_back({costOf(1, i, 0, 0), "direct", 100.0 / i, 0});
+  for (const double weight : FittedCost::fit(points).weights("direct")) EXPECT_GT(weight, 0);
 }
 
 TEST(CostFit, Ranks) {

@@ -13,6 +13,7 @@
 #include "runtime/tuning/local_lab.h"
 #include "runtime/tuning/search_space.h"
 #include "runtime/tuning/serve_lab.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -60,7 +61,7 @@ class Labs : public ::testing::Test {
   }
   void refuses(Lab& lab) {
     TilingPlan plan = plans_[0].plan;
-    plan.baseVectors = 300;
+    ASSERT_TRUE(setField(plan, "register_vectors", 300));
     const LabReply reply = lab.load(5, plan);
     EXPECT_EQ(reply.status, TrialStatus::kRefused);
     EXPECT_THAT(reply.message, HasSubstr("vector registers"));

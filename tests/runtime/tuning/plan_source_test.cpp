@@ -15,6 +15,7 @@
 #include "runtime/tuning/search_space.h"
 #include "runtime/tuning/store.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -126,7 +127,7 @@ TEST_F(PlanSources, APlanThatWantsLlvmIsUsedWhereTheComponentIs) {
 
 TEST_F(PlanSources, AnIllegalPlanInAStoreIsNotUsed) {
   TuneRecord record = winner(0.5, "a");
-  record.plan.baseVectors = 400;
+  ASSERT_TRUE(setField(record.plan, "register_vectors", 400));
   store(options_.store, record);
   EXPECT_EQ(report().source, PlanSource::kModel);
   EXPECT_THAT(report().sourceNote, HasSubstr("not legal here"));

@@ -11,6 +11,7 @@
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -83,10 +84,10 @@ TEST(SearchSpace, BackendsPrefetchesAndStreamingStoresAreSearched) {
     std::mt19937_64 random(1);
     int streaming = 0, prefetching = 0, backends = 0;
     for (const SearchPlan& start : space.value().enumerated()) {
-      if (start.plan.lanes != LaneRole::kChannels || start.plan.panelC) continue;
+      if (planFamily(start.plan) != "direct:output_channels" || fieldOf(start.plan, "buffer_c") == 1) continue;
       for (const SearchPlan& child : space.value().mutations(start.plan, random)) {
-        streaming += child.plan.streamingStore ? 1 : 0;
-        prefetching += child.plan.prefetch != Prefetch::kUsual ? 1 : 0;
+        streaming += fieldOf(child.plan, "streaming_store") == 1 ? 1 : 0;
+        prefetching += fieldOf(child.plan, "prefetch") != 0 ? 1 : 0;
         backends += child.plan.backend == PlanBackend::kLlvm ? 1 : 0;
       }
       break;

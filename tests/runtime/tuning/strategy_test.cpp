@@ -85,7 +85,8 @@ TEST(Strategy, TheModelLearnsFromOtherProblems) {
   };
   std::vector<FitPoint> other;
   const SearchSpace seen = SearchSpace::of(smallConvolution(48), Gradient::kDw, m).value();
-  for (const SearchPlan& plan : seen.enumerated()) other.push_back({plan.cost, plan.plan.lanes, truth(plan.cost), 0});
+  for (const SearchPlan& plan : seen.enumerated())
+    other.push_back({plan.cost, planFamily(plan.plan), truth(plan.cost), 0});
   const SearchSpace space = SearchSpace::of(smallConvolution(32), Gradient::kDw, m).value();
   // Of the first ones it gives: one alone may be lucky.
   const auto meanOfFirst = [&](const std::vector<FitPoint>& points) {

@@ -71,8 +71,9 @@ TEST_P(Rules, FractalsRangesAndBuffers) {
 
 TEST_P(Rules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
   machine.buffers.l0aBytes = machine.buffers.l0bBytes = 6144;
-  std::int64_t* counts[] = {&plan.cube().cores.batch,     &plan.cube().cores.groups,    &plan.cube().cores.depth,     &plan.cube().cores.rows,
-                            &plan.cube().cores.channelsM, &plan.cube().cores.channelsN, &plan.cube().cores.reduction, &plan.cube().cores.tapsD};
+  std::int64_t* counts[] = {&plan.cube().cores.batch,     &plan.cube().cores.groups,    &plan.cube().cores.depth,
+                            &plan.cube().cores.rows,      &plan.cube().cores.channelsM, &plan.cube().cores.channelsN,
+                            &plan.cube().cores.reduction, &plan.cube().cores.tapsD};
   const char* names[] = {"core_batch",      "core_groups",     "core_depth",     "core_rows",
                          "core_channels_m", "core_channels_n", "core_reduction", "core_taps_d"};
   for (std::size_t i = 0; i < 8; ++i) {
@@ -86,7 +87,7 @@ TEST_P(Rules, EveryCountOfTheSplitMustCoverTheGradientOnce) {
 
 TEST_P(Rules, ThePlanIsOfThisGradientTypeAndUnit) {
   TilingPlan other = plan;
-  other.unit = PlanUnit::kVector;
+  other = TilingPlan();
   EXPECT_THAT(checkCubePlan(work, other, machine), ElementsAre(HasSubstr("unit = vector must be cube")));
   other = plan;
   other.gradient = GetParam() == Gradient::kDx ? Gradient::kDw : Gradient::kDx;

@@ -25,7 +25,7 @@ TEST(Npu, TheHostsDoorLeadsToThePlanner) {
   const auto choice = choosePlan(handProblem(), Gradient::kDx, toyMachine(), true);
   const auto report = planOnNpu(handProblem(), Gradient::kDx, toyMachine());
   ASSERT_TRUE(choice.ok() && report.ok());
-  EXPECT_EQ(choice->plan.unit, PlanUnit::kCube);
+  EXPECT_TRUE(choice->plan.is<CubePlan>());
   EXPECT_EQ(choice->cost.totalCycles, report->predictedCycles);
   EXPECT_EQ(choice->plan.cube().tile.base, report->plan.cube().tile.base);
   EXPECT_FALSE(choice->considered.empty());
