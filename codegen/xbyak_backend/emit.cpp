@@ -8,10 +8,10 @@
 #include <array>
 #include <utility>
 
-#include "codegen/abi.h"
 #include "codegen/backend.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

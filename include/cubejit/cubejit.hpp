@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cubejit/export.h"
+#include "cubejit/kernel_args.h"
 #include "cubejit/machine.h"
 #include "cubejit/options.h"
 #include "cubejit/plan.h"
@@ -29,13 +31,34 @@ struct CompileRequest {
   WeightsUse weights = WeightsUse::kEachRun;
 };
 
-/// One generated kernel, for reading and for calling by hand.
+/// Where an operand of a kernel's call lies.
+struct KernelOperand {
+  std::string
+      buffer;  ///< as in Executable::tileProgram(): "dy", "x", "w", "dx", "dw", "db" or workspace; empty: not used
+  std::int64_t bytes = 0;   ///< of the whole buffer; a tensor's elements lie in it as the problem's format says
+  std::int64_t offset = 0;  ///< of the operand in it, bytes
+};
+
+/// A call of a kernel that a run makes: what KernelArgs holds, with places instead of pointers. The kernel stays within these
+/// buffers whatever is in them, so the call can be made by hand on memory of the same sizes.
+struct KernelCall {
+  KernelOperand a, b, c, d;
+  std::vector<std::int64_t> list;  ///< for KernelArgs::list; empty: a move, which takes none
+  std::int64_t repeat = 1, aRepeat = 0, bRepeat = 0, cRepeat = 0;
+  bool accumulate = false;
+};
+
+/// One generated kernel, for reading and for calling by hand: examples/call_a_kernel.cpp.
 struct KernelView {
   std::string name;
   Gradient gradient = Gradient::kDx;
-  const void* entry = nullptr;   ///< void(const KernelArgs*), see codegen/abi.h; null if the backend interprets
-  std::vector<std::byte> bytes;  ///< as emitted: xbyak's machine code, position-independent, or LLVM's ELF object
-  std::string vectorProgram;     ///< text
+  const void* entry = nullptr;       ///< a KernelFunction, see kernel_args.h; null if the backend interprets
+  std::vector<std::byte> bytes;      ///< as emitted: xbyak's machine code, position-independent, or LLVM's ELF object
+  std::string vectorProgram;         ///< text
+  bool multiplies = false;           ///< false: a move, see kernel_args.h
+  std::int64_t resultAlignment = 1;  ///< bytes that KernelArgs::c and cRepeat are multiples of, beyond an element's
+  std::optional<KernelCall>
+      call;  ///< of those in a run one that fills most sections of its list; unset: none was found
 };
 
 /// Who chose a plan.

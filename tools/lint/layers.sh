@@ -45,7 +45,7 @@ for room in $rooms; do
 done
 only tiling 'cubejit/|tiling/|algorithms/(algorithm\.h|kit/[a-z_]+\.h)'
 only codegen 'cubejit/|codegen/'
-only emulation 'cubejit/|tiling/npu/|codegen/(abi|tile/)|emulation/'
+only emulation 'cubejit/|tiling/npu/|codegen/tile/|emulation/'
 only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|kit/[a-z_]+|kit/lower/convert)\.h|codegen/|emulation/|runtime/'
 only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|emulation/|runtime/(last_error|core_threads|launch_environment|shared_units)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
