@@ -5,7 +5,8 @@ install(TARGETS cubejit_shared cubejit_static cubejit_ascendc cubejit_tbe cubeji
 if(TARGET cubejit_llvm)
   install(TARGETS cubejit_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(DIRECTORY include/cubejit TYPE INCLUDE)
+# The table of machines is the library's own; users reach it by name, through machines.h.
+install(DIRECTORY include/cubejit TYPE INCLUDE PATTERN machines EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/generated/cubejit/algorithm_plans.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cubejit)
 foreach(algorithm ${CUBEJIT_ALGORITHMS})

@@ -16,7 +16,7 @@ foreach(kind static shared)
   set_target_properties(cubejit_${kind} PROPERTIES OUTPUT_NAME cubejit LINKER_LANGUAGE CXX)
 endforeach()
 
-# Everything outside our namespace (instantiations of library templates above all) stays inside the shared library.
+# Exported is what include/cubejit/export.h marks; the map keeps the standard library's instantiations inside.
 set(CUBEJIT_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 set_target_properties(cubejit_shared PROPERTIES EXPORT_NAME cubejit VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${CUBEJIT_EXPORTS})

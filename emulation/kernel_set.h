@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/abi.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 

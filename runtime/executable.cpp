@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "codegen/tile/origin.h"
 #include "codegen/tile/print.h"
+#include "codegen/tile/segment_words.h"
 #include "codegen/vector/print.h"
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
@@ -98,6 +101,32 @@ std::string brokenRules(const Executable::State& state, const Tensors& tensors, 
     }
   }
   return broken;
+}
+
+KernelCall callOf(const TileProgram& program, const KernelUse& use) {
+  const auto operand = [&](const Place& place) {
+    if (place.buffer < 0) return KernelOperand{};
+    const Buffer& buffer = program.buffers[static_cast<std::size_t>(place.buffer)];
+    return KernelOperand{buffer.name, buffer.bytes, place.offset};
+  };
+  KernelCall call;
+  call.a = operand(use.at[0]);
+  call.b = operand(use.at[1]);
+  call.c = operand(use.at[2]);
+  call.d = operand(use.at[3]);
+  if (use.list >= 0) call.list = segmentWords(program.lists[static_cast<std::size_t>(use.list)]);
+  call.repeat = use.repeat;
+  call.aRepeat = use.repeatStep[0];
+  call.bRepeat = use.repeatStep[1];
+  call.cRepeat = use.repeatStep[2];
+  call.accumulate = use.accumulate;
+  return call;
+}
+
+// What stores past the caches need.
+std::int64_t resultAlignmentOf(const Kernel& kernel) {
+  return std::visit([](const auto& k) { return k.streamingStore ? std::int64_t{k.lanes} * 4 : std::int64_t{1}; },
+                    kernel);
 }
 
 }  // namespace
@@ -215,8 +244,13 @@ std::vector<KernelView> Executable::kernels() const {
   if (state_->sharedDy != nullptr) parts.push_back(state_->sharedDy.get());
   for (const auto& part : state_->parts) parts.push_back(part.get());
   for (const CompiledGradient* part : parts) {
+    const std::vector<KernelUse> uses = kernelUses(part->tile);
     for (std::size_t k = 0; k < part->vectors.size(); ++k) {
       KernelView view;
+      const Kernel& kernel = part->tile.kernels[k];
+      view.multiplies = std::holds_alternative<Contract>(kernel);
+      view.resultAlignment = resultAlignmentOf(kernel);
+      if (uses[k].calls > 0) view.call = callOf(part->tile, uses[k]);
       view.name = part->vectors[k].name;
       view.gradient = part->plan.gradient;
       view.vectorProgram = print(part->vectors[k]);

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "codegen/tile/prepack.h"
 #include "codegen/tile/program.h"
+#include "cubejit/kernel_args.h"
 #include "cubejit/options.h"
 #include "cubejit/result.h"
 #include "cubejit/tensors.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/abi.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the environment may say. No other file reads it.
+// Decides what the environment may say to the library. The ACL face, a library of its own, reads its two words in api/acl/options.cpp.
 #include "cubejit/options.h"
 
 #include <unistd.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
-#include "cubejit/acl_options.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/dump/stages.h"
 #include "runtime/launch_environment.h"
@@ -203,16 +202,6 @@ Result<Options> optionsFromEnvironment() {
     options.cacheCapacity = static_cast<std::size_t>(capacity);
   }
   if (const char* text = read("CUBEJIT_LLVM_COMPONENT")) options.llvmComponent = text;
-  return options;
-}
-
-Result<AclOptions> aclOptionsFromEnvironment() {
-  AclOptions options;
-  if (const char* text = read("CUBEJIT_SOC")) options.soc = text;
-  if (const char* text = read("CUBEJIT_ACL_EMULATE")) {
-    CUBEJIT_TRY(flag, parseFlag("CUBEJIT_ACL_EMULATE", text));
-    options.emulate = flag;
-  }
   return options;
 }
 

@@ -8,7 +8,7 @@
 
 #include "acl/acl_rt.h"
 #include "api/acl/findings.h"
-#include "cubejit/acl_options.h"
+#include "api/acl/options.h"
 #include "cubejit/machines.h"
 #include "cubejit_acl/soc.h"
 

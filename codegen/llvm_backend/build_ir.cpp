@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "codegen/llvm_backend/spell.h"
 #include "codegen/llvm_backend/target.h"
 #include "codegen/vector/op_table.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

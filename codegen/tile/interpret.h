@@ -3,8 +3,8 @@
 // Decides what tile instructions do, by doing it: the oracle of everything below the TileProgram.
 #pragma once
 
-#include "codegen/abi.h"
 #include "codegen/tile/program.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "codegen/tile/contract.h"
 #include "codegen/vector/program.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 

@@ -4,8 +4,8 @@
 // Leaves to the caller that every address the program forms is valid, as for compiled code.
 #pragma once
 
-#include "codegen/abi.h"
 #include "codegen/vector/program.h"
+#include "cubejit/kernel_args.h"
 #include "cubejit/result.h"
 
 namespace cubejit {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "codegen/abi.h"
 #include "codegen/vector/op_table.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

@@ -8,8 +8,8 @@
 #include <array>
 #include <cstddef>
 
-#include "codegen/abi.h"
 #include "codegen/vector/op_table.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

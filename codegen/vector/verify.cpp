@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

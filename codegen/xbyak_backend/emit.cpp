@@ -10,9 +10,9 @@
 #include <array>
 #include <utility>
 
-#include "codegen/abi.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cubejit/export.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -161,39 +163,40 @@ static inline cubejit_tensors cubejit_default_tensors(void) {
   return t;
 }
 
-const char* cubejit_version(void);
+CUBEJIT_API const char* cubejit_version(void);
 /* What went wrong in the last call that failed on this thread, one violated rule per line; valid until the next failure. */
-const char* cubejit_last_error(void);
+CUBEJIT_API const char* cubejit_last_error(void);
 
 /* `options` may be null: then the environment says (CUBEJIT_NUM_THREADS ...), and plans tuned on this machine are used. The session keeps what it compiled; one per process is enough. */
-cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session);
-void cubejit_session_destroy(cubejit_session* session);
-cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);
+CUBEJIT_API cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session);
+CUBEJIT_API void cubejit_session_destroy(cubejit_session* session);
+CUBEJIT_API cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);
 
 /* Plans one gradient without generating code. The report's texts are valid until this thread's next call of cubejit_plan. */
-cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
-                            cubejit_plan_report* report);
+CUBEJIT_API cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
+                                        cubejit_plan_report* report);
 
 /* Generates code for a set of gradients, or finds it in the session. The executable may outlive the session. */
-cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
-                               cubejit_executable** executable);
-void cubejit_executable_destroy(cubejit_executable* executable);
+CUBEJIT_API cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
+                                           cubejit_executable** executable);
+CUBEJIT_API void cubejit_executable_destroy(cubejit_executable* executable);
 
 /* Bytes of workspace a run on this many threads needs (0 threads: the session's choice); 0 for a null handle. */
-size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
+CUBEJIT_API size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
 /* Computes the gradients. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. */
-cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors, void* workspace,
-                           size_t workspace_bytes, int threads);
+CUBEJIT_API cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors,
+                                       void* workspace, size_t workspace_bytes, int threads);
 
 /* Bytes of the memory that packed weights take; 0 unless dx was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
-size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);
+CUBEJIT_API size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);
 /* Packs w into `packed`, aligned to 64 bytes, for cubejit_tensors::packed_w. Say again when w has changed. */
-cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,
-                                    size_t packed_bytes, int threads);
+CUBEJIT_API cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,
+                                                size_t packed_bytes, int threads);
 
-size_t cubejit_kernel_count(const cubejit_executable* executable);
+CUBEJIT_API size_t cubejit_kernel_count(const cubejit_executable* executable);
 /* `kernel->struct_size` must be set. */
-cubejit_status cubejit_get_kernel(const cubejit_executable* executable, size_t index, cubejit_kernel* kernel);
+CUBEJIT_API cubejit_status cubejit_get_kernel(const cubejit_executable* executable, size_t index,
+                                              cubejit_kernel* kernel);
 
 #ifdef __cplusplus
 }

@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cubejit/export.h"
+#include "cubejit/kernel_args.h"
 #include "cubejit/machine.h"
 #include "cubejit/options.h"
 #include "cubejit/plan.h"
@@ -28,13 +31,34 @@ struct CompileRequest {
   WeightsUse weights = WeightsUse::kEachRun;
 };
 
-/// One generated kernel, for reading and for calling by hand.
+/// Where an operand of a kernel's call lies.
+struct KernelOperand {
+  std::string
+      buffer;  ///< as in Executable::tileProgram(): "dy", "x", "w", "dx", "dw", "db" or workspace; empty: not used
+  std::int64_t bytes = 0;   ///< of the whole buffer; a tensor's elements lie in it as the problem's format says
+  std::int64_t offset = 0;  ///< of the operand in it, bytes
+};
+
+/// A call of a kernel that a run makes: what KernelArgs holds, with places instead of pointers. The kernel stays within these
+/// buffers whatever is in them, so the call can be made by hand on memory of the same sizes.
+struct KernelCall {
+  KernelOperand a, b, c, d;
+  std::vector<std::int64_t> list;  ///< for KernelArgs::list; empty: a move, which takes none
+  std::int64_t repeat = 1, aRepeat = 0, bRepeat = 0, cRepeat = 0;
+  bool accumulate = false;
+};
+
+/// One generated kernel, for reading and for calling by hand: examples/call_a_kernel.cpp.
 struct KernelView {
   std::string name;
   Gradient gradient = Gradient::kDx;
-  const void* entry = nullptr;   ///< void(const KernelArgs*), see codegen/abi.h; null if the backend interprets
-  std::vector<std::byte> bytes;  ///< as emitted: xbyak's machine code, position-independent, or LLVM's ELF object
-  std::string vectorProgram;     ///< text
+  const void* entry = nullptr;       ///< a KernelFunction, see kernel_args.h; null if the backend interprets
+  std::vector<std::byte> bytes;      ///< as emitted: xbyak's machine code, position-independent, or LLVM's ELF object
+  std::string vectorProgram;         ///< text
+  bool multiplies = false;           ///< false: a move, see kernel_args.h
+  std::int64_t resultAlignment = 1;  ///< bytes that KernelArgs::c and cRepeat are multiples of, beyond an element's
+  std::optional<KernelCall>
+      call;  ///< of those in a run one that fills most sections of its list; unset: none was found
 };
 
 /// Who chose a plan.
@@ -59,39 +83,39 @@ struct StageTimes {
 /// The compiled form of a problem. Immutable; all methods may be called from many threads at once, each run with its own workspace.
 class Executable {
  public:
-  Executable();
-  ~Executable();
+  CUBEJIT_API Executable();
+  CUBEJIT_API ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  const Problem& problem() const;
-  GradientMask gradients() const;
-  const HostIsa& isa() const;
+  CUBEJIT_API const Problem& problem() const;
+  CUBEJIT_API GradientMask gradients() const;
+  CUBEJIT_API const HostIsa& isa() const;
   /// Threads a run uses unless told otherwise.
-  int threads() const;
+  CUBEJIT_API int threads() const;
   /// Bytes of workspace a run with this many threads needs (0 = threads()): packed weights, dW accumulators, and panels per thread.
-  std::size_t workspaceBytes(int threads = 0) const;
+  CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
   /// Computes the gradients asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
   /// its contents mean nothing before or after. Results are bit-identical for any number of threads and from run to run.
   /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
-  Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
+  CUBEJIT_API Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 
   /// Bytes of the memory that packWeights() fills; 0 if no gradient reads weights, or if the plan packs them as it goes:
   /// compile with WeightsUse::kKept, and it does not.
-  std::size_t packedWeightsBytes() const;
+  CUBEJIT_API std::size_t packedWeightsBytes() const;
   /// Packs the weights into the caller's memory (64-byte aligned, packedWeightsBytes() long, not overlapping w), which runs then
   /// read as Tensors::packedW. Say again when w has changed: nothing watches it. The memory may be read by many runs at once,
   /// copied and moved (to a 64-byte boundary); it is tied to this executable, or one of equal problem, plan, ISA and version.
-  Status packWeights(const void* w, void* packed, std::size_t bytes, int threads = 0) const;
+  CUBEJIT_API Status packWeights(const void* w, void* packed, std::size_t bytes, int threads = 0) const;
 
   /// Precondition of the next three: gradients().has(gradient).
-  TilingPlan plan(Gradient gradient) const;
-  PlanSource planSource(Gradient gradient) const;
-  std::string tileProgram(Gradient gradient) const;
-  std::vector<KernelView> kernels() const;
-  StageTimes times() const;
+  CUBEJIT_API TilingPlan plan(Gradient gradient) const;
+  CUBEJIT_API PlanSource planSource(Gradient gradient) const;
+  CUBEJIT_API std::string tileProgram(Gradient gradient) const;
+  CUBEJIT_API std::vector<KernelView> kernels() const;
+  CUBEJIT_API StageTimes times() const;
   /// Where the time of all runs so far went; empty unless Options::timeKernels was set. Runs may go on meanwhile.
-  RunTimes runTimes() const;
+  CUBEJIT_API RunTimes runTimes() const;
 
   struct State;
   State& state() { return *state_; }
@@ -105,16 +129,16 @@ class Executable {
 /// threads at once.
 class Repacking {
  public:
-  Repacking();
-  ~Repacking();
+  CUBEJIT_API Repacking();
+  CUBEJIT_API ~Repacking();
   Repacking(const Repacking&) = delete;
   Repacking& operator=(const Repacking&) = delete;
 
-  std::size_t sourceBytes() const;
-  std::size_t targetBytes() const;
+  CUBEJIT_API std::size_t sourceBytes() const;
+  CUBEJIT_API std::size_t targetBytes() const;
   /// Converts. What stands for nothing in the target's blocks becomes zero. Errors: null or overlapping memory, memory that is not
   /// aligned to an element. 0 threads: the session's choice.
-  Status run(const void* source, void* target, int threads = 0) const;
+  CUBEJIT_API Status run(const void* source, void* target, int threads = 0) const;
 
   struct State;
   State& state() { return *state_; }
@@ -150,24 +174,24 @@ struct CacheStatistics {
 /// generated once; a failure is not remembered.
 class Session {
  public:
-  explicit Session(Options options = {});
-  ~Session();
+  CUBEJIT_API explicit Session(Options options = {});
+  CUBEJIT_API ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  Result<std::shared_ptr<const Executable>> compile(const Problem& problem, GradientMask gradients,
-                                                    WeightsUse weights = WeightsUse::kEachRun);
+  CUBEJIT_API Result<std::shared_ptr<const Executable>> compile(const Problem& problem, GradientMask gradients,
+                                                                WeightsUse weights = WeightsUse::kEachRun);
   /// The same with plans of the caller's own; not cached.
-  Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
-  Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;
+  CUBEJIT_API Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
+  CUBEJIT_API Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;
   /// Generates the conversion of a tensor from the format the problem gives it to `to`. Not cached.
-  Result<std::shared_ptr<const Repacking>> repack(const Problem& problem, TensorId tensor,
-                                                  const TensorFormat& to) const;
+  CUBEJIT_API Result<std::shared_ptr<const Repacking>> repack(const Problem& problem, TensorId tensor,
+                                                              const TensorFormat& to) const;
 
-  const Options& options() const;
-  const Machine& machine() const;
-  CacheStatistics statistics() const;
-  void clear();
+  CUBEJIT_API const Options& options() const;
+  CUBEJIT_API const Machine& machine() const;
+  CUBEJIT_API CacheStatistics statistics() const;
+  CUBEJIT_API void clear();
 
  private:
   struct State;
@@ -175,15 +199,16 @@ class Session {
 };
 
 /// ISA levels this CPU and operating system can run, best first.
-std::vector<IsaLevel> runnableIsas();
+CUBEJIT_API std::vector<IsaLevel> runnableIsas();
 /// Threads the process may use: min(CPUs in the affinity mask, cgroup quota rounded up).
-int defaultThreads();
+CUBEJIT_API int defaultThreads();
 /// The machine plans are made for when code is generated for `level`.
-Machine detectHost(IsaLevel level);
+CUBEJIT_API Machine detectHost(IsaLevel level);
 /// GFLOP/s of a generated loop of the type's own multiply-add on `threads` threads at once, each bound to a CPU; measured now
 /// (about `milliseconds`). That is the bf16 dot product for bf16 where the level has it, and the f32 FMA otherwise.
-Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds = 60, DType type = DType::kF32);
+CUBEJIT_API Result<double> measurePeakGflops(IsaLevel level, int threads, int milliseconds = 60,
+                                             DType type = DType::kF32);
 
-const char* version();
+CUBEJIT_API const char* version();
 
 }  // namespace cubejit

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "cubejit/export.h"
 #include "cubejit/result.h"
 
 namespace cubejit {
@@ -41,13 +42,13 @@ struct Diagnostics {
 };
 
 /// "perfmap,jitdump,gdb,vtune" in any selection; kUnsupported lists those there are.
-Result<JitProfile> parseJitProfile(const std::string& text);
+CUBEJIT_API Result<JitProfile> parseJitProfile(const std::string& text);
 /// "plan,dispatch,cache,profile" in any selection, "all" for every one.
-Result<VerboseTopics> parseVerboseTopics(const std::string& text);
+CUBEJIT_API Result<VerboseTopics> parseVerboseTopics(const std::string& text);
 
 /// What CUBEJIT_DUMP (stages), CUBEJIT_DUMP_DIR, CUBEJIT_DUMP_FILTER, CUBEJIT_JIT_PROFILE, CUBEJIT_JIT_DIR, CUBEJIT_VERBOSE,
 /// CUBEJIT_VERBOSE_FILE and CUBEJIT_VERBOSE_FILTER say. Every session follows them, so that they work on programs as they are;
 /// what a session's own Options say goes first. Ignored in processes that run with more rights than their caller.
-Result<Diagnostics> diagnosticsFromEnvironment();
+CUBEJIT_API Result<Diagnostics> diagnosticsFromEnvironment();
 
 }  // namespace cubejit

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/export.h"
 #include "cubejit/result.h"
 
 namespace cubejit {
@@ -22,12 +23,13 @@ struct DumpRequest {
 };
 
 /// problem, plan, tile, vector, ll, ll.opt, asm, bin, obj, c-header, mca, html.
-const std::vector<std::string>& dumpStageNames();
+CUBEJIT_API const std::vector<std::string>& dumpStageNames();
 
 /// Generates for the session's machine and backend and writes the folders, each whole or not at all; returns their paths.
 /// Code for an ISA that this CPU lacks can be dumped, but not run. An older folder of the same name is replaced.
 /// Fails with kUnsupported for an unknown stage (the message lists those there are) or one whose component is missing, with
 /// kIo if a folder cannot be written. May be called from many threads at once.
-Result<std::vector<std::string>> dump(const Session& session, const CompileRequest& request, const DumpRequest& dump);
+CUBEJIT_API Result<std::vector<std::string>> dump(const Session& session, const CompileRequest& request,
+                                                  const DumpRequest& dump);
 
 }  // namespace cubejit

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cubejit/core_counts.h"
+#include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/npu.h"
 #include "cubejit/options.h"
@@ -50,18 +51,19 @@ class Emulation {
  public:
   /// Plans and checks. Errors: the rules of problem, chip and plan, each with values and a fix; for buffers both byte counts and
   /// the field to change.
-  static Result<std::unique_ptr<Emulation>> create(const EmulationRequest& request, const Options& options = {});
-  ~Emulation();
+  CUBEJIT_API static Result<std::unique_ptr<Emulation>> create(const EmulationRequest& request,
+                                                               const Options& options = {});
+  CUBEJIT_API ~Emulation();
   Emulation(const Emulation&) = delete;
   Emulation& operator=(const Emulation&) = delete;
 
-  const TilingPlan& plan() const;
+  CUBEJIT_API const TilingPlan& plan() const;
   /// Shows for `most` steps of the gradient's programs that what `fast` forwards brings every operand of every sum to the place where
   /// the staged moves bring it: both interpreters run both ways on elements' own numbers. Returns how many steps were shown; 0 for
   /// db. Error: the first difference, with instruction, operand and element.
-  Result<std::int64_t> proveForwarding(std::int64_t most = 24) const;
+  CUBEJIT_API Result<std::int64_t> proveForwarding(std::int64_t most = 24) const;
   /// Computes the gradient. Results and report are the same in every bit for any number of threads.
-  Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});
+  CUBEJIT_API Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});
 
  private:
   Emulation();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cubejit/dtype.h"
+#include "cubejit/export.h"
 #include "cubejit/host_isa.h"
 #include "cubejit/mkn.h"
 
@@ -48,7 +49,7 @@ struct Rates {
   double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
   double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
 };
-Rates ratesOf(HostCore core);
+CUBEJIT_API Rates ratesOf(HostCore core);
 
 /// One step of a cube unit for one operand type: C[m][n] += A[m][k] * B[k][n], sums in f32. `fractal` is also the tile that L0A
 /// (m x k) and L0B (k x n) are filled by.
@@ -113,7 +114,7 @@ struct Machine {
 };
 
 /// The host as a machine. `l1dBytes`, `l2Bytes`, `l3Bytes` as detected (0 = take Zen4's 32 KiB, 1 MiB, 32 MiB).
-Machine hostMachine(const HostIsa& isa, int cores, std::int64_t l1dBytes, std::int64_t l2Bytes, std::int64_t l3Bytes,
-                    HostCore core = HostCore::kZen4);
+CUBEJIT_API Machine hostMachine(const HostIsa& isa, int cores, std::int64_t l1dBytes, std::int64_t l2Bytes,
+                                std::int64_t l3Bytes, HostCore core = HostCore::kZen4);
 
 }  // namespace cubejit

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how NPUs are found by name and which rules a machine of the caller's own must keep. Leaves the numbers to
-// machines/ascend.def, machines/ascend_families.h and machines/toy.h.
+// a table that is not installed, machines/ beside this file in the sources.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
 
 namespace cubejit {
 
 /// Names of all NPUs, lower case, in the order of the table: "ascend310", ..., "toy".
-std::vector<std::string> machineNames();
+CUBEJIT_API std::vector<std::string> machineNames();
 
 /// The NPU of that name; case does not matter. kUnsupported names the nearest ones.
-Result<Machine> machineByName(const std::string& name);
+CUBEJIT_API Result<Machine> machineByName(const std::string& name);
 
 /// Names of the machines whose cube has the type.
-std::vector<std::string> machinesWith(DType type);
+CUBEJIT_API std::vector<std::string> machinesWith(DType type);
 
 /// Every rule an NPU of the caller's breaks, with values and a fix; empty = it can be planned for.
-std::vector<std::string> checkMachine(const Machine& machine);
+CUBEJIT_API std::vector<std::string> checkMachine(const Machine& machine);
 
 }  // namespace cubejit

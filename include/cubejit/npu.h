@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
@@ -64,16 +65,16 @@ struct NpuReport {
 
 /// The best plan for dx or dw of a problem on an NPU. Errors: the problem's own rules, the chip's limits and types (kUnsupported),
 /// or that no plan fits (kNoFeasiblePlan), each with values and a fix.
-Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
-                            const NpuPlanOptions& options = {});
+CUBEJIT_API Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
+                                        const NpuPlanOptions& options = {});
 
 /// What a plan of the caller's is expected to cost. It must be legal.
-Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                              bool ascendKernels = false);
+CUBEJIT_API Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                          bool ascendKernels = false);
 
 /// Every rule a plan of the caller's breaks: for buffers the name, both byte counts and the field to change. Empty = legal.
 /// Precondition: the problem is legal and within the chip's limits, or the rules it breaks are returned.
-std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                                    bool ascendKernels = false);
+CUBEJIT_API std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                                bool ascendKernels = false);
 
 }  // namespace cubejit

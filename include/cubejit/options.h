@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cubejit/diagnostics.h"
+#include "cubejit/export.h"
 #include "cubejit/host_isa.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
@@ -92,13 +93,13 @@ struct Options {
 /// CUBEJIT_CACHE_CAPACITY, CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_SECONDS, CUBEJIT_DB,
 /// CUBEJIT_SYSTEM_DB, CUBEJIT_PIN and CUBEJIT_LLVM_COMPONENT say; unknown values are errors. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
 /// (~/.local/share) unless named. Ignored in processes that run with more rights than their caller.
-Result<Options> optionsFromEnvironment();
+CUBEJIT_API Result<Options> optionsFromEnvironment();
 
-Result<IsaLevel> parseIsa(const std::string& name);
-Result<BackendKind> parseBackend(const std::string& name);
-Result<TuneMode> parseTuneMode(const std::string& name);
+CUBEJIT_API Result<IsaLevel> parseIsa(const std::string& name);
+CUBEJIT_API Result<BackendKind> parseBackend(const std::string& name);
+CUBEJIT_API Result<TuneMode> parseTuneMode(const std::string& name);
 /// The name, if some algorithm of this build has it; kUnsupported names those there are.
-Result<std::string> parseAlgorithm(const std::string& name);
-Result<MathMode> parseMathMode(const std::string& name);
+CUBEJIT_API Result<std::string> parseAlgorithm(const std::string& name);
+CUBEJIT_API Result<MathMode> parseMathMode(const std::string& name);
 
 }  // namespace cubejit

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "cubejit/export.h"
+
 namespace cubejit {
 
 /// Whose fault a failure is.
@@ -25,8 +27,8 @@ enum class ErrorCode : std::uint8_t {
 /// Which arrow of the pipeline failed.
 enum class Stage : std::uint8_t { kProblem, kPlan, kTile, kVector, kEmit, kLoad, kRun };
 
-const char* toString(ErrorCode code);
-const char* toString(Stage stage);
+CUBEJIT_API const char* toString(ErrorCode code);
+CUBEJIT_API const char* toString(Stage stage);
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;

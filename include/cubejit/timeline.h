@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cubejit/core_counts.h"
+#include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
 
@@ -21,10 +22,10 @@ struct TimelinePart {
 };
 
 /// JSON in the trace event format: a process a core, a thread a pipe, microseconds at the chip's clock.
-std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>& parts);
+CUBEJIT_API std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>& parts);
 
 /// SVG: a row a core with a line a pipe; what is too short to be seen is drawn as shades of how busy the pipe is.
-std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts);
+CUBEJIT_API std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts);
 
 /// Files that are wanted; empty = not.
 struct TimelineFiles {
@@ -34,6 +35,7 @@ struct TimelineFiles {
 };
 
 /// Errors: a file that cannot be written (kIo).
-Status writeTimelines(const TimelineFiles& files, const Machine& machine, const std::vector<TimelinePart>& parts);
+CUBEJIT_API Status writeTimelines(const TimelineFiles& files, const Machine& machine,
+                                  const std::vector<TimelinePart>& parts);
 
 }  // namespace cubejit

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "codegen/llvm_backend/emit.h"
+#include "cubejit/export.h"
 #include "runtime/llvm_component.h"
 #include "runtime/orc/announce.h"
 #include "runtime/orc/load_orc.h"
 
-extern "C" const cubejit::LlvmComponent* cubejit_llvm_component() {
+extern "C" CUBEJIT_API const cubejit::LlvmComponent* cubejit_llvm_component() {
   static const std::string build = cubejit::componentBuild();
   static const cubejit::LlvmComponent table{build.c_str(),    cubejit::emitLlvm,      cubejit::llvmText,
                                             cubejit::loadOrc, cubejit::binaryTools(), cubejit::announceCode};

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/kernel_args.h"
 #include "tests/support/operands.h"
 
 namespace cubejit {
@@ -237,6 +237,10 @@ TEST(Kernels, AreListedWithBytesAndEntry) {
     ASSERT_FALSE(k.bytes.empty());
     ASSERT_NE(k.entry, nullptr);
     EXPECT_EQ(0, std::memcmp(k.entry, k.bytes.data(), k.bytes.size())) << "the code in memory is the code as emitted";
+    if (!k.call.has_value()) continue;
+    EXPECT_EQ(k.multiplies, !k.call->list.empty()) << k.name;
+    EXPECT_FALSE(k.call->c.buffer.empty()) << k.name;
+    EXPECT_LT(k.call->c.offset, k.call->c.bytes) << k.name;
   }
   EXPECT_NE(executable->tileProgram(Gradient::kDx), "");
 }

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <random>
 
-#include "codegen/abi.h"
+#include "cubejit/kernel_args.h"
 #include "tests/support/random_vector_program.h"
 
 namespace cubejit {

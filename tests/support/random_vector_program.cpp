@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "codegen/abi.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 namespace {

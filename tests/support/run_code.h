@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
-#include "codegen/abi.h"
 #include "codegen/code.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/kernel_args.h"
 
 namespace cubejit {
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "cubejit/export.h"
+
 namespace cubejit::ascendc {
 
 /// Where a tensor begins, and the memory it was given. `bytes` 0 = its size was not said.
@@ -15,12 +17,13 @@ struct GlobalRange {
   std::uint64_t bytes = 0;       ///< from `buffer` on
 };
 
-std::int64_t blockIndex() noexcept;
-std::int64_t blockCount() noexcept;
+CUBEJIT_API std::int64_t blockIndex() noexcept;
+CUBEJIT_API std::int64_t blockCount() noexcept;
 
 /// Whether `bytes` bytes at `offset` bytes from the range's address lie in its memory, as far as that is known: what
 /// SetGlobalBuffer and the launcher were told. If not, it is reported, with `call` as the place.
-bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t bytes, const char* call) noexcept;
+CUBEJIT_API bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t bytes,
+                          const char* call) noexcept;
 
 }  // namespace cubejit::ascendc
 

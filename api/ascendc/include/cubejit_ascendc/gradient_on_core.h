@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cubejit/dtype.h"
+#include "cubejit/export.h"
 #include "cubejit/layout.h"
 #include "cubejit/problem.h"
 #include "cubejit_ascendc/core.h"
@@ -32,23 +33,23 @@ class GradientOnCore {
  public:
   enum class Operand : std::uint8_t { kWeight, kInput, kGradOutput };
 
-  explicit GradientOnCore(const GradientTypes& types) noexcept;
+  CUBEJIT_API explicit GradientOnCore(const GradientTypes& types) noexcept;
   /// Reports an object that was not ended.
-  ~GradientOnCore();
+  CUBEJIT_API ~GradientOnCore();
   GradientOnCore(const GradientOnCore&) = delete;
   GradientOnCore& operator=(const GradientOnCore&) = delete;
 
   /// Copies the tiling, after checking it against the core's chip.
-  void init(const AscendC::tiling::TConv3DBackpropInputTiling* tiling, bool& first) noexcept;
-  void init(const AscendC::tiling::TConv3DBpFilterTiling* tiling, bool& first) noexcept;
-  void setOperand(Operand operand, const GlobalRange& range, bool& first) noexcept;
+  CUBEJIT_API void init(const AscendC::tiling::TConv3DBackpropInputTiling* tiling, bool& first) noexcept;
+  CUBEJIT_API void init(const AscendC::tiling::TConv3DBpFilterTiling* tiling, bool& first) noexcept;
+  CUBEJIT_API void setOperand(Operand operand, const GlobalRange& range, bool& first) noexcept;
   /// M, K, N are named: dX passes (m, k, n), dW was given (m, n, k).
-  void setSingleShape(std::uint64_t m, std::uint64_t k, std::uint64_t n, bool& first) noexcept;
+  CUBEJIT_API void setSingleShape(std::uint64_t m, std::uint64_t k, std::uint64_t n, bool& first) noexcept;
   /// dX: depth of gradInput and row of the spread gradOutput; dW: row of gradOutput, depth 0.
-  void setStartPosition(std::uint32_t depth, std::int64_t row, bool& first) noexcept;
-  bool iterate(bool& first) noexcept;
-  void tensorC(const GlobalRange& output, std::uint8_t atomic, bool sequential, bool& first) noexcept;
-  void end(bool& first) noexcept;
+  CUBEJIT_API void setStartPosition(std::uint32_t depth, std::int64_t row, bool& first) noexcept;
+  CUBEJIT_API bool iterate(bool& first) noexcept;
+  CUBEJIT_API void tensorC(const GlobalRange& output, std::uint8_t atomic, bool sequential, bool& first) noexcept;
+  CUBEJIT_API void end(bool& first) noexcept;
 
  private:
   class State;

@@ -5,9 +5,11 @@
 
 #include <string>
 
+#include "cubejit/export.h"
+
 namespace cubejit::ascendc {
 
 /// One broken rule a line. Thread-safe: each thread has its own.
-void setLastError(const std::string& message) noexcept;
+CUBEJIT_API void setLastError(const std::string& message) noexcept;
 
 }  // namespace cubejit::ascendc

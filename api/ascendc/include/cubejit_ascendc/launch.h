@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cubejit/core_counts.h"
+#include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
 #include "cubejit/timeline.h"
@@ -74,8 +75,8 @@ struct LaunchReport {
 /// Runs `body` once for each block. Errors: an unknown or unsuitable machine, and every fault of the kernel, one a line, with
 /// core, block and rule; cubejit_last_error() of the calling thread says the same. Faulty calls do nothing, so memory is intact;
 /// files are written all the same. kIo if they cannot be. May be called from several threads.
-Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
-                                const std::function<void()>& body);
+CUBEJIT_API Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
+                                            const std::function<void()>& body);
 
 /// Runs kernel(arguments...) on every block. Arguments made by globalMemory() also bound what the kernel may touch.
 template <class Kernel, class... Arguments>

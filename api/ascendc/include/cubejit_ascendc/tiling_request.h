@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
@@ -41,23 +42,26 @@ struct TilingRequest {
 };
 
 /// Fills a tiling from the planner's choice. 0, or -1 with every broken rule in cubejit_last_error(); then nothing is written.
-std::int64_t fillInputTiling(const TilingRequest& request, AscendC::tiling::TConv3DBackpropInputTiling& out) noexcept;
-std::int64_t fillFilterTiling(const TilingRequest& request,
-                              AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept;
+CUBEJIT_API std::int64_t fillInputTiling(const TilingRequest& request,
+                                         AscendC::tiling::TConv3DBackpropInputTiling& out) noexcept;
+CUBEJIT_API std::int64_t fillFilterTiling(const TilingRequest& request,
+                                          AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept;
 
 /// Every rule that a tiling filled or changed by hand breaks on a machine, in the tiling's own field names: for buffers both byte
 /// counts and the fields to change. Empty = it can be run.
-std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBackpropInputTiling& tiling,
-                                     const cubejit::Machine& machine);
-std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBpFilterTiling& tiling,
-                                     const cubejit::Machine& machine);
+CUBEJIT_API std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBackpropInputTiling& tiling,
+                                                 const cubejit::Machine& machine);
+CUBEJIT_API std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBpFilterTiling& tiling,
+                                                 const cubejit::Machine& machine);
 
 /// The problem and the plan a tiling stands for; tasks that reach beyond the tensor are cut to it. Precondition of planOf:
 /// checkTiling found nothing.
-cubejit::Problem problemOf(const AscendC::tiling::TConv3DBackpropInputTiling& tiling);
-cubejit::Problem problemOf(const AscendC::tiling::TConv3DBpFilterTiling& tiling);
-cubejit::TilingPlan planOf(const AscendC::tiling::TConv3DBackpropInputTiling& tiling, const cubejit::Machine& machine);
-cubejit::TilingPlan planOf(const AscendC::tiling::TConv3DBpFilterTiling& tiling, const cubejit::Machine& machine);
+CUBEJIT_API cubejit::Problem problemOf(const AscendC::tiling::TConv3DBackpropInputTiling& tiling);
+CUBEJIT_API cubejit::Problem problemOf(const AscendC::tiling::TConv3DBpFilterTiling& tiling);
+CUBEJIT_API cubejit::TilingPlan planOf(const AscendC::tiling::TConv3DBackpropInputTiling& tiling,
+                                       const cubejit::Machine& machine);
+CUBEJIT_API cubejit::TilingPlan planOf(const AscendC::tiling::TConv3DBpFilterTiling& tiling,
+                                       const cubejit::Machine& machine);
 
 /// Calls v(fieldName, field&) for every field of a tiling, in order.
 template <class T, class Visitor>

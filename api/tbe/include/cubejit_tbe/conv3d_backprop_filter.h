@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/export.h"
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
 #include "cubejit_tbe/group_dict.h"
@@ -67,7 +68,8 @@ struct ResTensor {
 /// filter_size: Cout, Kd, Cin / groups, Kh, Kw.
 /// Fails with kInvalidProblem, every broken rule of the DSL on a line of its own; kUnsupported for an unknown soc;
 /// kNoFeasiblePlan if the part's buffers cannot hold the smallest tile. Pure; may be called from many threads.
-Result<ResTensor> conv3d_backprop_filter(const Tensor& x, const Tensor& out_backprop,
-                                         const std::vector<std::int64_t>& filter_size, const ParaDict& para_dict);
+CUBEJIT_API Result<ResTensor> conv3d_backprop_filter(const Tensor& x, const Tensor& out_backprop,
+                                                     const std::vector<std::int64_t>& filter_size,
+                                                     const ParaDict& para_dict);
 
 }  // namespace cubejit::tbe

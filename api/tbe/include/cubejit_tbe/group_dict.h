@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cubejit/export.h"
 #include "cubejit/result.h"
 
 namespace cubejit::tbe {
@@ -43,7 +44,7 @@ void describeGroupDict(G& g, Visitor&& v) {
 ///   mag_factor = min(lcm(mag_factor0, mag_factor1), groups),  real_g = ceil(groups / mag_factor),
 ///   cin1_g = ceil(mag_factor * fmap_c / groups / cin0),  cout_g = ceil(mag_factor * cout / groups / cout0) * cout0.
 /// Fails with kInvalidProblem, naming every broken rule: values below 1 or above 1,000,000, channels that are not divisible by groups.
-Result<GroupDict> groupDict(std::int64_t fmap_c, std::int64_t cout, std::int64_t groups, std::int64_t cout0 = kC0Size,
-                            std::int64_t cin0 = kC0Size);
+CUBEJIT_API Result<GroupDict> groupDict(std::int64_t fmap_c, std::int64_t cout, std::int64_t groups,
+                                        std::int64_t cout0 = kC0Size, std::int64_t cin0 = kC0Size);
 
 }  // namespace cubejit::tbe

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/export.h"
 #include "cubejit_tbe/conv3d_backprop_filter.h"
 
 namespace cubejit::tbe {
@@ -15,19 +16,19 @@ namespace cubejit::tbe {
 /// The compiled form of a ResTensor. Immutable; may be run by many threads at once, each with its own workspace.
 class Operator {
  public:
-  Operator(ResTensor result, std::shared_ptr<const Executable> executable);
+  CUBEJIT_API Operator(ResTensor result, std::shared_ptr<const Executable> executable);
 
   const ResTensor& result() const { return result_; }
   const Executable& executable() const { return *executable_; }
   /// Bytes of the three arrays.
-  std::size_t xBytes() const;
-  std::size_t outBackpropBytes() const;
-  std::size_t resultBytes() const;
+  CUBEJIT_API std::size_t xBytes() const;
+  CUBEJIT_API std::size_t outBackpropBytes() const;
+  CUBEJIT_API std::size_t resultBytes() const;
   /// Bytes of workspace a run needs (threads 0: the session's choice).
-  std::size_t workspaceBytes(int threads = 0) const;
+  CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
   /// Computes. `workspace` must be 64-byte aligned. Errors: null, overlapping or misaligned memory, a workspace too small.
-  Status run(const void* x, const void* outBackprop, void* result, void* workspace, std::size_t workspaceBytes,
-             int threads = 0) const;
+  CUBEJIT_API Status run(const void* x, const void* outBackprop, void* result, void* workspace,
+                         std::size_t workspaceBytes, int threads = 0) const;
 
  private:
   ResTensor result_;
@@ -35,6 +36,6 @@ class Operator {
 };
 
 /// Generates the code of a result, or finds it in the session.
-Result<Operator> build(Session& session, const ResTensor& result);
+CUBEJIT_API Result<Operator> build(Session& session, const ResTensor& result);
 
 }  // namespace cubejit::tbe

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the environment may say to the ACL face. Leaves what follows from it to api/acl.
+// Decides what the environment may say to the ACL face. Leaves what follows from it to parts.
 #pragma once
 
 #include <string>
 
 #include "cubejit/result.h"
 
-namespace cubejit {
+namespace cubejit::acl {
 
 struct AclOptions {
   std::string soc = "host";  ///< the part whose rules hold: "host", or a name of machineNames()
@@ -18,4 +18,4 @@ struct AclOptions {
 /// processes that run with more rights than their caller.
 Result<AclOptions> aclOptionsFromEnvironment();
 
-}  // namespace cubejit
+}  // namespace cubejit::acl
