@@ -82,10 +82,10 @@ void describePlan(P& p, Visitor&& v) {
   if (!p.template is<CubePlan>()) {
     v("backend", p.backend);
     v("reorder_dy", p.reorders.dy);
-    v("reorder_x", p.reorders.x);
-    v("reorder_w", p.reorders.w);
+    if (p.gradient == Gradient::kDw) v("reorder_x", p.reorders.x);
+    if (p.gradient == Gradient::kDx) v("reorder_w", p.reorders.w);
     v("reorder_result", p.reorders.result);
-    v("space_to_depth", p.reorders.spaceToDepth);
+    if (p.gradient == Gradient::kDx) v("space_to_depth", p.reorders.spaceToDepth);
   }
   std::visit([&](auto& plan) { std::decay_t<decltype(plan)>::describe(plan, v); }, p.algorithm);
 }
