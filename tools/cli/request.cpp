@@ -172,13 +172,15 @@ Result<Request> resolve(const RequestFlags& f) {
   if (!f.planFile.empty()) {
     std::ifstream file(f.planFile);
     if (!file) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile});
-    for (std::string line; std::getline(file, line);) {
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
       if (line.empty()) continue;
       const auto plan = planFromJson(line);
       if (plan.ok())
         r.plans.push_back(*plan);
       else
-        note(plan.error());
+        note(Error{plan.error().code, plan.error().stage,
+                   f.planFile + ":" + std::to_string(number) + ": " + plan.error().message});
     }
   }
   for (Problem& p : r.problems) {

@@ -43,6 +43,15 @@ for room in $rooms; do
     broken=1
   fi
 done
+# The plans that rooms declare are theirs, too.
+for plan in $(sed -nE 's/^struct ([A-Za-z]+Plan) \{/\1/p' algorithms/*/plan.h); do
+  room=$(dirname "$(grep -lE "^struct $plan \{" algorithms/*/plan.h)")
+  if grep -rnwE "$plan" include algorithms tiling codegen emulation runtime api python tools bench examples tests \
+    --include='*.h' --include='*.hpp' --include='*.cpp' | grep -vE "^(tests/)?$room/"; then
+    echo "layers: $plan is known outside $room/ and its tests" >&2
+    broken=1
+  fi
+done
 only tiling 'cubejit/|tiling/|algorithms/(algorithm\.h|kit/[a-z_]+\.h)'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|codegen/tile/|emulation/'
@@ -50,7 +59,7 @@ only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|kit/[a-z_]+|kit/lower
 only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|emulation/|runtime/(last_error|core_threads|launch_environment|shared_units)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
-only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/lower\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
+only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/(algorithm|lower)\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
 only bench 'cubejit/|acl/|aclnnop/|algorithms/|codegen/|runtime/|bench/|tests/support/'
 only python 'cubejit/|cubejit_tbe/|python/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
