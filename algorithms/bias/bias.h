@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "algorithms/bias/plan.h"
 #include "algorithms/algorithm.h"
+#include "algorithms/bias/plan.h"
 
 namespace cubejit {
 

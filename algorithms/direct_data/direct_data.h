@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "algorithms/direct_data/plan.h"
 #include "algorithms/algorithm.h"
+#include "algorithms/direct_data/plan.h"
 
 namespace cubejit {
 

@@ -15,7 +15,9 @@ struct DirectWeights {
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
     return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takes(asked, {}, t); }, weightCandidates);
   }
-  static bool takes(const Problem& p, const Plan&, TensorId t) { return isCore(formatOf(p, t), t) || isDenseInWholeBlocks(p, t); }
+  static bool takes(const Problem& p, const Plan&, TensorId t) {
+    return isCore(formatOf(p, t), t) || isDenseInWholeBlocks(p, t);
+  }
   static constexpr auto rules = directWeightsRules;
   static constexpr auto cost = weightCost;
   static constexpr auto lower = lowerWeights;

@@ -92,7 +92,7 @@ void setChunk(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, doub
     plan.reduction.h = std::min(e.w, std::max<std::int64_t>(16, divUp(equalPiece(e.w, pixels), 8) * 8));
     if (plan.reduction.h >= e.w)
       plan.reduction.n = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.w), 1,
-                                                                      std::max<std::int64_t>(1, v.batch));
+                                                                        std::max<std::int64_t>(1, v.batch));
     return;
   }
   plan.reduction.h = equalPiece(e.h, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w)));
@@ -100,7 +100,7 @@ void setChunk(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, doub
   plan.reduction.d = equalPiece(e.d, std::max<std::int64_t>(1, pixels / std::max<std::int64_t>(1, e.w * e.h)));
   if (plan.reduction.d < e.d) return;
   plan.reduction.n = imagesOfWord(pairs) * std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1,
-                                                                  std::max<std::int64_t>(1, v.batch));
+                                                                    std::max<std::int64_t>(1, v.batch));
 }
 
 // What is dealt to tasks: blocks of rows and of lanes.
@@ -228,7 +228,8 @@ std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Ma
   for (const WeightVectors role : {WeightVectors::kChannels, WeightVectors::kTransposed, WeightVectors::kKernelWidth}) {
     const bool swapped = role == WeightVectors::kTransposed;
     const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
-    for (const Tile& tile : role == WeightVectors::kKernelWidth ? joinedTiles(v, m, dots) : tilesOf(v, m, swapped, dots)) {
+    for (const Tile& tile :
+         role == WeightVectors::kKernelWidth ? joinedTiles(v, m, dots) : tilesOf(v, m, swapped, dots)) {
       DirectWeightsPlan plan;
       plan.vectorize = role;
       plan.registerRows = tile.rows;
@@ -247,7 +248,9 @@ std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Ma
           if (share > 2 && v.taps() > 1) continue;  // later taps find nothing there
           const DirectWeightsPlan last = plan;
           setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
-          if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d && plan.reduction.n == last.reduction.n) continue;
+          if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d &&
+              plan.reduction.n == last.reduction.n)
+            continue;
           addFirstTouch(view, m, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;

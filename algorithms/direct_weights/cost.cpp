@@ -122,7 +122,8 @@ class Costing {
   }
 
   double staged(const TensorView& t, bool big) const {
-    const double around = big ? s_.copied(0, s_.plan.reduction.d) * s_.copied(s_.v.line ? 2 : 1, s_.plan.reduction.h) : 1.0;
+    const double around =
+        big ? s_.copied(0, s_.plan.reduction.d) * s_.copied(s_.v.line ? 2 : 1, s_.plan.reduction.h) : 1.0;
     // Each image, plane and block of channels of a chunk is a call.
     const double calls =
         t.c0 == 0 ? 0 : s_.chunks * static_cast<double>(s_.chunked.reduction.n * s_.plan.reduction.d) * panelPieces(t);

@@ -12,7 +12,8 @@ namespace cubejit {
 /// Lanes must be channels that lie side by side in dw (one tap, not swapped), and no other task may add to them. What is rounded
 /// is rounded once: 16-bit elements need all pixels in one chunk, and bf16 an instruction that rounds. Of channel lanes only.
 inline bool storesSumsDirectly(const ConvView& v, const DirectWeightsPlan& plan, DType dw, const HostIsa& isa) {
-  if (plan.bufferC || plan.vectorize == WeightVectors::kTransposed || v.taps() != 1 || plan.reductionParts > 1) return false;
+  if (plan.bufferC || plan.vectorize == WeightVectors::kTransposed || v.taps() != 1 || plan.reductionParts > 1)
+    return false;
   if (dw == DType::kF32) return true;
   if ((dw != DType::kF16 && dw != DType::kBf16) || roundsByIntegers(dw, isa)) return false;
   const Dhw& e = v.small.extent;

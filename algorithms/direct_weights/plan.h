@@ -24,8 +24,8 @@ constexpr std::array<WeightVectors, 3> allValues(WeightVectors) {
 
 /// Whether vectors are read from a packed panel.
 enum class PackVectors : std::uint8_t {
-  kNone,     ///< from the tensor, where they lie
-  kBlock,    ///< from a panel that is filled for each reduction block
+  kNone,   ///< from the tensor, where they lie
+  kBlock,  ///< from a panel that is filled for each reduction block
   kFirstUse  ///< one tap, pixels outside: the first block of rows reads them where they lie and leaves a panel for the others
 };
 constexpr const char* toString(PackVectors p) {
@@ -40,9 +40,10 @@ struct DirectWeightsPlan {
   IterateOrder order = IterateOrder::kPixelsOuter;
   // Tasks: parts of the rows, of the vectors, and of the pixels; the last are summed apart and combined in order.
   std::int64_t rowParts = 1, vectorParts = 1, reductionParts = 1;
-  std::int64_t registerRows = 1, registerTaps = 1, registerVectors = 1;  ///< accumulators: rows x taps along W x vectors
-  std::int64_t unroll = 4;                                               ///< pixels of a loop iteration
-  bool packA = false;  ///< the row operand is copied into a panel of pixels
+  std::int64_t registerRows = 1, registerTaps = 1,
+               registerVectors = 1;  ///< accumulators: rows x taps along W x vectors
+  std::int64_t unroll = 4;           ///< pixels of a loop iteration
+  bool packA = false;                ///< the row operand is copied into a panel of pixels
   PackVectors packB = PackVectors::kNone;
   bool bufferC = false;  ///< a task has accumulators of its own and moves them out when they are complete
   ReductionBlock reduction;

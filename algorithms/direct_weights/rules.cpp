@@ -16,12 +16,13 @@ namespace {
 // Taps' channels are lanes together where they lie side by side, in the tensor or in a panel.
 void tapRules(const ConvView& v, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
   rules.require(v.kernel.w > 1 && v.dilation.w == 1, [&] {
-    return "vectorize = kernel_width needs several taps along W that are neighbours: kernel " + std::to_string(v.kernel.w) +
-           ", dilation " + std::to_string(v.dilation.w);
+    return "vectorize = kernel_width needs several taps along W that are neighbours: kernel " +
+           std::to_string(v.kernel.w) + ", dilation " + std::to_string(v.dilation.w);
   });
   rules.require(plan.packsVectors() || (v.big.channelsLast && v.big.wStride == v.big.channels * byteSize(v.big.dtype)),
                 "pack_b must be block: pixels of the vector operand do not follow each other");
-  rules.require(plan.registerTaps == 1, "register_taps must be 1: vectorize = kernel_width has all taps along W in its vectors");
+  rules.require(plan.registerTaps == 1,
+                "register_taps must be 1: vectorize = kernel_width has all taps along W in its vectors");
   const std::int64_t vectors = divUp(v.kernel.w * v.big.channels, m.isa.lanes());
   rules.require(plan.registerVectors == vectors, [&] {
     return "register_vectors = " + std::to_string(plan.registerVectors) + " must be " + std::to_string(vectors) +
@@ -35,7 +36,8 @@ void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& 
   const bool swapped = plan.vectorize == WeightVectors::kTransposed;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
   const std::int64_t operands = swapped ? plan.registerVectors : plan.registerVectors * plan.registerTaps;
-  const std::int64_t needed = plan.registerRows * plan.registerTaps * plan.registerVectors + operands + (plan.dotProducts ? 2 : 1);
+  const std::int64_t needed =
+      plan.registerRows * plan.registerTaps * plan.registerVectors + operands + (plan.dotProducts ? 2 : 1);
   rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
     return needsMore("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
                      "shrink the register block");
@@ -55,7 +57,8 @@ void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& 
                 "reduction_parts must be 1 when buffer_c is true: a task unpacks only complete sums");
   const std::int64_t scratchRow = v.taps() * plan.registerVectors * m.isa.lanes() * 4;
   requireReach(rules, "a register block of dw", plan.registerRows * std::max(scratchRow, lane.channels * 4));
-  if (!plan.packA && !row.channelsLast) requireReach(rules, "rows of a register block", row.channelOffset(plan.registerRows));
+  if (!plan.packA && !row.channelsLast)
+    requireReach(rules, "rows of a register block", row.channelOffset(plan.registerRows));
   const std::int64_t columns = std::min<std::int64_t>(34, v.small.extent.w);
   requireReach(rules, "columns of a step",
                (columns - 1) * v.stride.w * v.big.wStride + plan.registerTaps * v.dilation.w * v.big.wStride +

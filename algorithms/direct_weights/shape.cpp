@@ -16,7 +16,7 @@ namespace {
 double insidePairs(const ConvView& v, int axis) {
   double pairs = 0;
   for (std::int64_t k = 0; k < v.kernel[axis]; ++k) {
-    const Inside in = insideOf(v, axis, k);
+    const Range in = insideOf(v, axis, k);
     pairs += static_cast<double>(in.hi - in.lo);
   }
   return pairs;
@@ -29,10 +29,10 @@ DirectWeightsPlan inWords(const WeightView& view, DirectWeightsPlan plan) {
 
 }  // namespace
 
-Inside insideOf(const ConvView& v, int axis, std::int64_t tap) {
+Range insideOf(const ConvView& v, int axis, std::int64_t tap) {
   const std::int64_t stride = v.stride[axis], shift = tap * v.dilation[axis] - v.pad[axis];
   const std::int64_t last = v.big.extent[axis] - 1 - shift;
-  Inside in{shift >= 0 ? 0 : divUp(-shift, stride), last < 0 ? 0 : std::min(v.small.extent[axis], last / stride + 1)};
+  Range in{shift >= 0 ? 0 : divUp(-shift, stride), last < 0 ? 0 : std::min(v.small.extent[axis], last / stride + 1)};
   in.hi = std::max(in.lo, in.hi);
   return in;
 }

@@ -8,16 +8,14 @@
 
 #include "algorithms/direct_weights/weight_view.h"
 #include "algorithms/kit/chunk_partition.h"
+#include "algorithms/kit/range.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 
 namespace cubejit {
 
 /// The outputs [lo, hi) of an axis that a tap finds an input for.
-struct Inside {
-  std::int64_t lo = 0, hi = 0;
-};
-Inside insideOf(const ConvView& v, int axis, std::int64_t tap);
+Range insideOf(const ConvView& v, int axis, std::int64_t tap);
 
 /// Pixels of a plan's chunk; images are counted in words where the plan's products take pairs of them.
 double pixelsOfChunk(const WeightView& view, const DirectWeightsPlan& plan);

@@ -24,12 +24,13 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
   const ConvView& v = s.v;
   double cycles = 0;
   for (std::int64_t first = 0; first < v.kernel.w; first += s.tapsOfBlock) {
-    std::vector<TapReach> taps;
+    std::vector<Range> taps;
     for (std::int64_t k = first; k < std::min(v.kernel.w, first + s.tapsOfBlock); ++k) {
-      const Inside in = insideOf(v, 2, k);
+      const Range in = insideOf(v, 2, k);
       taps.push_back({in.lo, in.hi});
     }
-    const std::int64_t sums = s.plan.registerRows * s.plan.registerVectors * std::min(s.plan.registerTaps, s.tapsOfBlock);
+    const std::int64_t sums =
+        s.plan.registerRows * s.plan.registerVectors * std::min(s.plan.registerTaps, s.tapsOfBlock);
     for (const PairedRun& r : pairedColumns(columnRuns(taps, v.small.extent.w),
                                             std::max<std::int64_t>(1, sums / s.tapsOfBlock), s.plan.registerRows))
       cycles += static_cast<double>(r.steps()) *
@@ -66,8 +67,8 @@ double computeCycles(const WeightShape& s) {
     };
     return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(s, stepOf);
   }
-  const bool aligned =
-      (s.laneInPanel && (s.plan.dotProducts || s.plan.packsOnFirstUse())) || s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
+  const bool aligned = (s.laneInPanel && (s.plan.dotProducts || s.plan.packsOnFirstUse())) ||
+                       s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
   const double vectorLoads =
       (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
   const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
@@ -100,8 +101,7 @@ double lateCycles(const WeightShape& s) {
     if (s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m)) return 0.0;
     return runs ? kRunningLineCycles : each * beyond * s.m.rates.lateLines;
   };
-  const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.packA
-                                                              ? s.meanRows / 16.0 + 0.9
+  const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.packA ? s.meanRows / 16.0 + 0.9
                                                           : s.rowRuns ? std::max(1.0, s.meanRows / 16.0)
                                                                       : s.meanRows / 16.0;
   return s.pixelSteps * s.tiles *

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "algorithms/grouped/plan.h"
 #include "algorithms/algorithm.h"
+#include "algorithms/grouped/plan.h"
 
 namespace cubejit {
 

@@ -9,12 +9,9 @@
 #include <optional>
 #include <vector>
 
-namespace cubejit {
+#include "algorithms/kit/range.h"
 
-/// The columns [lo, hi) that a tap uses.
-struct TapReach {
-  std::int64_t lo = 0, hi = 0;
-};
+namespace cubejit {
 
 /// Neighbouring columns that the same taps [tapLo, tapHi) of a block use.
 struct ColumnRun {
@@ -22,10 +19,10 @@ struct ColumnRun {
   std::int64_t taps() const { return tapHi - tapLo; }
 };
 
-/// Runs of the columns [0, length); columns that no tap uses are left out. What a column uses are neighbouring taps.
-inline std::vector<ColumnRun> columnRuns(const std::vector<TapReach>& taps, std::int64_t length) {
+/// Runs of the columns [0, length), of taps that use the columns `taps`; columns that no tap uses are left out. What a column uses are neighbouring taps.
+inline std::vector<ColumnRun> columnRuns(const std::vector<Range>& taps, std::int64_t length) {
   std::vector<std::int64_t> cuts{0, length};
-  for (const TapReach& tap : taps) cuts.insert(cuts.end(), {tap.lo, tap.hi});
+  for (const Range& tap : taps) cuts.insert(cuts.end(), {tap.lo, tap.hi});
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   std::vector<ColumnRun> runs;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what the spatial algorithm takes, and which plans of it are looked at.
-#include "algorithms/spatial/spatial.h"
 #include "algorithms/kit/candidates.h"
 #include "algorithms/kit/reorder.h"
+#include "algorithms/spatial/spatial.h"
 #include "algorithms/table.h"
 
 namespace cubejit {

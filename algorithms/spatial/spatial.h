@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "algorithms/spatial/plan.h"
 #include "algorithms/algorithm.h"
+#include "algorithms/spatial/plan.h"
 
 namespace cubejit {
 

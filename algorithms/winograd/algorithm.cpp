@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which tensors Winograd's filtering reads and writes.
-#include "algorithms/winograd/winograd.h"
 #include "algorithms/kit/reorder.h"
 #include "algorithms/table.h"
+#include "algorithms/winograd/winograd.h"
 
 namespace cubejit {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/winograd/plan.h"
 #include "algorithms/algorithm.h"
+#include "algorithms/winograd/plan.h"
 
 namespace cubejit {
 

@@ -10,8 +10,8 @@
 #include <map>
 #include <utility>
 
-#include "algorithms/grouped/lower/data_sections.h"
 #include "algorithms/grouped/grouped.h"
+#include "algorithms/grouped/lower/data_sections.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/panel_moves.h"
 

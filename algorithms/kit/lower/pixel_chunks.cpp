@@ -91,7 +91,7 @@ ChunkList makeChunks(const ConvView& view, const ChunkSizes& sizes, std::int64_t
 }
 
 std::vector<ColumnRun> columnRuns(const ConvView& v, const PixelChunk& chunk, std::int64_t k0, std::int64_t taps) {
-  std::vector<TapReach> reaches;
+  std::vector<Range> reaches;
   for (std::int64_t t = 0; t < taps; ++t) {
     const Range r = validPixels(chunk.w, k0 + t, v.stride.w, v.dilation.w, v.pad.w, v.big.extent.w);
     reaches.push_back({r.lo, r.hi});

@@ -10,8 +10,8 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/work.h"
-#include "algorithms/spatial/spatial.h"
 #include "algorithms/spatial/lower/weight_sections.h"
+#include "algorithms/spatial/spatial.h"
 
 namespace cubejit {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pack_weights.h"
-#include "algorithms/winograd/winograd.h"
 #include "algorithms/winograd/lower/product.h"
 #include "algorithms/winograd/lower/tile_box.h"
+#include "algorithms/winograd/winograd.h"
 
 namespace cubejit {
 namespace {

@@ -15,11 +15,11 @@
 namespace cubejit {
 namespace {
 
-std::vector<TapReach> reaches(std::int64_t taps, std::int64_t stride, std::int64_t pad, std::int64_t columns,
+std::vector<Range> reaches(std::int64_t taps, std::int64_t stride, std::int64_t pad, std::int64_t columns,
                               std::int64_t extent) {
-  std::vector<TapReach> out(static_cast<std::size_t>(taps));
+  std::vector<Range> out(static_cast<std::size_t>(taps));
   for (std::int64_t t = 0; t < taps; ++t) {
-    TapReach& reach = out[static_cast<std::size_t>(t)];
+    Range& reach = out[static_cast<std::size_t>(t)];
     for (std::int64_t o = columns - 1; o >= 0; --o) {
       const std::int64_t at = o * stride + t - pad;
       if (at < 0 || at >= extent) continue;
@@ -43,7 +43,7 @@ TEST(ColumnRuns, PairsCoverWhatTapsUse) {
   };
   for (int i = 0; i < 2000; ++i) {
     const std::int64_t taps = 1 + below(6), columns = 1 + below(20), stride = 1 + below(3), pad = below(taps + 2);
-    const std::vector<TapReach> reach = reaches(taps, stride, pad, columns, 1 + below(24));
+    const std::vector<Range> reach = reaches(taps, stride, pad, columns, 1 + below(24));
     std::set<std::pair<std::int64_t, std::int64_t>> want, got;
     for (std::int64_t t = 0; t < taps; ++t)
       for (std::int64_t o = reach[static_cast<std::size_t>(t)].lo; o < reach[static_cast<std::size_t>(t)].hi; ++o)

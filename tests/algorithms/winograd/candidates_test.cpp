@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/plan_fields.h"
 #include "tiling/check_problem.h"
 #include "tiling/planner.h"
-#include "tests/support/plan_fields.h"
 
 namespace cubejit {
 namespace {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks of every algorithm of the table: are its plans right, of every type, layout and geometry, on every ISA that runs here? The planner's
+// preference does not count: any legal plan that the algorithm proposes must compute the gradient, on 1 and 2 threads to the same bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "algorithms/algorithm.h"
+#include "runtime/verify/random_problem.h"
+#include "tests/support/host.h"
+#include "tests/support/plan_fields.h"
+#include "tests/support/verify_plan.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+namespace {
+
+std::string nameOf(const testing::TestParamInfo<const Algorithm*>& info) {
+  return std::string(info.param->name) + "_" + toString(info.param->gradient);
+}
+
+class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
+
+// Every other problem has few channels a group, or relaxed math: some algorithms take no others. Relaxed sums have errors.
+Problem problemFor(std::mt19937_64& random, int i) {
+  Problem p = randomProblem(random, 2e5);
+  if (i % 2 == 1) fitWinograd(random, p);
+  randomFormats(random, p, i % 3 != 0, i % 4 >= 2);
+  return p;
+}
+
+TEST_P(EveryAlgorithm, PlansAreRight) {
+  const Algorithm& algorithm = *GetParam();
+  const GradientMask mask{algorithm.gradient == Gradient::kDx, algorithm.gradient == Gradient::kDw,
+                          algorithm.gradient == Gradient::kDb};
+  for (const IsaLevel level : runnableIsas()) {
+    Session session(eagerOptions(level));
+    const Machine machine = machineOfSmallL2(level);
+    std::mt19937_64 random(71);
+    int verified = 0;
+    for (int i = 0; i < 80; ++i) {
+      const Problem p = problemFor(random, i);
+      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, p, algorithm.gradient, machine);
+      std::shuffle(plans.begin(), plans.end(), random);
+      int left = 3;
+      for (const TilingPlan& plan : plans) {
+        if (left == 0 || !checkPlan(p, plan, machine).empty()) continue;
+        --left;
+        ++verified;
+        VerifyRequest request{p, mask, {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed, {plan}};
+        const VerifyOutcome outcome = verifyProblem(session, request);
+        ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+            << outcome.message << "\ncubejit verify " << toFlags(p) << "\n"
+            << planToJson(plan);
+      }
+    }
+    EXPECT_GT(verified, 10) << toString(level);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(algorithms()), nameOf);
+
+}  // namespace
+}  // namespace cubejit
