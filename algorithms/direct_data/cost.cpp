@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a data-gradient plan with channel lanes costs: FMA slots with their tails, loads, what streams from which cache,
-// packing and panels, calls. Rates come from the machine; where constants were measured is said beside them, here and in host_shape.h.
+// packing and panels, calls. Rates come from the machine; where constants were measured is said beside them, here and in kit/rates.h.
 #include <algorithm>
 #include <array>
 #include <cmath>

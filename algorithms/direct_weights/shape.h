@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a plan makes of a weight gradient, in numbers: tiles, steps, chunks, and the bytes that each of them streams.
-// Leaves what that costs to weights_tile_cost and weights_cost.
+// Leaves what that costs to tile_cost and cost.
 #pragma once
 
 #include <cstdint>

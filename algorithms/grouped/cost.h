@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the terms that the costs of dX and of dW with group cells share. Rates come from the machine; the constants in
-// host_shape.h were measured on Zen4.
+// kit/rates.h were measured on Zen4.
 #pragma once
 
 #include "algorithms/algorithm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what one segment of a data gradient's box stands for: taps that reach the same rows of it, or that share its scalars.
-// Leaves which there are to lower_data_channels.
+// Leaves which there are to lower.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the common ground of the data-gradient lowerings: which tensor is read, which is written, how their axes relate, and
-// how weights are addressed. Leaves lane assignments to lower_data_channels, lower_data_pixels and lower_data_cells.
+// how weights are addressed. Leaves what vectors hold to the algorithms.
 #pragma once
 
 #include <array>

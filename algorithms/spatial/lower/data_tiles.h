@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a data gradient with lanes of pixels looks like along W (residue classes, shifts, blocks of lanes) and where its
-// packed weights lie. Leaves rows and planes to slab_axis, instructions to pixel_sections.
+// packed weights lie. Leaves rows and planes to slab_axis, instructions to data_sections.
 #pragma once
 
 #include <cstdint>

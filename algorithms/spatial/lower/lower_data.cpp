@@ -4,7 +4,7 @@
 // accumulator rows are (residue class x result channel), weights are broadcast.
 //   dx[c][phase + stride*j] += w[o][c][k] * dy[o][j + offset(phase, k)]     lanes j
 // Operand rows are read in place from plain tensors, or transposed into a panel [d][h][channel][w] from channels-last ones.
-// Leaves which taps reach which rows to slab_axis, what lies where along W to pixel_shape, kernels to pixel_sections, and the way out
+// Leaves which taps reach which rows to slab_axis, what lies where along W to data_tiles, kernels to data_sections, and the way out
 // of interleaved results to pixel_results.
 #include <array>
 #include <set>

@@ -3,7 +3,7 @@
 // Decides the tile program of a weight gradient with few pairs of channels a group, out of plain tensors: lanes are neighbouring pixels.
 //   dw[g,s][b][k] = sum over images and pixels o:  small[n][g,s][o] * big[n][g,b][o*stride + k*dil - pad]
 // Taps of a pair stay in registers for whole images, as vectors of partial sums; a last phase sums their lanes.
-// Leaves rows, columns and taps to weight_pixel_sections, the sum of splits to weights_unpack.
+// Leaves rows, columns and taps to weight_sections, the sum of splits to weights_unpack.
 #include <algorithm>
 #include <utility>
 

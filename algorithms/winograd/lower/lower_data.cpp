@@ -5,7 +5,7 @@
 // Usually weights are transformed once for all, and a task transforms the patches of its rows of tiles. With panel_b it is the
 // other way round: all patches first, and a task transforms the packed weights of its block of channels, panel_d reduced channels
 // at a time, which then stay in its L2.
-// Leaves transforms to linear_passes, tiles to winograd_box, sizes to the plan.
+// Leaves transforms to linear_transforms, tiles to tile_box, sizes to the plan.
 #include <algorithm>
 #include <utility>
 

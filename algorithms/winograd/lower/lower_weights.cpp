@@ -5,7 +5,7 @@
 // sums of points become sums of taps at the end.
 // Usually a task transforms some rows of tiles and patches after the other and adds their products to shared accumulators. With
 // panel_c all of them are transformed first, and a task has a part of dw to itself, whose accumulators stay in its L2.
-// Leaves transforms to linear_passes, tiles to winograd_box, the way into dw's order to weights_unpack.
+// Leaves transforms to linear_transforms, tiles to tile_box, the way into dw's order to weights_unpack.
 #include <algorithm>
 #include <utility>
 

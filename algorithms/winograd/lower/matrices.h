@@ -4,7 +4,7 @@
 //   y[i] = sum over j of d[i + j] * g[j]   =   A ( (G g) * (B d) )        i < m, j < r, products element by element
 // They come from the points 0, 1, -1, 1/2, -2 and infinity, as many as needed, by the construction of Toom and Cook
 // (Lavin and Gray, arXiv:1509.09308; the points: Barabasz, Anderson, Soodhalter and Gregg, arXiv:1803.10986).
-// Leaves how they are applied to linear_passes.
+// Leaves how they are applied to linear_transforms.
 #pragma once
 
 #include <cstddef>
