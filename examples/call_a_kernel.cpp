@@ -43,16 +43,17 @@ int main() {
 
   auto options = cubejit::optionsFromEnvironment();
   if (!options.ok()) return fail(options.error().message);
-  options->algorithm = cubejit::LaneRole::kChannels;
+  options->algorithm = "direct";
   cubejit::Session session(*options);
 
   // The kernel shall read and write tensors where they lie, and not panels in the workspace: the planner's own choice of blocks,
   // changed to say so.
-  cubejit::TilingPlan& plan = request.plans.emplace_back();
   const auto planned = session.plan(problem, cubejit::Gradient::kDx);
   if (!planned.ok()) return fail(planned.error().message);
-  plan = planned.value().plan;
-  plan.packWeights = plan.panelA = plan.panelB = plan.panelC = plan.streamingStore = false;
+  cubejit::DirectDataPlan plan = planned.value().plan.as<cubejit::DirectDataPlan>();
+  plan.packB = cubejit::PackWeights::kNone;
+  plan.packA = plan.bufferC = plan.streamingStore = false;
+  request.plans = {plan};
   const auto compiled = session.compile(request);
   if (!compiled.ok()) return fail(compiled.error().message);
 

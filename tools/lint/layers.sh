@@ -46,7 +46,7 @@ done
 # The plans that rooms declare are theirs, too.
 for plan in $(sed -nE 's/^struct ([A-Za-z]+Plan) \{/\1/p' algorithms/*/plan.h); do
   room=$(dirname "$(grep -lE "^struct $plan \{" algorithms/*/plan.h)")
-  if grep -rnwE "$plan" include algorithms tiling codegen emulation runtime api python tools bench examples tests \
+  if grep -rnwE "$plan" include algorithms tiling codegen emulation runtime api python tools bench tests \
     --include='*.h' --include='*.hpp' --include='*.cpp' | grep -vE "^(tests/)?$room/"; then
     echo "layers: $plan is known outside $room/ and its tests" >&2
     broken=1

@@ -10,21 +10,6 @@
 namespace cubejit {
 namespace {
 
-Problem strided(Layout layout) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.groups = 2;
-  p.cin = 4;
-  p.cout = 6;
-  p.in = Dhw{1, 5, 7};
-  p.out = Dhw{1, 2, 3};
-  p.kernel = Dhw{1, 3, 3};
-  p.stride = Dhw{1, 2, 2};
-  p.layout = layout;
-  return p;
-}
-
 // Pairs of pixels overlap unless columns are always taken two by two from the first on.
 TEST(PixelPairs, ApartOnlyWhereDotProductsStart) {
   Problem p;

@@ -27,7 +27,7 @@ Problem layer(std::int64_t stride) {
 
 TEST(PixelShape, EveryTapHasOneShiftOfOnePhase) {
   for (const std::int64_t stride : {1, 2}) {
-    const PixelShape shape(layer(stride), TilingPlan{}, hostOf(IsaLevel::kAvx512));
+    const PixelShape shape(layer(stride), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
     EXPECT_EQ(shape.phases.size(), static_cast<std::size_t>(stride));
     EXPECT_EQ(shape.shifts.size(), stride == 1 ? 3U : 2U);  // of a stride of 2: one tap where it is, and two neighbours
     std::multiset<std::int64_t> taps;
@@ -42,7 +42,7 @@ TEST(PixelShape, EveryTapHasOneShiftOfOnePhase) {
 }
 
 TEST(PixelShape, LanesReadWhereTheOperandLies) {
-  const PixelShape shape(layer(1), TilingPlan{}, hostOf(IsaLevel::kAvx512));
+  const PixelShape shape(layer(1), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
   for (const std::int64_t offset : {-1, 0, 1}) {
     std::int64_t lanes = 0;
     for (std::int64_t block = 0; block < shape.blocks(); ++block) {
