@@ -27,7 +27,7 @@ class Planning(unittest.TestCase):
 
     def test_a_plan_is_a_dict(self):
         report = cubejit.plan(PROBLEM, "dw", explain=True)
-        self.assertEqual((report["plan"]["unit"], report["plan"]["gradient"], report["source"]), ("vector", "dw", "model"))
+        self.assertEqual((report["plan"]["algorithm"], report["plan"]["gradient"], report["source"]), ("direct", "dw", "model"))
         self.assertGreater(report["predicted_cycles"], 0)
         legal = [c for c in report["candidates"] if not c["refused_by"]]
         self.assertLessEqual(legal[0]["predicted_cycles"], legal[-1]["predicted_cycles"])

@@ -53,9 +53,9 @@ TEST(CApi, RelaxedMathAllowsWinograd) {
     EXPECT_EQ(cubejit_plan(handle.get(), &problem, CUBEJIT_DX, &report), CUBEJIT_OK) << cubejit_last_error();
     return std::string(report.plan);
   };
-  EXPECT_EQ(lanes().find("lanes=winograd"), std::string::npos);
+  EXPECT_EQ(lanes().find("algorithm=winograd"), std::string::npos);
   problem.relaxed_math = 1;
-  EXPECT_NE(lanes().find("lanes=winograd"), std::string::npos) << lanes();
+  EXPECT_NE(lanes().find("algorithm=winograd"), std::string::npos) << lanes();
 }
 
 TEST(CApi, ComputesWhatTheCppFaceComputes) {

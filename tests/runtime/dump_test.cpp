@@ -196,10 +196,12 @@ TEST_F(Dump, EveryStageOfEveryIsaComesFromLlvm) {
 TEST_F(Dump, PinsAreFollowed) {
   Options options;
   options.isa = IsaLevel::kAvx2;
+  options.algorithm = "direct";
   TilingPlan pinned = Session(options).plan(problem(), Gradient::kDx)->plan;
+  options.algorithm.clear();
   ASSERT_NE(fieldOf(pinned, "register_w"), 3);
   ASSERT_TRUE(setField(pinned, "register_w", 3));
-  pinned.unroll = 1;
+  ASSERT_TRUE(setField(pinned, "unroll", 1));
   options.pins = (root / "pins").string();
   {
     Session first(options);  // the first compilation under a pin file adds its plan

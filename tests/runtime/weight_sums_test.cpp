@@ -37,6 +37,7 @@ void compareAll(const Options& options, int problems, std::uint64_t seed) {
     job.problem = p;
     job.machine = *machineByName("ascend910b2");
     job.work = cubeWorkOf(p, Gradient::kDw, job.machine, false);
+    job.plan = TilingPlan(Gradient::kDw, CubePlan{});
     job.plan.cube().tile.base.m = i % 2 * 16;  // cut, or whole
     const auto units = loadUnits(job.work.type, options);
     ASSERT_TRUE(units.ok()) << units.error().message;

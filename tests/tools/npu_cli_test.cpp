@@ -74,7 +74,7 @@ TEST_F(NpuCli, PlansAreDataAndExplainThemselves) {
   ASSERT_EQ(data.code, 0) << data.err;
   const Json plan = Json::parse(data.out);
   EXPECT_EQ(plan.at("schema"), "cubejit.npu_plan/1");
-  EXPECT_EQ(plan.at("plan").at("unit"), "cube");
+  EXPECT_EQ(plan.at("plan").at("algorithm"), "cube");
   EXPECT_EQ(plan.at("core_cycles").size(), 24U);
   EXPECT_FALSE(plan.at("candidates").empty());
   EXPECT_LT(plan.at("plan_us").get<double>(), 1e6);

@@ -160,7 +160,7 @@ TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
 
 TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
   std::ofstream(folder_.file("worker.sh"))
-      << "while IFS= read -r line; do case $line in *'\"register_vectors\":1'*) kill "
+      << "while IFS= read -r line; do case $line in *'\"register_vectors\":1,'*) kill "
          "-SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
          " | { "
       << CUBEJIT_CLI << " tune-worker; }\n";
@@ -207,7 +207,7 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
   for (std::string text; std::getline(rows, text); ++gradients) {
     const Json row = Json::parse(text);
     EXPECT_EQ(row["soc"], "ascend910b2");
-    EXPECT_EQ(row["plan"]["unit"], "cube");
+    EXPECT_EQ(row["plan"]["algorithm"], "cube");
     EXPECT_LE(row["cycles"], row["untuned_cycles"]);
     EXPECT_EQ(row["tuned"].get<bool>(), row["cycles"] < row["untuned_cycles"]);
     const Json planned =

@@ -85,7 +85,7 @@ TEST(DirectWeightsRules, TapsAlongWLieSideBySide) {
   Problem groups = p;
   groups.cin = groups.cout = 40;
   groups.groups = 2;
-  EXPECT_THAT(checkPlan(groups, weights, kAvx512), Contains(HasSubstr("pack_b must be true")));
+  EXPECT_THAT(checkPlan(groups, weights, kAvx512), Contains(HasSubstr("pack_b must be block")));
   weights.packB = PackVectors::kBlock;
   EXPECT_THAT(checkPlan(groups, weights, kAvx512), IsEmpty());
 }
@@ -93,7 +93,7 @@ TEST(DirectWeightsRules, TapsAlongWLieSideBySide) {
 TEST(DirectWeightsRules, PlainTensorsNeedPanels) {
   const Problem plain = convolution(Layout::kNcdhw);
   DirectWeightsPlan weights;
-  EXPECT_THAT(checkPlan(plain, weights, kAvx512), Contains(HasSubstr("pack_b must be true")));
+  EXPECT_THAT(checkPlan(plain, weights, kAvx512), Contains(HasSubstr("pack_b must be block")));
   weights.packB = PackVectors::kBlock;
   EXPECT_THAT(checkPlan(plain, weights, kAvx512), IsEmpty());
 }

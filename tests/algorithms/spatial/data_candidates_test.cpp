@@ -55,7 +55,7 @@ TEST(PixelCandidates, WhatTheyCannotTakeIsNamed) {
               testing::Contains(testing::HasSubstr("bf16 that no instruction rounds")));
   plan.bufferC = true;
   EXPECT_THAT(checkPlan(firstLayer(DType::kHf32, Layout::kNcdhw), {plan, reorders}, machine),
-              testing::Contains(testing::HasSubstr("stage_dy must be true")));
+              testing::Contains(testing::HasSubstr("reorder_dy must be true")));
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST_F(Autotune, AResumedRunMeasuresNothingTwice) {
 
 TEST_F(Autotune, AForeignRecordIsVerifiedBeforeItIsBelieved) {
   TuneRecord foreign = winnerFor(setup_.key, 0.5, "other");
-  foreign.plan.unroll = foreign.plan.unroll == 1 ? 2 : 1;
+  setField(foreign.plan, "unroll", fieldOf(foreign.plan, "unroll") == 1 ? 2 : 1);
   const std::string identity = planIdentity(foreign.plan);
   lab_.fate = [&](const TilingPlan& plan) {
     return planIdentity(plan) == identity ? TrialStatus::kWrong : TrialStatus::kMeasured;

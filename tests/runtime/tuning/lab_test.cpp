@@ -94,7 +94,7 @@ TEST_F(Labs, BothDigestTheSameCode) {
 
 TEST_F(Labs, ACrashCostsOnePlan) {
   TilingPlan bad = plans_[1].plan;
-  bad.unroll = 7;
+  ASSERT_TRUE(setField(bad, "unroll", 7));
   auto lab = ChildLab::open(task_, "", misbehaving("\"unroll\":7", "kill -SEGV 0"));
   ASSERT_TRUE(lab.ok()) << lab.error().message;
   ASSERT_TRUE(lab.value()->load(0, plans_[0].plan).ok());
@@ -106,7 +106,7 @@ TEST_F(Labs, ACrashCostsOnePlan) {
 
 TEST_F(Labs, AHangIsEndedInTime) {
   TilingPlan bad = plans_[1].plan;
-  bad.unroll = 7;
+  ASSERT_TRUE(setField(bad, "unroll", 7));
   auto lab = ChildLab::open(task_, "", misbehaving("\"unroll\":7", "sleep 600", 2));
   ASSERT_TRUE(lab.ok()) << lab.error().message;
   ASSERT_TRUE(lab.value()->load(0, plans_[0].plan).ok());

@@ -32,7 +32,7 @@ TEST(Npu, TheHostsDoorLeadsToThePlanner) {
   EXPECT_TRUE(checkPlan(handProblem(), choice->plan, toyMachine()).empty());
   const Machine host = hostMachine(avx512Isa(), 2, 0, 0, 0);
   EXPECT_THAT(checkPlan(handProblem(), choice->plan, host),
-              ElementsAre(HasSubstr("unit = cube must be vector on host")));
+              ElementsAre(HasSubstr("the algorithm cube, which host has not")));
 }
 
 TEST(Npu, AReportsPartsAgree) {
