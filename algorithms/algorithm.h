@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/kit/rules.h"
 #include "algorithms/kit/gemm_view.h"
+#include "algorithms/kit/rules.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"

@@ -27,7 +27,8 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
                    std::to_string(step.fractal.m) + " x " + std::to_string(step.fractal.k) + " x " +
                    std::to_string(step.fractal.n) + "; units are emulated for 16 x " + std::to_string(job.work.c0) +
                    " x 16 only"});
-  if (checked.is<CubePlan>() && checked.cube().singleShape.m > 0 && checked.cube().singleShape.k > 0 && checked.cube().singleShape.n > 0)
+  if (checked.is<CubePlan>() && checked.cube().singleShape.m > 0 && checked.cube().singleShape.k > 0 &&
+      checked.cube().singleShape.n > 0)
     checked.cube().cores = splitOf(job.work, checked.cube().singleShape);
   const std::vector<std::string> broken = checkCubePlan(job.work, checked, machine);
   if (!broken.empty()) return refuse(broken);

@@ -161,8 +161,9 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   std::string gradientName, algorithm;
   if (version == 0) reader.integer("version", version, true);
   if (version != kPlanVersion)
-    return invalid("the plan is of version " + std::to_string(version) + (version == 1 ? " (it has no 'version')" : "") +
-                   ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
+    return invalid("the plan is of version " + std::to_string(version) +
+                   (version == 1 ? " (it has no 'version')" : "") + ", this library reads version " +
+                   std::to_string(kPlanVersion) + "; plan or tune again");
   reader.string("gradient", gradientName);
   reader.string("algorithm", algorithm);
   Gradient gradient{};

@@ -89,8 +89,7 @@ Result<std::string> parseAlgorithm(const std::string& name) {
     if ((", " + all + ",").find(std::string(", ") + algorithm->name + ",") == std::string::npos)
       all += (all.empty() ? "" : ", ") + std::string(algorithm->name);
   }
-  return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-               "unknown algorithm '" + name + "'; this build has " + all};
+  return Error{ErrorCode::kInvalidProblem, Stage::kPlan, "unknown algorithm '" + name + "'; this build has " + all};
 }
 
 Result<MathMode> parseMathMode(const std::string& name) {

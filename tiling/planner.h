@@ -29,8 +29,7 @@ struct PlanChoice {
 /// With kept weights only plans of dx that pack all weights beforehand are considered, and packing costs nothing.
 /// `algorithm`: only its plans are considered, by name; empty = all (db has but one algorithm, an NPU's cube too).
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
-                              WeightsUse weights = WeightsUse::kEachRun,
-                              const std::string& algorithm = {});
+                              WeightsUse weights = WeightsUse::kEachRun, const std::string& algorithm = {});
 
 /// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.
 double conversionCycles(const Problem& problem, TensorId t, const Machine& machine);

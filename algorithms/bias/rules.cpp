@@ -4,7 +4,6 @@
 #include "algorithms/bias/bias.h"
 #include "algorithms/kit/conv_view.h"
 
-
 namespace cubejit {
 
 void biasRules(const Problem& core, const BiasPlan& plan, const Machine& machine, Rules& rules) {

@@ -43,7 +43,9 @@ struct DirectData {
     out.push_back({all, dataReducedCandidates(core, machine)});
     return out;
   }
-  static bool takes(const Problem& p, const Plan& plan, TensorId t) { return plan.vectorize == DataVectors::kInputChannels ? takesBeforeSums(p, t) : takesOperand(p, t); }
+  static bool takes(const Problem& p, const Plan& plan, TensorId t) {
+    return plan.vectorize == DataVectors::kInputChannels ? takesBeforeSums(p, t) : takesOperand(p, t);
+  }
   static constexpr auto rules = directDataRules;
   static PlanCost cost(const Problem& core, const Plan& plan, const Machine& machine) {
     return plan.vectorize == DataVectors::kInputChannels ? dataReducedCost(core, plan, machine)

@@ -68,7 +68,8 @@ void addBoxes(const Ground& g, DirectDataPlan plan, std::int64_t rows, std::vect
 }
 
 // One vector of results: a scalar feeds one multiply-add, and loads bind, unless all taps along W that use it take it at once.
-void addSharedScalars(const Ground& g, const Machine& m, DirectDataPlan plan, bool tail, std::vector<DirectDataPlan>& out) {
+void addSharedScalars(const Ground& g, const Machine& m, DirectDataPlan plan, bool tail,
+                      std::vector<DirectDataPlan>& out) {
   const std::int64_t taps = divUp(g.view.kernel.w, g.view.bigIsX ? g.view.stride.w : 1);  // of a residue class
   if (g.result.channels > m.isa.lanes() || taps < 2) return;
   plan.broadcastTaps = equalPiece(taps, kMostSharedTaps);
@@ -102,7 +103,8 @@ void addSlabs(const Ground& g, const Machine& m, const DirectDataPlan& base, std
   DirectDataPlan plan = base;
   plan.cache.d = base.registerD;
   const double rowOperand = static_cast<double>((g.view.line ? 1 : g.operand.extent.w) * g.operand.channels * 4);
-  const std::int64_t partials = base.vectorize == DataVectors::kInputChannels ? m.isa.lanes() : 1;  // a vector for each result
+  const std::int64_t partials =
+      base.vectorize == DataVectors::kInputChannels ? m.isa.lanes() : 1;  // a vector for each result
   const double rowResult =
       static_cast<double>((g.view.line ? 1 : g.result.extent.w) * g.result.channels * 4 * partials);
   std::vector<std::int64_t> blocks{1, 2, 4, 8, 16, 64, 256};
@@ -122,7 +124,8 @@ void addSlabs(const Ground& g, const Machine& m, const DirectDataPlan& base, std
     out.push_back(plan);
     // Neighbouring planes read the same ones: a task that goes on to the next finds most of what it needs in L2.
     if (!farVolume(g.view, g.operand, m) || rows < kRowsOfDepths * block || rows > 2 * kRowsOfDepths * block) continue;
-    plan.cache.d = equalPiece(divUp(g.phaseLength[0], base.registerD), panels ? kPanelDepths : kDepths) * base.registerD;
+    plan.cache.d =
+        equalPiece(divUp(g.phaseLength[0], base.registerD), panels ? kPanelDepths : kDepths) * base.registerD;
     const double reached = static_cast<double>((plan.cache.d + (g.view.kernel.d - 1) * g.view.dilation.d) *
                                                (rows + (g.view.kernel.h - 1) * g.view.dilation.h));
     if (!panels || reached * rowOperand <= kMostOfL2 * static_cast<double>(m.buffers.l1Bytes)) out.push_back(plan);

@@ -24,8 +24,9 @@ class Costing {
         m_(machine),
         line_(makeConvView(problem, Gradient::kDx).line),
         v_(makeConvView(problem, Gradient::kDx, true)) {
-    const DataSums total = dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
-                                              : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
+    const DataSums total =
+        dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
+                           : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
     lanes_ = m_.isa.lanes();
     vectors_ = static_cast<double>(plan.registerVectors);
     reduced_ = static_cast<double>(operand().words(plan.dotProducts));  // a dot product takes two reduced channels

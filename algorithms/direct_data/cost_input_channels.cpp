@@ -13,8 +13,9 @@ namespace cubejit {
 PlanCost dataReducedCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
-  const DataSums total = dataSums(v, v.line ? std::array<std::int64_t, 3>{1, 1, plan.registerW}
-                                            : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
+  const DataSums total =
+      dataSums(v, v.line ? std::array<std::int64_t, 3>{1, 1, plan.registerW}
+                         : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
   const double lanes = m.isa.lanes(), channels = static_cast<double>(result.channels);
   const double words = static_cast<double>(operand.words(plan.dotProducts));
   const double vectors = std::ceil(words / lanes);

@@ -44,7 +44,8 @@ std::string whyNoOtherPrefetch(const Problem& p, const DirectDataPlan& plan) {
                : "only vectorize = output_channels that reads dy where it lies (no pack_a) prefetches operands";
   }
   if (plan.vectorize == DataVectors::kInputChannels)
-    return plan.prefetch == Prefetch::kNone ? "" : "vectorize = input_channels prefetches operands; say prefetch_distance";
+    return plan.prefetch == Prefetch::kNone ? ""
+                                            : "vectorize = input_channels prefetches operands; say prefetch_distance";
   if (plan.bufferC) return "only kernels that write dx in place (no buffer_c) prefetch results";
   const ConvView v = makeConvView(p, Gradient::kDx);
   const std::int64_t sum = (v.bigIsX ? v.small : v.big).words(plan.dotProducts) * v.taps();
@@ -59,11 +60,12 @@ void hintRules(const Problem& p, const DirectDataPlan& plan, const Reorders& reo
     rules.require(why.empty(),
                   [&] { return std::string("prefetch = ") + toString(plan.prefetch) + " must be usual: " + why; });
   }
-  const bool ahead =
-      (plan.vectorize == DataVectors::kInputChannels && plan.prefetch != Prefetch::kNone) || plan.prefetch == Prefetch::kOperands;
+  const bool ahead = (plan.vectorize == DataVectors::kInputChannels && plan.prefetch != Prefetch::kNone) ||
+                     plan.prefetch == Prefetch::kOperands;
   rules.require(ahead || plan.prefetchDistance == kUsualDistance, [&] {
     return "prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be " +
-           std::to_string(kUsualDistance) + ": only vectorize = input_channels, and prefetch = operands, prefetch operands";
+           std::to_string(kUsualDistance) +
+           ": only vectorize = input_channels, and prefetch = operands, prefetch operands";
   });
   rules.require(plan.prefetchDistance <= kMostDistance, [&] {
     return "prefetch_distance = " + std::to_string(plan.prefetchDistance) + " must be at most " +
@@ -107,19 +109,20 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     }
   }
   if (plan.vectorize == DataVectors::kOutputChannels) {
-    const std::int64_t operands = plan.broadcastTaps * plan.registerVectors, taps = std::min(plan.broadcastTaps, v.kernel.w);
+    const std::int64_t operands = plan.broadcastTaps * plan.registerVectors,
+                       taps = std::min(plan.broadcastTaps, v.kernel.w);
     const std::int64_t needed = box * plan.registerVectors + std::max<std::int64_t>(operands + 1, rounds ? 3 : 0);
     rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-      return needsMore("vector registers (register block x register_vectors + broadcast_taps x register_vectors + 1)", needed,
-                       usableRegisters(m, false), "shrink the register block");
+      return needsMore("vector registers (register block x register_vectors + broadcast_taps x register_vectors + 1)",
+                       needed, usableRegisters(m, false), "shrink the register block");
     });
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.bufferC) {
-      requireReach(
-          rules, "a register block of the result",
-          (plan.registerN - 1) * result.nStride + (plan.registerD - 1) * step.d * result.dStride +
-              (plan.registerH - 1) * step.h * result.hStride + (plan.registerW - 1) * step.w * result.wStride +
-              std::max(plan.registerVectors * m.isa.lanes() * 4, result.channelOffset(plan.registerVectors * m.isa.lanes())));
+      requireReach(rules, "a register block of the result",
+                   (plan.registerN - 1) * result.nStride + (plan.registerD - 1) * step.d * result.dStride +
+                       (plan.registerH - 1) * step.h * result.hStride + (plan.registerW - 1) * step.w * result.wStride +
+                       std::max(plan.registerVectors * m.isa.lanes() * 4,
+                                result.channelOffset(plan.registerVectors * m.isa.lanes())));
     }
     if (!plan.packA) {
       requireReach(rules, "a register block of the operand",
@@ -130,19 +133,20 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     if (taps > 1)
       requireReach(rules, "weights of a step", taps * operand.channels * plan.registerVectors * m.isa.lanes() * 4);
     rules.require(plan.broadcastTaps <= v.kernel.w, [&] {
-      return "broadcast_taps = " + std::to_string(plan.broadcastTaps) + " is more than the " + std::to_string(v.kernel.w) +
-             " taps along W";
+      return "broadcast_taps = " + std::to_string(plan.broadcastTaps) + " is more than the " +
+             std::to_string(v.kernel.w) + " taps along W";
     });
     rules.require(plan.packsWeights() || (v.taps() == 1 && gather),
                   "pack_b = none needs a 1x1 kernel of an ordinary convolution");
-    rules.require(
-        result.resultsInPlace(m.isa.lanes(), plan.registerVectors * m.isa.lanes()) || plan.bufferC,
-        "buffer_c must be true: results are neither channels-last nor in full blocks of whole vectors that tiles do not "
-        "straddle");
+    rules.require(result.resultsInPlace(m.isa.lanes(), plan.registerVectors * m.isa.lanes()) || plan.bufferC,
+                  "buffer_c must be true: results are neither channels-last nor in full blocks of whole vectors that "
+                  "tiles do not "
+                  "straddle");
     rules.require(operand.sumsInPlace(plan.dotProducts, plan.unroll) || plan.packA,
                   "pack_a must be true: dy is not channels-last, or in blocks of channels that unroll divides, of the "
                   "type that is multiplied, or its pairs of channels are not whole");
-    requireWholeBlocks(rules, result, plan.packsPerTask() && plan.bufferC, plan.registerVectors * m.isa.lanes(), "results");
+    requireWholeBlocks(rules, result, plan.packsPerTask() && plan.bufferC, plan.registerVectors * m.isa.lanes(),
+                       "results");
     rules.require(plan.packsWeights() || formatOf(p, TensorId::kW).dtype == DType::kF32,
                   "pack_b must not be none: w is not f32");
     rules.require(plan.registerN == 1 || (!plan.packA && !plan.bufferC), "register_n must be 1 when panels are used");
@@ -170,7 +174,8 @@ bool streamingPays(const Problem& p, const DirectDataPlan& plan, const Reorders&
                    const Machine& m) {
   constexpr std::int64_t kLineBytes = 64;
   constexpr double kStreamedShare = 0.55;
-  if (plan.registerVectors * m.isa.lanes() * 4 % kLineBytes != 0 || !whyNotStreamed(p, plan, reorders, m).empty()) return false;
+  if (plan.registerVectors * m.isa.lanes() * 4 % kLineBytes != 0 || !whyNotStreamed(p, plan, reorders, m).empty())
+    return false;
   const ConvView v = makeConvView(p, Gradient::kDx);
   const double l3 = static_cast<double>(m.buffers.l2Bytes),
                result = static_cast<double>(v.bigIsX ? v.big.bytes : v.small.bytes);

@@ -38,11 +38,14 @@ struct GroupedData {
                    ofPairs = reordersFor(Gradient::kDx, [&](TensorId t) { return takesForPairs(asked, t); });
     std::vector<CandidatesOf<Plan>> out;
     if (few != all) out.push_back({few, cellsDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
-    if (ofPairs != all) out.push_back({ofPairs, cellsDotCandidates(coreProblem(asked, Gradient::kDx, ofPairs), machine)});
+    if (ofPairs != all)
+      out.push_back({ofPairs, cellsDotCandidates(coreProblem(asked, Gradient::kDx, ofPairs), machine)});
     out.push_back({all, cellsDataCandidates(coreProblem(asked, Gradient::kDx, all), machine)});
     return out;
   }
-  static bool takes(const Problem& p, const Plan& plan, TensorId t) { return plan.dotProducts ? takesForPairs(p, t) : takesTensor(p, t); }
+  static bool takes(const Problem& p, const Plan& plan, TensorId t) {
+    return plan.dotProducts ? takesForPairs(p, t) : takesTensor(p, t);
+  }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     groupedRules(core, plan, machine, rules);
   }

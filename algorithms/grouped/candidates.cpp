@@ -65,7 +65,8 @@ void addDataSlabs(const CellsShape& s, const Machine& m, GroupedDataPlan plan, s
       const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
       plan.cache.d = depths;
-      plan.cache.h = roundUp(equalPiece(along, std::max<std::int64_t>(line ? plan.registerW : 1, rows)), plan.registerH);
+      plan.cache.h =
+          roundUp(equalPiece(along, std::max<std::int64_t>(line ? plan.registerW : 1, rows)), plan.registerH);
       out.push_back(plan);
       if (depths == 1) break;
     }
@@ -136,7 +137,8 @@ void setChunk(const CellsShape& s, GroupedWeightsPlan& plan, double budgetBytes)
       std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
-void addWeightDeals(const CellsShape& s, const Machine& m, GroupedWeightsPlan plan, std::vector<GroupedWeightsPlan>& out) {
+void addWeightDeals(const CellsShape& s, const Machine& m, GroupedWeightsPlan plan,
+                    std::vector<GroupedWeightsPlan>& out) {
   const std::int64_t images = std::max<std::int64_t>(1, s.view.batch);
   const std::int64_t units = divUp(s.blocks, plan.registerVectors);
   for (const std::int64_t parts : {std::int64_t{1}, std::min<std::int64_t>(units, 2L * m.cores), units}) {

@@ -58,7 +58,8 @@ PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, cons
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
                channels = static_cast<double>(s.cellChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
-  const double run = static_cast<double>(plan.registerW), taps = static_cast<double>(std::min(plan.registerTaps, v.kernel.w));
+  const double run = static_cast<double>(plan.registerW),
+               taps = static_cast<double>(std::min(plan.registerTaps, v.kernel.w));
   const double tapsHigh = static_cast<double>(v.kernel.h);
   // Per visit of a chunk of taps by a run of results; a row of the operand that is visited serves `uses` rows of the block.
   const Visit along = visitOf(v, run, taps, 2), down = visitOf(v, static_cast<double>(plan.registerH), tapsHigh, 1);
@@ -80,9 +81,9 @@ PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, cons
       columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images *
                     blocks
               : rows * runs * static_cast<double>(std::min(plan.groupParts, s.blocks)) * (tail ? 2.0 : 1.0);
-  cost.callCycles =
-      calls * kCallCycles +
-      rows * runs * blocks * (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h * plan.registerH) / uses);
+  cost.callCycles = calls * kCallCycles +
+                    rows * runs * blocks *
+                        (14.0 + kSegmentCycles * static_cast<double>(v.kernel.d * v.kernel.h * plan.registerH) / uses);
   // A burst of stores longer than the store queue stalls the next run (measured: 27 pixels a run cost 20 % on a 3-tap kernel).
   if (run * static_cast<double>(plan.registerH) * m.rates.vectorStoreCycles > 32)
     cost.callCycles += results * m.rates.vectorStoreCycles / perCycle;
@@ -106,7 +107,8 @@ PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, cons
     cost.moveCycles += panelMoveCycles(s, plan.groupParts, s.operand, m) * again * againD;
   }
   if (plan.bufferC)
-    cost.moveCycles += panelMoveCycles(s, plan.groupParts, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
+    cost.moveCycles +=
+        panelMoveCycles(s, plan.groupParts, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.groupParts, s.blocks)));
   tasks *= std::ceil(static_cast<double>(s.result.extent.d) / static_cast<double>(plan.cache.d));
   if (!columns)

@@ -32,7 +32,8 @@ void shapeRules(const CellsShape& s, const Reach& reach, Rules& rules) {
   for (const TensorView* t : {&s.view.big, &s.view.small}) {
     requireReach(rules, "a register block",
                  t->channelOffset(s.perBlock * reach.vectors * t->channels) +
-                     std::min(reach.rows, t->extent.h) * t->hStride + std::min(reach.columns, t->extent.w) * t->wStride);
+                     std::min(reach.rows, t->extent.h) * t->hStride +
+                     std::min(reach.columns, t->extent.w) * t->wStride);
   }
 }
 

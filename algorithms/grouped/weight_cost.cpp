@@ -17,7 +17,8 @@ bool allBlocked(const ConvView& v) { return v.big.c0 > 0 && v.small.c0 > 0; }
 
 // How much longer pixels take from beyond L2 of which only a unit's lines are read at a time.
 double lonelyLines(const CellsShape& s, const GroupedWeightsPlan& plan, double rate, const Machine& m) {
-  if (plan.packA || allBlocked(s.view) || s.blocks <= plan.registerVectors || rate >= m.rates.l2BytesPerCycle) return 1.0;
+  if (plan.packA || allBlocked(s.view) || s.blocks <= plan.registerVectors || rate >= m.rates.l2BytesPerCycle)
+    return 1.0;
   const double lines = static_cast<double>(plan.registerVectors * s.perBlock * s.laneChannels *
                                            static_cast<std::int64_t>(byteSize(s.view.small.dtype))) /
                        64.0;
@@ -37,7 +38,8 @@ PlanCost cellsWeightCost(const Problem& problem, const GroupedWeightsPlan& plan,
   const double run = static_cast<double>(plan.unroll), tapsW = static_cast<double>(plan.registerTapsW),
                tapsH = static_cast<double>(plan.registerTapsH);
   const double held = static_cast<double>(std::min(plan.registerChannels, s.cellChannels));
-  const double width = static_cast<double>(plan.registerVectors), units = std::ceil(blocks / width);  // blocks side by side
+  const double width = static_cast<double>(plan.registerVectors),
+               units = std::ceil(blocks / width);  // blocks side by side
   const double positions =
       reached(run, tapsW, static_cast<double>(v.stride.w), static_cast<double>(v.dilation.w)) * tapsH;
   const double pairs = run * tapsW * tapsH * held;

@@ -29,7 +29,8 @@ void addSlabs(const PixelGround& g, SpatialDataPlan plan, const Machine& m, std:
   const double l1 = 2.0 * static_cast<double>(m.buffers.l1Bytes);
   const std::int64_t extentH = std::max<std::int64_t>(1, g.result.extent.h);
   const std::int64_t mostH =
-      divUp(plan.registerH > 1 && g.gather ? divUp(extentH, g.view.stride.h) : extentH, plan.registerH) * plan.registerH;
+      divUp(plan.registerH > 1 && g.gather ? divUp(extentH, g.view.stride.h) : extentH, plan.registerH) *
+      plan.registerH;
   for (const std::int64_t depths : {1, 4, 8}) {
     for (const std::int64_t rowsH : {1, 2, 4, 8, 16, 32}) {
       plan.cache.d = std::min(depths, std::max<std::int64_t>(1, g.result.extent.d));
@@ -70,7 +71,8 @@ std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& problem, const M
     plan.unroll =
         std::min<std::int64_t>(g.operand.channels, g.operand.channels % 8 == 0 && g.view.kernel.w <= 3 ? 8 : 4);
     plan.packA = g.operand.channelsLast;
-    plan.bufferC = g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
+    plan.bufferC =
+        g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
     for (const std::int64_t baseH : rowsOfTiles(g, phases * plan.registerChannels * vectors)) {
       if (baseH > 1 && (plan.registerChannels < g.result.channels || baseH * plan.registerChannels > rows)) continue;
       plan.registerH = baseH;

@@ -90,7 +90,7 @@ class Costing {
 
   double calls() const {
     // A segment is all taps along H and W, those along W if there is but one channel, or one tap.
-    const double segments = plan_.registerH > 1           ? calls_ * static_cast<double>(g_.view.kernel.d)
+    const double segments = plan_.registerH > 1       ? calls_ * static_cast<double>(g_.view.kernel.d)
                             : g_.operand.channels > 1 ? steps_
                                                       : steps_ / std::max(1.0, shifts_);
     return segments * kSegmentCycles +

@@ -14,10 +14,12 @@ void dataRules(const ConvView& v, const SpatialDataPlan& plan, const Machine& m,
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
-  const std::int64_t needed = phases * plan.registerChannels * plan.registerH * plan.registerVectors + plan.registerVectors + 1;
+  const std::int64_t needed =
+      phases * plan.registerChannels * plan.registerH * plan.registerVectors + plan.registerVectors + 1;
   rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-    return needsMore("vector registers (residue classes x register_channels x register_h x register_vectors + register_vectors + 1)",
-                     needed, usableRegisters(m, false), "shrink the register block");
+    return needsMore(
+        "vector registers (residue classes x register_channels x register_h x register_vectors + register_vectors + 1)",
+        needed, usableRegisters(m, false), "shrink the register block");
   });
   rules.require(plan.cache.h % plan.registerH == 0, "cache_h must be a multiple of register_h");
   rules.require(phases <= 64, "the spatial algorithm needs a stride along W of at most 64");
@@ -26,7 +28,8 @@ void dataRules(const ConvView& v, const SpatialDataPlan& plan, const Machine& m,
   rules.require(plan.bufferC || (!result.channelsLast && phases == 1 && v.stride.w == 1 && !rounds),
                 "buffer_c must be true: results are channels-last, interleaved, or bf16 that no instruction rounds");
   // The rows that a block of several rows reads are steps of its kernel.
-  const std::int64_t rowsRead = plan.registerH > 1 ? plan.registerH * (gather ? 1 : v.stride.h) + v.kernel.h * v.dilation.h : 0;
+  const std::int64_t rowsRead =
+      plan.registerH > 1 ? plan.registerH * (gather ? 1 : v.stride.h) + v.kernel.h * v.dilation.h : 0;
   const std::int64_t channelBytes = plan.packA ? (operand.extent.w + 32) * 4 : operand.cStride,
                      rowBytes = plan.packA ? channelBytes * operand.channels : operand.hStride;
   requireReach(rules, "steps of the reduction", (plan.unroll + 1) * channelBytes + rowsRead * rowBytes);
@@ -53,8 +56,8 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
   });
   const std::int64_t needed = plan.registerTapsH * plan.registerTapsW + plan.registerH + 2;
   rules.require(needed <= usableRegisters(m, true), [&] {
-    return needsMore("vector registers (register_taps_h x register_taps_w + register_h + 2)", needed, usableRegisters(m, true),
-                     "shrink the register block");
+    return needsMore("vector registers (register_taps_h x register_taps_w + register_h + 2)", needed,
+                     usableRegisters(m, true), "shrink the register block");
   });
   requireReach(rules, "a register block",
                (plan.registerH * v.stride.h + plan.registerTapsH * v.dilation.h) * v.big.hStride +
@@ -65,7 +68,8 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
 
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules) {
   const ConvView v = makeConvView(core, Gradient::kDx);
-  dataRules(v, plan, machine, !plan.bufferC && roundsByIntegers((v.bigIsX ? v.big : v.small).dtype, machine.isa), rules);
+  dataRules(v, plan, machine, !plan.bufferC && roundsByIntegers((v.bigIsX ? v.big : v.small).dtype, machine.isa),
+            rules);
 }
 
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules) {

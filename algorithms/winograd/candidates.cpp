@@ -52,7 +52,8 @@ void addData(const WinogradShape& s, const Machine& m, WinogradDataPlan plan, st
 }
 
 // Weights are transformed by the task that uses them, one block of channels each; patches beforehand.
-void addDataBlocks(const WinogradShape& s, const Machine& m, WinogradDataPlan plan, std::vector<WinogradDataPlan>& out) {
+void addDataBlocks(const WinogradShape& s, const Machine& m, WinogradDataPlan plan,
+                   std::vector<WinogradDataPlan>& out) {
   plan.perTask = true;
   const std::int64_t channels = plan.registerVectors * m.isa.lanes();
   plan.cacheRows = s.rows;
@@ -64,14 +65,17 @@ void addDataBlocks(const WinogradShape& s, const Machine& m, WinogradDataPlan pl
 }
 
 // Parts of dw whose accumulators fit a share of L2, cut along the longer side; tiles are transformed beforehand.
-void addWeightParts(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan, std::vector<WinogradWeightsPlan>& out) {
+void addWeightParts(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan,
+                    std::vector<WinogradWeightsPlan>& out) {
   plan.bufferC = true;
   plan.cacheRows = s.rows;
-  const std::int64_t width = plan.registerVectors * m.isa.lanes(), rowBlocks = divUp(s.tiled.channels, plan.registerRows),
+  const std::int64_t width = plan.registerVectors * m.isa.lanes(),
+                     rowBlocks = divUp(s.tiled.channels, plan.registerRows),
                      laneBlocks = divUp(s.patched.channels, width);
   std::int64_t rowParts = 1, laneParts = 1;
   for (;;) {
-    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.registerRows, lanes = divUp(laneBlocks, laneParts) * width;
+    const std::int64_t rows = divUp(rowBlocks, rowParts) * plan.registerRows,
+                       lanes = divUp(laneBlocks, laneParts) * width;
     const bool fits =
         static_cast<double>(rows * lanes * s.volume() * 4) <= 0.5 * static_cast<double>(m.buffers.l1Bytes);
     if (fits && s.view.groups * rowParts * laneParts >= 2L * m.cores) break;
@@ -86,7 +90,8 @@ void addWeightParts(const WinogradShape& s, const Machine& m, WinogradWeightsPla
   out.push_back(plan);
 }
 
-void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan, std::vector<WinogradWeightsPlan>& out) {
+void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan plan,
+                std::vector<WinogradWeightsPlan>& out) {
   const std::int64_t channels = s.tiled.channels + s.patched.channels,
                      rowBlocks = divUp(s.tiled.channels, plan.registerRows);
   for (const double share : {0.6, 1.5, 6.0}) {

@@ -44,11 +44,18 @@ struct Costed {
 };
 
 Costed costed(const WinogradDataPlan& p) {
-  return {true, p.registerRows, p.registerVectors, p.cacheRows, p.perTask, 1.0, static_cast<double>(p.channelParts), 1.0};
+  return {true, p.registerRows, p.registerVectors, p.cacheRows, p.perTask, 1.0, static_cast<double>(p.channelParts),
+          1.0};
 }
 Costed costed(const WinogradWeightsPlan& p) {
-  return {false, p.registerRows, p.registerVectors, p.cacheRows, p.bufferC, static_cast<double>(p.rowParts),
-          p.bufferC ? static_cast<double>(p.vectorParts) : 1.0, static_cast<double>(p.reductionParts)};
+  return {false,
+          p.registerRows,
+          p.registerVectors,
+          p.cacheRows,
+          p.bufferC,
+          static_cast<double>(p.rowParts),
+          p.bufferC ? static_cast<double>(p.vectorParts) : 1.0,
+          static_cast<double>(p.reductionParts)};
 }
 
 PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
@@ -80,7 +87,7 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
                        blocks * points * tiles / perPart * kCallCycles;
   }
   const double cutM = plan.cutM, cutN = plan.cutN;
-  const bool beforehand = plan.beforehand;    // patches are transformed once, for all parts
+  const bool beforehand = plan.beforehand;                   // patches are transformed once, for all parts
   const double again = beforehand ? 1.0 : dx ? cutN : cutM;  // else every part of the channels transforms them
   double transforms = tiles * vectorsOf(s.patched.channels) * transformCycles(s.points, s.points, taken) * again;
   transforms += dx ? tiles * laneVectors * transformCycles(s.points, s.tile, width)

@@ -13,10 +13,11 @@ struct WinogradDataPlan {
   std::int64_t tileD = 1, tileH = 1, tileW = 1;
   std::int64_t registerRows = 1, registerVectors = 1;  ///< tiles by vectors of channels of dx
   std::int64_t unroll = 4;
-  bool perTask = false;           ///< tasks transform the weights of their channels themselves, patches are transformed beforehand
-  std::int64_t cacheRows = 1;     ///< rows of tiles, over all images, depths and heights, of a task
-  std::int64_t cacheChannels = 1; ///< with perTask: channels of dy whose weights are transformed at a time
-  std::int64_t channelParts = 1;  ///< parts of the channels of dx
+  bool perTask =
+      false;  ///< tasks transform the weights of their channels themselves, patches are transformed beforehand
+  std::int64_t cacheRows = 1;      ///< rows of tiles, over all images, depths and heights, of a task
+  std::int64_t cacheChannels = 1;  ///< with perTask: channels of dy whose weights are transformed at a time
+  std::int64_t channelParts = 1;   ///< parts of the channels of dx
 
   static constexpr const char* kName = "winograd";
   static constexpr Gradient kGradient = Gradient::kDx;
@@ -40,7 +41,8 @@ struct WinogradDataPlan {
 struct WinogradWeightsPlan {
   /// Pixels of the small tensor that a tile has along d, h, w; 1 where the kernel has one tap.
   std::int64_t tileD = 1, tileH = 1, tileW = 1;
-  std::int64_t registerRows = 1, registerVectors = 1;  ///< channels of the small tensor by vectors of channels of the big one
+  std::int64_t registerRows = 1,
+               registerVectors = 1;  ///< channels of the small tensor by vectors of channels of the big one
   std::int64_t unroll = 4;
   bool bufferC = false;        ///< tasks have accumulators to themselves; tiles are transformed beforehand
   std::int64_t cacheRows = 1;  ///< rows of tiles, over all images, depths and heights, that are transformed at a time

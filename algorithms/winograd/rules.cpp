@@ -3,7 +3,6 @@
 // Decides what a Winograd plan must fulfil.
 #include <limits>
 
-
 #include "algorithms/winograd/shape.h"
 #include "algorithms/winograd/winograd.h"
 

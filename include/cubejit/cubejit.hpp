@@ -158,7 +158,7 @@ struct PlanReport {
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
   std::string sourceNote;  ///< what a record promises, or why one was not used
-  Mkn singleShape;  ///< what a task works on, in the GEMM view of the gradient
+  Mkn singleShape;         ///< what a task works on, in the GEMM view of the gradient
   double predictedCycles = 0;
   std::string bound;
   std::size_t workspaceBytes = 0;         ///< with the session's threads

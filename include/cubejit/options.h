@@ -67,7 +67,8 @@ constexpr const char* toString(TuneMode m) {
 struct Options {
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = kUsualBackend;
-  std::string algorithm;  ///< of plans of dx and dw, by name (direct, spatial, grouped, winograd); tuning is not looked at. Empty: any
+  std::string
+      algorithm;  ///< of plans of dx and dw, by name (direct, spatial, grouped, winograd); tuning is not looked at. Empty: any
   int threads = 0;          ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
   ParallelFor parallelFor;  ///< unset: oneTBB
   bool pinThreads =

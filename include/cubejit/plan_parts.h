@@ -22,8 +22,8 @@ constexpr std::array<IterateOrder, 2> allValues(IterateOrder) {
 
 /// Which lines a kernel prefetches.
 enum class Prefetch : std::uint8_t {
-  kUsual,    ///< those that results of long sums go to; where lanes are summed at the end those of dY `prefetchDistance` blocks ahead
-  kNone,     ///< none; the hardware may foresee them
+  kUsual,  ///< those that results of long sums go to; where lanes are summed at the end those of dY `prefetchDistance` blocks ahead
+  kNone,   ///< none; the hardware may foresee them
   kResults,  ///< those that results go to, however short the sum
   kOperands  ///< as usual, and those of dY `prefetchDistance` register blocks ahead
 };

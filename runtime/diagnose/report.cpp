@@ -43,10 +43,9 @@ std::string whyPlan(const CompiledGradient& part, const PlanChoice& choice, std:
     case PlanSource::kModel: break;
   }
   return "fewest predicted cycles of " + std::to_string(legal) + " legal plans" +
-         (next == nullptr
-              ? std::string()
-              : "; next: " + planFamily(next->plan) + " block " + blockText(next->plan) + " " +
-                    percentMore(next->cost.totalCycles, choice.cost.totalCycles));
+         (next == nullptr ? std::string()
+                          : "; next: " + planFamily(next->plan) + " block " + blockText(next->plan) + " " +
+                                percentMore(next->cost.totalCycles, choice.cost.totalCycles));
 }
 
 void reportPlan(const Options& options, const CompiledGradient& part, const Machine& machine) {

@@ -176,7 +176,9 @@ FittedCost::Terms FittedCost::weights(const std::string& family) const {
   return found == weights_.end() ? kNeutral : found->second;
 }
 
-double FittedCost::predict(const PlanCost& cost, const std::string& family) const { return dot(termsOf(cost), weights(family)); }
+double FittedCost::predict(const PlanCost& cost, const std::string& family) const {
+  return dot(termsOf(cost), weights(family));
+}
 
 RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<double>& measured) {
   RankQuality out;

@@ -118,8 +118,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
                             : session.compile(CompileRequest{p, request.gradients, request.plans, request.weights});
   if (!compiled.ok()) {
     // An algorithm that was asked for need not take every problem.
-    const bool unsupported = compiled.error().code == ErrorCode::kUnsupported ||
-                             (compiled.error().code == ErrorCode::kNoFeasiblePlan && !session.options().algorithm.empty());
+    const bool unsupported =
+        compiled.error().code == ErrorCode::kUnsupported ||
+        (compiled.error().code == ErrorCode::kNoFeasiblePlan && !session.options().algorithm.empty());
     return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
   }
   const Executable& executable = **compiled;

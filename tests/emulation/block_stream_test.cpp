@@ -43,7 +43,8 @@ CubeJob jobOf(BlockOrder order, std::int64_t buffers) {
   plan.cube().tile.base = {32, 16, 32};
   plan.cube().tile.stepM = plan.cube().tile.stepN = plan.cube().tile.stepKa = 1;
   plan.cube().tile.stepKb = 2;
-  plan.cube().tile.buffersL0a = plan.cube().tile.buffersL0b = plan.cube().tile.buffersA1 = plan.cube().tile.buffersB1 = buffers;
+  plan.cube().tile.buffersL0a = plan.cube().tile.buffersL0b = plan.cube().tile.buffersA1 = plan.cube().tile.buffersB1 =
+      buffers;
   plan.cube().tile.buffersL0c = 1;
   plan.cube().tile.order = order;
   auto job = makeCubeJob(p, plan, machine, false);

@@ -159,20 +159,23 @@ TEST_F(Tune, ProcessesTuningOneKeyAtOnceKeepEverything) {
 }
 
 TEST_F(Tune, ACrashingPlanIsRecordedAndAvoided) {
+  const std::string layer = "--input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx ";
+  const Outcome planned = run("plan " + layer + "--json");
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  // Whatever the planner chooses on this machine does not crash.
+  const int crashes = Json::parse(planned.out).at("plan").at("register_vectors") == 1 ? 2 : 1;
   std::ofstream(folder_.file("worker.sh"))
-      << "while IFS= read -r line; do case $line in *'\"register_vectors\":1,'*) kill "
-         "-SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
+      << "while IFS= read -r line; do case $line in *'\"register_vectors\":" << crashes
+      << ",'*) kill -SEGV 0 ;; esac; printf '%s\\n' \"$line\"; done"
          " | { "
       << CUBEJIT_CLI << " tune-worker; }\n";
-  const Outcome tuned =
-      run("tune --input 2,64,10,10 --weight 32,64,3,3 --padding 1 --gradients dx --trials 100 --json --progress none "
-          "--worker 'exec sh worker.sh'");
+  const Outcome tuned = run("tune " + layer + "--trials 100 --json --progress none --worker 'exec sh worker.sh'");
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const Json row = Json::parse(tuned.out);
   EXPECT_GT(row["crashed"], 0);
   EXPECT_GT(row["measured"], 0);
   for (const TuneRecord& r : records())
-    EXPECT_EQ(r.status == TrialStatus::kCrashed, fieldOf(r.plan, "register_vectors") == 1);
+    EXPECT_EQ(r.status == TrialStatus::kCrashed, fieldOf(r.plan, "register_vectors") == crashes);
 }
 
 TEST_F(Tune, WrongFlagsAreAllNamed) {

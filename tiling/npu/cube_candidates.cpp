@@ -170,7 +170,8 @@ class Search {
     }
     pixels = w_.gemm.m;
     const double side = static_cast<double>(w_.batch) * static_cast<double>(w_.groups.count) *
-                        static_cast<double>(w_.depths) * static_cast<double>(ceilDiv(w_.gemm.n, plan_.cube().singleShape.n)) *
+                        static_cast<double>(w_.depths) *
+                        static_cast<double>(ceilDiv(w_.gemm.n, plan_.cube().singleShape.n)) *
                         static_cast<double>(dx_ ? 1 : ceilDiv(w_.gemm.m, plan_.cube().singleShape.m));
     Sizes sizes;
     const auto cutInto = [&](std::int64_t parts) {
@@ -234,7 +235,8 @@ class Search {
 
   // base.k's in the sum of a task (dX: of one kernel depth).
   std::int64_t wholeSteps() const {
-    const std::int64_t sum = dx_ ? plan_.cube().singleShape.k / w_.kernel.d : std::min(plan_.cube().singleShape.k, w_.gemm.k);
+    const std::int64_t sum =
+        dx_ ? plan_.cube().singleShape.k / w_.kernel.d : std::min(plan_.cube().singleShape.k, w_.gemm.k);
     return ceilDiv(sum, plan_.cube().tile.base.k);
   }
 

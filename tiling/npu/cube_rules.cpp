@@ -77,9 +77,11 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
     checkPixels(w, "single_shape_m", s.m, broken);
     checkMultiple("single_shape_k", s.k, unit * w.kernel.d, kTaps, broken);
     checkMultiple("single_shape_n", s.n, w.c0, "c0", broken);
-    require(broken, plan.cube().cores.reduction == 1 || w.resultBytes == 4, "core_reduction", plan.cube().cores.reduction, [&] {
-      return std::string("must be 1: parts of a sum are added in memory, in f32, and dx is ") + toString(w.type);
-    });
+    require(broken, plan.cube().cores.reduction == 1 || w.resultBytes == 4, "core_reduction",
+            plan.cube().cores.reduction, [&] {
+              return std::string("must be 1: parts of a sum are added in memory, in f32, and dx is ") +
+                     toString(w.type);
+            });
   } else {
     checkMultiple("single_shape_m", s.m, 16, "the channels of a fractal", broken);
     checkPixels(w, "single_shape_k", s.k, broken);
@@ -117,9 +119,10 @@ void checkBuffers(const CubeWork& w, const TilingPlan& plan, const Machine& m, B
   fits(broken, m, "L0B", f.l0b, m.buffers.l0bBytes, "lower base_k, base_n or buffers_l0b");
   fits(broken, m, "L0C", f.l0c, m.buffers.l0cBytes, "lower base_m, base_n or buffers_l0c");
   if (f.l1 > m.buffers.l1Bytes) {
-    const bool a = f.l1A * plan.cube().tile.buffersA1 >= f.l1B * plan.cube().tile.buffersB1 || f.l1A > m.buffers.l1Bytes;
-    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(plan.cube().tile.buffersA1) + ", B " +
-                              std::to_string(f.l1B) + " x " + std::to_string(plan.cube().tile.buffersB1);
+    const bool a =
+        f.l1A * plan.cube().tile.buffersA1 >= f.l1B * plan.cube().tile.buffersB1 || f.l1A > m.buffers.l1Bytes;
+    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(plan.cube().tile.buffersA1) +
+                              ", B " + std::to_string(f.l1B) + " x " + std::to_string(plan.cube().tile.buffersB1);
     fits(broken, m, ("L1 (" + parts + ")").c_str(), f.l1, m.buffers.l1Bytes,
          a ? "lower step_ka, buffers_a1, step_m or base_m" : "lower step_kb, buffers_b1, step_n or base_n");
   }
@@ -153,12 +156,12 @@ CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
 
 std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
   Broken broken;
-  if (!plan.is<CubePlan>())
-    return {std::string("algorithm = ") + algorithmName(plan) + " must be cube on " + m.name};
+  if (!plan.is<CubePlan>()) return {std::string("algorithm = ") + algorithmName(plan) + " must be cube on " + m.name};
   if (plan.gradient != w.gradient)
     return {std::string("gradient = ") + toString(plan.gradient) + " must be " + toString(w.gradient)};
   if (plan.cube().tile.operand != w.type)
-    return {std::string("operand = ") + toString(plan.cube().tile.operand) + " must be the problem's " + toString(w.type)};
+    return {std::string("operand = ") + toString(plan.cube().tile.operand) + " must be the problem's " +
+            toString(w.type)};
   const CubeStep* step = m.npu.step(w.type);
   if (step == nullptr) return {std::string("operand = ") + toString(w.type) + " is no type of the cube of " + m.name};
   checkFields(plan, *step, broken);

@@ -287,7 +287,10 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
   const auto records = (*store)->all(&unreadable);
   if (!records.ok()) return report(records.error(), typed);
   if (unreadable > 0)
-    fmt::print(stderr, "note: {} records do not read (of another version of cubejit, or damaged) and are left out; see `cubejit db verify`\n", unreadable);
+    fmt::print(stderr,
+               "note: {} records do not read (of another version of cubejit, or damaged) and are left out; see "
+               "`cubejit db verify`\n",
+               unreadable);
   if (what == What::kShow) return show(*records, flags);
   if (what == What::kBest) return best(*records, flags);
   if (what == What::kExport) return exportRecords(*records, flags);

@@ -20,7 +20,8 @@ std::string brief(const TilingPlan& p) {
   const CubeTile& t = p.cube().tile;
   return fmt::format("base {}x{}x{} step m {} n {} ka {} kb {} buffers {}{}{} {}{} {} task {}x{}x{}", t.base.m,
                      t.base.k, t.base.n, t.stepM, t.stepN, t.stepKa, t.stepKb, t.buffersL0a, t.buffersL0b, t.buffersL0c,
-                     t.buffersA1, t.buffersB1, toString(t.order), p.cube().singleShape.m, p.cube().singleShape.k, p.cube().singleShape.n);
+                     t.buffersA1, t.buffersB1, toString(t.order), p.cube().singleShape.m, p.cube().singleShape.k,
+                     p.cube().singleShape.n);
 }
 
 void printCores(const NpuReport& r) {
@@ -87,9 +88,11 @@ void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r
   fmt::print("  buffers    L0A {} L0B {} L0C {} A1 {} B1 {} (2 = double)\n", t.buffersL0a, t.buffersL0b, t.buffersL0c,
              t.buffersA1, t.buffersB1);
   fmt::print("  tasks      {} of m {} k {} n {}: {} images, {} groups, {} depths{}, {} along {}, {} along n{}\n",
-             r.tasks, p.cube().singleShape.m, p.cube().singleShape.k, p.cube().singleShape.n, p.cube().cores.batch, p.cube().cores.groups, p.cube().cores.depth,
-             dx ? "" : fmt::format(" x {} of the kernel", p.cube().cores.tapsD), dx ? p.cube().cores.rows : p.cube().cores.channelsM, "m",
-             p.cube().cores.channelsN, p.cube().cores.reduction > 1 ? fmt::format(", {} along k", p.cube().cores.reduction) : "");
+             r.tasks, p.cube().singleShape.m, p.cube().singleShape.k, p.cube().singleShape.n, p.cube().cores.batch,
+             p.cube().cores.groups, p.cube().cores.depth,
+             dx ? "" : fmt::format(" x {} of the kernel", p.cube().cores.tapsD),
+             dx ? p.cube().cores.rows : p.cube().cores.channelsM, "m", p.cube().cores.channelsN,
+             p.cube().cores.reduction > 1 ? fmt::format(", {} along k", p.cube().cores.reduction) : "");
   fmt::print(
       "  predicted  {:.0f} cycles, {:.1f} us, bound by {}; the cube works {:.1f} % of the time, {:.1f} % of it "
       "needed\n",

@@ -71,9 +71,8 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option(
       "--backend", f.backend,
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
-  app.add_option(
-      "--algorithm", f.algorithm,
-      "direct, spatial, grouped or winograd, for dx and dw (default: the fastest)");
+  app.add_option("--algorithm", f.algorithm,
+                 "direct, spatial, grouped or winograd, for dx and dw (default: the fastest)");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");

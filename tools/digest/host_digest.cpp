@@ -21,7 +21,7 @@ constexpr IsaLevel kIsas[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx
 constexpr const char* kKinds[] = {"a0", "a1", "a2", "a3", "a4", "a5", "a6"};
 std::string kindOf(const TilingPlan& plan) {
   const std::string family = planFamily(plan);
-  return family == "spatial"               ? "a1"
+  return family == "spatial"                 ? "a1"
          : family == "direct:transposed"     ? "a2"
          : family == "grouped"               ? "a3"
          : family == "direct:input_channels" ? "a4"

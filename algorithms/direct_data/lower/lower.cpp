@@ -27,7 +27,10 @@ constexpr std::int64_t kHidesLoop = 12;
 class Lowering {
  public:
   Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
-      : plan_(plan), lanes_(machine.isa.lanes()), b_(problemLabel(problem, Gradient::kDx)), g_(makeDataGradient(problem, true)) {
+      : plan_(plan),
+        lanes_(machine.isa.lanes()),
+        b_(problemLabel(problem, Gradient::kDx)),
+        g_(makeDataGradient(problem, true)) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
     if (g_.view.lineOnH) block_ = {1, plan.registerW, 1};
     const std::array<std::int64_t, 3> slab{plan.cache.d, plan.cache.h, 0};  // W is never cut
@@ -55,9 +58,9 @@ class Lowering {
       addPackReducedPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     } else if (plan_.packsWeights()) {
       const std::int64_t blocks = plan_.packsPerTask() ? 1 : g_.view.groups * nBlocks_;
-      packedBuffer_ =
-          b_.addBuffer(plan_.packsPerTask() ? "panel_w" : "packed_w", plan_.packsPerTask() ? BufferRole::kPrivate : BufferRole::kShared,
-                       blocks * packing_.blockBytes(g_));
+      packedBuffer_ = b_.addBuffer(plan_.packsPerTask() ? "panel_w" : "packed_w",
+                                   plan_.packsPerTask() ? BufferRole::kPrivate : BufferRole::kShared,
+                                   blocks * packing_.blockBytes(g_));
       if (!plan_.packsPerTask()) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     }
     contractPhase();
@@ -80,9 +83,10 @@ class Lowering {
 
     // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
     const int groups = b_.addAxis("g");
-    const std::int64_t weightsPerGroup = reducedLanes_                        ? packedReducedBytes(g_, packing_)
-                                         : plan_.packsWeights() && !plan_.packsPerTask() ? nBlocks_ * packing_.blockBytes(g_)
-                                                                              : g_.wGroup;
+    const std::int64_t weightsPerGroup = reducedLanes_ ? packedReducedBytes(g_, packing_)
+                                         : plan_.packsWeights() && !plan_.packsPerTask()
+                                             ? nBlocks_ * packing_.blockBytes(g_)
+                                             : g_.wGroup;
     for (std::int64_t i = 0; i < g_.view.groups; ++i) {
       std::vector<std::pair<int, std::int64_t>> d{{weights >= 0 ? weights : w, i * weightsPerGroup}};
       d.emplace_back(plan_.packA ? source : a, i * g_.operand.groupStride());
@@ -133,7 +137,8 @@ class Lowering {
     if (reducedLanes_)
       slabBody.push_back(sumMoves(b_, panels(), PanelEnds{sink, c}, slabAxis));
     else if (plan_.bufferC)
-      slabBody.push_back(panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.packsPerTask() ? blocks : -1));
+      slabBody.push_back(
+          panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.packsPerTask() ? blocks : -1));
     if (plan_.packsPerTask()) {
       const int share = b_.addDeal("image_part", images, std::min(plan_.batchParts, b_.axisSteps(images)));
       phase.parallelAxes = {groups, blocks, share};
@@ -159,7 +164,8 @@ class Lowering {
       aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
     }
     if (plan_.bufferC) {
-      cPitch_.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
+      cPitch_.w =
+          reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
       cPitch_.h = cPitch_.w * g_.result.extent.w;
       cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
       panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;

@@ -356,9 +356,9 @@ class Lowering {
                 Variant variant;
                 const std::int64_t width =
                     laneTail ? out_.laneChannels % width_ : std::min(width_, out_.laneChannels / width_ * width_);
-                const std::int64_t rows = rowTail
-                                              ? out_.rows % plan_.registerRows
-                                              : std::min(plan_.registerRows, out_.rows / plan_.registerRows * plan_.registerRows);
+                const std::int64_t rows =
+                    rowTail ? out_.rows % plan_.registerRows
+                            : std::min(plan_.registerRows, out_.rows / plan_.registerRows * plan_.registerRows);
                 const bool first = chunkOf(cls).first;
                 if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
                   variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);

@@ -126,10 +126,11 @@ class Lowering {
   std::int64_t resultBlock() const { return lanes_.perBlock * lanes_.laneChannels * elementBytes(resultElement()); }
   std::int64_t operandOffset(std::int64_t block) const {
     return plan_.packA ? block * operandBlock()
-                        : g_.operand.channelOffset(block * lanes_.perBlock * g_.operand.channels);
+                       : g_.operand.channelOffset(block * lanes_.perBlock * g_.operand.channels);
   }
   std::int64_t resultOffset(std::int64_t block) const {
-    return plan_.bufferC ? block * resultBlock() : g_.result.channelOffset(block * lanes_.perBlock * g_.result.channels);
+    return plan_.bufferC ? block * resultBlock()
+                         : g_.result.channelOffset(block * lanes_.perBlock * g_.result.channels);
   }
   // Pairs are words, wherever they lie.
   Element operandElement() const {

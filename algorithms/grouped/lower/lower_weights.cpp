@@ -45,10 +45,11 @@ class Lowering {
                        " lanes; plan it with channel lanes"};
     }
     const std::int64_t splits = std::max<std::int64_t>(1, plan_.reductionParts);
-    chunks_ = makeChunks(v_,
-                         v_.line ? ChunkSizes{plan_.reduction.n, 1, 1, plan_.reduction.h}
-                                 : ChunkSizes{plan_.reduction.n, plan_.reduction.d, plan_.reduction.h, v_.small.extent.w},
-                         splits);
+    chunks_ =
+        makeChunks(v_,
+                   v_.line ? ChunkSizes{plan_.reduction.n, 1, 1, plan_.reduction.h}
+                           : ChunkSizes{plan_.reduction.n, plan_.reduction.d, plan_.reduction.h, v_.small.extent.w},
+                   splits);
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     bigBuffer_ = v_.bigIsX ? x : dy;
@@ -120,7 +121,8 @@ class Lowering {
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k)
       b_.addStep(kd, {{c, k * v_.kernel.h * v_.kernel.w * lanes_.tapBytes()}}, static_cast<int>(k));
-    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.registerTapsH), tapsW = cut(v_.kernel.w, plan_.registerTapsW),
+    const std::vector<Range> tapsH = cut(v_.kernel.h, plan_.registerTapsH),
+                             tapsW = cut(v_.kernel.w, plan_.registerTapsW),
                              channels = cut(lanes_.cellChannels, plan_.registerChannels);
     std::vector<TapBlock> taps;
     const int tapAxis = b_.addAxis("taps", static_cast<int>(tapsH.size() * tapsW.size() * channels.size()));

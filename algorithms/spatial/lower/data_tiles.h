@@ -25,12 +25,12 @@ struct PixelShape {
   int lanes = 16;
   std::vector<AxisPhase> phases;  ///< along W
   std::vector<PixelShift> shifts;
-  std::int64_t reduced = 1;        ///< channels of the operand
-  std::int64_t registerChannels = 1;       ///< result channels of a tile
-  std::int64_t channelBlocks = 1;  ///< tiles of result channels
-  std::int64_t rowsPacked = 1;     ///< weights of a reduced channel and a shift: [phase][channel of the tile]
-  std::int64_t longest = 0;        ///< pixels of the longest phase
-  std::int64_t blockLanes = 16;    ///< pixels of a block along W
+  std::int64_t reduced = 1;           ///< channels of the operand
+  std::int64_t registerChannels = 1;  ///< result channels of a tile
+  std::int64_t channelBlocks = 1;     ///< tiles of result channels
+  std::int64_t rowsPacked = 1;        ///< weights of a reduced channel and a shift: [phase][channel of the tile]
+  std::int64_t longest = 0;           ///< pixels of the longest phase
+  std::int64_t blockLanes = 16;       ///< pixels of a block along W
 
   PixelShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine);
 

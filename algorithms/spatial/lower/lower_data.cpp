@@ -74,8 +74,8 @@ class Lowering {
         b_.addUniformAxis("g", g_.view.groups, {{src, g_.wGroup}, {dst, shape_.channelBlocks * shape_.blockBytes()}});
     const int channels = b_.addAxis("channel");
     for (std::int64_t c = 0; c < g_.result.channels; ++c) {
-      b_.addStep(channels,
-                 {{src, c * g_.wResult}, {dst, c / plan_.registerChannels * shape_.blockBytes() + c % plan_.registerChannels * 4}});
+      b_.addStep(channels, {{src, c * g_.wResult},
+                            {dst, c / plan_.registerChannels * shape_.blockBytes() + c % plan_.registerChannels * 4}});
     }
     const std::int64_t kernelH = g_.view.kernel.h, kernelW = g_.view.kernel.w;
     const int kd =
@@ -177,7 +177,7 @@ class Lowering {
     std::vector<Node> moves;
     for (const std::int64_t length : lengths) {
       PixelResults results{shape_.lanes, plan_.registerChannels, pitch.resultChannel,
-                           &g_.result,   &shape_.phases, g_.relation[2].gather ? g_.view.stride.w : 1};
+                           &g_.result,   &shape_.phases,         g_.relation[2].gather ? g_.view.stride.w : 1};
       if (plan_.registerH > 1) {
         results.rowAxis = b_.addUniformAxis(
             "row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});

@@ -93,7 +93,6 @@ TEST(MemoryHints, PrefetchesAreOfWhatAContractTouches) {
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("say prefetch_distance")));
   plan.prefetch = Prefetch::kNone;
   EXPECT_THAT(brokenHints(pointwise(), plan, kHost), Contains(HasSubstr("prefetch_distance = 5 must be 2")));
-
 }
 
 TEST(MemoryHints, OperandsAreAskedForWhereDxReadsThemInPlace) {

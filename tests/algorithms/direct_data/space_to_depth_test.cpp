@@ -48,7 +48,8 @@ TEST(SpaceToDepth, AllPlansAreRight) {
         Reorders reorders;
         reorders.spaceToDepth = reorders.w = true;
         reorders.result = problem.layout != Layout::kNdhwc;
-        std::vector<DirectDataPlan> candidates = dataChannelCandidates(coreProblem(problem, Gradient::kDx, reorders), machine);
+        std::vector<DirectDataPlan> candidates =
+            dataChannelCandidates(coreProblem(problem, Gradient::kDx, reorders), machine);
         std::shuffle(candidates.begin(), candidates.end(), random.engine());
         int left = 3;
         for (DirectDataPlan& plan : candidates) {

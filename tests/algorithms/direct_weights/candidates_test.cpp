@@ -84,7 +84,9 @@ TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
   p.in = p.out = Dhw{1, 14, 14};
   double once = std::numeric_limits<double>::infinity(), twice = once;
   for (DirectWeightsPlan plan : weightCandidates(p, machine)) {
-    if (!plan.bufferC || plan.reduction.n != p.batch || plan.reduction.h != 14 || plan.vectorize != WeightVectors::kChannels) continue;
+    if (!plan.bufferC || plan.reduction.n != p.batch || plan.reduction.h != 14 ||
+        plan.vectorize != WeightVectors::kChannels)
+      continue;
     once = std::min(once, weightCost(p, plan, machine).totalCycles);
     plan.reduction.n = 2;
     twice = std::min(twice, weightCost(p, plan, machine).totalCycles);
@@ -97,7 +99,8 @@ TEST(WeightCandidates, LanesMayBeCopiedAtFirstTouch) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
   const auto touched = [&](const Problem& p) {
     const std::vector<DirectWeightsPlan> plans = weightCandidates(p, machine);
-    return std::count_if(plans.begin(), plans.end(), [](const DirectWeightsPlan& plan) { return plan.packsOnFirstUse(); });
+    return std::count_if(plans.begin(), plans.end(),
+                         [](const DirectWeightsPlan& plan) { return plan.packsOnFirstUse(); });
   };
   EXPECT_GT(touched(pointwise(1024, 256, 14)), 0);
   EXPECT_EQ(touched(pointwise(16, 16, 14)), 0);
@@ -109,7 +112,8 @@ TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
   const Problem p = pointwise(1024, 256, 14);  // f32: pixels of x lie 4096 bytes apart, those of dy 1024
   for (const HostCore core : {HostCore::kZen4, HostCore::kZen5}) {
     bool one = false, other = false;
-    for (const DirectWeightsPlan& plan : weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
+    for (const DirectWeightsPlan& plan :
+         weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
       const bool swapped = plan.vectorize == WeightVectors::kTransposed;
       one = one || (swapped ? plan.packA : plan.packsVectors());
       other = other || (swapped ? plan.packsVectors() : plan.packA);
@@ -125,7 +129,9 @@ TEST(WeightCandidates, TapsAreJoinedWhereChannelsLeaveLanesIdle) {
     Problem p = layer(Layout::kNdhwc);
     p.cin = in;
     p.cout = out;
-    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)->plan.as<DirectWeightsPlan>().vectorize;
+    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)
+        ->plan.as<DirectWeightsPlan>()
+        .vectorize;
   };
   EXPECT_EQ(lanesOf(20, 20), WeightVectors::kKernelWidth);
   EXPECT_EQ(lanesOf(36, 18), WeightVectors::kKernelWidth);

@@ -54,9 +54,9 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
   EXPECT_FALSE(storesSumsDirectly(images, plan, DType::kBf16, rounds));
   plan.reduction.n = 2;
   EXPECT_TRUE(storesSumsDirectly(images, plan, DType::kBf16, rounds));
-  for (const auto spoil :
-       {+[](DirectWeightsPlan& p) { p.bufferC = true; }, +[](DirectWeightsPlan& p) { p.vectorize = WeightVectors::kTransposed; },
-        +[](DirectWeightsPlan& p) { p.reductionParts = 2; }}) {
+  for (const auto spoil : {+[](DirectWeightsPlan& p) { p.bufferC = true; },
+                           +[](DirectWeightsPlan& p) { p.vectorize = WeightVectors::kTransposed; },
+                           +[](DirectWeightsPlan& p) { p.reductionParts = 2; }}) {
     plan = wholeLine();
     spoil(plan);
     EXPECT_FALSE(direct(DType::kF32, plan, rounds));

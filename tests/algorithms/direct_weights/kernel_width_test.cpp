@@ -38,7 +38,8 @@ int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) 
     std::shuffle(candidates.begin(), candidates.end(), random.engine());
     int left = 8;
     for (const DirectWeightsPlan& plan : candidates) {
-      if (left == 0 || plan.vectorize != WeightVectors::kKernelWidth || !checkPlan(problem, plan, machine).empty()) continue;
+      if (left == 0 || plan.vectorize != WeightVectors::kKernelWidth || !checkPlan(problem, plan, machine).empty())
+        continue;
       --left;
       ++plans;
       if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;

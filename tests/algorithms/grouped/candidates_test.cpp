@@ -101,9 +101,11 @@ TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
       bool with = false, without = false, wholePixels = false;
       for (const TilingPlan& plan : proposedPlans("grouped", p, gradient, m)) {
         if (plan.reorders.dy || plan.reorders.x) continue;
-        for (const std::string& rule : checkPlan(p, plan, m)) EXPECT_TRUE(rule.find("pack_") == std::string::npos && rule.find("buffer_") == std::string::npos) << rule;
+        for (const std::string& rule : checkPlan(p, plan, m))
+          EXPECT_TRUE(rule.find("pack_") == std::string::npos && rule.find("buffer_") == std::string::npos) << rule;
         (fieldOf(plan, "pack_a") == 1 ? with : without) = true;
-        EXPECT_EQ(fieldOf(plan, "buffer_c") == 1, gradient == Gradient::kDx && c.result == Panel::kMust) << toString(c.type);
+        EXPECT_EQ(fieldOf(plan, "buffer_c") == 1, gradient == Gradient::kDx && c.result == Panel::kMust)
+            << toString(c.type);
         wholePixels |= fieldOf(plan, "group_parts") == 1;
       }
       EXPECT_EQ(with, c.operand != Panel::kNever) << toString(c.type) << toString(gradient);

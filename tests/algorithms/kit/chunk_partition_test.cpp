@@ -16,10 +16,9 @@ namespace cubejit {
 namespace {
 
 // What the slowest core sums relative to the average, from the chunks themselves.
-double measured(const ConvView& v, const ReductionBlock& block, std::int64_t splits, std::int64_t copies,
-                int cores) {
-  const ChunkSizes sizes = v.line ? ChunkSizes{block.n, 1, 1, block.h}
-                                  : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
+double measured(const ConvView& v, const ReductionBlock& block, std::int64_t splits, std::int64_t copies, int cores) {
+  const ChunkSizes sizes =
+      v.line ? ChunkSizes{block.n, 1, 1, block.h} : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
   const ChunkList list = makeChunks(v, sizes, splits);
   std::vector<std::int64_t> tasks;
   for (const PixelChunk& c : list.chunks) {
@@ -50,8 +49,8 @@ TEST(ChunkPartition, IsWhatCodegenCuts) {
     block.n = upTo(v.batch);
     const ChunkPartition deal(v, block);
     const std::int64_t splits = upTo(std::min<std::int64_t>(8, deal.chunks()));
-    const ChunkSizes sizes = v.line ? ChunkSizes{block.n, 1, 1, block.h}
-                                    : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
+    const ChunkSizes sizes =
+        v.line ? ChunkSizes{block.n, 1, 1, block.h} : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
     ASSERT_EQ(deal.chunks(), static_cast<std::int64_t>(makeChunks(v, sizes, 1).chunks.size()));
     const int cores = static_cast<int>(upTo(4));
     const std::int64_t copies = upTo(5);

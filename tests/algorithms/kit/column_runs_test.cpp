@@ -16,7 +16,7 @@ namespace cubejit {
 namespace {
 
 std::vector<Range> reaches(std::int64_t taps, std::int64_t stride, std::int64_t pad, std::int64_t columns,
-                              std::int64_t extent) {
+                           std::int64_t extent) {
   std::vector<Range> out(static_cast<std::size_t>(taps));
   for (std::int64_t t = 0; t < taps; ++t) {
     Range& reach = out[static_cast<std::size_t>(t)];

@@ -43,13 +43,14 @@ TEST(TaskTimes, ATaskByHand) {
 TEST(TaskTimes, SingleBuffersWait) {
   Hand hand;
   const double doubled = hand.times().total;
-  for (std::int64_t* buffers :
-       {&hand.plan.cube().tile.buffersL0a, &hand.plan.cube().tile.buffersL0b, &hand.plan.cube().tile.buffersA1, &hand.plan.cube().tile.buffersB1}) {
+  for (std::int64_t* buffers : {&hand.plan.cube().tile.buffersL0a, &hand.plan.cube().tile.buffersL0b,
+                                &hand.plan.cube().tile.buffersA1, &hand.plan.cube().tile.buffersB1}) {
     *buffers = 1;
     EXPECT_GE(hand.times().total, doubled);
     *buffers = 2;
   }
-  hand.plan.cube().tile.buffersA1 = hand.plan.cube().tile.buffersB1 = hand.plan.cube().tile.buffersL0a = hand.plan.cube().tile.buffersL0b = 1;
+  hand.plan.cube().tile.buffersA1 = hand.plan.cube().tile.buffersB1 = hand.plan.cube().tile.buffersL0a =
+      hand.plan.cube().tile.buffersL0b = 1;
   const TaskTimes alone = hand.times();
   EXPECT_NEAR(alone.total, alone.cube + alone.load + alone.stage + alone.store + 300, 1e-6);
   hand.plan.cube().tile.buffersL0c = 2;

@@ -51,7 +51,9 @@ TEST(CubeSpace, NoSingleShapeIsLargerThanTheGradient) {
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
     const auto plans = legalPlans(handProblem(), gradient, toyMachine()).value();
     for (std::size_t i = 0; i < plans.size(); i += 7) {
-      EXPECT_EQ(completed(handProblem(), plans[i].plan, toyMachine()).cube().singleShape, plans[i].plan.cube().singleShape) << i;
+      EXPECT_EQ(completed(handProblem(), plans[i].plan, toyMachine()).cube().singleShape,
+                plans[i].plan.cube().singleShape)
+          << i;
       TilingPlan larger = plans[i].plan;
       larger.cube().singleShape.m *= 3;
       larger.cube().singleShape.k *= 3;
