@@ -13,7 +13,7 @@ case ${1:-} in
   write)
     (($# >= 2 && $# <= 3)) || usage
     build=$root/build/digest
-    cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCUBEJIT_TESTS=OFF \
+    cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DCUBEJIT_TESTS=OFF \
       -DCUBEJIT_BENCH=OFF -DCUBEJIT_EXAMPLES=OFF -DCUBEJIT_LLVM=OFF -DCUBEJIT_PYTHON=OFF >/dev/null
     cmake --build "$build" --target cubejit_digest >&2
     "$build/tools/digest/cubejit_digest" "${3:-2000}" "$root"/bench/shapes/*.jsonl >"$2"
