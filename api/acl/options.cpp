@@ -15,7 +15,7 @@ Result<AclOptions> aclOptionsFromEnvironment() {
   AclOptions options;
   if (const std::string soc = read("CUBEJIT_SOC"); !soc.empty()) options.soc = soc;
   const std::string emulate = read("CUBEJIT_ACL_EMULATE");
-  if (emulate != "" && emulate != "0" && emulate != "1") {
+  if (!emulate.empty() && emulate != "0" && emulate != "1") {
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "CUBEJIT_ACL_EMULATE = '" + emulate + "' must be 0 or 1"};
   }
   options.emulate = emulate == "1";
