@@ -157,7 +157,7 @@ class Lowering {
     if (plan_.packA) {
       aPitch_.w =
           reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
-      aPitch_.h = aPitch_.w * axisOperandWidth();
+      aPitch_.h = aPitch_.w * g_.operand.extent.w;                                        // whole rows of W
       aPitch_.d = aPitch_.h * axes_[1].panelOperandRows;
       panelABuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, aPitch_.d * axes_[0].panelOperandRows);
     } else {
@@ -184,9 +184,6 @@ class Lowering {
                       width_,
                       plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide};
   }
-
-  // Panels hold whole rows of W.
-  std::int64_t axisOperandWidth() const { return g_.operand.extent.w; }
 
   int imageAxis(int a, int c, int source, int sink) {
     const std::int64_t step = plan_.packA || plan_.bufferC ? 1 : plan_.registerN;

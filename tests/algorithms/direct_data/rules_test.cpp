@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/direct_data/direct_data.h"
-#include "tests/support/host.h"
+#include "tests/support/small_layer.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -16,21 +16,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-const Machine kAvx512 = hostOf(IsaLevel::kAvx512);
-const Machine kAvx2 = hostOf(IsaLevel::kAvx2);
-
-Problem convolution(Layout layout, std::int64_t kernel = 3) {
-  Problem p;
-  p.rank = 2;
-  p.batch = 2;
-  p.cin = p.cout = 32;
-  p.in = p.out = Dhw{1, 8, 8};
-  p.kernel = Dhw{1, kernel, kernel};
-  p.padBefore = p.padAfter = Dhw{0, kernel / 2, kernel / 2};
-  p.layout = layout;
-  return p;
-}
 
 TEST(DirectDataRules, StreamingStoresNeedALargeResult) {
   DirectDataPlan streams;
