@@ -6,93 +6,102 @@
 #include <algorithm>
 
 namespace cubejit {
-// Moves dy rows into the panel (in) or panel rows out to dx, plane by plane; a plane's rows are one matrix.
-// `blocks`: the axis of channel blocks if a panel of results holds only one of them, else -1.
-Node panelMoves(ProgramBuilder& b, const DataPanels& p, bool in, PanelEnds ends, const std::array<int, 2>& slabAxis,
-                int blocks) {
-  const auto [tensor, panel] = ends;
-  const TensorView& t = in ? p.gradient.operand : p.gradient.result;
-  const RowPitch& pitch = in ? p.operandPitch : p.resultPitch;
-  const std::int64_t planes = in ? p.axes[0].panelOperandRows : p.axes[0].panelResultRows;
-  const int plane = b.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes));
-  for (std::int64_t i = 0; i < planes; ++i)
-    b.addStep(plane, {{tensor, i * t.dStride}, {panel, i * pitch.d}}, static_cast<int>(i));
-  const PanelElements elements = in ? p.operandElements : PanelElements::kWide;
-  // Pieces of a whole block of channels, and of the last, narrower one; the axis has the longer list's steps.
-  const auto channelsOf = [&](int tail) {
-    return blocks < 0 ? t.channels : tail == 1 ? t.channels % p.width : std::min(p.width, t.channels);
-  };
-  std::array<std::vector<ChannelPiece>, 2> pieces;
-  for (int tail = 0; tail < 2; ++tail)
-    pieces[static_cast<std::size_t>(tail)] = channelPieces(t, channelsOf(tail), elements);
-  const std::vector<ChannelPiece>& longest = pieces[pieces[0].size() >= pieces[1].size() ? 0 : 1];
-  const int piece = b.addAxis(in ? "piece_in" : "piece_out", static_cast<int>(longest.size()));
-  for (std::size_t i = 0; i < longest.size(); ++i)
-    b.addStep(piece, {{tensor, longest[i].tensorOffset}, {panel, longest[i].panelOffset}}, static_cast<int>(i));
-  Call call{in ? "load_panel" : "store_panel",
-            in ? tensor : panel,
-            -1,
-            in ? panel : tensor,
-            {slabAxis[0], slabAxis[1], plane},
-            {}};
-  if (blocks >= 0) call.classAxes.push_back(blocks);
-  call.classAxes.push_back(piece);
-  for (int sd = 0; sd < std::max(1, p.axes[0].slabClasses); ++sd) {
-    for (int sh = 0; sh < std::max(1, p.axes[1].slabClasses); ++sh) {
-      for (std::int64_t i = 0; i < planes; ++i) {
-        std::int64_t pixels = 0;
-        if (sd < p.axes[0].slabClasses && sh < p.axes[1].slabClasses) {
-          const auto d = static_cast<std::size_t>(sd), h = static_cast<std::size_t>(sh);
-          const std::int64_t planesHere = in ? p.axes[0].operandCountOf[d] : p.axes[0].resultCountOf[d];
-          if (i < planesHere) pixels = (in ? p.axes[1].operandCountOf[h] : p.axes[1].resultCountOf[h]) * t.extent.w;
-        }
-        for (int tail = 0; tail < (blocks >= 0 ? 2 : 1); ++tail) {
-          const std::vector<ChannelPiece>& own = pieces[static_cast<std::size_t>(tail)];
-          for (std::size_t k = 0; k < longest.size(); ++k) {
-            Variant v;
-            if (pixels > 0 && k < own.size() && own[k].channels > 0) {
-              const PanelMove m{p.lanes, pixels, pitch.w, elements, 1};
-              v.kernel = b.addKernel(in ? loadMove(t, own[k], m) : storeMove(t, own[k], m));
-            }
-            call.variants.push_back(v);
-          }
-        }
-      }
-    }
-  }
-  return loopNode(plane, {loopNode(piece, {callNode(std::move(call))})});
-}
+namespace {
 
-// Sums the lanes of the panel's partial results into dx, plane by plane.
-Node sumMoves(ProgramBuilder& b, const DataPanels& p, PanelEnds ends, const std::array<int, 2>& slabAxis) {
-  const auto [tensor, panel] = ends;
-  const TensorView& t = p.gradient.result;
-  const std::int64_t planes = p.axes[0].panelResultRows;
-  const int plane = b.addAxis("plane_out", static_cast<int>(planes));
-  for (std::int64_t i = 0; i < planes; ++i)
-    b.addStep(plane, {{tensor, i * t.dStride}, {panel, i * p.resultPitch.d}}, static_cast<int>(i));
-  // Channels-last: pixels and channels are one row in both. Plain: a row for each channel.
-  const bool together = t.channelsLast;
-  const std::int64_t apart = together ? 1 : t.channels;
-  const int channel = b.addUniformAxis("channel", apart, {{tensor, t.cStride}, {panel, p.lanes * 4}});
-  Call call{"sum_lanes", panel, -1, tensor, {slabAxis[0], slabAxis[1], plane}, {}};
-  for (int sd = 0; sd < std::max(1, p.axes[0].slabClasses); ++sd) {
-    for (int sh = 0; sh < std::max(1, p.axes[1].slabClasses); ++sh) {
-      for (std::int64_t i = 0; i < planes; ++i) {
-        Variant v;
-        if (sd < p.axes[0].slabClasses && sh < p.axes[1].slabClasses) {
-          const std::int64_t planesHere = p.axes[0].resultCountOf[static_cast<std::size_t>(sd)];
-          const std::int64_t pixels = p.axes[1].resultCountOf[static_cast<std::size_t>(sh)] * t.extent.w;
-          if (i < planesHere && pixels > 0) {
-            v.kernel = b.addKernel(Move{MoveKind::kLaneSums, p.lanes, together ? pixels * t.channels : pixels, p.lanes,
-                                        together ? p.lanes * 4 : p.resultPitch.w, 4, 0, false, "sum_lanes"});
+class Moves {
+ public:
+  Moves(ProgramBuilder& b, const DataPanels& p, bool in)
+      : b_(b),
+        p_(p),
+        in_(in),
+        o_(in ? p.operand : p.result),
+        t_(*o_.view),
+        planes_(in ? p.axes[0].panelOperands : p.axes[0].panelResults) {
+    plane_ = b.addAxis(in ? "plane_in" : "plane_out", static_cast<int>(planes_));
+    for (std::int64_t i = 0; i < planes_; ++i)
+      b.addStep(plane_, {{o_.tensor, i * t_.dStride}, {o_.panel, i * o_.pitch.d}}, static_cast<int>(i));
+  }
+
+  Node pieces(int blocks) {
+    const PanelElements elements = in_ ? p_.operandElements : PanelElements::kWide;
+    // Pieces of a whole block of channels, and of the last, narrower one; the axis has the longer list's steps.
+    const auto channelsOf = [&](int tail) {
+      return blocks < 0 ? t_.channels : tail == 1 ? t_.channels % p_.width : std::min(p_.width, t_.channels);
+    };
+    const std::array<std::vector<ChannelPiece>, 2> pieces{channelPieces(t_, channelsOf(0), elements),
+                                                          channelPieces(t_, channelsOf(1), elements)};
+    const std::vector<ChannelPiece>& longest = pieces[pieces[0].size() >= pieces[1].size() ? 0 : 1];
+    const int piece = b_.addAxis(in_ ? "piece_in" : "piece_out", static_cast<int>(longest.size()));
+    for (std::size_t i = 0; i < longest.size(); ++i)
+      b_.addStep(piece, {{o_.tensor, longest[i].tensorOffset}, {o_.panel, longest[i].panelOffset}},
+                 static_cast<int>(i));
+    Call call = callOf(in_ ? "load_panel" : "store_panel");
+    if (blocks >= 0) call.classAxes.push_back(blocks);
+    call.classAxes.push_back(piece);
+    forEachPlane([&](std::int64_t pixels) {
+      for (std::size_t tail = 0; tail < (blocks >= 0 ? 2 : 1); ++tail) {
+        for (std::size_t k = 0; k < longest.size(); ++k) {
+          Variant v;
+          if (pixels > 0 && k < pieces[tail].size() && pieces[tail][k].channels > 0) {
+            const PanelMove m{p_.lanes, pixels, o_.pitch.w, elements, 1};
+            v.kernel = b_.addKernel(in_ ? loadMove(t_, pieces[tail][k], m) : storeMove(t_, pieces[tail][k], m));
           }
+          call.variants.push_back(v);
         }
-        call.variants.push_back(v);
+      }
+    });
+    return loopNode(plane_, {loopNode(piece, {callNode(std::move(call))})});
+  }
+
+  Node sums() {
+    // Channels-last: pixels and channels are one row in both. Plain: a row for each channel.
+    const bool together = t_.channelsLast;
+    const int channel =
+        b_.addUniformAxis("channel", together ? 1 : t_.channels, {{o_.tensor, t_.cStride}, {o_.panel, p_.lanes * 4}});
+    Call call = callOf("sum_lanes");
+    forEachPlane([&](std::int64_t pixels) {
+      Variant v;
+      if (pixels > 0) {
+        v.kernel = b_.addKernel(Move{MoveKind::kLaneSums, p_.lanes, together ? pixels * t_.channels : pixels, p_.lanes,
+                                     together ? p_.lanes * 4 : o_.pitch.w, 4, 0, false, "sum_lanes"});
+      }
+      call.variants.push_back(v);
+    });
+    return loopNode(plane_, {loopNode(channel, {callNode(std::move(call))})});
+  }
+
+ private:
+  Call callOf(const char* name) const {
+    return Call{
+        name, in_ ? o_.tensor : o_.panel, -1, in_ ? o_.panel : o_.tensor, {p_.cacheAxis[0], p_.cacheAxis[1], plane_},
+        {}};
+  }
+
+  // Calls visit(pixels of the plane, 0 if there is none) for every class of cache blocks.
+  template <class Visit>
+  void forEachPlane(Visit visit) const {
+    for (int d = 0; d < p_.axes[0].cacheClasses; ++d) {
+      for (int h = 0; h < p_.axes[1].cacheClasses; ++h) {
+        const std::int64_t planes = in_ ? p_.axes[0].operandsOf(d) : p_.axes[0].resultsOf(d),
+                           rows = in_ ? p_.axes[1].operandsOf(h) : p_.axes[1].resultsOf(h);
+        for (std::int64_t i = 0; i < planes_; ++i) visit(i < planes ? rows * t_.extent.w : 0);
       }
     }
   }
-  return loopNode(plane, {loopNode(channel, {callNode(std::move(call))})});
-}
+
+  ProgramBuilder& b_;
+  const DataPanels& p_;
+  const bool in_;
+  const Operand& o_;
+  const TensorView& t_;
+  const std::int64_t planes_;
+  int plane_ = -1;
+};
+
+}  // namespace
+
+Node packNode(ProgramBuilder& b, const DataPanels& p) { return Moves(b, p, true).pieces(-1); }
+Node unpackNode(ProgramBuilder& b, const DataPanels& p, int blocks) { return Moves(b, p, false).pieces(blocks); }
+Node sumNode(ProgramBuilder& b, const DataPanels& p) { return Moves(b, p, false).sums(); }
 
 }  // namespace cubejit

@@ -7,35 +7,26 @@
 #include <array>
 #include <cstdint>
 
-#include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/blocked_axis.h"
+#include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/panel_moves.h"
 
 namespace cubejit {
 
-/// Byte distances between neighbouring rows of the tile on each axis.
-struct RowPitch {
-  std::int64_t n = 0, d = 0, h = 0, w = 0;
-};
-
 struct DataPanels {
-  const DataGradient& gradient;
-  const std::array<SlabAxis, 3>& axes;
-  const RowPitch &operandPitch, &resultPitch;
+  const Operand &operand, &result;
+  const std::array<BlockedAxis, 3>& axes;
   int lanes = 16;
   std::int64_t width = 16;  ///< result channels of a block
   PanelElements operandElements = PanelElements::kWide;
+  std::array<int, 2> cacheAxis{};  ///< of D and H: their classes tell what there is to move
 };
 
-struct PanelEnds {
-  int tensor = -1, panel = -1;  ///< streams
-};
-
-/// Moves dy rows into the panel (in) or panel rows out to dx, plane by plane; a plane's rows are one matrix.
-/// `blocks`: the axis of channel blocks if a panel of results holds only one of them, else -1.
-Node panelMoves(ProgramBuilder& b, const DataPanels& p, bool in, PanelEnds ends, const std::array<int, 2>& slabAxis,
-                int blocks);
-
-/// Sums the lanes of the panel's partial results into dx, plane by plane.
-Node sumMoves(ProgramBuilder& b, const DataPanels& p, PanelEnds ends, const std::array<int, 2>& slabAxis);
+/// Moves dy's rows into the panel, plane by plane; a plane's rows are one matrix.
+Node packNode(ProgramBuilder& b, const DataPanels& p);
+/// Moves the panel's rows out to dx. `blocks`: the axis of channel blocks if the panel holds only one of them, else -1.
+Node unpackNode(ProgramBuilder& b, const DataPanels& p, int blocks);
+/// Sums the lanes of the panel's partial results into dx.
+Node sumNode(ProgramBuilder& b, const DataPanels& p);
 
 }  // namespace cubejit

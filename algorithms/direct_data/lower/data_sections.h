@@ -17,7 +17,7 @@ struct DataTile {
   Lens lens;                 ///< results of its box
   std::int64_t vectors = 1;  ///< of results side by side
   int lanes = 16;
-  RowPitch a;                                 ///< of dy, or its panel
+  Pitches a;                                  ///< of dy, or its panel
   std::array<std::int64_t, 3> operandStep{};  ///< rows of dy from one result to the next, on d, h, w
   std::int64_t aChannel = 4, bChannel = 4, bVector = 64;
   std::int64_t lastVector = 0;     ///< lanes of the last vector of weights, where the others are not there; 0: all are

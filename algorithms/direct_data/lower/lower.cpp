@@ -3,7 +3,7 @@
 // Decides the tile program of a data gradient whose lanes are result channels: a box of result pixels times a few vectors of
 // channels stays in registers while the reduction runs over taps and operand channels.
 //   dx[n][i][c] = sum over taps k, channels o:  dy[n][(i + pad - k*dil)/stride][o] * w[o][c][k]
-// Leaves which taps reach which pixels to slab_axis, and the choice of box, panels and order to the plan.
+// Leaves which taps reach which pixels to blocked_axis, and the choice of box, panels and order to the plan.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,6 +15,7 @@
 #include "algorithms/direct_data/lower/tap_group.h"
 #include "algorithms/direct_data/result_prefetch.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/pack_weights.h"
 #include "algorithms/kit/work.h"
 
@@ -33,9 +34,9 @@ class Lowering {
         g_(makeDataGradient(problem, true)) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
     if (g_.view.lineOnH) block_ = {1, plan.registerW, 1};
-    const std::array<std::int64_t, 3> slab{plan.cache.d, plan.cache.h, 0};  // W is never cut
+    const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
     for (std::size_t axis = 0; axis < 3; ++axis)
-      axes_[axis] = makeSlabAxis(g_.relation[axis], block_[axis], slab[axis]);
+      axes_[axis] = makeBlockedAxis(g_.relation[axis], block_[axis], cache[axis]);
     reducedLanes_ = plan.vectorize == DataVectors::kInputChannels;
     sharedTaps_ = reducedLanes_ ? 1 : plan.broadcastTaps;
     vectors_ = reducedLanes_ ? g_.result.channels : plan.registerVectors;
@@ -49,10 +50,10 @@ class Lowering {
   }
 
   TileProgram run() {
-    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
+    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
-    resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
-    if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, resultBuffer_, g_.result.bytes, lanes_);
+    dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
+    if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, dx_.buffer, g_.result.bytes, lanes_);
     if (reducedLanes_) {
       packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, packing_));
       addPackReducedPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
@@ -71,48 +72,45 @@ class Lowering {
   void contractPhase() {
     b_.beginPhase("contract");
     makePanels();
-    std::vector<int> outerStreams;
-    const int a = plan_.packA ? b_.addStream("a", panelABuffer_) : b_.addStream("a", operandBuffer_);
-    const int w = plan_.packsWeights() ? b_.addStream("b", packedBuffer_) : b_.addStream("b", weightBuffer_);
-    const int c = plan_.bufferC ? b_.addStream("c", panelCBuffer_) : b_.addStream("c", resultBuffer_);
-    const int source = plan_.packA ? b_.addStream("dy", operandBuffer_) : -1;
-    const int panel = plan_.packA ? b_.addStream("panel", panelABuffer_) : -1;
-    const int sink = plan_.bufferC ? b_.addStream("dx", resultBuffer_) : -1;
+    dy_.addStream(b_, "a");
+    const int w = b_.addStream("b", plan_.packsWeights() ? packedBuffer_ : weightBuffer_);
+    dx_.addStream(b_, "c");
+    dy_.addMoveStreams(b_, "dy", "panel");
+    dx_.addMoveStreams(b_, "dx");
+    const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
 
-    const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : -1;
-
-    // Parallel axes: groups, images, slabs of depth and rows; and channel blocks where they are outside.
-    const int groups = b_.addAxis("g");
+    // Parallel axes: groups, images, cache blocks of depth and rows; and channel blocks where they are outside.
     const std::int64_t weightsPerGroup = reducedLanes_ ? packedReducedBytes(g_, packing_)
                                          : plan_.packsWeights() && !plan_.packsPerTask()
                                              ? nBlocks_ * packing_.blockBytes(g_)
                                              : g_.wGroup;
-    for (std::int64_t i = 0; i < g_.view.groups; ++i) {
-      std::vector<std::pair<int, std::int64_t>> d{{weights >= 0 ? weights : w, i * weightsPerGroup}};
-      d.emplace_back(plan_.packA ? source : a, i * g_.operand.groupStride());
-      d.emplace_back(plan_.bufferC ? sink : c, i * g_.result.groupStride());
-      b_.addStep(groups, d);
-    }
-    const int images = imageAxis(a, c, source, sink);
-    std::array<int, 2> slabAxis{};
-    std::array<int, 3> localAxis{};
-    for (std::size_t axis = 0; axis < 2; ++axis) slabAxis[axis] = addSlabAxis(axis, a, c, source, panel, sink);
-    for (std::size_t axis = 0; axis < 3; ++axis) localAxis[axis] = addLocalAxis(axis, a, c);
+    const int groups = b_.addUniformAxis(
+        "g", g_.view.groups,
+        {{weights, weightsPerGroup}, {dy_.tensor, g_.operand.groupStride()}, {dx_.tensor, g_.result.groupStride()}});
+    const int images = imageAxis();
+    std::array<int, 2> cacheAxis{};
+    std::array<int, 3> registerAxis{};
+    for (std::size_t axis = 0; axis < 2; ++axis) cacheAxis[axis] = addCacheAxis(axis);
+    for (std::size_t axis = 0; axis < 3; ++axis) registerAxis[axis] = addRegisterAxis(axis);
     const int blocks = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < nBlocks_; ++i) {
-      std::vector<std::pair<int, std::int64_t>> d;
+      AxisDeltas d;
       if (plan_.packsPerTask())
         d.emplace_back(weights, i * width_ * g_.wResult);
       else
         d.emplace_back(w, i * (plan_.packsWeights() ? packing_.blockBytes(g_) : width_ * 4));
       if (plan_.packsPerTask() && plan_.bufferC)
-        d.emplace_back(sink, g_.result.channelOffset(i * width_));
+        d.emplace_back(dx_.tensor, g_.result.channelOffset(i * width_));
       else
-        d.emplace_back(c, resultOffset(i * width_));
+        d.emplace_back(dx_.stream, dx_.pitch.c.to(i * width_));
       b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
     }
 
-    Call call{"contract", a, w, c, {images, slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], localAxis[2], blocks},
+    Call call{"contract",
+              dy_.stream,
+              w,
+              dx_.stream,
+              {images, cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], registerAxis[2], blocks},
               {}};
     fillVariants(call);
     std::vector<Node> calls;
@@ -121,146 +119,106 @@ class Lowering {
     const bool paneled = plan_.packA || plan_.bufferC;
     Phase& phase = b_.phase();
     // The innermost axis is the one with many equal blocks, so that the kernel itself can loop over them.
-    const int innermost = g_.view.lineOnH ? localAxis[1] : localAxis[2],
-              middle = g_.view.lineOnH ? localAxis[2] : localAxis[1];
+    const int innermost = g_.view.lineOnH ? registerAxis[1] : registerAxis[2],
+              middle = g_.view.lineOnH ? registerAxis[2] : registerAxis[1];
     const bool blocksOutside = plan_.packsPerTask() || (plan_.order == IterateOrder::kChannelsOuter && !paneled);
-    std::vector<int> loops{localAxis[0], middle, innermost};
+    std::vector<int> loops{registerAxis[0], middle, innermost};
     if (!blocksOutside)
       loops.insert(plan_.order == IterateOrder::kChannelsOuter ? loops.begin() : loops.end() - 1, blocks);
-    std::vector<Node> slabBody;
+    std::vector<Node> blockBody;
     if (plan_.bufferC && g_.hasGaps) {
       Move zero{MoveKind::kZero, lanes_, 1, panelCBytes_ / 4, 0, 0, 0, false, "zero_panel"};
-      slabBody.push_back(callNode(Call{"zero", c, -1, c, {}, {Variant{b_.addKernel(zero), -1, false}}}));
+      blockBody.push_back(
+          callNode(Call{"zero", dx_.stream, -1, dx_.stream, {}, {Variant{b_.addKernel(zero), -1, false}}}));
     }
-    if (plan_.packA) slabBody.push_back(panelMoves(b_, panels(), true, PanelEnds{source, panel}, slabAxis, -1));
-    for (Node& node : nest(loops, std::move(calls))) slabBody.push_back(std::move(node));
+    if (plan_.packA) blockBody.push_back(packNode(b_, panels(cacheAxis)));
+    for (Node& node : nest(loops, std::move(calls))) blockBody.push_back(std::move(node));
     if (reducedLanes_)
-      slabBody.push_back(sumMoves(b_, panels(), PanelEnds{sink, c}, slabAxis));
+      blockBody.push_back(sumNode(b_, panels(cacheAxis)));
     else if (plan_.bufferC)
-      slabBody.push_back(
-          panelMoves(b_, panels(), false, PanelEnds{sink, c}, slabAxis, plan_.packsPerTask() ? blocks : -1));
+      blockBody.push_back(unpackNode(b_, panels(cacheAxis), plan_.packsPerTask() ? blocks : -1));
     if (plan_.packsPerTask()) {
       const int share = b_.addDeal("image_part", images, std::min(plan_.batchParts, b_.axisSteps(images)));
       phase.parallelAxes = {groups, blocks, share};
       phase.body = packBlock(b_, g_, packing_, weights, w, blocks);
-      for (Node& node : nest({images, slabAxis[0], slabAxis[1]}, std::move(slabBody)))
+      for (Node& node : nest({images, cacheAxis[0], cacheAxis[1]}, std::move(blockBody)))
         phase.body.push_back(std::move(node));
     } else {
-      phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
+      phase.parallelAxes = {groups, images, cacheAxis[0], cacheAxis[1]};
       if (blocksOutside) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blocks);
-      phase.body = std::move(slabBody);
+      phase.body = std::move(blockBody);
     }
     phase.workCycles = multiplyAddVectors(g_.view, lanes_) + 50.0 * static_cast<double>(taskCount(phase));
   }
 
   void makePanels() {
     if (plan_.packA) {
-      aPitch_.w =
-          reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
-      aPitch_.h = aPitch_.w * g_.operand.extent.w;                                        // whole rows of W
-      aPitch_.d = aPitch_.h * axes_[1].panelOperandRows;
-      panelABuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, aPitch_.d * axes_[0].panelOperandRows);
-    } else {
-      aPitch_ = RowPitch{g_.operand.nStride, g_.operand.dStride, g_.operand.hStride, g_.operand.wStride};
+      Pitches p;
+      p.c = {4, 0, 0};
+      p.w = reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
+      p.h = p.w * g_.operand.extent.w;                                                      // whole rows of W
+      p.d = p.h * axes_[1].panelOperands;
+      dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
     }
     if (plan_.bufferC) {
-      cPitch_.w =
-          reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
-      cPitch_.h = cPitch_.w * g_.result.extent.w;
-      cPitch_.d = cPitch_.h * axes_[1].panelResultRows;
-      panelCBytes_ = cPitch_.d * axes_[0].panelResultRows;
-      panelCBuffer_ = b_.addBuffer("panel_dx", BufferRole::kPrivate, panelCBytes_);
-    } else {
-      cPitch_ = RowPitch{g_.result.nStride, g_.result.dStride, g_.result.hStride, g_.result.wStride};
+      Pitches p;
+      p.c = {4, 0, 0};
+      p.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
+      p.h = p.w * g_.result.extent.w;
+      p.d = p.h * axes_[1].panelResults;
+      panelCBytes_ = p.d * axes_[0].panelResults;
+      dx_.pack(b_, "panel_dx", p, panelCBytes_);
     }
   }
 
-  DataPanels panels() const {
-    return DataPanels{g_,
-                      axes_,
-                      aPitch_,
-                      cPitch_,
-                      lanes_,
-                      width_,
-                      plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide};
+  DataPanels panels(const std::array<int, 2>& cacheAxis) const {
+    return DataPanels{dy_,      dx_,    axes_,
+                      lanes_,   width_, plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide,
+                      cacheAxis};
   }
 
-  int imageAxis(int a, int c, int source, int sink) {
+  int imageAxis() {
     const std::int64_t step = plan_.packA || plan_.bufferC ? 1 : plan_.registerN;
     const int axis = b_.addAxis("n", 2);
-    for (std::int64_t n = 0; n < g_.view.batch; n += step) {
-      std::vector<std::pair<int, std::int64_t>> d;
-      if (!plan_.packA) d.emplace_back(a, n * g_.operand.nStride);
-      if (!plan_.bufferC) d.emplace_back(c, n * g_.result.nStride);
-      if (source >= 0) d.emplace_back(source, n * g_.operand.nStride);
-      if (sink >= 0) d.emplace_back(sink, n * g_.result.nStride);
-      b_.addStep(axis, d, n + step <= g_.view.batch ? 0 : 1);
+    for (const Range& images : cutInto(g_.view.batch, step)) {
+      b_.addStep(axis, {{dy_.tensor, images.lo * g_.operand.nStride}, {dx_.tensor, images.lo * g_.result.nStride}},
+                 images.length() == step ? 0 : 1);
     }
     imageLength_ = {step, g_.view.batch % step};
     return axis;
   }
 
-  int addSlabAxis(std::size_t which, int a, int c, int source, int panel, int sink) {
-    const SlabAxis& sa = axes_[which];
-    const int axis = b_.addAxis(which == 0 ? "slab_d" : "slab_h", std::max(1, sa.slabClasses));
-    const std::int64_t aTensor = g_.operand.strideOf(static_cast<int>(which)),
-                       cTensor = g_.result.strideOf(static_cast<int>(which));
-    const std::int64_t aPanel = which == 0 ? aPitch_.d : aPitch_.h;
-    for (const Slab& slab : sa.slabs) {
-      std::vector<std::pair<int, std::int64_t>> d;
-      // In a panel, row 0 stands for operandOrigin; offsets of taps are relative to operandBase.
-      if (plan_.packA)
-        d.emplace_back(a, (slab.operandBase - slab.operandOrigin) * aPanel);
-      else
-        d.emplace_back(a, slab.operandBase * aTensor);
-      if (!plan_.bufferC) d.emplace_back(c, slab.resultStart * cTensor);
-      if (source >= 0) d.emplace_back(source, slab.operandStart * aTensor);
-      if (panel >= 0) d.emplace_back(panel, (slab.operandStart - slab.operandOrigin) * aPanel);
-      if (sink >= 0) d.emplace_back(sink, slab.resultStart * cTensor);
-      b_.addStep(axis, d, slab.cls);
+  int addCacheAxis(std::size_t which) {
+    const BlockedAxis& of = axes_[which];
+    const int axis = b_.addAxis(which == 0 ? "slab_d" : "slab_h", of.cacheClasses);
+    for (const AxisCacheBlock& block : of.cacheBlocks) {
+      AxisDeltas d;
+      dy_.toBlock(d, which, block.operandStart);
+      dx_.toBlock(d, which, block.resultStart());
+      b_.addStep(axis, d, block.cls);
     }
     return axis;
   }
 
-  int addLocalAxis(std::size_t which, int a, int c) {
+  int addRegisterAxis(std::size_t which) {
     static constexpr const char* kNames[] = {"d", "h", "w"};
-    const SlabAxis& sa = axes_[which];
-    const int axis = b_.addAxis(kNames[which], std::max(1, sa.localClasses));
-    const std::int64_t aStep = which == 0 ? aPitch_.d : which == 1 ? aPitch_.h : aPitch_.w;
-    const std::int64_t cStep = which == 0 ? cPitch_.d : which == 1 ? cPitch_.h : cPitch_.w;
-    for (const SlabLocal& local : sa.locals) {
-      b_.addStep(axis, {{a, local.operandOffset * aStep}, {c, local.resultOffset * cStep}}, local.cls);
+    const BlockedAxis& of = axes_[which];
+    const int axis = b_.addAxis(kNames[which], of.registerClasses);
+    for (const AxisRegisterBlock& block : of.registerBlocks) {
+      b_.addStep(axis,
+                 {{dy_.stream, block.operandOffset * dy_.pitch.of(which)},
+                  {dx_.stream, block.resultOffset * dx_.pitch.of(which)}},
+                 block.cls);
     }
     return axis;
-  }
-
-  const BlockClass* blockOf(std::size_t which, std::size_t slabClass, std::size_t localClass) const {
-    const SlabAxis& sa = axes_[which];
-    if (slabClass >= sa.blockClass.size() || localClass >= sa.blockClass[slabClass].size()) return nullptr;
-    const int cls = sa.blockClass[slabClass][localClass];
-    return cls < 0 ? nullptr : &sa.classes[static_cast<std::size_t>(cls)];
   }
 
   void fillVariants(Call& call) {
-    const auto slabs = [&](std::size_t which) {
-      return static_cast<std::size_t>(std::max(1, axes_[which].slabClasses));
-    };
-    const auto locals = [&](std::size_t which) {
-      return static_cast<std::size_t>(std::max(1, axes_[which].localClasses));
-    };
     std::vector<Position> positions;
     for (int image = 0; image < 2; ++image) {
-      for (std::size_t sd = 0; sd < slabs(0); ++sd) {
-        for (std::size_t sh = 0; sh < slabs(1); ++sh) {
-          for (std::size_t ld = 0; ld < locals(0); ++ld) {
-            for (std::size_t lh = 0; lh < locals(1); ++lh) {
-              for (std::size_t lw = 0; lw < locals(2); ++lw) {
-                positions.push_back(Position{image, blockOf(0, sd, ld), blockOf(1, sh, lh), blockOf(2, 0, lw)});
-              }
-            }
-          }
-        }
-      }
+      forEachClass(axes_, [&](const std::array<const BlockClass*, 3>& blocks) {
+        positions.push_back(Position{image, blocks[0], blocks[1], blocks[2]});
+      });
     }
     // The sections each kernel shape needs must be known before the first list refers to them.
     for (const Position& p : positions) noteSections(p);
@@ -308,7 +266,7 @@ class Lowering {
       for (const BlockTap& ta : across) {
         for (std::size_t i = 0; i < along.size(); ++i) {
           const BlockTap &th = alongH ? along[i] : ta, &tw = alongH ? ta : along[i];
-          const std::int64_t a = td.offset * aPitch_.d + th.offset * aPitch_.h + tw.offset * aPitch_.w,
+          const std::int64_t a = td.offset * dy_.pitch.d + th.offset * dy_.pitch.h + tw.offset * dy_.pitch.w,
                              b = tapIndex(g_, td.k, th.k, tw.k) * tapBytes;
           TapGroup* last = i == 0 || groups.empty() ? nullptr : &groups.back();
           const bool joins = last != nullptr &&
@@ -372,10 +330,6 @@ class Lowering {
     return v;
   }
 
-  // Bytes from channel 0 of the results to channel `c`, in the panel or in dx.
-  std::int64_t resultOffset(std::int64_t c) const {
-    return plan_.bufferC ? c * elementBytes(resultElement_) : g_.result.channelOffset(c);
-  }
   // From one vector of B to the next: lanes side by side, or result channels.
   std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
   // One reduction step: a reduced channel, a pair, or a vector of them.
@@ -425,17 +379,17 @@ class Lowering {
       for (std::int64_t d = 0; d < lens.d; ++d) {
         for (std::int64_t h = 0; h < lens.h; ++h) {
           for (std::int64_t w = 0; w < lens.w; ++w) {
-            const std::int64_t base = n * cPitch_.n + d * axes_[0].resultStep * cPitch_.d +
-                                      h * axes_[1].resultStep * cPitch_.h + w * axes_[2].resultStep * cPitch_.w;
+            const std::int64_t base = n * dx_.pitch.n + d * axes_[0].resultStep * dx_.pitch.d +
+                                      h * axes_[1].resultStep * dx_.pitch.h + w * axes_[2].resultStep * dx_.pitch.w;
             for (std::int64_t v = 0; v < vectors; ++v) {
-              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + resultOffset(v * lanes_)),
+              contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(base + dx_.pitch.c.to(v * lanes_)),
                                                           plan_.bufferC ? LaneRange{} : tailLanes(v)});
             }
           }
         }
       }
     }
-    DataTile tile{lens, vectors, lanes_, aPitch_};
+    DataTile tile{lens, vectors, lanes_, dy_.pitch};
     for (std::size_t axis = 0; axis < 3; ++axis) tile.operandStep[axis] = axes_[axis].operandStep;
     tile.aChannel = steps_.a;
     tile.bChannel = steps_.b;
@@ -445,8 +399,8 @@ class Lowering {
     tile.sharesScalars = sharedTaps_ > 1;
     tile.tapsAlongH = g_.view.lineOnH;
     // Reduced lanes of a line ask for the pixels behind the block's first; a block further on is too far (1D, 10 taps: half as fast).
-    const std::int64_t block = g_.view.lineOnH && !reducedLanes_ ? lens.h * axes_[1].operandStep * aPitch_.h
-                                                                 : lens.w * axes_[2].operandStep * aPitch_.w;
+    const std::int64_t block = g_.view.lineOnH && !reducedLanes_ ? lens.h * axes_[1].operandStep * dy_.pitch.h
+                                                                 : lens.w * axes_[2].operandStep * dy_.pitch.w;
     tile.prefetchAhead = plan_.prefetchDistance * block;
     for (const Subset& s : subsets) {
       contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
@@ -475,17 +429,16 @@ class Lowering {
   ProgramBuilder b_;
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};
-  std::array<SlabAxis, 3> axes_;
+  std::array<BlockedAxis, 3> axes_;
   std::int64_t sharedTaps_ = 1;  ///< along W that share scalars
   ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
   std::array<std::int64_t, 2> imageLength_{};
-  RowPitch aPitch_{}, cPitch_{};
+  Operand dy_, dx_;
   std::int64_t panelCBytes_ = 0;
   PackedWeights packing_;
   Element resultElement_ = Element::kF32;  ///< of what contracts write
-  int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelABuffer_ = -1,
-      panelCBuffer_ = -1;
+  int weightBuffer_ = -1, packedBuffer_ = -1;
   std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;
   std::vector<std::pair<std::pair<Lens, std::int64_t>, Twins>> kernels_;
 };

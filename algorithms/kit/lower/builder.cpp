@@ -8,7 +8,7 @@
 namespace cubejit {
 namespace {
 
-std::vector<std::int64_t> dense(const std::vector<std::pair<int, std::int64_t>>& deltas, std::size_t streams) {
+std::vector<std::int64_t> dense(const AxisDeltas& deltas, std::size_t streams) {
   std::vector<std::int64_t> out(streams, 0);
   for (const auto& [stream, bytes] : deltas) out[static_cast<std::size_t>(stream)] += bytes;
   return out;
@@ -145,11 +145,9 @@ int ProgramBuilder::addAxis(std::string name, int classes) {
   return static_cast<int>(phase().axes.size()) - 1;
 }
 
-void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) {
-  addStep(axis, std::vector<std::pair<int, std::int64_t>>(deltas), cls);
-}
+void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) { addStep(axis, AxisDeltas(deltas), cls); }
 
-void ProgramBuilder::addStep(int axis, const std::vector<std::pair<int, std::int64_t>>& deltas, int cls) {
+void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {
   AxisStep step;
   step.delta = dense(deltas, phase().streams.size());
   step.cls = cls;
@@ -160,7 +158,7 @@ void ProgramBuilder::addStep(int axis, const std::vector<std::pair<int, std::int
 int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas step) {
   const int axis = addAxis(std::move(name));
   for (std::int64_t i = 0; i < count; ++i) {
-    std::vector<std::pair<int, std::int64_t>> deltas(step);
+    AxisDeltas deltas(step);
     for (auto& entry : deltas) entry.second *= i;
     addStep(axis, deltas);
   }

@@ -16,6 +16,7 @@ namespace cubejit {
 
 /// (stream index, bytes) pairs of one axis step.
 using Deltas = std::initializer_list<std::pair<int, std::int64_t>>;
+using AxisDeltas = std::vector<std::pair<int, std::int64_t>>;
 
 class ProgramBuilder {
  public:
@@ -34,7 +35,7 @@ class ProgramBuilder {
   int addStream(std::string name, int buffer, std::int64_t offset = 0);
   int addAxis(std::string name, int classes = 1);
   void addStep(int axis, Deltas deltas, int cls = 0);
-  void addStep(int axis, const std::vector<std::pair<int, std::int64_t>>& deltas, int cls = 0);
+  void addStep(int axis, const AxisDeltas& deltas, int cls = 0);
   /// `count` equal steps, `step` bytes apart.
   int addUniformAxis(std::string name, std::int64_t count, Deltas step);
   /// A new axis that deals the steps of `axis` out in `parts` contiguous windows of nearly equal size; part i has class i.

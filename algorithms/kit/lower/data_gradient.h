@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
+#include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/builder.h"
-#include "algorithms/kit/lower/slab_axis.h"
 
 namespace cubejit {
 

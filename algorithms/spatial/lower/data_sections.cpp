@@ -57,15 +57,16 @@ Variant PixelSections::variant(const BlockClass& d, const BlockClass& h, std::in
   SegmentList list(remainder ? 2 : 1);
   const auto add = [&](std::int64_t a, std::int64_t b) {
     if (main > 0) list[0].push_back(Segment{a, b, main});
-    if (remainder) list[1].push_back(Segment{a + done * shape_.rowsPacked * 4, b + done * pitches_.channel, 1});
+    if (remainder)
+      list[1].push_back(Segment{a + done * shape_.rowsPacked * 4, b + done * pitches_.operandPitch.c.each, 1});
   };
   for (const BlockTap& td : d.taps) {
     const std::size_t rows = !cut.rowsInside ? h.taps.size() : h.taps.empty() ? 0 : 1;
     for (std::size_t i = 0; i < rows; ++i) {
       const BlockTap th = cut.rowsInside ? BlockTap{} : h.taps[i];
       for (std::size_t s = 0; s < (cut.shiftsInside ? 1 : shape_.shifts.size()); ++s) {
-        add(shape_.slotOf(td.k, th.k, s),
-            td.offset * pitches_.d + th.offset * pitches_.h + shape_.shifts[s].offset * elementBytes(pitches_.operand));
+        add(shape_.slotOf(td.k, th.k, s), td.offset * pitches_.operandPitch.d + th.offset * pitches_.operandPitch.h +
+                                              shape_.shifts[s].offset * elementBytes(pitches_.operand));
       }
     }
   }
@@ -109,13 +110,14 @@ Section PixelSections::sectionFor(const Cut& cut, std::int64_t channels, std::in
                                   std::int64_t reduced) const {
   Section section;
   section.aOuterStep = reduced * shape_.rowsPacked * 4;
-  section.bOuterStep = reduced * pitches_.channel;
+  section.bOuterStep = reduced * pitches_.operandPitch.c.each;
   for (std::int64_t k = 0; k < reduced; ++k) {
     for (const RowTaps& row : cut.taps) {
       for (std::size_t s = 0; s < (cut.shiftsInside ? shape_.shifts.size() : 1); ++s) {
         const std::int64_t shift = (shape_.shifts[s].offset - shape_.shifts[0].offset) * elementBytes(pitches_.operand);
-        section.steps.push_back(stepFor(row, s, channels, block, k * shape_.rowsPacked * 4,
-                                        k * pitches_.channel + row.operandRow * pitches_.h + shift));
+        section.steps.push_back(
+            stepFor(row, s, channels, block, k * shape_.rowsPacked * 4,
+                    k * pitches_.operandPitch.c.each + row.operandRow * pitches_.operandPitch.h + shift));
       }
     }
   }

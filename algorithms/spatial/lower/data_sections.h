@@ -8,6 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include "algorithms/kit/lower/blocked_axis.h"
+#include "algorithms/kit/lower/operand.h"
 #include "algorithms/spatial/lower/data_tiles.h"
 
 namespace cubejit {
@@ -15,8 +17,8 @@ namespace cubejit {
 /// What kernels see of memory: types and bytes between neighbours.
 struct PixelPitches {
   Element operand = Element::kF32, result = Element::kF32;
-  std::int64_t channel = 0, h = 0, d = 0;  ///< operand: bytes between channels, rows, planes
-  std::int64_t operandRow = 1;             ///< operand rows between neighbouring result rows of a block
+  Pitches operandPitch;
+  std::int64_t operandRow = 1;  ///< operand rows between neighbouring result rows of a block
   /// Result: bytes between rows of a tile, residue classes, channels.
   std::int64_t resultRow = 0, resultPhase = 0, resultChannel = 0;
   bool cut = false;  ///< results end where their row ends (they lie in the tensor)

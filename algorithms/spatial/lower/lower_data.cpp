@@ -4,7 +4,7 @@
 // accumulator rows are (residue class x result channel), weights are broadcast.
 //   dx[c][phase + stride*j] += w[o][c][k] * dy[o][j + offset(phase, k)]     lanes j
 // Operand rows are read in place from plain tensors, or transposed into a panel [d][h][channel][w] from channels-last ones.
-// Leaves which taps reach which rows to slab_axis, what lies where along W to data_tiles, kernels to data_sections, and the way out
+// Leaves which taps reach which rows to blocked_axis, what lies where along W to data_tiles, kernels to data_sections, and the way out
 // of interleaved results to pixel_results.
 #include <array>
 #include <set>
@@ -22,12 +22,12 @@ class Lowering {
  public:
   Lowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
       : plan_(plan), b_(problemLabel(problem, Gradient::kDx)), shape_(problem, plan, machine), g_(shape_.g) {
-    axes_[0] = makeSlabAxis(g_.relation[0], 1, plan.cache.d);
-    axes_[1] = makeSlabAxis(g_.relation[1], plan.registerH, plan.cache.h);
+    axes_[0] = makeBlockedAxis(g_.relation[0], 1, plan.cache.d);
+    axes_[1] = makeBlockedAxis(g_.relation[1], plan.registerH, plan.cache.h);
   }
 
   TileProgram run() {
-    operandBuffer_ = b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes);
+    dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     resultBuffer_ = b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes);
     if (g_.hasGaps) addZeroPhase(b_, resultBuffer_, g_.result.bytes, shape_.lanes);
@@ -44,15 +44,7 @@ class Lowering {
     p.operand = plan_.packA ? Element::kF32 : elementOf(g_.operand.dtype);
     p.result = plan_.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
     p.operandRow = axes_[1].operandStep;
-    if (plan_.packA) {
-      p.channel = panelPitch(g_.operand.extent.w * 4);
-      p.h = p.channel * shape_.reduced;
-      p.d = p.h * axes_[1].panelOperandRows;
-    } else {
-      p.channel = g_.operand.cStride;
-      p.h = g_.operand.hStride;
-      p.d = g_.operand.dStride;
-    }
+    p.operandPitch = dy_.pitch;
     p.cut = !plan_.bufferC;
     if (plan_.bufferC) {
       p.resultChannel = panelPitch(shape_.blocks() * shape_.blockLanes * 4);
@@ -97,42 +89,44 @@ class Lowering {
   }
 
   void contractPhase() {
-    const bool staged = plan_.packA;
     const bool direct = !plan_.bufferC;
+    if (plan_.packA) {
+      Pitches p;
+      p.w = 4;
+      p.c.each = panelPitch(g_.operand.extent.w * 4);
+      p.h = p.c.each * shape_.reduced;
+      p.d = p.h * axes_[1].panelOperands;
+      dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
+    }
     const PixelPitches pitch = pitches();
-    if (staged) panelBuffer_ = b_.addBuffer("panel_dy", BufferRole::kPrivate, pitch.d * axes_[0].panelOperandRows);
     const int rowBuffer = direct ? -1 : b_.addBuffer("row_dx", BufferRole::kPrivate, plan_.registerH * pitch.resultRow);
     b_.beginPhase("contract");
-    const int a = b_.addStream("a", packedBuffer_), bs = b_.addStream("b", staged ? panelBuffer_ : operandBuffer_);
+    const int a = b_.addStream("a", packedBuffer_);
+    dy_.addStream(b_, "b");
     const int c = b_.addStream("c", direct ? resultBuffer_ : rowBuffer);
-    const int source = staged ? b_.addStream("dy", operandBuffer_) : bs;
-    const int panel = staged ? b_.addStream("panel", panelBuffer_) : -1;
+    dy_.addMoveStreams(b_, "dy", "panel");
     const int sink = direct ? c : b_.addStream("dx", resultBuffer_);
     const int groups = b_.addUniformAxis("g", g_.view.groups,
                                          {{a, shape_.channelBlocks * shape_.blockBytes()},
-                                          {source, g_.operand.groupStride()},
+                                          {dy_.tensor, g_.operand.groupStride()},
                                           {sink, g_.result.groupStride()}});
-    const int images = b_.addUniformAxis("n", g_.view.batch, {{source, g_.operand.nStride}, {sink, g_.result.nStride}});
-    std::array<int, 2> slabAxis{}, localAxis{};
+    const int images =
+        b_.addUniformAxis("n", g_.view.batch, {{dy_.tensor, g_.operand.nStride}, {sink, g_.result.nStride}});
+    std::array<int, 2> cacheAxis{}, registerAxis{};
     for (std::size_t i = 0; i < 2; ++i) {
-      const SlabAxis& sa = axes_[i];
-      const std::int64_t in = i == 0 ? pitch.d : pitch.h, tensor = g_.operand.strideOf(static_cast<int>(i)),
-                         out = g_.result.strideOf(static_cast<int>(i));
-      slabAxis[i] = b_.addAxis(i == 0 ? "slab_d" : "slab_h", std::max(1, sa.slabClasses));
-      for (const Slab& slab : sa.slabs) {
-        std::vector<std::pair<int, std::int64_t>> d{{sink, slab.resultStart * out}};
-        if (staged) {
-          d.emplace_back(bs, (slab.operandBase - slab.operandOrigin) * in);
-          d.emplace_back(source, slab.operandStart * tensor);
-          d.emplace_back(panel, (slab.operandStart - slab.operandOrigin) * in);
-        } else {
-          d.emplace_back(bs, slab.operandBase * tensor);
-        }
-        b_.addStep(slabAxis[i], d, slab.cls);
+      const BlockedAxis& of = axes_[i];
+      const std::int64_t out = g_.result.strideOf(static_cast<int>(i));
+      cacheAxis[i] = b_.addAxis(i == 0 ? "slab_d" : "slab_h", of.cacheClasses);
+      for (const AxisCacheBlock& block : of.cacheBlocks) {
+        AxisDeltas d{{sink, block.results.lo * out}};
+        dy_.toBlock(d, i, block.operandStart);
+        b_.addStep(cacheAxis[i], d, block.cls);
       }
-      localAxis[i] = b_.addAxis(i == 0 ? "d" : "h", std::max(1, sa.localClasses));
-      for (const SlabLocal& local : sa.locals)
-        b_.addStep(localAxis[i], {{bs, local.operandOffset * in}, {sink, local.resultOffset * out}}, local.cls);
+      registerAxis[i] = b_.addAxis(i == 0 ? "d" : "h", of.registerClasses);
+      for (const AxisRegisterBlock& block : of.registerBlocks) {
+        b_.addStep(registerAxis[i],
+                   {{dy_.stream, block.operandOffset * dy_.pitch.of(i)}, {sink, block.resultOffset * out}}, block.cls);
+      }
     }
     const int channels = b_.addAxis("channels", 2);
     for (std::int64_t i = 0; i < shape_.channelBlocks; ++i) {
@@ -143,30 +137,32 @@ class Lowering {
     const int w = b_.addAxis("w", static_cast<int>(blocks));
     for (std::int64_t i = 0; i < blocks; ++i) {
       b_.addStep(w,
-                 {{bs, i * shape_.blockLanes * elementBytes(pitch.operand)},
+                 {{dy_.stream, i * shape_.blockLanes * elementBytes(pitch.operand)},
                   {c, i * shape_.blockLanes * elementBytes(pitch.result)}},
                  static_cast<int>(i));
     }
 
     PixelSections sections(b_, shape_, plan_, pitch);
-    Call call{"contract", a, bs, c, {slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], channels, w}, {}};
-    forEachBlock([&](const BlockClass* d, const BlockClass* h) {
+    Call call{"contract", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
+              {}};
+    forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
       for (int tail = 0; tail < 2; ++tail) {
-        const bool exists = d != nullptr && h != nullptr && channelsOf(tail) > 0;
+        const bool exists = of[0] != nullptr && of[1] != nullptr && channelsOf(tail) > 0;
         for (std::int64_t i = 0; i < blocks; ++i)
-          call.variants.push_back(exists ? sections.variant(*d, *h, channelsOf(tail), i) : Variant{});
+          call.variants.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), i) : Variant{});
       }
     });
     std::vector<Node> perBlock = nest({w}, {callNode(std::move(call))});
     if (!direct) {
-      for (Node& node : storeRows(c, sink, pitch, {slabAxis[0], slabAxis[1], localAxis[0], localAxis[1], channels}))
+      for (Node& node :
+           storeRows(c, sink, pitch, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels}))
         perBlock.push_back(std::move(node));
     }
     Phase& phase = b_.phase();
-    if (staged) phase.body.push_back(panelLoad(slabAxis, source, panel, pitch));
-    for (Node& node : nest({localAxis[0], localAxis[1], channels}, std::move(perBlock)))
+    if (dy_.packed()) phase.body.push_back(panelLoad(cacheAxis));
+    for (Node& node : nest({registerAxis[0], registerAxis[1], channels}, std::move(perBlock)))
       phase.body.push_back(std::move(node));
-    phase.parallelAxes = {groups, images, slabAxis[0], slabAxis[1]};
+    phase.parallelAxes = {groups, images, cacheAxis[0], cacheAxis[1]};
     phase.workCycles = multiplyAddVectors(g_.view, shape_.lanes);
   }
 
@@ -183,8 +179,8 @@ class Lowering {
             "row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});
       }
       std::vector<bool> exists;
-      forEachBlock([&](const BlockClass* d, const BlockClass* h) {
-        exists.push_back(d != nullptr && h != nullptr && h->length == length);
+      forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
+        exists.push_back(of[0] != nullptr && of[1] != nullptr && of[1]->length == length);
       });
       addPixelResults(b_, results, panel, sink, classAxes, exists, {channelsOf(0), channelsOf(1)}, moves);
     }
@@ -196,55 +192,29 @@ class Lowering {
     return tail == 1 ? g_.result.channels - whole : std::min(plan_.registerChannels, whole);
   }
 
-  template <class Visit>
-  void forEachBlock(Visit visit) const {
-    const auto block = [&](std::size_t axis, std::size_t slab, std::size_t local) -> const BlockClass* {
-      const SlabAxis& sa = axes_[axis];
-      if (slab >= sa.blockClass.size() || local >= sa.blockClass[slab].size() || sa.blockClass[slab][local] < 0)
-        return nullptr;
-      return &sa.classes[static_cast<std::size_t>(sa.blockClass[slab][local])];
-    };
-    for (std::size_t sd = 0; sd < static_cast<std::size_t>(std::max(1, axes_[0].slabClasses)); ++sd) {
-      for (std::size_t sh = 0; sh < static_cast<std::size_t>(std::max(1, axes_[1].slabClasses)); ++sh) {
-        for (std::size_t ld = 0; ld < static_cast<std::size_t>(std::max(1, axes_[0].localClasses)); ++ld) {
-          for (std::size_t lh = 0; lh < static_cast<std::size_t>(std::max(1, axes_[1].localClasses)); ++lh)
-            visit(block(0, sd, ld), block(1, sh, lh));
-        }
-      }
-    }
-  }
-
-  Node panelLoad(const std::array<int, 2>& slabAxis, int source, int panel, const PixelPitches& pitch) {
-    const std::int64_t planes = axes_[0].panelOperandRows, rows = axes_[1].panelOperandRows;
+  Node panelLoad(const std::array<int, 2>& cacheAxis) {
+    const std::int64_t planes = axes_[0].panelOperands, rows = axes_[1].panelOperands;
     const int plane = b_.addAxis("plane_in", static_cast<int>(planes));
     for (std::int64_t i = 0; i < planes; ++i)
-      b_.addStep(plane, {{source, i * g_.operand.dStride}, {panel, i * pitch.d}}, static_cast<int>(i));
+      b_.addStep(plane, {{dy_.tensor, i * g_.operand.dStride}, {dy_.panel, i * dy_.pitch.d}}, static_cast<int>(i));
     const int row = b_.addAxis("row_in", static_cast<int>(rows));
     for (std::int64_t i = 0; i < rows; ++i)
-      b_.addStep(row, {{source, i * g_.operand.hStride}, {panel, i * pitch.h}}, static_cast<int>(i));
-    Move move{MoveKind::kTranspose,
-              shape_.lanes,
-              g_.operand.extent.w,
-              shape_.reduced,
-              g_.operand.wStride,
-              pitch.channel,
-              0,
-              false,
-              "load_panel"};
+      b_.addStep(row, {{dy_.tensor, i * g_.operand.hStride}, {dy_.panel, i * dy_.pitch.h}}, static_cast<int>(i));
+    const std::int64_t pitch = dy_.pitch.c.each;
+    Move move{
+        MoveKind::kTranspose, shape_.lanes, g_.operand.extent.w, shape_.reduced, g_.operand.wStride, pitch, 0, false,
+        "load_panel"};
     if (!g_.operand.channelsLast)
-      move =
-          Move{MoveKind::kCopy, shape_.lanes, shape_.reduced, g_.operand.extent.w, g_.operand.cStride, pitch.channel, 0,
-               false,           "load_panel"};
+      move = Move{MoveKind::kCopy, shape_.lanes, shape_.reduced, g_.operand.extent.w, g_.operand.cStride, pitch, 0,
+                  false,           "load_panel"};
     move.from = elementOf(g_.operand.dtype);
     const int kernel = b_.addKernel(move);
-    Call call{"load_panel", source, -1, panel, {slabAxis[0], slabAxis[1], plane, row}, {}};
-    for (int sd = 0; sd < std::max(1, axes_[0].slabClasses); ++sd) {
-      for (int sh = 0; sh < std::max(1, axes_[1].slabClasses); ++sh) {
+    Call call{"load_panel", dy_.tensor, -1, dy_.panel, {cacheAxis[0], cacheAxis[1], plane, row}, {}};
+    for (int cd = 0; cd < axes_[0].cacheClasses; ++cd) {
+      for (int ch = 0; ch < axes_[1].cacheClasses; ++ch) {
         for (std::int64_t d = 0; d < planes; ++d) {
           for (std::int64_t h = 0; h < rows; ++h) {
-            const bool here = sd < axes_[0].slabClasses && sh < axes_[1].slabClasses &&
-                              d < axes_[0].operandCountOf[static_cast<std::size_t>(sd)] &&
-                              h < axes_[1].operandCountOf[static_cast<std::size_t>(sh)];
+            const bool here = d < axes_[0].operandsOf(cd) && h < axes_[1].operandsOf(ch);
             call.variants.push_back(Variant{here ? kernel : -1, -1, false});
           }
         }
@@ -257,8 +227,9 @@ class Lowering {
   ProgramBuilder b_;
   const PixelShape shape_;
   const DataGradient& g_;
-  std::array<SlabAxis, 2> axes_;
-  int operandBuffer_ = -1, weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1, panelBuffer_ = -1;
+  std::array<BlockedAxis, 2> axes_;
+  Operand dy_;
+  int weightBuffer_ = -1, resultBuffer_ = -1, packedBuffer_ = -1;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks phases, taps and slabs of one axis against the definition, by hand and by brute force.
+// Checks phases, taps and blocks of one axis against the definition, by hand and by brute force.
 #include "algorithms/kit/axis_phases.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "algorithms/kit/lower/slab_axis.h"
+#include "algorithms/kit/lower/blocked_axis.h"
 
 namespace cubejit {
 namespace {
@@ -86,32 +86,34 @@ TEST(AxisPhases, AreThePairsOfTheDefinition) {
   }
 }
 
-TEST(SlabAxis, CoversEveryPairOnceAndEveryResultBelongsToOneSlab) {
+TEST(BlockedAxis, CoversEveryPairOnceAndEveryResultBelongsToOneCacheBlock) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 3000; ++i) {
     const AxisRelation rel = randomRelation(random);
     const std::int64_t block = 1 + static_cast<std::int64_t>(random() % 5),
                        length = block * static_cast<std::int64_t>(random() % 4);
-    const SlabAxis axis = makeSlabAxis(rel, block, length);
+    const BlockedAxis axis = makeBlockedAxis(rel, block, length);
     std::set<Triple> pairs;
     std::map<std::int64_t, int> owners, covered;
-    for (const Slab& slab : axis.slabs) {
-      for (std::int64_t r = 0; r < slab.resultCount; ++r) ++owners[slab.resultStart + r];
-      EXPECT_LE(slab.resultCount, axis.panelResultRows);
-      for (const SlabLocal& local : axis.locals) {
-        const int cls = axis.blockClass[static_cast<std::size_t>(slab.cls)][static_cast<std::size_t>(local.cls)];
-        if (cls < 0) continue;
-        const BlockClass& kind = axis.classes[static_cast<std::size_t>(cls)];
-        for (std::int64_t u = 0; u < kind.length; ++u)
-          ++covered[slab.resultStart + local.resultOffset + axis.resultStep * u];
-        for (const BlockTap& tap : kind.taps) {
+    for (const AxisCacheBlock& cache : axis.cacheBlocks) {
+      for (std::int64_t r = cache.results.lo; r < cache.results.hi; ++r) ++owners[r];
+      EXPECT_LE(cache.results.length(), axis.panelResults);
+      EXPECT_EQ(cache.results.length(), axis.resultsOf(cache.cls));
+      EXPECT_EQ(cache.operands.length(), axis.operandsOf(cache.cls));
+      for (const AxisRegisterBlock& within : axis.registerBlocks) {
+        const BlockClass* kind = axis.blockOf(cache.cls, within.cls);
+        if (kind == nullptr) continue;
+        for (std::int64_t u = 0; u < kind->length; ++u)
+          ++covered[cache.results.lo + within.resultOffset + axis.resultStep * u];
+        for (const BlockTap& tap : kind->taps) {
           for (std::int64_t u = tap.lo; u < tap.hi; ++u) {
-            const std::int64_t operand = slab.operandBase + local.operandOffset + axis.operandStep * u + tap.offset;
-            EXPECT_GE(operand, slab.operandStart);
-            EXPECT_LT(operand, slab.operandStart + slab.operandCount);
-            EXPECT_LT(operand - slab.operandOrigin, axis.panelOperandRows);
+            const std::int64_t operand =
+                cache.operandStart.base + within.operandOffset + axis.operandStep * u + tap.offset;
+            EXPECT_GE(operand, cache.operands.lo);
+            EXPECT_LT(operand, cache.operands.hi);
+            EXPECT_LT(operand - cache.operandStart.origin, axis.panelOperands);
             EXPECT_TRUE(
-                pairs.insert({slab.resultStart + local.resultOffset + axis.resultStep * u, tap.k, operand}).second);
+                pairs.insert({cache.results.lo + within.resultOffset + axis.resultStep * u, tap.k, operand}).second);
           }
         }
       }

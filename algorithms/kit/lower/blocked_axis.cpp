@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides blocks and their classes on one axis.
+#include "algorithms/kit/lower/blocked_axis.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+using ClassKey = std::tuple<std::vector<int>, std::int64_t, std::int64_t, std::int64_t>;
+
+template <class T>
+int indexOf(std::vector<T>& known, const T& value) {
+  const auto found = std::find(known.begin(), known.end(), value);
+  if (found != known.end()) return static_cast<int>(found - known.begin());
+  known.push_back(value);
+  return static_cast<int>(known.size()) - 1;
+}
+
+// The class of block [j0, j0 + blockLength) of a phase; -1 if the phase has ended.
+int classOfBlock(const AxisPhase& phase, std::int64_t j0, std::int64_t blockLength, std::vector<BlockClass>& classes) {
+  if (j0 >= phase.count) return -1;
+  BlockClass cls;
+  cls.length = std::min(blockLength, phase.count - j0);
+  for (const BlockTap& tap : phase.taps) {
+    const std::int64_t lo = std::max<std::int64_t>(0, tap.lo - j0), hi = std::min(cls.length, tap.hi - j0);
+    if (lo < hi) cls.taps.push_back(BlockTap{tap.k, tap.offset, lo, hi});
+  }
+  return indexOf(classes, cls);
+}
+
+// Merges register blocks that are equal in every cache class.
+void classifyRegisterBlocks(BlockedAxis& axis) {
+  std::vector<std::vector<int>> columns;
+  for (std::size_t i = 0; i < axis.registerBlocks.size(); ++i) {
+    std::vector<int> column;
+    for (const std::vector<int>& row : axis.blockClass) column.push_back(row[i]);
+    axis.registerBlocks[i].cls = indexOf(columns, column);
+  }
+  axis.registerClasses = std::max(1, static_cast<int>(columns.size()));
+  for (std::size_t row = 0; row < axis.blockClass.size(); ++row) {
+    axis.blockClass[row].resize(columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) axis.blockClass[row][i] = columns[i][row];
+  }
+}
+
+// [least, most] operand position of a phase's tap, from operandStep * j.
+std::pair<std::int64_t, std::int64_t> offsetsOf(const std::vector<AxisPhase>& phases) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = std::numeric_limits<std::int64_t>::min();
+  for (const AxisPhase& phase : phases) {
+    for (const BlockTap& tap : phase.taps) {
+      least = std::min(least, tap.offset);
+      most = std::max(most, tap.offset);
+    }
+  }
+  return least > most ? std::pair<std::int64_t, std::int64_t>{0, 0} : std::pair{least, most};
+}
+
+}  // namespace
+
+const BlockClass* BlockedAxis::blockOf(int cacheClass, int registerClass) const {
+  const auto row = static_cast<std::size_t>(cacheClass), column = static_cast<std::size_t>(registerClass);
+  if (row >= blockClass.size() || column >= blockClass[row].size() || blockClass[row][column] < 0) return nullptr;
+  return &classes[static_cast<std::size_t>(blockClass[row][column])];
+}
+
+std::int64_t BlockedAxis::operandsOf(int cacheClass) const {
+  const auto at = static_cast<std::size_t>(cacheClass);
+  return at < ofClass.size() ? cacheBlocks[ofClass[at]].operands.length() : 0;
+}
+
+std::int64_t BlockedAxis::resultsOf(int cacheClass) const {
+  const auto at = static_cast<std::size_t>(cacheClass);
+  return at < ofClass.size() ? cacheBlocks[ofClass[at]].results.length() : 0;
+}
+
+BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength, std::int64_t cacheLength) {
+  BlockedAxis out;
+  out.resultStep = rel.gather ? rel.stride : 1;
+  out.operandStep = rel.gather ? 1 : rel.stride;
+  const std::vector<AxisPhase> phases = axisPhases(rel);
+  const auto [leastOffset, mostOffset] = offsetsOf(phases);
+  // Cache blocks cover every result, also those of residue classes no tap reaches.
+  const std::int64_t longest = axis_phases_detail::ceilDiv(rel.results, out.resultStep),
+                     length = cacheLength <= 0 ? std::max<std::int64_t>(longest, 1) : cacheLength;
+  const std::vector<Range> blocks = cutInto(std::min(length, std::max<std::int64_t>(longest, 1)), registerLength);
+  for (const AxisPhase& phase : phases) {
+    for (const Range& block : blocks)
+      out.registerBlocks.push_back({phase.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
+  }
+  std::vector<ClassKey> keys;
+  for (const Range& js : cutInto(longest, length)) {
+    AxisCacheBlock cache;
+    cache.results.lo = out.resultStep * js.lo;
+    cache.results.hi = std::min(cache.results.lo + out.resultStep * length, rel.results);
+    BlockStart& start = cache.operandStart;
+    start.base = out.operandStep * js.lo;
+    start.origin = start.base + leastOffset;
+    start.first = std::clamp<std::int64_t>(start.origin, 0, rel.operands);
+    const std::int64_t end = std::clamp<std::int64_t>(out.operandStep * (js.hi - 1) + mostOffset + 1, 0, rel.operands);
+    cache.operands = {start.first, std::max(start.first, end)};
+    std::vector<int> row;
+    for (const AxisPhase& phase : phases) {
+      for (const Range& block : blocks)
+        row.push_back(classOfBlock(phase, js.lo + block.lo, registerLength, out.classes));
+    }
+    const std::size_t known = keys.size();
+    cache.cls =
+        indexOf(keys, ClassKey{row, cache.operands.length(), cache.results.length(), start.first - start.origin});
+    if (keys.size() > known) {
+      out.blockClass.push_back(std::move(row));
+      out.ofClass.push_back(out.cacheBlocks.size());
+    }
+    out.panelOperands = std::max(out.panelOperands, cache.operands.hi - start.origin);
+    out.panelResults = std::max(out.panelResults, cache.results.length());
+    out.cacheBlocks.push_back(cache);
+  }
+  out.cacheClasses = std::max(1, static_cast<int>(keys.size()));
+  classifyRegisterBlocks(out);
+  return out;
+}
+
+}  // namespace cubejit
