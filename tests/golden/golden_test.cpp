@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which texts of the pipeline are pinned: for tiny problems with fixed plans, every stage from problem to disassembly.
+// Decides which texts of the pipeline are pinned: for tiny problems with fixed plans of every algorithm, the stages from problem to vector
+// program, and of some on to disassembly.
 // Leaves whether a stage is right to the other tests; a change here says that output changed, and at which stage first.
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "algorithms/algorithm.h"
 #include "algorithms/lower.h"
 #include "codegen/backend.h"
 #include "codegen/disassemble.h"
@@ -35,10 +37,22 @@
 namespace cubejit {
 namespace {
 
+// How far a case is followed, and for which machines.
+enum class Pins {
+  kCode,      // to disassembly, for AVX2 and AVX-512
+  kPrograms,  // tile and vector programs, for AVX2: enough to see what an algorithm makes
+};
+
 struct Case {
   std::string name;
   Problem problem;
   TilingPlan plan;
+  Pins pins = Pins::kCode;
+
+  std::vector<IsaLevel> levels() const {
+    if (pins == Pins::kPrograms) return {IsaLevel::kAvx2};
+    return {IsaLevel::kAvx2, IsaLevel::kAvx512};
+  }
 };
 
 using Stages = std::vector<std::pair<std::string, std::string>>;
@@ -116,6 +130,27 @@ std::vector<Case> cases() {
   setField(cells.plan, "register_taps_w", 3);
   all.push_back(cells);
 
+  Case lanes{"dw_pixels", tiny(1, 1, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDw), Pins::kPrograms};
+  setField(lanes.plan, "register_taps_w", 3);
+  all.push_back(lanes);
+
+  Case depthwise{"dx_depthwise_cells", tiny(8, 8, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDx),
+                 Pins::kPrograms};
+  depthwise.problem.groups = 8;
+  depthwise.problem.kernel = Dhw{1, 1, 3};
+  depthwise.problem.padBefore = depthwise.problem.padAfter = Dhw{0, 0, 1};
+  setField(depthwise.plan, "register_w", 2);
+  all.push_back(depthwise);
+
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    Case tiles{std::string(toString(gradient)) + "_winograd_tiles", tiny(3, 2, Layout::kNdhwc),
+               defaultPlan("winograd", gradient), Pins::kPrograms};
+    tiles.problem.math = MathMode::kRelaxed;
+    setField(tiles.plan, "tile_h", 2);
+    setField(tiles.plan, "tile_w", 2);
+    all.push_back(tiles);
+  }
+
   all.push_back(Case{"db_plain", tiny(3, 5, Layout::kNcdhw), defaultPlan("bias", Gradient::kDb)});
   return all;
 }
@@ -126,7 +161,7 @@ bool expectOk(const Result<T>& result, const std::string& stage) {
   return result.ok();
 }
 
-void appendKernelStages(const TileProgram& program, const HostIsa& isa, Stages& stages) {
+void appendKernelStages(const TileProgram& program, const HostIsa& isa, Pins pins, Stages& stages) {
   const std::string name = toString(isa.level);
   bool contractSeen = false;
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
@@ -139,7 +174,7 @@ void appendKernelStages(const TileProgram& program, const HostIsa& isa, Stages& 
     const auto legal = legalize(*vector);
     if (!expectOk(legal, name + " legalize")) return;
     stages.emplace_back(name + " vector " + std::to_string(i), print(*legal));
-    if (i > 0 && !firstContract) continue;
+    if (pins == Pins::kPrograms || (i > 0 && !firstContract)) continue;
     const auto code = emitXbyak(*legal);
     if (!expectOk(code, name + " emit")) return;
     const auto listing = disassemble(*code, nullptr);
@@ -156,13 +191,13 @@ void appendKernelStages(const TileProgram& program, const HostIsa& isa, Stages& 
 Stages stagesOf(const Case& c) {
   Stages stages{{"problem", problemToJson(c.problem)}, {"plan", planToJson(c.plan)}};
   expectOk(checkProblem(c.problem), c.name);
-  for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+  for (const IsaLevel level : c.levels()) {
     const Machine machine = hostOf(level);
     for (const std::string& rule : checkPlan(c.problem, c.plan, machine)) ADD_FAILURE() << c.name << ": " << rule;
     const auto program = lower(c.problem, c.plan, machine);
     if (!expectOk(program, "lower")) return stages;
     stages.emplace_back(std::string(toString(level)) + " tile", print(*program));
-    appendKernelStages(*program, machine.isa, stages);
+    appendKernelStages(*program, machine.isa, c.pins, stages);
   }
   return stages;
 }
@@ -200,6 +235,11 @@ std::string pathOf(const std::string& name) {
   return std::string(CUBEJIT_SOURCE_DIR "/tests/golden/cases/") + name + ".golden";
 }
 
+std::string textIn(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 TEST(Golden, EveryStageIsAsPinned) {
   const bool bless = std::getenv("CUBEJIT_BLESS") != nullptr;
   const std::vector<Case> all = cases();
@@ -213,12 +253,27 @@ TEST(Golden, EveryStageIsAsPinned) {
       std::ofstream(pathOf(c.name), std::ios::binary) << got;
       continue;
     }
-    std::ifstream file(pathOf(c.name), std::ios::binary);
-    const std::string want((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string want = textIn(pathOf(c.name));
     EXPECT_FALSE(want.empty()) << pathOf(c.name) << " is missing; write it with: CUBEJIT_BLESS=1 ctest -R golden";
     if (want.empty()) continue;
     EXPECT_TRUE(want == got) << c.name << ": " << firstDifference(want, got)
                              << "if the change is meant: CUBEJIT_BLESS=1 ctest -R golden, and read the diff";
+  }
+}
+
+// An algorithm without a golden has nothing that says when what it makes changes.
+TEST(Golden, EveryAlgorithmHasOne) {
+  for (const Algorithm* algorithm : algorithms()) {
+    bool tile = false, vector = false;
+    for (const Case& c : cases()) {
+      if (!algorithm->owns(c.plan)) continue;
+      for (const std::string& line : linesOf(textIn(pathOf(c.name)))) {
+        tile |= line == "== avx2 tile ==";
+        vector |= line == "== avx2 vector 0 ==";
+      }
+    }
+    EXPECT_TRUE(tile && vector) << "no case of " << algorithm->name << " of " << toString(algorithm->gradient)
+                                << " pins a tile and a vector program";
   }
 }
 
@@ -233,7 +288,7 @@ TEST(Golden, PinnedPlansComputeTheReference) {
     const ReferenceGradients want = referenceGradients(p, GradientMask{true, true, true}, dy, x, w);
     const Gradient g = c.plan.gradient;
     const std::vector<double>& right = g == Gradient::kDx ? want.dx : g == Gradient::kDw ? want.dw : want.db;
-    for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (const IsaLevel level : c.levels()) {
       const auto program = lower(p, c.plan, hostOf(level));
       ASSERT_TRUE(program.ok()) << c.name;
       std::vector<float> got(right.size(), -77.0F);
