@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cubejit/index_map.h"
+#include "tests/support/host.h"
 #include "tests/support/operands.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
@@ -14,7 +15,7 @@ namespace cubejit {
 namespace {
 
 Machine machineOf(int cores) {
-  Machine machine = detectHost(IsaLevel::kAvx512);
+  Machine machine = hostOf(IsaLevel::kAvx512);
   machine.cores = cores;
   machine.buffers.l1Bytes = 1 << 20;
   machine.buffers.l2Bytes = 32 << 20;
