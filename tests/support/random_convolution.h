@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 
@@ -18,6 +20,9 @@ class RandomConvolution {
       : random_(seed), mostDilationW_(mostDilationW) {}
 
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  Layout layout() { return kLayouts[static_cast<std::size_t>(below(3))]; }
+  /// Any layout of every third problem, and NDHWC of most.
+  Layout layoutOf(int i) { return kLayouts[static_cast<std::size_t>(below(10)) % (i % 3 == 0 ? 3 : 1)]; }
   std::mt19937_64& engine() { return random_; }
 
   Problem next() {
@@ -46,6 +51,7 @@ class RandomConvolution {
   }
 
  private:
+  static constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
   std::mt19937_64 random_;
   std::int64_t mostDilationW_;
 };

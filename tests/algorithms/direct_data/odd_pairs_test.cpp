@@ -5,52 +5,45 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <vector>
 
 #include "algorithms/direct_data/direct_data.h"
-#include "tests/support/random_convolution.h"
-#include "tests/support/run_code.h"
-#include "tests/support/verify_plan.h"
-#include "tiling/planner.h"
+#include "tests/support/random_plans.h"
 
 namespace cubejit {
 namespace {
 
-TEST(OddPairs, AllPlansAreRight) {
-  constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
-  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
-  Session session(eagerOptions(IsaLevel::kAvx512Bf16));
-  const Machine machine = machineOfSmallL2(IsaLevel::kAvx512Bf16);
-  RandomConvolution random(37);
-  int shared = 0, panels = 0, alone = 0;
-  for (int i = 0; i < 160; ++i) {
-    Problem problem = random.next();
-    const bool pointwise = i % 4 == 0;  // weights whose rows are copied
-    if (pointwise) {
-      problem.kernel = problem.stride = problem.dilation = Dhw{1, 1, 1};
-      problem.padBefore = problem.padAfter = Dhw{0, 0, 0};
-      problem.in = problem.out;
-      problem.transposed = false;
-    }
-    problem.cout = problem.groups * (1 + 2 * random.below(i % 2 == 0 ? 3 : 40));
-    problem.dtype = DType::kBf16;
-    problem.layout = kLayouts[static_cast<std::size_t>(random.below(3))];
-    std::vector<DirectDataPlan> candidates = dataChannelCandidates(problem, machine);
-    std::shuffle(candidates.begin(), candidates.end(), random.engine());
-    int left = 3;
-    for (const DirectDataPlan& plan : candidates) {
-      if (left == 0) break;
-      if (!plan.dotProducts || !checkPlan(problem, plan, machine).empty()) continue;
-      --left;
-      ++(plan.packsPerTask() ? panels : shared);
-      alone += problem.cout == problem.groups ? 1 : 0;
-      ASSERT_TRUE(planIsRight(session, problem, plan, static_cast<std::uint64_t>(i)));
-    }
+Problem oddChannels(RandomConvolution& random, int i) {
+  Problem problem = random.next();
+  if (i % 4 == 0) {  // pointwise: weights whose rows are copied
+    problem.kernel = problem.stride = problem.dilation = Dhw{1, 1, 1};
+    problem.padBefore = problem.padAfter = Dhw{0, 0, 0};
+    problem.in = problem.out;
+    problem.transposed = false;
   }
-  EXPECT_GT(shared, 50);
-  EXPECT_GT(panels, 20);
-  EXPECT_GT(alone, 20);
+  problem.cout = problem.groups * (1 + 2 * random.below(i % 2 == 0 ? 3 : 40));
+  problem.layout = random.layout();
+  return problem;
+}
+
+const RandomPlans<DirectDataPlan> kOddPairs{
+    .random = RandomConvolution(37),
+    .problem = oddChannels,
+    .candidates = dataChannelCandidates,
+    .plan = [](const Problem&, DirectDataPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
+      if (!plan.dotProducts) return std::nullopt;
+      return plan;
+    },
+    .most = 3};
+
+TEST(OddPairs, AllPlansAreRight) {
+  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
+  const auto verified = verifyPlans(kOddPairs, {IsaLevel::kAvx512Bf16, DType::kBf16}, 160);
+  const auto panels = countPlans<DirectDataPlan>(verified, [](const auto& plan) { return plan.packsPerTask(); });
+  EXPECT_GT(verified.size() - panels, 50U);
+  EXPECT_GT(panels, 20U);
+  EXPECT_GT(std::count_if(verified.begin(), verified.end(),
+                          [](const VerifiedPlan& v) { return v.problem.cout == v.problem.groups; }),
+            20);
 }
 
 }  // namespace

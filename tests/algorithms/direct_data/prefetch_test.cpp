@@ -4,51 +4,32 @@
 // convolutions, every type that is read in place.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "algorithms/direct_data/direct_data.h"
-#include "tests/support/random_convolution.h"
-#include "tests/support/run_code.h"
-#include "tests/support/verify_plan.h"
-#include "tiling/planner.h"
+#include "tests/support/random_plans.h"
 
 namespace cubejit {
 namespace {
 
-int verifyPlans(IsaLevel level, DType dtype, int problems) {
-  Session session(eagerOptions(level));
-  const Machine machine = machineOfSmallL2(level);
-  RandomConvolution random(41);
-  int seen = 0;
-  for (int i = 0; i < problems; ++i) {
-    Problem problem = random.next();
-    problem.dtype = dtype;
-    problem.layout = Layout::kNdhwc;
-    std::vector<DirectDataPlan> candidates = dataChannelCandidates(problem, machine);
-    std::shuffle(candidates.begin(), candidates.end(), random.engine());
-    int left = 4;
-    for (DirectDataPlan& plan : candidates) {
-      if (left == 0) break;
+const RandomPlans<DirectDataPlan> kAskedLines{
+    .random = RandomConvolution(41),
+    .problem =
+        [](RandomConvolution& random, int) {
+          Problem problem = random.next();
+          problem.layout = Layout::kNdhwc;
+          return problem;
+        },
+    .candidates = dataChannelCandidates,
+    .plan = [](const Problem&, DirectDataPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
       plan.prefetch = Prefetch::kOperands;
       plan.prefetchDistance = 1 + random.below(6);
-      if (!checkPlan(problem, plan, machine).empty()) continue;
-      --left;
-      ++seen;
-      if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return seen;
-    }
-  }
-  return seen;
-}
+      return plan;
+    },
+    .most = 4};
 
 TEST(AskedLines, AllPlansAreRight) {
-  for (const IsaLevel level : {IsaLevel::kAvx512Bf16, IsaLevel::kAvx2}) {
-    if (!hostRuns(level)) continue;
-    for (const DType dtype : {DType::kF32, DType::kBf16}) {
-      if (dtype == DType::kBf16 && level == IsaLevel::kAvx2) continue;  // widened in panels: nothing is read in place
-      EXPECT_GT(verifyPlans(level, dtype, 60), 60) << toString(level) << " " << toString(dtype);
-    }
-  }
+  const auto test = [](const Setting& setting) { EXPECT_GT(verifyPlans(kAskedLines, setting, 60).size(), 60U); };
+  inSettings({IsaLevel::kAvx512Bf16, IsaLevel::kAvx2}, {DType::kF32}, test);
+  inSettings({IsaLevel::kAvx512Bf16}, {DType::kBf16}, test);  // elsewhere widened in panels: nothing is read in place
 }
 
 }  // namespace

@@ -5,64 +5,44 @@
 // guarded memory, 1 and 2 threads (bit-identical).
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <random>
-
 #include "algorithms/direct_weights/direct_weights.h"
 #include "runtime/verify/random_problem.h"
-#include "tests/support/run_code.h"
-#include "tests/support/verify_plan.h"
-#include "tiling/planner.h"
+#include "tests/support/random_plans.h"
 
 namespace cubejit {
 namespace {
 
-// Verifies up to 24 candidates each of 36 random problems; how many plans that were, and how many read lanes where they lie.
-struct Verified {
-  std::size_t plans = 0, lanesInPlace = 0;
-};
+const RandomPlans<DirectWeightsPlan> kHalfWeights{
+    .random = RandomConvolution(41),
+    .problem =
+        [](RandomConvolution& random, int i) {
+          constexpr Layout kLayouts[] = {Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
+          Problem problem = randomProblem(random.engine(), 2e5);
+          problem.batch = 1 + i % 4;
+          problem.layout = kLayouts[i % 3];
+          return problem;
+        },
+    .candidates = weightCandidates,
+    .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
+      return plan;
+    },
+    .most = 24};
 
-Verified verifyCandidates(IsaLevel level, DType dtype) {
-  Verified verified;
-  Session session(eagerOptions(level));
-  const Machine machine = machineOfSmallL2(level);
-  constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
-  std::mt19937_64 random(41);
-  for (std::size_t i = 0; i < 36; ++i) {
-    Problem problem = randomProblem(random, 2e5);
-    problem.batch = 1 + static_cast<std::int64_t>(i % 4);
-    problem.dtype = dtype;
-    problem.layout = kLayouts[i % kLayouts.size()];
-    std::vector<DirectWeightsPlan> candidates = weightCandidates(problem, machine);
-    std::shuffle(candidates.begin(), candidates.end(), random);
-    candidates.resize(std::min<std::size_t>(candidates.size(), 24));
-    for (const DirectWeightsPlan& plan : candidates) {
-      if (!checkPlan(problem, plan, machine).empty()) continue;
-      ++verified.plans;
-      verified.lanesInPlace += plan.packsVectors() ? 0 : 1;
-      if (!planIsRight(session, problem, plan, i)) return verified;
-    }
-  }
-  return verified;
+void expectPlansRight(const Setting& setting, std::size_t leastPlans) {
+  const auto verified = verifyPlans(kHalfWeights, setting, 36);
+  EXPECT_GT(verified.size(), leastPlans);
+  EXPECT_GT(countPlans<DirectWeightsPlan>(verified, [](const auto& plan) { return !plan.packsVectors(); }), 50U)
+      << "lanes are read where they lie, pairs are formed in the kernel";
 }
 
 TEST(DotWeights, AllPlansAreRight) {
   if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
-  const Verified verified = verifyCandidates(IsaLevel::kAvx512Bf16, DType::kBf16);
-  EXPECT_GT(verified.plans, 500U);
-  EXPECT_GT(verified.lanesInPlace, 50U) << "pairs are formed in the kernel";
+  expectPlansRight({IsaLevel::kAvx512Bf16, DType::kBf16}, 500);
 }
 
 TEST(WidenedWeights, AllPlansAreRight) {
-  for (const IsaLevel level : {IsaLevel::kAvx512, IsaLevel::kAvx2}) {
-    if (!hostRuns(level)) continue;
-    for (const DType dtype : {DType::kF16, DType::kBf16}) {
-      const Verified verified = verifyCandidates(level, dtype);
-      EXPECT_GT(verified.plans, 300U);
-      EXPECT_GT(verified.lanesInPlace, 50U) << toString(level) << " " << toString(dtype);
-    }
-  }
+  inSettings({IsaLevel::kAvx512, IsaLevel::kAvx2}, {DType::kF16, DType::kBf16},
+             [](const Setting& setting) { expectPlansRight(setting, 300); });
 }
 
 }  // namespace

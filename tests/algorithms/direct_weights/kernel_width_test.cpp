@@ -6,62 +6,40 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "algorithms/direct_weights/direct_weights.h"
-#include "tests/support/random_convolution.h"
-#include "tests/support/run_code.h"
-#include "tests/support/verify_plan.h"
-#include "tiling/planner.h"
+#include "tests/support/random_plans.h"
 
 namespace cubejit {
 namespace {
 
-// How many plans of random problems were verified.
-int verifyPlans(IsaLevel level, DType dtype, BackendKind backend, int problems) {
-  Options options = eagerOptions(level);
-  options.backend = backend;
-  Session session(options);
-  const Machine machine = machineOfSmallL2(level);
-  constexpr std::array kLayouts{Layout::kNdhwc, Layout::kNcdhw, Layout::kNdc1hwc0};
-  RandomConvolution random(11, 1);
-  int plans = 0;
-  for (int i = 0; i < problems; ++i) {
-    Problem problem = random.next();
-    problem.dtype = dtype;
-    problem.layout = kLayouts[static_cast<std::size_t>(random.below(10)) % (i % 3 == 0 ? 3 : 1)];
-    std::vector<DirectWeightsPlan> candidates = weightCandidates(problem, machine);
-    std::shuffle(candidates.begin(), candidates.end(), random.engine());
-    int left = 8;
-    for (const DirectWeightsPlan& plan : candidates) {
-      if (left == 0 || plan.vectorize != WeightVectors::kKernelWidth || !checkPlan(problem, plan, machine).empty())
-        continue;
-      --left;
-      ++plans;
-      if (!planIsRight(session, problem, plan, static_cast<std::uint64_t>(i))) return plans;
-    }
-  }
-  return plans;
-}
+const RandomPlans<DirectWeightsPlan> kJoinedTaps{
+    .random = RandomConvolution(11, 1),
+    .problem =
+        [](RandomConvolution& random, int i) {
+          Problem problem = random.next();
+          problem.layout = random.layoutOf(i);
+          return problem;
+        },
+    .candidates = weightCandidates,
+    .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
+      if (plan.vectorize != WeightVectors::kKernelWidth) return std::nullopt;
+      return plan;
+    },
+    .most = 8};
 
 TEST(JoinedTaps, AllPlansAreRight) {
-  for (const IsaLevel level : {IsaLevel::kAvx512Bf16, IsaLevel::kAvx512, IsaLevel::kAvx2}) {
-    if (!hostRuns(level)) continue;
-    for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16})
-      EXPECT_GT(verifyPlans(level, dtype, BackendKind::kXbyak, 40), 40) << toString(level) << " " << toString(dtype);
-  }
+  inSettings({IsaLevel::kAvx512Bf16, IsaLevel::kAvx512, IsaLevel::kAvx2}, {DType::kF32, DType::kBf16, DType::kF16},
+             [](const Setting& setting) { EXPECT_GT(verifyPlans(kJoinedTaps, setting, 40).size(), 40U); });
 }
 
 TEST(JoinedTaps, InterpretersAgree) {
-  for (const BackendKind backend : {BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
-    const IsaLevel level = hostRuns(IsaLevel::kAvx512Bf16) ? IsaLevel::kAvx512Bf16 : IsaLevel::kAvx2;
-    for (const DType dtype : {DType::kF32, DType::kBf16})
-      EXPECT_GT(verifyPlans(level, dtype, backend, 12), 20) << toString(backend);
-  }
+  inInterpreters({DType::kF32, DType::kBf16},
+                 [](const Setting& setting) { EXPECT_GT(verifyPlans(kJoinedTaps, setting, 12).size(), 20U); });
 }
 
 // One row of 7 columns, 3 taps, 5 x 4 channels; dy is infinite in its first column, x is 1. A tap that does not use the column counts

@@ -4,20 +4,14 @@
 // strides along D and H, groups, transposed convolutions.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "algorithms/spatial/spatial.h"
-#include "tests/support/random_convolution.h"
-#include "tests/support/run_code.h"
-#include "tests/support/verify_plan.h"
-#include "tiling/planner.h"
+#include "tests/support/random_plans.h"
 
 namespace cubejit {
 namespace {
 
 // A random convolution with stride 1 along W and few channels a group.
-Problem fewChannels(RandomConvolution& random) {
+Problem fewChannels(RandomConvolution& random, int i) {
   Problem p = random.next();
   p.layout = Layout::kNcdhw;
   p.cin = p.groups * (1 + random.below(3));
@@ -26,41 +20,25 @@ Problem fewChannels(RandomConvolution& random) {
   small = 1 + random.below(40);
   p.stride.w = 1;
   big = small + (p.kernel.w - 1) * p.dilation.w - p.padBefore.w - p.padAfter.w;
-  return big < 1 ? fewChannels(random) : p;
+  return big < 1 ? fewChannels(random, i) : p;
 }
 
-int verifyPlans(IsaLevel level, DType dtype, int problems) {
-  Session session(eagerOptions(level));
-  const Machine machine = machineOfSmallL2(level);
-  RandomConvolution random(47, 9);
-  int seen = 0;
-  for (int i = 0; i < problems; ++i) {
-    Problem problem = fewChannels(random);
-    problem.dtype = dtype;
-    std::vector<SpatialWeightsPlan> candidates = weightPixelCandidates(problem, machine);
-    std::shuffle(candidates.begin(), candidates.end(), random.engine());
-    int left = 3;
-    for (SpatialWeightsPlan& plan : candidates) {
-      if (left == 0) break;
-      plan.registerTapsH = 1 + random.below(problem.kernel.h);
-      plan.registerTapsW = 1 + random.below(problem.kernel.w);
+const RandomPlans<SpatialWeightsPlan> kTapTiles{
+    .random = RandomConvolution(47, 9),
+    .problem = fewChannels,
+    .candidates = weightPixelCandidates,
+    .plan = [](const Problem& p, SpatialWeightsPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
+      plan.registerTapsH = 1 + random.below(p.kernel.h);
+      plan.registerTapsW = 1 + random.below(p.kernel.w);
       TilingPlan whole = plan;
-      whole.reorders.result = dtype != DType::kF32;
-      if (!checkPlan(problem, whole, machine).empty()) continue;
-      --left;
-      ++seen;
-      if (!planIsRight(session, problem, whole, static_cast<std::uint64_t>(i))) return seen;
-    }
-  }
-  return seen;
-}
+      whole.reorders.result = p.dtype != DType::kF32;
+      return whole;
+    },
+    .most = 3};
 
 TEST(WeightPixels, AllPlansAreRight) {
-  for (const IsaLevel level : {IsaLevel::kAvx512Bf16, IsaLevel::kAvx2}) {
-    if (!hostRuns(level)) continue;
-    for (const DType dtype : {DType::kF32, DType::kBf16, DType::kF16})
-      EXPECT_GT(verifyPlans(level, dtype, 60), 60) << toString(level) << " " << toString(dtype);
-  }
+  inSettings({IsaLevel::kAvx512Bf16, IsaLevel::kAvx2}, {DType::kF32, DType::kBf16, DType::kF16},
+             [](const Setting& setting) { EXPECT_GT(verifyPlans(kTapTiles, setting, 60).size(), 60U); });
 }
 
 }  // namespace
