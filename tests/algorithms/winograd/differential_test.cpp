@@ -4,7 +4,6 @@
 // of candidates, on random geometries, guarded memory, 1 and 2 threads (bit-identical); and that backends agree to the bit.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <random>
 
@@ -13,16 +12,12 @@
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/plan_fields.h"
+#include "tests/support/run_code.h"
 
 namespace cubejit {
 namespace {
 
 constexpr GradientMask kDxDw{true, true, false};
-
-bool runnable(IsaLevel level) {
-  const std::vector<IsaLevel> levels = runnableIsas();
-  return std::find(levels.begin(), levels.end(), level) != levels.end();
-}
 
 Problem randomFilterable(std::mt19937_64& random) {
   Problem p = randomProblem(random, 3e5);
@@ -33,7 +28,7 @@ Problem randomFilterable(std::mt19937_64& random) {
 class Winograd : public testing::TestWithParam<IsaLevel> {};
 
 TEST_P(Winograd, MatchesTheReferenceForAnyThreadCount) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
   Options options;
   options.isa = GetParam();
   options.wakeCycles = 0;
