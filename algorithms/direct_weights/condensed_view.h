@@ -23,6 +23,5 @@ inline ConvView condensed(ConvView v) {
 }
 
 /// Whether rows follow each other, so that many of them are one.
-inline bool denseRows(const TensorView& t) { return t.hStride == t.extent.w * t.wStride; }
 
 }  // namespace cubejit

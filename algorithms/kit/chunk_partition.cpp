@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the sizes of chunks as makeChunks cuts them: of one axis at most, and one by one of those outside it.
+// Decides the sizes of chunks as makePixelBlocks cuts them: of one axis at most, and one by one of those outside it.
 #include "algorithms/kit/chunk_partition.h"
 
 #include <algorithm>

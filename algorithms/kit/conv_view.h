@@ -35,6 +35,8 @@ struct TensorView {
   /// Bytes from channel 0 to channel `c`.
   std::int64_t channelOffset(std::int64_t c) const { return channelPitch().to(c); }
   std::int64_t groupStride() const { return channelOffset(channels); }
+  /// Rows of W follow each other.
+  bool denseRows() const { return hStride == extent.w * wStride; }
   /// Pieces of `each` channels are equally far apart.
   bool spacesEvenly(std::int64_t each) const { return c0 == 0 || each % c0 == 0; }
   /// Tiles of `each` channels, one after another, all lie alike: each of them is whole blocks that displacements reach, or each block

@@ -22,7 +22,7 @@ std::int64_t bestUnroll(const DirectWeightsPlan& plan, std::int64_t length) {
 }  // namespace
 
 std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const DirectWeightsPlan& plan, PixelPairs pairs,
-                                             const PixelChunk& chunk, const Range& taps) {
+                                             const PixelBlock& block, const Range& taps) {
   std::vector<ColumnPatternUse> uses;
   const std::int64_t accs = plan.registerRows * plan.registerVectors * std::min(plan.registerTaps, taps.length());
   const std::int64_t unrolled = unrolledColumns(accs);
@@ -37,7 +37,7 @@ std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const DirectW
       uses.push_back({ColumnPattern{run.tapLo, run.tapHi, rest, !view.line, single},
                       run.start + (length - rest) * columnsOfStep(pairs, single), 1});
   };
-  const std::vector<ColumnRun> runs = columnRuns(view, chunk, taps.lo, taps.length());
+  const std::vector<ColumnRun> runs = columnRuns(view, block, taps.lo, taps.length());
   if (pairs == PixelPairs::kColumns) {
     for (const PairedRun& r : pairedColumns(runs, std::max<std::int64_t>(1, accs / taps.length()), plan.registerRows))
       cover(r.columns, r.steps(), r.single);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/direct_weights/pixel_pairs.h"
-#include "algorithms/kit/lower/pixel_chunks.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
 #include "cubejit/plan.h"
 
 namespace cubejit {
@@ -34,6 +34,6 @@ constexpr std::int64_t columnsOfStep(PixelPairs pairs, bool single) {
 
 /// The patterns that cover the chunk's columns for one tap block.
 std::vector<ColumnPatternUse> columnPatterns(const ConvView& view, const DirectWeightsPlan& plan, PixelPairs pairs,
-                                             const PixelChunk& chunk, const Range& taps);
+                                             const PixelBlock& block, const Range& taps);
 
 }  // namespace cubejit

@@ -6,7 +6,7 @@
 // kChannels: lanes are channels of the big tensor, rows are channels of the small one (broadcast), taps side by side.
 // kTaps:     lanes are (taps along W x channels) of the big tensor, which lie side by side; rows are channels of the small one.
 // kSwapped:  lanes are channels of the small tensor, rows are (taps x channels of the big one).
-// Leaves pixel ranges to pixel_chunks, the steps of a kernel to weights_sections, and the way out of the accumulators to weights_unpack.
+// Leaves pixel ranges to pixel_blocks, the steps of a kernel to weights_sections, and the way out of the accumulators to weights_unpack.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,11 +16,11 @@
 #include "algorithms/direct_weights/direct_weights.h"
 #include "algorithms/direct_weights/lower/accumulator_sets.h"
 #include "algorithms/direct_weights/lower/column_patterns.h"
-#include "algorithms/direct_weights/lower/weights_panels.h"
 #include "algorithms/direct_weights/lower/weights_sections.h"
 #include "algorithms/direct_weights/weight_view.h"
 #include "algorithms/kit/lower/data_gradient.h"
-#include "algorithms/kit/lower/pixel_chunks.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
+#include "algorithms/kit/lower/pixel_panels.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/work.h"
 #include "codegen/tile/copies.h"
@@ -44,17 +44,13 @@ class Lowering {
     laneBlocks_ = (lane_->channels + width_ - 1) / width_;
     rowBlocks_ = (row_->channels + plan.registerRows - 1) / plan.registerRows;
     const std::int64_t tapsOfBlock = joined_ ? v_.kernel.w : plan.registerTaps;
-    for (std::int64_t k = 0; k < v_.kernel.w; k += tapsOfBlock)
-      tapBlocks_.push_back({k, std::min(k + tapsOfBlock, v_.kernel.w)});
+    tapBlocks_ = cutInto(v_.kernel.w, tapsOfBlock);
     const std::int64_t splits = std::max<std::int64_t>(1, plan.reductionParts);
-    const std::int64_t images = view_.chunkImages(plan.reduction.n);
-    const ChunkSizes sizes = v_.line ? ChunkSizes{images, 1, 1, plan.reduction.h}
-                                     : ChunkSizes{images, plan.reduction.d, plan.reduction.h, v_.small.extent.w};
-    chunks_ = makeChunks(v_, sizes, splits);
-    bigStaged_ = swapped_ ? plan.packA : plan.packsVectors();
-    smallStaged_ = swapped_ ? plan.packsVectors() : plan.packA;
+    pixels_ = makePixelBlocks(v_, {view_.chunkImages(plan.reduction.n), plan.reduction.d, plan.reduction.h}, splits);
+    bigPacked_ = swapped_ ? plan.packA : plan.packsVectors();
+    smallPacked_ = swapped_ ? plan.packsVectors() : plan.packA;
     // Lanes that are read where they lie are widened, or paired, as they are loaded.
-    if (!(swapped_ ? smallStaged_ : bigStaged_))
+    if (!(swapped_ ? smallPacked_ : bigPacked_))
       laneElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
     out_.groups = v_.groups;
     out_.laneBlocks = laneBlocks_;
@@ -65,9 +61,9 @@ class Lowering {
     out_.laneChannels = lane_->channels;
     out_.swapped = swapped_;
     out_.splits =
-        std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(chunks_.chunks.size())));
+        std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(pixels_.blocks.size())));
     private_ = plan.bufferC;
-    atOnce_ = private_ && chunks_.chunks.size() == 1 && !plan.packsOnFirstUse();
+    atOnce_ = private_ && pixels_.blocks.size() == 1 && !plan.packsOnFirstUse();
     rowPart_ = ChannelPart{std::min(plan.rowParts, rowBlocks_), rowBlocks_, plan.registerRows, row_->channels,
                            std::max<std::int64_t>(1, row_->c0)};
     lanePart_ = ChannelPart{std::min(plan.vectorParts, laneBlocks_), laneBlocks_, width_, lane_->channels,
@@ -79,12 +75,12 @@ class Lowering {
   TileProgram run() {
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
-    bigBuffer_ = v_.bigIsX ? x : dy;
-    smallBuffer_ = v_.bigIsX ? dy : x;
+    big_ = Operand(v_.big, v_.bigIsX ? x : dy);
+    small_ = Operand(v_.small, v_.bigIsX ? dy : x);
     const std::int64_t dwBytes =
         v_.groups * v_.small.channels * v_.big.channels * v_.taps() * elementBytes(out_.dwElement);
     out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, dwBytes);
-    if (chunks_.chunks.empty()) {
+    if (pixels_.blocks.empty()) {
       addZeroPhase(b_, out_.dwBuffer, dwBytes, lanes_);
       return b_.finish();
     }
@@ -99,9 +95,9 @@ class Lowering {
   void contractPhase() {
     b_.beginPhase("contract");
     makePanels();
-    const int bigStream = b_.addStream("big", bigStaged_ ? bigPanel_ : bigBuffer_, bigStaged_ ? 0 : tensorOrigin());
-    const int smallStream = b_.addStream("small", smallStaged_ ? smallPanel_ : smallBuffer_);
-    const int a = swapped_ ? bigStream : smallStream, bs = swapped_ ? smallStream : bigStream;
+    big_.addStream(b_, "big");
+    small_.addStream(b_, "small");
+    const Operand &rowsFrom = swapped_ ? big_ : small_, &vectorsFrom = swapped_ ? small_ : big_;
     const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
     std::int64_t blockBytes = plan_.registerRows * rowBytes;
@@ -114,70 +110,40 @@ class Lowering {
     }
     const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
     const int dw = private_ ? b_.addStream("dw", out_.dwBuffer) : -1;
-    const int bigSource = bigStaged_ ? b_.addStream("big_in", bigBuffer_) : -1;
-    const int bigSink = bigStaged_ ? b_.addStream("big_panel", bigPanel_) : -1;
-    const int smallSource = smallStaged_ ? b_.addStream("small_in", smallBuffer_) : -1;
-    const int smallSink = smallStaged_ ? b_.addStream("small_panel", smallPanel_) : -1;
+    big_.addMoveStreams(b_, "big_in", "big_panel");
+    small_.addMoveStreams(b_, "small_in", "small_panel");
 
-    const int groups = b_.addAxis("g");
-    for (std::int64_t g = 0; g < v_.groups; ++g) {
-      std::vector<std::pair<int, std::int64_t>> d;
-      if (direct_ || private_)
-        d.emplace_back(direct_ ? c : dw, g * out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement));
-      else
-        d.emplace_back(c, g * groupScratchBytes(out_));
-      d.emplace_back(bigSource >= 0 ? bigSource : bigStream, g * v_.big.groupStride());
-      d.emplace_back(smallSource >= 0 ? smallSource : smallStream, g * v_.small.groupStride());
-      b_.addStep(groups, d);
-    }
-    const int chunkAxis = b_.addAxis("chunk", chunks_.classes);
-    for (const PixelChunk& chunk : chunks_.chunks) {
-      std::vector<std::pair<int, std::int64_t>> d;
-      const Range* own[] = {&chunk.d, &chunk.h, &chunk.w};
-      std::int64_t big = chunk.n.lo * v_.big.nStride, small = chunk.n.lo * v_.small.nStride, source = big, sink = 0;
-      for (int axis = 0; axis < 3; ++axis) {
-        const BigRange range = bigRange(*own[axis], v_.kernel[axis], v_.stride[axis], v_.dilation[axis], v_.pad[axis],
-                                        v_.big.extent[axis]);
-        big += own[axis]->lo * v_.stride[axis] * v_.big.strideOf(axis);
-        small += own[axis]->lo * v_.small.strideOf(axis);
-        source += range.clipped.lo * v_.big.strideOf(axis);
-        const std::int64_t pitch = axis == 0 ? big_.d : axis == 1 ? big_.h : big_.w;
-        if (axis < 2 || v_.line) sink += (range.clipped.lo - range.origin) * pitch;
-      }
-      if (bigStaged_) {
-        d.emplace_back(bigSource, source);
-        d.emplace_back(bigSink, sink);
-      } else {
-        d.emplace_back(bigStream, big);
-      }
-      d.emplace_back(smallStaged_ ? smallSource : smallStream, small);
-      b_.addStep(chunkAxis, d, chunk.cls);
-    }
+    const bool ownDw = direct_ || private_;
+    const int groups = b_.addUniformAxis(
+        "g", v_.groups,
+        {{direct_ || !private_ ? c : dw,
+          ownDw ? out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement) : groupScratchBytes(out_)},
+         {big_.tensor, v_.big.groupStride()},
+         {small_.tensor, v_.small.groupStride()}});
+    const int chunkAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
     const int splitAxis = b_.addDeal("split", chunkAxis, out_.splits);
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
-      b_.addStep(rows, {{a, (swapped_ ? big_ : small_).c.to(i * plan_.registerRows)}, {c, i * blockBytes}},
+      b_.addStep(rows, {{rowsFrom.stream, rowsFrom.pitch.c.to(i * plan_.registerRows)}, {c, i * blockBytes}},
                  (i + 1) * plan_.registerRows <= out_.rows ? 0 : 1);
     }
     const int lanes = b_.addAxis("lanes", 2);
     for (std::int64_t i = 0; i < laneBlocks_; ++i) {
-      b_.addStep(lanes, {{bs, (swapped_ ? small_ : big_).c.to(i * width_)}, {c, i * laneBytes}},
+      b_.addStep(lanes, {{vectorsFrom.stream, vectorsFrom.pitch.c.to(i * width_)}, {c, i * laneBytes}},
                  (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
     const int rowDeal = b_.addDeal("row_part", rows, rowParts);
     const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
     if (private_ && !atOnce_) {
-      startAtPart(rowDeal, rowPart_, c, -rowBytes);
-      startAtPart(laneDeal, lanePart_, c, -laneBytes / width_);
+      // Private accumulators hold only the part's.
+      for (std::int64_t i = 0; i < rowParts; ++i) b_.moveStep(rowDeal, i, c, -rowPart_.begin(i) * rowBytes);
+      for (std::int64_t i = 0; i < laneParts; ++i)
+        b_.moveStep(laneDeal, i, c, -lanePart_.begin(i) * (laneBytes / width_));
     }
     const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
-    if (bigStaged_) {
-      moveToPart(bigDeal, bigPart(), bigSource, v_.big, bigStream);
-    }
-    if (smallStaged_) {
-      moveToPart(smallDeal, smallPart(), smallSource, v_.small, smallStream);
-    }
+    startAtPart(b_, bigDeal, bigPart(), big_);
+    startAtPart(b_, smallDeal, smallPart(), small_);
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
     const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
     const int kw = b_.addAxis("kw", static_cast<int>(tapBlocks_.size()));
@@ -187,9 +153,9 @@ class Lowering {
     collectPatterns();
     std::vector<Node> inner;
     if (plan_.packsOnFirstUse()) {
-      inner = firstTouchNodes(a, bs, c, {chunkAxis, kd, kh, kw, lanes}, rows);
+      inner = firstTouchNodes(rowsFrom.stream, vectorsFrom.stream, c, {chunkAxis, kd, kh, kw, lanes}, rows);
     } else {
-      Call call{"contract", a, bs, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
+      Call call{"contract", rowsFrom.stream, vectorsFrom.stream, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
       fillVariants(call, LaneSource::kAsPlanned);
       inner.push_back(callNode(std::move(call)));
     }
@@ -206,11 +172,8 @@ class Lowering {
                             : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     }
     std::vector<Node> chunkBody;
-    if (bigStaged_)
-      chunkBody.push_back(stagedLoad(b_, v_, chunks_, staged(true), LoadAxes{chunkAxis, bigDeal}, bigSource, bigSink));
-    if (smallStaged_)
-      chunkBody.push_back(
-          stagedLoad(b_, v_, chunks_, staged(false), LoadAxes{chunkAxis, smallDeal}, smallSource, smallSink));
+    if (bigPacked_) chunkBody.push_back(packPixels(b_, v_, pixels_, packed(true), chunkAxis, bigDeal));
+    if (smallPacked_) chunkBody.push_back(packPixels(b_, v_, pixels_, packed(false), chunkAxis, smallDeal));
     for (Node& node : inner) chunkBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
@@ -223,80 +186,42 @@ class Lowering {
   // Of a sum where the kernel stores it.
   std::int64_t sumBytes() const { return direct_ ? elementBytes(out_.dwElement) : 4; }
 
-  StagedOperand staged(bool big) const {
-    return StagedOperand{
-        big,   big ? big_ : small_, big ? bigPart() : smallPart(), images_, big ? bigPlanes_ : smallPlanes_, lanes_,
-        pairs_};
+  PackedPixels packed(bool big) const {
+    PackedPixels p{big, big ? big_ : small_, panelExtent(v_, pixels_, big), big ? bigPart() : smallPart(), {}};
+    const std::int64_t spacing = wordSpacing(v_, pairs_, big);
+    p.move = PanelMove{lanes_, 0, p.operand.pitch.w * spacing};
+    if (pairs_ == PixelPairs::kNone) return p;
+    p.move.elements = PanelElements::kPixelPairs;
+    p.move.pairBytes = pairBytes(v_, pairs_, big);
+    // Behind the last columns the tensor may end.
+    p.move.singles = pairs_ == PixelPairs::kImages ? 0 : pairColumns(v_, big);
+    p.move.wordSpacing = spacing;
+    return p;
   }
-  // A panel of pairs has a word for every so many pixels; pitches count pixels.
-  std::int64_t spacing(bool big) const { return wordSpacing(v_, pairs_, big); }
-  static std::int64_t roundUp(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
   const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
   const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
 
-  // Moves a stream with the part: private accumulators hold only the part's.
-  void startAtPart(int deal, const ChannelPart& part, int stream, std::int64_t channelBytes) {
-    for (std::int64_t i = 0; i < part.parts; ++i) b_.moveStep(deal, i, stream, part.begin(i) * channelBytes);
-  }
-  // A source starts at the first channel that the part loads; it lies first in the panel.
-  void moveToPart(int deal, const ChannelPart& part, int source, const TensorView& tensor, int panel) {
-    for (std::int64_t i = 0; i < part.parts; ++i) {
-      b_.moveStep(deal, i, source, tensor.channelOffset(part.loadBegin(i)));
-      b_.moveStep(deal, i, panel, -4 * part.loadBegin(i));
-    }
-  }
   int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
     const int axis = b_.addAxis(name, static_cast<int>(count));
     for (std::int64_t k = 0; k < count; ++k) b_.addStep(axis, {{c, k * tapsEach * width_ * 4}}, static_cast<int>(k));
     return axis;
   }
 
-  // Where position (0, 0, 0) of the unpadded view lies: the stream of an unstaged big tensor starts at -pad.
-  std::int64_t tensorOrigin() const {
-    return -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
-  }
-
   // Between pixels of a panel. Scalars, and lanes that are joined, follow each other; vectors begin where a line does.
   std::int64_t pixelPitch(bool big) const {
     const std::int64_t bytes = (big ? bigPart() : smallPart()).mostLoaded() * 4;
-    const bool scalars = big == swapped_ && bytes < 64 && spacing(big) == 1;
-    return scalars || (joined_ && big) ? bytes : panelPitch(bytes) / spacing(big);
+    // A panel of pairs has a word for every so many pixels; pitches count pixels.
+    const std::int64_t spacing = wordSpacing(v_, pairs_, big);
+    const bool scalars = big == swapped_ && bytes < 64 && spacing == 1;
+    return scalars || (joined_ && big) ? bytes : panelPitch(bytes) / spacing;
   }
 
   void makePanels() {
-    const auto pitchesOf = [](const TensorView& t) {
-      return Pitches{t.nStride, t.dStride, t.hStride, t.wStride, t.channelPitch()};
-    };
-    big_ = pitchesOf(v_.big);
-    small_ = pitchesOf(v_.small);
-    std::int64_t images = 1, depths = 1, rows = 1, columns = 1;
-    for (const PixelChunk& c : chunks_.chunks) {
-      images = std::max(images, c.n.length());
-      depths = std::max(depths, c.d.length());
-      rows = std::max(rows, c.h.length());
-      columns = std::max(columns, c.w.length());
-    }
-    const auto span = [&](int axis, std::int64_t length) {
-      return (length - 1) * v_.stride[axis] + (v_.kernel[axis] - 1) * v_.dilation[axis] + 1;
-    };
-    bigPlanes_ = span(0, depths);
-    smallPlanes_ = depths;
-    images_ = images;
-    if (bigStaged_) {
-      big_.c = ChannelPitch{4};
-      big_.w = pixelPitch(true);
-      big_.h = big_.w * (v_.line ? 1 : v_.big.extent.w);
-      big_.d = v_.line ? big_.w * roundUp(span(2, columns), spacing(true)) : big_.h * span(1, rows);
-      big_.n = big_.d * bigPlanes_;
-      bigPanel_ = b_.addBuffer("panel_big", BufferRole::kPrivate, big_.n * images);
-    }
-    if (smallStaged_) {
-      small_.c = ChannelPitch{4};
-      small_.w = pixelPitch(false);
-      small_.h = small_.w * roundUp(columns, spacing(false));
-      small_.d = small_.h * rows;
-      small_.n = small_.d * depths;
-      smallPanel_ = b_.addBuffer("panel_small", BufferRole::kPrivate, small_.n * images);
+    for (const bool big : {true, false}) {
+      if (!(big ? bigPacked_ : smallPacked_)) continue;
+      const PanelExtent extent = panelExtent(v_, pixels_, big);
+      const Pitches pitches = panelPitches(extent, pixelPitch(big), wordSpacing(v_, pairs_, big));
+      (big ? big_ : small_).pack(b_, big ? "panel_big" : "panel_small", pitches, pitches.n * extent.images);
     }
   }
 
@@ -323,10 +248,10 @@ class Lowering {
   }
 
   void collectPatterns() {
-    for (int cls = 0; cls < chunks_.classes; ++cls) {
+    for (int cls = 0; cls < pixels_.classes; ++cls) {
       for (const Range& taps : tapBlocks_) {
         std::vector<ColumnPattern>& known = patterns_[taps.length()];
-        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, pairs_, chunkOf(cls), taps)) {
+        for (const ColumnPatternUse& use : columnPatterns(v_, plan_, pairs_, pixels_.ofClass(cls), taps)) {
           if (std::find(known.begin(), known.end(), use.pattern) == known.end()) known.push_back(use.pattern);
         }
       }
@@ -346,11 +271,11 @@ class Lowering {
   std::int64_t fillVariants(Call& call, LaneSource source) {
     std::int64_t copied = 0;
     const std::array<bool, 2> met{occurs(call.classAxes.back(), 0), occurs(call.classAxes.back(), 1)};
-    for (int cls = 0; cls < chunks_.classes; ++cls) {
+    for (int cls = 0; cls < pixels_.classes; ++cls) {
       for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
         for (std::int64_t kh = 0; kh < v_.kernel.h; ++kh) {
           for (std::size_t t = 0; t < tapBlocks_.size(); ++t) {
-            const int list = listFor(chunkOf(cls), kd, kh, t);
+            const int list = listFor(pixels_.ofClass(cls), kd, kh, t);
             for (int laneTail = 0; laneTail < 2; ++laneTail) {
               for (int rowTail = 0; rowTail < 2; ++rowTail) {
                 Variant variant;
@@ -359,7 +284,7 @@ class Lowering {
                 const std::int64_t rows =
                     rowTail ? out_.rows % plan_.registerRows
                             : std::min(plan_.registerRows, out_.rows / plan_.registerRows * plan_.registerRows);
-                const bool first = chunkOf(cls).first;
+                const bool first = pixels_.ofClass(cls).first;
                 if (width > 0 && rows > 0 && met[static_cast<std::size_t>(rowTail)] && (first || list >= 0)) {
                   variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
                   variant.list =
@@ -382,14 +307,10 @@ class Lowering {
     return copied;
   }
 
-  const PixelChunk& chunkOf(int cls) const {
-    return chunks_.chunks[static_cast<std::size_t>(chunks_.representative[static_cast<std::size_t>(cls)])];
-  }
-
   // Segments of one (chunk, kd, kh, tap block); -1 if no pixel takes part.
-  int listFor(const PixelChunk& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
-    const Range depths = validPixels(chunk.d, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
-    const Range rows = validPixels(chunk.h, kh, v_.stride.h, v_.dilation.h, v_.pad.h, v_.big.extent.h);
+  int listFor(const PixelBlock& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
+    const Range depths = usedPixels(v_, 0, chunk, kd);
+    const Range rows = usedPixels(v_, 1, chunk, kh);
     const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, pairs_, chunk, tapBlocks_[t]);
     if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
     const std::vector<ColumnPattern>& patterns = patterns_.at(tapBlocks_[t].length());
@@ -401,11 +322,11 @@ class Lowering {
                                                         patterns.begin())];
           const std::int64_t end = use.pattern.alongRows ? rows.lo + 1 : rows.hi;
           for (std::int64_t h = rows.lo; h < end; ++h) {
-            const std::int64_t small = n * small_.n + d * small_.d + h * small_.h + use.start * small_.w;
-            std::int64_t column = use.start * v_.stride.w + tapBlocks_[t].lo * v_.dilation.w;
-            if (bigStaged_ && !v_.line) column -= v_.pad.w;  // the panel holds whole rows
-            const std::int64_t big = n * big_.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.d +
-                                     (h * v_.stride.h + kh * v_.dilation.h) * big_.h + column * big_.w;
+            const std::int64_t small =
+                n * small_.pitch.n + d * small_.pitch.d + h * small_.pitch.h + use.start * small_.pitch.w;
+            const std::int64_t big = n * big_.pitch.n + (d * v_.stride.d + kd * v_.dilation.d) * big_.pitch.d +
+                                     (h * v_.stride.h + kh * v_.dilation.h) * big_.pitch.h +
+                                     (use.start * v_.stride.w + tapBlocks_[t].lo * v_.dilation.w) * big_.pitch.w;
             const std::int64_t outer = use.pattern.alongRows ? rows.length() : use.outer;
             section.push_back(swapped_ ? Segment{big, small, outer} : Segment{small, big, outer});
           }
@@ -441,7 +362,7 @@ class Lowering {
       }
     }
     for (const ColumnPattern& pattern : patterns_.at(taps))
-      contract.sections.push_back(weightSection(v_, {big_, small_, swapped_, pairs_}, pattern, tile));
+      contract.sections.push_back(weightSection(v_, {big_.pitch, small_.pitch, swapped_, pairs_}, pattern, tile));
     contract.prefetchResults = direct_ && plan_.prefetchResults;
     contract.copiesB = source == LaneSource::kCopied;
     if (contract.copiesB) contract.label += "_copy";
@@ -469,17 +390,15 @@ class Lowering {
   const TensorView *lane_ = nullptr, *row_ = nullptr;
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
   std::vector<Range> tapBlocks_;
-  ChunkList chunks_;
+  PixelBlocks pixels_;
   ChannelPart rowPart_, lanePart_;
-  bool bigStaged_ = false, smallStaged_ = false;
+  bool bigPacked_ = false, smallPacked_ = false;
   Element laneElement_ = Element::kF32;  ///< of lanes where the kernel reads them
   bool direct_ = false;                  ///< accumulators are rows of dw itself
   bool private_ = false;                 ///< accumulators are a panel of the task, unpacked when its sum is complete
   bool atOnce_ = false;  ///< a block's sum is complete after one visit: it is unpacked before the next block
   WeightsScratch out_;
-  int bigBuffer_ = -1, smallBuffer_ = -1, bigPanel_ = -1, smallPanel_ = -1;
-  Pitches big_, small_;
-  std::int64_t bigPlanes_ = 1, smallPlanes_ = 1, images_ = 1;
+  Operand big_, small_;
   std::map<std::int64_t, std::vector<ColumnPattern>> patterns_;  ///< by taps of a block
   std::vector<KernelKey> kernels_;
 };

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "algorithms/direct_weights/lower/column_patterns.h"
-#include "algorithms/direct_weights/lower/weights_panels.h"
+#include "algorithms/kit/lower/operand.h"
 #include "codegen/tile/contract.h"
 
 namespace cubejit {

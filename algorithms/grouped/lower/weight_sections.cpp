@@ -16,12 +16,12 @@ struct RowRun {
   std::int64_t tapLo = 0, tapHi = 0;
 };
 
-std::vector<RowRun> rowRuns(const ConvView& v, const PixelChunk& chunk, const Range& taps) {
+std::vector<RowRun> rowRuns(const ConvView& v, const PixelBlock& block, const Range& taps) {
   std::vector<RowRun> runs;
-  for (std::int64_t row = 0; row < chunk.h.length(); ++row) {
+  for (std::int64_t row = 0; row < block.h.length(); ++row) {
     RowRun run{Range{row, row + 1}, taps.length(), 0};
     for (std::int64_t t = 0; t < taps.length(); ++t) {
-      const std::int64_t at = (chunk.h.lo + row) * v.stride.h + (taps.lo + t) * v.dilation.h - v.pad.h;
+      const std::int64_t at = (block.h.lo + row) * v.stride.h + (taps.lo + t) * v.dilation.h - v.pad.h;
       if (at < 0 || at >= v.big.extent.h) continue;
       run.tapLo = std::min(run.tapLo, t);
       run.tapHi = t + 1;
@@ -38,14 +38,14 @@ std::vector<RowRun> rowRuns(const ConvView& v, const PixelChunk& chunk, const Ra
 }
 
 // All columns of the chunk in steps of nearly equal length; steps without pairs are left out.
-std::vector<ColumnStep> columnSteps(const ConvView& v, const PixelChunk& chunk, const Range& taps,
+std::vector<ColumnStep> columnSteps(const ConvView& v, const PixelBlock& block, const Range& taps,
                                     std::int64_t columns) {
   std::vector<ColumnStep> steps;
-  for (std::int64_t start = 0; start < chunk.w.length(); start += columns) {
+  for (std::int64_t start = 0; start < block.w.length(); start += columns) {
     ColumnStep step{start, {}};
-    for (std::int64_t u = 0; u < std::min(columns, chunk.w.length() - start); ++u) {
+    for (std::int64_t u = 0; u < std::min(columns, block.w.length() - start); ++u) {
       for (std::int64_t t = 0; t < taps.length(); ++t) {
-        const std::int64_t at = (chunk.w.lo + start + u) * v.stride.w + (taps.lo + t) * v.dilation.w - v.pad.w;
+        const std::int64_t at = (block.w.lo + start + u) * v.stride.w + (taps.lo + t) * v.dilation.w - v.pad.w;
         if (at >= 0 && at < v.big.extent.w) step.pairs.emplace_back(u, t);
       }
     }
@@ -77,7 +77,7 @@ struct StepProducts {
 
 // By column, then row: rows feed accumulators of their own, and one row's are too few to hide the latency of an FMA.
 StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const ColumnStep& columns, bool bigIsCell,
-                        const CellPitches& big, const CellPitches& small) {
+                        const Operand& big, const Operand& small) {
   struct Product {
     std::int64_t lane, h, w;
   };
@@ -85,8 +85,8 @@ StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const Col
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Product>> cells;
   for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
     for (const auto& [u, t] : columns.pairs) {
-      const std::int64_t x = columns.start + u, row = h * v.dilation.h * big.h,
-                         column = (x * v.stride.w + t * v.dilation.w) * big.w, smallAt = x * small.w;
+      const std::int64_t x = columns.start + u, row = h * v.dilation.h * big.pitch.h,
+                         column = (x * v.stride.w + t * v.dilation.w) * big.pitch.w, smallAt = x * small.pitch.w;
       const std::int64_t lane = bigIsCell ? smallAt : row + column;
       lanes.emplace(lane, 0);
       cells[bigIsCell ? std::pair{column, row} : std::pair{smallAt, std::int64_t{0}}].push_back({lane, h, t});
@@ -107,17 +107,17 @@ StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const Col
 
 }  // namespace
 
-std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelChunk& chunk, const TapBlock& taps,
+std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelBlock& block, const TapBlock& taps,
                                     std::int64_t columns, std::int64_t unrolledUses,
                                     std::vector<PixelSection>& sections) {
   std::vector<PixelRun> runs;
-  const std::int64_t width = std::max<std::int64_t>(1, chunk.w.length());
+  const std::int64_t width = std::max<std::int64_t>(1, block.w.length());
   const std::int64_t pieces = (width + columns - 1) / columns;
   const std::int64_t length = (width + pieces - 1) / pieces;
-  std::vector<ColumnStep> steps = columnSteps(v, chunk, taps.w, length);
+  std::vector<ColumnStep> steps = columnSteps(v, block, taps.w, length);
   std::int64_t pairs = 0;
   for (const ColumnStep& step : steps) pairs += static_cast<std::int64_t>(step.pairs.size());
-  for (const RowRun& run : rowRuns(v, chunk, taps.h)) {
+  for (const RowRun& run : rowRuns(v, block, taps.h)) {
     if (steps.empty()) break;
     if (pairs * taps.channels.length() * (run.tapHi - run.tapLo) <= unrolledUses) {
       const std::size_t section = sectionIndex(sections, PixelSection{steps, run.tapLo, run.tapHi, true, 0});
@@ -141,12 +141,12 @@ std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelChunk& chunk, 
 }
 
 Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps,
-                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const CellPitches& big,
-                            const CellPitches& small) {
+                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const Operand& big,
+                            const Operand& small) {
   Contract contract;
   contract.lanes = lanes.lanes;
-  contract.vectorsA = (bigIsCell ? big : small).element;
-  contract.vectorsB = (bigIsCell ? small : big).element;
+  contract.vectorsA = (bigIsCell ? big : small).element();
+  contract.vectorsB = (bigIsCell ? small : big).element();
   const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length(),
                      results = taps.h.length() * tapsW * channels;
   const auto blocks = static_cast<std::int64_t>(unit.cells.size());
@@ -175,8 +175,9 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
   };
   for (const PixelSection& pixels : sections) {
     Section section;
-    const std::int64_t bigStep = pixels.alongRows ? v.stride.h * big.h : pixels.columns * v.stride.w * big.w;
-    const std::int64_t smallStep = pixels.alongRows ? small.h : pixels.columns * small.w;
+    const std::int64_t bigStep =
+        pixels.alongRows ? v.stride.h * big.pitch.h : pixels.columns * v.stride.w * big.pitch.w;
+    const std::int64_t smallStep = pixels.alongRows ? small.pitch.h : pixels.columns * small.pitch.w;
     section.aOuterStep = bigIsCell ? bigStep : smallStep;
     section.bOuterStep = bigIsCell ? smallStep : bigStep;
     for (const ColumnStep& columns : pixels.steps) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/grouped/lower/group_blocks.h"
-#include "algorithms/kit/lower/pixel_chunks.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
 
 namespace cubejit {
 
@@ -35,7 +35,7 @@ struct PixelSection {
   friend bool operator==(const PixelSection& x, const PixelSection& y) = default;
 };
 
-/// A run of pixels: where a section's segments start, relative to the chunk.
+/// A run of pixels: where a section's segments start, relative to the block.
 struct PixelRun {
   std::size_t section = 0;
   std::int64_t row = 0, column = 0, outer = 1;
@@ -43,15 +43,9 @@ struct PixelRun {
 
 /// The runs of one depth of one image; sections that are not known yet are added. `columns` a step; rows whose steps take at most
 /// `unrolledUses` multiply-accumulates are one step sequence.
-std::vector<PixelRun> makePixelRuns(const ConvView& view, const PixelChunk& chunk, const TapBlock& taps,
+std::vector<PixelRun> makePixelRuns(const ConvView& view, const PixelBlock& block, const TapBlock& taps,
                                     std::int64_t columns, std::int64_t unrolledUses,
                                     std::vector<PixelSection>& sections);
-
-/// Distances in bytes between neighbouring positions of a tensor as the kernel sees it, and what its elements are.
-struct CellPitches {
-  std::int64_t n = 0, d = 0, h = 0, w = 0;
-  Element element = Element::kF32;
-};
 
 /// The blocks of channels that a contract works on side by side, and how many bytes apart they are.
 struct WeightCellUnit {
@@ -61,7 +55,7 @@ struct WeightCellUnit {
 
 /// The contract, the same for all blocks with as many taps and the same channels: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
 Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
-                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const CellPitches& big,
-                            const CellPitches& small);
+                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const Operand& big,
+                            const Operand& small);
 
 }  // namespace cubejit

@@ -39,6 +39,8 @@ struct Operand {
   Operand(const TensorView& t, int tensorBuffer) : view(&t), buffer(tensorBuffer), pitch(pitchesOf(t)) {}
 
   bool packed() const { return panelBuffer >= 0; }
+  /// As the microkernel sees it: panels are of f32.
+  Element element() const { return packed() ? Element::kF32 : elementOf(view->dtype); }
 
   /// From now on the microkernel reaches a private panel.
   void pack(ProgramBuilder& b, std::string name, const Pitches& pitches, std::int64_t bytes) {

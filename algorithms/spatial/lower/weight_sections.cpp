@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "algorithms/kit/lower/pixel_chunks.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
 
 namespace cubejit {
 namespace {
@@ -106,8 +106,9 @@ Contract WeightPixelSections::contract() const {
 
 SegmentList WeightPixelSections::segments(std::int64_t kd, std::int64_t images) const {
   SegmentList list(std::max<std::size_t>(1, rows_.size() * runs_.size()));
-  const Range depths =
-      validPixels(Range{0, v_.small.extent.d}, kd, v_.stride.d, v_.dilation.d, v_.pad.d, v_.big.extent.d);
+  PixelBlock all;
+  all.d = {0, v_.small.extent.d};
+  const Range depths = usedPixels(v_, 0, all, kd);
   const auto addPlane = [&](std::int64_t bigPlane, std::int64_t smallPlane) {
     for (const RowBlock& block : blocks_) {
       for (std::size_t i = 0; i < runs_.size(); ++i) {

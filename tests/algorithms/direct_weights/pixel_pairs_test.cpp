@@ -83,8 +83,8 @@ TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
   EXPECT_EQ(v.stride, (Dhw{1, 1, 2}));
   EXPECT_EQ(v.big.dStride, 2 * all.big.dStride);
   EXPECT_EQ(v.big.hStride, 2 * all.big.hStride);
-  EXPECT_TRUE(denseRows(all.big));
-  EXPECT_FALSE(denseRows(v.big));
+  EXPECT_TRUE(all.big.denseRows());
+  EXPECT_FALSE(v.big.denseRows());
   p.kernel.h = 3;
   p.padBefore.h = p.padAfter.h = 1;
   EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, (Dhw{3, 9, 8})) << "three taps read every row";

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/kit/lower/pixel_chunks.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
 #include "runtime/verify/random_problem.h"
 
 namespace cubejit {
@@ -17,11 +17,9 @@ namespace {
 
 // What the slowest core sums relative to the average, from the chunks themselves.
 double measured(const ConvView& v, const ReductionBlock& block, std::int64_t splits, std::int64_t copies, int cores) {
-  const ChunkSizes sizes =
-      v.line ? ChunkSizes{block.n, 1, 1, block.h} : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
-  const ChunkList list = makeChunks(v, sizes, splits);
+  const PixelBlocks list = makePixelBlocks(v, block, splits);
   std::vector<std::int64_t> tasks;
-  for (const PixelChunk& c : list.chunks) {
+  for (const PixelBlock& c : list.blocks) {
     if (c.first) tasks.push_back(0);
     tasks.back() += c.n.length() * c.d.length() * c.h.length() * c.w.length();
   }
@@ -49,9 +47,7 @@ TEST(ChunkPartition, IsWhatCodegenCuts) {
     block.n = upTo(v.batch);
     const ChunkPartition deal(v, block);
     const std::int64_t splits = upTo(std::min<std::int64_t>(8, deal.chunks()));
-    const ChunkSizes sizes =
-        v.line ? ChunkSizes{block.n, 1, 1, block.h} : ChunkSizes{block.n, block.d, block.h, v.small.extent.w};
-    ASSERT_EQ(deal.chunks(), static_cast<std::int64_t>(makeChunks(v, sizes, 1).chunks.size()));
+    ASSERT_EQ(deal.chunks(), static_cast<std::int64_t>(makePixelBlocks(v, block, 1).blocks.size()));
     const int cores = static_cast<int>(upTo(4));
     const std::int64_t copies = upTo(5);
     const double asked = deal.imbalance(splits, copies, cores);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks that chunks cover each pixel once and that column runs are exactly the pixels the taps use.
-#include "algorithms/kit/lower/pixel_chunks.h"
+// Checks that reduction blocks cover each pixel once and that column runs are exactly the pixels the taps use.
+#include "algorithms/kit/lower/pixel_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -15,16 +15,16 @@
 namespace cubejit {
 namespace {
 
-TEST(PixelChunks, CoverEachPixelOnceAndStartEachSplitOnce) {
+TEST(PixelBlocks, CoverEachPixelOnceAndStartEachSplitOnce) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 300; ++i) {
     const ConvView v = makeConvView(randomProblem(random, 2e4), Gradient::kDx);
     const auto size = [&] { return 1 + static_cast<std::int64_t>(random() % 9); };
     const std::int64_t splits = 1 + static_cast<std::int64_t>(random() % 3);
-    const ChunkList list = makeChunks(v, ChunkSizes{size(), size(), size(), size()}, splits);
+    const PixelBlocks list = makePixelBlocks(v, {size(), size(), size()}, splits);
     std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>> seen;
     std::int64_t firsts = 0;
-    for (const PixelChunk& c : list.chunks) {
+    for (const PixelBlock& c : list.blocks) {
       firsts += c.first ? 1 : 0;
       EXPECT_LT(c.cls, list.classes);
       for (std::int64_t n = c.n.lo; n < c.n.hi; ++n)
@@ -34,21 +34,21 @@ TEST(PixelChunks, CoverEachPixelOnceAndStartEachSplitOnce) {
     }
     EXPECT_EQ(static_cast<std::int64_t>(seen.size()), v.batch * v.small.extent.volume());
     EXPECT_LE(firsts, splits);
-    EXPECT_EQ(firsts > 0, !list.chunks.empty());
-    if (!list.chunks.empty()) {
-      EXPECT_TRUE(list.chunks.front().first);
+    EXPECT_EQ(firsts > 0, !list.blocks.empty());
+    if (!list.blocks.empty()) {
+      EXPECT_TRUE(list.blocks.front().first);
     }
   }
 }
 
-TEST(PixelChunks, ColumnRunsAreThePixelsTheTapsUse) {
+TEST(PixelBlocks, ColumnRunsAreThePixelsTheTapsUse) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 300; ++i) {
     const ConvView v = makeConvView(randomProblem(random, 2e4), Gradient::kDx);
     if (v.batch == 0) continue;
-    const ChunkList list = makeChunks(v, ChunkSizes{1, 1, 1, 1 + static_cast<std::int64_t>(random() % 20)}, 1);
+    const PixelBlocks list = makePixelBlocks(v, {1, 1, 1 + static_cast<std::int64_t>(random() % 20)}, 1);
     const std::int64_t block = 1 + static_cast<std::int64_t>(random() % 4);
-    for (const PixelChunk& c : list.chunks) {
+    for (const PixelBlock& c : list.blocks) {
       for (std::int64_t k0 = 0; k0 < v.kernel.w; k0 += block) {
         const std::int64_t taps = std::min(block, v.kernel.w - k0);
         std::set<std::pair<std::int64_t, std::int64_t>> want, got;

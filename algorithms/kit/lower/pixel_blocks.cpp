@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides reduction blocks and their classes.
+#include "algorithms/kit/lower/pixel_blocks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithms/kit/axis_phases.h"
+
+namespace cubejit {
+namespace {
+
+using axis_phases_detail::ceilDiv;
+using axis_phases_detail::floorDiv;
+
+// Everything about a block that code and lists depend on.
+std::vector<std::int64_t> signature(const ConvView& v, const PixelBlock& block) {
+  std::vector<std::int64_t> s{block.n.length(), block.d.length(), block.h.length(), block.w.length(),
+                              block.first ? 1 : 0};
+  for (int axis = 0; axis < 3; ++axis) {
+    for (std::int64_t k = 0; k < v.kernel[axis]; ++k) {
+      const Range r = usedPixels(v, axis, block, k);
+      s.push_back(r.lo);
+      s.push_back(r.hi);
+    }
+    const BigPositions big = bigPositions(v, axis, block);
+    s.push_back(big.inside.lo - big.start.base);
+    s.push_back(big.inside.length());
+  }
+  return s;
+}
+
+}  // namespace
+
+Range usedPixels(const ConvView& v, int axis, const PixelBlock& block, std::int64_t k) {
+  const Range& own = block.of(axis);
+  const std::int64_t shift = k * v.dilation[axis] - v.pad[axis];
+  const std::int64_t lo = std::clamp(ceilDiv(-shift, v.stride[axis]), own.lo, own.hi);
+  const std::int64_t hi = std::clamp(floorDiv(v.big.extent[axis] - 1 - shift, v.stride[axis]) + 1, lo, own.hi);
+  return lo < hi ? Range{lo - own.lo, hi - own.lo} : Range{};
+}
+
+BigPositions bigPositions(const ConvView& v, int axis, const PixelBlock& block) {
+  const Range& own = block.of(axis);
+  BigPositions at;
+  at.start.base = own.lo * v.stride[axis] - v.pad[axis];
+  const std::int64_t end = (own.hi - 1) * v.stride[axis] - v.pad[axis] + (v.kernel[axis] - 1) * v.dilation[axis] + 1;
+  at.inside.lo = std::clamp<std::int64_t>(at.start.base, 0, v.big.extent[axis]);
+  at.inside.hi = std::clamp(end, at.inside.lo, v.big.extent[axis]);
+  if (axis < 2 || v.line) {
+    at.start.origin = at.start.base;
+    at.start.first = at.inside.lo;
+  }
+  return at;
+}
+
+PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, std::int64_t splits) {
+  PixelBlocks out;
+  const Dhw& e = view.small.extent;
+  const std::int64_t columns = view.line ? std::min(size.h, e.w) : e.w, rows = view.line ? 1 : std::min(size.h, e.h),
+                     depths = view.line || rows < e.h ? 1 : std::min(size.d, e.d);
+  const bool part = depths < e.d || rows < e.h || columns < e.w;
+  const std::int64_t images = part ? 1 : std::max<std::int64_t>(1, std::min(size.n, view.batch));
+  for (const Range& n : cutInto(view.batch, images)) {
+    for (const Range& d : cutInto(e.d, depths)) {
+      for (const Range& h : cutInto(e.h, rows)) {
+        for (const Range& w : cutInto(e.w, columns)) out.blocks.push_back(PixelBlock{n, d, h, w, false, 0});
+      }
+    }
+  }
+  const auto count = static_cast<std::int64_t>(out.blocks.size());
+  for (std::int64_t s = 0; s < splits; ++s) {
+    const std::int64_t begin = count * s / splits;
+    if (begin < count * (s + 1) / splits) out.blocks[static_cast<std::size_t>(begin)].first = true;
+  }
+  std::vector<std::vector<std::int64_t>> known;
+  for (std::size_t i = 0; i < out.blocks.size(); ++i) {
+    std::vector<std::int64_t> key = signature(view, out.blocks[i]);
+    const auto at = std::find(known.begin(), known.end(), key);
+    out.blocks[i].cls = static_cast<int>(at - known.begin());
+    if (at != known.end()) continue;
+    known.push_back(std::move(key));
+    out.representative.push_back(static_cast<int>(i));
+  }
+  out.classes = static_cast<int>(known.size());
+  return out;
+}
+
+std::vector<ColumnRun> columnRuns(const ConvView& v, const PixelBlock& block, std::int64_t k0, std::int64_t taps) {
+  std::vector<Range> used;
+  for (std::int64_t t = 0; t < taps; ++t) used.push_back(usedPixels(v, 2, block, k0 + t));
+  return columnRuns(used, block.w.length());
+}
+
+int addPixelBlockAxis(ProgramBuilder& b, const char* name, const ConvView& v, const PixelBlocks& blocks,
+                      const Operand& big, const Operand& small) {
+  const int axis = b.addAxis(name, blocks.classes);
+  for (const PixelBlock& block : blocks.blocks) {
+    AxisDeltas d{{big.tensor, block.n.lo * v.big.nStride}, {small.tensor, block.n.lo * v.small.nStride}};
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t own = block.of(i).lo;
+      big.toBlock(d, static_cast<std::size_t>(i), bigPositions(v, i, block).start);
+      small.toBlock(d, static_cast<std::size_t>(i), {own, own, own});
+    }
+    b.addStep(axis, d, block.cls);
+  }
+  return axis;
+}
+
+}  // namespace cubejit
