@@ -75,8 +75,10 @@ class Lowering {
     dy_.addStream(b_, "a");
     const int w = b_.addStream("b", plan_.packsWeights() ? packedBuffer_ : weightBuffer_);
     dx_.addStream(b_, "c");
-    dy_.addMoveStreams(b_, "dy", "panel");
-    dx_.addMoveStreams(b_, "dx");
+    dy_.addTensorStream(b_, "dy");
+    dy_.addPanelStream(b_, "panel");
+    dx_.addTensorStream(b_, "dx");
+    dx_.addPanelStream(b_);
     const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
 
     // Parallel axes: groups, images, cache blocks of depth and rows; and channel blocks where they are outside.
@@ -154,7 +156,7 @@ class Lowering {
   void makePanels() {
     if (plan_.packA) {
       Pitches p;
-      p.c = {4, 0, 0};
+      p.c.each = plan_.dotProducts ? 2 : 4;
       p.w = reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
       p.h = p.w * g_.operand.extent.w;                                                      // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
@@ -162,7 +164,7 @@ class Lowering {
     }
     if (plan_.bufferC) {
       Pitches p;
-      p.c = {4, 0, 0};
+      p.c.each = 4;
       p.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
       p.h = p.w * g_.result.extent.w;
       p.d = p.h * axes_[1].panelResults;

@@ -110,8 +110,10 @@ class Lowering {
     }
     const int c = b_.addStream("acc", direct_ ? out_.dwBuffer : out_.scratchBuffer);
     const int dw = private_ ? b_.addStream("dw", out_.dwBuffer) : -1;
-    big_.addMoveStreams(b_, "big_in", "big_panel");
-    small_.addMoveStreams(b_, "small_in", "small_panel");
+    big_.addTensorStream(b_, "big_in");
+    big_.addPanelStream(b_, "big_panel");
+    small_.addTensorStream(b_, "small_in");
+    small_.addPanelStream(b_, "small_panel");
 
     const bool ownDw = direct_ || private_;
     const int groups = b_.addUniformAxis(

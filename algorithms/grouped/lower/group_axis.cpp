@@ -55,9 +55,9 @@ CellAxis makeCellAxis(const AxisRelation& rel, std::int64_t length) {
   return axis;
 }
 
-OperandRange operandRange(const CellAxis& axis, int begin, int end) {
+Range operandRange(const CellAxis& axis, int begin, int end) {
   bool any = false;
-  OperandRange range;
+  Range range;
   for (int i = begin; i < end; ++i) {
     const CellBlock& block = axis.blocks[static_cast<std::size_t>(i)];
     for (const CellPair& pair : axis.classes[static_cast<std::size_t>(block.cls)].pairs) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/kit/axis_phases.h"
+#include "algorithms/kit/range.h"
 
 namespace cubejit {
 
@@ -41,10 +42,7 @@ struct CellAxis {
 /// Blocks of `length` results; the last one may be shorter.
 CellAxis makeCellAxis(const AxisRelation& relation, std::int64_t length);
 
-/// Operand positions that blocks [begin, end) read, clipped to the tensor; empty (lo == hi) if none.
-struct OperandRange {
-  std::int64_t lo = 0, hi = 0;
-};
-OperandRange operandRange(const CellAxis& axis, int begin, int end);
+/// Operand positions that blocks [begin, end) read, clipped to the tensor; empty if none.
+Range operandRange(const CellAxis& axis, int begin, int end);
 
 }  // namespace cubejit

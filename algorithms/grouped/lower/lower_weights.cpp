@@ -88,8 +88,10 @@ class Lowering {
     big_.addStream(b_, "big");
     small_.addStream(b_, "small");
     const int c = b_.addStream("acc", scratch_);
-    big_.addMoveStreams(b_, "big_in", "big_panel");
-    small_.addMoveStreams(b_, "small_in", "small_panel");
+    big_.addTensorStream(b_, "big_in");
+    big_.addPanelStream(b_, "big_panel");
+    small_.addTensorStream(b_, "small_in");
+    small_.addPanelStream(b_, "small_panel");
 
     const int chunkAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
     const int splitAxis = b_.addDeal("split", chunkAxis, splits_);

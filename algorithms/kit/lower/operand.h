@@ -4,6 +4,7 @@
 // of an operand's positions holds for both.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -23,6 +24,25 @@ struct Pitches {
 };
 
 inline Pitches pitchesOf(const TensorView& t) { return {t.nStride, t.dStride, t.hStride, t.wStride, t.channelPitch()}; }
+
+/// The channels of one operand, `blocks` of `each` (the last one narrower), in `parts` partitions; a task works on one of them.
+/// What is loaded for a part begins at a whole block of a blocked tensor, so with a few channels more.
+struct ChannelPart {
+  std::int64_t parts = 1, blocks = 1, each = 1, channels = 1;
+  std::int64_t align = 1;  ///< channels of a tensor's block
+
+  std::int64_t begin(std::int64_t part) const { return blocks * part / parts * each; }
+  std::int64_t count(std::int64_t part) const {
+    return std::min(blocks * (part + 1) / parts * each, channels) - begin(part);
+  }
+  std::int64_t loadBegin(std::int64_t part) const { return begin(part) / align * align; }
+  std::int64_t loadCount(std::int64_t part) const { return begin(part) + count(part) - loadBegin(part); }
+  std::int64_t mostLoaded() const {
+    std::int64_t most = 0;
+    for (std::int64_t part = 0; part < parts; ++part) most = std::max(most, loadCount(part));
+    return most;
+  }
+};
 
 /// Streams of the current phase, and where they go when an axis makes a step. Moves of `tensor` reach the microkernel where there is no
 /// panel: then it is the same stream.
@@ -51,11 +71,12 @@ struct Operand {
   void addStream(ProgramBuilder& b, std::string name) {
     stream = tensor = b.addStream(std::move(name), packed() ? panelBuffer : buffer);
   }
-  /// What moves between tensor and panel need, if there is one; without `panelName` they see the panel where the microkernel does.
-  void addMoveStreams(ProgramBuilder& b, std::string tensorName, std::string panelName = {}) {
-    if (!packed()) return;
-    tensor = b.addStream(std::move(tensorName), buffer);
-    panel = panelName.empty() ? stream : b.addStream(std::move(panelName), panelBuffer);
+  /// What moves between tensor and panel need, if there is one; without a name they see the panel where the microkernel does.
+  void addTensorStream(ProgramBuilder& b, std::string name) {
+    if (packed()) tensor = b.addStream(std::move(name), buffer);
+  }
+  void addPanelStream(ProgramBuilder& b, std::string name = {}) {
+    if (packed()) panel = name.empty() ? stream : b.addStream(std::move(name), panelBuffer);
   }
 
   /// A step to a part of the tensor that has panels to itself.
@@ -70,5 +91,14 @@ struct Operand {
     if (panel != stream) step.emplace_back(panel, (at.first - at.origin) * pitch.of(axis));
   }
 };
+
+/// Steps of the axis of partitions: panels, and what is moved into or out of them, begin with the part's first channel.
+inline void startAtPart(ProgramBuilder& b, int axis, const ChannelPart& part, const Operand& o) {
+  if (!o.packed()) return;
+  for (std::int64_t i = 0; i < part.parts; ++i) {
+    b.moveStep(axis, i, o.tensor, o.view->channelOffset(part.loadBegin(i)));
+    b.moveStep(axis, i, o.stream, -o.pitch.c.to(part.loadBegin(i)));
+  }
+}
 
 }  // namespace cubejit

@@ -3,6 +3,7 @@
 // Decides the moves that fill a weight gradient's operand panels.
 #include "algorithms/kit/lower/pixel_panels.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cubejit {
@@ -37,14 +38,6 @@ Pitches panelPitches(const PanelExtent& extent, std::int64_t pixelBytes, std::in
   p.d = p.h * extent.positions.h;
   p.n = p.d * extent.positions.d;
   return p;
-}
-
-void startAtPart(ProgramBuilder& b, int axis, const ChannelPart& part, const Operand& o) {
-  if (!o.packed()) return;
-  for (std::int64_t i = 0; i < part.parts; ++i) {
-    b.moveStep(axis, i, o.tensor, o.view->channelOffset(part.loadBegin(i)));
-    b.moveStep(axis, i, o.stream, -4 * part.loadBegin(i));
-  }
 }
 
 Node packPixels(ProgramBuilder& b, const ConvView& view, const PixelBlocks& blocks, const PackedPixels& p,

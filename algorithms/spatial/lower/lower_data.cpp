@@ -104,7 +104,8 @@ class Lowering {
     const int a = b_.addStream("a", packedBuffer_);
     dy_.addStream(b_, "b");
     const int c = b_.addStream("c", direct ? resultBuffer_ : rowBuffer);
-    dy_.addMoveStreams(b_, "dy", "panel");
+    dy_.addTensorStream(b_, "dy");
+    dy_.addPanelStream(b_, "panel");
     const int sink = direct ? c : b_.addStream("dx", resultBuffer_);
     const int groups = b_.addUniformAxis("g", g_.view.groups,
                                          {{a, shape_.channelBlocks * shape_.blockBytes()},

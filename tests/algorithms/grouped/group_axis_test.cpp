@@ -49,7 +49,7 @@ TEST(CellAxis, PairsAreThoseOfTheConvolution) {
     EXPECT_EQ(covered, rel.results);
     EXPECT_EQ(found, triplesOf(rel)) << "case " << i;
     if (found.empty()) continue;
-    const OperandRange range = operandRange(axis, 0, static_cast<int>(axis.blocks.size()));
+    const Range range = operandRange(axis, 0, static_cast<int>(axis.blocks.size()));
     EXPECT_EQ(range.lo, lo);
     EXPECT_EQ(range.hi, hi);
   }
