@@ -81,14 +81,14 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.registerN * plan.registerD * plan.registerH * plan.registerW;
-  // Rounding results takes three registers beside them, unless the ISA has an instruction for it.
-  const bool rounds = !plan.bufferC && roundsByIntegers(result.dtype, m.isa);
+  const std::int64_t lanes = m.isa.lanes();
   if (plan.vectorize == DataVectors::kInputChannels) {
-    const std::int64_t needed = box * result.channels + result.channels + 1;
-    rules.require(needed <= usableRegisters(m, true), [&] {
-      return needsMore("vector registers (register block x output channels + output channels + 1)", needed,
-                       usableRegisters(m, true), "shrink the register block, or use vectorize = output_channels");
-    });
+    MicrokernelRegisters sums;
+    sums.accumulators = box * result.channels;
+    sums.vectorsB = result.channels;
+    sums.masks = operand.words(plan.dotProducts) % lanes != 0;
+    sums.vectorsA = true;
+    requireRegisters(rules, sums, m.isa, "register block x output channels");
     rules.require(plan.bufferC && plan.packB == PackWeights::kBeforehand,
                   "vectorize = input_channels needs buffer_c and pack_b = beforehand");
     rules.require(operand.directFor(plan.dotProducts) || plan.packA,
@@ -109,13 +109,16 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
     }
   }
   if (plan.vectorize == DataVectors::kOutputChannels) {
-    const std::int64_t operands = plan.broadcastTaps * plan.registerVectors,
-                       taps = std::min(plan.broadcastTaps, v.kernel.w);
-    const std::int64_t needed = box * plan.registerVectors + std::max<std::int64_t>(operands + 1, rounds ? 3 : 0);
-    rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-      return needsMore("vector registers (register block x register_vectors + broadcast_taps x register_vectors + 1)",
-                       needed, usableRegisters(m, false), "shrink the register block");
-    });
+    const std::int64_t taps = std::min(plan.broadcastTaps, v.kernel.w), width = plan.registerVectors * lanes;
+    for (const std::int64_t channels : {width, result.channels % width}) {  // and of the last block
+      const std::int64_t vectors = divUp(channels, lanes);
+      MicrokernelRegisters sums;
+      sums.accumulators = box * vectors;
+      sums.vectorsB = taps * vectors;
+      sums.masks = channels % lanes != 0 && (!plan.bufferC || !plan.packsWeights());
+      sums.rounds = !plan.bufferC && roundsByIntegers(result.dtype, m.isa);
+      requireRegisters(rules, sums, m.isa, "register block x register_vectors");
+    }
     const Dhw step = gather ? v.stride : Dhw{1, 1, 1}, read = gather ? Dhw{1, 1, 1} : v.stride;
     if (!plan.bufferC) {
       requireReach(rules, "a register block of the result",

@@ -5,6 +5,7 @@
 
 #include "algorithms/direct_weights/direct_stores.h"
 #include "algorithms/direct_weights/direct_weights.h"
+#include "algorithms/direct_weights/weight_view.h"
 #include "algorithms/kit/chunk_partition.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
@@ -31,17 +32,34 @@ void tapRules(const ConvView& v, const DirectWeightsPlan& plan, const Machine& m
   });
 }
 
+// Taps beyond the edges leave lanes of joined vectors alone.
+bool tapsLeaveRows(const ConvView& v) {
+  return v.pad.w > 0 || (v.small.extent.w - 1) * v.stride.w + (v.kernel.w - 1) * v.dilation.w >= v.big.extent.w;
+}
+
+void registerRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, std::int64_t channels,
+                   Rules& rules) {
+  const WeightView view = weightView(p, plan.dotProducts);
+  const bool together = plan.vectorize == WeightVectors::kKernelWidth;
+  const std::int64_t lanes = m.isa.lanes(), taps = together ? 1 : plan.registerTaps,
+                     all = together ? channels * view.asked.kernel.w : channels, width = plan.registerVectors * lanes;
+  for (const std::int64_t count : {width, all % width}) {  // and of the last block
+    const std::int64_t vectors = divUp(count, lanes);
+    MicrokernelRegisters sums;
+    sums.accumulators = plan.registerRows * taps * vectors;
+    sums.vectorsB = plan.vectorize == WeightVectors::kTransposed ? vectors : taps * vectors;
+    sums.masks = count % lanes != 0 || (together && tapsLeaveRows(view.words));
+    sums.pairsB = plan.dotProducts && !plan.packsVectors();
+    sums.singles = view.pairs == PixelPairs::kColumns;
+    requireRegisters(rules, sums, m.isa, "register_rows x register_taps x register_vectors");
+  }
+}
+
 void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDw);
   const bool swapped = plan.vectorize == WeightVectors::kTransposed;
   const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
-  const std::int64_t operands = swapped ? plan.registerVectors : plan.registerVectors * plan.registerTaps;
-  const std::int64_t needed =
-      plan.registerRows * plan.registerTaps * plan.registerVectors + operands + (plan.dotProducts ? 2 : 1);
-  rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-    return needsMore("vector registers (accumulators + operands + 1)", needed, usableRegisters(m, false),
-                     "shrink the register block");
-  });
+  registerRules(p, plan, m, lane.channels, rules);
   rules.require(!plan.packsOnFirstUse() || (v.taps() == 1 && plan.order == IterateOrder::kPixelsOuter),
                 "pack_b = first_use needs one tap and order = pixels_outer: each block of vectors is copied once");
   const std::int64_t width = plan.registerVectors * m.isa.lanes();

@@ -21,6 +21,24 @@ void panelRule(const char* field, bool given, CellPanel panel, Rules& rules) {
   });
 }
 
+// Sums of a register block of `each` results a vector of groups.
+void registerRules(const CellsShape& s, std::int64_t each, std::int64_t registerVectors, bool wide, const Machine& m,
+                   const char* sums, Rules& rules) {
+  if (s.perBlock == 0) return;
+  const std::int64_t lanes = m.isa.lanes(), whole = s.perBlock * registerVectors;
+  for (const std::int64_t groups : {whole, s.view.groups % whole}) {  // and of the last block
+    const std::int64_t vectors = divUp(groups, s.perBlock), most = std::min(groups, s.perBlock);
+    MicrokernelRegisters k;
+    k.accumulators = each * vectors;
+    k.vectorsB = k.accumulators;  // more than a few come one by one
+    k.vectorsA = true;
+    k.permutesA = s.permuted && (most > 1 || !wide);
+    k.permutesTwo = k.permutesA && most * s.cellChannels > lanes;
+    k.masks = groups % s.perBlock != 0 || most * s.laneChannels != lanes || most * s.cellChannels % lanes != 0;
+    requireRegisters(rules, k, m.isa, sums);
+  }
+}
+
 // What a register block reaches of the tensors.
 struct Reach {
   std::int64_t vectors, rows, columns;
@@ -46,6 +64,9 @@ void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machin
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
   panelRule("buffer_c", plan.bufferC, panels.c, rules);
+  registerRules(s, plan.registerH * plan.registerW, plan.registerVectors,
+                plan.packA || plan.dotProducts || s.operand.dtype == DType::kF32, m,
+                "register_h x register_w x register_vectors", rules);
   rules.require(s.result.c0 == 0 || !roundsByIntegers(s.result.dtype, m.isa),
                 "reorder_result must be true: dx is blocked, and of bf16 that no instruction rounds");
   rules.require(s.clearsLastBlock(), [&] {
@@ -66,6 +87,9 @@ void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Mac
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
   panelRule("pack_b", plan.packB, panels.b, rules);
+  registerRules(s, plan.registerTapsH * plan.registerTapsW * plan.registerChannels, plan.registerVectors,
+                plan.packA || (s.bigIsCell ? v.big : v.small).dtype == DType::kF32, m,
+                "register_taps_h x register_taps_w x register_channels x register_vectors", rules);
   shapeRules(s,
              {plan.registerVectors, (plan.registerTapsH - 1) * v.dilation.h + 1,
               plan.unroll * v.stride.w + plan.registerTapsW * v.dilation.w},

@@ -11,6 +11,7 @@
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/work.h"
 #include "cubejit/machine.h"
+#include "cubejit/microkernel_registers.h"
 
 namespace cubejit {
 
@@ -30,9 +31,11 @@ inline std::int64_t readPerOutput(const ConvView& v) {
   return readPerOutput(v, 0) * readPerOutput(v, 1) * readPerOutput(v, 2);
 }
 
-/// Vector registers left for accumulators. Without opmasks some registers hold masks.
+/// Vector registers of microkernels with, or without, vectors of fewer lanes.
 inline std::int64_t usableRegisters(const Machine& m, bool masks) {
-  return m.isa.vectorRegs - (m.isa.maskRegs > 0 ? 0 : (masks ? 3 : 1));
+  MicrokernelRegisters of;
+  of.masks = masks;
+  return registersThere(of, m.isa);
 }
 
 /// Share of the last-level cache to count on: other processes (on this kind of machine, other tenants) use it too.

@@ -14,6 +14,14 @@ std::string needsMore(const char* what, std::int64_t needed, std::int64_t availa
          fix;
 }
 
+void requireRegisters(Rules& rules, const MicrokernelRegisters& needs, const HostIsa& isa, const char* sums) {
+  rules.require(fitsRegisters(needs, isa), [&] {
+    const std::string what = "vector registers (" + std::string(sums) + " = " + std::to_string(needs.accumulators) +
+                             " sums, and what their operands need)";
+    return needsMore(what.c_str(), registersNeeded(needs), registersThere(needs, isa), "shrink the register block");
+  });
+}
+
 void requireReach(Rules& rules, const char* what, std::int64_t bytes) {
   rules.require(bytes >= 0 && bytes <= std::numeric_limits<std::int32_t>::max() / 2, [&] {
     return std::string(what) + " spans " + std::to_string(bytes) +

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "cubejit/microkernel_registers.h"
+
 namespace cubejit {
 
 struct TensorView;
@@ -36,6 +38,9 @@ class Rules {
 
 /// "what: needs 33, there are 32; fix".
 std::string needsMore(const char* what, std::int64_t needed, std::int64_t available, const char* fix);
+
+/// A microkernel that would need more vector registers than the ISA has. `sums`: how fields of the plan make its accumulators.
+void requireRegisters(Rules& rules, const MicrokernelRegisters& needs, const HostIsa& isa, const char* sums);
 
 /// Offsets inside a tile are 32-bit displacements in code.
 void requireReach(Rules& rules, const char* what, std::int64_t bytes);

@@ -57,6 +57,9 @@ std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& problem, const M
   if (phases == 0 || phases > 8 || g.view.kernel.w > 16) return out;
   if (g.result.channelsLast && g.result.channels > 2 * m.isa.lanes()) return out;
   const std::int64_t regs = usableRegisters(m, true) - 1, most = divUp(g.longest, m.isa.lanes());
+  // Residue classes that no tap reaches count, too: packing the weights of such layers is not costed yet, and may take longer than all
+  // the rest.
+  const std::int64_t residues = g.gather ? std::min(g.view.stride.w, g.result.extent.w) : 1;
   std::int64_t last = 0;
   for (const std::int64_t limit : {14, 11, 8, 7, 6, 5, 4, 3, 2, 1}) {
     const std::int64_t vectors = equalPiece(most, limit);
@@ -75,6 +78,7 @@ std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& problem, const M
         g.result.channelsLast || phases > 1 || g.view.stride.w > 1 || roundsByIntegers(g.result.dtype, m.isa);
     for (const std::int64_t baseH : rowsOfTiles(g, phases * plan.registerChannels * vectors)) {
       if (baseH > 1 && (plan.registerChannels < g.result.channels || baseH * plan.registerChannels > rows)) continue;
+      if (residues * plan.registerChannels * baseH * vectors + vectors + 1 > m.isa.vectorRegs) continue;
       plan.registerH = baseH;
       addSlabs(g, plan, m, out);
     }

@@ -27,6 +27,18 @@ AxisRelation PixelGround::relation(int axis) const {
                       view.pad[axis]};
 }
 
+bool PixelGround::endsInVector(std::int64_t lanes, bool results) const {
+  if (results && longest % lanes != 0) return true;
+  for (const AxisPhase& phase : phases) {
+    for (const BlockTap& tap : phase.taps) {
+      const std::int64_t begin = std::max<std::int64_t>(0, -tap.offset),
+                         end = std::min(operand.extent.w - tap.offset, longest);
+      if (begin < end && (begin % lanes != 0 || end % lanes != 0)) return true;
+    }
+  }
+  return false;
+}
+
 std::int64_t PixelGround::insideTaps(int axis) const {
   std::int64_t rows = 0;
   for (const AxisPhase& phase : axisPhases(relation(axis))) {

@@ -21,6 +21,9 @@ struct PixelGround {
   explicit PixelGround(const Problem& problem);
   AxisRelation relation(int axis) const;
 
+  /// Whether operands, or `results`, begin or end within a vector of `lanes` pixels: kernels mask those.
+  bool endsInVector(std::int64_t lanes, bool results) const;
+
   /// Pairs of a result row and a tap that lies inside, along an axis.
   std::int64_t insideTaps(int axis) const;
 

@@ -5,22 +5,23 @@
 
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/rates.h"
+#include "algorithms/spatial/data_shape.h"
 #include "algorithms/spatial/spatial.h"
 
 namespace cubejit {
 namespace {
 
-void dataRules(const ConvView& v, const SpatialDataPlan& plan, const Machine& m, bool rounds, Rules& rules) {
+void dataRules(const PixelGround& g, const SpatialDataPlan& plan, const Machine& m, bool rounds, Rules& rules) {
+  const ConvView& v = g.view;
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
-  const std::int64_t needed =
-      phases * plan.registerChannels * plan.registerH * plan.registerVectors + plan.registerVectors + 1;
-  rules.require(needed <= usableRegisters(m, false) + (m.isa.maskRegs > 0 ? 0 : 1), [&] {
-    return needsMore(
-        "vector registers (residue classes x register_channels x register_h x register_vectors + register_vectors + 1)",
-        needed, usableRegisters(m, false), "shrink the register block");
-  });
+  MicrokernelRegisters sums;
+  sums.accumulators =
+      static_cast<std::int64_t>(g.phases.size()) * plan.registerChannels * plan.registerH * plan.registerVectors;
+  sums.vectorsB = plan.registerVectors;
+  sums.masks = g.endsInVector(m.isa.lanes(), !plan.bufferC);
+  requireRegisters(rules, sums, m.isa, "residue classes x register_channels x register_h x register_vectors");
   rules.require(plan.cache.h % plan.registerH == 0, "cache_h must be a multiple of register_h");
   rules.require(phases <= 64, "the spatial algorithm needs a stride along W of at most 64");
   rules.require(gather || v.stride.w == 1, "the spatial algorithm of a transposed convolution needs stride 1 along W");
@@ -51,14 +52,19 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
   });
   rules.require(plan.registerTapsH <= v.kernel.h && plan.registerTapsW <= v.kernel.w,
                 "register_taps_h and register_taps_w must not be more than the taps there are");
+  rules.require(plan.registerH <= std::max<std::int64_t>(1, v.small.extent.h), [&] {
+    return "register_h = " + std::to_string(plan.registerH) + " must not be more than the " +
+           std::to_string(v.small.extent.h) + " rows there are";
+  });
   rules.require(v.batch % plan.images == 0, [&] {
     return "images = " + std::to_string(plan.images) + " must divide the " + std::to_string(v.batch) + " images";
   });
-  const std::int64_t needed = plan.registerTapsH * plan.registerTapsW + plan.registerH + 2;
-  rules.require(needed <= usableRegisters(m, true), [&] {
-    return needsMore("vector registers (register_taps_h x register_taps_w + register_h + 2)", needed,
-                     usableRegisters(m, true), "shrink the register block");
-  });
+  MicrokernelRegisters sums;
+  sums.accumulators = plan.registerTapsH * plan.registerTapsW;
+  sums.vectorsB = plan.registerH;
+  sums.vectorsA = true;
+  sums.masks = v.small.extent.w % m.isa.lanes() != 0 || v.small.extent.w != v.big.extent.w || v.pad.w > 0;
+  requireRegisters(rules, sums, m.isa, "register_taps_h x register_taps_w");
   requireReach(rules, "a register block",
                (plan.registerH * v.stride.h + plan.registerTapsH * v.dilation.h) * v.big.hStride +
                    plan.registerTapsW * v.dilation.w * 4 + v.kernel.h * v.kernel.w * m.isa.lanes() * 4);
@@ -67,9 +73,8 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
 }  // namespace
 
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules) {
-  const ConvView v = makeConvView(core, Gradient::kDx);
-  dataRules(v, plan, machine, !plan.bufferC && roundsByIntegers((v.bigIsX ? v.big : v.small).dtype, machine.isa),
-            rules);
+  const PixelGround g(core);
+  dataRules(g, plan, machine, !plan.bufferC && roundsByIntegers(g.result.dtype, machine.isa), rules);
 }
 
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules) {

@@ -49,11 +49,12 @@ void problemRules(const Problem& problem, const WinogradShape& s, std::vector<st
 template <class Plan>
 void blockRules(const WinogradShape& s, const Plan& plan, std::int64_t rows, const Machine& m,
                 std::vector<std::string>& broken) {
-  const std::int64_t needed = plan.registerRows * plan.registerVectors + plan.registerVectors + 1,
-                     there = usableRegisters(m, false);
-  if (needed > there)
-    broken.push_back(needsMore("vector registers (register_rows x register_vectors + register_vectors + 1)", needed,
-                               there, "shrink the register block"));
+  MicrokernelRegisters sums;
+  sums.accumulators = plan.registerRows * plan.registerVectors;
+  sums.vectorsB = plan.registerVectors;
+  Rules registers;
+  requireRegisters(registers, sums, m.isa, "register_rows x register_vectors");
+  for (std::string& rule : registers.take()) broken.push_back(std::move(rule));
   const double channels = static_cast<double>(s.tiled.channels + s.patched.channels +
                                               plan.registerVectors * m.isa.lanes() + 64),
                tiles = static_cast<double>(rows) * static_cast<double>(s.tilesOfRow),

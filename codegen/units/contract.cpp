@@ -10,6 +10,7 @@
 #include "codegen/units/assembler.h"
 #include "codegen/units/element_code.h"
 #include "codegen/units/pair_code.h"
+#include "cubejit/microkernel_registers.h"
 
 namespace cubejit {
 namespace {
@@ -30,9 +31,9 @@ class Lowering {
         pairCode_(asm_, contract.lanes, contract.pairPitchB) {}
 
   Result<VectorProgram> run() {
+    describe();
+    if (!fitsRegisters(needs_, isa_)) return tooMany();
     assignRegisters();
-    if (static_cast<int>(temporaries_.size()) < temporariesHeld()) return tooMany();
-    if (firstFree_ > registers() || (results_.storeNeedsScratch() && freeAtEnd().size() < 3)) return tooMany();
     if (c_.dotProducts && !isa_.bf16Dot)
       return Error{ErrorCode::kUnsupported, Stage::kVector,
                    c_.label + ": " + toString(isa_.level) + " has no dot product of bf16"};
@@ -55,39 +56,50 @@ class Lowering {
   }
 
  private:
-  void assignRegisters() {
+  void describe() {
+    const auto masked = [](const LaneRange& r) { return !r.all(); };
     sums_ = static_cast<int>(c_.accumulators.size());
     accs_ = sums_ * c_.sets;
-    int widest = 0;
+    needs_.accumulators = accs_;
+    needs_.pairsB = vectorsB_.loadNeedsTemporary();
+    needs_.rounds = results_.storeNeedsScratch();
+    needs_.masks = std::any_of(c_.accumulators.begin(), c_.accumulators.end(),
+                               [&](const Accumulator& a) { return masked(a.lanes); });
     for (const Section& section : c_.sections) {
       for (const Step& step : section.steps) {
-        firstMembers_ = firstMembers_ || step.firstMembers;
-        widest = std::max(widest, static_cast<int>(step.b.size()));
+        needs_.singles = needs_.singles || step.firstMembers;
+        needs_.vectorsB = std::max(needs_.vectorsB, static_cast<std::int64_t>(step.b.size()));
+        for (const VectorLoad& b : step.b) needs_.masks = needs_.masks || masked(b.lanes);
         for (const AOperand& a : step.a) {
-          needsTemporary_ = needsTemporary_ ||
+          needs_.masks = needs_.masks || masked(a.lanes) || masked(a.useLanes);
+          needs_.permutesA = needs_.permutesA || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
+          needs_.permutesTwo = needs_.permutesTwo || a.kind == AKind::kPermute2;
+          needs_.vectorsA = needs_.vectorsA ||
                             !(a.kind == AKind::kBroadcast || (a.kind == AKind::kVector && a.uses.size() == 1 &&
                                                               a.lanes.all() && a.useLanes.all() && vectorsA_.plain()));
-          pairs_ = pairs_ || a.kind == AKind::kPermute2;
-          permutes_ = permutes_ || a.kind == AKind::kPermute || a.kind == AKind::kPermute2;
         }
       }
     }
-    widest_ = widest;
-    needsTemporary_ = needsTemporary_ || vectorsB_.loadNeedsTemporary();
-    const int room = registers() - accs_;
-    int reserve = (needsTemporary_ ? 1 : 0) + (permutes_ ? 2 : 0);
-    if (firstMembers_) reserve = std::max(reserve, 2);  // a value and the members' mask
-    if (room - reserve < widest) {                      // some B vectors will be read where they are used
+  }
+
+  // B's vectors have registers as far as they go beside what is held at the same time; what is left keeps tables.
+  void assignRegisters() {
+    const bool permutes = needs_.permutesA;
+    const int widest = static_cast<int>(needs_.vectorsB), room = registers() - accs_;
+    needsTemporary_ = needs_.vectorsA || needs_.pairsB;
+    int reserve = (needsTemporary_ ? 1 : 0) + (permutes ? 2 : 0);
+    if (needs_.singles) reserve = std::max(reserve, 2);  // a value and the members' mask
+    if (room - reserve < widest) {                       // some B vectors will be read where they are used
       needsTemporary_ = true;
-      reserve = (permutes_ ? 4 : firstMembers_ ? 3 : 2) + (vectorsB_.loadNeedsTemporary() ? 1 : 0);
+      reserve = (permutes ? 4 : needs_.singles ? 3 : 2) + (needs_.pairsB ? 1 : 0);
     }
     bRegisters_ = std::clamp(room - reserve, 0, widest);
     firstFree_ = accs_ + bRegisters_;
-    if (permutes_ && registers() - firstFree_ - 3 >= static_cast<int>(c_.tables.size())) {
+    if (permutes && registers() - firstFree_ - 3 >= static_cast<int>(c_.tables.size())) {
       firstTable_ = firstFree_;
       firstFree_ += static_cast<int>(c_.tables.size());
     }
-    if (vectorsB_.loadNeedsTemporary() && registers() - firstFree_ - PairCode::kTables >= temporariesHeld()) {
+    if (needs_.pairsB && registers() - firstFree_ - PairCode::kTables >= temporariesHeld()) {
       pairCode_.hold(firstFree_);
       firstFree_ += PairCode::kTables;
     }
@@ -96,9 +108,9 @@ class Lowering {
 
   // Most temporaries that hold a value at the same time: nextTemporary() would look for a free one for ever.
   int temporariesHeld() const {
-    if (permutes_) return firstTable_ >= 0 ? 2 : 3;
-    if (bRegisters_ < widest_) return 2 + (firstMembers_ || vectorsB_.loadNeedsTemporary() ? 1 : 0);
-    return (needsTemporary_ || firstMembers_ ? 1 : 0) + (firstMembers_ ? 1 : 0);
+    if (needs_.permutesA) return firstTable_ >= 0 ? 2 : 3;
+    if (bRegisters_ < needs_.vectorsB) return 2 + (needs_.singles || needs_.pairsB ? 1 : 0);
+    return (needsTemporary_ || needs_.singles ? 1 : 0) + (needs_.singles ? 1 : 0);
   }
 
   // What is not needed any more when results are stored: B's vectors and temporaries.
@@ -109,34 +121,13 @@ class Lowering {
     return free;
   }
 
-  // AVX2 masks, embedded broadcasts and two-source permutes are rewritten with scratch registers: leave some.
-  int registers() const {
-    if (isa_.maskRegs > 0) return isa_.vectorRegs;
-    return isa_.vectorRegs - (masks() ? 3 : pairs_ ? 2 : 1);
-  }
-
-  bool masks() const {
-    const auto masked = [](const LaneRange& r) { return !r.all(); };
-    if (std::any_of(c_.accumulators.begin(), c_.accumulators.end(),
-                    [&](const Accumulator& a) { return masked(a.lanes); }))
-      return true;
-    for (const Section& section : c_.sections) {
-      for (const Step& step : section.steps) {
-        if (std::any_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) { return masked(b.lanes); }))
-          return true;
-        if (std::any_of(step.a.begin(), step.a.end(),
-                        [&](const AOperand& a) { return masked(a.lanes) || masked(a.useLanes); }))
-          return true;
-      }
-    }
-    return false;
-  }
+  int registers() const { return static_cast<int>(registersThere(needs_, isa_)); }
 
   Error tooMany() const {
     return Error{ErrorCode::kLimitExceeded, Stage::kVector,
-                 c_.label + " needs " + std::to_string(accs_) +
-                     " accumulators, operands and temporaries; the ISA has " + std::to_string(isa_.vectorRegs) +
-                     " vector registers"};
+                 c_.label + " needs " + std::to_string(registersNeeded(needs_)) +
+                     " vector registers for accumulators, operands and temporaries; " + toString(isa_.level) + " has " +
+                     std::to_string(registersThere(needs_, isa_)) + " for them"};
   }
 
   void prologue() {
@@ -404,8 +395,9 @@ class Lowering {
   PairCode pairCode_;
   int sums_ = 0, accs_ = 0;  ///< results, and registers that their sets take
   int set_ = 0;              ///< first register of the set of the step that is emitted
-  int widest_ = 0, bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
-  bool firstMembers_ = false, needsTemporary_ = false, permutes_ = false, pairs_ = false;
+  int bRegisters_ = 0, firstFree_ = 0, firstTable_ = -1;
+  MicrokernelRegisters needs_;
+  bool needsTemporary_ = false;
   std::vector<int> temporaries_, tables_;
   int broadcast_ = -1;  ///< holds the scalar of the operand before, if the next one is the same scalar for other lanes
   std::size_t next_ = 0;

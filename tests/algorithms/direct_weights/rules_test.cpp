@@ -36,10 +36,13 @@ TEST(DirectWeightsRules, RegistersAreCounted) {
   DirectWeightsPlan weights;
   weights.registerRows = 4;
   weights.registerTaps = 3;
-  weights.registerVectors = 3;  // 36 + 9 + 1
-  EXPECT_THAT(checkPlan(last, weights, kAvx512), Contains(HasSubstr("needs 46")));
-  weights.vectorize = WeightVectors::kTransposed;  // 36 + 3 + 1
-  EXPECT_THAT(checkPlan(last, weights, kAvx512), Contains(HasSubstr("needs 40")));
+  weights.registerVectors = 3;  // 36 + 2
+  EXPECT_THAT(checkPlan(last, weights, kAvx512), Contains(HasSubstr("needs 38")));
+  weights.registerVectors = 1;  // 12 + 2
+  EXPECT_THAT(checkPlan(last, weights, kAvx512), IsEmpty());
+  weights.vectorize = WeightVectors::kTransposed;  // one vector for all rows, which none is left out of
+  weights.registerRows = 10;
+  EXPECT_THAT(checkPlan(last, weights, kAvx512), IsEmpty());
 }
 
 TEST(DirectWeightsRules, PackingOnFirstUseIsForOneTap) {
