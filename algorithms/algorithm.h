@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,10 @@ const std::vector<const Algorithm*>& algorithms();
 
 /// The plan's algorithm; null if it is an NPU's.
 const Algorithm* algorithmOf(const TilingPlan& plan);
+/// The algorithm of the name for the gradient; null if this build has none.
+const Algorithm* algorithmNamed(std::string_view name, Gradient gradient);
+/// Names for messages, a comma between two; db has only one.
+std::string algorithmNames();
 
 /// Makes an algorithm of a room: a struct with the plan's type and static functions of plans of that type. `applies`, `packsBeforehand` and
 /// `settle` may be left out.

@@ -21,4 +21,21 @@ const Algorithm* algorithmOf(const TilingPlan& plan) {
   return nullptr;
 }
 
+std::string algorithmNames() {
+  std::string all;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->gradient == Gradient::kDb) continue;  // it has but one
+    if ((", " + all + ",").find(std::string(", ") + algorithm->name + ",") == std::string::npos)
+      all += (all.empty() ? "" : ", ") + std::string(algorithm->name);
+  }
+  return all;
+}
+
+const Algorithm* algorithmNamed(std::string_view name, Gradient gradient) {
+  for (const Algorithm* candidate : algorithms()) {
+    if (candidate->name == name && candidate->gradient == gradient) return candidate;
+  }
+  return nullptr;
+}
+
 }  // namespace cubejit

@@ -141,11 +141,10 @@ namespace {
 // A plan of the algorithm with all decisions at their defaults.
 Result<TilingPlan> emptyPlan(Gradient gradient, const std::string& algorithm) {
   if (algorithm == CubePlan::kName) return TilingPlan(gradient, CubePlan{});
+  if (const Algorithm* a = algorithmNamed(algorithm, gradient)) return a->plan();
   std::string known;
   for (const Algorithm* a : algorithms()) {
-    if (a->gradient != gradient) continue;
-    if (a->name == algorithm) return a->plan();
-    known += std::string(a->name) + ", ";
+    if (a->gradient == gradient) known += std::string(a->name) + ", ";
   }
   return invalid("'algorithm' = '" + algorithm + "' is not part of this build; of " + toString(gradient) +
                  " there are " + known + CubePlan::kName);

@@ -82,14 +82,11 @@ Result<TuneMode> parseTuneMode(const std::string& name) {
 }
 
 Result<std::string> parseAlgorithm(const std::string& name) {
-  std::string all;
   for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->gradient == Gradient::kDb) continue;  // it has but one
-    if (name == algorithm->name) return name;
-    if ((", " + all + ",").find(std::string(", ") + algorithm->name + ",") == std::string::npos)
-      all += (all.empty() ? "" : ", ") + std::string(algorithm->name);
+    if (algorithm->gradient != Gradient::kDb && name == algorithm->name) return name;
   }
-  return Error{ErrorCode::kInvalidProblem, Stage::kPlan, "unknown algorithm '" + name + "'; this build has " + all};
+  return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+               "unknown algorithm '" + name + "'; this build has " + algorithmNames()};
 }
 
 Result<MathMode> parseMathMode(const std::string& name) {

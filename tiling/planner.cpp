@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "algorithms/algorithm.h"
-#include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/rates.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
@@ -65,11 +64,7 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
 Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine,
              const std::string& algorithm) {
   std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
-  const Algorithm* asked = nullptr;
-  for (const Algorithm* known : algorithms()) {
-    if (known->name == algorithm && known->gradient == gradient) asked = known;
-  }
-  if (asked != nullptr) {
+  if (const Algorithm* asked = algorithmNamed(algorithm, gradient)) {
     message += " with the algorithm " + algorithm + ", which is for " + asked->purpose +
                "; ask for another one, or leave it to the planner";
     const Problem core = coreProblem(problem, gradient, reordersToChannelsLast(problem, gradient));

@@ -25,7 +25,7 @@ struct PlanChoice {
   std::vector<Candidate> considered;  ///< only filled when asked to explain; best first, refused last
 };
 
-/// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure; takes well under 5 ms.
+/// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure.
 /// With kept weights only plans of dx that pack all weights beforehand are considered, and packing costs nothing.
 /// `algorithm`: only its plans are considered, by name; empty = all (db has but one algorithm, an NPU's cube too).
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,

@@ -31,16 +31,16 @@ struct DirectData {
                    few = reordersFor(Gradient::kDx, [&](TensorId t) { return takesOperand(asked, t); }),
                    operands = reordersFor(Gradient::kDx, [&](TensorId t) { return takesBeforeSums(asked, t); });
     std::vector<CandidatesOf<Plan>> out;
-    if (few != all) out.push_back({few, dataChannelCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
+    if (few != all) out.push_back({few, directDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
     if (operands != all)
-      out.push_back({operands, dataReducedCandidates(coreProblem(asked, Gradient::kDx, operands), machine)});
+      out.push_back({operands, inputChannelCandidates(coreProblem(asked, Gradient::kDx, operands), machine)});
     if (foldable(asked)) {
       const Reorders folding = foldingReorders(asked);
-      out.push_back({folding, dataChannelCandidates(coreProblem(asked, Gradient::kDx, folding), machine)});
+      out.push_back({folding, directDataCandidates(coreProblem(asked, Gradient::kDx, folding), machine)});
     }
     const Problem core = coreProblem(asked, Gradient::kDx, all);
-    out.push_back({all, dataChannelCandidates(core, machine)});
-    out.push_back({all, dataReducedCandidates(core, machine)});
+    out.push_back({all, directDataCandidates(core, machine)});
+    out.push_back({all, inputChannelCandidates(core, machine)});
     return out;
   }
   static bool takes(const Problem& p, const Plan& plan, TensorId t) {
@@ -48,10 +48,10 @@ struct DirectData {
   }
   static constexpr auto rules = directDataRules;
   static PlanCost cost(const Problem& core, const Plan& plan, const Machine& machine) {
-    return plan.vectorize == DataVectors::kInputChannels ? dataReducedCost(core, plan, machine)
-                                                         : dataChannelCost(core, plan, machine);
+    return plan.vectorize == DataVectors::kInputChannels ? inputChannelCost(core, plan, machine)
+                                                         : directDataCost(core, plan, machine);
   }
-  static constexpr auto lower = lowerDataChannels;
+  static constexpr auto lower = lowerDirectData;
   static std::int64_t pixelRows(const Plan& plan) { return plan.cache.d * plan.cache.h; }
   static bool packsBeforehand(const Plan& plan) { return plan.packB == PackWeights::kBeforehand; }
   static void settle(const Problem& core, Plan& plan, const Reorders& reorders, const PlanCost& cost,

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the candidate plans of a data gradient with channel lanes: register boxes, slabs, order.
+// Decides the candidate plans of a data gradient with channel lanes: register boxes, cache blocks, order.
 #include "algorithms/direct_data/direct_data.h"
 
 #include <algorithm>
 #include <array>
 
+#include "algorithms/direct_data/rates.h"
 #include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
-#include "algorithms/kit/rates.h"
 #include "algorithms/kit/reorder.h"
 
 namespace cubejit {
 namespace {
 
-struct Ground {
+struct DataView {
   ConvView view;
   TensorView result, operand;
   std::array<std::int64_t, 3> phaseLength{1, 1, 1};  ///< longest residue class of the result on d, h, w
 };
 
-Ground groundOf(const Problem& p) {
-  Ground g;
+DataView viewOf(const Problem& p) {
+  DataView g;
   g.view = makeConvView(p, Gradient::kDx);
   const bool gather = g.view.bigIsX;
   g.result = gather ? g.view.big : g.view.small;
@@ -50,7 +50,7 @@ constexpr std::int64_t kWholeBlock = 16;
 std::int64_t stepsOfBlock(const TensorView& operand, bool dots) { return dots ? operand.c0 / 2 : operand.c0; }
 
 // Boxes of at most `rows` pixels, W first: what does not fit is cut equally, what fits leaves room for H, D, images.
-void addBoxes(const Ground& g, DirectDataPlan plan, std::int64_t rows, std::vector<DirectDataPlan>& out) {
+void addBoxes(const DataView& g, DirectDataPlan plan, std::int64_t rows, std::vector<DirectDataPlan>& out) {
   const auto [pd, ph, pw] = g.phaseLength;
   for (std::int64_t pieces = divUp(pw, rows); pieces <= divUp(pw, rows) + 1; ++pieces) {
     plan.registerW = divUp(pw, pieces);
@@ -68,15 +68,15 @@ void addBoxes(const Ground& g, DirectDataPlan plan, std::int64_t rows, std::vect
 }
 
 // One vector of results: a scalar feeds one multiply-add, and loads bind, unless all taps along W that use it take it at once.
-void addSharedScalars(const Ground& g, const Machine& m, DirectDataPlan plan, bool tail,
-                      std::vector<DirectDataPlan>& out) {
+void addBroadcastReuse(const DataView& g, const Machine& m, DirectDataPlan plan, bool tail,
+                       std::vector<DirectDataPlan>& out) {
   const std::int64_t taps = divUp(g.view.kernel.w, g.view.bigIsX ? g.view.stride.w : 1);  // of a residue class
   if (g.result.channels > m.isa.lanes() || taps < 2) return;
-  plan.broadcastTaps = equalPiece(taps, kMostSharedTaps);
+  plan.broadcastTaps = equalPiece(taps, kMostBroadcastTaps);
   const std::int64_t rows = usableRegisters(m, tail) - 1 - plan.broadcastTaps;
   const std::int64_t blocks = plan.packA ? 0 : stepsOfBlock(g.operand, plan.dotProducts);
   const std::int64_t reduced = blocks > 0 ? blocks : g.operand.words(plan.dotProducts),
-                     most = std::max<std::int64_t>(1, kSharedUses / (rows * plan.broadcastTaps));
+                     most = std::max<std::int64_t>(1, kBroadcastUses / (rows * plan.broadcastTaps));
   plan.unroll = std::min(most, reduced);
   for (std::int64_t u = plan.unroll; 2 * u > plan.unroll || blocks > 0; --u) {
     if (reduced % u == 0) {
@@ -93,7 +93,7 @@ constexpr std::int64_t kDepths = 14, kPanelDepths = 4, kRowsOfDepths = 4;
 constexpr double kMostOfL2 = 1.25;
 
 // Rows (or pixels of a line) a task works on; with panels, what a panel holds.
-void addSlabs(const Ground& g, const Machine& m, const DirectDataPlan& base, std::vector<DirectDataPlan>& out) {
+void addCacheBlocks(const DataView& g, const Machine& m, const DirectDataPlan& base, std::vector<DirectDataPlan>& out) {
   const bool panels = base.packA || base.bufferC;
   const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
   const std::int64_t block = g.view.line ? base.registerW : base.registerH;
@@ -134,13 +134,13 @@ void addSlabs(const Ground& g, const Machine& m, const DirectDataPlan& base, std
 }
 
 // The same box with weights packed by the task that uses them: the task keeps one block of channels and walks all pixels.
-void addPrivateWeights(const Ground& g, const Machine& m, DirectDataPlan plan, std::vector<DirectDataPlan>& out) {
+void addPrivateWeights(const DataView& g, const Machine& m, DirectDataPlan plan, std::vector<DirectDataPlan>& out) {
   const std::int64_t tasks = g.view.groups * divUp(g.result.channels, plan.registerVectors * m.isa.lanes());
   plan.packB = PackWeights::kPerTask;
   plan.order = IterateOrder::kChannelsOuter;
   plan.batchParts = std::clamp<std::int64_t>(divUp(4L * m.cores, tasks), 1, std::max<std::int64_t>(1, g.view.batch));
   if (plan.packA || plan.bufferC) {
-    addSlabs(g, m, plan, out);
+    addCacheBlocks(g, m, plan, out);
     return;
   }
   const std::int64_t along = g.view.line ? g.phaseLength[2] : g.phaseLength[1];
@@ -152,14 +152,15 @@ void addPrivateWeights(const Ground& g, const Machine& m, DirectDataPlan plan, s
 
 }  // namespace
 
-std::vector<DirectDataPlan> dataReducedCandidates(const Problem& problem, const Machine& m) {
-  const Ground g = groundOf(problem);
+std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const Machine& m) {
+  const DataView g = viewOf(problem);
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
-  std::vector<DirectDataPlan> boxes, slabs, out;
+  std::vector<DirectDataPlan> boxes, cacheBlocks, out;
   DirectDataPlan plan;
   plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) && wholePairs(problem);
   const std::int64_t reduced = g.operand.words(plan.dotProducts);
-  if (channels > kMostReducedResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1)) return out;
+  if (channels > kMostInputChannelResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1))
+    return out;
   plan.vectorize = DataVectors::kInputChannels;
   plan.bufferC = true;
   plan.packA = !g.operand.directFor(plan.dotProducts);
@@ -169,13 +170,13 @@ std::vector<DirectDataPlan> dataReducedCandidates(const Problem& problem, const 
   for (const std::int64_t limit : {rows, std::int64_t{6}, std::int64_t{4}}) {
     if (limit <= rows) addBoxes(g, plan, limit, boxes);
   }
-  for (const DirectDataPlan& box : boxes) addSlabs(g, m, box, slabs);
-  for (DirectDataPlan& slab : slabs) {
-    if (slab.cache.h == 1 && g.phaseLength[1] > 1) continue;  // a row at a time restarts its streams too often
+  for (const DirectDataPlan& box : boxes) addCacheBlocks(g, m, box, cacheBlocks);
+  for (DirectDataPlan& cache : cacheBlocks) {
+    if (cache.cache.h == 1 && g.phaseLength[1] > 1) continue;  // a row at a time restarts its streams too often
     for (const std::int64_t depths : {1, 2, 4, 8}) {
-      slab.cache.d = std::min(depths, divUp(g.phaseLength[0], slab.registerD)) * slab.registerD;
-      out.push_back(slab);
-      if (slab.cache.d >= g.phaseLength[0]) break;
+      cache.cache.d = std::min(depths, divUp(g.phaseLength[0], cache.registerD)) * cache.registerD;
+      out.push_back(cache);
+      if (cache.cache.d >= g.phaseLength[0]) break;
     }
   }
   return out;
@@ -184,7 +185,7 @@ std::vector<DirectDataPlan> dataReducedCandidates(const Problem& problem, const 
 namespace {
 
 // Blocks of channels and pixels that registers hold.
-void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::vector<DirectDataPlan>& boxes) {
+void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std::vector<DirectDataPlan>& boxes) {
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
   const bool tail = channels % lanes != 0;
   const std::int64_t most = std::min<std::int64_t>(4, divUp(channels, lanes));
@@ -204,11 +205,11 @@ void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::v
     const bool inPlace = g.operand.sumsInPlace(plan.dotProducts, plan.unroll);
     plan.packA = !inPlace;
     if (!inPlace) plan.unroll = chooseUnroll(g.operand.words(plan.dotProducts), rows * vectors);
-    if (inPlace && comesLate(g.view, g.operand, m)) plan.prefetch = Prefetch::kOperands;
+    if (inPlace && comesFromMemory(g.view, g.operand, m)) plan.prefetch = Prefetch::kOperands;
     addBoxes(g, plan, rows, boxes);
     if (rows > 8 && vectors > 1) addBoxes(g, plan, 8, boxes);
-    addSharedScalars(g, m, plan, tail, boxes);
-    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines from memory come late.
+    addBroadcastReuse(g, m, plan, tail, boxes);
+    // Pixels whose pitch is a multiple of 4 KiB share one L1 set: stage them with an odd pitch. Lines come from memory.
     if (inPlace && (g.operand.wStride % 2048 == 0 || g.operand.c0 > 0 || farOperand(g.view, g.operand, m))) {
       plan.packA = true;
       plan.prefetch = Prefetch::kUsual;
@@ -219,14 +220,14 @@ void addChannelBoxes(const Ground& g, const Machine& m, bool dotProducts, std::v
 
 }  // namespace
 
-std::vector<DirectDataPlan> dataChannelCandidates(const Problem& problem, const Machine& m) {
-  const Ground g = groundOf(problem);
+std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const Machine& m) {
+  const DataView g = viewOf(problem);
   std::vector<DirectDataPlan> boxes, out;
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
   addChannelBoxes(g, m, dots, boxes);
   // Few channels, an odd number of them, may cost more to pair than they save.
   if (dots && !wholePairs(problem)) addChannelBoxes(g, m, false, boxes);
-  for (const DirectDataPlan& box : boxes) addSlabs(g, m, box, out);
+  for (const DirectDataPlan& box : boxes) addCacheBlocks(g, m, box, out);
   std::vector<DirectDataPlan> both;
   for (DirectDataPlan& plan : out) {
     for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {

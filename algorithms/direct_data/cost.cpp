@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "algorithms/direct_data/direct_data.h"
+#include "algorithms/direct_data/rates.h"
 #include "algorithms/direct_data/sums.h"
 #include "algorithms/kit/conv_view.h"
-#include "algorithms/kit/rates.h"
 
 namespace cubejit {
 namespace {
@@ -29,14 +29,14 @@ class Costing {
                            : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});
     lanes_ = m_.isa.lanes();
     vectors_ = static_cast<double>(plan.registerVectors);
-    reduced_ = static_cast<double>(operand().words(plan.dotProducts));  // a dot product takes two reduced channels
+    reduced_ = static_cast<double>(operand().words(plan.dotProducts));  // a dot product takes two reduction channels
     channels_ = static_cast<double>(result().channels);
     nBlocks_ = std::ceil(channels_ / (lanes_ * vectors_));
     meanVectors_ = std::ceil(channels_ / lanes_) / nBlocks_;
     groups_ = static_cast<double>(v_.groups);
     boxImages_ = static_cast<double>(std::max<std::int64_t>(1, plan.registerN));
     imageBlocks_ = std::ceil(images() / boxImages_);
-    visits_ = total.visits * imageBlocks_ * groups_;
+    passes_ = total.passes * imageBlocks_ * groups_;
     rows_ = total.rows * images() * groups_;
     calls_ = total.blocks * imageBlocks_ * groups_ * nBlocks_;
     boxRows_ = static_cast<double>(plan.registerW * plan.registerH * plan.registerD) * boxImages_;
@@ -44,12 +44,12 @@ class Costing {
     packed_ = static_cast<double>(v_.taps()) * reduced_ * nBlocks_ * vectors_ * lanes_ * 4;
     operandBytes_ = static_cast<double>(operand().bytes);
     resultBytes_ = static_cast<double>(result().bytes);
-    slabOperand_ =
+    cacheOperand_ =
         static_cast<double>(plan.cache.h) * static_cast<double>(line_ ? 1 : operand().extent.w) * reduced_ * 4;
-    slabsH_ =
+    cacheBlocksH_ =
         static_cast<double>(result().extent.h) / static_cast<double>(resultStep(1)) / static_cast<double>(plan.cache.h);
-    slabsD_ = std::ceil(static_cast<double>(result().extent.d) / static_cast<double>(resultStep(0)) /
-                        static_cast<double>(plan.cache.d));
+    cacheBlocksD_ = std::ceil(static_cast<double>(result().extent.d) / static_cast<double>(resultStep(0)) /
+                              static_cast<double>(plan.cache.d));
   }
 
   PlanCost run() const {
@@ -63,8 +63,8 @@ class Costing {
     const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                         kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
     const Tasks tasks = dealt();
-    cost.totalCycles = dealtCycles(v_, busy, tasks.copies, tasks.pieces, m_,
-                                   std::min(kTaskCycles, kSmallTaskCycles + packed_ / 64.0 * kColdLineCycles));
+    cost.totalCycles = partitionCycles(v_, busy, tasks.copies, tasks.pieces, m_,
+                                       std::min(kTaskCycles, kSmallTaskCycles + packed_ / 64.0 * kColdLineCycles));
     cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                  : cost.moveCycles > cost.computeCycles ? "move"
                                                         : "compute";
@@ -77,13 +77,13 @@ class Costing {
   std::int64_t resultStep(int axis) const { return v_.bigIsX ? v_.stride[axis] : 1; }
   double images() const { return static_cast<double>(v_.batch); }
   double parts() const { return static_cast<double>(plan_.batchParts); }
-  double slabs() const { return std::ceil(slabsH_) * slabsD_; }
+  double cacheBlocks() const { return std::ceil(cacheBlocksH_) * cacheBlocksD_; }
   double perBlock() const { return packed_ / nBlocks_; }  ///< bytes of a block's weights
   bool channelsOuter() const { return plan_.order == IterateOrder::kChannelsOuter; }
   bool panels() const { return plan_.packA || plan_.bufferC; }
 
   // Taps that share scalars reach neighbouring columns of dY.
-  double sharedTaps() const {
+  double broadcastTaps() const {
     const int axis = line_ ? 1 : 2;
     return std::min(static_cast<double>(plan_.broadcastTaps),
                     static_cast<double>(divUp(v_.kernel[axis], resultStep(axis))));
@@ -91,12 +91,12 @@ class Costing {
 
   // Of all reduction steps: FMAs, loads, and at least the latency.
   double stepCycles() const {
-    const double meanRows = visits_ > 0 ? rows_ / visits_ : 1, taps = sharedTaps();
+    const double meanRows = passes_ > 0 ? rows_ / passes_ : 1, taps = broadcastTaps();
     const double columns = static_cast<double>(plan_.registerW),
                  shared = taps > 1 ? (columns + taps - 1) / (columns * taps) : 1.0;
     const double loads = meanVectors_ * m_.rates.vectorLoadCycles + meanRows * shared * m_.rates.broadcastCycles;
     const double step = std::max({meanRows * meanVectors_ / m_.rates.fmaPerCycle, loads, 4.0});
-    return visits_ * nBlocks_ * reduced_ * step / vectorsAtOnce(m_) * 1.01;
+    return passes_ * nBlocks_ * reduced_ * step / vectorsAtOnce(m_) * 1.01;
   }
 
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.
@@ -111,7 +111,7 @@ class Costing {
     if (!farInPlace()) return 0.0;
     const double sweeps = channelsOuter() ? nBlocks_ : 1.0;
     return operandBytes_ / 64.0 * overlap(v_, plan_.cache.d, 0) * overlap(v_, plan_.cache.h, 1) * sweeps *
-           (plan_.prefetch == Prefetch::kOperands ? kAskedLineCycles : kFarLineCycles);
+           (plan_.prefetch == Prefetch::kOperands ? kPrefetchedLineCycles : kFarLineCycles);
   }
 
   // L1 set conflicts: rows of the box whose pitch is a multiple of 2 or 4 KiB compete for 8 ways.
@@ -126,36 +126,36 @@ class Costing {
     const double resultLines = boxLines > m_.rates.missBuffers ? kCrowdedLineCycles : kResultLineCycles;
     const double entries =
         line_ ? 8.0 : std::max(1.0, static_cast<double>(divUp(result().extent.w, plan_.registerW)) / 2.0);
-    return visits_ / sharedTaps() * nBlocks_ * kSegmentCycles + calls_ * (20.0 + boxLines * resultLines) +
+    return passes_ / broadcastTaps() * nBlocks_ * kSegmentCycles + calls_ * (20.0 + boxLines * resultLines) +
            calls_ * kCallCycles / entries;
   }
 
-  // Packed weights once per box. Those that L1 keeps beside a box, and the lines that pass, come once a slab: a block's weights
+  // Packed weights once per box. Those that L1 keeps beside a box, and the lines that pass, come once a cache block: a block's weights
   // serve every box of it in turn.
   double weightCycles() const {
     const double box = boxRows_ * (reduced_ * 4 + meanVectors_ * vectorBytes_);
     const bool near = perBlock() + box <= kKeptWeights * keptByL1(m_);
     const double stream =
-        near ? groups_ * imageBlocks_ * slabs() * packed_ : visits_ * nBlocks_ * reduced_ * vectors_ * lanes_ * 4;
+        near ? groups_ * imageBlocks_ * cacheBlocks() * packed_ : passes_ * nBlocks_ * reduced_ * vectors_ * lanes_ * 4;
     if (plan_.packsPerTask()) return stream / bytesPerCycle(m_, std::min(amongOfBlock(), perBlock() * 1.3), false);
-    if (!channelsOuter()) return stream / bytesPerCycle(m_, packed_ + slabOperand_, true);
-    const double again =  // every slab sees all blocks in turn
-        panels() ? groups_ * imageBlocks_ * slabs() * packed_ / bytesPerCycle(m_, packed_ * groups_, true) : 0.0;
-    return stream / bytesPerCycle(m_, perBlock() + slabOperand_, true) + again;
+    if (!channelsOuter()) return stream / bytesPerCycle(m_, packed_ + cacheOperand_, true);
+    const double again =  // every cache block sees all blocks in turn
+        panels() ? groups_ * imageBlocks_ * cacheBlocks() * packed_ / bytesPerCycle(m_, packed_ * groups_, true) : 0.0;
+    return stream / bytesPerCycle(m_, perBlock() + cacheOperand_, true) + again;
   }
 
   // What passes while a task works with one block of weights.
-  double amongOfBlock() const { return perBlock() + (plan_.packA ? slabOperand_ : operandBytes_ / groups_ / parts()); }
+  double amongOfBlock() const { return perBlock() + (plan_.packA ? cacheOperand_ : operandBytes_ / groups_ / parts()); }
 
   // Pixels once per block of channels.
   double operandCycles() const {
     if (plan_.packsPerTask())
-      return operandBytes_ * nBlocks_ / bytesPerCycle(m_, plan_.packA ? slabOperand_ : amongOfBlock(), true);
+      return operandBytes_ * nBlocks_ / bytesPerCycle(m_, plan_.packA ? cacheOperand_ : amongOfBlock(), true);
     if (!channelsOuter())
       return operandBytes_ / bytesPerCycle(m_, operandBytes_ / m_.cores, true) +
-             operandBytes_ * (nBlocks_ - 1) / bytesPerCycle(m_, slabOperand_, false);
+             operandBytes_ * (nBlocks_ - 1) / bytesPerCycle(m_, cacheOperand_, false);
     return operandBytes_ * nBlocks_ /
-           bytesPerCycle(m_, panels() ? slabOperand_ : operandBytes_ / m_.cores + perBlock(), true);
+           bytesPerCycle(m_, panels() ? cacheOperand_ : operandBytes_ / m_.cores + perBlock(), true);
   }
 
   // Planes that several planes of results read come again, from where as many planes stay; results pass through there as well.
@@ -182,14 +182,14 @@ class Costing {
            (plan_.packsPerTask() ? parts() : 5.0) * fromWeights / bytesPerCycle(m_, 2 * fromWeights, true);
   }
 
-  // A slab's moves are calls, one for each block of channels.
+  // A cache block's moves are calls, one for each block of channels.
   double panelMoveCycles() const {
     const double fills = plan_.packsPerTask() ? nBlocks_ : 1.0;
     double moves = 0;
     if (plan_.packA)
       moves += operandPanelCycles() * overlap(v_, plan_.cache.h, 1) * overlap(v_, plan_.cache.d, 0) * fills;
     if (plan_.bufferC) moves += panelVectors(result()) * (panelCycles(result(), m_) * crowdedPlanes(result()) + 2.0);
-    return moves + groups_ * imageBlocks_ * slabs() * fills * kCallCycles *
+    return moves + groups_ * imageBlocks_ * cacheBlocks() * fills * kCallCycles *
                        ((plan_.packA ? panelPieces(operand()) : 0) + (plan_.bufferC ? panelPieces(result()) : 0));
   }
 
@@ -205,13 +205,13 @@ class Costing {
     return vectors * panelCycles(t, m_);
   }
 
-  // What is dealt to cores: copies of pieces, the last of which may be a part of one.
+  // What is partitioned to cores: copies of pieces, the last of which may be a part of one.
   struct Tasks {
     double copies, pieces;
   };
   Tasks dealt() const {
     if (plan_.packsPerTask()) return {groups_ * nBlocks_ * parts(), 1};
-    return {groups_ * imageBlocks_ * slabsD_ * (channelsOuter() && !panels() ? nBlocks_ : 1.0), slabsH_};
+    return {groups_ * imageBlocks_ * cacheBlocksD_ * (channelsOuter() && !panels() ? nBlocks_ : 1.0), cacheBlocksH_};
   }
 
   const DirectDataPlan& plan_;
@@ -219,15 +219,15 @@ class Costing {
   const bool line_;
   const ConvView v_;
   double lanes_, vectors_, reduced_, channels_, nBlocks_, meanVectors_, groups_, boxImages_, imageBlocks_;
-  double visits_, rows_, calls_;  ///< visits, and rows they cover: per block of channels
+  double passes_, rows_, calls_;  ///< passes, and rows they cover: per block of channels
   double boxRows_, vectorBytes_;  ///< of results
   double packed_;                 ///< bytes of a group's weights
-  double operandBytes_, resultBytes_, slabOperand_, slabsH_, slabsD_;
+  double operandBytes_, resultBytes_, cacheOperand_, cacheBlocksH_, cacheBlocksD_;
 };
 
 }  // namespace
 
-PlanCost dataChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
+PlanCost directDataCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
   return Costing(problem, plan, m).run();
 }
 

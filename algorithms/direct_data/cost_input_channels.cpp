@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "algorithms/direct_data/direct_data.h"
+#include "algorithms/direct_data/rates.h"
 #include "algorithms/direct_data/sums.h"
-#include "algorithms/kit/rates.h"
 
 namespace cubejit {
 
-PlanCost dataReducedCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
+PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const DataSums total =
@@ -20,46 +20,46 @@ PlanCost dataReducedCost(const Problem& problem, const DirectDataPlan& plan, con
   const double words = static_cast<double>(operand.words(plan.dotProducts));
   const double vectors = std::ceil(words / lanes);
   const double copies = static_cast<double>(v.batch * v.groups);
-  const double visits = total.visits * copies, rows = total.rows * copies;
-  const double meanRows = visits > 0 ? rows / visits : 1;
+  const double passes = total.passes * copies, rows = total.rows * copies;
+  const double meanRows = passes > 0 ? rows / passes : 1;
   PlanCost cost;
   const double step =
       std::max({meanRows * channels / m.rates.fmaPerCycle, (meanRows + channels) * m.rates.vectorLoadCycles, 4.0});
   const double results = total.results * copies * channels;
-  cost.computeCycles = visits * vectors * step / vectorsAtOnce(m);  // lines of dY are asked for ahead
+  cost.computeCycles = passes * vectors * step / vectorsAtOnce(m);  // lines of dY are asked for ahead
   // A block and the two asked for ahead, on every row the kernel reaches.
   const double streams =
       static_cast<double>(v.kernel.d * v.kernel.h) * 3.0 * static_cast<double>(plan.registerW) * words * 4;
   if (streams > 0.75 * static_cast<double>(m.buffers.l0aBytes)) cost.computeCycles *= kCrowdedStreams;
-  cost.callCycles = visits * kSegmentCycles / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
+  cost.callCycles = passes * kSegmentCycles / (vectors <= 4 ? static_cast<double>(v.kernel.w) : 1.0) +
                     total.blocks * copies * kCallCycles / 4.0 + results * kLaneSumCycles;
-  const double slabBytes = static_cast<double>(plan.cache.h + v.kernel.h) *
-                           static_cast<double>(plan.cache.d + v.kernel.d) *
-                           static_cast<double>(v.line ? 1 : operand.extent.w) * words * 4;
+  const double cacheBytes = static_cast<double>(plan.cache.h + v.kernel.h) *
+                            static_cast<double>(plan.cache.d + v.kernel.d) *
+                            static_cast<double>(v.line ? 1 : operand.extent.w) * words * 4;
   const double operandBytes = static_cast<double>(operand.bytes),
                reread = overlap(v, plan.cache.h, 1) * overlap(v, plan.cache.d, 0);
   cost.memoryCycles =
       (plan.packA ? 0.0 : operandBytes) *
-          (slabBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? overlap(v, plan.cache.d, 0) : reread) /
+          (cacheBytes <= 0.7 * static_cast<double>(m.buffers.l1Bytes) ? overlap(v, plan.cache.d, 0) : reread) /
           bytesPerCycle(m, operandBytes, true) +
       1.5 * static_cast<double>(result.bytes) / bytesPerCycle(m, static_cast<double>(result.bytes), true);
-  // Partial sums wait in the panel, a vector for each result: written and read again, from where the slab's panel lies.
-  const double slabResults = static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.cache.h) *
-                             static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.cache.d) *
-                             static_cast<double>(v.line ? 1 : result.extent.w) * channels;
-  const double far = bytesPerCycle(m, std::min(slabResults, results) * lanes * 4, false);
+  // Partial sums wait in the panel, a vector for each result: written and read again, from where the cache block's panel lies.
+  const double cacheResults = static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.cache.h) *
+                              static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.cache.d) *
+                              static_cast<double>(v.line ? 1 : result.extent.w) * channels;
+  const double far = bytesPerCycle(m, std::min(cacheResults, results) * lanes * 4, false);
   cost.memoryCycles += 2.0 * results * lanes * 4 * (1.0 / far - 1.0 / m.rates.l2BytesPerCycle);
   if (plan.packA)
     cost.moveCycles = operandBytes * reread *
                       std::max((operand.channelsLast ? m.rates.copyCycles : m.rates.transposeCycles) / 64.0,
                                1.0 / bytesPerCycle(m, operandBytes, true));
-  const double slabsH =
+  const double cacheBlocksH =
       static_cast<double>(result.extent.h) / static_cast<double>((v.bigIsX ? v.stride.h : 1) * plan.cache.h);
-  const double slabsD =
+  const double cacheBlocksD =
       std::ceil(static_cast<double>(result.extent.d) / static_cast<double>((v.bigIsX ? v.stride.d : 1) * plan.cache.d));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       0.1 * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = dealtCycles(v, busy, copies * slabsD, slabsH, m, kTaskCycles);
+  cost.totalCycles = partitionCycles(v, busy, copies * cacheBlocksD, cacheBlocksH, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory" : "compute";
   return cost;
 }

@@ -11,17 +11,17 @@
 namespace cubejit {
 
 /// Lanes are channels of dY: for few result channels, where lanes of results would be idle.
-std::vector<DirectDataPlan> dataReducedCandidates(const Problem& problem, const Machine& machine);
-PlanCost dataReducedCost(const Problem& problem, const DirectDataPlan& plan, const Machine& machine);
+std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const Machine& machine);
+PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& machine);
 
-std::vector<DirectDataPlan> dataChannelCandidates(const Problem& problem, const Machine& machine);
-PlanCost dataChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& machine);
+std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const Machine& machine);
+PlanCost directDataCost(const Problem& problem, const DirectDataPlan& plan, const Machine& machine);
 
 void directDataRules(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const Machine& machine,
                      Rules& rules);
 /// Whether storing the results of a legal plan past the caches pays: where they would not stay in them, and nothing waits.
 bool streamingPays(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const PlanCost& cost,
                    const Machine& machine);
-Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -15,7 +15,7 @@ DataSums sumAxis(const AxisRelation& rel, std::int64_t block) {
     s.blocks += static_cast<double>(divUp(phase.count, block));
     s.results += static_cast<double>(phase.count);
     for (const BlockTap& tap : phase.taps) {
-      s.visits += static_cast<double>((tap.hi - 1) / block - tap.lo / block + 1);
+      s.passes += static_cast<double>((tap.hi - 1) / block - tap.lo / block + 1);
       s.rows += static_cast<double>(tap.hi - tap.lo);
     }
   }
@@ -31,7 +31,7 @@ DataSums dataSums(const ConvView& v, const std::array<std::int64_t, 3>& block) {
     const DataSums s = sumAxis(
         AxisRelation{v.bigIsX, result.extent[a], operand.extent[a], v.kernel[a], v.stride[a], v.dilation[a], v.pad[a]},
         block[static_cast<std::size_t>(a)]);
-    total = DataSums{total.blocks * s.blocks, total.visits * s.visits, total.rows * s.rows, total.results * s.results};
+    total = DataSums{total.blocks * s.blocks, total.passes * s.passes, total.rows * s.rows, total.results * s.results};
   }
   return total;
 }

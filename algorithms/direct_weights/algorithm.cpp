@@ -13,14 +13,14 @@ struct DirectWeights {
   using Plan = DirectWeightsPlan;
   static constexpr const char* kPurpose = "most layers";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takes(asked, {}, t); }, weightCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takes(asked, {}, t); }, directWeightsCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) {
     return isCore(formatOf(p, t), t) || isDenseInWholeBlocks(p, t);
   }
   static constexpr auto rules = directWeightsRules;
-  static constexpr auto cost = weightCost;
-  static constexpr auto lower = lowerWeights;
+  static constexpr auto cost = directWeightsCost;
+  static constexpr auto lower = lowerDirectWeights;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the candidate plans of a weight gradient: which tensor's channels are lanes, the tile, chunks of pixels, splits.
+// Decides the candidate plans of a weight gradient: which tensor's channels are lanes, the tile, reduction blocks, splits.
 #include "algorithms/direct_weights/direct_weights.h"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/shape.h"
 #include "algorithms/direct_weights/weight_view.h"
-#include "algorithms/kit/rates.h"
 #include "algorithms/kit/reorder.h"
 
 namespace cubejit {
@@ -32,9 +32,9 @@ std::int64_t rowsOfBlocks(const TensorView& row, std::int64_t most, bool dots) {
 }
 
 // Tiles (rows x taps x vectors) that fit the registers, equalised so that tails are small.
-std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, bool dots) {
+std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool operandsTransposed, bool dots) {
   std::vector<Tile> tiles;
-  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
   const std::int64_t lanes = m.isa.lanes();
   const bool brief = fewPixels(v);
   const std::int64_t regs = usableRegisters(m, lane.channels % lanes != 0) - (dots ? 2 : 1);
@@ -45,7 +45,7 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
       const std::int64_t taps = divUp(v.kernel.w, pieces);
       if (taps == lastTaps) continue;
       lastTaps = taps;
-      const std::int64_t operands = swapped ? vectors : vectors * taps;
+      const std::int64_t operands = operandsTransposed ? vectors : vectors * taps;
       const std::int64_t most = (regs - operands) / (vectors * taps);
       if (most < 1) continue;
       std::int64_t lastRows = 0;
@@ -67,7 +67,7 @@ std::vector<Tile> tilesOf(const ConvView& v, const Machine& m, bool swapped, boo
 }
 
 // Taps' channels side by side: worth it where channels alone leave lanes idle.
-std::vector<Tile> joinedTiles(const ConvView& v, const Machine& m, bool dots) {
+std::vector<Tile> kernelWidthTiles(const ConvView& v, const Machine& m, bool dots) {
   const std::int64_t lanes = m.isa.lanes(), vectors = divUp(v.kernel.w * v.big.channels, lanes);
   if (v.kernel.w == 1 || v.dilation.w != 1 || v.big.channels % lanes == 0) return {};
   const std::int64_t most = (usableRegisters(m, true) - (dots ? 2 : 1) - vectors) / vectors;
@@ -80,8 +80,8 @@ std::vector<Tile> joinedTiles(const ConvView& v, const Machine& m, bool dots) {
   return tiles;
 }
 
-// Chunks: as many pixels (or words, each of two images) as fit a share of L2, in whole rows, planes or images.
-void setChunk(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, double budgetBytes) {
+// Reduction blocks: as many pixels (or words, each of two images) as fit a share of L2, in whole rows, planes or images.
+void setReduction(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, double budgetBytes) {
   const Dhw& e = v.small.extent;
   const double pixelBytes =
       4.0 * (static_cast<double>(v.small.channels) + static_cast<double>(v.big.channels * readPerOutput(v)));
@@ -103,7 +103,7 @@ void setChunk(const ConvView& v, PixelPairs pairs, DirectWeightsPlan& plan, doub
                                                                     std::max<std::int64_t>(1, v.batch));
 }
 
-// What is dealt to tasks: blocks of rows and of lanes.
+// What is partitioned to tasks: blocks of rows and of lanes.
 struct Blocks {
   std::int64_t rows, lanes;
 };
@@ -141,19 +141,19 @@ void privateParts(const ConvView& v, const Machine& m, DirectWeightsPlan& plan, 
 
 // Parts whose operands, all pixels of them, fit `share` of L2.
 bool wholeParts(const ConvView& v, const Machine& m, DirectWeightsPlan& plan, Blocks blocks, double share) {
-  const bool swapped = plan.vectorize == WeightVectors::kTransposed;
+  const bool operandsTransposed = plan.vectorize == WeightVectors::kTransposed;
   const auto pixels = 4.0 * static_cast<double>(v.batch * v.small.extent.volume()),
              read = static_cast<double>(readPerOutput(v));
   const auto bytes = [&](double rows, double lanes) {
-    return pixels * (rows * (swapped ? read : 1.0) + lanes * (swapped ? 1.0 : read));
+    return pixels * (rows * (operandsTransposed ? read : 1.0) + lanes * (operandsTransposed ? 1.0 : read));
   };
   return cutParts(v, m, plan, blocks, share * static_cast<double>(m.buffers.l1Bytes), bytes);
 }
 
-// Chunks of all pixels: a block's sums are complete after one visit, and are unpacked while they are in L1.
+// Reduction blocks of all pixels: a block's sums are complete after one pass, and are unpacked while they are in L1.
 void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, DirectWeightsPlan plan, Blocks blocks,
                     std::vector<DirectWeightsPlan>& out) {
-  setChunk(v, pairs, plan, std::numeric_limits<double>::infinity());
+  setReduction(v, pairs, plan, std::numeric_limits<double>::infinity());
   plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
   plan.bufferC = true;
   for (const double share : {0.35, 0.7}) {
@@ -169,10 +169,10 @@ void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, Direc
 // paired as they are read, which pays if they are read for long; rows are broadcast, so they must be f32, but may be read plane by plane.
 std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m, WeightVectors form, const Tile& tile,
                                             bool dots) {
-  const bool swapped = form == WeightVectors::kTransposed, joined = form == WeightVectors::kKernelWidth;
-  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  const bool operandsTransposed = form == WeightVectors::kTransposed, kernelWidth = form == WeightVectors::kKernelWidth;
+  const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
   std::vector<std::pair<bool, bool>> out;
-  const bool follow = !joined || (lane.channelsLast && lane.wStride == lane.channels * byteSize(lane.dtype));
+  const bool follow = !kernelWidth || (lane.channelsLast && lane.wStride == lane.channels * byteSize(lane.dtype));
   const bool as = follow && lane.vectorsInPlace(m.isa.lanes(), tile.vectors * m.isa.lanes()),
              exact = as && lane.dtype == DType::kF32 && !dots;
   const bool lanesInPlace = exact || (as && !fewPixels(v)), rowsInPlace = !dots && row.scalarsInPlace(tile.rows);
@@ -190,12 +190,12 @@ std::vector<std::pair<bool, bool>> stagings(const ConvView& v, const Machine& m,
 }
 
 // One tap: the first block of rows leaves its lanes in a panel for the others. Each part of the rows would read them again, so only
-// lanes and pixels are dealt out.
-void addFirstTouch(const WeightView& view, const Machine& m, DirectWeightsPlan plan, Blocks blocks,
-                   std::vector<DirectWeightsPlan>& out) {
+// lanes and pixels are partitioned.
+void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan plan, Blocks blocks,
+                 std::vector<DirectWeightsPlan>& out) {
   const ConvView& v = view.words;
-  if (v.taps() > 1 || plan.packsVectors() || blocks.rows < kFewestTouches) return;
-  const double steps = pixelsOfChunk(view, plan) / (view.pairs == PixelPairs::kColumns ? 2 : 1);
+  if (v.taps() > 1 || plan.packsVectors() || blocks.rows < kFewestCopiedUses) return;
+  const double steps = pixelsOfBlock(view, plan) / (view.pairs == PixelPairs::kColumns ? 2 : 1);
   const double copies = steps * static_cast<double>(plan.registerVectors * m.isa.lanes() * 4);
   if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
   plan.packB = PackVectors::kFirstUse;
@@ -220,16 +220,16 @@ void addFirstTouch(const WeightView& view, const Machine& m, DirectWeightsPlan p
 
 }  // namespace
 
-std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Machine& m) {
+std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, const Machine& m) {
   const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
   const WeightView view = weightView(problem, dots);
   const ConvView& v = view.words;
   std::vector<DirectWeightsPlan> out;
   for (const WeightVectors role : {WeightVectors::kChannels, WeightVectors::kTransposed, WeightVectors::kKernelWidth}) {
-    const bool swapped = role == WeightVectors::kTransposed;
-    const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+    const bool operandsTransposed = role == WeightVectors::kTransposed;
+    const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
     for (const Tile& tile :
-         role == WeightVectors::kKernelWidth ? joinedTiles(v, m, dots) : tilesOf(v, m, swapped, dots)) {
+         role == WeightVectors::kKernelWidth ? kernelWidthTiles(v, m, dots) : tilesOf(v, m, operandsTransposed, dots)) {
       DirectWeightsPlan plan;
       plan.vectorize = role;
       plan.registerRows = tile.rows;
@@ -243,15 +243,15 @@ std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Ma
         plan.packB = stageLanes ? PackVectors::kBlock : PackVectors::kNone;
         plan.packA = stageRows;
         plan.reduction.h = 0;
-        if (!swapped && v.taps() > 1) addWholeChunks(v, m, view.pairs, plan, blocks, out);
+        if (!operandsTransposed && v.taps() > 1) addWholeChunks(v, m, view.pairs, plan, blocks, out);
         for (const double share : {0.1, 0.3, 0.6, 1.5, 4.0}) {
           if (share > 2 && v.taps() > 1) continue;  // later taps find nothing there
           const DirectWeightsPlan last = plan;
-          setChunk(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
+          setReduction(v, view.pairs, plan, share * static_cast<double>(m.buffers.l1Bytes));
           if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d &&
               plan.reduction.n == last.reduction.n)
             continue;
-          addFirstTouch(view, m, plan, blocks, out);
+          addFirstUse(view, m, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
@@ -259,7 +259,7 @@ std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Ma
             privateParts(v, m, plan, blocks);
             out.push_back(plan);
             plan.bufferC = false;
-            // Either whole tiles are dealt out (each task sums all pixels), or pixel ranges are summed apart.
+            // Either whole tiles are partitioned (each task sums all pixels), or pixel ranges are summed apart.
             for (const std::int64_t parts : std::array<std::int64_t, 3>{1, m.cores, 4L * m.cores}) {
               plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
               plan.rowParts = std::min(blocks.rows, parts);

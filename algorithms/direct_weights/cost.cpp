@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a weight-gradient plan costs: what its tiles compute, visits of tiles, what they stream, panels, splits, the deal.
+// Decides what a weight-gradient plan costs: what its tiles compute, passes of tiles, what they stream, panels, splits, the partition.
 #include <algorithm>
 #include <cmath>
 
 #include "algorithms/direct_weights/direct_weights.h"
+#include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/tile_cost.h"
 #include "algorithms/direct_weights/unrolled_columns.h"
-#include "algorithms/kit/rates.h"
 
 namespace cubejit {
 namespace {
 
 // Share of streaming that is not hidden where lines of blocks follow each other and one tap reads them (Zen 5: 1x1 layers of 64 to
-// 1024 channels in f32, chunks of 200 to 3000 pixels; pairs of bf16 wait as elsewhere).
+// 1024 channels in f32, reduction blocks of 200 to 3000 pixels; pairs of bf16 wait as elsewhere).
 constexpr double kRunningStreams = 0.3;
 
 class Costing {
@@ -27,7 +27,7 @@ class Costing {
     cost.callCycles = callCycles();
     cost.memoryCycles = streamCycles() + resultCycles();
     cost.moveCycles = panelCyclesOfAll() + sumMoveCycles();
-    const double tasks = s_.groups * std::min(s_.splits, s_.chunks) * s_.parts;
+    const double tasks = s_.groups * std::min(s_.splits, s_.blocks) * s_.parts;
     const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                         kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
     cost.totalCycles = busy / cores() * spread() + tasks * 100.0 / cores();
@@ -51,15 +51,15 @@ class Costing {
         !s_.v.line &&
         s_.columns + 1 - edgeRuns <= static_cast<double>(unrolledColumns(static_cast<std::int64_t>(s_.accs)));
     const double segments =
-        static_cast<double>(s_.plan.reduction.d * s_.chunked.reduction.n) *
-        (unrolledRows ? edgeRuns : s_.chunkRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, s_.chunkRows)));
+        static_cast<double>(s_.plan.reduction.d * s_.reduced.reduction.n) *
+        (unrolledRows ? edgeRuns : s_.blockRows * (1.0 + (edgeRuns - 1.0) / std::max(1.0, s_.blockRows)));
     // With rows innermost a kernel goes from one block of them to the next by itself; where sums are stored once, that is all.
     const double entry = s_.storedOnce && s_.lanesOutside ? kRepeatCycles : kCallCycles;
-    // Sums that one visit completes are stored to L1 and leave it at once.
+    // Sums that one pass completes are stored to L1 and leave it at once.
     const double sums = s_.atOnce ? kSumCyclesAtOnce : s_.m.rates.sumCycles;
     double cycles = s_.calls * (entry + sums * s_.accs + segments * 2.0 * kSegmentCycles);
     // Tasks that share accumulators find theirs scattered among the others': a call waits for what comes from beyond L2.
-    if (s_.chunks > 1 && !s_.direct && !s_.plan.bufferC && s_.parts > 1)
+    if (s_.blocks > 1 && !s_.direct && !s_.plan.bufferC && s_.parts > 1)
       cycles +=
           s_.calls * s_.accs *
           std::max(0.0, 128.0 / std::max(s_.m.rates.l3BytesPerCycle, bytesPerCycle(s_.m, nearSums(), true)) - 4.5);
@@ -69,26 +69,26 @@ class Costing {
     return cycles;
   }
 
-  // What sums that are visited again lie among.
+  // What sums that are added to again lie among.
   double nearSums() const {
-    return s_.plan.bufferC ? s_.scratch / (s_.groups * s_.parts) : s_.scratch * s_.splits / cores() + s_.chunkBytes;
+    return s_.plan.bufferC ? s_.scratch / (s_.groups * s_.parts) : s_.scratch * s_.splits / cores() + s_.blockBytes;
   }
 
   // The inner loop's operand stays near while the other one streams past, once per block of the outer loop.
   double streamCycles() const {
     const TensorView &lane = s_.lane(), &row = s_.row();
-    const double rowChunk = s_.chunkPixels * s_.rowEach * static_cast<double>(row.channels) * s_.rowScale,
-                 laneChunk = s_.chunkPixels * s_.laneEach * static_cast<double>(lane.channels) * s_.laneScale;
-    const double laneStream = s_.chunkSteps * s_.laneBytes * (s_.swapped ? 1.0 : s_.reach),
-                 rowStream = s_.chunkSteps * s_.rowBytes * (s_.swapped ? s_.reach : 1.0);
-    const double laneRate = reuseRate((s_.lanesOutside ? laneStream : laneChunk) + rowStream);
+    const double rowPiece = s_.blockPixels * s_.rowEach * static_cast<double>(row.channels) * s_.rowScale,
+                 lanePiece = s_.blockPixels * s_.laneEach * static_cast<double>(lane.channels) * s_.laneScale;
+    const double laneStream = s_.blockSteps * s_.laneBytes * (s_.operandsTransposed ? 1.0 : s_.reach),
+                 rowStream = s_.blockSteps * s_.rowBytes * (s_.operandsTransposed ? s_.reach : 1.0);
+    const double laneRate = reuseRate((s_.lanesOutside ? laneStream : lanePiece) + rowStream);
     const bool rowsAgain = s_.atOnce && s_.outerTaps > 1;  // the next outer tap reads the same rows
-    const double rowRate = reuseRate((s_.lanesOutside && !rowsAgain ? rowChunk : rowStream) + laneStream);
+    const double rowRate = reuseRate((s_.lanesOutside && !rowsAgain ? rowPiece : rowStream) + laneStream);
     double memory =
         s_.pixelSteps * s_.tiles *
         (s_.laneBytes / laneRate * (s_.plan.packsOnFirstUse() ? kCopiedStreams : streams(s_.laneRuns && !s_.formed)) +
          s_.rowBytes / rowRate * streams(s_.rowRuns));
-    if (s_.chunks > 1) memory += s_.chunks * 2.0 * s_.scratch / bytesPerCycle(s_.m, nearSums(), true);
+    if (s_.blocks > 1) memory += s_.blocks * 2.0 * s_.scratch / bytesPerCycle(s_.m, nearSums(), true);
     // Every task reads its rows and its lanes of all pixels.
     memory += (static_cast<double>(row.bytes) * static_cast<double>(s_.plan.vectorParts) +
                static_cast<double>(lane.bytes) * static_cast<double>(s_.plan.rowParts)) /
@@ -104,7 +104,7 @@ class Costing {
   // leave nothing there for the taps of the next planes and rows.
   double reuseRate(double between) const {
     const bool fills = s_.plan.packA && s_.outerTaps > 1 && s_.row().channels <= kFewRowChannels;
-    const double filled = fills ? kPanelsAndSources * s_.chunkBytes : 0.0;
+    const double filled = fills ? kPanelsAndSources * s_.blockBytes : 0.0;
     const bool near = filled <= kL2Share * static_cast<double>(s_.m.buffers.l1Bytes);
     return reuseBytesPerCycle(s_.m, near ? between : std::max(between, filled));
   }
@@ -117,37 +117,37 @@ class Costing {
     return pages + 1.5 * result / bytesPerCycle(s_.m, result, true);
   }
 
-  double coldChunks(const TensorView& t) const {
-    return s_.groups * std::min(s_.chunks * kColdChunkCycles, static_cast<double>(t.bytes) / 8.0);
+  double coldBlocks(const TensorView& t) const {
+    return s_.groups * std::min(s_.blocks * kColdBlockCycles, static_cast<double>(t.bytes) / 8.0);
   }
 
-  double staged(const TensorView& t, bool big) const {
+  double packed(const TensorView& t, bool big) const {
     const double around =
         big ? s_.copied(0, s_.plan.reduction.d) * s_.copied(s_.v.line ? 2 : 1, s_.plan.reduction.h) : 1.0;
-    // Each image, plane and block of channels of a chunk is a call.
+    // Each image, plane and block of channels of a reduction block is a call.
     const double calls =
-        t.c0 == 0 ? 0 : s_.chunks * static_cast<double>(s_.chunked.reduction.n * s_.plan.reduction.d) * panelPieces(t);
-    // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each chunk.
+        t.c0 == 0 ? 0 : s_.blocks * static_cast<double>(s_.reduced.reduction.n * s_.plan.reduction.d) * panelPieces(t);
+    // Nothing is computed meanwhile: tensors come at the pace of memory, and prefetchers begin anew with each reduction block.
     const double pace = 16.0 * static_cast<double>(byteSize(t.dtype)) / bytesPerCycle(s_.m, tensorBytes(), true);
     const PixelPairs pairs = s_.view.pairs;
     const double each = panelCycles(t, s_.m) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(s_.v, pairs, big));
     const ConvView& asked = s_.view.asked;
     const double read =
         static_cast<double>(t.extent.volume()) / static_cast<double>((big ? asked.big : asked.small).extent.volume());
-    return panelVectors(t) * read * around * std::max(each, pace) + calls * s_.groups * kCallCycles + coldChunks(t);
+    return panelVectors(t) * read * around * std::max(each, pace) + calls * s_.groups * kCallCycles + coldBlocks(t);
   }
 
   // Filling panels, and what lanes that are read where they lie wait for beforehand.
   double panelCyclesOfAll() const {
     const TensorView& lane = s_.lane();
     double moves = 0;
-    if (s_.widened > 1.0) moves += coldChunks(lane);
+    if (s_.widened > 1.0) moves += coldBlocks(lane);
     if (!s_.laneInPanel && lane.channelsLast && s_.plan.registerVectors == 1 && s_.laneBlocks > 1 &&
         isFar(s_.m, tensorBytes()))
-      moves += static_cast<double>(lane.bytes) * (s_.swapped ? 1.0 : s_.reach) / 64.0 * kLonelyLineCycles *
+      moves += static_cast<double>(lane.bytes) * (s_.operandsTransposed ? 1.0 : s_.reach) / 64.0 * kLonelyLineCycles *
                std::min(1.0, kFewLines / s_.laneBlocks);
-    if (s_.plan.packA) moves += staged(s_.row(), s_.swapped) * static_cast<double>(s_.plan.vectorParts);
-    if (s_.plan.packsVectors()) moves += staged(lane, !s_.swapped) * static_cast<double>(s_.plan.rowParts);
+    if (s_.plan.packA) moves += packed(s_.row(), s_.operandsTransposed) * static_cast<double>(s_.plan.vectorParts);
+    if (s_.plan.packsVectors()) moves += packed(lane, !s_.operandsTransposed) * static_cast<double>(s_.plan.rowParts);
     if (s_.plan.packsOnFirstUse()) moves += touched(lane) * static_cast<double>(s_.plan.rowParts);
     return moves;
   }
@@ -155,9 +155,9 @@ class Costing {
   // What the first block of rows takes longer: it waits for its lanes, and stores them.
   double touched(const TensorView& lane) const {
     const PixelPairs pairs = s_.view.pairs;
-    const double words =
-        panelVectors(lane) / static_cast<double>(imagesOfWord(pairs) * wordSpacing(s_.v, pairs, !s_.swapped));
-    return words * (kTouchCycles + (s_.plan.dotProducts ? s_.m.rates.pairCycles : 0.0)) + coldChunks(lane);
+    const double words = panelVectors(lane) /
+                         static_cast<double>(imagesOfWord(pairs) * wordSpacing(s_.v, pairs, !s_.operandsTransposed));
+    return words * (kFirstUseCycles + (s_.plan.dotProducts ? s_.m.rates.pairCycles : 0.0)) + coldBlocks(lane);
   }
 
   // The way of sums into dw's order.
@@ -165,14 +165,14 @@ class Costing {
     const double lines = s_.scratch / 64.0;
     double moves = 0;
     // Lanes that are rows of dw: each block of them goes to as many rows, which lie on pages of their own.
-    if (s_.swapped && s_.scratch > 0.75 * static_cast<double>(s_.m.buffers.l1Bytes))
+    if (s_.operandsTransposed && s_.scratch > 0.75 * static_cast<double>(s_.m.buffers.l1Bytes))
       moves += lines / static_cast<double>(s_.v.taps()) * kFarRowCycles;
     if (s_.direct) return moves;
     // Shared accumulators go out to memory and come back before they are unpacked.
     if (!s_.plan.bufferC)
       moves += (2.0 * s_.splits + 1.0) * s_.scratch / bytesPerCycle(s_.m, s_.splits * s_.scratch, true);
-    moves +=
-        lines * (s_.m.rates.transposeCycles + (s_.turned && !s_.atOnce ? kFarSumCycles : 0.0) + 3.0 * (s_.splits - 1));
+    moves += lines *
+             (s_.m.rates.transposeCycles + (s_.transposes && !s_.atOnce ? kFarSumCycles : 0.0) + 3.0 * (s_.splits - 1));
     return moves;
   }
 
@@ -188,7 +188,7 @@ class Costing {
       const double rest = imbalance(1.0, pieces, each);
       return count > 1 ? std::max(imbalance(blocks, each), few && rest > even ? rest : 1.0) : 1.0;
     };
-    return s_.deal.imbalance(cut.reductionParts, s_.v.groups * cut.rowParts * cut.vectorParts, s_.m.cores) *
+    return s_.partition.imbalance(cut.reductionParts, s_.v.groups * cut.rowParts * cut.vectorParts, s_.m.cores) *
            unequal(s_.rowBlocks, static_cast<double>(s_.row().channels) / s_.rows, cut.rowParts) *
            unequal(s_.laneBlocks, s_.laneVectors / s_.vectors, cut.vectorParts);
   }
@@ -199,7 +199,7 @@ class Costing {
 
 }  // namespace
 
-PlanCost weightCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& m) {
+PlanCost directWeightsCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& m) {
   return Costing(problem, plan, m).run();
 }
 

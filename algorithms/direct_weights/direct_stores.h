@@ -9,8 +9,8 @@
 
 namespace cubejit {
 
-/// Lanes must be channels that lie side by side in dw (one tap, not swapped), and no other task may add to them. What is rounded
-/// is rounded once: 16-bit elements need all pixels in one chunk, and bf16 an instruction that rounds. Of channel lanes only.
+/// Lanes must be channels that lie side by side in dw (one tap, not transposed operands), and no other task may add to them. What is rounded
+/// is rounded once: 16-bit elements need all pixels in one reduction block, and bf16 an instruction that rounds. Of channel lanes only.
 inline bool storesSumsDirectly(const ConvView& v, const DirectWeightsPlan& plan, DType dw, const HostIsa& isa) {
   if (plan.bufferC || plan.vectorize == WeightVectors::kTransposed || v.taps() != 1 || plan.reductionParts > 1)
     return false;

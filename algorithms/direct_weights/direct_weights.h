@@ -10,10 +10,10 @@
 
 namespace cubejit {
 
-std::vector<DirectWeightsPlan> weightCandidates(const Problem& problem, const Machine& machine);
-PlanCost weightCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine);
+std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, const Machine& machine);
+PlanCost directWeightsCost(const Problem& problem, const DirectWeightsPlan& plan, const Machine& machine);
 
 void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, const Machine& machine, Rules& rules);
-Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

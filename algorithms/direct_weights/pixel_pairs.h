@@ -28,7 +28,7 @@ inline PixelPairs pixelPairs(const ConvView& v, bool dotProducts) {
   return even && near ? PixelPairs::kImages : PixelPairs::kColumns;
 }
 
-/// Images that a chunk of words takes at once.
+/// Images that a reduction block of words takes at once.
 constexpr std::int64_t imagesOfWord(PixelPairs pairs) { return pairs == PixelPairs::kImages ? 2 : 1; }
 
 /// The view as dot products see it: pairs of images are one, so that nStride goes from pair to pair.
@@ -51,13 +51,13 @@ inline std::int64_t pairBytes(const ConvView& words, PixelPairs pairs, bool big)
 
 /// Pixels of the tensor from one word's first member to the next word's. With one tap along W and no padding in front, columns are
 /// always taken from the first on: only every `stride`-th of the big tensor, and two by two if columns are paired. Wide kernels
-/// start from every pixel, and plain tensors are turned pixel by pixel: 1.
+/// start from every pixel, and plain tensors are transposed pixel by pixel: 1.
 inline std::int64_t wordSpacing(const ConvView& v, PixelPairs pairs, bool big) {
   if (pairs == PixelPairs::kNone) return 1;
   const TensorView& t = big ? v.big : v.small;
-  const bool turned = !t.channelsLast && t.c0 == 0;
+  const bool transposed = !t.channelsLast && t.c0 == 0;
   const std::int64_t columns = pairs == PixelPairs::kColumns ? 2 : 1, spacing = columns * (big ? v.stride.w : 1);
-  if (v.kernel.w != 1 || v.pad.w != 0 || turned || spacing > 16 || 16 % spacing != 0) return 1;
+  if (v.kernel.w != 1 || v.pad.w != 0 || transposed || spacing > 16 || 16 % spacing != 0) return 1;
   if (v.line) return spacing == columns ? spacing : 1;
   return t.extent.w % spacing == 0 ? spacing : 1;
 }

@@ -6,10 +6,10 @@
 #include "algorithms/direct_weights/direct_stores.h"
 #include "algorithms/direct_weights/direct_weights.h"
 #include "algorithms/direct_weights/weight_view.h"
-#include "algorithms/kit/chunk_partition.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
 #include "algorithms/kit/rates.h"
+#include "algorithms/kit/reduction_partition.h"
 
 namespace cubejit {
 namespace {
@@ -32,7 +32,7 @@ void tapRules(const ConvView& v, const DirectWeightsPlan& plan, const Machine& m
   });
 }
 
-// Taps beyond the edges leave lanes of joined vectors alone.
+// Taps beyond the edges leave lanes of vectors along the kernel alone.
 bool tapsLeaveRows(const ConvView& v) {
   return v.pad.w > 0 || (v.small.extent.w - 1) * v.stride.w + (v.kernel.w - 1) * v.dilation.w >= v.big.extent.w;
 }
@@ -57,8 +57,8 @@ void registerRules(const Problem& p, const DirectWeightsPlan& plan, const Machin
 
 void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
   const ConvView v = makeConvView(p, Gradient::kDw);
-  const bool swapped = plan.vectorize == WeightVectors::kTransposed;
-  const TensorView &lane = swapped ? v.small : v.big, &row = swapped ? v.big : v.small;
+  const bool operandsTransposed = plan.vectorize == WeightVectors::kTransposed;
+  const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
   registerRules(p, plan, m, lane.channels, rules);
   rules.require(!plan.packsOnFirstUse() || (v.taps() == 1 && plan.order == IterateOrder::kPixelsOuter),
                 "pack_b = first_use needs one tap and order = pixels_outer: each block of vectors is copied once");
@@ -98,7 +98,7 @@ void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, cons
   rules.require(!plan.packsOnFirstUse() || plan.vectorize != WeightVectors::kKernelWidth,
                 "pack_b must not be first_use: only vectorize = channels or transposed has it");
   shapeRules(core, plan, machine, rules);
-  requireChunks(rules, core, plan.reduction);
+  requireReductionBlocks(rules, core, plan.reduction);
 }
 
 }  // namespace cubejit

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "algorithms/direct_weights/direct_stores.h"
-#include "algorithms/kit/rates.h"
+#include "algorithms/direct_weights/rates.h"
 
 namespace cubejit {
 namespace {
@@ -23,7 +23,7 @@ double insidePairs(const ConvView& v, int axis) {
 }
 
 DirectWeightsPlan inWords(const WeightView& view, DirectWeightsPlan plan) {
-  plan.reduction.n = view.chunkImages(plan.reduction.n);
+  plan.reduction.n = view.blockImages(plan.reduction.n);
   return plan;
 }
 
@@ -37,9 +37,9 @@ Range insideOf(const ConvView& v, int axis, std::int64_t tap) {
   return in;
 }
 
-double pixelsOfChunk(const WeightView& view, const DirectWeightsPlan& plan) {
+double pixelsOfBlock(const WeightView& view, const DirectWeightsPlan& plan) {
   const std::int64_t columns = view.words.line ? 1 : view.words.small.extent.w;
-  return static_cast<double>(plan.reduction.h * columns * plan.reduction.d * view.chunkImages(plan.reduction.n));
+  return static_cast<double>(plan.reduction.h * columns * plan.reduction.d * view.blockImages(plan.reduction.n));
 }
 
 double WeightShape::withReach(bool cut, int axis, std::int64_t length) const {
@@ -55,13 +55,13 @@ WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, con
     : plan(p),
       m(machine),
       view(weightView(problem, p.dotProducts)),
-      chunked(inWords(view, p)),
-      swapped(p.vectorize == WeightVectors::kTransposed),
+      reduced(inWords(view, p)),
+      operandsTransposed(p.vectorize == WeightVectors::kTransposed),
       columnPairs(view.pairs == PixelPairs::kColumns),
-      joined(p.vectorize == WeightVectors::kKernelWidth),
+      kernelWidth(p.vectorize == WeightVectors::kKernelWidth),
       laneInPanel(p.packsVectors() || p.packsOnFirstUse()),
       formed(p.dotProducts && !laneInPanel),
-      deal(v, chunked.reduction) {
+      partition(v, reduced.reduction) {
   const TensorView &l = lane(), &r = row();
   lanes = m.isa.lanes();
   groups = static_cast<double>(v.groups);
@@ -69,13 +69,13 @@ WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, con
   columns = static_cast<double>(v.small.extent.w);
   vectors = static_cast<double>(plan.registerVectors);
   rows = static_cast<double>(plan.registerRows);
-  tapsOfBlock = joined ? v.kernel.w : plan.registerTaps;
-  laneVectors = std::ceil(static_cast<double>(l.channels * (joined ? v.kernel.w : 1)) / lanes);
+  tapsOfBlock = kernelWidth ? v.kernel.w : plan.registerTaps;
+  laneVectors = std::ceil(static_cast<double>(l.channels * (kernelWidth ? v.kernel.w : 1)) / lanes);
   laneBlocks = std::ceil(laneVectors / vectors);
   rowBlocks = std::ceil(static_cast<double>(r.channels) / rows);
   tapBlocks = std::ceil(static_cast<double>(v.kernel.w) / static_cast<double>(tapsOfBlock));
   outerTaps = static_cast<double>(v.kernel.d * v.kernel.h);
-  meanTaps = joined ? 1.0 : static_cast<double>(v.kernel.w) / tapBlocks;
+  meanTaps = kernelWidth ? 1.0 : static_cast<double>(v.kernel.w) / tapBlocks;
   meanVectors = laneVectors / laneBlocks;
   meanRows = static_cast<double>(r.channels) / rowBlocks;
   accs = meanRows * meanTaps * meanVectors;
@@ -96,41 +96,42 @@ WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, con
   const bool sharesLines = formed && !laneInBlocks && plan.registerVectors % 2 == 0;
   widened = laneInPanel || l.dtype == DType::kF32 || sharesLines ? 1.0 : kWidenedLoads;
 
-  chunks = static_cast<double>(deal.chunks());
-  chunkRows = v.line ? 1.0 : static_cast<double>(plan.reduction.h);
-  chunkPixels = pixelsOfChunk(view, plan);
-  chunkSteps = columnPairs ? chunkPixels / 2 : chunkPixels;
-  calls = chunks * groups * tiles * outerTaps;
-  // What a pixel's channel takes of a chunk. Pairs of columns: dot products read a word for every other column, but the big
+  blocks = static_cast<double>(partition.blocks());
+  blockRows = v.line ? 1.0 : static_cast<double>(plan.reduction.h);
+  blockPixels = pixelsOfBlock(view, plan);
+  blockSteps = columnPairs ? blockPixels / 2 : blockPixels;
+  calls = blocks * groups * tiles * outerTaps;
+  // What a pixel's channel takes of a reduction block. Pairs of columns: dot products read a word for every other column, but the big
   // tensor's every column if its taps overlap. Cut planes and rows are read with what the taps reach around them.
   reach = withReach(!v.line && plan.reduction.d < v.small.extent.d, 0, plan.reduction.d) *
           withReach(!v.line && plan.reduction.h < v.small.extent.h, 1, plan.reduction.h);
   const double smallEach = columnPairs ? 2.0 : 4.0, bigEach = (columnPairs && v.kernel.w == 1 ? 2.0 : 4.0) * reach;
-  laneEach = swapped ? smallEach : bigEach;
-  rowEach = swapped ? bigEach : smallEach;
+  laneEach = operandsTransposed ? smallEach : bigEach;
+  rowEach = operandsTransposed ? bigEach : smallEach;
   const double bigRead = static_cast<double>(readPerOutput(v));
-  laneScale = swapped ? 1.0 : bigRead;
-  rowScale = swapped ? bigRead : 1.0;
-  // A visit streams its lane vectors and a line per row block and pixel. Pairs that the kernel forms take a line of each member at least.
-  const double laneElement = laneInPanel ? 4.0 : static_cast<double>(byteSize(l.dtype));
-  const double laneChannels = joined ? static_cast<double>(l.channels) : meanVectors * lanes;  // joined taps overlap
-  const double memberBytes = laneChannels * laneElement;
+  laneScale = operandsTransposed ? 1.0 : bigRead;
+  rowScale = operandsTransposed ? bigRead : 1.0;
+  // A pass streams its lane vectors and a line per row block and pixel. Pairs that the kernel forms take a line of each member at least.
+  const double vectorElement = laneInPanel ? 4.0 : static_cast<double>(byteSize(l.dtype));
+  const double laneChannels =
+      kernelWidth ? static_cast<double>(l.channels) : meanVectors * lanes;  // neighbouring taps overlap
+  const double memberBytes = laneChannels * vectorElement;
   laneBytes = (!formed ? memberBytes : 2.0 * (laneInBlocks ? memberBytes : std::max(64.0, memberBytes))) *
-              (swapped ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
+              (operandsTransposed ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
   rowBytes = r.channelsLast || rowRuns || plan.packA ? 64.0 * linesOfRows : meanRows * 4;
-  if (swapped && rowRuns)  // each tap's pixel is a line
+  if (operandsTransposed && rowRuns)  // each tap's pixel is a line
     rowBytes *= std::min(meanTaps, static_cast<double>(readPerOutput(v, 2)));
-  chunkBytes = chunkPixels * (smallEach * static_cast<double>(v.small.channels) +
+  blockBytes = blockPixels * (smallEach * static_cast<double>(v.small.channels) +
                               bigEach * static_cast<double>(v.big.channels) * bigRead);
 
   splits = static_cast<double>(plan.reductionParts);
   parts = static_cast<double>(plan.rowParts * plan.vectorParts);
-  scratch = groups * (joined ? laneChannels : laneBlocks * vectors * lanes) * static_cast<double>(r.channels) *
+  scratch = groups * (kernelWidth ? laneChannels : laneBlocks * vectors * lanes) * static_cast<double>(r.channels) *
             static_cast<double>(v.taps()) * 4;
   direct = storesSumsDirectly(view.asked, plan, formatOf(problem, TensorId::kDw).dtype, m.isa);
-  storedOnce = direct && chunks <= 1;
-  turned = plan.bufferC && !swapped && v.taps() > 1;
-  atOnce = turned && chunks <= 1;
+  storedOnce = direct && blocks <= 1;
+  transposes = plan.bufferC && !operandsTransposed && v.taps() > 1;
+  atOnce = transposes && blocks <= 1;
 }
 
 }  // namespace cubejit

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a plan makes of a weight gradient, in numbers: tiles, steps, chunks, and the bytes that each of them streams.
+// Decides what a plan makes of a weight gradient, in numbers: tiles, steps, reduction blocks, and the bytes that each of them streams.
 // Leaves what that costs to tile_cost and cost.
 #pragma once
 
 #include <cstdint>
 
 #include "algorithms/direct_weights/weight_view.h"
-#include "algorithms/kit/chunk_partition.h"
 #include "algorithms/kit/range.h"
+#include "algorithms/kit/reduction_partition.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 
@@ -17,8 +17,8 @@ namespace cubejit {
 /// The outputs [lo, hi) of an axis that a tap finds an input for.
 Range insideOf(const ConvView& v, int axis, std::int64_t tap);
 
-/// Pixels of a plan's chunk; images are counted in words where the plan's products take pairs of them.
-double pixelsOfChunk(const WeightView& view, const DirectWeightsPlan& plan);
+/// Pixels of a plan's reduction block; images are counted in words where the plan's products take pairs of them.
+double pixelsOfBlock(const WeightView& view, const DirectWeightsPlan& plan);
 
 /// Sizes are real numbers: means over blocks. What is said of images and pixels is said of words where the plan's products take pairs.
 /// Refers to what it was made of.
@@ -29,16 +29,16 @@ struct WeightShape {
   double withReach(bool cut, int axis, std::int64_t length) const;
   /// The same of a panel: it holds nothing behind the last tap of its last output, so strides longer than the kernel spare some.
   double copied(int axis, std::int64_t length) const;
-  const TensorView& lane() const { return swapped ? v.small : v.big; }
-  const TensorView& row() const { return swapped ? v.big : v.small; }
+  const TensorView& lane() const { return operandsTransposed ? v.small : v.big; }
+  const TensorView& row() const { return operandsTransposed ? v.big : v.small; }
 
   const DirectWeightsPlan& plan;
   const Machine& m;
   const WeightView view;
   const ConvView& v = view.words;
-  const DirectWeightsPlan chunked;  ///< the plan, its images counted in words
-  const bool swapped, columnPairs;
-  const bool joined;       ///< lanes are taps and channels together
+  const DirectWeightsPlan reduced;  ///< the plan, its images counted in words
+  const bool operandsTransposed, columnPairs;
+  const bool kernelWidth;  ///< lanes are taps and channels together
   const bool laneInPanel;  ///< for all blocks of rows, or for all but the first
   const bool formed;       ///< kernels form pairs, of two lines
 
@@ -58,22 +58,23 @@ struct WeightShape {
   bool laneRuns,
       rowRuns;  ///< read out of blocks, and not widened again and again: lines follow each other as pixels do
 
-  // Chunks.
-  const ChunkPartition deal;
-  double chunks, chunkRows, chunkPixels, chunkSteps, calls;
-  double reach;                ///< of the big tensor's planes and rows in a chunk
-  double laneEach, rowEach;    ///< bytes that a channel of a pixel takes of a chunk
+  // Reduction blocks.
+  const ReductionPartition partition;
+  double blocks, blockRows, blockPixels, blockSteps, calls;
+  double reach;                ///< of the big tensor's planes and rows in a reduction block
+  double laneEach, rowEach;    ///< bytes that a channel of a pixel takes of a reduction block
   double laneScale, rowScale;  ///< pixels read for each output
   double laneBytes, rowBytes;  ///< that a step of a tile streams
-  double chunkBytes;
+  double blockBytes;
 
   // Sums.
   double splits, parts;
   double scratch;   ///< bytes of all sums
   bool direct;      ///< sums are rows of dw itself
-  bool storedOnce;  ///< and each is visited once
-  bool turned;      ///< sums are private to a task and turned around: several taps, lanes of the big tensor
-  bool atOnce;      ///< each block of those is complete after one visit
+  bool storedOnce;  ///< and each in one pass
+  bool
+      transposes;  ///< sums are private to a task and transposed as they leave it: several taps, lanes of the big tensor
+  bool atOnce;     ///< each block of those is complete after one pass
   bool lanesOutside;
 };
 

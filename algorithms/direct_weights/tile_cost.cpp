@@ -7,9 +7,9 @@
 #include <cmath>
 #include <vector>
 
+#include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/sums_in_flight.h"
 #include "algorithms/kit/column_runs.h"
-#include "algorithms/kit/rates.h"
 
 namespace cubejit {
 namespace {
@@ -39,7 +39,7 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
   return cycles;
 }
 
-// A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, chunks of 200 to 3000 pixels).
+// A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, reduction blocks of 200 to 3000 pixels).
 constexpr double kRunningLineCycles = 0.05;
 
 double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
@@ -59,19 +59,22 @@ double computeCycles(const WeightShape& s) {
   const ConvView& v = s.v;
   if (s.columnPairs) {
     const auto stepOf = [&](double reached) {
-      const double wholeVectors = s.swapped  ? s.meanVectors
-                                  : s.joined ? std::ceil(reached * static_cast<double>(s.lane().channels) / s.lanes)
-                                             : reached * s.meanVectors;
-      const double loads = loadCycles(s, wholeVectors * s.widened, s.swapped ? s.meanRows * reached : s.meanRows);
-      return stepCycles(s, s.meanRows * (s.swapped ? reached : 1.0) * wholeVectors, loads, wholeVectors) + 0.2;
+      const double wholeVectors = s.operandsTransposed ? s.meanVectors
+                                  : s.kernelWidth
+                                      ? std::ceil(reached * static_cast<double>(s.lane().channels) / s.lanes)
+                                      : reached * s.meanVectors;
+      const double loads =
+          loadCycles(s, wholeVectors * s.widened, s.operandsTransposed ? s.meanRows * reached : s.meanRows);
+      return stepCycles(s, s.meanRows * (s.operandsTransposed ? reached : 1.0) * wholeVectors, loads, wholeVectors) +
+             0.2;
     };
     return s.images * s.groups * s.pairsDh * s.laneBlocks * s.rowBlocks * pairedRowCycles(s, stepOf);
   }
   const bool aligned = (s.laneInPanel && (s.plan.dotProducts || s.plan.packsOnFirstUse())) ||
                        s.lane().wStride % 64 == 0 || s.lane().c0 > 0;
   const double vectorLoads =
-      (s.swapped ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
-  const double broadcasts = s.swapped ? s.meanRows * s.meanTaps : s.meanRows;
+      (s.operandsTransposed ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
+  const double broadcasts = s.operandsTransposed ? s.meanRows * s.meanTaps : s.meanRows;
   const double step = stepCycles(s, s.accs, loadCycles(s, vectorLoads, broadcasts), vectorLoads / s.widened);
   const double fill = s.pairsW / (s.columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
   return s.pixelSteps * s.tiles * (step * (0.3 + 0.7 * fill) + 0.2) / vectorsAtOnce(s.m);
@@ -79,8 +82,8 @@ double computeCycles(const WeightShape& s) {
 
 // Lines that share few sets of L1 come from beyond, one by one.
 double crowdedCycles(const WeightShape& s) {
-  const auto waits = [&](const TensorView& t, bool staged) {
-    return staged || !crowds(s.m, s.v, t) ? 0.0 : crowdedLineCycles(s.m);
+  const auto waits = [&](const TensorView& t, bool packed) {
+    return packed || !crowds(s.m, s.v, t) ? 0.0 : crowdedLineCycles(s.m);
   };
   const double laneWait = s.formed ? pairWaitCycles(s.m, s.v, s.lane())
                                    : waits(s.lane(), s.laneInPanel) * (s.v.kernel.w > 1 ? 1.0 : kCrowdedLanesOfOneTap);
@@ -89,16 +92,16 @@ double crowdedCycles(const WeightShape& s) {
 }
 
 // Lines that a tile step takes from beyond L1 are not all hidden. What the inner loop keeps stays in L1 if it fits; the rest comes
-// from L2 if the task's part of the chunk fits there. A late vector stops a whole step, a late scalar one row.
+// from L2 if the task's part of the reduction block fits there. A vector that is waited for stops a whole step, a scalar one row.
 double lateCycles(const WeightShape& s) {
   const double laneShare = static_cast<double>(s.lane().channels) / static_cast<double>(s.plan.vectorParts),
                rowShare = static_cast<double>(s.row().channels) / static_cast<double>(s.plan.rowParts);
   const double laneKept = s.plan.packsOnFirstUse() ? s.meanVectors * s.lanes : laneShare;  // one block at a time
-  const double partBytes = s.chunkPixels * (s.laneEach * laneKept * s.laneScale + s.rowEach * rowShare * s.rowScale);
+  const double partBytes = s.blockPixels * (s.laneEach * laneKept * s.laneScale + s.rowEach * rowShare * s.rowScale);
   const double beyond = partBytes <= 0.7 * static_cast<double>(s.m.buffers.l1Bytes) ? 1.0 : kFarLines;
   // Prefetchers follow the lines of a block.
   const auto lineCycles = [&](double lines, double each, bool runs) {
-    if (s.chunkSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m)) return 0.0;
+    if (s.blockSteps * lines * 64 <= kLinesOfL1 * keptByL1(s.m)) return 0.0;
     return runs ? kRunningLineCycles : each * beyond * s.m.rates.lateLines;
   };
   const double laneLines = s.laneBytes / 64.0, rowLines = s.row().channelsLast || s.plan.packA ? s.meanRows / 16.0 + 0.9

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a weight gradient with lanes of channels is planned, costed and lowered over: the rows it reads, and words of pairs
-// where it has dot products. Leaves chunks and tiles to the plan.
+// where it has dot products. Leaves reduction blocks and tiles to the plan.
 #pragma once
 
 #include "algorithms/direct_weights/condensed_view.h"
@@ -14,8 +14,8 @@ struct WeightView {
   PixelPairs pairs = PixelPairs::kNone;
   ConvView words;  ///< only what is read; images and pixels are those of words
 
-  /// Images of `words` in a chunk of `images` of the problem.
-  std::int64_t chunkImages(std::int64_t images) const {
+  /// Images of `words` in a reduction block of `images` of the problem.
+  std::int64_t blockImages(std::int64_t images) const {
     return (images + imagesOfWord(pairs) - 1) / imagesOfWord(pairs);
   }
 };

@@ -37,10 +37,10 @@ struct GroupedData {
                    few = reordersFor(Gradient::kDx, [&](TensorId t) { return takesTensor(asked, t); }),
                    ofPairs = reordersFor(Gradient::kDx, [&](TensorId t) { return takesForPairs(asked, t); });
     std::vector<CandidatesOf<Plan>> out;
-    if (few != all) out.push_back({few, cellsDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
+    if (few != all) out.push_back({few, groupedDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
     if (ofPairs != all)
-      out.push_back({ofPairs, cellsDotCandidates(coreProblem(asked, Gradient::kDx, ofPairs), machine)});
-    out.push_back({all, cellsDataCandidates(coreProblem(asked, Gradient::kDx, all), machine)});
+      out.push_back({ofPairs, groupedDotCandidates(coreProblem(asked, Gradient::kDx, ofPairs), machine)});
+    out.push_back({all, groupedDataCandidates(coreProblem(asked, Gradient::kDx, all), machine)});
     return out;
   }
   static bool takes(const Problem& p, const Plan& plan, TensorId t) {
@@ -49,8 +49,8 @@ struct GroupedData {
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     groupedRules(core, plan, machine, rules);
   }
-  static constexpr auto cost = cellsDataCost;
-  static constexpr auto lower = lowerDataCells;
+  static constexpr auto cost = groupedDataCost;
+  static constexpr auto lower = lowerGroupedData;
   static std::int64_t pixelRows(const Plan& plan) { return plan.cache.d * plan.cache.h; }
 };
 
@@ -58,14 +58,14 @@ struct GroupedWeights {
   using Plan = GroupedWeightsPlan;
   static constexpr const char* kPurpose = "depthwise and small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, cellsWeightCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, groupedWeightsCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     groupedRules(core, plan, machine, rules);
   }
-  static constexpr auto cost = cellsWeightCost;
-  static constexpr auto lower = lowerWeightsCells;
+  static constexpr auto cost = groupedWeightsCost;
+  static constexpr auto lower = lowerGroupedWeights;
 };
 
 }  // namespace

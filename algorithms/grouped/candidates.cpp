@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the candidate plans with group cells: runs of pixels and taps that fit the registers, slabs, chunks, dealing.
+// Decides the candidate plans with groups side by side: runs of pixels and taps that fit the registers, cache blocks, reduction blocks, partitions.
 #include "algorithms/grouped/grouped.h"
 
 #include <utility>
@@ -14,29 +14,30 @@ namespace {
 // Longer kernels along W would make block classes, and their lists, grow without bound; channel lanes take those.
 constexpr std::int64_t kLongestKernel = 512;
 // Rows of a block of results: more leave runs shorter than the kernel. Kernels of several rows have three times as many sections,
-// which take turns: with more than two channels to a cell they outgrow what the core keeps decoded (4 a group: 8 % slower).
+// which take turns: with more than two channels to a group they outgrow what the core keeps decoded (4 a group: 8 % slower).
 constexpr std::int64_t kMostRows = 3, kMostChannelsOfRows = 2;
 
 std::int64_t roundUp(std::int64_t value, std::int64_t step) { return divUp(value, step) * step; }
 
 // The ways of two tensors, with a panel (true) or without. A panel for the second one alone does not pay.
-std::vector<std::pair<bool, bool>> panelChoices(CellPanel first, CellPanel second) {
+std::vector<std::pair<bool, bool>> panelChoices(GroupPanel first, GroupPanel second) {
   std::vector<std::pair<bool, bool>> choices;
   for (const bool x : {false, true}) {
     for (const bool y : {false, true}) {
-      const bool legal = (x ? first != CellPanel::kNever : first != CellPanel::kMust) &&
-                         (y ? second != CellPanel::kNever : second != CellPanel::kMust);
-      if (legal && (x || !y || second == CellPanel::kMust)) choices.emplace_back(x, y);
+      const bool legal = (x ? first != GroupPanel::kNever : first != GroupPanel::kMust) &&
+                         (y ? second != GroupPanel::kNever : second != GroupPanel::kMust);
+      if (legal && (x || !y || second == GroupPanel::kMust)) choices.emplace_back(x, y);
     }
   }
   return choices;
 }
 
-void addDataSlabs(const CellsShape& s, const Machine& m, GroupedDataPlan plan, std::vector<GroupedDataPlan>& out) {
+void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan plan, std::vector<GroupedDataPlan>& out) {
   const bool line = s.view.line;
   const std::int64_t along = line ? s.result.extent.w : s.result.extent.h;
   plan.cache.d = 1;
-  if (!plan.packA && !plan.bufferC) {
+  const bool bufferC = buffersResults(s.result, m.isa);
+  if (!plan.packA && !bufferC) {
     plan.order = IterateOrder::kChannelsOuter;
     plan.cache.h = along;
     out.push_back(plan);
@@ -58,7 +59,7 @@ void addDataSlabs(const CellsShape& s, const Machine& m, GroupedDataPlan plan, s
     const double channels = static_cast<double>(blocksEach * m.isa.lanes());
     const double rowBytes = 4.0 * channels *
                             ((plan.packA ? static_cast<double>(line ? 1 : s.operand.extent.w) : 0.0) +
-                             (plan.bufferC ? static_cast<double>(line ? 1 : s.result.extent.w) : 0.0));
+                             (bufferC ? static_cast<double>(line ? 1 : s.result.extent.w) : 0.0));
     for (const std::int64_t depths :
          {s.result.extent.d, std::min<std::int64_t>(4, s.result.extent.d), std::int64_t{1}}) {
       const std::int64_t reach = depths + (s.view.kernel.d - 1) * s.view.dilation.d;
@@ -73,11 +74,11 @@ void addDataSlabs(const CellsShape& s, const Machine& m, GroupedDataPlan plan, s
   }
 }
 
-std::vector<GroupedDataPlan> dataCandidates(const CellsShape& s, const Machine& m, bool dotProducts) {
+std::vector<GroupedDataPlan> dataCandidates(const GroupedShape& s, const Machine& m, bool dotProducts) {
   std::vector<GroupedDataPlan> out;
   GroupedDataPlan plan;
   plan.dotProducts = dotProducts;
-  const CellPanels panels = cellPanels(s, Gradient::kDx, m, dotProducts);
+  const GroupPanels panels = groupPanels(s, Gradient::kDx, m, dotProducts);
   const bool wide = m.isa.vectorRegs >= 32;
   const std::int64_t registers = usableRegisters(m, true);
   const std::int64_t width = std::max<std::int64_t>(1, s.result.extent.w), step = s.view.bigIsX ? s.view.stride.w : 1;
@@ -88,7 +89,7 @@ std::vector<GroupedDataPlan> dataCandidates(const CellsShape& s, const Machine& 
     lastTaps = plan.registerTaps;
     const std::int64_t free = registers - (s.permuted ? 4 : 2);
     // Rows side by side share what they read, and take weights, and a shorter run, each.
-    const std::int64_t mostRows = s.cellChannels <= kMostChannelsOfRows ? std::min(kMostRows, s.view.kernel.h) : 1;
+    const std::int64_t mostRows = s.permutedChannels <= kMostChannelsOfRows ? std::min(kMostRows, s.view.kernel.h) : 1;
     for (std::int64_t rows = 1; rows <= mostRows; ++rows) {
       // Rows of other phases than their neighbours' would make each block's kernels others than the next one's.
       if (rows > 1 && s.view.bigIsX && rows % s.view.stride.h != 0) continue;
@@ -101,10 +102,10 @@ std::vector<GroupedDataPlan> dataCandidates(const CellsShape& s, const Machine& 
         if (run == last) continue;
         last = run;
         plan.registerW = run;
-        for (const auto& [a, c] : panelChoices(panels.a, panels.c)) {
-          plan.packA = a;
-          plan.bufferC = c;
-          addDataSlabs(s, m, plan, out);
+        for (const bool packA : {false, true}) {
+          if (panels.a == (packA ? GroupPanel::kNever : GroupPanel::kMust)) continue;
+          plan.packA = packA;
+          addCacheBlocks(s, m, plan, out);
         }
       }
     }
@@ -112,8 +113,8 @@ std::vector<GroupedDataPlan> dataCandidates(const CellsShape& s, const Machine& 
   return out;
 }
 
-// Chunks: pixels whose operands fit a share of L2, in whole rows, planes or images.
-void setChunk(const CellsShape& s, GroupedWeightsPlan& plan, double budgetBytes) {
+// Reduction blocks: pixels whose operands fit a share of L2, in whole rows, planes or images.
+void setReduction(const GroupedShape& s, GroupedWeightsPlan& plan, double budgetBytes) {
   const ConvView& v = s.view;
   const Dhw& e = v.small.extent;
   const double channels = static_cast<double>(divUp(s.blocks, plan.groupParts) * s.perBlock);
@@ -137,7 +138,7 @@ void setChunk(const CellsShape& s, GroupedWeightsPlan& plan, double budgetBytes)
       std::clamp<std::int64_t>(pixels / std::max<std::int64_t>(1, e.volume()), 1, std::max<std::int64_t>(1, v.batch));
 }
 
-void addWeightDeals(const CellsShape& s, const Machine& m, GroupedWeightsPlan plan,
+void addWeightDeals(const GroupedShape& s, const Machine& m, GroupedWeightsPlan plan,
                     std::vector<GroupedWeightsPlan>& out) {
   const std::int64_t images = std::max<std::int64_t>(1, s.view.batch);
   const std::int64_t units = divUp(s.blocks, plan.registerVectors);
@@ -145,7 +146,7 @@ void addWeightDeals(const CellsShape& s, const Machine& m, GroupedWeightsPlan pl
     plan.groupParts = parts;
     for (const double share : {0.15, 0.5, 8.0}) {
       if (share > 1.0 && (plan.packA || plan.packB)) continue;
-      setChunk(s, plan, share * static_cast<double>(m.buffers.l1Bytes));
+      setReduction(s, plan, share * static_cast<double>(m.buffers.l1Bytes));
       for (const std::int64_t splits :
            {std::int64_t{1}, std::min<std::int64_t>(images, m.cores), std::int64_t{2L * m.cores}}) {
         if (parts >= 2L * m.cores && splits > 1) continue;
@@ -157,10 +158,10 @@ void addWeightDeals(const CellsShape& s, const Machine& m, GroupedWeightsPlan pl
   }
 }
 
-std::vector<GroupedWeightsPlan> weightCandidates(const CellsShape& s, const Machine& m) {
+std::vector<GroupedWeightsPlan> directWeightsCandidates(const GroupedShape& s, const Machine& m) {
   std::vector<GroupedWeightsPlan> out;
   GroupedWeightsPlan plan;
-  const CellPanels panels = cellPanels(s, Gradient::kDw, m, false);
+  const GroupPanels panels = groupPanels(s, Gradient::kDw, m, false);
   const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
   const Dhw& k = s.view.kernel;
   std::int64_t lastH = 0;
@@ -174,7 +175,8 @@ std::vector<GroupedWeightsPlan> weightCandidates(const CellsShape& s, const Mach
       // A column of taps reuses no operand along W and multiplies the row subsets a kernel spells out.
       if (tapsWide == lastW || (tapsHigh > 1 && tapsWide < std::min<std::int64_t>(3, k.w))) continue;
       lastW = tapsWide;
-      const std::int64_t channels = equalPiece(s.cellChannels, std::max<std::int64_t>(1, most / (tapsHigh * tapsWide)));
+      const std::int64_t channels =
+          equalPiece(s.permutedChannels, std::max<std::int64_t>(1, most / (tapsHigh * tapsWide)));
       plan.registerTapsH = tapsHigh;
       plan.registerTapsW = tapsWide;
       plan.registerChannels = channels;
@@ -198,27 +200,27 @@ std::vector<GroupedWeightsPlan> weightCandidates(const CellsShape& s, const Mach
 
 }  // namespace
 
-bool cellsApply(const Problem& problem, const Machine& machine) {
+bool groupedApplies(const Problem& problem, const Machine& machine) {
   const ConvView v = makeConvView(problem, Gradient::kDw);
   const std::int64_t lanes = machine.isa.lanes();
   return v.groups > 1 && v.big.channels <= lanes && v.small.channels <= lanes && v.kernel.w <= kLongestKernel;
 }
 
-std::vector<GroupedDataPlan> cellsDataCandidates(const Problem& problem, const Machine& machine) {
-  if (!cellsApply(problem, machine)) return {};
-  return dataCandidates(cellsShape(problem, Gradient::kDx, machine.isa.lanes(), false), machine, false);
+std::vector<GroupedDataPlan> groupedDataCandidates(const Problem& problem, const Machine& machine) {
+  if (!groupedApplies(problem, machine)) return {};
+  return dataCandidates(groupedShape(problem, Gradient::kDx, machine.isa.lanes(), false), machine, false);
 }
 
-std::vector<GroupedWeightsPlan> cellsWeightCandidates(const Problem& problem, const Machine& machine) {
-  if (!cellsApply(problem, machine)) return {};
-  return weightCandidates(cellsShape(problem, Gradient::kDw, machine.isa.lanes(), false), machine);
+std::vector<GroupedWeightsPlan> groupedWeightsCandidates(const Problem& problem, const Machine& machine) {
+  if (!groupedApplies(problem, machine)) return {};
+  return directWeightsCandidates(groupedShape(problem, Gradient::kDw, machine.isa.lanes(), false), machine);
 }
 
-std::vector<GroupedDataPlan> cellsDotCandidates(const Problem& problem, const Machine& machine) {
+std::vector<GroupedDataPlan> groupedDotCandidates(const Problem& problem, const Machine& machine) {
   if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !wholePairs(problem) ||
-      !cellsApply(problem, machine))
+      !groupedApplies(problem, machine))
     return {};
-  const CellsShape s = cellsShape(problem, Gradient::kDx, machine.isa.lanes(), true);
+  const GroupedShape s = groupedShape(problem, Gradient::kDx, machine.isa.lanes(), true);
   const bool fills = s.perBlock <= 1;  // lanes of channels do the same, with blocks of rows
   if (fills) return {};
   return dataCandidates(s, machine, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a plan with group cells costs, of either gradient, and the terms that both share.
+// Decides what a plan with groups side by side costs, of either gradient, and the terms that both share.
 #include "algorithms/grouped/cost.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ double reached(double run, double taps, double step, double dilation) {
 }
 
 // Tasks that take less than a line of each pixel bring lines that others bring too.
-double panelMoveCycles(const CellsShape& s, std::int64_t groupParts, const TensorView& t, const Machine& m) {
+double panelMoveCycles(const GroupedShape& s, std::int64_t groupParts, const TensorView& t, const Machine& m) {
   const std::int64_t piece =
       divUp(s.blocks, groupParts) * s.perBlock * t.channels * static_cast<std::int64_t>(byteSize(t.dtype));
   const bool narrow = t.channelsLast && groupParts > 1 && piece < 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the terms that the costs of dX and of dW with group cells share. Rates come from the machine; the constants in
+// Decides the terms that the costs of dX and of dW with groups side by side share. Rates come from the machine; the constants in
 // kit/rates.h were measured on Zen4.
 #pragma once
 
@@ -25,7 +25,7 @@ double validPairs(const ConvView& v);
 double reached(double run, double taps, double step, double dilation);
 
 /// Cycles of filling, or emptying, a panel.
-double panelMoveCycles(const CellsShape& s, std::int64_t groupParts, const TensorView& t, const Machine& m);
+double panelMoveCycles(const GroupedShape& s, std::int64_t groupParts, const TensorView& t, const Machine& m);
 
 double spreadOf(double tasks, int cores);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a plan of dX with group cells costs: multiply-accumulates with idle lanes, loads, permutes, streams, panels, calls.
+// Decides what a plan of dX with groups side by side costs: multiply-accumulates with idle lanes, loads, permutes, streams, panels, calls.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ struct Visit {
   double pairs = 1, positions = 1;
 };
 
-Visit visitOf(const ConvView& v, double run, double taps, int axis) {
+Visit passOf(const ConvView& v, double run, double taps, int axis) {
   const double stride = static_cast<double>(v.stride[axis]), dilation = static_cast<double>(v.dilation[axis]);
   if (!v.bigIsX) return {run * taps, reached(run, taps, stride, dilation)};
   const double pairs = std::max(1.0, run * taps / stride);
@@ -25,9 +25,9 @@ Visit visitOf(const ConvView& v, double run, double taps, int axis) {
 // Beside a transpose, of a vector of packed weights: they lie a tap apart (measured on Zen5: 20 in all, 26 with 512 taps).
 constexpr double kCellPackCycles = 12.0;
 
-// Bytes of the operand that come from L2 after their first visit. Blocks of rows visit a row again for each of their neighbours, and
+// Bytes of the operand that come from L2 after their first use. Blocks of rows read a row again for each of their neighbours, and
 // for each plane of taps; neighbours find it in L1 where all that one of them reads and writes stays there.
-double rereadBytes(const CellsShape& s, const GroupedDataPlan& plan, double rows, const Machine& m) {
+double rereadBytes(const GroupedShape& s, const GroupedDataPlan& plan, double rows, const Machine& m) {
   const ConvView& v = s.view;
   const double planes = static_cast<double>(std::min(v.kernel.d, s.operand.extent.d));
   const auto rowBytes = [&](const TensorView& t, bool panel) {
@@ -35,15 +35,15 @@ double rereadBytes(const CellsShape& s, const GroupedDataPlan& plan, double rows
     return static_cast<double>(t.extent.w * (one ? 1 : s.blocks) * m.isa.lanes()) *
            static_cast<double>(panel ? 4 : byteSize(t.dtype));
   };
-  const double touched = rowBytes(s.operand, plan.packA) * static_cast<double>(s.cellChannels) * rows * planes +
-                         rowBytes(s.result, plan.bufferC) * static_cast<double>(plan.registerH);
+  const double touched = rowBytes(s.operand, plan.packA) * static_cast<double>(s.permutedChannels) * rows * planes +
+                         rowBytes(s.result, buffersResults(s.result, m.isa)) * static_cast<double>(plan.registerH);
   const double step = v.bigIsX ? static_cast<double>(v.stride.h) : 1.0;
-  const double visits = touched > keptByL1(m) ? std::max(1.0, rows / static_cast<double>(plan.registerH) * step) : 1.0;
-  return static_cast<double>(s.operand.bytes) * (visits * planes - 1.0);
+  const double passes = touched > keptByL1(m) ? std::max(1.0, rows / static_cast<double>(plan.registerH) * step) : 1.0;
+  return static_cast<double>(s.operand.bytes) * (passes * planes - 1.0);
 }
 
-// Share of the operand's rows that two slabs read, on two cores if need be.
-double sharedBySlabs(const CellsShape& s, const GroupedDataPlan& plan) {
+// Share of the operand's rows that two cache blocks read, on two cores if need be.
+double sharedByCacheBlocks(const GroupedShape& s, const GroupedDataPlan& plan) {
   const ConvView& v = s.view;
   if (v.line || plan.cache.h >= s.result.extent.h) return 0.0;
   return static_cast<double>((v.kernel.h - 1) * v.dilation.h) / static_cast<double>(plan.cache.h);
@@ -51,32 +51,33 @@ double sharedBySlabs(const CellsShape& s, const GroupedDataPlan& plan) {
 
 }  // namespace
 
-PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, const Machine& m) {
-  const CellsShape s = cellsShape(problem, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
+PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, const Machine& m) {
+  const GroupedShape s = groupedShape(problem, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
   const ConvView& v = s.view;
   const double perCycle = vectorsAtOnce(m);
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),
-               channels = static_cast<double>(s.cellChannels);
+               channels = static_cast<double>(s.permutedChannels);
   const double fmas = validPairs(v) * images * blocks * channels;
   const double run = static_cast<double>(plan.registerW),
                taps = static_cast<double>(std::min(plan.registerTaps, v.kernel.w));
   const double tapsHigh = static_cast<double>(v.kernel.h);
-  // Per visit of a chunk of taps by a run of results; a row of the operand that is visited serves `uses` rows of the block.
-  const Visit along = visitOf(v, run, taps, 2), down = visitOf(v, static_cast<double>(plan.registerH), tapsHigh, 1);
+  // Per pass of a run of taps over a run of results; a row of the operand that is read serves `uses` rows of the block.
+  const Visit along = passOf(v, run, taps, 2), down = passOf(v, static_cast<double>(plan.registerH), tapsHigh, 1);
   const double positions = along.positions, uses = down.pairs / down.positions;
-  const double visits = fmas / (along.pairs * uses);
-  const double loads = visits * (positions + taps * uses);
+  const double passes = fmas / (along.pairs * uses);
+  const double loads = passes * (positions + taps * uses);
   const double results = static_cast<double>(s.result.extent.volume()) * images * blocks;
   PlanCost cost;
-  const double conversions = plan.packA || plan.dotProducts ? 0 : convertedVectors(s.operand, visits * positions);
-  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? visits * positions : 0) + conversions, m),
+  const double conversions = plan.packA || plan.dotProducts ? 0 : convertedVectors(s.operand, passes * positions);
+  const bool bufferC = buffersResults(s.result, m.isa);
+  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? passes * positions : 0) + conversions, m),
                                 loads * m.rates.vectorLoadCycles) /
                            perCycle +
-                       (results * 1.2 + (plan.bufferC ? 0 : convertedVectors(s.result, results))) / perCycle;
+                       (results * 1.2 + (bufferC ? 0 : convertedVectors(s.result, results))) / perCycle;
   const double rows = static_cast<double>(s.result.extent.d * divUp(s.result.extent.h, plan.registerH)) * images,
                runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;
-  const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.packA && !plan.bufferC;
+  const bool columns = plan.order == IterateOrder::kChannelsOuter && !plan.packA && !bufferC;
   const double calls =
       columns ? (v.line ? 4.0 : std::min(runs * 3.0, rows * runs) * static_cast<double>(s.result.extent.d)) * images *
                     blocks
@@ -94,7 +95,7 @@ PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, cons
   const double lines = 64.0 / std::min(64.0, static_cast<double>(m.isa.lanes() * byteSize(s.operand.dtype)));
   const bool across = columns && blocks > 1 && (s.operand.c0 == 0 || s.result.c0 == 0);
   const double strided = across ? lines * (rate < m.rates.l2BytesPerCycle ? 1.8 : 1.1) : 1.0;
-  cost.memoryCycles = (operandBytes * (1.0 + sharedBySlabs(s, plan)) + 1.5 * resultBytes) / rate * strided;
+  cost.memoryCycles = (operandBytes * (1.0 + sharedByCacheBlocks(s, plan)) + 1.5 * resultBytes) / rate * strided;
   cost.memoryCycles += rereadBytes(s, plan, down.positions, m) / m.rates.l2BytesPerCycle;
   cost.moveCycles = blocks * static_cast<double>(v.taps()) * channels * (m.rates.transposeCycles + kCellPackCycles);
   if (plan.packA) {
@@ -106,7 +107,7 @@ PlanCost cellsDataCost(const Problem& problem, const GroupedDataPlan& plan, cons
                                     (static_cast<double>(plan.cache.d) + static_cast<double>(v.kernel.d - 1));
     cost.moveCycles += panelMoveCycles(s, plan.groupParts, s.operand, m) * again * againD;
   }
-  if (plan.bufferC)
+  if (bufferC)
     cost.moveCycles +=
         panelMoveCycles(s, plan.groupParts, s.result, m) * crowdedPlanes(s.result) + 2.0 * panelVectors(s.result);
   double tasks = images * (columns ? blocks : static_cast<double>(std::min(plan.groupParts, s.blocks)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides when lane-wise plans (several small groups side by side in a vector) are worth considering, which, and what they cost.
+// Decides when grouped plans (several small groups side by side in a vector) are worth considering, which, and what they cost.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@
 namespace cubejit {
 
 /// Depthwise, channel multipliers and groups of so few channels that several fit a vector.
-bool cellsApply(const Problem& problem, const Machine& machine);
-std::vector<GroupedDataPlan> cellsDataCandidates(const Problem& core, const Machine& machine);
+bool groupedApplies(const Problem& problem, const Machine& machine);
+std::vector<GroupedDataPlan> groupedDataCandidates(const Problem& core, const Machine& machine);
 /// Of operands that are pairs of bf16 (dotApplies()); none where the ISA does not multiply them.
-std::vector<GroupedDataPlan> cellsDotCandidates(const Problem& core, const Machine& machine);
-std::vector<GroupedWeightsPlan> cellsWeightCandidates(const Problem& core, const Machine& machine);
+std::vector<GroupedDataPlan> groupedDotCandidates(const Problem& core, const Machine& machine);
+std::vector<GroupedWeightsPlan> groupedWeightsCandidates(const Problem& core, const Machine& machine);
 void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machine& machine, Rules& rules);
 void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine, Rules& rules);
-PlanCost cellsDataCost(const Problem& core, const GroupedDataPlan& plan, const Machine& machine);
-PlanCost cellsWeightCost(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine);
-Result<TileProgram> lowerDataCells(const Problem& core, const TilingPlan& plan, const Machine& machine);
-Result<TileProgram> lowerWeightsCells(const Problem& core, const TilingPlan& plan, const Machine& machine);
+PlanCost groupedDataCost(const Problem& core, const GroupedDataPlan& plan, const Machine& machine);
+PlanCost groupedWeightsCost(const Problem& core, const GroupedWeightsPlan& plan, const Machine& machine);
+Result<TileProgram> lowerGroupedData(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerGroupedWeights(const Problem& core, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

@@ -13,8 +13,7 @@ struct GroupedDataPlan {
   IterateOrder order = IterateOrder::kPixelsOuter;
   std::int64_t groupParts = 1;  ///< parts of the vectors of groups, each a task's
   std::int64_t registerH = 1, registerW = 1, registerTaps = 1, registerVectors = 1;
-  bool packA = false;    ///< dy is copied into a panel
-  bool bufferC = false;  ///< results are built in a panel and moved out
+  bool packA = false;  ///< dy is copied into a panel
   CacheBlock cache;
   bool dotProducts = false;  ///< pairs of bf16 channels are multiplied by dot products
 
@@ -31,7 +30,6 @@ struct GroupedDataPlan {
     v("register_taps", p.registerTaps);
     v("register_vectors", p.registerVectors);
     v("pack_a", p.packA);
-    v("buffer_c", p.bufferC);
     v("cache_d", p.cache.d);
     v("cache_h", p.cache.h);
     v("dot_products", p.dotProducts);

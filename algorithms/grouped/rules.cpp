@@ -5,16 +5,16 @@
 
 #include "algorithms/grouped/grouped.h"
 #include "algorithms/grouped/shape.h"
-#include "algorithms/kit/chunk_partition.h"
 #include "algorithms/kit/dot_products.h"
+#include "algorithms/kit/reduction_partition.h"
 #include "algorithms/kit/reorder.h"
 
 namespace cubejit {
 namespace {
 
 // Channels-last and blocked tensors are used in place and all others have panels: groups must lie side by side.
-void panelRule(const char* field, bool given, CellPanel panel, Rules& rules) {
-  rules.require(given ? panel != CellPanel::kNever : panel != CellPanel::kMust, [&] {
+void panelRule(const char* field, bool given, GroupPanel panel, Rules& rules) {
+  rules.require(given ? panel != GroupPanel::kNever : panel != GroupPanel::kMust, [&] {
     return std::string(field) +
            (given ? " must be false: what it would copy is channels-last or blocked, and used where it lies"
                   : " must be true: what it copies is neither channels-last nor blocked, of f32 or 16 bits");
@@ -22,7 +22,7 @@ void panelRule(const char* field, bool given, CellPanel panel, Rules& rules) {
 }
 
 // Sums of a register block of `each` results a vector of groups.
-void registerRules(const CellsShape& s, std::int64_t each, std::int64_t registerVectors, bool wide, const Machine& m,
+void registerRules(const GroupedShape& s, std::int64_t each, std::int64_t registerVectors, bool wide, const Machine& m,
                    const char* sums, Rules& rules) {
   if (s.perBlock == 0) return;
   const std::int64_t lanes = m.isa.lanes(), whole = s.perBlock * registerVectors;
@@ -33,8 +33,8 @@ void registerRules(const CellsShape& s, std::int64_t each, std::int64_t register
     k.vectorsB = k.accumulators;  // more than a few come one by one
     k.vectorsA = true;
     k.permutesA = s.permuted && (most > 1 || !wide);
-    k.permutesTwo = k.permutesA && most * s.cellChannels > lanes;
-    k.masks = groups % s.perBlock != 0 || most * s.laneChannels != lanes || most * s.cellChannels % lanes != 0;
+    k.permutesTwo = k.permutesA && most * s.permutedChannels > lanes;
+    k.masks = groups % s.perBlock != 0 || most * s.vectorChannels != lanes || most * s.permutedChannels % lanes != 0;
     requireRegisters(rules, k, m.isa, sums);
   }
 }
@@ -44,7 +44,7 @@ struct Reach {
   std::int64_t vectors, rows, columns;
 };
 
-void shapeRules(const CellsShape& s, const Reach& reach, Rules& rules) {
+void shapeRules(const GroupedShape& s, const Reach& reach, Rules& rules) {
   rules.require(reach.vectors == 1 || s.spacesEvenly(),
                 "register_vectors must be 1: vectors that share a block of channels are not as far apart as others");
   for (const TensorView* t : {&s.view.big, &s.view.small}) {
@@ -59,11 +59,10 @@ void shapeRules(const CellsShape& s, const Reach& reach, Rules& rules) {
 
 void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machine& m, Rules& rules) {
   requireDotProducts(rules, core, Gradient::kDx, m, plan.dotProducts, wholePairs(core));
-  const CellsShape s = cellsShape(core, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
-  const CellPanels panels = cellPanels(s, Gradient::kDx, m, plan.dotProducts);
+  const GroupedShape s = groupedShape(core, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
+  const GroupPanels panels = groupPanels(s, Gradient::kDx, m, plan.dotProducts);
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
-  panelRule("buffer_c", plan.bufferC, panels.c, rules);
   registerRules(s, plan.registerH * plan.registerW, plan.registerVectors,
                 plan.packA || plan.dotProducts || s.operand.dtype == DType::kF32, m,
                 "register_h x register_w x register_vectors", rules);
@@ -81,14 +80,14 @@ void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machin
 }
 
 void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Machine& m, Rules& rules) {
-  requireChunks(rules, core, plan.reduction);
-  const CellsShape s = cellsShape(core, Gradient::kDw, m.isa.lanes(), false);
-  const CellPanels panels = cellPanels(s, Gradient::kDw, m, false);
+  requireReductionBlocks(rules, core, plan.reduction);
+  const GroupedShape s = groupedShape(core, Gradient::kDw, m.isa.lanes(), false);
+  const GroupPanels panels = groupPanels(s, Gradient::kDw, m, false);
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
   panelRule("pack_b", plan.packB, panels.b, rules);
   registerRules(s, plan.registerTapsH * plan.registerTapsW * plan.registerChannels, plan.registerVectors,
-                plan.packA || (s.bigIsCell ? v.big : v.small).dtype == DType::kF32, m,
+                plan.packA || (s.bigIsPermuted ? v.big : v.small).dtype == DType::kF32, m,
                 "register_taps_h x register_taps_w x register_channels x register_vectors", rules);
   shapeRules(s,
              {plan.registerVectors, (plan.registerTapsH - 1) * v.dilation.h + 1,

@@ -80,7 +80,7 @@ struct ConvView {
   Dhw kernel, stride, dilation, pad;  ///< pad before
   bool bigIsX = true;
   bool line = false;     ///< only one axis has extent, kernel or padding: W, or H if lineOnH
-  bool lineOnH = false;  ///< the line lies on H (W = 1), so that it can be cut into slabs of rows
+  bool lineOnH = false;  ///< the line lies on H (W = 1), so that it can be cut into cache blocks of rows
   std::int64_t taps() const { return kernel.volume(); }
 };
 
@@ -135,7 +135,7 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
 }  // namespace conv_view_detail
 
 /// The view of a gradient of a legal problem whose activations are dense.
-/// `lineOnH` asks for a line (if the problem is one) to lie on H.
+/// `lineOnH` prefetches for a line (if the problem is one) to lie on H.
 inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH = false) {
   namespace detail = conv_view_detail;
   ConvView v;

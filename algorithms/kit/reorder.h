@@ -53,7 +53,7 @@ inline bool dotApplies(const Problem& p, Gradient gradient) {
 }
 
 /// True if no channel of dy is left without a partner when those of a group are paired. Lanes of channels (dX) pair the last one
-/// with zero, in a panel; lanes of reduced channels and group cells do not.
+/// with zero, in a panel; lanes of input channels and groups side by side do not.
 inline bool wholePairs(const Problem& p) { return p.cout / p.groups % 2 == 0; }
 
 /// What a staged tensor is converted to: f32, activations channels-last, weights plain.

@@ -18,14 +18,14 @@ struct SpatialData {
   using Plan = SpatialDataPlan;
   static constexpr const char* kPurpose = "few channels of dx, and plain tensors of small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, dataPixelCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, spatialDataCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     spatialRules(core, plan, machine, rules);
   }
-  static constexpr auto cost = dataPixelCost;
-  static constexpr auto lower = lowerDataPixels;
+  static constexpr auto cost = spatialDataCost;
+  static constexpr auto lower = lowerSpatialData;
   static std::int64_t pixelRows(const Plan& plan) { return plan.cache.d * plan.cache.h; }
 };
 
@@ -33,14 +33,14 @@ struct SpatialWeights {
   using Plan = SpatialWeightsPlan;
   static constexpr const char* kPurpose = "few pairs of channels a group out of plain tensors";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, weightPixelCandidates);
+    return fewAndAll<Plan>(asked, machine, [&](TensorId t) { return takesTensor(asked, t); }, spatialWeightsCandidates);
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
     spatialRules(core, plan, machine, rules);
   }
-  static constexpr auto cost = weightPixelCost;
-  static constexpr auto lower = lowerWeightsPixels;
+  static constexpr auto cost = spatialWeightsCost;
+  static constexpr auto lower = lowerSpatialWeights;
 };
 
 }  // namespace

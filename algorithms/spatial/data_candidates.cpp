@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides candidates of pixel lanes: rows are (row of H x residue class x channel), vectors run along W.
+// Decides candidates of spatial dX: rows are (row of H x residue class x channel), vectors run along W.
 #include "algorithms/spatial/spatial.h"
 
-#include "algorithms/kit/rates.h"
 #include "algorithms/spatial/data_shape.h"
+#include "algorithms/spatial/rates.h"
 
 namespace cubejit {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostInKernel = 2048;
 
 // Rows of H a tile may have: so many that all result channels fit, and no more than there are.
-std::vector<std::int64_t> rowsOfTiles(const PixelGround& g, std::int64_t sums) {
+std::vector<std::int64_t> rowsOfTiles(const SpatialView& g, std::int64_t sums) {
   const std::int64_t phaseRows = divUp(g.result.extent.h, g.gather ? g.view.stride.h : 1);
   std::vector<std::int64_t> out{1};
   for (const std::int64_t limit : {2, 3, 4, 6, 8, 14}) {
@@ -25,7 +25,7 @@ std::vector<std::int64_t> rowsOfTiles(const PixelGround& g, std::int64_t sums) {
 }
 
 // What a task stages and computes: planes and rows.
-void addSlabs(const PixelGround& g, SpatialDataPlan plan, const Machine& m, std::vector<SpatialDataPlan>& out) {
+void addCacheBlocks(const SpatialView& g, SpatialDataPlan plan, const Machine& m, std::vector<SpatialDataPlan>& out) {
   const double l1 = 2.0 * static_cast<double>(m.buffers.l1Bytes);
   const std::int64_t extentH = std::max<std::int64_t>(1, g.result.extent.h);
   const std::int64_t mostH =
@@ -49,8 +49,8 @@ void addSlabs(const PixelGround& g, SpatialDataPlan plan, const Machine& m, std:
 
 }  // namespace
 
-std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& problem, const Machine& m) {
-  const PixelGround g(problem);
+std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& problem, const Machine& m) {
+  const SpatialView g(problem);
   std::vector<SpatialDataPlan> out;
   const auto phases = static_cast<std::int64_t>(g.phases.size());
   // Wide kernels would need a section per shift; many channels fill lanes by themselves.
@@ -80,7 +80,7 @@ std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& problem, const M
       if (baseH > 1 && (plan.registerChannels < g.result.channels || baseH * plan.registerChannels > rows)) continue;
       if (residues * plan.registerChannels * baseH * vectors + vectors + 1 > m.isa.vectorRegs) continue;
       plan.registerH = baseH;
-      addSlabs(g, plan, m, out);
+      addCacheBlocks(g, plan, m, out);
     }
   }
   return out;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a plan of pixel lanes costs. A step multiplies the vectors of one operand row at one shift by the weights of every
+// Decides what a spatial plan of dX costs. A step multiplies the vectors of one operand row at one shift by the weights of every
 // result row of the tile that it reaches.
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/kit/rates.h"
 #include "algorithms/spatial/data_shape.h"
+#include "algorithms/spatial/rates.h"
 #include "algorithms/spatial/spatial.h"
 
 namespace cubejit {
 namespace {
 
 // Cycles of a call between kernels or moves, of a vector that one stores, of a task, and of an element that leaves a panel of plain rows,
-// turned or one by one (Zen 5, depthwise layers with 3 to 49 taps, 28 to 1024 pixels a row: predicted within a third).
-constexpr double kPixelCallCycles = 45.0;
+// transposed or one by one (Zen 5, depthwise layers with 3 to 49 taps, 28 to 1024 pixels a row: predicted within a third).
+constexpr double kSpatialCallCycles = 45.0;
 constexpr double kStoreCycles = 1.0;
-constexpr double kPixelTaskCycles = 300.0;
+constexpr double kSpatialTaskCycles = 300.0;
 constexpr double kInterleaveCycles = 0.3, kScatterCycles = 1.5;
 constexpr double kSumLatency = 4.0;
 // Loads begin anywhere in a line: so many more lines than vectors are read.
@@ -44,14 +44,14 @@ class Costing {
       shifts_ = std::max(shifts_, static_cast<double>(phase.taps.size()));
     }
     uses_ = g_.usesOfRow(plan.registerH);
-    // Weights that a step of one reduced channel broadcasts.
+    // Weights that a step of one reduction channel broadcasts.
     scalars_ = uses_ * (shifts_ > 0 ? tapsW / shifts_ : 1) * channels_;
     const double outerTaps = static_cast<double>(g_.insideTaps(0)) * static_cast<double>(g_.insideTaps(1));
     steps_ = copies_ * outerTaps * shifts_ * blocks * channelBlocks / uses_;
     calls_ =
         copies_ * static_cast<double>(g_.result.extent.d * g_.result.extent.h) * blocks * channelBlocks / tileRows_;
-    slabRows_ = static_cast<double>(plan.cache.h + (g_.view.kernel.h - 1) * g_.view.dilation.h);
-    slabPlanes_ = static_cast<double>(plan.cache.d + (g_.view.kernel.d - 1) * g_.view.dilation.d);
+    cacheRows_ = static_cast<double>(plan.cache.h + (g_.view.kernel.h - 1) * g_.view.dilation.h);
+    cachePlanes_ = static_cast<double>(plan.cache.d + (g_.view.kernel.d - 1) * g_.view.dilation.d);
   }
 
   PlanCost run() const {
@@ -62,9 +62,9 @@ class Costing {
     cost.moveCycles = (plan_.packA ? staging() : 0) + (plan_.bufferC ? leaving() : 0);
     const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                         kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-    const double slabsH = static_cast<double>(g_.result.extent.h) / static_cast<double>(plan_.cache.h),
-                 slabsD = std::ceil(static_cast<double>(g_.result.extent.d) / static_cast<double>(plan_.cache.d));
-    cost.totalCycles = dealtCycles(g_.view, busy, copies_ * slabsD, slabsH, m_, kPixelTaskCycles);
+    const double cacheBlocksH = static_cast<double>(g_.result.extent.h) / static_cast<double>(plan_.cache.h),
+                 cacheBlocksD = std::ceil(static_cast<double>(g_.result.extent.d) / static_cast<double>(plan_.cache.d));
+    cost.totalCycles = partitionCycles(g_.view, busy, copies_ * cacheBlocksD, cacheBlocksH, m_, kSpatialTaskCycles);
     cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                  : cost.moveCycles > cost.computeCycles ? "move"
                                                         : "compute";
@@ -82,7 +82,7 @@ class Costing {
     // The next step waits for this one's sums, unless other rows' are at hand.
     const double latency = plan_.registerH > 1 ? 0.0 : kSumLatency;
     const double step = std::max({fma + converted, loads, latency}) + m_.rates.exposedLoads * loads;
-    // Plain rows of the reduced channels are planes apart; a power-of-two distance makes them collide in L1.
+    // Plain rows of the reduction channels are planes apart; a power-of-two distance makes them collide in L1.
     const bool collide =
         !plan_.packA && reduced_ > 1 && (g_.operand.cStride % 4096 == 0 || g_.operand.cStride >= kFarPlaneBytes);
     return steps_ * reduced_ * step / vectorsAtOnce(m_) * 1.02 * (collide ? 1.3 : 1.0);
@@ -94,15 +94,15 @@ class Costing {
                             : g_.operand.channels > 1 ? steps_
                                                       : steps_ / std::max(1.0, shifts_);
     return segments * kSegmentCycles +
-           calls_ * (kPixelCallCycles + kStoreCycles * tileRows_ * phases_ * channels_ * vectors_);
+           calls_ * (kSpatialCallCycles + kStoreCycles * tileRows_ * phases_ * channels_ * vectors_);
   }
 
   double memory() const {
     const double rowBytes = reduced_ * static_cast<double>(g_.operand.extent.w) * 4;
     // Rows are read again by the next row's taps, and planes by the next plane's, if L1 still has them.
-    const double kept = static_cast<double>(g_.view.kernel.d) * slabRows_ * rowBytes;
-    const double rate =
-        kept <= keptByL1(m_) ? m_.rates.l1BytesPerCycle : bytesPerCycle(m_, slabRows_ * slabPlanes_ * rowBytes, false);
+    const double kept = static_cast<double>(g_.view.kernel.d) * cacheRows_ * rowBytes;
+    const double rate = kept <= keptByL1(m_) ? m_.rates.l1BytesPerCycle
+                                             : bytesPerCycle(m_, cacheRows_ * cachePlanes_ * rowBytes, false);
     const double operandBytes = static_cast<double>(g_.operand.bytes),
                  resultBytes = static_cast<double>(g_.result.bytes),
                  once = bytesPerCycle(m_, (operandBytes + resultBytes) / m_.cores, true);
@@ -114,7 +114,7 @@ class Costing {
   }
 
   double staging() const {
-    const double reach = slabRows_ * slabPlanes_ / static_cast<double>(plan_.cache.h * plan_.cache.d) *
+    const double reach = cacheRows_ * cachePlanes_ / static_cast<double>(plan_.cache.h * plan_.cache.d) *
                          (g_.gather ? 1.0 / static_cast<double>(g_.view.stride.h * g_.view.stride.d) : 1.0);
     return f32Bytes(g_.operand) * std::max(1.0, reach) *
            std::max((g_.operand.channelsLast ? m_.rates.transposeCycles : m_.rates.copyCycles) / 64.0,
@@ -128,22 +128,22 @@ class Costing {
     const bool even = g_.phases.front().count == g_.phases.back().count ||
                       static_cast<double>(g_.phases.back().count) >= 2.0 * lanes_;
     return elements * (even ? kInterleaveCycles : kScatterCycles) +
-           calls_ * channels_ * kPixelCallCycles * (even ? 1.0 : phases_);
+           calls_ * channels_ * kSpatialCallCycles * (even ? 1.0 : phases_);
   }
 
-  const PixelGround g_;
+  const SpatialView g_;
   const SpatialDataPlan& plan_;
   const Machine& m_;
   double lanes_ = 16, phases_ = 1, reduced_ = 1, copies_ = 1;
   double tileRows_ = 1, channels_ = 1, vectors_ = 1;  ///< of a tile
   double shifts_ = 0, uses_ = 1, scalars_ = 1;
-  double steps_ = 0, calls_ = 0;  ///< of one reduced channel; of kernels
-  double slabRows_ = 1, slabPlanes_ = 1;
+  double steps_ = 0, calls_ = 0;  ///< of one reduction channel; of kernels
+  double cacheRows_ = 1, cachePlanes_ = 1;
 };
 
 }  // namespace
 
-PlanCost dataPixelCost(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) {
+PlanCost spatialDataCost(const Problem& problem, const SpatialDataPlan& plan, const Machine& m) {
   return Costing(problem, plan, m).run();
 }
 

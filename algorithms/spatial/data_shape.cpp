@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the ground of pixel lanes (see the header).
+// Decides what spatial plans see of a problem (see the header).
 #include "algorithms/spatial/data_shape.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace cubejit {
 
-PixelGround::PixelGround(const Problem& problem)
+SpatialView::SpatialView(const Problem& problem)
     : view(makeConvView(problem, Gradient::kDx)),
       result(view.bigIsX ? view.big : view.small),
       operand(view.bigIsX ? view.small : view.big),
@@ -17,7 +17,7 @@ PixelGround::PixelGround(const Problem& problem)
   for (const AxisPhase& phase : phases) longest = std::max(longest, phase.count);
 }
 
-AxisRelation PixelGround::relation(int axis) const {
+AxisRelation SpatialView::relation(int axis) const {
   return AxisRelation{gather,
                       result.extent[axis],
                       operand.extent[axis],
@@ -27,7 +27,7 @@ AxisRelation PixelGround::relation(int axis) const {
                       view.pad[axis]};
 }
 
-bool PixelGround::endsInVector(std::int64_t lanes, bool results) const {
+bool SpatialView::endsInVector(std::int64_t lanes, bool results) const {
   if (results && longest % lanes != 0) return true;
   for (const AxisPhase& phase : phases) {
     for (const BlockTap& tap : phase.taps) {
@@ -39,7 +39,7 @@ bool PixelGround::endsInVector(std::int64_t lanes, bool results) const {
   return false;
 }
 
-std::int64_t PixelGround::insideTaps(int axis) const {
+std::int64_t SpatialView::insideTaps(int axis) const {
   std::int64_t rows = 0;
   for (const AxisPhase& phase : axisPhases(relation(axis))) {
     for (const BlockTap& tap : phase.taps) rows += tap.hi - tap.lo;
@@ -47,7 +47,7 @@ std::int64_t PixelGround::insideTaps(int axis) const {
   return rows;
 }
 
-double PixelGround::usesOfRow(std::int64_t rows) const {
+double SpatialView::usesOfRow(std::int64_t rows) const {
   double pairs = 0, distinct = 0;
   for (const AxisPhase& phase : axisPhases(relation(1))) {
     std::set<std::int64_t> read;

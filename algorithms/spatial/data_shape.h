@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what candidates and costs of pixel lanes see of a problem: residue classes along W, taps along H, rows that serve several.
+// Decides what candidates, rules and costs of spatial plans see of a problem: residue classes along W, taps along H, rows that serve several.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace cubejit {
 
-struct PixelGround {
+struct SpatialView {
   ConvView view;
   TensorView result, operand;
   bool gather = true;
-  std::vector<AxisPhase> phases;  ///< along W; none if lanes of pixels cannot do it
+  std::vector<AxisPhase> phases;  ///< along W; none if spatial plans cannot do it
   std::int64_t longest = 0;       ///< pixels of the longest
 
-  explicit PixelGround(const Problem& problem);
+  explicit SpatialView(const Problem& problem);
   AxisRelation relation(int axis) const;
 
   /// Whether operands, or `results`, begin or end within a vector of `lanes` pixels: kernels mask those.

@@ -11,7 +11,7 @@
 namespace cubejit {
 namespace {
 
-void dataRules(const PixelGround& g, const SpatialDataPlan& plan, const Machine& m, bool rounds, Rules& rules) {
+void dataRules(const SpatialView& g, const SpatialDataPlan& plan, const Machine& m, bool rounds, Rules& rules) {
   const ConvView& v = g.view;
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
@@ -73,7 +73,7 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
 }  // namespace
 
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules) {
-  const PixelGround g(core);
+  const SpatialView g(core);
   dataRules(g, plan, machine, !plan.bufferC && roundsByIntegers(g.result.dtype, machine.isa), rules);
 }
 

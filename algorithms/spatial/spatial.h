@@ -10,13 +10,13 @@
 
 namespace cubejit {
 
-std::vector<SpatialDataPlan> dataPixelCandidates(const Problem& core, const Machine& machine);
-std::vector<SpatialWeightsPlan> weightPixelCandidates(const Problem& core, const Machine& machine);
+std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& core, const Machine& machine);
+std::vector<SpatialWeightsPlan> spatialWeightsCandidates(const Problem& core, const Machine& machine);
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules);
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules);
-PlanCost dataPixelCost(const Problem& core, const SpatialDataPlan& plan, const Machine& machine);
-PlanCost weightPixelCost(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine);
-Result<TileProgram> lowerDataPixels(const Problem& core, const TilingPlan& plan, const Machine& machine);
-Result<TileProgram> lowerWeightsPixels(const Problem& core, const TilingPlan& plan, const Machine& machine);
+PlanCost spatialDataCost(const Problem& core, const SpatialDataPlan& plan, const Machine& machine);
+PlanCost spatialWeightsCost(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine);
+Result<TileProgram> lowerSpatialData(const Problem& core, const TilingPlan& plan, const Machine& machine);
+Result<TileProgram> lowerSpatialWeights(const Problem& core, const TilingPlan& plan, const Machine& machine);
 
 }  // namespace cubejit

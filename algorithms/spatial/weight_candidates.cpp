@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides candidates and costs of dW with lanes of pixels: tiles of taps, and rows of the small tensor that a step holds.
+// Decides candidates and costs of dW of the spatial algorithm: tiles of taps, and rows of the small tensor that a step holds.
 #include "algorithms/spatial/spatial.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool applies(const ConvView& v) {
 
 }  // namespace
 
-std::vector<SpatialWeightsPlan> weightPixelCandidates(const Problem& problem, const Machine& m) {
+std::vector<SpatialWeightsPlan> spatialWeightsCandidates(const Problem& problem, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDw);
   std::vector<SpatialWeightsPlan> out;
   if (!applies(v)) return out;
@@ -62,7 +62,7 @@ std::vector<SpatialWeightsPlan> weightPixelCandidates(const Problem& problem, co
   return out;
 }
 
-PlanCost weightPixelCost(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& m) {
+PlanCost spatialWeightsCost(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& m) {
   const ConvView v = makeConvView(problem, Gradient::kDw);
   const double pairs = static_cast<double>(v.groups * v.big.channels * v.small.channels),
                images = static_cast<double>(v.batch), planes = images * static_cast<double>(v.small.extent.d);
@@ -85,11 +85,11 @@ PlanCost weightPixelCost(const Problem& problem, const SpatialWeightsPlan& plan,
       m.rates.exposedLoads * loads;
   PlanCost cost;
   const double together = static_cast<double>(plan.images);
-  const double calls = pairs * images * kernelD * tiles / together, visits = pairs * planes * kernelD * tiles * blocks;
-  cost.computeCycles = visits * vectors * cycles / vectorsAtOnce(m);
+  const double calls = pairs * images * kernelD * tiles / together, passes = pairs * planes * kernelD * tiles * blocks;
+  cost.computeCycles = passes * vectors * cycles / vectorsAtOnce(m);
   const double sections = std::min(3.0, blocks) * std::min(3.0, vectors);
   cost.callCycles =
-      calls * (kCall + 2.0 * tapsH * tapsW + sections * kSection) + visits * std::min(3.0, vectors) * kSegment;
+      calls * (kCall + 2.0 * tapsH * tapsW + sections * kSection) + passes * std::min(3.0, vectors) * kSegment;
   const double again = static_cast<double>(v.big.channels + v.small.channels) / 2.0,
                bytes = static_cast<double>(v.big.bytes + v.small.bytes),
                plane = bytes * together / std::max(1.0, images * pairs) * again * 2.0;
@@ -99,7 +99,7 @@ PlanCost weightPixelCost(const Problem& problem, const SpatialWeightsPlan& plan,
   cost.moveCycles = pairs * static_cast<double>(v.taps()) * (kSumCycles + 3.0 * (splits - 1.0));
   const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                       kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
-  cost.totalCycles = dealtCycles(v, busy, pairs, splits, m, kTask);
+  cost.totalCycles = partitionCycles(v, busy, pairs, splits, m, kTask);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -124,7 +124,7 @@ PlanCost costOf(const WinogradShape& s, const Costed& plan, const Machine& m) {
   const double pieces = beforehand ? 1.0
                         : dx       ? std::ceil(static_cast<double>(s.rows) / static_cast<double>(plan.cacheRows))
                                    : splits;
-  cost.totalCycles = dealtCycles(s.view, busy, copies, pieces, m, kTaskCycles);
+  cost.totalCycles = partitionCycles(s.view, busy, copies, pieces, m, kTaskCycles);
   cost.bound = cost.memoryCycles > cost.computeCycles ? "memory"
                : cost.moveCycles > cost.computeCycles ? "move"
                                                       : "compute";

@@ -114,7 +114,7 @@ void randomFormats(std::mt19937_64& random, Problem& p, bool types, bool layouts
   }
 }
 
-void fitWinograd(std::mt19937_64& random, Problem& p) {
+void fitRelaxedMath(std::mt19937_64& random, Problem& p) {
   Dice dice(random);
   p.math = MathMode::kRelaxed;
   p.batch = std::max<std::int64_t>(1, p.batch);

@@ -50,7 +50,7 @@ TEST(LiveFields, EveryFieldOfEveryPlanChangesThePrograms) {
   for (int i = 0; i < 240; ++i) {
     Problem p = randomProblem(random, 2e5);
     p.batch += 1;
-    if (i % 3 == 0) fitWinograd(random, p);
+    if (i % 3 == 0) fitRelaxedMath(random, p);
     if (i % 5 == 1) p.dtype = DType::kBf16;
     if (i % 7 == 2) {  // what space to depth takes
       p.transposed = false;

@@ -71,11 +71,11 @@ Problem tiny(std::int64_t channelsIn, std::int64_t channelsOut, Layout layout) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  Case channels{"dx_channels_padded", tiny(20, 6, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  Case channels{"dx_direct_padded", tiny(20, 6, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
   setField(channels.plan, "register_w", 3);
   all.push_back(channels);
 
-  Case shared{"dx_shared_scalars", tiny(2, 3, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  Case shared{"dx_direct_broadcast_reuse", tiny(2, 3, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
   shared.problem.kernel = Dhw{1, 1, 3};
   shared.problem.padBefore = shared.problem.padAfter = Dhw{0, 0, 1};
   setField(shared.plan, "register_w", 5);
@@ -83,7 +83,7 @@ std::vector<Case> cases() {
   setField(shared.plan, "unroll", 1);
   all.push_back(shared);
 
-  Case pixels{"dx_pixels_strided", tiny(3, 8, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDx)};
+  Case pixels{"dx_spatial_strided", tiny(3, 8, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDx)};
   pixels.problem.in = Dhw{1, 4, 18};
   pixels.problem.out = Dhw{1, 2, 9};
   pixels.problem.stride = Dhw{1, 2, 2};
@@ -92,14 +92,14 @@ std::vector<Case> cases() {
   setField(pixels.plan, "buffer_c", 1);
   all.push_back(pixels);
 
-  Case reduced{"dx_reduced", tiny(3, 18, Layout::kNdhwc),
-               with(defaultPlan("direct", Gradient::kDx), "vectorize", "input_channels")};
-  setField(reduced.plan, "register_w", 2);
-  setField(reduced.plan, "unroll", 2);
-  setField(reduced.plan, "buffer_c", 1);
-  all.push_back(reduced);
+  Case inputs{"dx_direct_input_channels", tiny(3, 18, Layout::kNdhwc),
+              with(defaultPlan("direct", Gradient::kDx), "vectorize", "input_channels")};
+  setField(inputs.plan, "register_w", 2);
+  setField(inputs.plan, "unroll", 2);
+  setField(inputs.plan, "buffer_c", 1);
+  all.push_back(inputs);
 
-  Case transposed{"dx_transposed", tiny(18, 5, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  Case transposed{"dx_transposed_convolution", tiny(18, 5, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
   transposed.problem.transposed = true;
   transposed.problem.in = Dhw{1, 1, 3};
   transposed.problem.kernel = Dhw{1, 1, 3};
@@ -110,31 +110,31 @@ std::vector<Case> cases() {
   setField(transposed.plan, "cache_h", 2);
   all.push_back(transposed);
 
-  Case swapped{"dw_swapped", tiny(3, 18, Layout::kNdhwc),
-               with(defaultPlan("direct", Gradient::kDw), "vectorize", "transposed")};
-  setField(swapped.plan, "register_rows", 3);
-  setField(swapped.plan, "register_taps", 3);
-  all.push_back(swapped);
+  Case operands{"dw_transposed_operands", tiny(3, 18, Layout::kNdhwc),
+                with(defaultPlan("direct", Gradient::kDw), "vectorize", "transposed")};
+  setField(operands.plan, "register_rows", 3);
+  setField(operands.plan, "register_taps", 3);
+  all.push_back(operands);
 
-  Case taps{"dw_taps", tiny(2, 3, Layout::kNdhwc),
+  Case taps{"dw_direct_kernel_width", tiny(2, 3, Layout::kNdhwc),
             with(defaultPlan("direct", Gradient::kDw), "vectorize", "kernel_width")};
   taps.problem.kernel = Dhw{1, 1, 3};
   taps.problem.padBefore = taps.problem.padAfter = Dhw{0, 0, 1};
   setField(taps.plan, "register_rows", 3);
   all.push_back(taps);
 
-  Case cells{"dw_depthwise_cells", tiny(20, 20, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDw)};
-  cells.problem.groups = 20;
-  cells.problem.kernel = Dhw{1, 1, 3};
-  cells.problem.padBefore = cells.problem.padAfter = Dhw{0, 0, 1};
-  setField(cells.plan, "register_taps_w", 3);
-  all.push_back(cells);
+  Case grouped{"dw_grouped_depthwise", tiny(20, 20, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDw)};
+  grouped.problem.groups = 20;
+  grouped.problem.kernel = Dhw{1, 1, 3};
+  grouped.problem.padBefore = grouped.problem.padAfter = Dhw{0, 0, 1};
+  setField(grouped.plan, "register_taps_w", 3);
+  all.push_back(grouped);
 
-  Case lanes{"dw_pixels", tiny(1, 1, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDw), Pins::kPrograms};
-  setField(lanes.plan, "register_taps_w", 3);
-  all.push_back(lanes);
+  Case spatial{"dw_spatial", tiny(1, 1, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDw), Pins::kPrograms};
+  setField(spatial.plan, "register_taps_w", 3);
+  all.push_back(spatial);
 
-  Case depthwise{"dx_depthwise_cells", tiny(8, 8, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDx),
+  Case depthwise{"dx_grouped_depthwise", tiny(8, 8, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDx),
                  Pins::kPrograms};
   depthwise.problem.groups = 8;
   depthwise.problem.kernel = Dhw{1, 1, 3};
@@ -143,7 +143,7 @@ std::vector<Case> cases() {
   all.push_back(depthwise);
 
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    Case tiles{std::string(toString(gradient)) + "_winograd_tiles", tiny(3, 2, Layout::kNdhwc),
+    Case tiles{std::string(toString(gradient)) + "_winograd", tiny(3, 2, Layout::kNdhwc),
                defaultPlan("winograd", gradient), Pins::kPrograms};
     tiles.problem.math = MathMode::kRelaxed;
     setField(tiles.plan, "tile_h", 2);

@@ -17,9 +17,7 @@ namespace cubejit {
 
 /// A plan of the algorithm with all decisions at their defaults.
 inline TilingPlan defaultPlan(std::string_view algorithm, Gradient gradient) {
-  for (const Algorithm* a : algorithms()) {
-    if (a->name == algorithm && a->gradient == gradient) return a->plan();
-  }
+  if (const Algorithm* a = algorithmNamed(algorithm, gradient)) return a->plan();
   ADD_FAILURE() << "there is no algorithm " << algorithm << " of " << toString(gradient);
   return {};
 }
@@ -28,8 +26,7 @@ inline TilingPlan defaultPlan(std::string_view algorithm, Gradient gradient) {
 inline std::vector<TilingPlan> proposedPlans(std::string_view algorithm, const Problem& problem, Gradient gradient,
                                              const Machine& machine) {
   std::vector<TilingPlan> plans;
-  for (const Algorithm* a : algorithms()) {
-    if (a->name != algorithm || a->gradient != gradient) continue;
+  if (const Algorithm* a = algorithmNamed(algorithm, gradient)) {
     for (const Candidates& group : a->candidates(problem, machine))
       plans.insert(plans.end(), group.plans.begin(), group.plans.end());
   }

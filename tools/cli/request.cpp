@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "algorithms/algorithm.h"
 #include "runtime/backends.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
@@ -71,8 +72,7 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option(
       "--backend", f.backend,
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
-  app.add_option("--algorithm", f.algorithm,
-                 "direct, spatial, grouped or winograd, for dx and dw (default: the fastest)");
+  app.add_option("--algorithm", f.algorithm, "For dx and dw: " + algorithmNames() + " (default: the fastest)");
   app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");

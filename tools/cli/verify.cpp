@@ -53,10 +53,7 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   std::mt19937_64 random(fuzz.seed);
   for (std::int64_t i = 0; i < fuzz.count; ++i) {
     Problem p = randomProblem(random);
-    if (request->options.algorithm == "winograd") {
-      fitWinograd(random, p);
-      if (given.math == "strict") p.math = MathMode::kStrict;
-    }
+    if (given.math == toString(MathMode::kRelaxed)) fitRelaxedMath(random, p);
     if (anyDtype || anyLayout) randomFormats(random, p, anyDtype, anyLayout);
     if (!anyDtype || (layoutGiven && !anyLayout)) {
       const Status applied =

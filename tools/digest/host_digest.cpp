@@ -230,7 +230,7 @@ void addHostJobs(const std::vector<Problem>& suite, int randomProblems, std::vec
   std::mt19937_64 random(34);
   for (int i = 0; i < randomProblems; ++i) {
     Problem p = randomProblem(random);
-    if (i % 4 == 3) fitWinograd(random, p);
+    if (i % 4 == 3) fitRelaxedMath(random, p);
     randomFormats(random, p, i % 3 != 0, i % 2 != 0);
     jobs.emplace_back([p, i] { return linesOf(p, "random" + std::to_string(i), true); });
   }

@@ -261,11 +261,11 @@ class Lowering {
   // parts [part][channel][lane] -> db: add the parts, turn a block of channels, add the lanes.
   void addLanes(int partial, std::int64_t parts, std::int64_t padded) {
     const int square = b_.addBuffer("square", BufferRole::kPrivate, lanes_ * vectorBytes());
-    const int turned = b_.addBuffer("turned", BufferRole::kPrivate, lanes_ * vectorBytes());
+    const int transposed = b_.addBuffer("transposed", BufferRole::kPrivate, lanes_ * vectorBytes());
     b_.beginPhase("add_lanes");
     const int a = b_.addStream("ones", ones()), in = b_.addStream("parts", partial),
               out = b_.addStream("db", dbBuffer_);
-    const int sq = b_.addStream("square", square), tu = b_.addStream("turned", turned);
+    const int sq = b_.addStream("square", square), tu = b_.addStream("transposed", transposed);
     const int block = b_.addAxis("channels", 2);
     for (std::int64_t c = 0; c < channels_; c += lanes_)
       b_.addStep(block, {{in, c * vectorBytes()}, {out, c * kF32Bytes}}, c + lanes_ <= channels_ ? 0 : 1);

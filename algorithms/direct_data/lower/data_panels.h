@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a slab's rows of dy come into a task's panel, and how results leave theirs: copied, transposed, or summed across
-// lanes. Leaves where slabs and panels lie to lower.cpp.
+// Decides how a cache block's rows of dy come into a task's panel, and how results leave theirs: copied, transposed, or summed across
+// lanes. Leaves where cache blocks and panels lie to lower.cpp.
 #pragma once
 
 #include <array>

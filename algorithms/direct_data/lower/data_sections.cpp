@@ -20,7 +20,7 @@ class Steps {
     loadVectors(step, tap, k);
     eachRow([&](std::int64_t row, std::int64_t at) {
       AOperand operand;
-      if (t_.reducedLanes) {
+      if (t_.inputVectors) {
         operand.kind = AKind::kVector;
         operand.lanes = lanesUpTo(left - k * t_.lanes, t_.lanes);
       }
@@ -96,16 +96,16 @@ Section dataSection(const DataTile& tile, const Subset& rows, std::int64_t steps
   out.aOuterStep = steps * tile.aChannel;
   out.bOuterStep = steps * tile.bChannel;
   const Steps of(tile, rows);
-  if (tile.sharesScalars) {
+  if (tile.reusesBroadcasts) {
     for (std::int64_t k = 0; k < steps; ++k) out.steps.push_back(of.ofAll(k));
-    if (rows.asks) out.steps.front().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);
+    if (rows.prefetches) out.steps.front().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);
     return out;
   }
   for (std::size_t tap = 0; tap < rows.taps.size(); ++tap) {
     for (std::int64_t k = 0; k < steps; ++k) {
       out.steps.push_back(of.ofTap(rows.taps[tap], k, left));
       // Each row is a stream of its own along W: ask for the lines of a block to come, once for a few scalars.
-      if (rows.asks && tap == 0 && (tile.reducedLanes || k == 0))
+      if (rows.prefetches && tap == 0 && (tile.inputVectors || k == 0))
         out.steps.back().prefetchAhead = static_cast<std::int32_t>(tile.prefetchAhead);
     }
   }

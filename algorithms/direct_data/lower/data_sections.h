@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the steps that a data gradient's kernel makes for the taps of a segment: which vectors of weights, and which scalars (or
-// vectors of reduced channels) of dy multiply them.
+// vectors of input channels) of dy multiply them.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@ struct DataTile {
   std::array<std::int64_t, 3> operandStep{};  ///< rows of dy from one result to the next, on d, h, w
   std::int64_t aChannel = 4, bChannel = 4, bVector = 64;
   std::int64_t lastVector = 0;     ///< lanes of the last vector of weights, where the others are not there; 0: all are
-  bool reducedLanes = false;       ///< lanes are channels of dy
+  bool inputVectors = false;       ///< lanes are channels of dy
   std::int64_t prefetchAhead = 0;  ///< bytes; 0: do not
-  bool sharesScalars = false;      ///< a scalar is loaded once for all taps that use it
+  bool reusesBroadcasts = false;   ///< a scalar is loaded once for all taps that use it
   bool tapsAlongH = false;         ///< of a line that lies on H
 };
 
-/// `steps` reduction steps for each tap. `left`: reduced channels from the first step on, as far as they go.
+/// `steps` reduction steps for each tap. `left`: reduction channels from the first step on, as far as they go.
 Section dataSection(const DataTile& tile, const Subset& rows, std::int64_t steps, std::int64_t left);
 
 }  // namespace cubejit

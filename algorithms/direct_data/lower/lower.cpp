@@ -37,10 +37,10 @@ class Lowering {
     const std::array<std::int64_t, 3> cache{plan.cache.d, plan.cache.h, 0};  // W is never cut
     for (std::size_t axis = 0; axis < 3; ++axis)
       axes_[axis] = makeBlockedAxis(g_.relation[axis], block_[axis], cache[axis]);
-    reducedLanes_ = plan.vectorize == DataVectors::kInputChannels;
-    sharedTaps_ = reducedLanes_ ? 1 : plan.broadcastTaps;
-    vectors_ = reducedLanes_ ? g_.result.channels : plan.registerVectors;
-    width_ = reducedLanes_ ? g_.result.channels : vectors_ * lanes_;
+    inputVectors_ = plan.vectorize == DataVectors::kInputChannels;
+    broadcastTaps_ = inputVectors_ ? 1 : plan.broadcastTaps;
+    vectors_ = inputVectors_ ? g_.result.channels : plan.registerVectors;
+    width_ = inputVectors_ ? g_.result.channels : vectors_ * lanes_;
     nBlocks_ = (g_.result.channels + width_ - 1) / width_;
     reduced_ = g_.operand.words(plan.dotProducts);
     packing_ = PackedWeights{lanes_, width_, nBlocks_, g_.result.channels, reduced_, plan.dotProducts};
@@ -54,9 +54,9 @@ class Lowering {
     weightBuffer_ = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
     if (g_.hasGaps && !plan_.bufferC) addZeroPhase(b_, dx_.buffer, g_.result.bytes, lanes_);
-    if (reducedLanes_) {
-      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedReducedBytes(g_, packing_));
-      addPackReducedPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
+    if (inputVectors_) {
+      packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * packedInputBytes(g_, packing_));
+      addPackInputPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     } else if (plan_.packsWeights()) {
       const std::int64_t blocks = plan_.packsPerTask() ? 1 : g_.view.groups * nBlocks_;
       packedBuffer_ = b_.addBuffer(plan_.packsPerTask() ? "panel_w" : "packed_w",
@@ -70,7 +70,7 @@ class Lowering {
 
  private:
   void contractPhase() {
-    b_.beginPhase("contract");
+    b_.beginPhase("multiply");
     makePanels();
     dy_.addStream(b_, "a");
     const int w = b_.addStream("b", plan_.packsWeights() ? packedBuffer_ : weightBuffer_);
@@ -82,7 +82,7 @@ class Lowering {
     const int weights = plan_.packsPerTask() ? b_.addStream("w", weightBuffer_) : w;
 
     // Parallel axes: groups, images, cache blocks of depth and rows; and channel blocks where they are outside.
-    const std::int64_t weightsPerGroup = reducedLanes_ ? packedReducedBytes(g_, packing_)
+    const std::int64_t weightsPerGroup = inputVectors_ ? packedInputBytes(g_, packing_)
                                          : plan_.packsWeights() && !plan_.packsPerTask()
                                              ? nBlocks_ * packing_.blockBytes(g_)
                                              : g_.wGroup;
@@ -108,7 +108,7 @@ class Lowering {
       b_.addStep(blocks, d, packing_.widthOf(i) < width_ ? 1 : 0);
     }
 
-    Call call{"contract",
+    Call call{"multiply",
               dy_.stream,
               w,
               dx_.stream,
@@ -135,12 +135,12 @@ class Lowering {
     }
     if (plan_.packA) blockBody.push_back(packNode(b_, panels(cacheAxis)));
     for (Node& node : nest(loops, std::move(calls))) blockBody.push_back(std::move(node));
-    if (reducedLanes_)
+    if (inputVectors_)
       blockBody.push_back(sumNode(b_, panels(cacheAxis)));
     else if (plan_.bufferC)
       blockBody.push_back(unpackNode(b_, panels(cacheAxis), plan_.packsPerTask() ? blocks : -1));
     if (plan_.packsPerTask()) {
-      const int share = b_.addDeal("image_part", images, std::min(plan_.batchParts, b_.axisSteps(images)));
+      const int share = b_.addPartition("image_part", images, std::min(plan_.batchParts, b_.axisSteps(images)));
       phase.parallelAxes = {groups, blocks, share};
       phase.body = packBlock(b_, g_, packing_, weights, w, blocks);
       for (Node& node : nest({images, cacheAxis[0], cacheAxis[1]}, std::move(blockBody)))
@@ -157,7 +157,7 @@ class Lowering {
     if (plan_.packA) {
       Pitches p;
       p.c.each = plan_.dotProducts ? 2 : 4;
-      p.w = reducedLanes_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
+      p.w = inputVectors_ || reduced_ * 4 >= 64 ? panelPitch(reduced_ * 4) : reduced_ * 4;  // scalars need no lines
       p.h = p.w * g_.operand.extent.w;                                                      // whole rows of W
       p.d = p.h * axes_[1].panelOperands;
       dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
@@ -165,7 +165,7 @@ class Lowering {
     if (plan_.bufferC) {
       Pitches p;
       p.c.each = 4;
-      p.w = reducedLanes_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
+      p.w = inputVectors_ ? vectors_ * lanes_ * 4 : panelPitch((plan_.packsPerTask() ? 1 : nBlocks_) * width_ * 4);
       p.h = p.w * g_.result.extent.w;
       p.d = p.h * axes_[1].panelResults;
       panelCBytes_ = p.d * axes_[0].panelResults;
@@ -192,7 +192,7 @@ class Lowering {
 
   int addCacheAxis(std::size_t which) {
     const BlockedAxis& of = axes_[which];
-    const int axis = b_.addAxis(which == 0 ? "slab_d" : "slab_h", of.cacheClasses);
+    const int axis = b_.addAxis(which == 0 ? "cache_d" : "cache_h", of.cacheClasses);
     for (const AxisCacheBlock& block : of.cacheBlocks) {
       AxisDeltas d;
       dy_.toBlock(d, which, block.operandStart);
@@ -253,15 +253,15 @@ class Lowering {
     return subsets_.back().second;
   }
 
-  // The segments of a block: one a tap. Where a tap is only a few vectors of reduced channels, the taps along W that reach the
+  // The segments of a block: one a tap. Where a tap is only a few vectors of input channels, the taps along W that reach the
   // same rows share a segment; so do those that share scalars, whatever rows they reach.
   std::vector<TapGroup> groupsOf(const Position& p) const {
-    const std::int64_t tapBytes = reducedLanes_ ? lanes_ * 4 : plan_.packsWeights() ? reduced_ * width_ * 4 : 4;
-    const bool together = reducedLanes_ && reduced_ <= chunk();
+    const std::int64_t tapBytes = inputVectors_ ? lanes_ * 4 : plan_.packsWeights() ? reduced_ * width_ * 4 : 4;
+    const bool together = inputVectors_ && reduced_ <= chunk();
     const bool alongH = g_.view.lineOnH;
     const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
     const auto count = static_cast<std::int64_t>(along.size());
-    const std::int64_t pieces = (count + sharedTaps_ - 1) / sharedTaps_,
+    const std::int64_t pieces = (count + broadcastTaps_ - 1) / broadcastTaps_,
                        each = pieces > 0 ? (count + pieces - 1) / pieces : 1;
     std::vector<TapGroup> groups;
     for (const BlockTap& td : p.d->taps) {
@@ -275,7 +275,8 @@ class Lowering {
                              (together ? last->rows.taps[0].lo == along[i].lo && last->rows.taps[0].hi == along[i].hi
                                        : static_cast<std::int64_t>(i) % each != 0);
           if (!joins) {
-            groups.push_back(TapGroup{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi, {}, asks(i, ta, across)}, a, b});
+            groups.push_back(
+                TapGroup{Subset{td.lo, td.hi, th.lo, th.hi, tw.lo, tw.hi, {}, prefetches(i, ta, across)}, a, b});
             last = &groups.back();
           }
           last->rows.taps.push_back({a - last->aOffset, b - last->bOffset, along[i].lo, along[i].hi});
@@ -288,9 +289,9 @@ class Lowering {
     return groups;
   }
 
-  // Whether a segment asks for lines to come. Scalars: a line of dY is new to the row of taps that reaches furthest.
-  bool asks(std::size_t along, const BlockTap& across, const std::vector<BlockTap>& all) const {
-    if (reducedLanes_) return plan_.prefetch != Prefetch::kNone;
+  // Whether a segment prefetches. Scalars: a line of dY is new to the row of taps that reaches furthest.
+  bool prefetches(std::size_t along, const BlockTap& across, const std::vector<BlockTap>& all) const {
+    if (inputVectors_) return plan_.prefetch != Prefetch::kNone;
     const auto furthest = [](const BlockTap& x, const BlockTap& y) { return x.offset < y.offset; };
     return plan_.prefetch == Prefetch::kOperands && along == 0 &&
            across.offset == std::max_element(all.begin(), all.end(), furthest)->offset;
@@ -333,10 +334,10 @@ class Lowering {
   }
 
   // From one vector of B to the next: lanes side by side, or result channels.
-  std::int64_t bVector() const { return reducedLanes_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
-  // One reduction step: a reduced channel, a pair, or a vector of them.
+  std::int64_t bVector() const { return inputVectors_ ? g_.taps * lanes_ * 4 : lanes_ * 4; }
+  // One reduction step: a reduction channel, a pair, or a vector of them.
   ReductionSteps reductionSteps() const {
-    if (reducedLanes_) return {lanes_ * 4, vectors_ * g_.taps * lanes_ * 4};
+    if (inputVectors_) return {lanes_ * 4, vectors_ * g_.taps * lanes_ * 4};
     const bool inBlocks = !plan_.packA && g_.operand.c0 > 0;
     return {plan_.packA || plan_.dotProducts ? 4 : g_.operand.cStride, plan_.packsWeights() ? width_ * 4 : g_.wReduced,
             !inBlocks           ? 0
@@ -345,16 +346,16 @@ class Lowering {
             g_.operand.blockStride};
   }
   // Reduced channels of one iteration of the main section; what is left is the remainder section.
-  std::int64_t chunk() const { return plan_.unroll * (reducedLanes_ ? lanes_ : 1); }
+  std::int64_t chunk() const { return plan_.unroll * (inputVectors_ ? lanes_ : 1); }
 
-  std::int64_t remainderSteps(std::int64_t left) const { return reducedLanes_ ? (left + lanes_ - 1) / lanes_ : left; }
+  std::int64_t remainderSteps(std::int64_t left) const { return inputVectors_ ? (left + lanes_ - 1) / lanes_ : left; }
 
   // How many of so many steps are one iteration of a section. Edges of an image have sections of their own, dozens of them
   // where kernels are long; each is unrolled only as far as it takes to hide the loop. Sums keep their order.
   std::int64_t stepsAtOnce(const Lens& lens, const Subset& rows, std::int64_t steps) const {
     const std::int64_t all = lens.n * lens.d * lens.h * lens.w,
                        reached = lens.n * (rows.dHi - rows.dLo) * (rows.hHi - rows.hLo) * (rows.wHi - rows.wLo);
-    if (reached == all || reducedLanes_) return steps;
+    if (reached == all || inputVectors_) return steps;
     std::int64_t atOnce = 1;
     while (steps % atOnce != 0 || (atOnce < steps && atOnce * reached * vectors_ < kHidesLoop)) ++atOnce;
     return atOnce;
@@ -369,7 +370,7 @@ class Lowering {
     for (const auto& [key, kernels] : kernels_) {
       if (key.first == lens && key.second == width) return kernels;
     }
-    const std::int64_t vectors = reducedLanes_ ? vectors_ : (width + lanes_ - 1) / lanes_;
+    const std::int64_t vectors = inputVectors_ ? vectors_ : (width + lanes_ - 1) / lanes_;
     Contract contract;
     contract.lanes = lanes_;
     contract.dotProducts = plan_.dotProducts;
@@ -397,11 +398,11 @@ class Lowering {
     tile.bChannel = steps_.b;
     tile.bVector = bVector();
     tile.lastVector = plan_.packsWeights() ? 0 : width % lanes_;
-    tile.reducedLanes = reducedLanes_;
-    tile.sharesScalars = sharedTaps_ > 1;
+    tile.inputVectors = inputVectors_;
+    tile.reusesBroadcasts = broadcastTaps_ > 1;
     tile.tapsAlongH = g_.view.lineOnH;
-    // Reduced lanes of a line ask for the pixels behind the block's first; a block further on is too far (1D, 10 taps: half as fast).
-    const std::int64_t block = g_.view.lineOnH && !reducedLanes_ ? lens.h * axes_[1].operandStep * dy_.pitch.h
+    // Vectors of input channels of a line ask for the pixels behind the block's first; a block further on is too far (1D, 10 taps: half as fast).
+    const std::int64_t block = g_.view.lineOnH && !inputVectors_ ? lens.h * axes_[1].operandStep * dy_.pitch.h
                                                                  : lens.w * axes_[2].operandStep * dy_.pitch.w;
     tile.prefetchAhead = plan_.prefetchDistance * block;
     for (const Subset& s : subsets) {
@@ -426,20 +427,20 @@ class Lowering {
 
   const DirectDataPlan& plan_;
   const int lanes_;
-  bool reducedLanes_ =
+  bool inputVectors_ =
       false;  ///< lanes are channels of dy: vectors_ counts result channels, results are summed across lanes
   ProgramBuilder b_;
   const DataGradient g_;
   std::array<std::int64_t, 3> block_{};
   std::array<BlockedAxis, 3> axes_;
-  std::int64_t sharedTaps_ = 1;  ///< along W that share scalars
+  std::int64_t broadcastTaps_ = 1;  ///< along W that share scalars
   ReductionSteps steps_;
   std::int64_t vectors_ = 1, width_ = 16, nBlocks_ = 1, reduced_ = 1;
   std::array<std::int64_t, 2> imageLength_{};
   Operand dy_, dx_;
   std::int64_t panelCBytes_ = 0;
   PackedWeights packing_;
-  Element resultElement_ = Element::kF32;  ///< of what contracts write
+  Element resultElement_ = Element::kF32;  ///< of what microkernels write
   int weightBuffer_ = -1, packedBuffer_ = -1;
   std::vector<std::pair<Lens, std::vector<Subset>>> subsets_;
   std::vector<std::pair<std::pair<Lens, std::int64_t>, Twins>> kernels_;
@@ -447,7 +448,7 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerDataChannels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return Lowering(problem, plan.as<DirectDataPlan>(), machine).run();
 }
 

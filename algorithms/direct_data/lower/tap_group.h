@@ -19,7 +19,7 @@ struct GroupedTap {
 struct Subset {
   std::int64_t dLo, dHi, hLo, hHi, wLo, wHi;
   std::vector<GroupedTap> taps;
-  bool asks = false;  ///< for the lines of operands to come
+  bool prefetches = false;  ///< lines of operands to come
   friend bool operator==(const Subset& x, const Subset& y) = default;
 };
 

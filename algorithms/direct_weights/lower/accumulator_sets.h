@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how many sets of accumulators a contract of few sums has, so that its multiplications do not wait for each other.
+// Decides how many sets of accumulators a microkernel of few sums has, so that its multiplications do not wait for each other.
 #pragma once
 
 #include "codegen/tile/contract.h"

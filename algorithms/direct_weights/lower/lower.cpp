@@ -36,22 +36,22 @@ class Lowering {
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Gradient::kDw)),
         view_(weightView(problem, plan.dotProducts)),
-        swapped_(plan.vectorize == WeightVectors::kTransposed),
-        joined_(plan.vectorize == WeightVectors::kKernelWidth) {
-    lane_ = swapped_ ? &v_.small : &v_.big;
-    row_ = swapped_ ? &v_.big : &v_.small;
-    width_ = joined_ ? lane_->channels : plan.registerVectors * lanes_;
+        operandsTransposed_(plan.vectorize == WeightVectors::kTransposed),
+        kernelWidth_(plan.vectorize == WeightVectors::kKernelWidth) {
+    lane_ = operandsTransposed_ ? &v_.small : &v_.big;
+    row_ = operandsTransposed_ ? &v_.big : &v_.small;
+    width_ = kernelWidth_ ? lane_->channels : plan.registerVectors * lanes_;
     laneBlocks_ = (lane_->channels + width_ - 1) / width_;
     rowBlocks_ = (row_->channels + plan.registerRows - 1) / plan.registerRows;
-    const std::int64_t tapsOfBlock = joined_ ? v_.kernel.w : plan.registerTaps;
+    const std::int64_t tapsOfBlock = kernelWidth_ ? v_.kernel.w : plan.registerTaps;
     tapBlocks_ = cutInto(v_.kernel.w, tapsOfBlock);
     const std::int64_t splits = std::max<std::int64_t>(1, plan.reductionParts);
-    pixels_ = makePixelBlocks(v_, {view_.chunkImages(plan.reduction.n), plan.reduction.d, plan.reduction.h}, splits);
-    bigPacked_ = swapped_ ? plan.packA : plan.packsVectors();
-    smallPacked_ = swapped_ ? plan.packsVectors() : plan.packA;
+    pixels_ = makePixelBlocks(v_, {view_.blockImages(plan.reduction.n), plan.reduction.d, plan.reduction.h}, splits);
+    bigPacked_ = operandsTransposed_ ? plan.packA : plan.packsVectors();
+    smallPacked_ = operandsTransposed_ ? plan.packsVectors() : plan.packA;
     // Lanes that are read where they lie are widened, or paired, as they are loaded.
-    if (!(swapped_ ? smallPacked_ : bigPacked_))
-      laneElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
+    if (!(operandsTransposed_ ? smallPacked_ : bigPacked_))
+      vectorElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
     out_.groups = v_.groups;
     out_.laneBlocks = laneBlocks_;
     out_.rows = row_->channels;
@@ -59,7 +59,7 @@ class Lowering {
     out_.width = width_;
     out_.lanes = lanes_;
     out_.laneChannels = lane_->channels;
-    out_.swapped = swapped_;
+    out_.operandsTransposed = operandsTransposed_;
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(pixels_.blocks.size())));
     private_ = plan.bufferC;
@@ -93,11 +93,11 @@ class Lowering {
 
  private:
   void contractPhase() {
-    b_.beginPhase("contract");
+    b_.beginPhase("multiply");
     makePanels();
     big_.addStream(b_, "big");
     small_.addStream(b_, "small");
-    const Operand &rowsFrom = swapped_ ? big_ : small_, &vectorsFrom = swapped_ ? small_ : big_;
+    const Operand &rowsFrom = operandsTransposed_ ? big_ : small_, &vectorsFrom = operandsTransposed_ ? small_ : big_;
     const std::int64_t rowParts = rowPart_.parts, laneParts = lanePart_.parts;
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
     std::int64_t blockBytes = plan_.registerRows * rowBytes;
@@ -122,8 +122,8 @@ class Lowering {
           ownDw ? out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement) : groupScratchBytes(out_)},
          {big_.tensor, v_.big.groupStride()},
          {small_.tensor, v_.small.groupStride()}});
-    const int chunkAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
-    const int splitAxis = b_.addDeal("split", chunkAxis, out_.splits);
+    const int blockAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
+    const int splitAxis = b_.addPartition("split", blockAxis, out_.splits);
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
@@ -135,17 +135,18 @@ class Lowering {
       b_.addStep(lanes, {{vectorsFrom.stream, vectorsFrom.pitch.c.to(i * width_)}, {c, i * laneBytes}},
                  (i + 1) * width_ <= out_.laneChannels ? 0 : 1);
     }
-    const int rowDeal = b_.addDeal("row_part", rows, rowParts);
-    const int laneDeal = b_.addDeal("lane_part", lanes, laneParts);
+    const int rowPartition = b_.addPartition("row_part", rows, rowParts);
+    const int lanePartition = b_.addPartition("lane_part", lanes, laneParts);
     if (private_ && !atOnce_) {
       // Private accumulators hold only the part's.
-      for (std::int64_t i = 0; i < rowParts; ++i) b_.moveStep(rowDeal, i, c, -rowPart_.begin(i) * rowBytes);
+      for (std::int64_t i = 0; i < rowParts; ++i) b_.moveStep(rowPartition, i, c, -rowPart_.begin(i) * rowBytes);
       for (std::int64_t i = 0; i < laneParts; ++i)
-        b_.moveStep(laneDeal, i, c, -lanePart_.begin(i) * (laneBytes / width_));
+        b_.moveStep(lanePartition, i, c, -lanePart_.begin(i) * (laneBytes / width_));
     }
-    const int bigDeal = swapped_ ? rowDeal : laneDeal, smallDeal = swapped_ ? laneDeal : rowDeal;
-    startAtPart(b_, bigDeal, bigPart(), big_);
-    startAtPart(b_, smallDeal, smallPart(), small_);
+    const int bigPartition = operandsTransposed_ ? rowPartition : lanePartition,
+              smallPartition = operandsTransposed_ ? lanePartition : rowPartition;
+    startAtPart(b_, bigPartition, bigPart(), big_);
+    startAtPart(b_, smallPartition, smallPart(), small_);
     const int kd = tapAxis("kd", v_.kernel.d, v_.kernel.h * v_.kernel.w, c);
     const int kh = tapAxis("kh", v_.kernel.h, v_.kernel.w, c);
     const int kw = b_.addAxis("kw", static_cast<int>(tapBlocks_.size()));
@@ -155,10 +156,10 @@ class Lowering {
     collectPatterns();
     std::vector<Node> inner;
     if (plan_.packsOnFirstUse()) {
-      inner = firstTouchNodes(rowsFrom.stream, vectorsFrom.stream, c, {chunkAxis, kd, kh, kw, lanes}, rows);
+      inner = firstUseNodes(rowsFrom.stream, vectorsFrom.stream, c, {blockAxis, kd, kh, kw, lanes}, rows);
     } else {
-      Call call{"contract", rowsFrom.stream, vectorsFrom.stream, c, {chunkAxis, kd, kh, kw, lanes, rows}, {}};
-      fillVariants(call, LaneSource::kAsPlanned);
+      Call call{"multiply", rowsFrom.stream, vectorsFrom.stream, c, {blockAxis, kd, kh, kw, lanes, rows}, {}};
+      fillVariants(call, VectorSource::kAsPlanned);
       inner.push_back(callNode(std::move(call)));
     }
     const bool channelsOuter = plan_.order == IterateOrder::kChannelsOuter;
@@ -173,15 +174,15 @@ class Lowering {
       inner = channelsOuter ? nest({rows, lanes, kd, kh, kw}, std::move(inner))
                             : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     }
-    std::vector<Node> chunkBody;
-    if (bigPacked_) chunkBody.push_back(packPixels(b_, v_, pixels_, packed(true), chunkAxis, bigDeal));
-    if (smallPacked_) chunkBody.push_back(packPixels(b_, v_, pixels_, packed(false), chunkAxis, smallDeal));
-    for (Node& node : inner) chunkBody.push_back(std::move(node));
+    std::vector<Node> blockBody;
+    if (bigPacked_) blockBody.push_back(packPixels(b_, v_, pixels_, packed(true), blockAxis, bigPartition));
+    if (smallPacked_) blockBody.push_back(packPixels(b_, v_, pixels_, packed(false), blockAxis, smallPartition));
+    for (Node& node : inner) blockBody.push_back(std::move(node));
     Phase& phase = b_.phase();
-    phase.body.push_back(loopNode(chunkAxis, std::move(chunkBody)));
+    phase.body.push_back(loopNode(blockAxis, std::move(blockBody)));
     if (private_ && !atOnce_)
       phase.body.push_back(unpackTask(b_, out_, plan_.registerRows, UnpackStreams{c, dw}, rows, lanes));
-    phase.parallelAxes = {groups, splitAxis, laneDeal, rowDeal};
+    phase.parallelAxes = {groups, splitAxis, lanePartition, rowPartition};
     phase.workCycles = multiplyAddVectors(v_, lanes_);
   }
 
@@ -200,8 +201,8 @@ class Lowering {
     p.move.wordSpacing = spacing;
     return p;
   }
-  const ChannelPart& bigPart() const { return swapped_ ? rowPart_ : lanePart_; }
-  const ChannelPart& smallPart() const { return swapped_ ? lanePart_ : rowPart_; }
+  const ChannelPart& bigPart() const { return operandsTransposed_ ? rowPart_ : lanePart_; }
+  const ChannelPart& smallPart() const { return operandsTransposed_ ? lanePart_ : rowPart_; }
 
   int tapAxis(const char* name, std::int64_t count, std::int64_t tapsEach, int c) {
     const int axis = b_.addAxis(name, static_cast<int>(count));
@@ -209,13 +210,13 @@ class Lowering {
     return axis;
   }
 
-  // Between pixels of a panel. Scalars, and lanes that are joined, follow each other; vectors begin where a line does.
+  // Between pixels of a panel. Scalars, and vectors along the kernel, follow each other; vectors begin where a line does.
   std::int64_t pixelPitch(bool big) const {
     const std::int64_t bytes = (big ? bigPart() : smallPart()).mostLoaded() * 4;
     // A panel of pairs has a word for every so many pixels; pitches count pixels.
     const std::int64_t spacing = wordSpacing(v_, pairs_, big);
-    const bool scalars = big == swapped_ && bytes < 64 && spacing == 1;
-    return scalars || (joined_ && big) ? bytes : panelPitch(bytes) / spacing;
+    const bool scalars = big == operandsTransposed_ && bytes < 64 && spacing == 1;
+    return scalars || (kernelWidth_ && big) ? bytes : panelPitch(bytes) / spacing;
   }
 
   void makePanels() {
@@ -227,25 +228,25 @@ class Lowering {
     }
   }
 
-  /// Where a contract finds its lanes.
-  enum class LaneSource : std::uint8_t {
+  /// Where a microkernel finds its lanes.
+  enum class VectorSource : std::uint8_t {
     kAsPlanned,  ///< in the tensor, or in the panel that was filled before
     kCopied,     ///< in the tensor; they are copied to a panel
     kCopies      ///< in that panel
   };
 
   // The first block of rows of each part copies its lanes, and the others read the copies.
-  std::vector<Node> firstTouchNodes(int a, int lane, int c, std::vector<int> classAxes, int rows) {
+  std::vector<Node> firstUseNodes(int a, int lane, int c, std::vector<int> classAxes, int rows) {
     const int copies = b_.addBuffer("panel_lanes", BufferRole::kPrivate, 0);
     const int panel = b_.addStream("lanes_panel", copies);
     const int first = b_.addPartOfWindows("first_rows", rows, 0, 1),
               others = b_.addPartOfWindows("other_rows", rows, 1, 0);
     classAxes.push_back(first);
-    Call touch{"contract_first", a, lane, c, classAxes, {}, panel};
-    b_.bufferAt(copies).bytes = fillVariants(touch, LaneSource::kCopied);
+    Call touch{"multiply_first", a, lane, c, classAxes, {}, panel};
+    b_.bufferAt(copies).bytes = fillVariants(touch, VectorSource::kCopied);
     classAxes.back() = others;
-    Call again{"contract", a, panel, c, std::move(classAxes), {}};
-    fillVariants(again, LaneSource::kCopies);
+    Call again{"multiply", a, panel, c, std::move(classAxes), {}};
+    fillVariants(again, VectorSource::kCopies);
     return {loopNode(first, {callNode(std::move(touch))}), loopNode(others, {callNode(std::move(again))})};
   }
 
@@ -270,7 +271,7 @@ class Lowering {
   }
 
   // Of a call whose last class axis is one of blocks of rows; returns the most bytes that a variant copies.
-  std::int64_t fillVariants(Call& call, LaneSource source) {
+  std::int64_t fillVariants(Call& call, VectorSource source) {
     std::int64_t copied = 0;
     const std::array<bool, 2> met{occurs(call.classAxes.back(), 0), occurs(call.classAxes.back(), 1)};
     for (int cls = 0; cls < pixels_.classes; ++cls) {
@@ -291,10 +292,10 @@ class Lowering {
                   variant.kernel = kernelFor(tapBlocks_[t].length(), rows, width, source);
                   variant.list =
                       list >= 0 ? list : b_.addList(SegmentList(patterns_.at(tapBlocks_[t].length()).size()));
-                  if (source != LaneSource::kAsPlanned) {
+                  if (source != VectorSource::kAsPlanned) {
                     const auto& contract = std::get<Contract>(b_.kernelAt(variant.kernel));
                     copied = std::max(copied, copiedBytes(contract, b_.listAt(variant.list)));
-                    if (source == LaneSource::kCopies)
+                    if (source == VectorSource::kCopies)
                       variant.list = b_.addList(readingCopies(contract, b_.listAt(variant.list)));
                   }
                   variant.accumulate = !first;
@@ -309,15 +310,15 @@ class Lowering {
     return copied;
   }
 
-  // Segments of one (chunk, kd, kh, tap block); -1 if no pixel takes part.
-  int listFor(const PixelBlock& chunk, std::int64_t kd, std::int64_t kh, std::size_t t) {
-    const Range depths = usedPixels(v_, 0, chunk, kd);
-    const Range rows = usedPixels(v_, 1, chunk, kh);
-    const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, pairs_, chunk, tapBlocks_[t]);
+  // Segments of one (reduction block, kd, kh, tap block); -1 if no pixel takes part.
+  int listFor(const PixelBlock& block, std::int64_t kd, std::int64_t kh, std::size_t t) {
+    const Range depths = usedPixels(v_, 0, block, kd);
+    const Range rows = usedPixels(v_, 1, block, kh);
+    const std::vector<ColumnPatternUse> uses = columnPatterns(v_, plan_, pairs_, block, tapBlocks_[t]);
     if (depths.length() == 0 || rows.length() == 0 || uses.empty()) return -1;
     const std::vector<ColumnPattern>& patterns = patterns_.at(tapBlocks_[t].length());
     SegmentList list(patterns.size());
-    for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
+    for (std::int64_t n = 0; n < block.n.length(); ++n) {
       for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
         for (const ColumnPatternUse& use : uses) {
           auto& section = list[static_cast<std::size_t>(std::find(patterns.begin(), patterns.end(), use.pattern) -
@@ -330,7 +331,7 @@ class Lowering {
                                      (h * v_.stride.h + kh * v_.dilation.h) * big_.pitch.h +
                                      (use.start * v_.stride.w + tapBlocks_[t].lo * v_.dilation.w) * big_.pitch.w;
             const std::int64_t outer = use.pattern.alongRows ? rows.length() : use.outer;
-            section.push_back(swapped_ ? Segment{big, small, outer} : Segment{small, big, outer});
+            section.push_back(operandsTransposed_ ? Segment{big, small, outer} : Segment{small, big, outer});
           }
         }
       }
@@ -339,19 +340,19 @@ class Lowering {
   }
 
   // One for all tap blocks of a length: most of their sections are the same, and they run one after another.
-  int kernelFor(std::int64_t taps, std::int64_t rows, std::int64_t width, LaneSource source) {
+  int kernelFor(std::int64_t taps, std::int64_t rows, std::int64_t width, VectorSource source) {
     for (const KernelKey& k : kernels_) {
       if (k.taps == taps && k.rows == rows && k.width == width && k.source == source) return k.kernel;
     }
     Contract contract;
     contract.lanes = lanes_;
     contract.dotProducts = plan_.dotProducts;
-    contract.vectorsB = laneElement_;
-    if (laneElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !swapped_);
-    const TileOfSums tile{rows, taps, width, lanes_, laneElement_, joined_};
+    contract.vectorsB = vectorElement_;
+    if (vectorElement_ == Element::kPair) contract.pairPitchB = pairBytes(v_, pairs_, !operandsTransposed_);
+    const TileOfSums tile{rows, taps, width, lanes_, vectorElement_, kernelWidth_};
     const std::int64_t vectors = tile.vectors();
-    contract.label =
-        "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + (joined_ ? "j" : "t") + std::to_string(vectors);
+    contract.label = "dw_" + std::to_string(rows) + "x" + std::to_string(taps) + (kernelWidth_ ? "j" : "t") +
+                     std::to_string(vectors);
     const std::int64_t rowBytes = direct_ ? out_.laneChannels * sumBytes() : out_.taps * width_ * 4;
     if (direct_) contract.result = out_.dwElement;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -359,16 +360,17 @@ class Lowering {
         for (std::int64_t vec = 0; vec < vectors; ++vec) {
           contract.accumulators.push_back(
               Accumulator{static_cast<std::int32_t>(r * rowBytes + tap * width_ * 4 + vec * lanes_ * sumBytes()),
-                          direct_ || joined_ ? tile.lanesOf(vec) : LaneRange{}});
+                          direct_ || kernelWidth_ ? tile.lanesOf(vec) : LaneRange{}});
         }
       }
     }
     for (const ColumnPattern& pattern : patterns_.at(taps))
-      contract.sections.push_back(weightSection(v_, {big_.pitch, small_.pitch, swapped_, pairs_}, pattern, tile));
+      contract.sections.push_back(
+          weightSection(v_, {big_.pitch, small_.pitch, operandsTransposed_, pairs_}, pattern, tile));
     contract.prefetchResults = direct_ && plan_.prefetchResults;
-    contract.copiesB = source == LaneSource::kCopied;
+    contract.copiesB = source == VectorSource::kCopied;
     if (contract.copiesB) contract.label += "_copy";
-    if (source == LaneSource::kCopies) contract = readingCopies(contract);
+    if (source == VectorSource::kCopies) contract = readingCopies(contract);
     contract.sets = accumulatorSets(contract, machine_);
     kernels_.push_back(KernelKey{taps, rows, width, source, b_.addKernel(std::move(contract))});
     return kernels_.back().kernel;
@@ -376,7 +378,7 @@ class Lowering {
 
   struct KernelKey {
     std::int64_t taps, rows, width;
-    LaneSource source;
+    VectorSource source;
     int kernel;
   };
 
@@ -387,18 +389,18 @@ class Lowering {
   const WeightView view_;
   const PixelPairs pairs_ = view_.pairs;
   const ConvView& v_ = view_.words;
-  const bool swapped_;
-  const bool joined_;  ///< lanes are taps and channels together
+  const bool operandsTransposed_;
+  const bool kernelWidth_;  ///< lanes are taps and channels together
   const TensorView *lane_ = nullptr, *row_ = nullptr;
   std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1;
   std::vector<Range> tapBlocks_;
   PixelBlocks pixels_;
   ChannelPart rowPart_, lanePart_;
   bool bigPacked_ = false, smallPacked_ = false;
-  Element laneElement_ = Element::kF32;  ///< of lanes where the kernel reads them
-  bool direct_ = false;                  ///< accumulators are rows of dw itself
-  bool private_ = false;                 ///< accumulators are a panel of the task, unpacked when its sum is complete
-  bool atOnce_ = false;  ///< a block's sum is complete after one visit: it is unpacked before the next block
+  Element vectorElement_ = Element::kF32;  ///< of lanes where the kernel reads them
+  bool direct_ = false;                    ///< accumulators are rows of dw itself
+  bool private_ = false;                   ///< accumulators are a panel of the task, unpacked when its sum is complete
+  bool atOnce_ = false;  ///< a block's sum is complete after one pass: it is unpacked before the next block
   WeightsScratch out_;
   Operand big_, small_;
   std::map<std::int64_t, std::vector<ColumnPattern>> patterns_;  ///< by taps of a block
@@ -407,7 +409,7 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerDirectWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return Lowering(problem, plan.as<DirectWeightsPlan>(), machine).run();
 }
 

@@ -18,10 +18,10 @@ class Steps {
   Step at(std::int64_t column) const {
     Step step;
     step.firstMembers = pattern_.single;
-    if (tile_.joined)
-      joinedStep(step, column);
+    if (tile_.kernelWidth)
+      kernelWidthStep(step, column);
     else
-      o_.swapped ? swappedStep(step, column) : plainStep(step, column);
+      o_.operandsTransposed ? transposedStep(step, column) : plainStep(step, column);
     return step;
   }
 
@@ -39,7 +39,7 @@ class Steps {
   }
 
   // Lanes are the small tensor's: rows of all taps meet the same vectors.
-  void swappedStep(Step& step, std::int64_t column) const {
+  void transposedStep(Step& step, std::int64_t column) const {
     loadVectors(step, column * o_.small.w, o_.small);
     for (std::int64_t tap = pattern_.tapLo; tap < pattern_.tapHi; ++tap) {
       for (std::int64_t row = 0; row < tile_.rows; ++row) {
@@ -52,7 +52,7 @@ class Steps {
   }
 
   // Lanes are those of the taps that the column reaches. Others of their vectors are left alone.
-  void joinedStep(Step& step, std::int64_t column) const {
+  void kernelWidthStep(Step& step, std::int64_t column) const {
     std::vector<LaneRange> reached;
     std::vector<std::int64_t> vectors;
     for (std::int64_t vec = 0; vec < tile_.vectors(); ++vec) {
@@ -64,7 +64,7 @@ class Steps {
       reached.push_back(hi - lo == tile_.lanes
                             ? LaneRange{}
                             : LaneRange{static_cast<std::int16_t>(lo), static_cast<std::int16_t>(hi)});
-      const std::int64_t offset = bigAt(column, 0) + first * elementBytes(tile_.laneElement);
+      const std::int64_t offset = bigAt(column, 0) + first * elementBytes(tile_.vectorElement);
       step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset), reached.back()});
     }
     for (std::int64_t row = 0; row < tile_.rows; ++row) {
@@ -118,8 +118,8 @@ Section weightSection(const ConvView& view, const WeightOperands& operands, cons
   const std::int64_t small = pattern.alongRows ? operands.small.h : pattern.steps * columns * operands.small.w;
   const std::int64_t big =
       pattern.alongRows ? view.stride.h * operands.big.h : pattern.steps * columns * view.stride.w * operands.big.w;
-  section.aOuterStep = operands.swapped ? big : small;
-  section.bOuterStep = operands.swapped ? small : big;
+  section.aOuterStep = operands.operandsTransposed ? big : small;
+  section.bOuterStep = operands.operandsTransposed ? small : big;
   const Steps steps(view, operands, pattern, tile);
   for (std::int64_t x = 0; x < pattern.steps * columns; x += columns) section.steps.push_back(steps.at(x));
   return section;

@@ -12,14 +12,14 @@
 
 namespace cubejit {
 
-/// The accumulators of a kernel: (rows x taps) by vectors of lanes; joined: rows by vectors of (taps x channels).
+/// The accumulators of a kernel: (rows x taps) by vectors of lanes; kernelWidth: rows by vectors of (taps x channels).
 struct TileOfSums {
   std::int64_t rows = 1, taps = 1, width = 16;  ///< width: channels of its lanes
   int lanes = 16;                               ///< of a vector
-  Element laneElement = Element::kF32;          ///< where the kernel reads them
-  bool joined = false;                          ///< taps' channels lie side by side and are lanes together
-  std::int64_t tapsApart() const { return joined ? 1 : taps; }  ///< taps that have vectors to themselves
-  std::int64_t laneCount() const { return joined ? taps * width : width; }
+  Element vectorElement = Element::kF32;        ///< where the kernel reads them
+  bool kernelWidth = false;                     ///< taps' channels lie side by side and are lanes together
+  std::int64_t tapsApart() const { return kernelWidth ? 1 : taps; }  ///< taps that have vectors to themselves
+  std::int64_t laneCount() const { return kernelWidth ? taps * width : width; }
   std::int64_t vectors() const { return (laneCount() + lanes - 1) / lanes; }
   LaneRange lanesOf(std::int64_t vector) const { return lanesUpTo(laneCount() - vector * lanes, lanes); }
 };
@@ -27,7 +27,7 @@ struct TileOfSums {
 /// Where a kernel finds its operands.
 struct WeightOperands {
   const Pitches &big, &small;
-  bool swapped = false;  ///< lanes are the small tensor's channels
+  bool operandsTransposed = false;  ///< lanes are the small tensor's channels
   PixelPairs pairs = PixelPairs::kNone;
 };
 

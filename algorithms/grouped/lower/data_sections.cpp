@@ -18,18 +18,18 @@ std::vector<std::int64_t> sortedOnce(std::vector<std::int64_t> values) {
 
 // Channel j of every operand position is loaded once and used by all pairs, and rows, that read it. Blocks take turns at a position:
 // their lines lie side by side.
-Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit,
+Step stepOf(const GroupSection& section, const GroupKernel& kernel, const GroupLanes& lanes, const GroupUnit& unit,
             std::int64_t j, std::int64_t tapsOfRow, std::int64_t operandPitch, Contract& contract) {
   Step step;
   std::vector<std::int64_t> taps, offsets;
-  for (const CellPair& pair : section.pairs) {
+  for (const TapPair& pair : section.pairs) {
     taps.push_back(pair.k);
     offsets.push_back(pair.offset);
   }
   taps = sortedOnce(std::move(taps));
-  const auto blocks = static_cast<std::int64_t>(unit.cells.size());
+  const auto blocks = static_cast<std::int64_t>(unit.groups.size());
   for (std::int64_t block = 0; block < blocks; ++block) {
-    for (const CellRowUse& row : section.rows) {
+    for (const RowUse& row : section.rows) {
       for (const std::int64_t k : taps) {
         const std::int64_t at = block * unit.weightPitch + (row.k * tapsOfRow + k) * lanes.tapBytes();
         step.b.push_back(VectorLoad{static_cast<std::int32_t>(at + j * lanes.lanes * 4), {}});
@@ -40,10 +40,10 @@ Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLane
   const std::int64_t results = kernel.rows() * kernel.columns();
   for (const std::int64_t offset : sortedOnce(std::move(offsets))) {
     for (std::int64_t block = 0; block < blocks; ++block) {
-      AOperand operand = cellOperand(lanes, unit.cells[static_cast<std::size_t>(block)], j,
-                                     offset * operandPitch + block * unit.operandPitch, contract);
+      AOperand operand = groupOperand(lanes, unit.groups[static_cast<std::size_t>(block)], j,
+                                      offset * operandPitch + block * unit.operandPitch, contract);
       for (std::size_t r = 0; r < section.rows.size(); ++r) {
-        for (const CellPair& pair : section.pairs) {
+        for (const TapPair& pair : section.pairs) {
           if (pair.offset != offset) continue;
           const auto tap = std::lower_bound(taps.begin(), taps.end(), pair.k) - taps.begin();
           operand.uses.push_back(
@@ -58,9 +58,9 @@ Step stepOf(const CellSection& section, const CellKernel& kernel, const CellLane
 }
 
 // Whether a result's later taps read earlier rows of the operand.
-bool goesBack(const CellBlockClass& rows) {
-  for (const CellPair& x : rows.pairs) {
-    for (const CellPair& y : rows.pairs) {
+bool goesBack(const GroupBlockClass& rows) {
+  for (const TapPair& x : rows.pairs) {
+    for (const TapPair& y : rows.pairs) {
       if (x.u == y.u && x.k < y.k) return y.offset < x.offset;
     }
   }
@@ -70,13 +70,13 @@ bool goesBack(const CellBlockClass& rows) {
 // A row of the operand, and the results it feeds.
 struct OperandRow {
   std::int64_t at = 0, tap = 0;
-  std::vector<CellRowUse> uses;
+  std::vector<RowUse> uses;
 };
 
 // In the order in which every result meets its taps one after the other.
-std::vector<OperandRow> operandRows(const CellBlockClass& rows) {
+std::vector<OperandRow> operandRows(const GroupBlockClass& rows) {
   std::vector<OperandRow> out;
-  for (const CellPair& pair : rows.pairs) {  // by tap, then result
+  for (const TapPair& pair : rows.pairs) {  // by tap, then result
     const auto known =
         std::find_if(out.begin(), out.end(), [&](const OperandRow& row) { return row.at == pair.offset; });
     if (known != out.end())
@@ -92,54 +92,55 @@ std::vector<OperandRow> operandRows(const CellBlockClass& rows) {
 
 }  // namespace
 
-CellKernel::CellKernel(std::int64_t rows, const CellBlockClass& columns, std::int64_t taps)
+GroupKernel::GroupKernel(std::int64_t rows, const GroupBlockClass& columns, std::int64_t taps)
     : rows_(rows), taps_(taps), columns_(columns) {}
 
-std::vector<CellChunk> CellKernel::chunksOf(const CellBlockClass& rows) {
-  std::vector<CellChunk> chunks;
+std::vector<TapRun> GroupKernel::runsOf(const GroupBlockClass& rows) {
+  std::vector<TapRun> runs;
   for (const OperandRow& row : operandRows(rows)) {
     for (std::size_t i = 0; i < columns_.pairs.size();) {
       const std::int64_t limit = (columns_.pairs[i].k / taps_ + 1) * taps_;
-      CellSection section{row.uses, {}};
+      GroupSection section{row.uses, {}};
       for (; i < columns_.pairs.size() && columns_.pairs[i].k < limit; ++i) section.pairs.push_back(columns_.pairs[i]);
-      CellChunk chunk{0, row.tap, row.at, section.pairs.front().k, section.pairs.front().offset};
-      for (const CellPair& pair : section.pairs) chunk.column = std::min(chunk.column, pair.offset);
-      for (CellPair& pair : section.pairs) {
-        pair.k -= chunk.columnTap;
-        pair.offset -= chunk.column;
+      TapRun run{0, row.tap, row.at, section.pairs.front().k, section.pairs.front().offset};
+      for (const TapPair& pair : section.pairs) run.column = std::min(run.column, pair.offset);
+      for (TapPair& pair : section.pairs) {
+        pair.k -= run.columnTap;
+        pair.offset -= run.column;
       }
       const auto known = std::find(sections_.begin(), sections_.end(), section);
-      chunk.section = static_cast<int>(known - sections_.begin());
+      run.section = static_cast<int>(known - sections_.begin());
       if (known == sections_.end()) sections_.push_back(std::move(section));
-      chunks.push_back(chunk);
+      runs.push_back(run);
     }
   }
-  return chunks;
+  return runs;
 }
 
-Contract cellContract(const CellKernel& kernel, const CellLanes& lanes, const CellUnit& unit, std::int64_t tapsOfRow,
-                      const CellRow& operand, const CellRow& result, bool dotProducts) {
+Contract groupedDataKernel(const GroupKernel& kernel, const GroupLanes& lanes, const GroupUnit& unit,
+                           std::int64_t tapsOfRow, const KernelRow& operand, const KernelRow& result,
+                           bool dotProducts) {
   Contract contract;
   contract.vectorsA = operand.element;
   contract.result = result.element;
   contract.dotProducts = dotProducts;
   contract.lanes = lanes.lanes;
-  contract.label = "dx_cells" + unitLabel(unit.cells) + "_" +
+  contract.label = "dx_cells" + unitLabel(unit.groups) + "_" +
                    (kernel.rows() > 1 ? std::to_string(kernel.rows()) + "x" : "") + std::to_string(kernel.columns()) +
                    "s" + std::to_string(kernel.sections().size());
-  for (std::size_t block = 0; block < unit.cells.size(); ++block) {
+  for (std::size_t block = 0; block < unit.groups.size(); ++block) {
     for (std::int64_t row = 0; row < kernel.rows(); ++row) {
       for (std::int64_t u = 0; u < kernel.columns(); ++u) {
         const std::int64_t at =
             static_cast<std::int64_t>(block) * unit.resultPitch + row * result.rowPitch + u * result.pitch;
-        contract.accumulators.push_back(
-            Accumulator{static_cast<std::int32_t>(at), lanes.usedLanes(std::max(unit.cells[block], unit.storedCells))});
+        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at),
+                                                    lanes.usedLanes(std::max(unit.groups[block], unit.storedGroups))});
       }
     }
   }
-  for (const CellSection& pairs : kernel.sections()) {
+  for (const GroupSection& pairs : kernel.sections()) {
     Section section;
-    for (std::int64_t j = 0; j < lanes.cellChannels; ++j)
+    for (std::int64_t j = 0; j < lanes.permutedChannels; ++j)
       section.steps.push_back(stepOf(pairs, kernel, lanes, unit, j, tapsOfRow, operand.pitch, contract));
     contract.sections.push_back(std::move(section));
   }

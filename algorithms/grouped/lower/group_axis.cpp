@@ -34,19 +34,19 @@ void forEachTap(const AxisRelation& rel, std::int64_t result, Visit visit) {
 
 }  // namespace
 
-CellAxis makeCellAxis(const AxisRelation& rel, std::int64_t length) {
-  CellAxis axis;
-  std::map<CellBlockClass, int> known;
+GroupAxis makeGroupAxis(const AxisRelation& rel, std::int64_t length) {
+  GroupAxis axis;
+  std::map<GroupBlockClass, int> known;
   for (std::int64_t start = 0; start < rel.results; start += length) {
-    CellBlock block{start, rel.gather ? floorDiv(start, rel.stride) : start * rel.stride, 0};
-    CellBlockClass cls;
+    GroupBlock block{start, rel.gather ? floorDiv(start, rel.stride) : start * rel.stride, 0};
+    GroupBlockClass cls;
     cls.length = std::min(length, rel.results - start);
     for (std::int64_t u = 0; u < cls.length; ++u) {
       forEachTap(rel, start + u,
                  [&](std::int64_t k, std::int64_t operand) { cls.pairs.push_back({u, k, operand - block.anchor}); });
     }
     std::sort(cls.pairs.begin(), cls.pairs.end(),
-              [](const CellPair& x, const CellPair& y) { return x.k != y.k ? x.k < y.k : x.u < y.u; });
+              [](const TapPair& x, const TapPair& y) { return x.k != y.k ? x.k < y.k : x.u < y.u; });
     const auto [at, fresh] = known.emplace(std::move(cls), static_cast<int>(axis.classes.size()));
     if (fresh) axis.classes.push_back(at->first);
     block.cls = at->second;
@@ -55,12 +55,12 @@ CellAxis makeCellAxis(const AxisRelation& rel, std::int64_t length) {
   return axis;
 }
 
-Range operandRange(const CellAxis& axis, int begin, int end) {
+Range operandRange(const GroupAxis& axis, int begin, int end) {
   bool any = false;
   Range range;
   for (int i = begin; i < end; ++i) {
-    const CellBlock& block = axis.blocks[static_cast<std::size_t>(i)];
-    for (const CellPair& pair : axis.classes[static_cast<std::size_t>(block.cls)].pairs) {
+    const GroupBlock& block = axis.blocks[static_cast<std::size_t>(i)];
+    for (const TapPair& pair : axis.classes[static_cast<std::size_t>(block.cls)].pairs) {
       const std::int64_t at = block.anchor + pair.offset;
       range.lo = any ? std::min(range.lo, at) : at;
       range.hi = any ? std::max(range.hi, at + 1) : at + 1;

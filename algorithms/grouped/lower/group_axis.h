@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides, for one axis of a lane-wise data gradient, blocks of consecutive results (all residue classes together) and the
+// Decides, for one axis of a grouped data gradient, blocks of consecutive results (all residue classes together) and the
 // (result, tap) pairs of each: the pairs that padding or stride rule out are simply absent, so no zero is ever multiplied.
-// Leaves how pairs become instructions to lower_data_cells.
+// Leaves how pairs become instructions to lower_data.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,36 @@
 
 namespace cubejit {
 
-struct CellPair {
+struct TapPair {
   std::int64_t u = 0;       ///< result, relative to the block
   std::int64_t k = 0;       ///< kernel position
   std::int64_t offset = 0;  ///< operand position, relative to the block's anchor
-  friend bool operator==(const CellPair& x, const CellPair& y) = default;
-  friend auto operator<=>(const CellPair& x, const CellPair& y) = default;
+  friend bool operator==(const TapPair& x, const TapPair& y) = default;
+  friend auto operator<=>(const TapPair& x, const TapPair& y) = default;
 };
 
 /// What blocks of one class share; pairs are ordered by k, then u.
-struct CellBlockClass {
+struct GroupBlockClass {
   std::int64_t length = 0;
-  std::vector<CellPair> pairs;
-  friend bool operator==(const CellBlockClass& x, const CellBlockClass& y) = default;
-  friend auto operator<=>(const CellBlockClass& x, const CellBlockClass& y) = default;
+  std::vector<TapPair> pairs;
+  friend bool operator==(const GroupBlockClass& x, const GroupBlockClass& y) = default;
+  friend auto operator<=>(const GroupBlockClass& x, const GroupBlockClass& y) = default;
 };
 
-struct CellBlock {
+struct GroupBlock {
   std::int64_t start = 0, anchor = 0;  ///< first result; the operand position offsets are relative to (may lie outside)
   int cls = 0;
 };
 
-struct CellAxis {
-  std::vector<CellBlock> blocks;
-  std::vector<CellBlockClass> classes;
+struct GroupAxis {
+  std::vector<GroupBlock> blocks;
+  std::vector<GroupBlockClass> classes;
 };
 
 /// Blocks of `length` results; the last one may be shorter.
-CellAxis makeCellAxis(const AxisRelation& relation, std::int64_t length);
+GroupAxis makeGroupAxis(const AxisRelation& relation, std::int64_t length);
 
 /// Operand positions that blocks [begin, end) read, clipped to the tensor; empty if none.
-Range operandRange(const CellAxis& axis, int begin, int end);
+Range operandRange(const GroupAxis& axis, int begin, int end);
 
 }  // namespace cubejit

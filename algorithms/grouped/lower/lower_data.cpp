@@ -4,7 +4,7 @@
 // block of result pixels, rows by a run along W, stays in registers while the reduction runs lane by lane over taps and the group's channels.
 //   dx[n][i][g,c] = sum over taps k, channels j of the group:  dy[n][(i + pad - k*dil)/stride][g,j] * w[g,j][c][k]
 // Where the ISA multiplies pairs of bf16, j counts pairs.
-// Leaves pairs of results and taps to cell_axis, instructions to cell_sections, lane order to cells, sizes to the plan.
+// Leaves pairs of results and taps to group_axis, instructions to data_sections, lane order to groups, sizes to the plan.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,6 +12,7 @@
 
 #include "algorithms/grouped/grouped.h"
 #include "algorithms/grouped/lower/data_sections.h"
+#include "algorithms/grouped/shape.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/panel_moves.h"
@@ -30,25 +31,26 @@ class Lowering {
       : plan_(plan),
         b_(problemLabel(problem, Gradient::kDx)),
         g_(makeDataGradient(problem, false)),
-        lanes_(makeCellLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)) {}
+        lanes_(makeGroupLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)),
+        bufferC_(buffersResults(g_.result, machine.isa)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
-                   "a group of " + std::to_string(lanes_.laneChannels) + " result and " +
-                       std::to_string(lanes_.cellChannels) + " reduced channels does not fit a vector of " +
+                   "a group of " + std::to_string(lanes_.vectorChannels) + " result and " +
+                       std::to_string(lanes_.permutedChannels) + " reduced channels does not fit a vector of " +
                        std::to_string(lanes_.lanes) + " lanes; plan it with channel lanes"};
     }
     dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
     const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
     packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, lanes_.blocks * blockBytes());
-    CellWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.taps};
+    GroupWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.taps};
     if (plan_.dotProducts) {
-      order.cellPitch *= 2;
+      order.permutedPitch *= 2;
       order.pairPitch = g_.wReduced;
     }
-    addCellPack(b_, lanes_, order, weights, packedBuffer_);
+    addGroupPack(b_, lanes_, order, weights, packedBuffer_);
     contractPhase();
     return b_.finish();
   }
@@ -58,9 +60,9 @@ class Lowering {
 
   void contractPhase() {
     for (int i = 0; i < 3; ++i)
-      axis(i) = makeCellAxis(g_.relation[static_cast<std::size_t>(i)], block_[static_cast<std::size_t>(i)]);
-    // Whole columns of one block are walked inside the kernel if channels are outside; panels are for cache blocks of rows.
-    const bool paneled = plan_.packA || plan_.bufferC;
+      axis(i) = makeGroupAxis(g_.relation[static_cast<std::size_t>(i)], block_[static_cast<std::size_t>(i)]);
+    // The kernel itself loops over whole columns of one block if channels are outside; panels are for cache blocks of rows.
+    const bool paneled = plan_.packA || bufferC_;
     const bool columns = plan_.order == IterateOrder::kChannelsOuter && !paneled;
     const std::array<std::int64_t, 3> cache{plan_.cache.d, g_.view.line ? 1 : plan_.cache.h,
                                             g_.view.line ? plan_.cache.h : 0};
@@ -73,7 +75,7 @@ class Lowering {
     }
     blockParts_ = columns ? units_ : std::clamp<std::int64_t>(plan_.groupParts, 1, units_);
 
-    b_.beginPhase("contract");
+    b_.beginPhase("multiply");
     makePanels();
     dy_.addStream(b_, "a");
     const int w = b_.addStream("b", packedBuffer_);
@@ -98,11 +100,11 @@ class Lowering {
                  lanes_.classOfUnit(i, width_));
     }
     if (!columns && blockParts_ > 1) {
-      blockDeal_ = b_.addDeal("channel_part", blocks, blockParts_);
-      for (const Operand* o : {&dy_, &dx_}) startAtPart(b_, blockDeal_, partOf(*o), *o);
+      blockPartition_ = b_.addPartition("channel_part", blocks, blockParts_);
+      for (const Operand* o : {&dy_, &dx_}) startAtPart(b_, blockPartition_, partOf(*o), *o);
     }
 
-    Call call{"contract", dy_.stream, w, dx_.stream, {local[0], local[1], local[2], blocks}, {}};
+    Call call{"multiply", dy_.stream, w, dx_.stream, {local[0], local[1], local[2], blocks}, {}};
     fillVariants(call);
     std::vector<Node> body;
     body.push_back(callNode(std::move(call)));
@@ -110,7 +112,7 @@ class Lowering {
     // The innermost axis has many equal steps, so that the kernel itself loops over them.
     phase.parallelAxes = {images, cacheAxis_[0], cacheAxis_[1], cacheAxis_[2]};
     if (columns) phase.parallelAxes.insert(phase.parallelAxes.begin(), blocks);
-    if (blockDeal_ >= 0) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blockDeal_);
+    if (blockPartition_ >= 0) phase.parallelAxes.insert(phase.parallelAxes.begin() + 1, blockPartition_);
     if (columns)
       body = g_.view.line ? nest({local[0], local[1], local[2]}, std::move(body))
                           : nest({local[0], local[2], local[1]}, std::move(body));
@@ -118,14 +120,14 @@ class Lowering {
       body = nest({local[0], local[1], local[2], blocks}, std::move(body));
     if (plan_.packA) addPanelMove(true);
     for (Node& node : body) b_.phase().body.push_back(std::move(node));
-    if (plan_.bufferC) addPanelMove(false);
+    if (bufferC_) addPanelMove(false);
     const double macs = static_cast<double>(g_.view.batch) *
                         static_cast<double>(g_.view.small.extent.volume() * g_.taps) *
-                        static_cast<double>(lanes_.blocks * lanes_.cellChannels);
+                        static_cast<double>(lanes_.blocks * lanes_.permutedChannels);
     b_.phase().workCycles = macs * 1.3 + 50.0 * static_cast<double>(taskCount(b_.phase()));
   }
 
-  CellAxis& axis(int i) { return axes_[static_cast<std::size_t>(i)]; }
+  GroupAxis& axis(int i) { return axes_[static_cast<std::size_t>(i)]; }
   // Bytes from the first block of groups to another, as kernels see them.
   std::int64_t offsetOf(std::int64_t block, const Operand& o) const {
     return o.pitch.c.to(block * lanes_.perBlock * o.view->channels);
@@ -134,12 +136,12 @@ class Lowering {
   Element operandElement() const { return plan_.dotProducts ? Element::kF32 : dy_.element(); }
 
   void cutForCache(int i, std::int64_t parts) {
-    const CellAxis& a = axis(i);
+    const GroupAxis& a = axis(i);
     const auto count = static_cast<std::int64_t>(a.blocks.size());
     for (std::int64_t p = 0; p < std::min(parts, count); ++p) {
       const auto begin = static_cast<std::size_t>(count * p / parts),
                  end = static_cast<std::size_t>(count * (p + 1) / parts);
-      const CellBlock& last = a.blocks[end - 1];
+      const GroupBlock& last = a.blocks[end - 1];
       CachePart part;
       part.results = {a.blocks[begin].start, last.start + a.classes[static_cast<std::size_t>(last.cls)].length};
       // Rows of W are whole in panels unless W itself is cut, so that a plane's rows are one matrix.
@@ -167,7 +169,7 @@ class Lowering {
       o.pack(b_, name, p, p.d * most(0, field));
     };
     if (plan_.packA) pack(dy_, "panel_dy", panelChannelBytes(panelElements()), &CachePart::operands);
-    if (plan_.bufferC) pack(dx_, "panel_dx", 4, &CachePart::results);
+    if (bufferC_) pack(dx_, "panel_dx", 4, &CachePart::results);
   }
   PanelElements panelElements() const {
     return plan_.dotProducts ? PanelElements::kChannelPairs : PanelElements::kWide;
@@ -177,7 +179,7 @@ class Lowering {
     static constexpr const char* kNames[] = {"d", "h", "w"};
     const auto at = static_cast<std::size_t>(i);
     const int local = b_.addAxis(kNames[i], std::max(1, static_cast<int>(axis(i).classes.size())));
-    for (const CellBlock& block : axis(i).blocks) {
+    for (const GroupBlock& block : axis(i).blocks) {
       b_.addStep(local, {{dy_.stream, block.anchor * dy_.pitch.of(at)}, {dx_.stream, block.start * dx_.pitch.of(at)}},
                  block.cls);
     }
@@ -186,11 +188,11 @@ class Lowering {
 
   // Partitions the blocks of an axis for tasks. A panel's first position stands for the part's first.
   int addCacheAxis(int i, int local) {
-    static constexpr const char* kNames[] = {"slab_d", "slab_h", "slab_w"};
+    static constexpr const char* kNames[] = {"cache_d", "cache_h", "cache_w"};
     const auto at = static_cast<std::size_t>(i);
     const std::vector<CachePart>& parts = cacheParts_[at];
     const auto count = static_cast<std::int64_t>(parts.size());
-    const int axis = count > 1 ? b_.addDeal(kNames[i], local, count) : b_.addAxis(kNames[i]);
+    const int axis = count > 1 ? b_.addPartition(kNames[i], local, count) : b_.addAxis(kNames[i]);
     if (count == 1) b_.addStep(axis, Deltas{});
     for (std::int64_t p = 0; p < count; ++p) {
       const CachePart& part = parts[static_cast<std::size_t>(p)];
@@ -210,31 +212,30 @@ class Lowering {
 
   // Blocks with as many rows and of one class along W share a kernel, and its sections.
   struct BlockKernel {
-    CellKernel kernel;
-    std::vector<std::vector<CellChunk>> chunks;  // of every class along H; none of those with other rows
-    std::array<int, 2> index{-1, -1};            // of full blocks of channels, and of the shorter last one
+    GroupKernel kernel;
+    std::vector<std::vector<TapRun>> runs;  // of every class along H; none of those with other rows
+    std::array<int, 2> index{-1, -1};       // of full blocks of channels, and of the shorter last one
   };
 
-  BlockKernel makeKernel(std::int64_t rows, const CellBlockClass& columns) {
-    BlockKernel block{CellKernel(rows, columns, plan_.registerTaps), {}};
-    for (const CellBlockClass& h : axis(1).classes)
-      block.chunks.push_back(h.length == rows ? block.kernel.chunksOf(h) : std::vector<CellChunk>{});
-    const std::int64_t storedCells =
-        g_.result.c0 > 0 && !plan_.bufferC ? lanes_.perBlock : 0;  // blocks are written whole
+  BlockKernel makeKernel(std::int64_t rows, const GroupBlockClass& columns) {
+    BlockKernel block{GroupKernel(rows, columns, plan_.registerTaps), {}};
+    for (const GroupBlockClass& h : axis(1).classes)
+      block.runs.push_back(h.length == rows ? block.kernel.runsOf(h) : std::vector<TapRun>{});
+    const std::int64_t storedGroups = g_.result.c0 > 0 && !bufferC_ ? lanes_.perBlock : 0;  // blocks are written whole
     for (int tail = 0; tail < 2; ++tail) {
-      const CellUnit unit{lanes_.cellsOfUnit(tail, width_), offsetOf(1, dy_), blockBytes(), offsetOf(1, dx_),
-                          storedCells};
-      if (unit.cells.empty()) continue;
-      block.index[static_cast<std::size_t>(tail)] = b_.addKernel(cellContract(
-          block.kernel, lanes_, unit, g_.view.kernel.w, CellRow{dy_.pitch.h, dy_.pitch.w, operandElement()},
-          CellRow{dx_.pitch.h, dx_.pitch.w, dx_.element()}, plan_.dotProducts));
+      const GroupUnit unit{lanes_.groupsOfUnit(tail, width_), offsetOf(1, dy_), blockBytes(), offsetOf(1, dx_),
+                           storedGroups};
+      if (unit.groups.empty()) continue;
+      block.index[static_cast<std::size_t>(tail)] = b_.addKernel(groupedDataKernel(
+          block.kernel, lanes_, unit, g_.view.kernel.w, KernelRow{dy_.pitch.h, dy_.pitch.w, operandElement()},
+          KernelRow{dx_.pitch.h, dx_.pitch.w, dx_.element()}, plan_.dotProducts));
     }
     return block;
   }
 
   void fillVariants(Call& call) {
     std::map<std::pair<std::int64_t, std::size_t>, BlockKernel> kernels;  // by rows, and class along W
-    for (const CellBlockClass& d : axis(0).classes) {
+    for (const GroupBlockClass& d : axis(0).classes) {
       for (std::size_t h = 0; h < axis(1).classes.size(); ++h) {
         for (std::size_t w = 0; w < axis(2).classes.size(); ++w) {
           const std::int64_t rows = axis(1).classes[h].length;
@@ -242,20 +243,20 @@ class Lowering {
           if (known == kernels.end())
             known = kernels.emplace(std::pair{rows, w}, makeKernel(rows, axis(2).classes[w])).first;
           const BlockKernel& block = known->second;
-          const int list = b_.addList(listOf(d, block.chunks[h], block.kernel.sections().size()));
+          const int list = b_.addList(listOf(d, block.runs[h], block.kernel.sections().size()));
           for (int kernel : block.index) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
         }
       }
     }
   }
 
-  SegmentList listOf(const CellBlockClass& d, const std::vector<CellChunk>& chunks, std::size_t sections) const {
+  SegmentList listOf(const GroupBlockClass& d, const std::vector<TapRun>& runs, std::size_t sections) const {
     SegmentList list(sections);
-    for (const CellPair& pd : d.pairs) {
-      for (const CellChunk& chunk : chunks) {
-        list[static_cast<std::size_t>(chunk.section)].push_back(
-            Segment{pd.offset * dy_.pitch.d + chunk.row * dy_.pitch.h + chunk.column * dy_.pitch.w,
-                    tapIndex(g_, pd.k, chunk.rowTap, chunk.columnTap) * lanes_.tapBytes(), 1});
+    for (const TapPair& pd : d.pairs) {
+      for (const TapRun& run : runs) {
+        list[static_cast<std::size_t>(run.section)].push_back(
+            Segment{pd.offset * dy_.pitch.d + run.row * dy_.pitch.h + run.column * dy_.pitch.w,
+                    tapIndex(g_, pd.k, run.rowTap, run.columnTap) * lanes_.tapBytes(), 1});
       }
     }
     return list;
@@ -276,7 +277,7 @@ class Lowering {
               in ? o.panel : o.tensor,
               {cacheAxis_[0], cacheAxis_[1], cacheAxis_[2], plane},
               {}};
-    if (blockDeal_ >= 0) call.classAxes.push_back(blockDeal_);
+    if (blockPartition_ >= 0) call.classAxes.push_back(blockPartition_);
     const ChannelPart channels = partOf(o);
     for (const CachePart& d : cacheParts_[0]) {
       for (const CachePart& h : cacheParts_[1]) {
@@ -301,21 +302,22 @@ class Lowering {
   const GroupedDataPlan& plan_;
   ProgramBuilder b_;
   const DataGradient g_;
-  const CellLanes lanes_;
+  const GroupLanes lanes_;
+  const bool bufferC_;
   const std::array<std::int64_t, 3> block_{1, plan_.registerH, plan_.registerW};  // results in registers: d, h, w
   const std::int64_t width_ = plan_.registerVectors;  // blocks of channels that a kernel works on side by side
   const std::int64_t units_ = lanes_.units(width_);
-  std::array<CellAxis, 3> axes_;
+  std::array<GroupAxis, 3> axes_;
   std::array<std::vector<CachePart>, 3> cacheParts_;
   Operand dy_, dx_;
   std::array<int, 3> cacheAxis_{};
   std::int64_t blockParts_ = 1;
-  int packedBuffer_ = -1, blockDeal_ = -1;
+  int packedBuffer_ = -1, blockPartition_ = -1;
 };
 
 }  // namespace
 
-Result<TileProgram> lowerDataCells(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerGroupedData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return Lowering(problem, plan.as<GroupedDataPlan>(), machine).run();
 }
 

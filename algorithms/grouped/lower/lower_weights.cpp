@@ -3,7 +3,7 @@
 // Decides the tile program of a weight gradient with few channels a group: lanes are channels of several whole groups of one tensor,
 // the other tensor's channels are permuted to them; a block of taps stays in registers while the reduction runs over pixels.
 //   dw[g,s][b][k] = sum over images and pixels o:  small[n][o][g,s] * big[n][o*stride + k*dil - pad][g,b]
-// Leaves sections to weight_cell_sections, pixel ranges to pixel_blocks, lane order to cells, the combine to weights_unpack.
+// Leaves sections to weight_sections, pixel ranges to pixel_blocks, lane order to groups, the combine to weights_unpack.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -33,9 +33,9 @@ class Lowering {
       : plan_(plan),
         b_(problemLabel(problem, Gradient::kDw)),
         v_(makeConvView(problem, Gradient::kDw)),
-        bigIsCell_(!lanesAreBig(v_, machine.isa.lanes())),
-        lanes_(makeCellLanes(machine.isa.lanes(), v_.groups, bigIsCell_ ? v_.small : v_.big,
-                             bigIsCell_ ? v_.big : v_.small, false)) {}
+        bigIsPermuted_(!lanesAreBig(v_, machine.isa.lanes())),
+        lanes_(makeGroupLanes(machine.isa.lanes(), v_.groups, bigIsPermuted_ ? v_.small : v_.big,
+                              bigIsPermuted_ ? v_.big : v_.small, false)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
@@ -58,7 +58,7 @@ class Lowering {
     }
     WeightsScratch scratch;
     scratch.laneBlocks = lanes_.blocks;
-    scratch.rows = lanes_.cellChannels;
+    scratch.rows = lanes_.permutedChannels;
     scratch.taps = v_.taps();
     scratch.width = scratch.lanes = lanes_.lanes;
     scratch.splits = splits_ = std::min<std::int64_t>(splits, static_cast<std::int64_t>(pixels_.blocks.size()));
@@ -68,10 +68,10 @@ class Lowering {
     contractPhase();
     if (splits_ > 1)
       addPartsCombine(b_, AddedParts{scratch.scratchBuffer, splits_, scratchBytes(scratch), scratch.lanes});
-    addCellUnpack(b_, lanes_,
-                  CellWeights{v_.small.channels * smallPitch, bigIsCell_ ? tap : smallPitch,
-                              bigIsCell_ ? smallPitch : tap, v_.taps()},
-                  scratch_, dw);
+    addGroupUnpack(b_, lanes_,
+                   GroupWeights{v_.small.channels * smallPitch, bigIsPermuted_ ? tap : smallPitch,
+                                bigIsPermuted_ ? smallPitch : tap, v_.taps()},
+                   scratch_, dw);
     return b_.finish();
   }
 
@@ -83,7 +83,7 @@ class Lowering {
   std::int64_t accumulatorBlock() const { return v_.taps() * lanes_.tapBytes(); }
 
   void contractPhase() {
-    b_.beginPhase("contract");
+    b_.beginPhase("multiply");
     makePanels();
     big_.addStream(b_, "big");
     small_.addStream(b_, "small");
@@ -93,8 +93,8 @@ class Lowering {
     small_.addTensorStream(b_, "small_in");
     small_.addPanelStream(b_, "small_panel");
 
-    const int chunkAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
-    const int splitAxis = b_.addDeal("split", chunkAxis, splits_);
+    const int blockAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
+    const int splitAxis = b_.addPartition("split", blockAxis, splits_);
     for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(splitAxis, s, c, s * splitBytes_);
     const int blocks = b_.addAxis("block", 2);
     for (std::int64_t i = 0; i < units_; ++i) {
@@ -105,13 +105,13 @@ class Lowering {
                   {c, block * accumulatorBlock()}},
                  lanes_.classOfUnit(i, width_));
     }
-    const int deal = addBlockDeal(blocks);
+    const int partition = addBlockDeal(blocks);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k)
       b_.addStep(kd, {{c, k * v_.kernel.h * v_.kernel.w * lanes_.tapBytes()}}, static_cast<int>(k));
     const std::vector<Range> tapsH = cutInto(v_.kernel.h, plan_.registerTapsH),
                              tapsW = cutInto(v_.kernel.w, plan_.registerTapsW),
-                             channels = cutInto(lanes_.cellChannels, plan_.registerChannels);
+                             channels = cutInto(lanes_.permutedChannels, plan_.registerChannels);
     std::vector<TapBlock> taps;
     const int tapAxis = b_.addAxis("taps", static_cast<int>(tapsH.size() * tapsW.size() * channels.size()));
     for (const Range& h : tapsH) {
@@ -124,8 +124,8 @@ class Lowering {
       }
     }
 
-    Call call{"contract", (bigIsCell_ ? big_ : small_).stream, (bigIsCell_ ? small_ : big_).stream,
-              c,          {chunkAxis, tapAxis, kd, blocks},    {}};
+    Call call{"multiply", (bigIsPermuted_ ? big_ : small_).stream, (bigIsPermuted_ ? small_ : big_).stream,
+              c,          {blockAxis, tapAxis, kd, blocks},        {}};
     fillVariants(call, taps);
     std::vector<Node> body;
     for (const bool big : {true, false}) {
@@ -134,14 +134,14 @@ class Lowering {
       body.push_back(packPixels(
           b_, v_, pixels_,
           PackedPixels{big, o, panelExtent(v_, pixels_, big), partOf(o), PanelMove{lanes_.lanes, 0, o.pitch.w}},
-          chunkAxis, deal));
+          blockAxis, partition));
     }
     body.push_back(nest({kd, tapAxis, blocks}, {callNode(std::move(call))}).front());
     Phase& phase = b_.phase();
-    phase.body.push_back(loopNode(chunkAxis, std::move(body)));
-    phase.parallelAxes = {splitAxis, deal};
+    phase.body.push_back(loopNode(blockAxis, std::move(body)));
+    phase.parallelAxes = {splitAxis, partition};
     phase.workCycles = static_cast<double>(v_.batch) * static_cast<double>(v_.small.extent.volume() * v_.taps()) *
-                       static_cast<double>(lanes_.blocks * lanes_.cellChannels) * 1.3;
+                       static_cast<double>(lanes_.blocks * lanes_.permutedChannels) * 1.3;
   }
 
   // A part is whole units of blocks of groups.
@@ -152,11 +152,11 @@ class Lowering {
 
   // A part's panels hold only its own channels.
   int addBlockDeal(int blocks) {
-    const int deal = b_.addDeal("channel_part", blocks, blockParts_);
+    const int partition = b_.addPartition("channel_part", blocks, blockParts_);
     if (blockParts_ == 1)
-      b_.phase().axes[static_cast<std::size_t>(blocks)].windowAxis = -1;  // nothing dealt: the kernel may loop
-    for (const Operand* o : {&big_, &small_}) startAtPart(b_, deal, partOf(*o), *o);
-    return deal;
+      b_.phase().axes[static_cast<std::size_t>(blocks)].windowAxis = -1;  // nothing partitioned: the kernel may loop
+    for (const Operand* o : {&big_, &small_}) startAtPart(b_, partition, partOf(*o), *o);
+    return partition;
   }
 
   // Blocks with as many taps and the same channels share a kernel: most of their sections are the same.
@@ -178,11 +178,11 @@ class Lowering {
       std::array<int, 2>& made = kernels.try_emplace(sizeOf(taps), std::array<int, 2>{-1, -1}).first->second;
       for (int tail = 0; tail < 2; ++tail) {
         int& kernel = made[static_cast<std::size_t>(tail)];
-        const WeightCellUnit unit{lanes_.cellsOfUnit(tail, width_), offsetOf(1, big_), offsetOf(1, small_),
-                                  accumulatorBlock()};
-        if (kernel < 0 && !unit.cells.empty())
+        const GroupWeightsUnit unit{lanes_.groupsOfUnit(tail, width_), offsetOf(1, big_), offsetOf(1, small_),
+                                    accumulatorBlock()};
+        if (kernel < 0 && !unit.groups.empty())
           kernel = b_.addKernel(
-              weightCellContract(v_, sections[sizeOf(taps)], taps, lanes_, unit, bigIsCell_, big_, small_));
+              groupedWeightsKernel(v_, sections[sizeOf(taps)], taps, lanes_, unit, bigIsPermuted_, big_, small_));
       }
     }
     auto run = runs.begin();
@@ -193,12 +193,12 @@ class Lowering {
   }
 
   // For every tap along D, both channel block classes.
-  void addVariants(Call& call, const PixelBlock& chunk, const TapBlock& taps, const std::vector<PixelRun>& runs,
+  void addVariants(Call& call, const PixelBlock& run, const TapBlock& taps, const std::vector<PixelRun>& runs,
                    std::size_t sections, const std::array<int, 2>& kernels) {
     for (std::int64_t kd = 0; kd < v_.kernel.d; ++kd) {
       SegmentList list(sections);
-      const Range depths = usedPixels(v_, 0, chunk, kd);
-      for (std::int64_t n = 0; n < chunk.n.length(); ++n) {
+      const Range depths = usedPixels(v_, 0, run, kd);
+      for (std::int64_t n = 0; n < run.n.length(); ++n) {
         for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
           for (const PixelRun& run : runs) list[run.section].push_back(segmentOf(n, d, kd, run, taps));
         }
@@ -206,8 +206,7 @@ class Lowering {
       const bool idle = runs.empty() || depths.length() == 0;
       const int index = b_.addList(std::move(list));
       for (int kernel : kernels) {
-        call.variants.push_back(kernel < 0 || (idle && !chunk.first) ? Variant{}
-                                                                     : Variant{kernel, index, !chunk.first});
+        call.variants.push_back(kernel < 0 || (idle && !run.first) ? Variant{} : Variant{kernel, index, !run.first});
       }
     }
   }
@@ -218,13 +217,13 @@ class Lowering {
     const std::int64_t big = n * bp.n + (d * v_.stride.d + kd * v_.dilation.d) * bp.d +
                              (run.row * v_.stride.h + taps.h.lo * v_.dilation.h) * bp.h +
                              (run.column * v_.stride.w + taps.w.lo * v_.dilation.w) * bp.w;
-    return bigIsCell_ ? Segment{big, small, run.outer} : Segment{small, big, run.outer};
+    return bigIsPermuted_ ? Segment{big, small, run.outer} : Segment{small, big, run.outer};
   }
 
   void makePanels() {
     const std::int64_t groups = (units_ + blockParts_ - 1) / blockParts_ * width_ * lanes_.perBlock;  // of a part
     for (const bool big : {true, false}) {
-      if (!(big == bigIsCell_ ? plan_.packA : plan_.packB)) continue;
+      if (!(big == bigIsPermuted_ ? plan_.packA : plan_.packB)) continue;
       Operand& o = big ? big_ : small_;
       const PanelExtent extent = panelExtent(v_, pixels_, big);
       const Pitches pitches = panelPitches(extent, panelPitch(groups * o.view->channels * 4));
@@ -235,8 +234,8 @@ class Lowering {
   const GroupedWeightsPlan& plan_;
   ProgramBuilder b_;
   const ConvView v_;
-  const bool bigIsCell_;  ///< the big tensor is the permuted one
-  const CellLanes lanes_;
+  const bool bigIsPermuted_;  ///< the big tensor is the permuted one
+  const GroupLanes lanes_;
   const std::int64_t width_ = plan_.registerVectors;  // blocks of channels that a kernel works on side by side
   const std::int64_t units_ = lanes_.units(width_);
   PixelBlocks pixels_;
@@ -247,7 +246,7 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerWeightsCells(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerGroupedWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return Lowering(problem, plan.as<GroupedWeightsPlan>(), machine).run();
 }
 

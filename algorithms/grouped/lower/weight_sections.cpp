@@ -10,7 +10,7 @@
 namespace cubejit {
 namespace {
 
-// Rows of the chunk whose valid taps of the block along H are equal.
+// Rows of the reduction block whose valid taps of the block along H are equal.
 struct RowRun {
   Range rows;
   std::int64_t tapLo = 0, tapHi = 0;
@@ -37,7 +37,7 @@ std::vector<RowRun> rowRuns(const ConvView& v, const PixelBlock& block, const Ra
   return runs;
 }
 
-// All columns of the chunk in steps of nearly equal length; steps without pairs are left out.
+// All columns of the reduction block in steps of nearly equal length; steps without pairs are left out.
 std::vector<ColumnStep> columnSteps(const ConvView& v, const PixelBlock& block, const Range& taps,
                                     std::int64_t columns) {
   std::vector<ColumnStep> steps;
@@ -62,7 +62,7 @@ std::size_t sectionIndex(std::vector<PixelSection>& sections, PixelSection secti
 }
 
 // What multiplies a vector of the permuted tensor: vectors of the other one, and the taps whose sums the products belong to.
-struct CellUses {
+struct GroupUses {
   struct Use {
     std::int64_t lane, h, w;
   };
@@ -72,24 +72,24 @@ struct CellUses {
 
 struct StepProducts {
   std::vector<std::int64_t> lanes;  // bytes
-  std::vector<CellUses> cells;
+  std::vector<GroupUses> groups;
 };
 
 // By column, then row: rows feed accumulators of their own, and one row's are too few to hide the latency of an FMA.
-StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const ColumnStep& columns, bool bigIsCell,
+StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const ColumnStep& columns, bool bigIsPermuted,
                         const Operand& big, const Operand& small) {
   struct Product {
     std::int64_t lane, h, w;
   };
   std::map<std::int64_t, std::int64_t> lanes;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Product>> cells;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Product>> groups;
   for (std::int64_t h = pixels.tapLo; h < pixels.tapHi; ++h) {
     for (const auto& [u, t] : columns.pairs) {
       const std::int64_t x = columns.start + u, row = h * v.dilation.h * big.pitch.h,
                          column = (x * v.stride.w + t * v.dilation.w) * big.pitch.w, smallAt = x * small.pitch.w;
-      const std::int64_t lane = bigIsCell ? smallAt : row + column;
+      const std::int64_t lane = bigIsPermuted ? smallAt : row + column;
       lanes.emplace(lane, 0);
-      cells[bigIsCell ? std::pair{column, row} : std::pair{smallAt, std::int64_t{0}}].push_back({lane, h, t});
+      groups[bigIsPermuted ? std::pair{column, row} : std::pair{smallAt, std::int64_t{0}}].push_back({lane, h, t});
     }
   }
   StepProducts out;
@@ -97,10 +97,10 @@ StepProducts productsOf(const ConvView& v, const PixelSection& pixels, const Col
     index = static_cast<std::int64_t>(out.lanes.size());
     out.lanes.push_back(offset);
   }
-  for (const auto& [place, products] : cells) {
-    CellUses uses{place, {}};
+  for (const auto& [place, products] : groups) {
+    GroupUses uses{place, {}};
     for (const Product& p : products) uses.uses.push_back({lanes.at(p.lane), p.h, p.w});
-    out.cells.push_back(std::move(uses));
+    out.groups.push_back(std::move(uses));
   }
   return out;
 }
@@ -140,17 +140,17 @@ std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelBlock& block, 
   return runs;
 }
 
-Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps,
-                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const Operand& big,
-                            const Operand& small) {
+Contract groupedWeightsKernel(const ConvView& v, const std::vector<PixelSection>& sections, const TapBlock& taps,
+                              const GroupLanes& lanes, const GroupWeightsUnit& unit, bool bigIsPermuted,
+                              const Operand& big, const Operand& small) {
   Contract contract;
   contract.lanes = lanes.lanes;
-  contract.vectorsA = (bigIsCell ? big : small).element();
-  contract.vectorsB = (bigIsCell ? small : big).element();
+  contract.vectorsA = (bigIsPermuted ? big : small).element();
+  contract.vectorsB = (bigIsPermuted ? small : big).element();
   const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length(),
                      results = taps.h.length() * tapsW * channels;
-  const auto blocks = static_cast<std::int64_t>(unit.cells.size());
-  contract.label = "dw_cells" + unitLabel(unit.cells) + "_" + std::to_string(taps.h.length()) + "x" +
+  const auto blocks = static_cast<std::int64_t>(unit.groups.size());
+  contract.label = "dw_cells" + unitLabel(unit.groups) + "_" + std::to_string(taps.h.length()) + "x" +
                    std::to_string(tapsW) + "t" + std::to_string(channels) + "s" + std::to_string(sections.size());
   for (std::int64_t block = 0; block < blocks; ++block) {
     for (std::int64_t h = 0; h < taps.h.length(); ++h) {
@@ -161,13 +161,13 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
       }
     }
   }
-  const std::int64_t cellPitch = bigIsCell ? unit.bigPitch : unit.smallPitch,
-                     lanePitch = bigIsCell ? unit.smallPitch : unit.bigPitch;
-  const auto operandOf = [&](const CellUses& uses, std::int64_t block, std::int64_t j) {
-    const std::int64_t offset = uses.place.first + uses.place.second + block * cellPitch;
+  const std::int64_t permutedPitch = bigIsPermuted ? unit.bigPitch : unit.smallPitch,
+                     vectorPitch = bigIsPermuted ? unit.smallPitch : unit.bigPitch;
+  const auto operandOf = [&](const GroupUses& uses, std::int64_t block, std::int64_t j) {
+    const std::int64_t offset = uses.place.first + uses.place.second + block * permutedPitch;
     AOperand operand =
-        cellOperand(lanes, unit.cells[static_cast<std::size_t>(block)], taps.channels.lo + j, offset, contract);
-    for (const CellUses::Use& use : uses.uses) {
+        groupOperand(lanes, unit.groups[static_cast<std::size_t>(block)], taps.channels.lo + j, offset, contract);
+    for (const GroupUses::Use& use : uses.uses) {
       const std::int64_t acc = block * results + (use.h * tapsW + use.w) * channels + j;
       operand.uses.push_back(Use{static_cast<std::int16_t>(acc), static_cast<std::int16_t>(use.lane * blocks + block)});
     }
@@ -178,17 +178,17 @@ Contract weightCellContract(const ConvView& v, const std::vector<PixelSection>& 
     const std::int64_t bigStep =
         pixels.alongRows ? v.stride.h * big.pitch.h : pixels.columns * v.stride.w * big.pitch.w;
     const std::int64_t smallStep = pixels.alongRows ? small.pitch.h : pixels.columns * small.pitch.w;
-    section.aOuterStep = bigIsCell ? bigStep : smallStep;
-    section.bOuterStep = bigIsCell ? smallStep : bigStep;
+    section.aOuterStep = bigIsPermuted ? bigStep : smallStep;
+    section.bOuterStep = bigIsPermuted ? smallStep : bigStep;
     for (const ColumnStep& columns : pixels.steps) {
-      const StepProducts products = productsOf(v, pixels, columns, bigIsCell, big, small);
+      const StepProducts products = productsOf(v, pixels, columns, bigIsPermuted, big, small);
       Step step;
       for (const std::int64_t offset : products.lanes) {  // blocks take turns: their lines lie side by side
         for (std::int64_t block = 0; block < blocks; ++block)
-          step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset + block * lanePitch),
-                                      lanes.usedLanes(unit.cells[static_cast<std::size_t>(block)])});
+          step.b.push_back(VectorLoad{static_cast<std::int32_t>(offset + block * vectorPitch),
+                                      lanes.usedLanes(unit.groups[static_cast<std::size_t>(block)])});
       }
-      for (const CellUses& uses : products.cells) {
+      for (const GroupUses& uses : products.groups) {
         for (std::int64_t block = 0; block < blocks; ++block) {
           for (std::int64_t j = 0; j < channels; ++j) step.a.push_back(operandOf(uses, block, j));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides, for a lane-wise weight gradient, how a chunk's pixels are grouped into sections: runs of columns with the (column, tap)
-// pairs they take part in, and runs of rows with the same valid taps. Leaves loops, panels and scratch to lower_weights_cells.
+// Decides, for a grouped weight gradient, how a reduction block's pixels are grouped into sections: runs of columns with the (column, tap)
+// pairs they take part in, and runs of rows with the same valid taps. Leaves loops, panels and scratch to lower_weights.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace cubejit {
 
-/// Taps and cell channels held in accumulators at once.
+/// Taps and group channels held in accumulators at once.
 struct TapBlock {
   Range h, w, channels;
   friend bool operator==(const TapBlock& x, const TapBlock& y) = default;
@@ -26,7 +26,7 @@ struct ColumnStep {
   friend bool operator==(const ColumnStep& x, const ColumnStep& y) = default;
 };
 
-/// One section of the contract, as a value. Rows use taps [tapLo, tapHi) of the block along H.
+/// One section of the microkernel, as a value. Rows use taps [tapLo, tapHi) of the block along H.
 struct PixelSection {
   std::vector<ColumnStep> steps;
   std::int64_t tapLo = 0, tapHi = 0;
@@ -47,15 +47,16 @@ std::vector<PixelRun> makePixelRuns(const ConvView& view, const PixelBlock& bloc
                                     std::int64_t columns, std::int64_t unrolledUses,
                                     std::vector<PixelSection>& sections);
 
-/// The blocks of channels that a contract works on side by side, and how many bytes apart they are.
-struct WeightCellUnit {
-  std::vector<std::int64_t> cells;  ///< of each
+/// The blocks of channels that a microkernel works on side by side, and how many bytes apart they are.
+struct GroupWeightsUnit {
+  std::vector<std::int64_t> groups;  ///< of each
   std::int64_t bigPitch = 0, smallPitch = 0, accumulatorPitch = 0;
 };
 
-/// The contract, the same for all blocks with as many taps and the same channels: accumulators [taps h][taps w][cell channel] in scratch order, one section per PixelSection.
-Contract weightCellContract(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
-                            const CellLanes& lanes, const WeightCellUnit& unit, bool bigIsCell, const Operand& big,
-                            const Operand& small);
+/// The microkernel, the same for all blocks with as many taps and the same channels: accumulators [taps h][taps w][channel of a group] in
+/// scratch order, one section per PixelSection.
+Contract groupedWeightsKernel(const ConvView& view, const std::vector<PixelSection>& sections, const TapBlock& taps,
+                              const GroupLanes& lanes, const GroupWeightsUnit& unit, bool bigIsPermuted,
+                              const Operand& big, const Operand& small);
 
 }  // namespace cubejit

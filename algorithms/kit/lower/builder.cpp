@@ -39,7 +39,7 @@ void foldRange(const Axis& axis, std::size_t begin, std::size_t end, std::vector
   }
 }
 
-// Runs do not cross the windows of an axis that is dealt out.
+// Runs do not cross the windows of an axis that is partitioned.
 void foldAxis(Axis& axis) {
   std::vector<AxisStep> folded;
   if (axis.windowAxis < 0) {
@@ -165,16 +165,16 @@ int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas 
   return axis;
 }
 
-int ProgramBuilder::addDeal(std::string name, int axis, std::int64_t parts) {
+int ProgramBuilder::addPartition(std::string name, int axis, std::int64_t parts) {
   const std::int64_t count = axisSteps(axis);
-  const int deal = addAxis(std::move(name), static_cast<int>(parts));
-  Axis& dealt = phase().axes[static_cast<std::size_t>(axis)];
-  dealt.windowAxis = deal;
+  const int partition = addAxis(std::move(name), static_cast<int>(parts));
+  Axis& source = phase().axes[static_cast<std::size_t>(axis)];
+  source.windowAxis = partition;
   for (std::int64_t i = 0; i < parts; ++i) {
-    dealt.windows.push_back(Window{static_cast<int>(count * i / parts), static_cast<int>(count * (i + 1) / parts)});
+    source.windows.push_back(Window{static_cast<int>(count * i / parts), static_cast<int>(count * (i + 1) / parts)});
   }
-  for (std::int64_t i = 0; i < parts; ++i) addStep(deal, Deltas{}, static_cast<int>(i));
-  return deal;
+  for (std::int64_t i = 0; i < parts; ++i) addStep(partition, Deltas{}, static_cast<int>(i));
+  return partition;
 }
 
 int ProgramBuilder::addPartOfWindows(std::string name, int axis, int begin, int end) {

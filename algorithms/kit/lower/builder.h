@@ -38,8 +38,8 @@ class ProgramBuilder {
   void addStep(int axis, const AxisDeltas& deltas, int cls = 0);
   /// `count` equal steps, `step` bytes apart.
   int addUniformAxis(std::string name, std::int64_t count, Deltas step);
-  /// A new axis that deals the steps of `axis` out in `parts` contiguous windows of nearly equal size; part i has class i.
-  int addDeal(std::string name, int axis, std::int64_t parts);
+  /// A new axis that partitions the steps of `axis` into `parts` contiguous windows of nearly equal size; part i has class i.
+  int addPartition(std::string name, int axis, std::int64_t parts);
   /// A new axis that goes over steps [begin, end) of each window of `axis`, counted from where the window begins; `end` = 0: up to
   /// where it ends. Precondition: every window has that many steps.
   int addPartOfWindows(std::string name, int axis, int begin, int end);

@@ -138,9 +138,9 @@ class Converter {
     const std::size_t source = contiguous(false);
     line_ = pads ? 1 : contiguous(true);
     if (line_ == dimensions()) line_ = source == dimensions() ? 1 : source;
-    turned_ = source != line_ && source != dimensions() && longest(source) > 1;
-    across_ = turned_ ? source : dimensions();
-    if (turned_) return;
+    transposes_ = source != line_ && source != dimensions() && longest(source) > 1;
+    across_ = transposes_ ? source : dimensions();
+    if (transposes_) return;
     for (std::size_t i = 0; i < dimensions(); ++i) {  // the longest of the others makes the rows
       if (i != line_ && (across_ == dimensions() || longest(i) > longest(across_))) across_ = i;
     }
@@ -176,9 +176,9 @@ class Converter {
     move.label = c_.name;
     move.padCols = line_ == 1 ? block.channels.zerosBehind : 0;
     // A line whose elements are not neighbours in the source is a column of it.
-    const bool column = turned_ || (line.fromStep != 1 && line.length > 1);
+    const bool column = transposes_ || (line.fromStep != 1 && line.length > 1);
     move.kind = column ? MoveKind::kTranspose : MoveKind::kCopy;
-    if (column && !turned_) {  // one column at a time
+    if (column && !transposes_) {  // one column at a time
       move.rows = line.length;
       move.cols = 1;
       move.srcPitch = line.fromStep * in();
@@ -205,13 +205,13 @@ class Converter {
 
   bool columnByColumn() const {
     const Dimension line = dimension(blocks_.front(), line_);
-    return !turned_ && line.fromStep != 1 && longest(line_) > 1;
+    return !transposes_ && line.fromStep != 1 && longest(line_) > 1;
   }
 
   // Whether pixels whose channels lie in blocks become pixels whose channels lie side by side, or the other way round: one end's lines
   // have elements of several blocks.
   bool blocksShareLines() const {
-    return !turned_ && line_ == 1 && across_ >= 2 && blocks_.size() > 1 &&
+    return !transposes_ && line_ == 1 && across_ >= 2 && blocks_.size() > 1 &&
            longest(line_) * std::min(in(), out()) < kOwnLines;
   }
 
@@ -228,7 +228,7 @@ class Converter {
     // Both ends of a move stay in the L1 and L2 caches; those of all blocks do, if blocks share lines of memory.
     const bool shared = blocksShareLines();
     const std::int64_t together = lineLength * (shared ? static_cast<std::int64_t>(blocks_.size()) : 1);
-    const std::int64_t chunk = single ? 1 : std::max<std::int64_t>(16, kMostElements / together);
+    const std::int64_t piece = single ? 1 : std::max<std::int64_t>(16, kMostElements / together);
     std::vector<std::pair<Piece, Piece>> kinds;
     const auto classOf = [&](const Block& block) {
       const auto shape = [](Piece p) {
@@ -251,33 +251,33 @@ class Converter {
                  classOf(block));
     b_.phase().axes[static_cast<std::size_t>(blockAxis)].classes = static_cast<int>(kinds.size());
 
-    // Dimension across: chunks of it. Its length may differ between blocks (channel pieces): then one chunk takes all.
+    // Dimension across: pieces of it. Its length may differ between blocks (channel pieces): then one piece takes all.
     const Dimension across = dimension(blocks_.front(), across_);
     const bool uniform = across_ >= 2 || std::all_of(blocks_.begin(), blocks_.end(), [&](const Block& block) {
                            return dimension(block, across_).length == across.length;
                          });
-    const std::int64_t acrossChunk = uniform ? std::min(chunk, across.length) : longest(across_);
+    const std::int64_t acrossPiece = uniform ? std::min(piece, across.length) : longest(across_);
     // A small matrix is no task: the last loop is taken in runs, each for all blocks. A run's rows stay open on both sides: where
     // one end has them apart, the other has them side by side.
     const std::size_t last = lastLoop();
-    small_ = lineLength * acrossChunk <= kSmallMatrix && last < dimensions() &&
+    small_ = lineLength * acrossPiece <= kSmallMatrix && last < dimensions() &&
              divisorAtMost(longest(last), kLongestRun) >= kShortestRun;
     if (small_) run_ = divisorAtMost(longest(last), kLongestRun);
     // Rows that are far apart in the target, and filled bit by bit, push each other out of the cache: they are collected first.
-    if (small_ && uniform && acrossChunk == across.length && collects(last))
+    if (small_ && uniform && acrossPiece == across.length && collects(last))
       collectedPitch_ = run_ * dimension(blocks_.front(), last).toStep * out() + 64;
-    const int chunkAxis = b_.addAxis("chunk", 2);
-    const std::int64_t reach = uniform ? across.length : acrossChunk;
-    for (std::int64_t i = 0; i < reach; i += acrossChunk)
-      b_.addStep(chunkAxis, moved(i * across.fromStep, i * across.toStep), i + acrossChunk <= reach ? 0 : 1);
+    const int pieceAxis = b_.addAxis("piece", 2);
+    const std::int64_t reach = uniform ? across.length : acrossPiece;
+    for (std::int64_t i = 0; i < reach; i += acrossPiece)
+      b_.addStep(pieceAxis, moved(i * across.fromStep, i * across.toStep), i + acrossPiece <= reach ? 0 : 1);
 
-    Call call{c_.name, source_, -1, sink_, {blockAxis, chunkAxis}, {}};
+    Call call{c_.name, source_, -1, sink_, {blockAxis, pieceAxis}, {}};
     for (const auto& [outer, channels] : kinds) {
       const Block block{outer, channels};
       for (int tail = 0; tail < 2; ++tail) {
         const std::int64_t length = !uniform    ? dimension(block, across_).length
-                                    : tail == 1 ? reach % acrossChunk
-                                                : acrossChunk;
+                                    : tail == 1 ? reach % acrossPiece
+                                                : acrossPiece;
         Variant v;
         if (length > 0 && !(tail == 1 && !uniform)) v.kernel = b_.addKernel(moveFor(block, length));
         call.variants.push_back(v);
@@ -315,14 +315,14 @@ class Converter {
     }
     Phase& phase = b_.phase();
     phase.parallelAxes = std::move(loops);
-    phase.parallelAxes.push_back(chunkAxis);
+    phase.parallelAxes.push_back(pieceAxis);
     phase.body = std::move(body);
     double elements = 1;
     for (const std::int64_t extent : c_.from.extent) elements *= static_cast<double>(extent);
     phase.workCycles = elements / static_cast<double>(c_.from.groups) * static_cast<double>(in() + out()) / 10.0;
   }
 
-  // A copy whose rows are whole vectors, wherever the loops begin, is stored past the caches if the conversion asks for it.
+  // A copy whose rows are whole vectors, wherever the loops begin, is stored past the caches if the conversion prefetches for it.
   void stream(Move& copy) const {
     const std::int64_t vector = lanes_ * 4 / out();  // elements
     const auto whole = [&](std::int64_t elements) { return elements % vector == 0; };
@@ -346,7 +346,7 @@ class Converter {
       return dimension(block, last).toStep ==
              dimension(block, line_).length + (line_ == 1 ? block.channels.zerosBehind : 0);
     };
-    return turned_ && dimension(blocks_.front(), across_).toStep * out() >= kFarRows &&
+    return transposes_ && dimension(blocks_.front(), across_).toStep * out() >= kFarRows &&
            std::all_of(blocks_.begin(), blocks_.end(), joins);
   }
 
@@ -384,7 +384,7 @@ class Converter {
   std::vector<Block> blocks_;
   std::vector<Dimension> space_;
   std::size_t line_ = 0, across_ = 0;
-  bool turned_ = false;
+  bool transposes_ = false;
   bool small_ = false;
   std::int64_t run_ = 1;             ///< steps of the last loop that a task takes for all blocks
   std::int64_t collectedPitch_ = 0;  ///< > 0: matrices are collected in a panel with rows this many bytes apart

@@ -34,7 +34,7 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
 void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) {
   // 16-bit tensors may end in the middle of a word.
   const Element element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf;
-  const std::int64_t size = elementBytes(element), elements = bytes / size, chunk = 16384;
+  const std::int64_t size = elementBytes(element), elements = bytes / size, block = 16384;
   b.beginPhase("zero");
   const int dst = b.addStream("dst", buffer);
   const int axis = b.addAxis("chunk", 2);
@@ -44,11 +44,11 @@ void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) 
     move.from = move.to = element;
     call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(move);
   };
-  for (std::int64_t i = 0; i + chunk <= elements; i += chunk) b.addStep(axis, {{dst, i * size}}, 0);
-  if (elements >= chunk) zero(chunk, 0);
-  if (elements % chunk != 0) {
-    b.addStep(axis, {{dst, elements / chunk * chunk * size}}, 1);
-    zero(elements % chunk, 1);
+  for (std::int64_t i = 0; i + block <= elements; i += block) b.addStep(axis, {{dst, i * size}}, 0);
+  if (elements >= block) zero(block, 0);
+  if (elements % block != 0) {
+    b.addStep(axis, {{dst, elements / block * block * size}}, 1);
+    zero(elements % block, 1);
   }
   b.phase().parallelAxes = {axis};
   b.phase().body.push_back(callNode(std::move(call)));

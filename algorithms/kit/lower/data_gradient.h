@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the common ground of the data-gradient lowerings: which tensor is read, which is written, how their axes relate, and
+// Decides what lowerings of data gradients have in common: which tensor is read, which is written, how their axes relate, and
 // how weights are addressed. Leaves what vectors hold to the algorithms.
 #pragma once
 
@@ -21,7 +21,7 @@ struct DataGradient {
   bool gather = true;  ///< result is the view's big tensor
   std::array<AxisRelation, 3> relation;
   std::int64_t taps = 1;
-  // Weight element (group, reduced channel k, result channel n, tap), bytes: g*wGroup + k*wReduced + n*wResult +
+  // Weight element (group, reduction channel k, result channel n, tap), bytes: g*wGroup + k*wReduced + n*wResult +
   // tap * elementBytes(weightElement).
   std::int64_t wGroup = 0, wReduced = 0, wResult = 0;
   std::int64_t weightBytes = 0;

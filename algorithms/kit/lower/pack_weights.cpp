@@ -12,7 +12,7 @@ namespace {
 // With a single tap and channels side by side, lanes are contiguous in w already: rows are copied, not transposed.
 bool rowsAtOnce(const DataGradient& g) { return g.taps == 1 && g.wResult == elementBytes(g.weightElement); }
 
-// What a move does to the elements: HF32 weights are rounded, pairs take the next reduced channel along.
+// What a move does to the elements: HF32 weights are rounded, pairs take the next reduction channel along.
 void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
   const bool rounds = g.weightElement == Element::kHf32 || g.weightElement == Element::kHf32Low;
   move.from = rounds ? Element::kF32 : g.weightElement;
@@ -24,27 +24,27 @@ void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
 }
 
 // Reduced channels (or pairs) a step moves at once.
-std::int64_t chunkOf(const PackedWeights& p) { return divisorAtMost(p.whole(), 32); }
+std::int64_t divisorOf(const PackedWeights& p) { return divisorAtMost(p.whole(), 32); }
 
 struct Ends {
   int source = -1, sink = -1;
 };
 
-// `chunk` reduced channels a step: the first whole() of them are class 0; one that is alone is the last step, of class 1.
+// `atOnce` reduction channels a step: the first whole() of them are class 0; one that is alone is the last step, of class 1.
 int reducedAxis(ProgramBuilder& b, const char* name, const DataGradient& g, const PackedWeights& p, Ends ends,
-                std::int64_t chunk) {
+                std::int64_t atOnce) {
   if (!p.lastAlone) {
-    return b.addUniformAxis(name, p.reduced / chunk,
-                            {{ends.source, chunk * p.step(g)}, {ends.sink, chunk * p.reducedPitch(g)}});
+    return b.addUniformAxis(name, p.reduced / atOnce,
+                            {{ends.source, atOnce * p.step(g)}, {ends.sink, atOnce * p.reducedPitch(g)}});
   }
   const int axis = b.addAxis(name, 2);
-  for (std::int64_t k = 0; k < p.reduced; k += k < p.whole() ? chunk : 1) {
+  for (std::int64_t k = 0; k < p.reduced; k += k < p.whole() ? atOnce : 1) {
     b.addStep(axis, {{ends.source, k * p.step(g)}, {ends.sink, k * p.reducedPitch(g)}}, k < p.whole() ? 0 : 1);
   }
   return axis;
 }
 
-// One matrix of w: all taps of one reduced channel, or (rowsAtOnce) a chunk of reduced channels. `reduced`: the axis whose class 1
+// One matrix of w: all taps of one reduction channel, or (rowsAtOnce) several of them. `reduced`: the axis whose class 1
 // is the channel that is alone, if there is one.
 Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, Ends ends, int blocks, int reduced,
               int prefetchAhead) {
@@ -59,7 +59,7 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
       Move move{MoveKind::kTranspose, p.lanes,         width, g.taps,  g.wResult,
                 p.tapPitch(),         p.width - width, false, "pack_w"};
       if (rowsAtOnce(g)) {
-        move = Move{MoveKind::kCopy, p.lanes, alone ? 1 : chunkOf(p), width, p.step(g), p.width * 4, p.width - width,
+        move = Move{MoveKind::kCopy, p.lanes, alone ? 1 : divisorOf(p), width, p.step(g), p.width * 4, p.width - width,
                     false,           "pack_w"};
       }
       setElements(move, g, p);
@@ -84,10 +84,10 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
   const bool oneByOne = p.lastAlone && !rowsAtOnce(g);  // its matrix is one of its own
-  const std::int64_t chunk = oneByOne ? 1 : chunkOf(p);
+  const std::int64_t atOnce = oneByOne ? 1 : divisorOf(p);
   const Ends ends{src, dst};
-  const int outer = reducedAxis(b, "k0", g, p, ends, chunk);
-  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", chunk, {{src, p.step(g)}, {dst, p.reducedPitch(g)}});
+  const int outer = reducedAxis(b, "k0", g, p, ends, atOnce);
+  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", atOnce, {{src, p.step(g)}, {dst, p.reducedPitch(g)}});
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, ends, blocks, outer, 0)));
   if (inner < 0) {
@@ -106,7 +106,7 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks) {
   const Ends ends{source, panel};
-  const int k = reducedAxis(b, "pack_k", g, p, ends, rowsAtOnce(g) ? chunkOf(p) : 1);
+  const int k = reducedAxis(b, "pack_k", g, p, ends, rowsAtOnce(g) ? divisorOf(p) : 1);
   std::vector<Node> body;
   body.push_back(callNode(packCall(b, g, p, ends, blocks, k, rowsAtOnce(g) ? 1 : 2)));
   return nest({k}, std::move(body));
@@ -116,10 +116,10 @@ Node packChannel(ProgramBuilder& b, const DataGradient& g, const PackedWeights& 
   return callNode(packCall(b, g, p, Ends{source, sink}, blocks, -1, 0));
 }
 
-void addPackReducedPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
+void addPackInputPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
   b.beginPhase("pack_weights");
   const int src = b.addStream("w", weights), dst = b.addStream("packed", packed);
-  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, packedReducedBytes(g, p)}});
+  const int groups = b.addUniformAxis("g", g.view.groups, {{src, g.wGroup}, {dst, packedInputBytes(g, p)}});
   const std::int64_t lanes = p.lanes, tapBytes = g.taps * lanes * 4, reduced = p.reduced;
   const int vectors = b.addAxis("k", 2);
   for (std::int64_t k = 0; k < reduced; k += lanes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides kinds and types of the moves. Plain tensors are turned, the others copied row by row.
+// Decides kinds and types of the moves. Plain tensors are transposed, the others copied row by row.
 #include "algorithms/kit/lower/panel_moves.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace cubejit {
 namespace {
 
-bool turned(const TensorView& t) { return !t.channelsLast && t.c0 == 0; }
+bool transposed(const TensorView& t) { return !t.channelsLast && t.c0 == 0; }
 
 }  // namespace
 
@@ -36,10 +36,10 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
   move.label = "load_panel";
   move.lanes = m.lanes;
   move.dstPitch = m.panelPitch;
-  move.kind = turned(t) ? MoveKind::kTranspose : MoveKind::kCopy;
-  move.rows = turned(t) ? piece.channels : m.pixels;
-  move.cols = turned(t) ? m.pixels : piece.channels;
-  move.srcPitch = turned(t) ? t.cStride : t.wStride;
+  move.kind = transposed(t) ? MoveKind::kTranspose : MoveKind::kCopy;
+  move.rows = transposed(t) ? piece.channels : m.pixels;
+  move.cols = transposed(t) ? m.pixels : piece.channels;
+  move.srcPitch = transposed(t) ? t.cStride : t.wStride;
   switch (m.elements) {
     case PanelElements::kWide:
       move.from = isHf32(t.dtype) ? Element::kF32 : elementOf(t.dtype);
@@ -48,7 +48,7 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
     case PanelElements::kChannelPairs:
       if (piece.channels == 1) {
         move.from = Element::kPair;  // its second member is missing
-      } else if (turned(t)) {
+      } else if (transposed(t)) {
         move.from = Element::kPair;
         move.pairPitch = t.cStride;
         move.rows = piece.channels / 2;
@@ -77,10 +77,10 @@ Move storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& 
   move.lanes = m.lanes;
   move.srcPitch = m.panelPitch;
   move.to = isHf32(t.dtype) ? Element::kF32 : elementOf(t.dtype);
-  move.kind = turned(t) ? MoveKind::kTranspose : MoveKind::kCopy;
+  move.kind = transposed(t) ? MoveKind::kTranspose : MoveKind::kCopy;
   move.rows = m.pixels;
   move.cols = piece.channels;
-  move.dstPitch = turned(t) ? t.cStride : t.wStride;
+  move.dstPitch = transposed(t) ? t.cStride : t.wStride;
   move.padCols = piece.missing;
   return move;
 }

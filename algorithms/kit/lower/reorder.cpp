@@ -39,9 +39,9 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
   ProgramBuilder b(std::move(core));
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
-    const int staged = b.bufferOf(roleOf(t));
-    if (!isReordered(plan.reorders, t) || staged < 0 || (i > 0 && t == tensors.ids[i - 1])) continue;
-    b.makeShared(staged, std::string(toString(t)) + (formatOf(inner, t).dtype == DType::kBf16 ? "_bf16" : "_f32"));
+    const int packed = b.bufferOf(roleOf(t));
+    if (!isReordered(plan.reorders, t) || packed < 0 || (i > 0 && t == tensors.ids[i - 1])) continue;
+    b.makeShared(packed, std::string(toString(t)) + (formatOf(inner, t).dtype == DType::kBf16 ? "_bf16" : "_f32"));
     const int outside = b.addBuffer(toString(t), roleOf(t), formatBytes(problem, t));
     const bool result = isResult(t);
     const DType given = formatOf(problem, t).dtype;
@@ -52,8 +52,8 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
                  result ? indexMap(problem, t) : core,
                  Element::kF32,
                  pairs ? Element::kBf16 : Element::kF32,
-                 result ? staged : outside,
-                 result ? outside : staged};
+                 result ? packed : outside,
+                 result ? outside : packed};
     // HF32 is a rounding of operands: memory holds f32.
     (result ? c.toType : c.fromType) = isHf32(given) ? Element::kF32 : elementOf(given);
     if (!result && isHf32(given)) c.toType = elementOf(given);

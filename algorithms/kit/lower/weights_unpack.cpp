@@ -18,25 +18,25 @@ struct Pitch {
 
 Pitch pitchOf(const WeightsScratch& s) {
   const std::int64_t tapBytes = s.taps * elementBytes(s.dwElement);
-  return s.swapped ? Pitch{tapBytes, s.rows * tapBytes} : Pitch{s.laneChannels * tapBytes, tapBytes};
+  return s.operandsTransposed ? Pitch{tapBytes, s.rows * tapBytes} : Pitch{s.laneChannels * tapBytes, tapBytes};
 }
 
 // Whether one move takes many rows: a lane's (rows x taps) are contiguous in dw, or there is nothing to turn around.
-bool manyRows(const WeightsScratch& s) { return s.swapped || s.taps == 1; }
+bool manyRows(const WeightsScratch& s) { return s.operandsTransposed || s.taps == 1; }
 
 // `width` lanes of one row, or of `rows` rows if one move takes many.
 Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) {
   const Pitch pitch = pitchOf(s);
   Move move{MoveKind::kTranspose,
             s.lanes,
-            s.swapped ? rows * s.taps : s.taps,
+            s.operandsTransposed ? rows * s.taps : s.taps,
             width,
             s.width * 4,
             pitch.lane,
             0,
             false,
             "unpack_w"};
-  if (!s.swapped && s.taps == 1)
+  if (!s.operandsTransposed && s.taps == 1)
     move = Move{MoveKind::kCopy, s.lanes, rows, width, s.width * 4, pitch.row, 0, false, "unpack_w"};
   move.to = s.dwElement;
   return move;
@@ -76,14 +76,14 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   }
   // Swapped: for a lane, (rows x taps) are contiguous in dw, so many rows are one matrix. Otherwise one matrix a row,
   // or, with a single tap, a plain copy of many rows.
-  const std::int64_t chunk = divisorAtMost(s.rows, 32);
-  const int outer = b.addUniformAxis("row0", s.rows / chunk, {{src, chunk * rowBytes}, {dst, chunk * pitch.row}});
-  const int inner = manyRows(s) ? -1 : b.addUniformAxis("row", chunk, {{src, rowBytes}, {dst, pitch.row}});
+  const std::int64_t block = divisorAtMost(s.rows, 32);
+  const int outer = b.addUniformAxis("row0", s.rows / block, {{src, block * rowBytes}, {dst, block * pitch.row}});
+  const int inner = manyRows(s) ? -1 : b.addUniformAxis("row", block, {{src, rowBytes}, {dst, pitch.row}});
   Call call{"unpack", src, -1, dst, {blocks}, {Variant{}, Variant{}}};
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t width = cls == 0 ? s.width : s.laneChannels % s.width;
     if (width == 0 || (cls == 0 && s.laneChannels < s.width)) continue;
-    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(unpackMove(s, width, chunk));
+    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(unpackMove(s, width, block));
   }
   std::vector<Node> body;
   body.push_back(callNode(std::move(call)));

@@ -14,9 +14,9 @@ namespace cubejit {
 /// Scratch order: [split][group][lane block][row channel][tap][width] of f32.
 struct WeightsScratch {
   std::int64_t groups = 1, laneBlocks = 1, rows = 1, taps = 1, width = 16, splits = 1;
-  std::int64_t laneChannels = 1;  ///< real lanes a group
-  int lanes = 16;                 ///< of a vector
-  bool swapped = false;           ///< lanes are the small tensor's channels (dw's slowest index), rows the big one's
+  std::int64_t laneChannels = 1;    ///< real lanes a group
+  int lanes = 16;                   ///< of a vector
+  bool operandsTransposed = false;  ///< lanes are the small tensor's channels (dw's slowest index), rows the big one's
   int scratchBuffer = -1, dwBuffer = -1;
   Element dwElement = Element::kF32;
 };

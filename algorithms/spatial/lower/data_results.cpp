@@ -16,7 +16,7 @@ struct Piece {
 
 class Leaving {
  public:
-  Leaving(ProgramBuilder& b, const PixelResults& r, int panel, int tensor, const std::vector<int>& classAxes,
+  Leaving(ProgramBuilder& b, const SpatialResults& r, int panel, int tensor, const std::vector<int>& classAxes,
           const std::vector<bool>& exists, const std::array<std::int64_t, 2>& channels)
       : b_(b), r_(r), panel_(panel), tensor_(tensor), classAxes_(classAxes), exists_(exists), channels_(channels) {}
 
@@ -60,7 +60,7 @@ class Leaving {
 
   std::int64_t from(const Piece& piece) const { return piece.firstPhase * r_.blockRows * r_.rowPitch + piece.from * 4; }
 
-  Move turned(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
+  Move transposed(std::int64_t rows, std::int64_t rowPitch, const Piece& piece) const {
     Move move;
     move.kind = MoveKind::kTranspose;
     move.lanes = r_.lanes;
@@ -84,7 +84,7 @@ class Leaving {
     }
     Call call{"store_row", panel_, -1, tensor_, classAxes_, {}};
     call.classAxes.push_back(axis);
-    const int kernel = b_.addKernel(turned(piece.phases, r_.blockRows * r_.rowPitch, piece));
+    const int kernel = b_.addKernel(transposed(piece.phases, r_.blockRows * r_.rowPitch, piece));
     for (const bool here : exists_) {
       for (const std::int64_t count : channels_) {
         for (std::int64_t c = 0; c < r_.blockRows; ++c)
@@ -103,7 +103,7 @@ class Leaving {
     for (std::size_t i = 0; i < 2; ++i) {
       if (channels_[i] == 0) continue;
       const std::int64_t rows = piece.phases > 1 ? piece.phases * r_.blockRows : channels_[i];
-      kernels[i] = b_.addKernel(turned(rows, r_.rowPitch, piece));
+      kernels[i] = b_.addKernel(transposed(rows, r_.rowPitch, piece));
     }
     for (const bool here : exists_) {
       for (const int kernel : kernels) call.variants.push_back(Variant{here ? kernel : -1, -1, false});
@@ -112,7 +112,7 @@ class Leaving {
   }
 
   ProgramBuilder& b_;
-  const PixelResults& r_;
+  const SpatialResults& r_;
   const int panel_, tensor_;
   const std::vector<int>& classAxes_;
   const std::vector<bool>& exists_;
@@ -121,9 +121,9 @@ class Leaving {
 
 }  // namespace
 
-void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int tensor, const std::vector<int>& classAxes,
-                     const std::vector<bool>& exists, const std::array<std::int64_t, 2>& channels,
-                     std::vector<Node>& body) {
+void addSpatialResults(ProgramBuilder& b, const SpatialResults& r, int panel, int tensor,
+                       const std::vector<int>& classAxes, const std::vector<bool>& exists,
+                       const std::array<std::int64_t, 2>& channels, std::vector<Node>& body) {
   Leaving(b, r, panel, tensor, classAxes, exists, channels).run(body);
 }
 

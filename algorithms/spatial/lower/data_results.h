@@ -14,7 +14,7 @@
 
 namespace cubejit {
 
-struct PixelResults {
+struct SpatialResults {
   int lanes = 16;
   std::int64_t blockRows = 1;  ///< channels a phase has room for in the panel
   std::int64_t rowPitch = 0;   ///< bytes between rows of the panel
@@ -26,8 +26,8 @@ struct PixelResults {
 
 /// Appends the moves to `body`. `classAxes` end with the channel axis (class 0: channels[0] channels, class 1: channels[1]);
 /// `exists` says for every combination of the other axes' classes whether there is such a row.
-void addPixelResults(ProgramBuilder& b, const PixelResults& r, int panel, int tensor, const std::vector<int>& classAxes,
-                     const std::vector<bool>& exists, const std::array<std::int64_t, 2>& channels,
-                     std::vector<Node>& body);
+void addSpatialResults(ProgramBuilder& b, const SpatialResults& r, int panel, int tensor,
+                       const std::vector<int>& classAxes, const std::vector<bool>& exists,
+                       const std::array<std::int64_t, 2>& channels, std::vector<Node>& body);
 
 }  // namespace cubejit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides kernels of lanes of pixels (see the header).
+// Decides kernels of spatial dX (see the header).
 #include "algorithms/spatial/lower/data_sections.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::int64_t kStepsAnIteration = 24;
 
 }  // namespace
 
-std::vector<LaneRange> PixelSections::readable(std::size_t shift, std::int64_t block) const {
+std::vector<LaneRange> SpatialDataSections::readable(std::size_t shift, std::int64_t block) const {
   std::vector<LaneRange> lanes;
   for (std::int64_t v = 0; v < shape_.vectorsOf(block); ++v)
     lanes.push_back(shape_.readable(shape_.shifts[shift].offset, block, v));
@@ -25,7 +25,7 @@ std::vector<LaneRange> PixelSections::readable(std::size_t shift, std::int64_t b
 
 // Shifts that read alike share a section, and a segment is one shift. If they differ, a single section does all shifts of a
 // channel after one another instead: an operand row is in L1 for all its shifts. So do tiles of several rows, and single channels.
-PixelSections::Cut PixelSections::cutOf(const BlockClass& h, std::int64_t block) const {
+SpatialDataSections::Cut SpatialDataSections::cutOf(const BlockClass& h, std::int64_t block) const {
   Cut cut;
   cut.rowsInside = plan_.registerH > 1;
   cut.rows = cut.rowsInside ? h.length : 1;
@@ -50,7 +50,8 @@ PixelSections::Cut PixelSections::cutOf(const BlockClass& h, std::int64_t block)
   return cut;
 }
 
-Variant PixelSections::variant(const BlockClass& d, const BlockClass& h, std::int64_t channels, std::int64_t block) {
+Variant SpatialDataSections::variant(const BlockClass& d, const BlockClass& h, std::int64_t channels,
+                                     std::int64_t block) {
   const Cut cut = cutOf(h, block);
   const std::int64_t main = shape_.reduced / cut.unroll, done = main * cut.unroll;
   const bool remainder = done != shape_.reduced;
@@ -78,7 +79,7 @@ Variant PixelSections::variant(const BlockClass& d, const BlockClass& h, std::in
   return v;
 }
 
-int PixelSections::kernelFor(const Cut& cut, std::int64_t channels, std::int64_t block) {
+int SpatialDataSections::kernelFor(const Cut& cut, std::int64_t channels, std::int64_t block) {
   Contract contract;
   contract.lanes = shape_.lanes;
   const std::int64_t vectors = shape_.vectorsOf(block);
@@ -106,8 +107,8 @@ int PixelSections::kernelFor(const Cut& cut, std::int64_t channels, std::int64_t
   return b_.addKernel(std::move(contract));
 }
 
-Section PixelSections::sectionFor(const Cut& cut, std::int64_t channels, std::int64_t block,
-                                  std::int64_t reduced) const {
+Section SpatialDataSections::sectionFor(const Cut& cut, std::int64_t channels, std::int64_t block,
+                                        std::int64_t reduced) const {
   Section section;
   section.aOuterStep = reduced * shape_.rowsPacked * 4;
   section.bOuterStep = reduced * pitches_.operandPitch.c.each;
@@ -124,9 +125,9 @@ Section PixelSections::sectionFor(const Cut& cut, std::int64_t channels, std::in
   return section;
 }
 
-// One reduced channel of one operand row at one shift.
-Step PixelSections::stepFor(const RowTaps& row, std::size_t shift, std::int64_t channels, std::int64_t block,
-                            std::int64_t aOffset, std::int64_t bOffset) const {
+// One reduction channel of one operand row at one shift.
+Step SpatialDataSections::stepFor(const RowTaps& row, std::size_t shift, std::int64_t channels, std::int64_t block,
+                                  std::int64_t aOffset, std::int64_t bOffset) const {
   Step step;
   if (shape_.shifts[shift].phases == 0) return step;
   const std::int64_t vectors = shape_.vectorsOf(block), bytes = elementBytes(pitches_.operand);

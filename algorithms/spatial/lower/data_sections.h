@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the kernels of lanes of pixels: accumulators are [row][residue class][channel][vector], a step multiplies the vectors of
+// Decides the kernels of spatial dX: accumulators are [row][residue class][channel][vector], a step multiplies the vectors of
 // one operand row at one shift by the weights of every result row that it reaches.
-// Leaves what lies where along W to pixel_shape, loops and panels to lower_data_pixels.
+// Leaves what lies where along W to data_tiles, loops and panels to lower_data.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 namespace cubejit {
 
 /// What kernels see of memory: types and bytes between neighbours.
-struct PixelPitches {
+struct SpatialPitches {
   Element operand = Element::kF32, result = Element::kF32;
   Pitches operandPitch;
   std::int64_t operandRow = 1;  ///< operand rows between neighbouring result rows of a block
@@ -24,9 +24,10 @@ struct PixelPitches {
   bool cut = false;  ///< results end where their row ends (they lie in the tensor)
 };
 
-class PixelSections {
+class SpatialDataSections {
  public:
-  PixelSections(ProgramBuilder& b, const PixelShape& shape, const SpatialDataPlan& plan, const PixelPitches& pitches)
+  SpatialDataSections(ProgramBuilder& b, const SpatialShape& shape, const SpatialDataPlan& plan,
+                      const SpatialPitches& pitches)
       : b_(b), shape_(shape), plan_(plan), pitches_(pitches) {}
 
   /// The kernel and its list for blocks d and h of planes and rows, `channels` result channels, and a block along W.
@@ -49,7 +50,7 @@ class PixelSections {
     bool shiftsInside = false;  ///< all shifts are steps of a section; else a segment is one shift
     std::int64_t rows = 1;      ///< result rows
     std::vector<RowTaps> taps;
-    std::int64_t unroll = 1;  ///< reduced channels an iteration
+    std::int64_t unroll = 1;  ///< reduction channels an iteration
   };
 
   Cut cutOf(const BlockClass& h, std::int64_t block) const;
@@ -60,9 +61,9 @@ class PixelSections {
                std::int64_t bOffset) const;
 
   ProgramBuilder& b_;
-  const PixelShape& shape_;
+  const SpatialShape& shape_;
   const SpatialDataPlan& plan_;
-  const PixelPitches pitches_;
+  const SpatialPitches pitches_;
   /// By block class of rows (if rows are inside), channels, block of W.
   std::map<std::tuple<const BlockClass*, std::int64_t, std::int64_t>, int> kernels_;
 };

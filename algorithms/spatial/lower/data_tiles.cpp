@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides residue classes, shifts and blocks along W of lanes of pixels (see the header).
+// Decides residue classes, shifts and blocks along W of spatial dX (see the header).
 #include "algorithms/spatial/lower/data_tiles.h"
 
 #include <algorithm>
 
 namespace cubejit {
 
-PixelShape::PixelShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
+SpatialShape::SpatialShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
     : g(makeDataGradient(problem, false)),
       lanes(machine.isa.lanes()),
       phases(axisPhases(g.relation[2])),
@@ -20,26 +20,26 @@ PixelShape::PixelShape(const Problem& problem, const SpatialDataPlan& plan, cons
   collectShifts();
 }
 
-void PixelShape::collectShifts() {
+void SpatialShape::collectShifts() {
   for (std::size_t p = 0; p < phases.size(); ++p) {
     for (const BlockTap& tap : phases[p].taps) {
-      auto at = std::find_if(shifts.begin(), shifts.end(), [&](const PixelShift& s) { return s.offset == tap.offset; });
+      auto at = std::find_if(shifts.begin(), shifts.end(), [&](const TapShift& s) { return s.offset == tap.offset; });
       if (at == shifts.end())
-        at = shifts.insert(shifts.end(), PixelShift{tap.offset, 0, std::vector<std::int64_t>(phases.size(), -1)});
+        at = shifts.insert(shifts.end(), TapShift{tap.offset, 0, std::vector<std::int64_t>(phases.size(), -1)});
       at->phases |= std::uint64_t{1} << p;
       at->kernelW[p] = tap.k;
     }
   }
   // Results that no tap reaches are sums of nothing, which is a shift in which no phase takes part.
-  if (shifts.empty()) shifts.push_back(PixelShift{0, 0, std::vector<std::int64_t>(phases.size(), -1)});
-  std::sort(shifts.begin(), shifts.end(), [](const PixelShift& a, const PixelShift& b) { return a.offset < b.offset; });
+  if (shifts.empty()) shifts.push_back(TapShift{0, 0, std::vector<std::int64_t>(phases.size(), -1)});
+  std::sort(shifts.begin(), shifts.end(), [](const TapShift& a, const TapShift& b) { return a.offset < b.offset; });
 }
 
-std::int64_t PixelShape::vectorsOf(std::int64_t block) const {
+std::int64_t SpatialShape::vectorsOf(std::int64_t block) const {
   return std::min(blockLanes / lanes, (longest - block * blockLanes + lanes - 1) / lanes);
 }
 
-LaneRange PixelShape::readable(std::int64_t offset, std::int64_t block, std::int64_t v) const {
+LaneRange SpatialShape::readable(std::int64_t offset, std::int64_t block, std::int64_t v) const {
   const std::int64_t begin = std::max<std::int64_t>(0, -offset), end = std::min(g.operand.extent.w - offset, longest),
                      first = block * blockLanes + v * lanes;
   const std::int64_t lo = std::clamp<std::int64_t>(begin - first, 0, lanes),
@@ -49,11 +49,11 @@ LaneRange PixelShape::readable(std::int64_t offset, std::int64_t block, std::int
   return LaneRange{static_cast<std::int16_t>(lo), static_cast<std::int16_t>(hi)};
 }
 
-std::int64_t PixelShape::blockBytes() const {
+std::int64_t SpatialShape::blockBytes() const {
   return g.view.kernel.d * g.view.kernel.h * static_cast<std::int64_t>(shifts.size()) * shiftBytes();
 }
 
-std::int64_t PixelShape::slotOf(std::int64_t kd, std::int64_t kh, std::size_t shift) const {
+std::int64_t SpatialShape::slotOf(std::int64_t kd, std::int64_t kh, std::size_t shift) const {
   return ((kd * g.view.kernel.h + kh) * static_cast<std::int64_t>(shifts.size()) + static_cast<std::int64_t>(shift)) *
          shiftBytes();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a data gradient with lanes of pixels looks like along W (residue classes, shifts, blocks of lanes) and where its
+// Decides what a data gradient of the spatial algorithm looks like along W (residue classes, shifts, blocks of lanes) and where its
 // packed weights lie. Leaves rows and planes to slab_axis, instructions to data_sections.
 #pragma once
 
@@ -14,25 +14,25 @@
 namespace cubejit {
 
 /// Taps along W that share one operand offset.
-struct PixelShift {
+struct TapShift {
   std::int64_t offset = 0;
   std::uint64_t phases = 0;           ///< which phases have a tap here
   std::vector<std::int64_t> kernelW;  ///< its kernel index, per phase (-1 = none)
 };
 
-struct PixelShape {
+struct SpatialShape {
   DataGradient g;
   int lanes = 16;
   std::vector<AxisPhase> phases;  ///< along W
-  std::vector<PixelShift> shifts;
+  std::vector<TapShift> shifts;
   std::int64_t reduced = 1;           ///< channels of the operand
   std::int64_t registerChannels = 1;  ///< result channels of a tile
   std::int64_t channelBlocks = 1;     ///< tiles of result channels
-  std::int64_t rowsPacked = 1;        ///< weights of a reduced channel and a shift: [phase][channel of the tile]
+  std::int64_t rowsPacked = 1;        ///< weights of a reduction channel and a shift: [phase][channel of the tile]
   std::int64_t longest = 0;           ///< pixels of the longest phase
   std::int64_t blockLanes = 16;       ///< pixels of a block along W
 
-  PixelShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine);
+  SpatialShape(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine);
 
   std::int64_t blocks() const { return (longest + blockLanes - 1) / blockLanes; }
   std::int64_t vectorsOf(std::int64_t block) const;

@@ -5,7 +5,7 @@
 //   dx[c][phase + stride*j] += w[o][c][k] * dy[o][j + offset(phase, k)]     lanes j
 // Operand rows are read in place from plain tensors, or transposed into a panel [d][h][channel][w] from channels-last ones.
 // Leaves which taps reach which rows to blocked_axis, what lies where along W to data_tiles, kernels to data_sections, and the way out
-// of interleaved results to pixel_results.
+// of interleaved results to data_results.
 #include <array>
 #include <set>
 #include <utility>
@@ -39,8 +39,8 @@ class Lowering {
 
  private:
   // What kernels see: panels are of f32. A panel of results is [row of a tile][phase][channel][j], one of dy [d][h][channel][w].
-  PixelPitches pitches() const {
-    PixelPitches p;
+  SpatialPitches pitches() const {
+    SpatialPitches p;
     p.operand = plan_.packA ? Element::kF32 : elementOf(g_.operand.dtype);
     p.result = plan_.bufferC ? Element::kF32 : elementOf(g_.result.dtype);
     p.operandRow = axes_[1].operandStep;
@@ -98,9 +98,9 @@ class Lowering {
       p.d = p.h * axes_[1].panelOperands;
       dy_.pack(b_, "panel_dy", p, p.d * axes_[0].panelOperands);
     }
-    const PixelPitches pitch = pitches();
+    const SpatialPitches pitch = pitches();
     const int rowBuffer = direct ? -1 : b_.addBuffer("row_dx", BufferRole::kPrivate, plan_.registerH * pitch.resultRow);
-    b_.beginPhase("contract");
+    b_.beginPhase("multiply");
     const int a = b_.addStream("a", packedBuffer_);
     dy_.addStream(b_, "b");
     const int c = b_.addStream("c", direct ? resultBuffer_ : rowBuffer);
@@ -117,7 +117,7 @@ class Lowering {
     for (std::size_t i = 0; i < 2; ++i) {
       const BlockedAxis& of = axes_[i];
       const std::int64_t out = g_.result.strideOf(static_cast<int>(i));
-      cacheAxis[i] = b_.addAxis(i == 0 ? "slab_d" : "slab_h", of.cacheClasses);
+      cacheAxis[i] = b_.addAxis(i == 0 ? "cache_d" : "cache_h", of.cacheClasses);
       for (const AxisCacheBlock& block : of.cacheBlocks) {
         AxisDeltas d{{sink, block.results.lo * out}};
         dy_.toBlock(d, i, block.operandStart);
@@ -143,8 +143,8 @@ class Lowering {
                  static_cast<int>(i));
     }
 
-    PixelSections sections(b_, shape_, plan_, pitch);
-    Call call{"contract", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
+    SpatialDataSections sections(b_, shape_, plan_, pitch);
+    Call call{"multiply", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
               {}};
     forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
       for (int tail = 0; tail < 2; ++tail) {
@@ -168,13 +168,13 @@ class Lowering {
   }
 
   // Tiles of the same number of rows leave their panel alike.
-  std::vector<Node> storeRows(int panel, int sink, const PixelPitches& pitch, const std::vector<int>& classAxes) {
+  std::vector<Node> storeRows(int panel, int sink, const SpatialPitches& pitch, const std::vector<int>& classAxes) {
     std::set<std::int64_t> lengths;
     for (const BlockClass& block : axes_[1].classes) lengths.insert(block.length);
     std::vector<Node> moves;
     for (const std::int64_t length : lengths) {
-      PixelResults results{shape_.lanes, plan_.registerChannels, pitch.resultChannel,
-                           &g_.result,   &shape_.phases,         g_.relation[2].gather ? g_.view.stride.w : 1};
+      SpatialResults results{shape_.lanes, plan_.registerChannels, pitch.resultChannel,
+                             &g_.result,   &shape_.phases,         g_.relation[2].gather ? g_.view.stride.w : 1};
       if (plan_.registerH > 1) {
         results.rowAxis = b_.addUniformAxis(
             "row", length, {{panel, pitch.resultRow}, {sink, axes_[1].resultStep * g_.result.hStride}});
@@ -183,7 +183,7 @@ class Lowering {
       forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
         exists.push_back(of[0] != nullptr && of[1] != nullptr && of[1]->length == length);
       });
-      addPixelResults(b_, results, panel, sink, classAxes, exists, {channelsOf(0), channelsOf(1)}, moves);
+      addSpatialResults(b_, results, panel, sink, classAxes, exists, {channelsOf(0), channelsOf(1)}, moves);
     }
     return moves;
   }
@@ -226,7 +226,7 @@ class Lowering {
 
   const SpatialDataPlan& plan_;
   ProgramBuilder b_;
-  const PixelShape shape_;
+  const SpatialShape shape_;
   const DataGradient& g_;
   std::array<BlockedAxis, 2> axes_;
   Operand dy_;
@@ -235,7 +235,7 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lowerDataPixels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerSpatialData(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return Lowering(problem, plan.as<SpatialDataPlan>(), machine).run();
 }
 

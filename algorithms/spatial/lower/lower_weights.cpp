@@ -33,8 +33,8 @@ class Lowering {
       addZeroPhase(b_, dw, pairs * v_.taps() * 4, lanes_);
       return b_.finish();
     }
-    visits_ = v_.batch / plan_.images;
-    splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, visits_);
+    passes_ = v_.batch / plan_.images;
+    splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, passes_);
     const std::int64_t bytes = pairs * pairBytes();
     const int scratch = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * bytes);
     contractPhase(v_.bigIsX ? x : dy, v_.bigIsX ? dy : x, scratch, bytes);
@@ -48,7 +48,7 @@ class Lowering {
   std::int64_t pairBytes() const { return v_.taps() * tapBytes(); }
 
   void contractPhase(int bigBuffer, int smallBuffer, int scratch, std::int64_t splitBytes) {
-    b_.beginPhase("contract");
+    b_.beginPhase("multiply");
     const std::int64_t origin = -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
     const int big = b_.addStream("big", bigBuffer, origin), small = b_.addStream("small", smallBuffer),
               acc = b_.addStream("acc", scratch);
@@ -61,13 +61,13 @@ class Lowering {
     const int bigs = b_.addUniformAxis("big_channel", v_.big.channels, {{big, v_.big.cStride}, {acc, pairBytes()}});
     const int images = b_.addAxis("n", 2);  // class 0: the first of a split
     std::int64_t next = 0;
-    for (std::int64_t i = 0; i < visits_; ++i) {
-      const bool first = i == visits_ * next / splits_;
+    for (std::int64_t i = 0; i < passes_; ++i) {
+      const bool first = i == passes_ * next / splits_;
       if (first) ++next;
       b_.addStep(images, {{big, i * plan_.images * v_.big.nStride}, {small, i * plan_.images * v_.small.nStride}},
                  first ? 0 : 1);
     }
-    const int split = b_.addDeal("split", images, splits_);
+    const int split = b_.addPartition("split", images, splits_);
     for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(split, s, acc, s * splitBytes);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k)
@@ -75,11 +75,11 @@ class Lowering {
 
     const std::vector<TapTile> tiles = tapTiles();
     const int taps = b_.addAxis("taps", static_cast<int>(tiles.size()));
-    Call call{"contract", big, small, acc, {images, kd, taps}, {}};
+    Call call{"multiply", big, small, acc, {images, kd, taps}, {}};
     std::vector<std::vector<Variant>> variants(tiles.size());  // of each tap along D
     for (std::size_t t = 0; t < tiles.size(); ++t) {
       b_.addStep(taps, {{acc, (tiles[t].h.lo * v_.kernel.w + tiles[t].w.lo) * tapBytes()}}, static_cast<int>(t));
-      const WeightPixelSections sections(v_, tiles[t], plan_.registerH, lanes_);
+      const SpatialWeightsSections sections(v_, tiles[t], plan_.registerH, lanes_);
       const int kernel = b_.addKernel(sections.contract());
       for (std::int64_t k = 0; k < v_.kernel.d; ++k)
         variants[t].push_back(Variant{kernel, b_.addList(sections.segments(k, plan_.images)), false});
@@ -140,12 +140,12 @@ class Lowering {
   const int lanes_;
   ProgramBuilder b_;
   const ConvView v_;
-  std::int64_t visits_ = 1, splits_ = 1;  ///< of base_batch images, and parts they are dealt to
+  std::int64_t passes_ = 1, splits_ = 1;  ///< of `images` images, and parts they are partitioned into
 };
 
 }  // namespace
 
-Result<TileProgram> lowerWeightsPixels(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerSpatialWeights(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   return Lowering(problem, plan.as<SpatialWeightsPlan>(), machine).run();
 }
 

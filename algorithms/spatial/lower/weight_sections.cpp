@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides kernels of a weight gradient with lanes of pixels (see the header). Sections are kinds of row blocks by kinds of vectors.
+// Decides kernels of a weight gradient of the spatial algorithm (see the header). Sections are kinds of row blocks by kinds of vectors.
 #include "algorithms/spatial/lower/weight_sections.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr LaneRange kNone{0, -1};
 
 }  // namespace
 
-WeightPixelSections::WeightPixelSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes)
+SpatialWeightsSections::SpatialWeightsSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes)
     : v_(view), taps_(taps), lanes_(lanes) {
   for (std::int64_t first = 0; first < v_.small.extent.h; first += rows) {
     Rows block{std::min(rows, v_.small.extent.h - first), {}};
@@ -40,7 +40,7 @@ WeightPixelSections::WeightPixelSections(const ConvView& view, const TapTile& ta
   }
 }
 
-WeightPixelSections::Columns WeightPixelSections::columnsAt(std::int64_t first) const {
+SpatialWeightsSections::Columns SpatialWeightsSections::columnsAt(std::int64_t first) const {
   Columns columns;
   const std::int64_t count = std::min<std::int64_t>(lanes_, v_.small.extent.w - first);
   columns.small = lanesUpTo(count, lanes_);
@@ -56,7 +56,7 @@ WeightPixelSections::Columns WeightPixelSections::columnsAt(std::int64_t first) 
   return columns;
 }
 
-Step WeightPixelSections::stepOf(const Rows& rows, const Columns& columns) const {
+Step SpatialWeightsSections::stepOf(const Rows& rows, const Columns& columns) const {
   Step step;
   for (std::int64_t r = 0; r < rows.count; ++r)
     step.b.push_back(VectorLoad{static_cast<std::int32_t>(r * v_.small.hStride), columns.small});
@@ -80,7 +80,7 @@ Step WeightPixelSections::stepOf(const Rows& rows, const Columns& columns) const
   return step;
 }
 
-Contract WeightPixelSections::contract() const {
+Contract SpatialWeightsSections::contract() const {
   Contract contract;
   contract.lanes = lanes_;
   contract.vectorsA = elementOf(v_.big.dtype);
@@ -104,7 +104,7 @@ Contract WeightPixelSections::contract() const {
   return contract;
 }
 
-SegmentList WeightPixelSections::segments(std::int64_t kd, std::int64_t images) const {
+SegmentList SpatialWeightsSections::segments(std::int64_t kd, std::int64_t images) const {
   SegmentList list(std::max<std::size_t>(1, rows_.size() * runs_.size()));
   PixelBlock all;
   all.d = {0, v_.small.extent.d};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the kernels of a weight gradient with lanes of pixels: accumulators are taps of one pair of channels, each a vector of partial
+// Decides the kernels of a weight gradient of the spatial algorithm: accumulators are taps of one pair of channels, each a vector of partial
 // sums. A step multiplies vectors of several rows of the small tensor by the big tensor's rows at each shift that taps reach.
-// Leaves channels, images and the sum of lanes to lower_weights_pixels.
+// Leaves channels, images and the sum of lanes to lower_weights.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct TapTile {
   Range h, w;
 };
 
-class WeightPixelSections {
+class SpatialWeightsSections {
  public:
   /// Precondition: both tensors are plain, stride 1 along W. `rows`: of the small tensor, in a step.
-  WeightPixelSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes);
+  SpatialWeightsSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes);
 
   Contract contract() const;
   /// The products of `images` images with the planes that tap `kd` reaches; offsets from the first one's start, of the big tensor from

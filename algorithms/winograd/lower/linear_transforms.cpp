@@ -30,7 +30,7 @@ class Passes {
 
  private:
   std::int64_t vectorBytes() const { return channels_.lanes * 4; }
-  std::int64_t chunkLanes() const { return channels_.vectorsAtOnce * channels_.lanes; }
+  std::int64_t blockLanes() const { return channels_.vectorsAtOnce * channels_.lanes; }
 
   // A step's class is the number of its channels.
   int addChunkAxis(int in, int out) {
@@ -38,8 +38,8 @@ class Passes {
     std::vector<Window> windows;
     for (const Range& range : channels_.ranges) {
       const auto begin = static_cast<int>(b_.axisSteps(axis));
-      for (std::int64_t at = range.lo / chunkLanes() * chunkLanes(); at < range.hi; at += chunkLanes()) {
-        const std::int64_t count = std::min(chunkLanes(), range.hi - at);
+      for (std::int64_t at = range.lo / blockLanes() * blockLanes(); at < range.hi; at += blockLanes()) {
+        const std::int64_t count = std::min(blockLanes(), range.hi - at);
         const auto known = std::find(counts_.begin(), counts_.end(), count);
         b_.addStep(axis, {{in, at * 4}, {out, at * 4}}, static_cast<int>(known - counts_.begin()));
         if (known == counts_.end()) counts_.push_back(count);
@@ -60,7 +60,7 @@ class Passes {
 
   // Strides of the array between passes: dense, the last axis innermost.
   std::int64_t temporaryStride(std::size_t axis, std::size_t pass) const {
-    std::int64_t stride = chunkLanes() * 4;
+    std::int64_t stride = blockLanes() * 4;
     for (std::size_t q = axes_.size(); q-- > axis + 1;) stride *= positions(q, pass);
     return stride;
   }

@@ -163,7 +163,7 @@ class Lowering {
                           inTask ? std::pair{a, i * dataBytes()} : std::pair{filter, i * blocks_ * filterBytes()}});
     }
     const int rowsOut = addRowAxis(b_, box_, {tensorStream(dx, g_.result, box_, false)}, {{products, width_ * 4}});
-    const int part = b_.addDeal("rows", rowsOut, parts_);
+    const int part = b_.addPartition("rows", rowsOut, parts_);
     for (std::int64_t i = 0; i < parts_; ++i) {  // a task's panels start with its first row
       b_.moveStep(part, i, products, -tilesBefore(i) * width_ * 4);
       b_.moveStep(part, i, inTask ? a : sink, tilesBefore(i) * (inTask ? dataPitch_ : -dataPitch_));
@@ -181,15 +181,15 @@ class Lowering {
     std::vector<Node> body;
     if (inTask) {
       const int k = b_.addUniformAxis("k", reduced_, {{source, packing_.reducedPitch(g_)}, {sink, width_ * 4}});
-      const int chunk = b_.addDeal("k_chunk", k, chunks_);
+      const int chunk = b_.addPartition("k_chunk", k, chunks_);
       for (std::int64_t i = 0; i < chunks_; ++i) {  // the panel of filters starts with the chunk's first channel
         b_.moveStep(chunk, i, sink, -firstChannel(i) * width_ * 4);
         b_.moveStep(chunk, i, a, firstChannel(i) * 4);
       }
-      std::vector<Node> chunkBody;
-      chunkBody.push_back(loopNode(k, filterOf(source, sink)));
-      chunkBody.push_back(loopNode(point, {multiply(a, filter, c, part, chunk)}));
-      block.push_back(loopNode(chunk, std::move(chunkBody)));
+      std::vector<Node> blockBody;
+      blockBody.push_back(loopNode(k, filterOf(source, sink)));
+      blockBody.push_back(loopNode(point, {multiply(a, filter, c, part, chunk)}));
+      block.push_back(loopNode(chunk, std::move(blockBody)));
       block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
       body.push_back(loopNode(part, std::move(block)));
       b_.phase().parallelAxes = {groups, blocks};
@@ -199,7 +199,7 @@ class Lowering {
       body.push_back(loopNode(rowsIn, {patchesOf(source, sink, rowsIn)}));
       block.push_back(loopNode(point, {multiply(a, filter, c, part, -1)}));
       block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
-      const int channelPart = b_.addDeal("channel_part", blocks, std::min(plan_.channelParts, blocks_));
+      const int channelPart = b_.addPartition("channel_part", blocks, std::min(plan_.channelParts, blocks_));
       body.push_back(loopNode(blocks, std::move(block)));
       b_.phase().parallelAxes = {groups, part, channelPart};
     }

@@ -176,14 +176,14 @@ class Lowering {
         "g", v_.groups,
         {{o.big, v_.big.groupStride()}, {o.small, v_.small.groupStride()}, {p.c, laneBlocks_ * laneSums()}});
     const int rows = addRows(o);
-    const int chunk = b_.addDeal("chunk", rows, chunks_);
+    const int chunk = b_.addPartition("chunk", rows, chunks_);
     for (std::int64_t i = 0; i < chunks_; ++i) {  // panels start with the chunk's first row
       b_.moveStep(chunk, i, o.bigOut, -firstRow(i) * box_.tilesOfRow() * bigPitch_);
       b_.moveStep(chunk, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
     }
-    const int split = b_.addDeal("split", chunk, splits_);
+    const int split = b_.addPartition("split", chunk, splits_);
     for (std::int64_t i = 0; i < splits_; ++i) b_.moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
-    const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_);
+    const int rowPart = b_.addPartition("row_part", p.rowBlocks, rowParts_);
     std::vector<Range> ranges;
     for (const Window& w : b_.phase().axes[static_cast<std::size_t>(p.rowBlocks)].windows)
       ranges.push_back(Range{w.begin * plan_.registerRows, std::min(w.end * plan_.registerRows, v_.small.channels)});
@@ -242,8 +242,8 @@ class Lowering {
       b_.moveStep(p.laneBlocks, i, points, i * laneSums());
       for (const int stream : {taps, sums}) b_.moveStep(p.laneBlocks, i, stream, i * laneTaps());
     }
-    const int rowPart = b_.addDeal("row_part", p.rowBlocks, rowParts_),
-              lanePart = b_.addDeal("lane_part", p.laneBlocks, laneParts_);
+    const int rowPart = b_.addPartition("row_part", p.rowBlocks, rowParts_),
+              lanePart = b_.addPartition("lane_part", p.laneBlocks, laneParts_);
     // Accumulators hold only the task's.
     for (std::int64_t i = 0; i < rowParts_; ++i) {
       const std::int64_t before = rowBlocks_ * i / rowParts_ * base;

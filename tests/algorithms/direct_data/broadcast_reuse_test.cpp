@@ -20,7 +20,7 @@ const RandomPlans<DirectDataPlan> kSharedScalars{
           problem.layout = random.layoutOf(i);
           return problem;
         },
-    .candidates = dataChannelCandidates,
+    .candidates = directDataCandidates,
     .plan = [](const Problem& problem, DirectDataPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
       plan.broadcastTaps = std::min(problem.kernel.w, 2 + random.below(4));
       return plan;

@@ -28,7 +28,7 @@ Problem layer(Layout layout) {
   return p;
 }
 
-// Lanes of reduced channels: a vector of partial sums waits for each result of a slab.
+// Lanes of input channels: a vector of partial sums waits for each result of a cache block.
 TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32768, 1 << 20, 32 << 20);
   Problem p = layer(Layout::kNdhwc);
@@ -40,9 +40,9 @@ TEST(DataReduced, SumsThatDoNotFitL2AreReadFromAfar) {
   plan.bufferC = true;
   plan.registerW = 8;
   plan.cache.h = 8;
-  const double near = dataReducedCost(p, plan, machine).memoryCycles;
+  const double near = inputChannelCost(p, plan, machine).memoryCycles;
   plan.cache.d = 16;
-  EXPECT_GT(dataReducedCost(p, plan, machine).memoryCycles, 1.2 * near);
+  EXPECT_GT(inputChannelCost(p, plan, machine).memoryCycles, 1.2 * near);
 }
 
 Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
@@ -55,12 +55,12 @@ Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
   return p;
 }
 
-// Slabs of a power of two of boxes leave some cores with one more than others: some are equal shares.
+// Cache blocks of a power of two of boxes leave some cores with one more than others: some are equal shares.
 TEST(DataCandidates, SomeSlabsAreEqualSharesOfTheCores) {
   constexpr std::int64_t kPixels = 4 * 14 * 14, kCores = 3;
   bool equal = false;
   for (const DirectDataPlan& plan :
-       dataChannelCandidates(pointwise(1024, 256, 14), hostMachine(avx512Isa(), kCores, 32 << 10, 1 << 20, 32 << 20))) {
+       directDataCandidates(pointwise(1024, 256, 14), hostMachine(avx512Isa(), kCores, 32 << 10, 1 << 20, 32 << 20))) {
     const std::int64_t first = (kCores - 1) * plan.cache.h, last = kPixels - first;
     equal = equal || (0 < last && last <= plan.cache.h && 10 * last >= 9 * plan.cache.h);
   }
@@ -78,21 +78,21 @@ TEST(DataCandidates, FarVolumesHaveTasksOfSeveralPlanesAndPanels) {
     p.in = p.out = far ? Dhw{64, 64, 64} : Dhw{8, 14, 14};
     p.kernel = Dhw{3, 3, 3};
     p.padBefore = p.padAfter = Dhw{1, 1, 1};
-    bool depths = false, panels = false, asks = false;
+    bool depths = false, panels = false, prefetches = false;
     double inPlace = std::numeric_limits<double>::infinity(), best = inPlace;
-    for (const DirectDataPlan& plan : dataChannelCandidates(p, m)) {
+    for (const DirectDataPlan& plan : directDataCandidates(p, m)) {
       if (plan.packsPerTask() || !checkPlan(p, plan, m).empty()) continue;
       depths |= plan.cache.d > 1;
       panels |= plan.packA;
-      asks |= plan.prefetch == Prefetch::kOperands;
-      best = std::min(best, dataChannelCost(p, plan, m).totalCycles);
+      prefetches |= plan.prefetch == Prefetch::kOperands;
+      best = std::min(best, directDataCost(p, plan, m).totalCycles);
       DirectDataPlan unasked = plan;
       unasked.prefetch = Prefetch::kUsual;
-      if (!plan.packA && plan.cache.d == 1) inPlace = std::min(inPlace, dataChannelCost(p, unasked, m).totalCycles);
+      if (!plan.packA && plan.cache.d == 1) inPlace = std::min(inPlace, directDataCost(p, unasked, m).totalCycles);
     }
     EXPECT_EQ(depths, far);
     EXPECT_EQ(panels, far);
-    EXPECT_EQ(asks, far);
+    EXPECT_EQ(prefetches, far);
     EXPECT_EQ(best < inPlace, far) << best << " " << inPlace;
   }
 }
@@ -105,7 +105,7 @@ TEST(DataCost, BoxesWaitForMoreLinesThanMissBuffers) {
   plan.cache.h = 128;
   const auto calls = [&](HostCore core) {
     const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core);
-    return dataChannelCost(pointwise(1024, 256, 14), plan, machine).callCycles;
+    return directDataCost(pointwise(1024, 256, 14), plan, machine).callCycles;
   };
   EXPECT_LT(2.0 * calls(HostCore::kZen5), calls(HostCore::kZen4));
 }

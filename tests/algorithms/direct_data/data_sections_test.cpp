@@ -41,7 +41,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, int> meetings(const Section& sec
 TEST(DataSections, SharedScalarsMakeTheSameProducts) {
   Row row;
   const Section apart = dataSection(row.tile, row.rows, 2, 2);
-  row.tile.sharesScalars = true;
+  row.tile.reusesBroadcasts = true;
   const Section shared = dataSection(row.tile, row.rows, 2, 2);
   EXPECT_EQ(apart.aOuterStep, shared.aOuterStep);
   EXPECT_EQ(apart.bOuterStep, shared.bOuterStep);
@@ -73,16 +73,16 @@ TEST(DataSections, TapsOneAfterAnotherLoadTheirOwnVectors) {
   }
 }
 
-// One of a segment's steps asks, and only if the segment does: more would ask for the same lines again.
+// One of a segment's steps prefetches, and only if the segment does: more would ask for the same lines again.
 TEST(DataSections, TheFirstStepOfASegmentThatAsksAsks) {
   Row row;
   row.tile.prefetchAhead = 768;
   for (const bool shared : {false, true}) {
-    for (const bool asks : {false, true}) {
-      row.tile.sharesScalars = shared;
-      row.rows.asks = asks;
+    for (const bool prefetches : {false, true}) {
+      row.tile.reusesBroadcasts = shared;
+      row.rows.prefetches = prefetches;
       const Section section = dataSection(row.tile, row.rows, 2, 2);
-      EXPECT_EQ(section.steps.front().prefetchAhead, asks ? 768 : 0);
+      EXPECT_EQ(section.steps.front().prefetchAhead, prefetches ? 768 : 0);
       for (std::size_t i = 1; i < section.steps.size(); ++i) EXPECT_EQ(section.steps[i].prefetchAhead, 0);
     }
   }

@@ -18,7 +18,7 @@ const RandomPlans<DirectDataPlan> kFarVolumes{
           problem.layout = random.layoutOf(i);
           return problem;
         },
-    .candidates = dataChannelCandidates,
+    .candidates = directDataCandidates,
     .plan = [](const Problem& problem, DirectDataPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       if (problem.kernel.d == 1 || plan.packsPerTask() || plan.cache.d == plan.registerD) return std::nullopt;
       return plan;

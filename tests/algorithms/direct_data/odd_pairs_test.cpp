@@ -28,7 +28,7 @@ Problem oddChannels(RandomConvolution& random, int i) {
 const RandomPlans<DirectDataPlan> kOddPairs{
     .random = RandomConvolution(37),
     .problem = oddChannels,
-    .candidates = dataChannelCandidates,
+    .candidates = directDataCandidates,
     .plan = [](const Problem&, DirectDataPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       if (!plan.dotProducts) return std::nullopt;
       return plan;

@@ -18,7 +18,7 @@ const RandomPlans<DirectDataPlan> kAskedLines{
           problem.layout = Layout::kNdhwc;
           return problem;
         },
-    .candidates = dataChannelCandidates,
+    .candidates = directDataCandidates,
     .plan = [](const Problem&, DirectDataPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
       plan.prefetch = Prefetch::kOperands;
       plan.prefetchDistance = 1 + random.below(6);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks the numbers of blocks, visits and rows that data gradients' costs are made of.
+// Checks the numbers of blocks, passes and rows that data gradients' costs are made of.
 #include "algorithms/direct_data/sums.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(DataSums, CountBlocksVisitsAndRows) {
   EXPECT_EQ(sums.blocks, 3);
   EXPECT_EQ(sums.results, 12);
   EXPECT_EQ(sums.rows, 30);
-  EXPECT_EQ(sums.visits, 9);
+  EXPECT_EQ(sums.passes, 9);
 }
 
 // Two residue classes of six columns; of three taps two reach the even ones, one the odd ones.
@@ -33,7 +33,7 @@ TEST(DataSums, ResidueClassesOfAStrideAreBlocksApart) {
   EXPECT_EQ(sums.blocks, 2);
   EXPECT_EQ(sums.results, 13);
   EXPECT_EQ(sums.rows, 18);
-  EXPECT_EQ(sums.visits, 3);
+  EXPECT_EQ(sums.passes, 3);
 }
 
 TEST(DataSums, SlabsReadWhatNeighboursReadAgain) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks whether contracts of few sums get as many sets as keep the multipliers busy, and no more than registers and steps allow.
+// Asks whether microkernels of few sums get as many sets as keep the multipliers busy, and no more than registers and steps allow.
 #include "algorithms/direct_weights/lower/accumulator_sets.h"
 
 #include <gtest/gtest.h>

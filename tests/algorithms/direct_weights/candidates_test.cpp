@@ -52,12 +52,12 @@ Problem volume(std::int64_t channels, Dhw extent, std::int64_t taps) {
   return p;
 }
 
-// Each chunk of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one chunk.
+// Each reduction block of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one reduction block.
 TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
   constexpr std::int64_t kPixels = 4 * 7 * 7;
   bool whole = false;
-  for (const DirectWeightsPlan& plan : weightCandidates(pointwise(512, 2048, 7), machine)) {
+  for (const DirectWeightsPlan& plan : directWeightsCandidates(pointwise(512, 2048, 7), machine)) {
     const std::int64_t rest = kPixels % plan.reduction.h;
     EXPECT_TRUE(rest == 0 || 2 * rest >= plan.reduction.h) << plan.reduction.h;
     whole = whole || plan.reduction.h == kPixels;
@@ -65,31 +65,31 @@ TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
   EXPECT_TRUE(whole);
 }
 
-// A strided layer of one tap reads one pixel of four: its chunks are as long as an unstrided one's.
+// A strided layer of one tap reads one pixel of four: its reduction blocks are as long as an unstrided one's.
 TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
   Problem p = pointwise(1024, 2048, 7);
   p.in = Dhw{1, 14, 14};
   p.stride = Dhw{1, 2, 2};
   std::int64_t images = 0;
-  for (const DirectWeightsPlan& plan : weightCandidates(p, machine)) images = std::max(images, plan.reduction.n);
+  for (const DirectWeightsPlan& plan : directWeightsCandidates(p, machine)) images = std::max(images, plan.reduction.n);
   EXPECT_EQ(images, p.batch);
 }
 
-// A chunk of all pixels completes a block's sums in one visit: it costs less than two chunks.
+// A reduction block of all pixels completes a block's sums in one pass: it costs less than two reduction blocks.
 TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
   Problem p = layer(Layout::kNdhwc);
   p.cin = p.cout = 256;
   p.in = p.out = Dhw{1, 14, 14};
   double once = std::numeric_limits<double>::infinity(), twice = once;
-  for (DirectWeightsPlan plan : weightCandidates(p, machine)) {
+  for (DirectWeightsPlan plan : directWeightsCandidates(p, machine)) {
     if (!plan.bufferC || plan.reduction.n != p.batch || plan.reduction.h != 14 ||
         plan.vectorize != WeightVectors::kChannels)
       continue;
-    once = std::min(once, weightCost(p, plan, machine).totalCycles);
+    once = std::min(once, directWeightsCost(p, plan, machine).totalCycles);
     plan.reduction.n = 2;
-    twice = std::min(twice, weightCost(p, plan, machine).totalCycles);
+    twice = std::min(twice, directWeightsCost(p, plan, machine).totalCycles);
   }
   EXPECT_LT(once, twice);  // and there is one
 }
@@ -98,7 +98,7 @@ TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
 TEST(WeightCandidates, LanesMayBeCopiedAtFirstTouch) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
   const auto touched = [&](const Problem& p) {
-    const std::vector<DirectWeightsPlan> plans = weightCandidates(p, machine);
+    const std::vector<DirectWeightsPlan> plans = directWeightsCandidates(p, machine);
     return std::count_if(plans.begin(), plans.end(),
                          [](const DirectWeightsPlan& plan) { return plan.packsOnFirstUse(); });
   };
@@ -113,10 +113,10 @@ TEST(WeightCandidates, OperandsThatCrowdMayBeStagedAlone) {
   for (const HostCore core : {HostCore::kZen4, HostCore::kZen5}) {
     bool one = false, other = false;
     for (const DirectWeightsPlan& plan :
-         weightCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
-      const bool swapped = plan.vectorize == WeightVectors::kTransposed;
-      one = one || (swapped ? plan.packA : plan.packsVectors());
-      other = other || (swapped ? plan.packsVectors() : plan.packA);
+         directWeightsCandidates(p, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, core))) {
+      const bool operandsTransposed = plan.vectorize == WeightVectors::kTransposed;
+      one = one || (operandsTransposed ? plan.packA : plan.packsVectors());
+      other = other || (operandsTransposed ? plan.packsVectors() : plan.packA);
     }
     EXPECT_EQ(one, core == HostCore::kZen5);
     EXPECT_FALSE(other);
@@ -139,8 +139,8 @@ TEST(WeightCandidates, TapsAreJoinedWhereChannelsLeaveLanesIdle) {
   EXPECT_NE(lanesOf(20, 64), WeightVectors::kKernelWidth);
 }
 
-// Eight planes in chunks of three are six and two for two cores.
-TEST(ChunkPartition, UnequalPartsOfASumCost) {
+// Eight planes in reduction blocks of three are six and two for two cores.
+TEST(ReductionPartition, UnequalPartsOfASumCost) {
   const Problem p = volume(64, {8, 14, 14}, 3);
   DirectWeightsPlan plan;
   plan.registerRows = 8;
@@ -149,14 +149,14 @@ TEST(ChunkPartition, UnequalPartsOfASumCost) {
   plan.reductionParts = 2;
   const auto cycles = [&](std::int64_t planes) {
     plan.reduction.d = planes;
-    return weightCost(p, plan, avx512()).totalCycles;
+    return directWeightsCost(p, plan, avx512()).totalCycles;
   };
   EXPECT_GT(cycles(3), 1.2 * cycles(2));
   EXPECT_GT(cycles(3), 1.2 * cycles(4));
 }
 
 // Lanes that are rows of a large dw are stored to as many pages; among equals they come second.
-TEST(ChunkPartition, SwappedLanesOfLargeWeightsCostMore) {
+TEST(ReductionPartition, SwappedLanesOfLargeWeightsCostMore) {
   DirectWeightsPlan plan;
   plan.registerRows = 8;
   plan.registerTaps = 3;
@@ -165,13 +165,13 @@ TEST(ChunkPartition, SwappedLanesOfLargeWeightsCostMore) {
   for (const std::int64_t channels : {64, 512}) {
     const Problem p = volume(channels, {1, 7, 7}, 3);
     plan.vectorize = WeightVectors::kChannels;
-    const double channelLanes = weightCost(p, plan, avx512()).moveCycles;
+    const double channelLanes = directWeightsCost(p, plan, avx512()).moveCycles;
     plan.vectorize = WeightVectors::kTransposed;
-    const double swapped = weightCost(p, plan, avx512()).moveCycles;
+    const double operandsTransposed = directWeightsCost(p, plan, avx512()).moveCycles;
     if (channels == 64)
-      EXPECT_DOUBLE_EQ(swapped, channelLanes);
+      EXPECT_DOUBLE_EQ(operandsTransposed, channelLanes);
     else
-      EXPECT_GT(swapped, channelLanes);
+      EXPECT_GT(operandsTransposed, channelLanes);
   }
 }
 

@@ -25,7 +25,7 @@ Problem pointwise(DType type) {
   return p;
 }
 
-// All pixels in one chunk: a pointwise problem is one line of those of all images.
+// All pixels in one reduction block: a pointwise problem is one line of those of all images.
 DirectWeightsPlan wholeLine() {
   DirectWeightsPlan plan;
   plan.reduction.n = plan.reduction.d = 1;
@@ -42,7 +42,7 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
   EXPECT_FALSE(direct(DType::kBf16, wholeLine(), integers));
   EXPECT_TRUE(direct(DType::kF16, wholeLine(), integers));
   DirectWeightsPlan plan = wholeLine();
-  plan.reduction.h = 12;  // a second chunk adds to the first one's sums
+  plan.reduction.h = 12;  // a second reduction block adds to the first one's sums
   EXPECT_TRUE(direct(DType::kF32, plan, rounds));
   EXPECT_FALSE(direct(DType::kF16, plan, rounds));
   Problem strided = pointwise(DType::kBf16);  // images stay apart

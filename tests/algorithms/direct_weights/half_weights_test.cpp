@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides that every candidate plan of a 16-bit weight gradient is exact, whichever pixels its dot products pair and whichever operand
-// is widened or paired as it is read: even and odd numbers of images, chunks of part of an image and of several, activations of any layout,
+// is widened or paired as it is read: even and odd numbers of images, reduction blocks of part of an image and of several, activations of any layout,
 // guarded memory, 1 and 2 threads (bit-identical).
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ const RandomPlans<DirectWeightsPlan> kHalfWeights{
           problem.layout = kLayouts[i % 3];
           return problem;
         },
-    .candidates = weightCandidates,
+    .candidates = directWeightsCandidates,
     .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       return plan;
     },

@@ -25,7 +25,7 @@ const RandomPlans<DirectWeightsPlan> kJoinedTaps{
           problem.layout = random.layoutOf(i);
           return problem;
         },
-    .candidates = weightCandidates,
+    .candidates = directWeightsCandidates,
     .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       if (plan.vectorize != WeightVectors::kKernelWidth) return std::nullopt;
       return plan;

@@ -81,7 +81,7 @@ TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
   EXPECT_LE(panels[1], panels[0]) << "two images take no more room than one whose columns are paired";
 }
 
-// Sums that one visit completes are unpacked before the next block begins: the task keeps one block of them, not all.
+// Sums that one pass completes are unpacked before the next block begins: the task keeps one block of them, not all.
 TEST(LowerWeights, OneChunkKeepsTheSumsOfOneBlock) {
   const Problem p = padded3x3(2, 64, 6);
   DirectWeightsPlan plan;

@@ -18,17 +18,17 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(DirectWeightsRules, ReductionBlocksAreWhole) {
-  DirectWeightsPlan chunk;
-  chunk.reduction.h = 9;
-  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512),
+  DirectWeightsPlan block;
+  block.reduction.h = 9;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), block, kAvx512),
               Contains(HasSubstr("reduction_h = 9 is more than the 8")));
-  chunk.reduction.h = 8;
-  chunk.reduction.d = 2;
-  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("reduction_d = 2")));
-  chunk.reduction.d = 1;
-  chunk.reduction.h = 4;
-  chunk.reduction.n = 2;
-  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), chunk, kAvx512), Contains(HasSubstr("needs whole images")));
+  block.reduction.h = 8;
+  block.reduction.d = 2;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), block, kAvx512), Contains(HasSubstr("reduction_d = 2")));
+  block.reduction.d = 1;
+  block.reduction.h = 4;
+  block.reduction.n = 2;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), block, kAvx512), Contains(HasSubstr("needs whole images")));
 }
 
 TEST(DirectWeightsRules, RegistersAreCounted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that every plan of group cells is exact, whatever a kernel holds in registers: rows side by side (dX), blocks of channels
+// Decides that every plan of groups side by side is exact, whatever a kernel holds in registers: rows side by side (dX), blocks of channels
 // side by side (both), runs and taps of any length; strides, dilations, transposed, types and layouts at random, guarded memory,
 // 1 and 2 threads (bit-identical).
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ std::optional<TilingPlan> varied(TilingPlan plan, const Machine& machine, Random
 
 using DrawProblem = Problem(RandomConvolution& random, int i);
 
-RandomPlans<TilingPlan> cells(DrawProblem& problem, Gradient gradient, const Machine& machine) {
+RandomPlans<TilingPlan> groups(DrawProblem& problem, Gradient gradient, const Machine& machine) {
   return {
       .random = RandomConvolution(59),
       .problem = problem,
@@ -81,7 +81,7 @@ void expectPlansRight(DrawProblem& problem, std::size_t leastPlans, std::size_t 
     std::size_t plans = 0, rows = 0, wide = 0;
     inSettings({level}, {DType::kF32, DType::kF16, DType::kBf16}, [&](const Setting& setting) {
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        for (const VerifiedPlan& one : verifyPlans(cells(problem, gradient, hostOf(level)), setting, 36)) {
+        for (const VerifiedPlan& one : verifyPlans(groups(problem, gradient, hostOf(level)), setting, 36)) {
           ++plans;
           rows += fieldOf(one.plan, "register_h") > 1 ? 1 : 0;
           wide += fieldOf(one.plan, "register_vectors") > 1 ? 1 : 0;
@@ -94,10 +94,10 @@ void expectPlansRight(DrawProblem& problem, std::size_t leastPlans, std::size_t 
   }
 }
 
-TEST(Cells, AllPlansAreRight) { expectPlansRight(smallGroups, 60, 20, 31); }
+TEST(Grouped, AllPlansAreRight) { expectPlansRight(smallGroups, 60, 20, 31); }
 
 // With AVX2 two vectors share a block of 16 channels, so they are never side by side.
-TEST(Cells, AllPlansOfBlockedTensorsAreRight) { expectPlansRight(smallBlockedGroups, 60, 10, 1); }
+TEST(Grouped, AllPlansOfBlockedTensorsAreRight) { expectPlansRight(smallBlockedGroups, 60, 10, 1); }
 
 }  // namespace
 }  // namespace cubejit

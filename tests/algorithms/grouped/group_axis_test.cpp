@@ -27,20 +27,20 @@ std::set<Triple> triplesOf(const AxisRelation& rel) {
   return all;
 }
 
-TEST(CellAxis, PairsAreThoseOfTheConvolution) {
+TEST(GroupAxis, PairsAreThoseOfTheConvolution) {
   std::mt19937 random(7);
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
   for (int i = 0; i < 2000; ++i) {
     const AxisRelation rel{pick(0, 1) == 1, pick(1, 20), pick(1, 20), pick(1, 9), pick(1, 4), pick(1, 3), pick(0, 5)};
     const std::int64_t length = pick(1, 8);
-    const CellAxis axis = makeCellAxis(rel, length);
+    const GroupAxis axis = makeGroupAxis(rel, length);
     std::set<Triple> found;
     std::int64_t covered = 0, lo = rel.operands, hi = 0;
-    for (const CellBlock& block : axis.blocks) {
-      const CellBlockClass& cls = axis.classes[static_cast<std::size_t>(block.cls)];
+    for (const GroupBlock& block : axis.blocks) {
+      const GroupBlockClass& cls = axis.classes[static_cast<std::size_t>(block.cls)];
       EXPECT_EQ(block.start, covered);
       covered += cls.length;
-      for (const CellPair& pair : cls.pairs) {
+      for (const TapPair& pair : cls.pairs) {
         EXPECT_TRUE(found.emplace(block.start + pair.u, pair.k, block.anchor + pair.offset).second) << "a pair twice";
         lo = std::min(lo, block.anchor + pair.offset);
         hi = std::max(hi, block.anchor + pair.offset + 1);
@@ -55,8 +55,8 @@ TEST(CellAxis, PairsAreThoseOfTheConvolution) {
   }
 }
 
-TEST(CellAxis, InteriorBlocksShareOneClass) {
-  const CellAxis axis = makeCellAxis(AxisRelation{true, 56, 56, 3, 1, 1, 1}, 8);
+TEST(GroupAxis, InteriorBlocksShareOneClass) {
+  const GroupAxis axis = makeGroupAxis(AxisRelation{true, 56, 56, 3, 1, 1, 1}, 8);
   ASSERT_EQ(axis.blocks.size(), 7U);
   EXPECT_EQ(axis.classes.size(), 3U);
   for (std::size_t i = 2; i < 6; ++i) EXPECT_EQ(axis.blocks[i].cls, axis.blocks[1].cls);

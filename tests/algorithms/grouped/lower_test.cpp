@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks that every candidate plan with group cells lowers to kernels that fit the registers of its ISA, that kernels multiply
+// Checks that every candidate plan with groups side by side lowers to kernels that fit the registers of its ISA, that kernels multiply
 // exactly the pairs inside the tensors, and that the program touches every result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -149,7 +149,7 @@ TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
         ASSERT_FALSE(plans.empty());
         for (const TilingPlan& plan : plans) {
           if (plan.reorders.dy || plan.reorders.x) continue;
-          for (const char* panel : {"pack_a", "pack_b", "buffer_c"}) EXPECT_NE(fieldOf(plan, panel), 1);
+          for (const char* panel : {"pack_a", "pack_b"}) EXPECT_NE(fieldOf(plan, panel), 1);
           const TileProgram program = lowered(p, plan, machine);
           EXPECT_EQ(Counter(program).count(),
                     pairsInside(p) * ((p.groups + machine.isa.lanes() - 1) / machine.isa.lanes()));
@@ -159,11 +159,11 @@ TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
   }
 }
 
-// Chunks at the upper and the lower edge leave out other taps than those between; blocks of as many taps still share a kernel.
+// Reduction blocks at the upper and the lower edge leave out other taps than those between; blocks of as many taps still share a kernel.
 TEST(LowerCells, ChunksShareAKernel) {
   const Problem p = grouped(16, 4, 4, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  for (GroupedWeightsPlan plan : cellsWeightCandidates(p, machine)) {
+  for (GroupedWeightsPlan plan : groupedWeightsCandidates(p, machine)) {
     plan.reduction = {1, 1, 3};
     const TileProgram program = lowered(p, plan, machine);
     std::set<std::size_t> sizes;
@@ -193,7 +193,7 @@ std::size_t segmentsOf(const TileProgram& program) {
 TEST(LowerCells, RowsOfABlockShareWhatTheyRead) {
   const Problem p = grouped(32, 1, 1, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  GroupedDataPlan plan = cellsDataCandidates(p, machine).front();
+  GroupedDataPlan plan = groupedDataCandidates(p, machine).front();
   plan.registerW = 5;
   for (std::int64_t rows = 1; rows <= 4; ++rows) {
     plan.registerH = rows;
@@ -208,9 +208,9 @@ TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
   for (const auto& [in, out] : {std::pair<int, int>{2, 2}, {4, 4}, {8, 8}, {1, 2}, {3, 6}}) {
     for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
       Problem p = grouped(21, in, out, Dhw{1, 3, 3}, Dhw{1, 2, 2}, layout);
-      EXPECT_TRUE(cellsDotCandidates(p, machine).empty()) << "f32";
+      EXPECT_TRUE(groupedDotCandidates(p, machine).empty()) << "f32";
       p.dtype = DType::kBf16;
-      const auto plans = cellsDotCandidates(p, machine);
+      const auto plans = groupedDotCandidates(p, machine);
       ASSERT_FALSE(plans.empty());
       for (const GroupedDataPlan& plan : plans) {
         EXPECT_EQ(plan.packA, layout == Layout::kNcdhw);
@@ -218,12 +218,12 @@ TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
         EXPECT_EQ(Counter(lowered(p, plan, machine)).count(), pairsInside(p) * blocks * out / 2);
       }
       p.dtype = DType::kF16;
-      EXPECT_TRUE(cellsDotCandidates(p, machine).empty());
+      EXPECT_TRUE(groupedDotCandidates(p, machine).empty());
     }
   }
   Problem odd = grouped(21, 3, 3, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   odd.dtype = DType::kBf16;
-  EXPECT_TRUE(cellsDotCandidates(odd, machine).empty());
+  EXPECT_TRUE(groupedDotCandidates(odd, machine).empty());
 }
 
 TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
@@ -235,7 +235,7 @@ TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
         for (const Dhw kernel : {Dhw{1, 3, 3}, Dhw{3, 3, 3}, Dhw{1, 1, 13}}) {
           for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
             const Problem p = grouped(21, in, out, kernel, stride, layout);
-            ASSERT_TRUE(cellsApply(p, machine));
+            ASSERT_TRUE(groupedApplies(p, machine));
             for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
               const std::vector<TilingPlan> plans = proposedPlans("grouped", p, gradient, machine);
               ASSERT_FALSE(plans.empty());
@@ -248,11 +248,11 @@ TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
                 EXPECT_TRUE(vectors.ok()) << program->name << ": " << vectors.error().message;
               }
               const std::int64_t lanes = machine.isa.lanes();
-              const std::int64_t laneChannels = gradient == Gradient::kDx ? in : std::max(in, out),
-                                 cell = in * out / laneChannels;
-              const std::int64_t perBlock = std::min(lanes / laneChannels, 2 * lanes / cell),
+              const std::int64_t vectorChannels = gradient == Gradient::kDx ? in : std::max(in, out),
+                                 group = in * out / vectorChannels;
+              const std::int64_t perBlock = std::min(lanes / vectorChannels, 2 * lanes / group),
                                  blocks = (p.groups + perBlock - 1) / perBlock;
-              EXPECT_EQ(Counter(*program).count(), pairsInside(p) * blocks * cell) << program->name;
+              EXPECT_EQ(Counter(*program).count(), pairsInside(p) * blocks * group) << program->name;
             }
           }
         }

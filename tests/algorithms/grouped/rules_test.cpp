@@ -22,7 +22,7 @@ TEST(GroupedRules, PlainTensorsNeedPanels) {
   depthwise.groups = 32;
   const auto dx = checkPlan(depthwise, GroupedDataPlan{}, kAvx512),
              dw = checkPlan(depthwise, GroupedWeightsPlan{}, kAvx512);
-  EXPECT_THAT(dx, AllOf(Contains(HasSubstr("pack_a must be true")), Contains(HasSubstr("buffer_c must be true"))));
+  EXPECT_THAT(dx, Contains(HasSubstr("pack_a must be true")));
   EXPECT_THAT(dw, AllOf(Contains(HasSubstr("pack_a must be true")), Contains(HasSubstr("pack_b must be true"))));
 }
 

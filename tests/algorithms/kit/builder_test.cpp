@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks sharing, deals and folding of the builder on hand-made programs.
+// Checks sharing, partitions and folding of the builder on hand-made programs.
 #include "algorithms/kit/lower/builder.h"
 
 #include <gtest/gtest.h>
@@ -31,16 +31,16 @@ TEST(ProgramBuilder, DealsAreContiguousNearlyEqualAndComplete) {
   b.beginPhase("work");
   const int stream = b.addStream("s", b.addBuffer("x", BufferRole::kX, 400));
   const int axis = b.addUniformAxis("rows", 10, {{stream, 40}});
-  const int deal = b.addDeal("cores", axis, 3);
-  const Axis& dealt = b.phase().axes[static_cast<std::size_t>(axis)];
-  EXPECT_EQ(dealt.windowAxis, deal);
-  EXPECT_EQ(dealt.windows, (std::vector<Window>{{0, 3}, {3, 6}, {6, 10}}));
-  EXPECT_EQ(b.axisSteps(deal), 3);
+  const int partition = b.addPartition("cores", axis, 3);
+  const Axis& source = b.phase().axes[static_cast<std::size_t>(axis)];
+  EXPECT_EQ(source.windowAxis, partition);
+  EXPECT_EQ(source.windows, (std::vector<Window>{{0, 3}, {3, 6}, {6, 10}}));
+  EXPECT_EQ(b.axisSteps(partition), 3);
   const int first = b.addPartOfWindows("first", axis, 0, 1), others = b.addPartOfWindows("others", axis, 1, 0);
   const std::vector<Axis>& axes = b.phase().axes;
   EXPECT_EQ(axes[static_cast<std::size_t>(first)].windows, (std::vector<Window>{{0, 1}, {3, 4}, {6, 7}}));
   EXPECT_EQ(axes[static_cast<std::size_t>(others)].windows, (std::vector<Window>{{1, 3}, {4, 6}, {7, 10}}));
-  EXPECT_EQ(axes[static_cast<std::size_t>(others)].windowAxis, deal);
+  EXPECT_EQ(axes[static_cast<std::size_t>(others)].windowAxis, partition);
 }
 
 TEST(ProgramBuilder, FoldsEvenStepsOfTheInnermostAxisOnly) {

@@ -36,12 +36,12 @@ TEST(DataPixels, DepthwiseTilesHaveRows) {
   p.in = p.out = Dhw{1, 56, 56};
   std::int64_t most = 1;
   double one = 0, many = 0;
-  for (const SpatialDataPlan& plan : dataPixelCandidates(p, machine)) {
+  for (const SpatialDataPlan& plan : spatialDataCandidates(p, machine)) {
     EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
     most = std::max(most, plan.registerH);
     if (plan.registerVectors != 4 || (plan.registerH != 1 && plan.registerH != 4)) continue;
     double& least = plan.registerH == 1 ? one : many;
-    const double cycles = dataPixelCost(p, plan, machine).totalCycles;
+    const double cycles = spatialDataCost(p, plan, machine).totalCycles;
     least = least == 0 ? cycles : std::min(least, cycles);
   }
   EXPECT_GE(most, 6);
@@ -51,21 +51,21 @@ TEST(DataPixels, DepthwiseTilesHaveRows) {
 TEST(WeightPixels, AreForFewPairsOfChannelsOutOfPlainTensors) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
   Problem p = layer(Layout::kNcdhw);
-  EXPECT_TRUE(weightPixelCandidates(p, machine).empty());  // 64 x 64 pairs
+  EXPECT_TRUE(spatialWeightsCandidates(p, machine).empty());  // 64 x 64 pairs
   p.groups = 64;
-  const std::vector<SpatialWeightsPlan> plans = weightPixelCandidates(p, machine);
+  const std::vector<SpatialWeightsPlan> plans = spatialWeightsCandidates(p, machine);
   ASSERT_FALSE(plans.empty());
   double one = 0, many = 0;
   for (const SpatialWeightsPlan& plan : plans) {
     EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
-    const double cycles = weightPixelCost(p, plan, machine).totalCycles;
+    const double cycles = spatialWeightsCost(p, plan, machine).totalCycles;
     EXPECT_GT(cycles, 0);
     double& least = plan.registerH == 1 ? one : many;
     least = least == 0 ? cycles : std::min(least, cycles);
   }
   EXPECT_LT(many, one);  // rows share vectors of x
   p.layout = Layout::kNdhwc;
-  EXPECT_TRUE(weightPixelCandidates(p, machine).empty());
+  EXPECT_TRUE(spatialWeightsCandidates(p, machine).empty());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that pixel lanes take 16-bit activations as they are, wherever the ISA can store their results.
+// Decides that vectors of pixels take 16-bit activations as they are, wherever the ISA can store their results.
 #include "algorithms/spatial/spatial.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {
         const Machine machine = hostOf(level);
         const bool rounds = type == DType::kBf16 && level != IsaLevel::kAvx512Bf16;  // three registers a result
         int direct = 0;
-        for (const SpatialDataPlan& plan : dataPixelCandidates(p, machine)) {
+        for (const SpatialDataPlan& plan : spatialDataCandidates(p, machine)) {
           Reorders reorders;
           reorders.w = true;
           EXPECT_THAT(checkPlan(p, {plan, reorders}, machine), testing::IsEmpty());
@@ -47,7 +47,7 @@ TEST(PixelCandidates, SixteenBitActivationsAreNotConvertedBeforehand) {
 
 TEST(PixelCandidates, WhatTheyCannotTakeIsNamed) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  SpatialDataPlan plan = dataPixelCandidates(firstLayer(DType::kBf16, Layout::kNcdhw), machine).front();
+  SpatialDataPlan plan = spatialDataCandidates(firstLayer(DType::kBf16, Layout::kNcdhw), machine).front();
   Reorders reorders;
   reorders.w = true;
   plan.bufferC = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that data gradients with lanes of pixels are exact whose tiles have several rows of H: strides, dilation, padding, planes, groups,
+// Decides that data gradients of the spatial algorithm are exact whose tiles have several rows of H: strides, dilation, padding, planes, groups,
 // transposed convolutions, tensors read in place and staged, results that leave through a panel.
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ RandomPlans<SpatialDataPlan> pixelRows(Layout layout) {
                 Problem p = random.next();
                 p.layout = layout;
                 p.cin = p.groups * (1 + random.below(3));
-                if (i % 2 == 0) p.cout = p.groups;  // depthwise, or one reduced channel
+                if (i % 2 == 0) p.cout = p.groups;  // depthwise, or one input channel
                 return p;
               },
-          .candidates = dataPixelCandidates,
+          .candidates = spatialDataCandidates,
           .plan = [](const Problem& p, SpatialDataPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
             plan.registerH = 2 + random.below(4);
             plan.cache.h = plan.registerH * (1 + random.below(3));

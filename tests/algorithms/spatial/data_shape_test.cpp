@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks what candidates and costs of pixel lanes see of a problem against counts by hand.
+// Checks what candidates and costs of vectors of pixels see of a problem against counts by hand.
 #include "algorithms/spatial/data_shape.h"
 
 #include <gtest/gtest.h>
@@ -22,27 +22,27 @@ Problem depthwise(std::int64_t stride, std::int64_t dilation) {
   return p;
 }
 
-TEST(PixelGround, RowsOfATileShareOperandRows) {
-  const PixelGround dense(depthwise(1, 1));
+TEST(SpatialView, RowsOfATileShareOperandRows) {
+  const SpatialView dense(depthwise(1, 1));
   EXPECT_DOUBLE_EQ(dense.usesOfRow(1), 1.0);
   EXPECT_DOUBLE_EQ(dense.usesOfRow(4), 12.0 / 6);
-  EXPECT_DOUBLE_EQ(PixelGround(depthwise(1, 2)).usesOfRow(4), 12.0 / 8);
+  EXPECT_DOUBLE_EQ(SpatialView(depthwise(1, 2)).usesOfRow(4), 12.0 / 8);
   // Residue classes of one and of two taps: two and three rows.
-  EXPECT_DOUBLE_EQ(PixelGround(depthwise(2, 1)).usesOfRow(2), 6.0 / 5);
+  EXPECT_DOUBLE_EQ(SpatialView(depthwise(2, 1)).usesOfRow(2), 6.0 / 5);
 }
 
-TEST(PixelGround, ResidueClassesAlongWAreCounted) {
-  EXPECT_EQ(PixelGround(depthwise(1, 1)).phases.size(), 1U);
-  const PixelGround strided(depthwise(2, 1));
+TEST(SpatialView, ResidueClassesAlongWAreCounted) {
+  EXPECT_EQ(SpatialView(depthwise(1, 1)).phases.size(), 1U);
+  const SpatialView strided(depthwise(2, 1));
   EXPECT_EQ(strided.phases.size(), 2U);
   EXPECT_EQ(strided.longest, 20);
   EXPECT_EQ(strided.insideTaps(1), 12 + 12 + 11);  // the last row's second tap lies behind dy
 }
 
-TEST(PixelGround, WideStridesHaveNoClasses) {
+TEST(SpatialView, WideStridesHaveNoClasses) {
   Problem p = depthwise(1, 1);
   p.stride = Dhw{1, 1, 65};
-  EXPECT_TRUE(PixelGround(p).phases.empty());
+  EXPECT_TRUE(SpatialView(p).phases.empty());
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ Problem layer(std::int64_t stride) {
   return p;
 }
 
-TEST(PixelShape, EveryTapHasOneShiftOfOnePhase) {
+TEST(SpatialShape, EveryTapHasOneShiftOfOnePhase) {
   for (const std::int64_t stride : {1, 2}) {
-    const PixelShape shape(layer(stride), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
+    const SpatialShape shape(layer(stride), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
     EXPECT_EQ(shape.phases.size(), static_cast<std::size_t>(stride));
     EXPECT_EQ(shape.shifts.size(), stride == 1 ? 3U : 2U);  // of a stride of 2: one tap where it is, and two neighbours
     std::multiset<std::int64_t> taps;
-    for (const PixelShift& shift : shape.shifts) {
+    for (const TapShift& shift : shape.shifts) {
       for (std::size_t p = 0; p < shape.phases.size(); ++p) {
         EXPECT_EQ(shift.kernelW[p] >= 0, (shift.phases >> p & 1) != 0);
         if (shift.kernelW[p] >= 0) taps.insert(shift.kernelW[p]);
@@ -41,8 +41,8 @@ TEST(PixelShape, EveryTapHasOneShiftOfOnePhase) {
   }
 }
 
-TEST(PixelShape, LanesReadWhereTheOperandLies) {
-  const PixelShape shape(layer(1), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
+TEST(SpatialShape, LanesReadWhereTheOperandLies) {
+  const SpatialShape shape(layer(1), SpatialDataPlan{}, hostOf(IsaLevel::kAvx512));
   for (const std::int64_t offset : {-1, 0, 1}) {
     std::int64_t lanes = 0;
     for (std::int64_t block = 0; block < shape.blocks(); ++block) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that weight gradients with lanes of pixels are exact: tiles of taps, rows in a step, images in a call, splits; dilation, padding,
+// Decides that weight gradients of the spatial algorithm are exact: tiles of taps, rows in a step, images in a call, splits; dilation, padding,
 // strides along D and H, groups, transposed convolutions.
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ Problem fewChannels(RandomConvolution& random, int i) {
 const RandomPlans<SpatialWeightsPlan> kTapTiles{
     .random = RandomConvolution(47, 9),
     .problem = fewChannels,
-    .candidates = weightPixelCandidates,
+    .candidates = spatialWeightsCandidates,
     .plan = [](const Problem& p, SpatialWeightsPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
       plan.registerTapsH = 1 + random.below(p.kernel.h);
       plan.registerTapsW = 1 + random.below(p.kernel.w);

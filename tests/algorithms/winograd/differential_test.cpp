@@ -21,7 +21,7 @@ constexpr GradientMask kDxDw{true, true, false};
 
 Problem randomFilterable(std::mt19937_64& random) {
   Problem p = randomProblem(random, 3e5);
-  fitWinograd(random, p);
+  fitRelaxedMath(random, p);
   return p;
 }
 

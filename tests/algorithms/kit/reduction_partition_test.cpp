@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks: are the parts of a weight gradient's sum as unequal as the chunks that codegen cuts, and do plans pay for that?
-#include "algorithms/kit/chunk_partition.h"
+// Asks: are the parts of a weight gradient's sum as unequal as the reduction blocks that codegen cuts, and do plans pay for that?
+#include "algorithms/kit/reduction_partition.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace cubejit {
 namespace {
 
-// What the slowest core sums relative to the average, from the chunks themselves.
+// What the slowest core sums relative to the average, from the reduction blocks themselves.
 double measured(const ConvView& v, const ReductionBlock& block, std::int64_t splits, std::int64_t copies, int cores) {
   const PixelBlocks list = makePixelBlocks(v, block, splits);
   std::vector<std::int64_t> tasks;
@@ -34,7 +34,7 @@ double measured(const ConvView& v, const ReductionBlock& block, std::int64_t spl
   return static_cast<double>(*std::max_element(busy.begin(), busy.end())) * cores / static_cast<double>(total);
 }
 
-TEST(ChunkPartition, IsWhatCodegenCuts) {
+TEST(ReductionPartition, IsWhatCodegenCuts) {
   std::mt19937_64 random(5);
   int unequal = 0, counted = 0;
   for (int i = 0; i < 300; ++i) {
@@ -45,12 +45,12 @@ TEST(ChunkPartition, IsWhatCodegenCuts) {
     block.h = upTo((v.line ? v.small.extent.w : v.small.extent.h) + 1);
     block.d = upTo(v.small.extent.d);
     block.n = upTo(v.batch);
-    const ChunkPartition deal(v, block);
-    const std::int64_t splits = upTo(std::min<std::int64_t>(8, deal.chunks()));
-    ASSERT_EQ(deal.chunks(), static_cast<std::int64_t>(makePixelBlocks(v, block, 1).blocks.size()));
+    const ReductionPartition partition(v, block);
+    const std::int64_t splits = upTo(std::min<std::int64_t>(8, partition.blocks()));
+    ASSERT_EQ(partition.blocks(), static_cast<std::int64_t>(makePixelBlocks(v, block, 1).blocks.size()));
     const int cores = static_cast<int>(upTo(4));
     const std::int64_t copies = upTo(5);
-    const double asked = deal.imbalance(splits, copies, cores);
+    const double asked = partition.imbalance(splits, copies, cores);
     EXPECT_DOUBLE_EQ(asked, measured(v, block, splits, copies, cores));
     unequal += asked > 1.05 ? 1 : 0;
     ++counted;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the sizes of chunks as makePixelBlocks cuts them: of one axis at most, and one by one of those outside it.
-#include "algorithms/kit/chunk_partition.h"
+// Decides the sizes of reduction blocks as makePixelBlocks cuts them: of one axis at most, and one by one of those outside it.
+#include "algorithms/kit/reduction_partition.h"
 
 #include <algorithm>
 #include <vector>
@@ -15,7 +15,7 @@ constexpr std::int64_t kMostSimulated = 256;  // tasks; among more than that the
 
 }  // namespace
 
-ChunkPartition::ChunkPartition(const ConvView& v, const ReductionBlock& block) {
+ReductionPartition::ReductionPartition(const ConvView& v, const ReductionBlock& block) {
   const Dhw& e = v.small.extent;
   const std::int64_t along = v.line ? e.w : e.h;
   if (block.h < along) {
@@ -35,12 +35,12 @@ ChunkPartition::ChunkPartition(const ConvView& v, const ReductionBlock& block) {
   perUnit_ = divUp(extent_, piece_);
 }
 
-std::int64_t ChunkPartition::pixelsBefore(std::int64_t chunk) const {
-  return chunk / perUnit_ * extent_ + std::min(extent_, chunk % perUnit_ * piece_);
+std::int64_t ReductionPartition::pixelsBefore(std::int64_t block) const {
+  return block / perUnit_ * extent_ + std::min(extent_, block % perUnit_ * piece_);
 }
 
-double ChunkPartition::imbalance(std::int64_t splits, std::int64_t copies, int cores) const {
-  splits = std::clamp<std::int64_t>(splits, 1, chunks());
+double ReductionPartition::imbalance(std::int64_t splits, std::int64_t copies, int cores) const {
+  splits = std::clamp<std::int64_t>(splits, 1, blocks());
   if (copies <= 0 || cores <= 1) return 1.0;
   if (splits > kMostSimulated / copies)
     return cubejit::imbalance(static_cast<double>(splits) * static_cast<double>(copies), cores);
@@ -48,13 +48,13 @@ double ChunkPartition::imbalance(std::int64_t splits, std::int64_t copies, int c
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     for (std::int64_t s = 0; s < splits; ++s)
       *std::min_element(busy.begin(), busy.end()) +=
-          pixelsBefore(chunks() * (s + 1) / splits) - pixelsBefore(chunks() * s / splits);
+          pixelsBefore(blocks() * (s + 1) / splits) - pixelsBefore(blocks() * s / splits);
   }
   const double total = static_cast<double>(copies) * static_cast<double>(units_ * extent_);
   return static_cast<double>(*std::max_element(busy.begin(), busy.end())) * cores / total;
 }
 
-void requireChunks(Rules& rules, const Problem& p, const ReductionBlock& block) {
+void requireReductionBlocks(Rules& rules, const Problem& p, const ReductionBlock& block) {
   const ConvView v = makeConvView(p, Gradient::kDw);
   const Dhw& e = v.small.extent;
   const auto atMost = [&](const char* field, std::int64_t value, std::int64_t most) {

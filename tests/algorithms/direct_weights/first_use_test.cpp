@@ -31,7 +31,7 @@ Problem pointwise(RandomConvolution& random, int i) {
 const RandomPlans<DirectWeightsPlan> kFirstTouch{
     .random = RandomConvolution(7),
     .problem = pointwise,
-    .candidates = weightCandidates,
+    .candidates = directWeightsCandidates,
     .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       plan.packB = PackVectors::kFirstUse;
       plan.order = IterateOrder::kPixelsOuter;
