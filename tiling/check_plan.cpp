@@ -3,6 +3,7 @@
 // Decides which plans are legal for a problem and machine; every rule broken is named with its values and a fix. Leaves what an
 // algorithm asks of its plans to the algorithm.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -45,6 +46,24 @@ void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
                 "space_to_depth needs dx channels-last, or reorder_result");
 }
 
+// Numbers that rules, costs and lowerings may multiply by strides and extents without leaving 64 bits: a microkernel spells out what it
+// holds in registers and unrolls, and nothing has more parts or rows than a problem's axis may have positions (check_problem).
+constexpr std::int64_t mostOf(std::string_view field) {
+  const bool spelledOut = field.substr(0, 9) == "register_" || field == "unroll" || field == "broadcast_taps";
+  return spelledOut ? 4096 : std::numeric_limits<std::int32_t>::max();
+}
+
+void checkRanges(const TilingPlan& plan, Rules& rules) {
+  describePlan(plan, [&](const char* name, const auto& field) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
+      rules.positive(name, field);
+      rules.require(field <= mostOf(name), [&] {
+        return std::string(name) + " = " + std::to_string(field) + " must be at most " + std::to_string(mostOf(name));
+      });
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
@@ -60,9 +79,7 @@ std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan,
   checkFold(asked, plan, rules);
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
   checkReorders(*algorithm, asked, plan, rules);
-  describePlan(plan, [&](const char* name, const auto& field) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) rules.positive(name, field);
-  });
+  checkRanges(plan, rules);
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;
   if (plan.reorders.any())
     algorithm->rules(coreProblem(asked, plan), plan, machine, rules);

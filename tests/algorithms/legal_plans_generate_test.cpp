@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks: can every plan that the rules accept be generated, on every ISA? Plans whose register blocks do not fit are refused by the rules
-// and not by the code generator.
+// Asks: can every plan that the rules accept be generated, on every ISA? What does not fit the registers, and numbers whose products leave
+// 64 bits, are refused by the rules and not by the code generator.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -43,7 +44,11 @@ TilingPlan changed(TilingPlan plan, std::mt19937_64& random) {
   });
   for (int i = 0; i < 2 && !sizes.empty(); ++i) {
     const std::string& field = sizes[random() % sizes.size()];
-    setField(plan, field, static_cast<std::int64_t>(1 + random() % (random() % 3 == 0 ? 32 : 6)));
+    constexpr std::int64_t kExtreme[] = {std::int64_t{1} << 12, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31,
+                                         std::int64_t{1} << 61, std::numeric_limits<std::int64_t>::max()};
+    setField(plan, field,
+             random() % 5 == 0 ? kExtreme[random() % 5]
+                               : static_cast<std::int64_t>(1 + random() % (random() % 3 == 0 ? 32 : 6)));
   }
   return plan;
 }

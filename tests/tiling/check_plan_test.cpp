@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(CheckPlan, EveryCountOfEveryAlgorithmIsPositive) {
+TEST(CheckPlan, EveryCountOfEveryAlgorithmHasARange) {
   for (const Algorithm* algorithm : algorithms()) {
     const TilingPlan good = algorithm->plan();
     std::vector<std::string> names;
@@ -35,6 +36,15 @@ TEST(CheckPlan, EveryCountOfEveryAlgorithmIsPositive) {
         ASSERT_TRUE(setField(plan, broken, value));
         EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512),
                     ElementsAre(broken + " = " + std::to_string(value) + " must be at least 1"));
+      }
+      // What products would leave 64 bits with.
+      for (const std::int64_t value :
+           {std::int64_t{1} << 31, std::int64_t{1} << 61, std::numeric_limits<std::int64_t>::max()}) {
+        TilingPlan plan = good;
+        plan.reorders = reordersToChannelsLast(convolution(Layout::kNdhwc), plan.gradient);
+        ASSERT_TRUE(setField(plan, broken, value));
+        EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512),
+                    ElementsAre(HasSubstr(broken + " = " + std::to_string(value) + " must be at most")));
       }
     }
   }

@@ -70,6 +70,7 @@ PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, st
     }
   }
   const auto count = static_cast<std::int64_t>(out.blocks.size());
+  splits = std::min(splits, count);
   for (std::int64_t s = 0; s < splits; ++s) {
     const std::int64_t begin = count * s / splits;
     if (begin < count * (s + 1) / splits) out.blocks[static_cast<std::size_t>(begin)].first = true;
