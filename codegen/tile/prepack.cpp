@@ -3,6 +3,7 @@
 // Decides by what each phase reads and writes; a phase drops out with every phase that shares a result with it.
 #include "codegen/tile/prepack.h"
 
+#include <algorithm>
 #include <set>
 
 namespace cubejit {
@@ -26,12 +27,31 @@ void addUse(const TileProgram& program, const Phase& phase, const std::vector<No
   }
 }
 
+// By buffer: it is the weights, or some phase makes it from them. What nothing makes from weights, zeros above all, is not theirs to keep.
+std::vector<bool> madeOfWeights(const TileProgram& program, const std::vector<PhaseUse>& uses) {
+  std::vector<bool> made(program.buffers.size());
+  for (std::size_t b = 0; b < made.size(); ++b) made[b] = program.buffers[b].role == BufferRole::kW;
+  const auto isMade = [&](int buffer) { return made[static_cast<std::size_t>(buffer)]; };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const PhaseUse& use : uses) {
+      if (std::none_of(use.reads.begin(), use.reads.end(), isMade)) continue;
+      for (const int b : use.writes) {
+        changed = changed || !isMade(b);
+        made[static_cast<std::size_t>(b)] = true;
+      }
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 Prepack prepackOf(const TileProgram& program) {
   std::vector<PhaseUse> uses(program.phases.size());
   for (std::size_t i = 0; i < uses.size(); ++i) addUse(program, program.phases[i], program.phases[i].body, uses[i]);
   Prepack out{std::vector<bool>(uses.size(), true), std::vector<bool>(program.buffers.size()), true};
+  const std::vector<bool> made = madeOfWeights(program, uses);
   const auto role = [&](int buffer) { return program.buffers[static_cast<std::size_t>(buffer)].role; };
   // A shared buffer is kept while all phases that write it are still candidates.
   const auto kept = [&](int buffer) {
@@ -47,7 +67,8 @@ Prepack prepackOf(const TileProgram& program) {
     changed = false;
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (!out.phases[i]) continue;
-      bool stays = !uses[i].writes.empty();
+      bool stays = std::any_of(uses[i].writes.begin(), uses[i].writes.end(),
+                               [&](int b) { return made[static_cast<std::size_t>(b)]; });
       for (const int b : uses[i].reads)
         stays = stays && (role(b) == BufferRole::kW || role(b) == BufferRole::kConstant || kept(b));
       for (const int b : uses[i].writes) stays = stays && kept(b);

@@ -51,6 +51,18 @@ TEST(Prepack, OtherGradientsHaveNone) {
   }
 }
 
+// Without images dw is zero, in its own type through a buffer of the workspace: no weights made that.
+TEST(Prepack, ZerosAreNotWeights) {
+  Problem p = squareProblem(2, 32, 48, 14);
+  p.dtype = DType::kBf16;
+  p.batch = 0;
+  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    const auto program = programOf(p, gradient, WeightsUse::kKept);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_TRUE(gradient == Gradient::kDx || packingPhases(*program).empty()) << toString(gradient);
+  }
+}
+
 // A phase that adds dy to what weights became takes the phase before it along: its buffer is not the weights' alone.
 TEST(Prepack, SharedBuffersTakePhasesAlong) {
   TileProgram program;

@@ -104,6 +104,51 @@ TEST_P(Formats, KeptWeightsMatchReference) {
   EXPECT_GE(kept, 190) << "all but empty problems";
 }
 
+// No images; or one position that no tap meets, and one that the only tap does.
+Problem degenerate(std::mt19937_64& random, int kind) {
+  Problem p = randomProblem(random, 5e5);
+  if (kind == 0) {
+    p.batch = 0;
+    return p;
+  }
+  p.transposed = false;
+  p.batch = std::max<std::int64_t>(1, p.batch);
+  p.in = p.out = p.kernel = p.stride = p.dilation = Dhw{1, 1, 1};
+  p.padBefore = p.padAfter = Dhw{0, 0, 0};
+  if (kind == 1) {
+    p.kernel.w = 2;
+    p.dilation.w = 7;
+    p.padBefore.w = 3;
+    p.padAfter.w = 4;
+  }
+  return p;
+}
+
+TEST_P(Formats, DegenerateProblemsMatchReferenceUnderEveryOption) {
+  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Options options;
+  options.isa = GetParam();
+  options.wakeCycles = 0;
+  Session session(options);
+  std::mt19937_64 random(4000 + static_cast<int>(GetParam()));
+  const GradientMask masks[] = {kAll, {true, true, false}, {false, true, true}, {true, false, true}};
+  for (int i = 0; i < 360; ++i) {
+    Problem problem = degenerate(random, i % 3);
+    if (i % 2 == 1)
+      randomFormats(random, problem, true, true);
+    else
+      problem.dtype = static_cast<DType>(i / 6 % 5);
+    for (const WeightsUse weights : {WeightsUse::kEachRun, WeightsUse::kKept}) {
+      const VerifyRequest request{problem, masks[i / 3 % 4], {1, 3}, static_cast<std::uint64_t>(i), false, {},
+                                  0,       weights};
+      const VerifyOutcome outcome = verifyProblem(session, request);
+      ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+          << outcome.message << "\ncubejit verify " << (weights == WeightsUse::kKept ? "--keep-weights " : "")
+          << toFlags(problem) << " --isa " << toString(GetParam());
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, Formats, testing::Values(IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16),
                          [](const auto& info) { return toString(info.param); });
 
