@@ -48,16 +48,17 @@ void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
 
 // Numbers that rules, costs and lowerings may multiply by strides and extents without leaving 64 bits: a microkernel spells out what it
 // holds in registers and unrolls, and nothing has more parts or rows than a problem's axis may have positions (check_problem).
+constexpr std::int64_t kMostSpelledOut = 4096;
 constexpr std::int64_t mostOf(std::string_view field) {
   const bool spelledOut = field.substr(0, 9) == "register_" || field == "unroll" || field == "broadcast_taps";
-  return spelledOut ? 4096 : std::numeric_limits<std::int32_t>::max();
+  return spelledOut ? kMostSpelledOut : std::numeric_limits<std::int32_t>::max();
 }
 
 void checkRanges(const TilingPlan& plan, Rules& rules) {
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
       rules.positive(name, field);
-      rules.require(field <= mostOf(name), [&] {
+      rules.require(field <= kMostSpelledOut || field <= mostOf(name), [&] {
         return std::string(name) + " = " + std::to_string(field) + " must be at most " + std::to_string(mostOf(name));
       });
     }

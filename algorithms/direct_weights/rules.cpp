@@ -5,7 +5,7 @@
 
 #include "algorithms/direct_weights/direct_stores.h"
 #include "algorithms/direct_weights/direct_weights.h"
-#include "algorithms/direct_weights/weight_view.h"
+#include "algorithms/direct_weights/pixel_pairs.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/dot_products.h"
 #include "algorithms/kit/rates.h"
@@ -37,20 +37,19 @@ bool tapsLeaveRows(const ConvView& v) {
   return v.pad.w > 0 || (v.small.extent.w - 1) * v.stride.w + (v.kernel.w - 1) * v.dilation.w >= v.big.extent.w;
 }
 
-void registerRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, std::int64_t channels,
+void registerRules(const ConvView& v, const DirectWeightsPlan& plan, const Machine& m, std::int64_t channels,
                    Rules& rules) {
-  const WeightView view = weightView(p, plan.dotProducts);
   const bool together = plan.vectorize == WeightVectors::kKernelWidth;
   const std::int64_t lanes = m.isa.lanes(), taps = together ? 1 : plan.registerTaps,
-                     all = together ? channels * view.asked.kernel.w : channels, width = plan.registerVectors * lanes;
+                     all = together ? channels * v.kernel.w : channels, width = plan.registerVectors * lanes;
   for (const std::int64_t count : {width, all % width}) {  // and of the last block
     const std::int64_t vectors = divUp(count, lanes);
     MicrokernelRegisters sums;
     sums.accumulators = plan.registerRows * taps * vectors;
     sums.vectorsB = plan.vectorize == WeightVectors::kTransposed ? vectors : taps * vectors;
-    sums.masks = count % lanes != 0 || (together && tapsLeaveRows(view.words));
+    sums.masks = count % lanes != 0 || (together && tapsLeaveRows(v));
     sums.pairsB = plan.dotProducts && !plan.packsVectors();
-    sums.singles = view.pairs == PixelPairs::kColumns;
+    sums.singles = pixelPairs(v, plan.dotProducts) == PixelPairs::kColumns;
     requireRegisters(rules, sums, m.isa, "register_rows x register_taps x register_vectors");
   }
 }
@@ -59,7 +58,7 @@ void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& 
   const ConvView v = makeConvView(p, Gradient::kDw);
   const bool operandsTransposed = plan.vectorize == WeightVectors::kTransposed;
   const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
-  registerRules(p, plan, m, lane.channels, rules);
+  registerRules(v, plan, m, lane.channels, rules);
   rules.require(!plan.packsOnFirstUse() || (v.taps() == 1 && plan.order == IterateOrder::kPixelsOuter),
                 "pack_b = first_use needs one tap and order = pixels_outer: each block of vectors is copied once");
   const std::int64_t width = plan.registerVectors * m.isa.lanes();

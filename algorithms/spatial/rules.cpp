@@ -11,16 +11,21 @@
 namespace cubejit {
 namespace {
 
-void dataRules(const SpatialView& g, const SpatialDataPlan& plan, const Machine& m, bool rounds, Rules& rules) {
-  const ConvView& v = g.view;
+void dataRules(const Problem& core, const ConvView& v, const SpatialDataPlan& plan, const Machine& m, bool rounds,
+               Rules& rules) {
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
   MicrokernelRegisters sums;
-  sums.accumulators =
-      static_cast<std::int64_t>(g.phases.size()) * plan.registerChannels * plan.registerH * plan.registerVectors;
+  const std::int64_t each = plan.registerChannels * plan.registerH * plan.registerVectors;
+  sums.accumulators = phases * each;
   sums.vectorsB = plan.registerVectors;
-  sums.masks = g.endsInVector(m.isa.lanes(), !plan.bufferC);
+  sums.masks = true;
+  if (!fitsRegisters(sums, m.isa)) {  // perhaps taps reach fewer residue classes, and no vector is cut
+    const SpatialView g(core);
+    sums.accumulators = static_cast<std::int64_t>(g.phases.size()) * each;
+    sums.masks = g.endsInVector(m.isa.lanes(), !plan.bufferC);
+  }
   requireRegisters(rules, sums, m.isa, "residue classes x register_channels x register_h x register_vectors");
   rules.require(plan.cache.h % plan.registerH == 0, "cache_h must be a multiple of register_h");
   rules.require(phases <= 64, "the spatial algorithm needs a stride along W of at most 64");
@@ -73,8 +78,9 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
 }  // namespace
 
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules) {
-  const SpatialView g(core);
-  dataRules(g, plan, machine, !plan.bufferC && roundsByIntegers(g.result.dtype, machine.isa), rules);
+  const ConvView v = makeConvView(core, Gradient::kDx);
+  dataRules(core, v, plan, machine, !plan.bufferC && roundsByIntegers((v.bigIsX ? v.big : v.small).dtype, machine.isa),
+            rules);
 }
 
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules) {
