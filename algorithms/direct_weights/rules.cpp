@@ -83,10 +83,10 @@ void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& 
 }
 
 void prefetchRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
+  if (plan.prefetchResults) return;
   const bool stores = plan.vectorize == WeightVectors::kChannels &&
                       storesSumsDirectly(makeConvView(p, Gradient::kDw), plan, formatOf(p, TensorId::kDw).dtype, m.isa);
-  rules.require(plan.prefetchResults || stores,
-                "prefetch_results must be true: only kernels that store sums into dw itself prefetch results");
+  rules.require(stores, "prefetch_results must be true: only kernels that store sums into dw itself prefetch results");
 }
 
 }  // namespace
