@@ -64,12 +64,12 @@ class Lowering {
                                    blocks * packing_.blockBytes(g_));
       if (!plan_.packsPerTask()) addPackPhase(b_, g_, packing_, weightBuffer_, packedBuffer_);
     }
-    contractPhase();
+    multiplyPhase();
     return b_.finish();
   }
 
  private:
-  void contractPhase() {
+  void multiplyPhase() {
     b_.beginPhase("multiply");
     makePanels();
     dy_.addStream(b_, "a");

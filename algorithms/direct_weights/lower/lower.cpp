@@ -86,13 +86,13 @@ class Lowering {
     }
     if (!direct_ && !private_)
       out_.scratchBuffer = b_.addBuffer("dw_acc", BufferRole::kShared, out_.splits * scratchBytes(out_));
-    contractPhase();
+    multiplyPhase();
     if (!direct_ && !private_) addWeightsUnpack(b_, out_);
     return b_.finish();
   }
 
  private:
-  void contractPhase() {
+  void multiplyPhase() {
     b_.beginPhase("multiply");
     makePanels();
     big_.addStream(b_, "big");
@@ -122,7 +122,7 @@ class Lowering {
           ownDw ? out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement) : groupScratchBytes(out_)},
          {big_.tensor, v_.big.groupStride()},
          {small_.tensor, v_.small.groupStride()}});
-    const int blockAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
+    const int blockAxis = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
     const int splitAxis = b_.addPartition("split", blockAxis, out_.splits);
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));
     const int rows = b_.addAxis("rows", 2);

@@ -51,14 +51,14 @@ class Lowering {
       order.pairPitch = g_.wReduced;
     }
     addGroupPack(b_, lanes_, order, weights, packedBuffer_);
-    contractPhase();
+    multiplyPhase();
     return b_.finish();
   }
 
  private:
   std::int64_t blockBytes() const { return g_.taps * lanes_.tapBytes(); }
 
-  void contractPhase() {
+  void multiplyPhase() {
     for (int i = 0; i < 3; ++i)
       axis(i) = makeGroupAxis(g_.relation[static_cast<std::size_t>(i)], block_[static_cast<std::size_t>(i)]);
     // The kernel itself loops over whole columns of one block if channels are outside; panels are for cache blocks of rows.

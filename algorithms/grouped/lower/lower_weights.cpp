@@ -65,7 +65,7 @@ class Lowering {
     scratch.scratchBuffer = scratch_ = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * scratchBytes(scratch));
     splitBytes_ = scratchBytes(scratch);
     blockParts_ = std::clamp<std::int64_t>(plan_.groupParts, 1, units_);
-    contractPhase();
+    multiplyPhase();
     if (splits_ > 1)
       addPartsCombine(b_, AddedParts{scratch.scratchBuffer, splits_, scratchBytes(scratch), scratch.lanes});
     addGroupUnpack(b_, lanes_,
@@ -82,7 +82,7 @@ class Lowering {
   }
   std::int64_t accumulatorBlock() const { return v_.taps() * lanes_.tapBytes(); }
 
-  void contractPhase() {
+  void multiplyPhase() {
     b_.beginPhase("multiply");
     makePanels();
     big_.addStream(b_, "big");
@@ -93,7 +93,7 @@ class Lowering {
     small_.addTensorStream(b_, "small_in");
     small_.addPanelStream(b_, "small_panel");
 
-    const int blockAxis = addPixelBlockAxis(b_, "chunk", v_, pixels_, big_, small_);
+    const int blockAxis = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
     const int splitAxis = b_.addPartition("split", blockAxis, splits_);
     for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(splitAxis, s, c, s * splitBytes_);
     const int blocks = b_.addAxis("block", 2);

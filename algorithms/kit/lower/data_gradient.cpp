@@ -37,7 +37,7 @@ void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) 
   const std::int64_t size = elementBytes(element), elements = bytes / size, block = 16384;
   b.beginPhase("zero");
   const int dst = b.addStream("dst", buffer);
-  const int axis = b.addAxis("chunk", 2);
+  const int axis = b.addAxis("piece", 2);
   Call call{"zero", dst, -1, dst, {axis}, {Variant{}, Variant{}}};
   const auto zero = [&](std::int64_t count, int cls) {
     Move move{MoveKind::kZero, lanes, 1, count, count * size, count * size, 0, false, "zero_" + std::to_string(count)};

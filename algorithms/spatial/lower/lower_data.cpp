@@ -33,7 +33,7 @@ class Lowering {
     if (g_.hasGaps) addZeroPhase(b_, resultBuffer_, g_.result.bytes, shape_.lanes);
     if (shape_.phases.empty()) return b_.finish();
     packWeights();
-    contractPhase();
+    multiplyPhase();
     return b_.finish();
   }
 
@@ -88,7 +88,7 @@ class Lowering {
     b_.phase().workCycles = static_cast<double>(g_.weightBytes) / 4 * 2;
   }
 
-  void contractPhase() {
+  void multiplyPhase() {
     const bool direct = !plan_.bufferC;
     if (plan_.packA) {
       Pitches p;

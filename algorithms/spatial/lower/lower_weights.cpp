@@ -37,7 +37,7 @@ class Lowering {
     splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, passes_);
     const std::int64_t bytes = pairs * pairBytes();
     const int scratch = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * bytes);
-    contractPhase(v_.bigIsX ? x : dy, v_.bigIsX ? dy : x, scratch, bytes);
+    multiplyPhase(v_.bigIsX ? x : dy, v_.bigIsX ? dy : x, scratch, bytes);
     if (splits_ > 1) addPartsCombine(b_, AddedParts{scratch, splits_, bytes, lanes_});
     sumPhase(scratch, dw, pairs * v_.taps());
     return b_.finish();
@@ -47,7 +47,7 @@ class Lowering {
   std::int64_t tapBytes() const { return lanes_ * 4; }
   std::int64_t pairBytes() const { return v_.taps() * tapBytes(); }
 
-  void contractPhase(int bigBuffer, int smallBuffer, int scratch, std::int64_t splitBytes) {
+  void multiplyPhase(int bigBuffer, int smallBuffer, int scratch, std::int64_t splitBytes) {
     b_.beginPhase("multiply");
     const std::int64_t origin = -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
     const int big = b_.addStream("big", bigBuffer, origin), small = b_.addStream("small", smallBuffer),
