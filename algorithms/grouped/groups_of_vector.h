@@ -5,16 +5,24 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "algorithms/kit/conv_view.h"
 
 namespace cubejit {
 
-/// Groups side by side in a vector of `lanes`: the channels of one tensor fill it, those of the other (`cellChannels` a group, or pairs
+/// Groups side by side in a vector of `lanes`: the channels of one tensor fill it, those of the other (`permutedChannels` a group, or pairs
 /// of them) come from at most two vectors; 0 = not even one fits.
 inline std::int64_t groupsOfVector(std::int64_t lanes, std::int64_t vectorChannels, std::int64_t permutedChannels) {
   return std::min(lanes / std::max<std::int64_t>(1, vectorChannels),
                   2 * lanes / std::max<std::int64_t>(1, permutedChannels));
+}
+
+/// Says that not even one does.
+inline std::string noGroupFits(std::int64_t lanes, std::int64_t vectorChannels, std::int64_t permutedChannels) {
+  return "a group of " + std::to_string(vectorChannels) + " channels in the vectors and " +
+         std::to_string(permutedChannels) + " permuted to them does not fit vectors of " + std::to_string(lanes) +
+         " lanes: choose another algorithm";
 }
 
 /// The most groups, up to `most`, whose channels do not straddle the blocks of a blocked tensor of the two: those that fill the lanes lie

@@ -24,6 +24,7 @@ void panelRule(const char* field, bool given, GroupPanel panel, Rules& rules) {
 // Sums of a register block of `each` results a vector of groups.
 void registerRules(const GroupedShape& s, std::int64_t each, std::int64_t registerVectors, bool wide, const Machine& m,
                    const char* sums, Rules& rules) {
+  rules.require(s.perBlock > 0, [&] { return noGroupFits(m.isa.lanes(), s.vectorChannels, s.permutedChannels); });
   if (s.perBlock == 0) return;
   const std::int64_t lanes = m.isa.lanes(), whole = s.perBlock * registerVectors;
   for (const std::int64_t groups : {whole, s.view.groups % whole}) {  // and of the last block

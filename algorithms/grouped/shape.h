@@ -54,6 +54,14 @@ struct GroupedShape {
   }
 };
 
+/// dW: whether vectors are the small tensor's channels, and the big one is permuted to them. So it is for depthwise layers, whose small
+/// pixels all taps reuse, and where the small tensor's groups are wider; groups of equal width permute the small tensor, whose pixels are
+/// fewer than the positions their taps reach.
+inline bool permutesBig(const ConvView& v, std::int64_t lanes) {
+  return v.small.channels <= lanes &&
+         (v.big.channels > lanes || v.big.channels == 1 || v.big.channels < v.small.channels);
+}
+
 /// `dotProducts`: a group channel is a pair of channels.
 inline GroupedShape groupedShape(const Problem& p, Gradient gradient, std::int64_t lanes, bool dotProducts) {
   GroupedShape s;
@@ -62,8 +70,7 @@ inline GroupedShape groupedShape(const Problem& p, Gradient gradient, std::int64
   s.result = v.bigIsX ? v.big : v.small;
   s.operand = v.bigIsX ? v.small : v.big;
   if (gradient == Gradient::kDw) {
-    s.bigIsPermuted = v.small.channels <= lanes &&
-                      (v.big.channels > lanes || v.big.channels == 1 || v.big.channels < v.small.channels);
+    s.bigIsPermuted = permutesBig(v, lanes);
     s.vectorChannels = s.bigIsPermuted ? v.small.channels : v.big.channels;
     s.permutedChannels = s.bigIsPermuted ? v.big.channels : v.small.channels;
   } else {

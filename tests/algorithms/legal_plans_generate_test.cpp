@@ -67,10 +67,16 @@ TEST(LegalPlans, CanAllBeGenerated) {
       const auto choice = choosePlan(p, gradient, machine, true);
       if (!choice.ok()) continue;
       std::map<std::string, int> seen;
+      std::vector<TilingPlan> plans;
       for (const Candidate& candidate : choice->considered) {
-        if (!candidate.refusedBy.empty() || ++seen[planFamily(candidate.plan)] > 2) continue;
+        if (candidate.refusedBy.empty() && ++seen[planFamily(candidate.plan)] <= 2) plans.push_back(candidate.plan);
+      }
+      for (const Algorithm* a : algorithms()) {  // also of those that propose none
+        if (a->gradient == gradient) plans.push_back(a->plan());
+      }
+      for (const TilingPlan& start : plans) {
         for (int change = 0; change < 12; ++change) {
-          const TilingPlan plan = changed(candidate.plan, random);
+          const TilingPlan plan = changed(start, random);
           const std::vector<std::string> broken = checkPlan(p, plan, machine);
           if (broken.empty()) {
             ++legal[std::string(algorithmName(plan)) + " " + toString(gradient)];

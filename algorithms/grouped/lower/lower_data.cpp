@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "algorithms/grouped/grouped.h"
+#include "algorithms/grouped/groups_of_vector.h"
 #include "algorithms/grouped/lower/data_sections.h"
 #include "algorithms/grouped/shape.h"
 #include "algorithms/kit/lower/data_gradient.h"
@@ -37,9 +38,7 @@ class Lowering {
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
-                   "a group of " + std::to_string(lanes_.vectorChannels) + " result and " +
-                       std::to_string(lanes_.permutedChannels) + " reduced channels does not fit a vector of " +
-                       std::to_string(lanes_.lanes) + " lanes; plan it with channel lanes"};
+                   noGroupFits(lanes_.lanes, lanes_.vectorChannels, lanes_.permutedChannels)};
     }
     dy_ = Operand(g_.operand, b_.addBuffer("dy", BufferRole::kDy, g_.operand.bytes));
     const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);

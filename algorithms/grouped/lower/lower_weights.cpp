@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "algorithms/grouped/grouped.h"
+#include "algorithms/grouped/groups_of_vector.h"
 #include "algorithms/grouped/lower/weight_sections.h"
+#include "algorithms/grouped/shape.h"
 #include "algorithms/grouped/unrolled_uses.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pixel_panels.h"
@@ -19,30 +21,20 @@
 namespace cubejit {
 namespace {
 
-// Lanes are the small tensor's channels for depthwise (its pixels are reused by all taps), the wider group's otherwise; groups of equal
-// width permute the small tensor, whose pixels are fewer than the positions their taps reach.
-bool lanesAreBig(const ConvView& v, int lanes) {
-  if (v.small.channels > lanes) return true;
-  if (v.big.channels > lanes) return false;
-  return v.big.channels != 1 && v.big.channels >= v.small.channels;
-}
-
 class Lowering {
  public:
   Lowering(const Problem& problem, const GroupedWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         b_(problemLabel(problem, Gradient::kDw)),
         v_(makeConvView(problem, Gradient::kDw)),
-        bigIsPermuted_(!lanesAreBig(v_, machine.isa.lanes())),
+        bigIsPermuted_(permutesBig(v_, machine.isa.lanes())),
         lanes_(makeGroupLanes(machine.isa.lanes(), v_.groups, bigIsPermuted_ ? v_.small : v_.big,
                               bigIsPermuted_ ? v_.big : v_.small, false)) {}
 
   Result<TileProgram> run() {
     if (lanes_.perBlock == 0) {
       return Error{ErrorCode::kUnsupported, Stage::kTile,
-                   "a group of " + std::to_string(v_.big.channels) + " and " + std::to_string(v_.small.channels) +
-                       " channels does not fit a vector of " + std::to_string(lanes_.lanes) +
-                       " lanes; plan it with channel lanes"};
+                   noGroupFits(lanes_.lanes, lanes_.vectorChannels, lanes_.permutedChannels)};
     }
     const std::int64_t splits = std::max<std::int64_t>(1, plan_.reductionParts);
     pixels_ = makePixelBlocks(v_, plan_.reduction, splits);

@@ -26,6 +26,12 @@ TEST(GroupedRules, PlainTensorsNeedPanels) {
   EXPECT_THAT(dw, AllOf(Contains(HasSubstr("pack_a must be true")), Contains(HasSubstr("pack_b must be true"))));
 }
 
+TEST(GroupedRules, GroupsFitVectors) {
+  const Problem dense = convolution(Layout::kNdhwc);  // 32 channels
+  EXPECT_THAT(checkPlan(dense, GroupedDataPlan{}, kAvx512), Contains(HasSubstr("does not fit vectors of 16 lanes")));
+  EXPECT_THAT(checkPlan(dense, GroupedWeightsPlan{}, kAvx512), Contains(HasSubstr("does not fit vectors of 16 lanes")));
+}
+
 TEST(GroupedRules, BlockedTensors) {
   Problem p = convolution(Layout::kNdc1hwc0);
   p.groups = 32;
