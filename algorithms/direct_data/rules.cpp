@@ -143,8 +143,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
                   "pack_b = none needs a 1x1 kernel of an ordinary convolution");
     rules.require(result.resultsInPlace(m.isa.lanes(), plan.registerVectors * m.isa.lanes()) || plan.bufferC,
                   "buffer_c must be true: results are neither channels-last nor in full blocks of whole vectors that "
-                  "tiles do not "
-                  "straddle");
+                  "tiles do not straddle");
     rules.require(operand.sumsInPlace(plan.dotProducts, plan.unroll) || plan.packA,
                   "pack_a must be true: dy is not channels-last, or in blocks of channels that unroll divides, of the "
                   "type that is multiplied, or its pairs of channels are not whole");

@@ -59,7 +59,7 @@ std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& problem, const
   const std::int64_t regs = usableRegisters(m, true) - 1, most = divUp(g.longest, m.isa.lanes());
   // Residue classes that no tap reaches count, too: packing the weights of such layers is not costed yet, and may take longer than all
   // the rest.
-  const std::int64_t residues = g.gather ? std::min(g.view.stride.w, g.result.extent.w) : 1;
+  const std::int64_t residues = residuesOf(g.view);
   std::int64_t last = 0;
   for (const std::int64_t limit : {14, 11, 8, 7, 6, 5, 4, 3, 2, 1}) {
     const std::int64_t vectors = equalPiece(most, limit);

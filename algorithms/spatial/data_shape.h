@@ -3,6 +3,7 @@
 // Decides what candidates, rules and costs of spatial plans see of a problem: residue classes along W, taps along H, rows that serve several.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "algorithms/kit/conv_view.h"
 
 namespace cubejit {
+
+/// Residue classes of results along W, those that no tap reaches among them.
+inline std::int64_t residuesOf(const ConvView& v) { return v.bigIsX ? std::min(v.stride.w, v.big.extent.w) : 1; }
 
 struct SpatialView {
   ConvView view;

@@ -15,7 +15,7 @@ void dataRules(const Problem& core, const ConvView& v, const SpatialDataPlan& pl
                Rules& rules) {
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
-  const std::int64_t phases = gather ? std::min(v.stride.w, result.extent.w) : 1;
+  const std::int64_t phases = residuesOf(v);
   MicrokernelRegisters sums;
   const std::int64_t each = plan.registerChannels * plan.registerH * plan.registerVectors;
   sums.accumulators = phases * each;

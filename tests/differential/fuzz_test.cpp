@@ -13,27 +13,21 @@
 #include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/run_code.h"
+#include "tests/support/verify_plan.h"
 
 namespace cubejit {
 namespace {
 
 constexpr GradientMask kAll{true, true, true};
 
-bool runnable(IsaLevel level) {
-  const std::vector<IsaLevel> levels = runnableIsas();
-  return std::find(levels.begin(), levels.end(), level) != levels.end();
-}
-
 // 1,100 problems for each of two ISAs: 2,200 problems with three gradients each.
 class Fuzz : public testing::TestWithParam<IsaLevel> {};
 class Formats : public testing::TestWithParam<IsaLevel> {};
 
 TEST_P(Fuzz, MatchesReferenceForAnyThreadCount) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
-  Options options;
-  options.isa = GetParam();
-  options.wakeCycles = 0;  // the problems are small: let every phase run on all threads
-  Session session(options);
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Session session(eagerOptions(GetParam()));  // the problems are small: let every phase run on all threads
   std::mt19937_64 random(GetParam() == IsaLevel::kAvx2 ? 2 : 512);
   for (int i = 0; i < 1100; ++i) {
     const VerifyRequest request{randomProblem(random), kAll, {1, 2, 3}, static_cast<std::uint64_t>(i), false, {}};
@@ -46,11 +40,8 @@ TEST_P(Fuzz, MatchesReferenceForAnyThreadCount) {
 
 // Every tensor of a type, a layout and sometimes strides of its own: three ISAs, 2,100 problems in all.
 TEST_P(Formats, MatchReferenceForAnyThreadCount) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
-  Options options;
-  options.isa = GetParam();
-  options.wakeCycles = 0;
-  Session session(options);
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Session session(eagerOptions(GetParam()));
   std::mt19937_64 random(1000 + static_cast<int>(GetParam()));
   for (int i = 0; i < 700; ++i) {
     Problem problem = randomProblem(random, 5e5);
@@ -64,7 +55,7 @@ TEST_P(Formats, MatchReferenceForAnyThreadCount) {
 
 // One type for all tensors is what most callers have: dot products and typed panels in every geometry.
 TEST_P(Formats, OneTypeMatchesReference) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
   Options options;
   options.isa = GetParam();
   Session session(options);
@@ -82,11 +73,8 @@ TEST_P(Formats, OneTypeMatchesReference) {
 
 // Weights packed once: gradients of runs that never see w are the same.
 TEST_P(Formats, KeptWeightsMatchReference) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
-  Options options;
-  options.isa = GetParam();
-  options.wakeCycles = 0;
-  Session session(options);
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Session session(eagerOptions(GetParam()));
   std::mt19937_64 random(3000 + static_cast<int>(GetParam()));
   int kept = 0;
   for (int i = 0; i < 200; ++i) {
@@ -125,11 +113,8 @@ Problem degenerate(std::mt19937_64& random, int kind) {
 }
 
 TEST_P(Formats, DegenerateProblemsMatchReferenceUnderEveryOption) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
-  Options options;
-  options.isa = GetParam();
-  options.wakeCycles = 0;
-  Session session(options);
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Session session(eagerOptions(GetParam()));
   std::mt19937_64 random(4000 + static_cast<int>(GetParam()));
   const GradientMask masks[] = {kAll, {true, true, false}, {false, true, true}, {true, false, true}};
   for (int i = 0; i < 360; ++i) {
@@ -154,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Isa, Formats, testing::Values(IsaLevel::kAvx2, IsaLevel
 
 // Every legal candidate must be right, not only the one the planner likes best.
 TEST_P(Fuzz, EveryCandidatePlanMatchesReference) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
   Options options;
   options.isa = GetParam();
   Session session(options);
@@ -182,7 +167,7 @@ TEST_P(Fuzz, EveryCandidatePlanMatchesReference) {
 }
 
 TEST_P(Fuzz, RealsStayWithinTheirErrorBound) {
-  if (!runnable(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
   Options options;
   options.isa = GetParam();
   Session session(options);
@@ -201,8 +186,8 @@ INSTANTIATE_TEST_SUITE_P(Isa, Fuzz, testing::Values(IsaLevel::kAvx2, IsaLevel::k
 TEST(Backends, AgreeBitByBit) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     std::vector<BackendKind> backends{BackendKind::kTileInterpreter, BackendKind::kInterpreter};
-    if (runnable(level)) backends.push_back(BackendKind::kXbyak);
-    if (runnable(level) && CUBEJIT_TESTS_LLVM) backends.push_back(BackendKind::kLlvm);
+    if (hostRuns(level)) backends.push_back(BackendKind::kXbyak);
+    if (hostRuns(level) && CUBEJIT_TESTS_LLVM) backends.push_back(BackendKind::kLlvm);
     Options options;
     options.isa = level;
     const auto sessions = sessionsFor(options, backends);

@@ -28,6 +28,13 @@ struct Setting {
   BackendKind backend = kUsualBackend;
 };
 
+/// What most kinds draw.
+inline Problem inAnyLayout(RandomConvolution& random, int i) {
+  Problem problem = random.next();
+  problem.layout = random.layoutOf(i);
+  return problem;
+}
+
 template <class Plan>
 struct RandomPlans {
   RandomConvolution random;  ///< as it is before the first problem

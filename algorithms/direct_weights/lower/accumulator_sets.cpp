@@ -12,17 +12,10 @@ namespace {
 // Vector registers beside the accumulators: the widest step's vectors of B, and temporaries.
 std::int64_t registersBeside(const Contract& contract, const HostIsa& isa) {
   std::size_t widest = 0;
-  bool permutes = false;
   for (const Section& section : contract.sections) {
-    for (const Step& step : section.steps) {
-      widest = std::max(widest, step.b.size());
-      permutes = permutes || std::any_of(step.a.begin(), step.a.end(), [](const AOperand& a) {
-                   return a.kind != AKind::kBroadcast && a.kind != AKind::kVector;
-                 });
-    }
+    for (const Step& step : section.steps) widest = std::max(widest, step.b.size());
   }
-  const std::int64_t temporaries = (permutes ? 3 : 1) + (isa.maskRegs > 0 ? 3 : 4);
-  return static_cast<std::int64_t>(widest + contract.tables.size()) + temporaries;
+  return static_cast<std::int64_t>(widest) + (isa.maskRegs > 0 ? 4 : 5);
 }
 
 }  // namespace

@@ -47,11 +47,8 @@ class Lowering {
     tapBlocks_ = cutInto(v_.kernel.w, tapsOfBlock);
     const std::int64_t splits = std::max<std::int64_t>(1, plan.reductionParts);
     pixels_ = makePixelBlocks(v_, {view_.blockImages(plan.reduction.n), plan.reduction.d, plan.reduction.h}, splits);
-    bigPacked_ = operandsTransposed_ ? plan.packA : plan.packsVectors();
-    smallPacked_ = operandsTransposed_ ? plan.packsVectors() : plan.packA;
     // Lanes that are read where they lie are widened, or paired, as they are loaded.
-    if (!(operandsTransposed_ ? smallPacked_ : bigPacked_))
-      vectorElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
+    if (!plan.packsVectors()) vectorElement_ = pairs_ == PixelPairs::kNone ? elementOf(lane_->dtype) : Element::kPair;
     out_.groups = v_.groups;
     out_.laneBlocks = laneBlocks_;
     out_.rows = row_->channels;
@@ -175,8 +172,8 @@ class Lowering {
                             : nest({lanes, kd, kh, kw, rows}, std::move(inner));
     }
     std::vector<Node> blockBody;
-    if (bigPacked_) blockBody.push_back(packPixels(b_, v_, pixels_, packed(true), blockAxis, bigPartition));
-    if (smallPacked_) blockBody.push_back(packPixels(b_, v_, pixels_, packed(false), blockAxis, smallPartition));
+    if (big_.packed()) blockBody.push_back(packPixels(b_, v_, pixels_, packed(true), blockAxis, bigPartition));
+    if (small_.packed()) blockBody.push_back(packPixels(b_, v_, pixels_, packed(false), blockAxis, smallPartition));
     for (Node& node : inner) blockBody.push_back(std::move(node));
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(blockAxis, std::move(blockBody)));
@@ -221,7 +218,7 @@ class Lowering {
 
   void makePanels() {
     for (const bool big : {true, false}) {
-      if (!(big ? bigPacked_ : smallPacked_)) continue;
+      if (!(big == operandsTransposed_ ? plan_.packA : plan_.packsVectors())) continue;
       const PanelExtent extent = panelExtent(v_, pixels_, big);
       const Pitches pitches = panelPitches(extent, pixelPitch(big), wordSpacing(v_, pairs_, big));
       (big ? big_ : small_).pack(b_, big ? "panel_big" : "panel_small", pitches, pitches.n * extent.images);
@@ -396,7 +393,6 @@ class Lowering {
   std::vector<Range> tapBlocks_;
   PixelBlocks pixels_;
   ChannelPart rowPart_, lanePart_;
-  bool bigPacked_ = false, smallPacked_ = false;
   Element vectorElement_ = Element::kF32;  ///< of lanes where the kernel reads them
   bool direct_ = false;                    ///< accumulators are rows of dw itself
   bool private_ = false;                   ///< accumulators are a panel of the task, unpacked when its sum is complete

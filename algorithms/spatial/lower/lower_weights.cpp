@@ -100,11 +100,8 @@ class Lowering {
 
   std::vector<TapTile> tapTiles() const {
     std::vector<TapTile> tiles;
-    for (std::int64_t h = 0; h < v_.kernel.h; h += plan_.registerTapsH) {
-      for (std::int64_t w = 0; w < v_.kernel.w; w += plan_.registerTapsW) {
-        tiles.push_back(TapTile{Range{h, std::min(h + plan_.registerTapsH, v_.kernel.h)},
-                                Range{w, std::min(w + plan_.registerTapsW, v_.kernel.w)}});
-      }
+    for (const Range& h : cutInto(v_.kernel.h, plan_.registerTapsH)) {
+      for (const Range& w : cutInto(v_.kernel.w, plan_.registerTapsW)) tiles.push_back(TapTile{h, w});
     }
     return tiles;
   }

@@ -14,12 +14,7 @@ namespace {
 
 const RandomPlans<DirectDataPlan> kSharedScalars{
     .random = RandomConvolution(13),
-    .problem =
-        [](RandomConvolution& random, int i) {
-          Problem problem = random.next();
-          problem.layout = random.layoutOf(i);
-          return problem;
-        },
+    .problem = inAnyLayout,
     .candidates = directDataCandidates,
     .plan = [](const Problem& problem, DirectDataPlan plan, RandomConvolution& random) -> std::optional<TilingPlan> {
       plan.broadcastTaps = std::min(problem.kernel.w, 2 + random.below(4));

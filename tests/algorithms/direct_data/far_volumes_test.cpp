@@ -12,12 +12,7 @@ namespace {
 
 const RandomPlans<DirectDataPlan> kFarVolumes{
     .random = RandomConvolution(29),
-    .problem =
-        [](RandomConvolution& random, int i) {
-          Problem problem = random.next();
-          problem.layout = random.layoutOf(i);
-          return problem;
-        },
+    .problem = inAnyLayout,
     .candidates = directDataCandidates,
     .plan = [](const Problem& problem, DirectDataPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       if (problem.kernel.d == 1 || plan.packsPerTask() || plan.cache.d == plan.registerD) return std::nullopt;

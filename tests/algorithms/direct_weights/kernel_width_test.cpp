@@ -19,12 +19,7 @@ namespace {
 
 const RandomPlans<DirectWeightsPlan> kJoinedTaps{
     .random = RandomConvolution(11, 1),
-    .problem =
-        [](RandomConvolution& random, int i) {
-          Problem problem = random.next();
-          problem.layout = random.layoutOf(i);
-          return problem;
-        },
+    .problem = inAnyLayout,
     .candidates = directWeightsCandidates,
     .plan = [](const Problem&, DirectWeightsPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       if (plan.vectorize != WeightVectors::kKernelWidth) return std::nullopt;
