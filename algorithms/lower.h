@@ -7,8 +7,15 @@
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
+#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
+
+/// The program of a job on an NPU, for hosts whose vectors have so many lanes: faithful in every step that the chip takes. Its phases:
+///   what must be zero first ("zero", "zero_sums"); "cube"; dW: "cast", the vector unit's.
+/// Axes of "cube", dX: channels (real group, n), rows, image, depth, and summed_channels (k) within a task. dW: channels (real group, n, m),
+/// kernel_depth, and sum (pixels, image, depth), which "part" may split, within a task.
+Result<TileProgram> lower(const CubeJob& job, int lanes);
 
 /// Lowers a legal plan (checkPlan is empty) of a legal problem. Pure and deterministic.
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine);

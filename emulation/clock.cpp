@@ -50,34 +50,44 @@ double Clock::occupy(Pipe pipe, const char* name, double earliest, double cycles
   return free;
 }
 
-void Clock::run(const UnitInstruction& instruction, const UnitContext& c, CoreCounts& counts) {
-  const char* name = nameOf(instruction);
-  const auto load = [&](std::int64_t l1, std::int64_t fromMemory) {
-    Part& to = part(CoreBuffer::kL1, l1);
-    counts.bytes[static_cast<std::size_t>(Path::kGmToL1)] += fromMemory;
-    to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(fromMemory), rates_.l2Read), fromMemory, counts);
-  };
-  const auto fill = [&](L0Side side, std::int64_t l1, std::int64_t l0, std::int64_t bytes) {
-    const bool a = side == L0Side::kA;
-    Part& to = part(a ? CoreBuffer::kL0a : CoreBuffer::kL0b, l0);
-    Part& from = part(CoreBuffer::kL1, l1);
-    counts.bytes[static_cast<std::size_t>(a ? Path::kL1ToL0a : Path::kL1ToL0b)] += bytes;
-    const double cycles = over(real(bytes), a ? rates_.l1ToL0a : rates_.l1ToL0b) + kIssueCycles;
-    to.ready = occupy(Pipe::kL1ToL0, name, std::max(from.ready, to.released), cycles, bytes, counts);
-    from.released = std::max(from.released, to.ready);
-  };
-  if (const auto* i = std::get_if<LoadImage>(&instruction)) return load(i->l1, memoryBytesOf(*i, c));
-  if (const auto* i = std::get_if<LoadWeights>(&instruction)) return load(i->l1, bytesOf(*i, c));
-  if (const auto* i = std::get_if<LoadPixels>(&instruction)) return load(i->l1, bytesOf(*i, c));
-  if (const auto* i = std::get_if<Unfold>(&instruction)) return fill(i->side, i->piece.l1, i->l0, bytesOf(*i, c));
-  if (const auto* i = std::get_if<LoadFractals>(&instruction)) return fill(i->side, i->l1, i->l0, bytesOf(*i, c));
-  const auto& i = *std::get_if<Mmad>(&instruction);
-  Part &a = part(CoreBuffer::kL0a, i.l0a), &b = part(CoreBuffer::kL0b, i.l0b), &sums = part(CoreBuffer::kL0c, i.l0c);
-  const std::int64_t steps = i.m1 * i.k1 * i.n1;
+void Clock::load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts) {
+  Part& to = part(CoreBuffer::kL1, l1);
+  counts.bytes[static_cast<std::size_t>(Path::kGmToL1)] += bytes;
+  to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(bytes), rates_.l2Read), bytes, counts);
+}
+
+void Clock::fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes,
+                 CoreCounts& counts) {
+  const bool a = l0 == CoreBuffer::kL0a;
+  Part& into = part(l0, to);
+  Part& from = part(CoreBuffer::kL1, l1);
+  counts.bytes[static_cast<std::size_t>(a ? Path::kL1ToL0a : Path::kL1ToL0b)] += bytes;
+  const double cycles = over(real(bytes), a ? rates_.l1ToL0a : rates_.l1ToL0b) + kIssueCycles;
+  into.ready = occupy(Pipe::kL1ToL0, name, std::max(from.ready, into.released), cycles, bytes, counts);
+  from.released = std::max(from.released, into.ready);
+}
+
+void Clock::multiply(const char* name, std::int64_t l0a, std::int64_t l0b, std::int64_t l0c, std::int64_t steps,
+                     bool first, CoreCounts& counts) {
+  Part &a = part(CoreBuffer::kL0a, l0a), &b = part(CoreBuffer::kL0b, l0b), &sums = part(CoreBuffer::kL0c, l0c);
   counts.cubeSteps += steps;
-  const double earliest = std::max({a.ready, b.ready, i.first ? sums.released : sums.ready});
+  const double earliest = std::max({a.ready, b.ready, first ? sums.released : sums.ready});
   sums.ready = occupy(Pipe::kCube, name, earliest, real(steps) * stepCycles_ + kIssueCycles, steps, counts);
   a.released = b.released = sums.ready;
+}
+
+void Clock::run(const UnitInstruction& instruction, const UnitContext& c, CoreCounts& counts) {
+  const char* name = nameOf(instruction);
+  const auto l0 = [](L0Side side) { return side == L0Side::kA ? CoreBuffer::kL0a : CoreBuffer::kL0b; };
+  if (const auto* i = std::get_if<LoadImage>(&instruction)) return load(name, i->l1, memoryBytesOf(*i, c), counts);
+  if (const auto* i = std::get_if<LoadWeights>(&instruction)) return load(name, i->l1, bytesOf(*i, c), counts);
+  if (const auto* i = std::get_if<LoadPixels>(&instruction)) return load(name, i->l1, bytesOf(*i, c), counts);
+  if (const auto* i = std::get_if<Unfold>(&instruction))
+    return fill(name, l0(i->side), i->l0, i->piece.l1, bytesOf(*i, c), counts);
+  if (const auto* i = std::get_if<LoadFractals>(&instruction))
+    return fill(name, l0(i->side), i->l0, i->l1, bytesOf(*i, c), counts);
+  const auto& i = *std::get_if<Mmad>(&instruction);
+  multiply(name, i.l0a, i.l0b, i.l0c, i.m1 * i.k1 * i.n1, i.first, counts);
 }
 
 void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut,
@@ -105,6 +115,27 @@ void Clock::vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut
       std::max({over(real(bytesIn), rates_.l2Read), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write)),
                 over(real(std::max(bytesIn, bytesOut)), vectorBytes_)});
   occupy(Pipe::kVector, name, 0, cycles, bytesOut, counts);
+}
+
+void Clock::loadUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts) {
+  Part& to = part(CoreBuffer::kUb, ub);
+  counts.bytes[static_cast<std::size_t>(Path::kGmToUb)] += bytes;
+  to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(bytes), rates_.l2Read), bytes, counts);
+}
+
+void Clock::compute(const char* name, std::int64_t from, std::int64_t to, std::int64_t bytes, CoreCounts& counts) {
+  Part& result = part(CoreBuffer::kUb, to);
+  Part* source = from < 0 ? nullptr : &part(CoreBuffer::kUb, from);
+  const double earliest = std::max(source == nullptr ? 0 : source->ready, result.released);
+  result.ready = occupy(Pipe::kVector, name, earliest, over(real(bytes), vectorBytes_), bytes, counts);
+  if (source != nullptr) source->released = std::max(source->released, result.ready);
+}
+
+void Clock::storeUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts) {
+  Part& from = part(CoreBuffer::kUb, ub);
+  counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytes;
+  from.released =
+      occupy(Pipe::kOut, name, from.ready, over(real(bytes), std::min(rates_.ubToL2, rates_.l2Write)), bytes, counts);
 }
 
 double Clock::now() const { return *std::max_element(free_.begin(), free_.end()); }

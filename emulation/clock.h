@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,20 @@ class Clock {
   /// A new task: nothing is in the buffers, time is 0.
   void beginTask();
   void run(const UnitInstruction& instruction, const UnitContext& context, CoreCounts& counts);
+  // What run() does, by unit; parts of buffers are named by where they begin.
+  void load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
+  void fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
+  /// Steps of the cube. `first`: sums begin at zero.
+  void multiply(const char* name, std::int64_t l0a, std::int64_t l0b, std::int64_t l0c, std::int64_t steps, bool first,
+                CoreCounts& counts);
   /// A block leaves L0C: `sums` of f32 read there, `results` elements written with `bytesOut`.
   void moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut, CoreCounts& counts);
   /// The vector unit writes `bytes` from UB to memory (zeroes, casts), reading `bytesIn` first.
   void vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut, CoreCounts& counts);
+  // The vector unit by single instructions, each on a part of UB.
+  void loadUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts);
+  void compute(const char* name, std::int64_t from, std::int64_t to, std::int64_t bytes, CoreCounts& counts);
+  void storeUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts);
   /// When the last instruction ends.
   double now() const;
   const std::vector<TraceEvent>& events() const { return events_; }
@@ -43,7 +54,7 @@ class Clock {
   double vectorBytes_ = 128, stepCycles_ = 1;
   bool fixpipe_ = true, keep_ = false;
   std::array<double, kPipes> free_{};
-  std::array<std::vector<Part>, kCoreBuffers> parts_;
+  std::array<std::deque<Part>, kCoreBuffers> parts_;  ///< whose elements stay where they are
   std::vector<TraceEvent> events_;
 };
 

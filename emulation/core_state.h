@@ -5,7 +5,6 @@
 
 #include <optional>
 
-#include "emulation/block_stream.h"
 #include "emulation/clock.h"
 #include "emulation/core_memory.h"
 #include "emulation/cube_core.h"
@@ -18,6 +17,7 @@
 #include "emulation/seen_fractals.h"
 #include "emulation/unit_code.h"
 #include "emulation/unit_models.h"
+#include "tiling/npu/block_stream.h"
 
 namespace cubejit {
 

@@ -27,7 +27,8 @@
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
 #include "emulation/exponent_range.h"
-#include "tiling/npu/cube_work.h"
+#include "tiling/npu/block_stream.h"
+#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 
@@ -46,36 +47,6 @@ struct GlobalView {
 /// (problem.dtype).
 struct GlobalOperands {
   GlobalView dy, x, w;
-};
-
-/// The unchanging part of many tasks: which gradient of which problem, tiled how. Made once; plain values.
-struct CubeJob {
-  Problem problem;
-  TilingPlan plan;  ///< base blocks, steps, buffers, order; `cores` and `singleShape` are those of the whole gradient
-  Machine machine;
-  CubeWork work;  ///< the matrix view: see tiling/npu/cube_work.h for M, K, N of both gradients
-};
-
-/// One SetSingleShape with its start. Positions are within the gradient's matrix view of one image, one real group and one depth:
-///   dX: m = pixels hi*Wi+wi of one depth of dx; n = channels of dx in the real group; k = (channel of dy / c0, tap, channel % c0),
-///       counted over all kernel depths, as SetSingleShape counts it.
-///   dW: m = channels of the small tensor (Cout); k = pixels ho*Wo+wo of one depth of dy; n = (cin1, kh, kw, c0) of one kernel depth.
-/// start + extent may reach beyond the matrix: what lies outside is cut off, but must then be the last task of that axis.
-struct CoreTask {
-  std::int64_t image = 0, group = 0;  ///< coordinates in the operands; 0 if the views are of one image or group
-  std::int64_t depth = 0;             ///< dX: of dx (curDinStartIdx). dW: of dy (dout)
-  std::int64_t tapDepth = 0;          ///< dW only: kd
-  Mkn start;                          ///< dX: m = (curHoStartIdx + backpropPadUp) * Wi. dW: k = hoStartIdx * Wo
-  Mkn extent;                         ///< singleShapeM, K, N in elements; n of dX is rounded up to c0
-};
-
-/// The block that the last iterate() computed.
-struct CubeBlock {
-  std::int64_t mIndex = 0, nIndex = 0;  ///< which base block of the task
-  std::int64_t m0 = 0, n0 = 0;          ///< its first element, relative to task.start
-  std::int64_t m = 0, n = 0;            ///< its extent: base, or the tail
-  bool computed =
-      false;  ///< false: nothing contributes (no kernel depth meets a depth of the image); write() then writes nothing
 };
 
 /// Where a block goes, and how. The element at block position (r, c) goes to
@@ -140,9 +111,5 @@ class CubeCore {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Checks problem, plan and machine together. Errors name every rule. `ascendKernels`: rows are staged whole, as the documented
-/// kernels do. plan.cube().cores is not looked at; tasks may have other extents than plan.cube().singleShape, and are checked when they begin.
-Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels);
 
 }  // namespace cubejit

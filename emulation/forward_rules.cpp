@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {

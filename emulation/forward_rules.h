@@ -8,7 +8,7 @@
 
 #include "cubejit/result.h"
 #include "emulation/unit_models.h"
-#include "emulation/unit_program.h"
+#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {

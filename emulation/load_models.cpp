@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "emulation/unit_models.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {

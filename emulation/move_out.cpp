@@ -9,7 +9,7 @@
 
 #include "codegen/tile/element.h"
 #include "emulation/axis_walk.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {

@@ -92,17 +92,6 @@ Status fillWeights(const CubeJob& job, const GlobalView& view, const CoreTask& t
 
 }  // namespace
 
-ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup) {
-  const Problem& p = job.problem;
-  const std::int64_t total = big != p.transposed ? p.cin : p.cout;
-  ChannelRange r;
-  r.ofGroup = total / p.groups;
-  const std::int64_t real = job.work.groups.together * r.ofGroup;
-  r.first = realGroup * real;
-  r.count = std::clamp<std::int64_t>(total - r.first, 0, real);
-  return r;
-}
-
 Status fillTables(const CubeJob& job, const GlobalOperands& operands, const CoreTask& task, OperandTables& tables) {
   const CubeWork& w = job.work;
   const bool dx = w.gradient == Gradient::kDx, transposed = job.problem.transposed;

@@ -50,10 +50,4 @@ struct OperandTables {
 /// Tables for a task. Errors name the operand: null, of another type, or ending before what the task may read.
 Status fillTables(const CubeJob& job, const GlobalOperands& operands, const CoreTask& task, OperandTables& tables);
 
-/// Channels of the big (or small) tensor in one group of the problem, and the first of a real group.
-struct ChannelRange {
-  std::int64_t ofGroup = 1, first = 0, count = 0;  ///< count: those of this real group that exist
-};
-ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup);
-
 }  // namespace cubejit

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "emulation/unit_program.h"
+#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
 

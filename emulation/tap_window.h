@@ -7,7 +7,7 @@
 
 #include "emulation/core_memory.h"
 #include "emulation/unit_models.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 

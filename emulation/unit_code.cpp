@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "emulation/tap_window.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {

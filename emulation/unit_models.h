@@ -5,7 +5,7 @@
 
 #include "emulation/core_memory.h"
 #include "emulation/operand_tables.h"
-#include "emulation/unit_program.h"
+#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
 

@@ -6,21 +6,23 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <tuple>
 
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
 #include "emulation/bias_sum.h"
 #include "emulation/clock.h"
-#include "emulation/gradient_tasks.h"
 #include "emulation/kept_panels.h"
 #include "emulation/move_out.h"
 #include "emulation/seen_fractals.h"
+#include "runtime/chip_program.h"
 #include "runtime/prove_forwarding.h"
 #include "runtime/threads.h"
 #include "runtime/tuning/plan_source.h"
 #include "runtime/unit_loader.h"
 #include "runtime/weight_sums.h"
 #include "tiling/check_problem.h"
+#include "tiling/npu/gradient_tasks.h"
 #include "tiling/npu/task_times.h"
 
 namespace cubejit {
@@ -34,21 +36,13 @@ GlobalView viewOf(const Problem& p, TensorId t, const void* data) {
   return {static_cast<std::byte*>(const_cast<void*>(data)), formatBytes(p, t), formatOf(p, t).dtype, indexMap(p, t)};
 }
 
-// What happens to memory beside the cubes: every core's vector unit takes an equal share.
-void countVector(const Machine& machine, std::int64_t bytesIn, std::int64_t bytesOut, std::vector<CoreCounts>& cores) {
-  for (CoreCounts& core : cores) {
-    Clock clock(machine, machine.npu.cubes.front().operand);
-    clock.vector("", bytesIn / machine.cores, bytesOut / machine.cores, core);
-    core.cycles += clock.now() - kFirstByteCycles;
-  }
-}
-
 }  // namespace
 
 struct Emulation::State {
-  CubeJob job;                         ///< dx, dw
-  std::optional<BiasSum> bias;         ///< db
-  std::unique_ptr<LoadedUnits> units;  ///< null: scalar models
+  CubeJob job;                           ///< dx, dw
+  std::optional<BiasSum> bias;           ///< db
+  std::unique_ptr<ChipProgram> program;  ///< dx, dw
+  std::unique_ptr<LoadedUnits> units;    ///< null: scalar models
   bool fast = false;
   Options options;
   std::vector<std::unique_ptr<CubeCore>> cores;  ///< one a slot
@@ -81,10 +75,6 @@ struct Run {
   std::mutex mutex{};
   std::int64_t failedItem = -1;
   std::optional<Error> failure{};
-  std::vector<CoreCounts> counts{};                           ///< per core of the chip
-  std::vector<double> taskCycles{};                           ///< if traced
-  std::vector<std::pair<std::int64_t, TraceEvent>> events{};  ///< by task
-  std::int64_t dropped = 0;
 
   std::int64_t parts() const { return static_cast<std::int64_t>(results.size()); }
   std::int64_t items() const { return tasks.regions() * parts(); }
@@ -128,16 +118,8 @@ struct Run {
     }
   }
 
-  void keepEvents(const CubeCore& core, std::int64_t index, const CoreCounts& counted) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    taskCycles[static_cast<std::size_t>(index)] = counted.cycles;
-    for (const TraceEvent& event : core.events()) events.emplace_back(index, event);
-  }
-
   void work(int slot) {
     CubeCore& core = *cores[static_cast<std::size_t>(slot)];
-    core.keepEvents(how.trace);
-    std::vector<CoreCounts> mine(counts.size());
     for (std::int64_t item = take(slot); item >= 0; item = take(slot)) {
       const std::int64_t region = item / parts(), part = item % parts(), sums = tasks.sums();
       for (std::int64_t s = part * sums / parts(); s < (part + 1) * sums / parts(); ++s) {
@@ -145,41 +127,14 @@ struct Run {
         core.becomes(tasks.coreOf(index));
         const bool first = s == part * sums / parts();
         const Status done = runTask(core, index, results[static_cast<std::size_t>(part)], first);
-        const CoreCounts counted = core.takeCounts();
         if (!done.ok()) {
           fail(item, done.error());
           return;
         }
-        if (how.trace) keepEvents(core, index, counted);
-        mine[static_cast<std::size_t>(tasks.coreOf(index))].add(counted);
       }
     }
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i].add(mine[i]);
   }
 };
-
-// Events in the order of cores and time, each core's tasks one after the other.
-void placeEvents(Run& run, EmulationReport& report) {
-  std::vector<double> start(run.taskCycles.size()), end(run.counts.size());
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    double& core = end[static_cast<std::size_t>(run.tasks.coreOf(static_cast<std::int64_t>(i)))];
-    start[i] = core;
-    core += run.taskCycles[i];
-  }
-  std::stable_sort(run.events.begin(), run.events.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [task, event] : run.events) {
-    if (static_cast<std::int64_t>(report.trace.size()) >= run.how.mostEvents) {
-      ++report.eventsDropped;
-      continue;
-    }
-    event.core = run.tasks.coreOf(task);
-    event.start += start[static_cast<std::size_t>(task)];
-    event.end += start[static_cast<std::size_t>(task)];
-    report.trace.push_back(event);
-  }
-}
 
 // db: channel blocks are the tasks, dealt to cores in turn.
 struct BiasRun {
@@ -267,12 +222,15 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     plan = found.plan ? *found.plan : report.plan;
   }
   CUBEJIT_TRY(job, makeCubeJob(request.problem, plan, request.machine, false));
-  emulation->state_->fast = request.fast;
-  if (!request.scalarModels) {
-    CUBEJIT_TRY(units, loadUnits(job.work.type, options));
-    emulation->state_->units = std::move(units);
+  State& state = *emulation->state_;
+  state.fast = request.fast;
+  state.job = std::move(job);
+  CUBEJIT_TRY(program, ChipProgram::create(state.job, options, !request.scalarModels && !request.fast));
+  state.program = std::move(program);
+  if (!request.scalarModels && request.fast) {
+    CUBEJIT_TRY(units, loadUnits(state.job.work.type, options));
+    state.units = std::move(units);
   }
-  emulation->state_->job = std::move(job);
   return emulation;
 }
 
@@ -298,9 +256,19 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
         view->range = rangeOf(view->data, view->bytes / byteSize(view->type), s.job.work.type);
     }
   }
+  if (s.program->runs()) {
+    for (const auto& [name, data, needed] :
+         {std::tuple{"dy", tensors.dy, true}, std::tuple{"w", tensors.w, dx}, std::tuple{"x", tensors.x, !dx}}) {
+      if (needed && data == nullptr)
+        return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(name) + " is null; set it before the run"};
+    }
+    const int most = static_cast<int>(std::clamp<std::int64_t>(tasks.regions() * tasks.sums(), 1, s.threadsOf(how)));
+    CUBEJIT_TRY(ran, s.program->run(tensors, s.options, most));
+    static_cast<void>(ran);
+    return s.program->report(how.trace, how.mostEvents);
+  }
   const bool add = !dx || tasks.sums() > 1;
   Run run{s.job, tasks, operands, {}, add, how, s.cores};
-  run.counts.resize(static_cast<std::size_t>(s.job.machine.cores));
   // Blocks of channels that are not the chip's have padding that no task reaches.
   const bool otherBlocks =
       result.map.padded && formatOf(p, dx ? TensorId::kDx : TensorId::kDw).blockChannels() != s.job.work.c0;
@@ -309,7 +277,6 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       zeroMemory(s.units->code, {result.data, result.type}, result.bytes);
     else
       std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
-    countVector(s.job.machine, 0, result.bytes, run.counts);
   }
   if (dx) {
     run.results.push_back(result);
@@ -321,7 +288,6 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       s.sums = std::move(made);
     }
     for (std::int64_t part = 0; part < parts; ++part) run.results.push_back(s.sums->view(part));
-    countVector(s.job.machine, 0, s.sums->bytesOfPart(), run.counts);
   }
   const int slots = static_cast<int>(std::clamp<std::int64_t>(run.items(), 1, s.threadsOf(how)));
   while (static_cast<int>(s.cores.size()) < slots) {
@@ -332,21 +298,13 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   }
   for (const auto& core : s.cores) core->operandsHold(true);
   run.share(slots);
-  if (how.trace) run.taskCycles.resize(static_cast<std::size_t>(tasks.count()));
   runSlots(
       s.options.parallelFor, s.options.pinThreads, slots,
       [](void* context, int slot) { static_cast<Run*>(context)->work(slot); }, &run);
   if (run.failure.has_value()) return *run.failure;
-  if (!dx) {
+  if (!dx)
     s.sums->finish(result, s.units == nullptr ? nullptr : &s.units->code, s.options.parallelFor, s.threadsOf(how));
-    countVector(s.job.machine, s.sums->bytesOfPart(), result.bytes, run.counts);
-  }
-  EmulationReport traced;
-  if (how.trace) placeEvents(run, traced);
-  EmulationReport report = reportOf(std::move(run.counts), s.job.machine);
-  report.trace = std::move(traced.trace);
-  report.eventsDropped = traced.eventsDropped;
-  return report;
+  return s.program->report(how.trace, how.mostEvents);
 }
 
 }  // namespace cubejit

@@ -4,6 +4,8 @@
 #include "runtime/flat_nest.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 #include <utility>
 
 namespace cubejit {
@@ -34,29 +36,71 @@ class Flattening {
   }
 
   FlatNests run() {
-    out_.body = nodes(phase_.body);
+    out_.body = joined(nodes(phase_.body));
     return std::move(out_);
   }
 
  private:
-  std::vector<FlatNode> nodes(const std::vector<Node>& from) {
+  std::vector<FlatNode> nodes(std::span<const Node> from) {
     std::vector<FlatNode> out;
-    for (const Node& node : from) out.push_back(node.axis < 0 ? call(node.call) : loop(node));
+    for (const Node& node : from)
+      out.push_back(node.isCall() ? call(node.call) : node.axis < 0 ? choice(node) : loop(node));
     return out;
   }
 
-  FlatNode call(const Call& call) {
-    FlatCallSite site{static_cast<int>(out_.calls.size()), {}};
+  ClassWeights weightsOf(const std::vector<int>& classAxes) const {
+    ClassWeights weights;
     int multiplier = 1;
-    for (auto axis = call.classAxes.rbegin(); axis != call.classAxes.rend(); ++axis) {
-      site.outer.emplace_back(*axis, multiplier);
+    for (auto axis = classAxes.rbegin(); axis != classAxes.rend(); ++axis) {
+      weights.emplace_back(*axis, multiplier);
       multiplier *= phase_.axes[static_cast<std::size_t>(*axis)].classes;
     }
-    out_.calls.push_back(&call);
+    return weights;
+  }
+
+  FlatNode call(const Call& call) {
+    const CallPlace& place = call.place;
     FlatNode node;
-    node.sites.push_back(std::move(site));
-    node.steps.emplace_back();
+    node.sites.push_back({static_cast<int>(out_.calls.size()), weightsOf(call.classAxes)});
+    out_.calls.push_back(&call);
+    node.steps.push_back({place.offset[0], place.offset[1], place.offset[2], place.offset[3], place.repeatStep[0],
+                          place.repeatStep[1], place.repeatStep[2], place.repeat});
     return node;
+  }
+
+  FlatNode choice(const Node& node) {
+    FlatNode out;
+    out.weights = weightsOf(node.classAxes);
+    std::map<std::pair<int, int>, std::size_t> parts;
+    for (const Window& w : node.windows) {
+      const auto [part, fresh] = parts.emplace(std::pair{w.begin, w.end}, out.body.size());
+      if (fresh)
+        out.body.emplace_back().body = joined(nodes(std::span(node.body).subspan(
+            static_cast<std::size_t>(w.begin), static_cast<std::size_t>(w.end - w.begin))));
+      out.chosen.push_back(part->second);
+    }
+    return out;
+  }
+
+  // Calls that follow each other are one list.
+  static std::vector<FlatNode> joined(std::vector<FlatNode> nodes) {
+    std::vector<FlatNode> out;
+    for (FlatNode& node : nodes) {
+      if (out.empty() || !node.list() || node.axis >= 0 || !out.back().list() || out.back().axis >= 0) {
+        out.push_back(std::move(node));
+        continue;
+      }
+      FlatNode& list = out.back();
+      for (CallStep step : node.steps) {
+        step.site += list.sites.size();
+        list.steps.push_back(step);
+      }
+      list.sites.insert(list.sites.end(), node.sites.begin(), node.sites.end());
+    }
+    for (FlatNode& node : out) {
+      if (node.list() && node.axis < 0) node.perStep = node.steps.size();
+    }
+    return out;
   }
 
   FlatNode loop(const Node& node) {
@@ -67,15 +111,20 @@ class Flattening {
     std::size_t each = 0, sites = 0;
     for (const FlatNode& inner : out.body) {
       const bool allSteps = inner.axis < 0 || out_.axes[static_cast<std::size_t>(inner.axis)].windowAxis < 0;
-      if (!inner.list() || !allSteps) return out;
+      if (!inner.list() || !allSteps) return loopOf(std::move(out));
       each += inner.steps.size();
       sites += inner.sites.size();
     }
-    const bool oneCall = out.body.size() == 1 && out.body.front().axis < 0;  // always: only there steps may repeat
+    const bool oneCall = out.body.size() == 1 && node.body.front().isCall();  // always: only there steps may repeat
     const std::size_t all = each * axis.cls.size();
-    if (!oneCall && (sites > kMostSites || all > kMostSteps)) return out;
+    if (!oneCall && (sites > kMostSites || all > kMostSteps)) return loopOf(std::move(out));
     list(out, axis, each);
     return out;
+  }
+
+  static FlatNode loopOf(FlatNode loop) {
+    loop.body = joined(std::move(loop.body));
+    return loop;
   }
 
   void list(FlatNode& loop, const FlatAxis& axis, std::size_t each) const {

@@ -30,15 +30,21 @@ struct CallStep {
   std::size_t site = 0;  ///< index into FlatNode::sites
 };
 
-/// A call of the phase; (axis, multiplier) of the classes that loops around the list choose.
+/// (axis, multiplier): the classes that are counted, and what each weighs.
+using ClassWeights = std::vector<std::pair<int, int>>;
+
+/// A call of the phase, and the classes that loops around the list choose.
 struct FlatCallSite {
   int call = -1;
-  std::vector<std::pair<int, int>> outer;
+  ClassWeights outer;
 };
 
-/// A list of calls, with `perStep` of them for each step of `axis`; or, if there are no sites, a loop around `body`.
+/// A list of calls, with `perStep` of them for each step of `axis`, or, without an axis, one behind the other; or, if there are no
+/// sites, a loop around `body`; or, without an axis, `body` once: all of it, or the node that the classes choose.
 struct FlatNode {
   int axis = -1;
+  ClassWeights weights;             ///< of a choice
+  std::vector<std::size_t> chosen;  ///< of a choice: by the number of the classes, a node of `body`
   std::vector<FlatNode> body;
   std::vector<FlatCallSite> sites;
   std::vector<CallStep> steps;
@@ -46,7 +52,7 @@ struct FlatNode {
   bool list() const { return !sites.empty(); }
 };
 
-/// At most so many calls are in a list.
+/// At most so many calls are in a list with an axis.
 constexpr std::size_t kMostSites = 4;
 
 struct FlatNests {

@@ -56,7 +56,7 @@ struct LaunchProgram::Walk {
     return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
   }
   /// Of the classes that the loops around a list have chosen.
-  std::size_t variantOf(const FlatCallSite& site) const;
+  std::size_t numberOf(const ClassWeights& weights) const;
 };
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
@@ -124,48 +124,57 @@ void LaunchProgram::callKernel(const FlatVariant& variant, KernelArgs& args) con
     runner_.interpret(runner_.user, variant.kernel, args);
 }
 
-std::size_t LaunchProgram::Walk::variantOf(const FlatCallSite& site) const {
+std::size_t LaunchProgram::Walk::numberOf(const ClassWeights& weights) const {
   std::size_t index = 0;
-  for (const auto& [axis, multiplier] : site.outer)
+  for (const auto& [axis, multiplier] : weights)
     index += static_cast<std::size_t>(cls[static_cast<std::size_t>(axis)] * multiplier);
   return index;
 }
 
-void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps, const std::int64_t* offsets) const {
-  struct Place {
-    const FlatVariant* variants;
-    char *a, *b, *c, *d;
-  };
-  std::array<Place, kMostSites> places;
-  for (std::size_t i = 0; i < list.sites.size(); ++i) {
-    const FlatCallSite& site = list.sites[i];
-    const FlatCall& call = w.phase.calls[static_cast<std::size_t>(site.call)];
-    places[i] = {call.variants.data() + w.variantOf(site), w.at(call.a, offsets), w.at(call.b, offsets),
-                 w.at(call.c, offsets), w.at(call.d, offsets)};
+// A call's variants and operands where the loops around its list are now.
+struct LaunchProgram::Operands {
+  const FlatVariant* variants;
+  char *a, *b, *c, *d;
+};
+
+LaunchProgram::Operands LaunchProgram::placeOf(const Walk& w, const FlatCallSite& site, const std::int64_t* offsets) {
+  const FlatCall& call = w.phase.calls[static_cast<std::size_t>(site.call)];
+  return {call.variants.data() + w.numberOf(site.outer), w.at(call.a, offsets), w.at(call.b, offsets),
+          w.at(call.c, offsets), w.at(call.d, offsets)};
+}
+
+void LaunchProgram::callStep(const Walk& w, const Operands& place, const CallStep& step) const {
+  const FlatVariant& variant = place.variants[step.variant];
+  if (variant.kernel < 0) return;
+  KernelArgs args;
+  args.a = place.a + step.a;
+  args.b = place.b + step.b;
+  args.c = place.c + step.c;
+  args.repeat = step.repeat;
+  args.aRepeat = step.aRepeat;
+  args.bRepeat = step.bRepeat;
+  args.cRepeat = step.cRepeat;
+  args.d = place.d + step.d;
+  if (w.counters == nullptr) {
+    callKernel(variant, args);
+  } else {
+    const std::uint64_t begin = ticksNow();
+    callKernel(variant, args);
+    w.counters[variant.kernel].add(begin);
   }
+}
+
+void LaunchProgram::walkCalls(const Walk& w, const FlatNode& list, Window steps, const std::int64_t* offsets) const {
+  if (list.axis < 0) {
+    for (const CallStep& step : list.steps) callStep(w, placeOf(w, list.sites[step.site], offsets), step);
+    return;
+  }
+  std::array<Operands, kMostSites> places;
+  for (std::size_t i = 0; i < list.sites.size(); ++i) places[i] = placeOf(w, list.sites[i], offsets);
   const CallStep* const end = list.steps.data() + static_cast<std::size_t>(steps.end) * list.perStep;
   for (const CallStep* step = list.steps.data() + static_cast<std::size_t>(steps.begin) * list.perStep; step < end;
-       ++step) {
-    const Place& place = places[step->site];
-    const FlatVariant& variant = place.variants[step->variant];
-    if (variant.kernel < 0) continue;
-    KernelArgs args;
-    args.a = place.a + step->a;
-    args.b = place.b + step->b;
-    args.c = place.c + step->c;
-    args.repeat = step->repeat;
-    args.aRepeat = step->aRepeat;
-    args.bRepeat = step->bRepeat;
-    args.cRepeat = step->cRepeat;
-    args.d = place.d + step->d;
-    if (w.counters == nullptr) {
-      callKernel(variant, args);
-    } else {
-      const std::uint64_t begin = ticksNow();
-      callKernel(variant, args);
-      w.counters[variant.kernel].add(begin);
-    }
-  }
+       ++step)
+    callStep(w, places[step->site], *step);
 }
 
 void LaunchProgram::walkLoop(Walk& w, const FlatNode& loop, const std::int64_t* offsets) const {
@@ -188,8 +197,12 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
   for (const FlatNode& node : nodes) {
     if (node.axis >= 0)
       walkLoop(w, node, offsets);
-    else
+    else if (node.list())
       walkCalls(w, node, Window{0, 1}, offsets);
+    else if (node.chosen.empty())
+      walk(w, node.body, offsets);
+    else
+      walk(w, node.body[node.chosen[w.numberOf(node.weights)]].body, offsets);
   }
 }
 

@@ -106,6 +106,9 @@ class LaunchProgram {
   void runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const;
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
   void walkLoop(Walk& walk, const FlatNode& loop, const std::int64_t* offsets) const;
+  struct Operands;
+  static Operands placeOf(const Walk& walk, const FlatCallSite& site, const std::int64_t* offsets);
+  void callStep(const Walk& walk, const Operands& place, const CallStep& step) const;
   void walkCalls(const Walk& walk, const FlatNode& list, Window steps, const std::int64_t* offsets) const;
   void callKernel(const FlatVariant& variant, KernelArgs& args) const;
 

@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
-#include "emulation/block_stream.h"
 #include "emulation/forward_proof.h"
-#include "emulation/gradient_tasks.h"
 #include "runtime/unit_loader.h"
+#include "tiling/npu/block_stream.h"
+#include "tiling/npu/gradient_tasks.h"
 
 namespace cubejit {
 namespace {

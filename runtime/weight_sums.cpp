@@ -11,7 +11,7 @@
 #include "emulation/cast_shape.h"
 #include "emulation/move_out.h"
 #include "runtime/threads.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "tiling/rounding.h"
+
 namespace cubejit {
 
 /// A tap as seen by one block: result row u of the block (lo <= u < hi) reads operand position operandStep*(j0+u) + offset.
@@ -38,7 +40,6 @@ namespace axis_phases_detail {
 inline std::int64_t floorDiv(std::int64_t a, std::int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
 }
-inline std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return -floorDiv(-a, b); }
 
 // The j in [0, count) with 0 <= step*j + offset < operands.
 inline BlockTap validRange(std::int64_t k, std::int64_t offset, std::int64_t step, std::int64_t count,

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "cubejit/index_map.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit::ascendc {
 namespace {

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <sstream>
 
 #include "codegen/aot/tables.h"
 #include "codegen/tile/coordinates.h"
 #include "codegen/tile/print.h"
+#include "codegen/tile/walk.h"
 #include "cubejit/index_map.h"
 
 namespace cubejit {
@@ -203,7 +205,7 @@ class Header {
     phase_ = &p_.phases[index];
     names_.clear();
     number_ = index;
-    calls_ = 0;
+    calls_ = choices_ = 0;
     const Phase& ph = *phase_;
     o_ << "/* Phase " << index << ", " << ph.name << ": " << taskCount(ph) << (taskCount(ph) == 1 ? " task" : " tasks");
     for (const int a : ph.parallelAxes)
@@ -261,8 +263,12 @@ class Header {
   void nodes(const std::vector<Node>& body, int indent, int depth, int innermost) {
     const std::string in(static_cast<std::size_t>(indent) * 2, ' ');
     for (const Node& node : body) {
-      if (node.axis < 0) {
+      if (node.isCall()) {
         call(node.call, in, innermost);
+        continue;
+      }
+      if (node.axis < 0) {
+        choice(node, indent, depth, innermost);
         continue;
       }
       const Axis& axis = phase_->axes[static_cast<std::size_t>(node.axis)];
@@ -296,9 +302,10 @@ class Header {
     }
   }
 
-  void call(const Call& c, const std::string& in, int innermost) {
+  // The number of the classes' combination; empty if there is one only.
+  std::string number(const std::vector<int>& classAxes) const {
     std::string number;
-    for (const int axis : c.classAxes) {
+    for (const int axis : classAxes) {
       if (phase_->axes[static_cast<std::size_t>(axis)].classes == 1) continue;
       const std::string digit = step(axis) + "[0]";
       number = number.empty()
@@ -306,21 +313,50 @@ class Header {
                    : "(" + number + ") * " + std::to_string(phase_->axes[static_cast<std::size_t>(axis)].classes) +
                          " + " + digit;
     }
-    const auto at = [&](int stream) {
-      if (stream < 0) return std::string("(char*)0");
-      const auto s = static_cast<std::size_t>(stream);
-      return s < names_.size() && !names_[s].empty() ? names_[s] : pointer(s, 0);
+    return number;
+  }
+
+  // Parts that combinations share are written once.
+  void choice(const Node& node, int indent, int depth, int innermost) {
+    const std::string in(static_cast<std::size_t>(indent) * 2, ' '), which = number(node.classAxes);
+    const std::string at = "at" + std::to_string(choices_), end = "end" + std::to_string(choices_);
+    const std::string window =
+        "t + " + std::to_string(tables_.choices[number_][choices_++]) + (which.empty() ? "" : " + 2 * (" + which + ")");
+    o_ << in << "for (int64_t " << at << " = (" << window << ")[0], " << end << " = (" << window << ")[1]; " << at
+       << " < " << end << "; ++" << at << ") {\n"
+       << in << "  switch (" << at << ") {\n";
+    for (std::size_t i = 0; i < node.body.size(); ++i) {
+      o_ << in << "    case " << i << ":\n";
+      nodes({node.body[i]}, indent + 3, depth, innermost);
+      o_ << in << "      break;\n";
+    }
+    o_ << in << "  }\n" << in << "}\n";
+  }
+
+  void call(const Call& c, const std::string& in, int innermost) {
+    const std::string which = number(c.classAxes);
+    const std::array<int, 4> streams = streamsOf(c);
+    const auto at = [&](std::size_t operand) {
+      if (streams[operand] < 0) return std::string("(char*)0");
+      const auto s = static_cast<std::size_t>(streams[operand]);
+      const std::int64_t offset = c.place.offset[operand];
+      return (s < names_.size() && !names_[s].empty() ? names_[s] : pointer(s, 0)) +
+             (offset == 0 ? "" : (offset < 0 ? " - " : " + ") + std::to_string(std::abs(offset)));
     };
-    const auto repeat = [&](int stream) {
-      return innermost < 0 || stream < 0
+    const auto repeat = [&](std::size_t operand) {
+      if (c.place.repeat > 1) return std::to_string(c.place.repeatStep[operand]);
+      return innermost < 0 || streams[operand] < 0
                  ? std::string("0")
                  : step(innermost) + "[" +
-                       std::to_string(2 + phase_->streams.size() + static_cast<std::size_t>(stream)) + "]";
+                       std::to_string(2 + phase_->streams.size() + static_cast<std::size_t>(streams[operand])) + "]";
     };
+    const std::string times = c.place.repeat > 1 ? std::to_string(c.place.repeat)
+                              : innermost < 0    ? "1"
+                                                 : step(innermost) + "[1]";
     o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++]
-       << (number.empty() ? "" : " + 3 * (" + number + ")") << ", " << at(c.a) << ", " << at(c.b) << ", " << at(c.c)
-       << ", " << at(c.d) << ", " << (innermost < 0 ? "1" : step(innermost) + "[1]") << ", " << repeat(c.a) << ", "
-       << repeat(c.b) << ", " << repeat(c.c) << "); /* " << c.name << " */\n";
+       << (which.empty() ? "" : " + 3 * (" + which + ")") << ", " << at(0) << ", " << at(1) << ", " << at(2) << ", "
+       << at(3) << ", " << times << ", " << repeat(0) << ", " << repeat(1) << ", " << repeat(2) << "); /* " << c.name
+       << " */\n";
   }
 
   void runner() {
@@ -350,7 +386,7 @@ class Header {
   std::string upper_;
   std::ostringstream o_;
   const Phase* phase_ = nullptr;
-  std::size_t number_ = 0, calls_ = 0;
+  std::size_t number_ = 0, calls_ = 0, choices_ = 0;
   std::vector<std::string> names_;
 };
 

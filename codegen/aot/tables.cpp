@@ -31,6 +31,7 @@ class Layouter {
       t_.axes.emplace_back();
       for (const Axis& axis : phase.axes) t_.axes.back().push_back(place(axis, phase.streams.size()));
       t_.variants.emplace_back();
+      t_.choices.emplace_back();
       calls(phase.body);
     }
     return std::move(t_);
@@ -56,7 +57,11 @@ class Layouter {
 
   void calls(const std::vector<Node>& nodes) {
     for (const Node& node : nodes) {
-      if (node.axis >= 0) {
+      if (!node.isCall()) {
+        if (node.axis < 0) {
+          t_.choices.back().push_back(here());
+          for (const Window& window : node.windows) t_.words.insert(t_.words.end(), {window.begin, window.end});
+        }
         calls(node.body);
         continue;
       }

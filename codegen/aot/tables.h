@@ -25,6 +25,8 @@ struct AotTables {
   std::vector<std::vector<AxisPlace>> axes;  ///< [phase][axis]
   std::vector<std::vector<std::int64_t>>
       variants;  ///< [phase][call, in the order of the nest]: 3 words each: kernel, list, accumulate
+  std::vector<std::vector<std::int64_t>>
+      choices;  ///< [phase][choice, in the order of the nest]: begin, end per combination of classes
 };
 
 inline std::int64_t stepWords(const Phase& phase) { return 2 + 2 * static_cast<std::int64_t>(phase.streams.size()); }

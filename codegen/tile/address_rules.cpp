@@ -25,6 +25,7 @@ class Addresses {
       phase_ = &phase;
       reach_.clear();
       enclosing_ = phase.parallelAxes;
+      chosen_.clear();
       for (const Node& node : phase.body) visit(node);
     }
     return std::move(rules_);
@@ -34,13 +35,35 @@ class Addresses {
   const Axis& axisOf(int a) const { return phase_->axes[static_cast<std::size_t>(a)]; }
 
   void visit(const Node& node) {
-    if (node.axis < 0) {
+    if (node.isCall()) {
       call(node.call);
+      return;
+    }
+    if (node.axis < 0) {
+      choice(node);
       return;
     }
     enclosing_.push_back(node.axis);
     for (const Node& child : node.body) visit(child);
     enclosing_.pop_back();
+  }
+
+  // Each part once for every combination of classes that chooses it.
+  void choice(const Node& node) {
+    for (std::size_t number = 0; number < node.windows.size(); ++number) {
+      const std::map<int, int> before = chosen_;
+      std::size_t rest = number;
+      bool possible = true;
+      for (auto a = node.classAxes.rbegin(); a != node.classAxes.rend(); ++a) {
+        const auto classes = static_cast<std::size_t>(axisOf(*a).classes);
+        const int cls = static_cast<int>(rest % classes);
+        rest /= classes;
+        possible = possible && chosen_.emplace(*a, cls).first->second == cls;
+      }
+      for (int i = node.windows[number].begin; possible && i < node.windows[number].end; ++i)
+        visit(node.body[static_cast<std::size_t>(i)]);
+      chosen_ = before;
+    }
   }
 
   void call(const Call& c) {
@@ -51,7 +74,11 @@ class Addresses {
       const int w = axisOf(a).windowAxis;
       if (w >= 0 && std::find(fixed.begin(), fixed.end(), w) == fixed.end()) fixed.push_back(w);
     }
-    std::map<int, int> classes;
+    std::map<int, int> classes = chosen_;
+    for (const auto& [axis, cls] : chosen_) {
+      if (std::find(fixed.begin(), fixed.end(), axis) != fixed.end())
+        fixed.erase(std::find(fixed.begin(), fixed.end(), axis));
+    }
     reported_ = {};
     combine(c, fixed, 0, classes);
   }
@@ -76,7 +103,10 @@ class Addresses {
     const std::array<int, 4> streams = streamsOf(c);
     std::array<ByteRange, 4> at{};
     for (std::size_t s = 0; s < streams.size(); ++s) {
-      if (streams[s] >= 0) at[s].begin = at[s].end = phase_->streams[static_cast<std::size_t>(streams[s])].offset;
+      if (streams[s] < 0) continue;
+      const std::int64_t first = phase_->streams[static_cast<std::size_t>(streams[s])].offset + c.place.offset[s];
+      const std::int64_t last = first + (c.place.repeat - 1) * c.place.repeatStep[s];
+      at[s] = {std::min(first, last), std::max(first, last)};
     }
     for (const int a : enclosing_) {
       const Axis& axis = axisOf(a);
@@ -139,6 +169,7 @@ class Addresses {
   const TileProgram& p_;
   const Phase* phase_ = nullptr;
   std::vector<int> enclosing_;
+  std::map<int, int> chosen_;  // classes of axes, by the choices around a node
   std::map<std::array<int, 3>, std::optional<Reach>> reach_;
   std::map<std::pair<int, int>, std::array<ByteRange, 4>> touched_;
   std::array<bool, 4> reported_{};  // of the current call, per stream: one example is enough

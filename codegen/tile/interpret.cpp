@@ -109,7 +109,8 @@ void interpret(const Contract& c, const KernelArgs& args) {
   }
 }
 
-void interpret(const Move& m, const KernelArgs& args) {
+// A matrix `repeat` times.
+void moveMatrix(const Move& m, const KernelArgs& args) {
   const auto* src = static_cast<const char*>(args.a);
   auto* dst = static_cast<char*>(args.c);
   const bool turned = m.kind == MoveKind::kTranspose;
@@ -141,6 +142,20 @@ void interpret(const Move& m, const KernelArgs& args) {
     const std::int64_t lines = turned ? m.cols : m.rows, behind = turned ? m.rows : m.cols;
     for (std::int64_t line = 0; line < lines; ++line)
       std::memset(dst + line * m.dstPitch + behind * out, 0, static_cast<std::size_t>(m.padCols * out));
+  }
+}
+
+void interpret(const Move& m, const KernelArgs& args) {
+  if (!m.listed) return moveMatrix(m, args);
+  for (std::int64_t i = 0; i < args.list[0]; ++i) {
+    const std::int64_t* segment = args.list + 1 + 3 * i;
+    KernelArgs each;
+    each.a = m.kind == MoveKind::kZero ? args.a : static_cast<const char*>(args.a) + segment[0];
+    each.c = static_cast<char*>(args.c) + segment[1];
+    each.repeat = segment[2];
+    each.aRepeat = m.aOuterStep;
+    each.cRepeat = m.cOuterStep;
+    moveMatrix(m, each);
   }
 }
 

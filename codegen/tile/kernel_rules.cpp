@@ -141,6 +141,8 @@ std::vector<std::string> moveRules(const Move& m) {
   rules.require(m.pairPitch == 0 || m.from == Element::kPair,
                 "a pair pitch of " + std::to_string(m.pairPitch) + ", but elements are " + toString(m.from));
   rules.require(!m.streamingStore || elementBytes(m.to) == 4, "16-bit elements are not stored past the caches");
+  rules.require(m.listed || (m.aOuterStep == 0 && m.cOuterStep == 0), "outer steps without a list");
+  rules.require(!m.listed || m.prefetchAhead == 0, "a move with a list does not know its next repetition");
   if (m.kind == MoveKind::kLaneSums) {
     rules.require(m.cols == m.lanes,
                   "sums of " + std::to_string(m.cols) + " lanes; a vector has " + std::to_string(m.lanes));

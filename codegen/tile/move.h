@@ -37,6 +37,9 @@ inline float laneSum(const float* lane, int lanes) {
 /// on that side. Equal types keep every bit. The other kinds know f32 only.
 ///
 ///   for rep in 0 .. args.repeat: the matrix below; then A += args.aRepeat, C += args.cRepeat      (A = src, C = dst)
+///
+/// With `listed`, once for each segment {aOffset, bOffset, outer} of a run-time list of one section (contract.h):
+///   a = A + aOffset;  c = C + bOffset;  repeat `outer` times: the matrix from a to c; a += aOuterStep, c += cOuterStep
 struct Move {
   MoveKind kind = MoveKind::kCopy;
   int lanes = 16;
@@ -51,11 +54,14 @@ struct Move {
   std::int64_t pairPitch =
       0;  ///< from = kPair: bytes from the first member to the second; 0 = the second is missing (zero)
   std::int64_t pairsCut = 0;  ///< the last so many rows (kTranspose: columns) of the source have no second member
+  bool listed = false;
+  std::int64_t aOuterStep = 0, cOuterStep = 0;  ///< listed only
   friend bool operator==(const Move& x, const Move& y) {
     return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
            x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore &&
            x.prefetchAhead == y.prefetchAhead && x.from == y.from && x.to == y.to && x.pairPitch == y.pairPitch &&
-           x.pairsCut == y.pairsCut;
+           x.pairsCut == y.pairsCut && x.listed == y.listed && x.aOuterStep == y.aOuterStep &&
+           x.cOuterStep == y.cOuterStep;
   }
 };
 

@@ -187,17 +187,32 @@ class Follower {
     }
   }
 
+  // Matrices of a call that lie equally far apart: of its repetitions, or of a segment of its list.
+  struct Matrices {
+    std::int64_t a = 0, c = 0, count = 1, aStep = 0, cStep = 0;
+  };
+  std::vector<Matrices> matricesOf(const Move& m, const CallSite& site) const {
+    if (!m.listed) return {{site.at[0], site.at[2], site.repeat, site.repeatStep[0], site.repeatStep[2]}};
+    std::vector<Matrices> out;
+    for (const Segment& s : p_.lists[static_cast<std::size_t>(site.variant->list)].front())
+      out.push_back({site.at[0] + s.aOffset, site.at[2] + s.bOffset, s.outer, m.aOuterStep, m.cOuterStep});
+    return out;
+  }
+
   void writes(const Move& m, const CallSite& site, const Phase& phase, const Moment& now) {
     const int src = bufferOf(phase, site.call->a), dst = bufferOf(phase, site.call->c);
-    inside(from_, dst, site.at[2], spanOf(destinationMatrix(m)), site.repeat, site.repeatStep[2],
-           [&](Trail& t, std::int64_t offset, std::int64_t r) {
-             if (!before(now, t.when) || !meets(dst, now, t.when)) return;
-             const Source s = sourceOf(m, offset);
-             if (!s.written || s.added) return;
-             t.answered = true;
-             t.next = s.zero ? Place{} : Place{src, site.at[0] + r * site.repeatStep[0] + s.offset};
-             t.nextWhen = now;
-           });
+    if (from_.count(dst) == 0) return;
+    for (const Matrices& all : matricesOf(m, site)) {
+      inside(from_, dst, all.c, spanOf(destinationMatrix(m)), all.count, all.cStep,
+             [&](Trail& t, std::int64_t offset, std::int64_t r) {
+               if (!before(now, t.when) || !meets(dst, now, t.when)) return;
+               const Source s = sourceOf(m, offset);
+               if (!s.written || s.added) return;
+               t.answered = true;
+               t.next = s.zero ? Place{} : Place{src, all.a + r * all.aStep + s.offset};
+               t.nextWhen = now;
+             });
+    }
   }
 
   // What a contract leaves for others, it has read.
@@ -216,16 +231,18 @@ class Follower {
 
   void reads(const Move& m, const CallSite& site, const Phase& phase, const Moment& now) {
     const int src = bufferOf(phase, site.call->a), dst = bufferOf(phase, site.call->c);
-    if (src < 0) return;
-    inside(to_, src, site.at[0], spanOf(sourceMatrix(m)), site.repeat, site.repeatStep[0],
-           [&](Trail& t, std::int64_t offset, std::int64_t r) {
-             if (t.answered || !before(t.when, now) || !meets(src, now, t.when)) return;
-             const auto to = destinationOf(m, offset);
-             if (!to) return;
-             t.answered = true;
-             t.next = Place{dst, site.at[2] + r * site.repeatStep[2] + *to};
-             t.nextWhen = now;
-           });
+    if (src < 0 || to_.count(src) == 0) return;
+    for (const Matrices& all : matricesOf(m, site)) {
+      inside(to_, src, all.a, spanOf(sourceMatrix(m)), all.count, all.aStep,
+             [&](Trail& t, std::int64_t offset, std::int64_t r) {
+               if (t.answered || !before(t.when, now) || !meets(src, now, t.when)) return;
+               const auto to = destinationOf(m, offset);
+               if (!to) return;
+               t.answered = true;
+               t.next = Place{dst, all.c + r * all.cStep + *to};
+               t.nextWhen = now;
+             });
+    }
   }
 
   const TileProgram& p_;

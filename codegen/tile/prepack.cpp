@@ -17,7 +17,7 @@ void addUse(const TileProgram& program, const Phase& phase, const std::vector<No
   const auto bufferOf = [&](int stream) { return phase.streams[static_cast<std::size_t>(stream)].buffer; };
   for (const Node& node : nodes) {
     addUse(program, phase, node.body, use);
-    if (node.axis >= 0) continue;
+    if (!node.isCall()) continue;
     for (const int stream : {node.call.a, node.call.b}) {
       if (stream >= 0) use.reads.insert(bufferOf(stream));
     }

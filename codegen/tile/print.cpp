@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "codegen/tile/walk.h"
+
 namespace cubejit {
 namespace {
 
@@ -134,12 +136,26 @@ class Printer {
   void nodes(const std::vector<Node>& body, int depth) {
     for (const Node& node : body) {
       out_ << std::string(static_cast<std::size_t>(depth) * 2, ' ');
-      if (node.axis < 0) {
+      if (node.isCall()) {
         call(node.call, depth);
+      } else if (node.axis < 0) {
+        choice(node, depth);
       } else {
         out_ << "for " << axisOf(node.axis).name << "\n";
         nodes(node.body, depth + 1);
       }
+    }
+  }
+
+  void choice(const Node& node, int depth) {
+    out_ << "choose by the classes of";
+    for (const int a : node.classAxes) out_ << " " << axisOf(a).name;
+    out_ << "\n";
+    for (std::size_t v = 0; v < node.windows.size(); ++v) {
+      const Window& w = node.windows[v];
+      if (w.begin >= w.end) continue;
+      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << classes(node.classAxes, v) << "\n";
+      nodes({node.body.begin() + w.begin, node.body.begin() + w.end}, depth + 2);
     }
   }
 
@@ -150,11 +166,17 @@ class Printer {
   }
 
   void call(const Call& c, int depth) {
-    const auto stream = [&](int s) {
-      return s < 0 ? std::string("-") : phase_->streams[static_cast<std::size_t>(s)].name;
+    const auto stream = [&](std::size_t operand) {
+      const int s = streamsOf(c)[operand];
+      if (s < 0) return std::string("-");
+      const std::int64_t offset = c.place.offset[operand], step = c.place.repeat > 1 ? c.place.repeatStep[operand] : 0;
+      return phase_->streams[static_cast<std::size_t>(s)].name + (offset == 0 ? "" : signedText(offset)) +
+             (step == 0 ? "" : " each" + signedText(step));
     };
-    out_ << c.name << "(" << stream(c.a) << ", " << stream(c.b) << ", " << stream(c.c)
-         << (c.d < 0 ? std::string() : ", " + stream(c.d)) << ")";
+    if (c.unit != CoreUnit::kNone) out_ << (c.issues ? toString(c.unit) : "  ...") << " ";
+    out_ << c.name << "(" << stream(0) << ", " << stream(1) << ", " << stream(2)
+         << (c.d < 0 ? std::string() : ", " + stream(3)) << ")"
+         << (c.place.repeat > 1 ? " x" + std::to_string(c.place.repeat) : std::string());
     if (c.classAxes.empty()) {
       out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0])) << "\n";
       return;
@@ -167,17 +189,17 @@ class Printer {
       if (c.variants[v].kernel < 0) continue;
       if (++kernels > shown(c.variants.size())) continue;
       ++printed;
-      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << classes(c, v) << " = " << text(c.variants[v])
-           << "\n";
+      out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << classes(c.classAxes, v) << " = "
+           << text(c.variants[v]) << "\n";
     }
     if (printed < kernels)
       out_ << std::string(static_cast<std::size_t>(depth + 1) * 2, ' ') << "... " << kernels << " variants\n";
   }
 
-  // The classes that pick variant `number`, in the order of the call's axes.
-  std::string classes(const Call& c, std::size_t number) const {
+  // The classes whose number this is, in the order of the axes.
+  std::string classes(const std::vector<int>& classAxes, std::size_t number) const {
     std::string digits;
-    for (auto a = c.classAxes.rbegin(); a != c.classAxes.rend(); ++a) {
+    for (auto a = classAxes.rbegin(); a != classAxes.rend(); ++a) {
       const auto radix = static_cast<std::size_t>(std::max(1, axisOf(*a).classes));
       digits = std::to_string(number % radix) + (digits.empty() ? "" : " ") + digits;
       number /= radix;

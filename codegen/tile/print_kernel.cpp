@@ -87,6 +87,7 @@ std::string printMove(const Move& m) {
   if (m.from != Element::kF32 || m.to != Element::kF32) out << ", " << toString(m.from) << " to " << toString(m.to);
   if (m.pairPitch != 0) out << " " << m.pairPitch << " apart";
   if (m.pairsCut != 0) out << ", the last " << m.pairsCut << " without a second member";
+  if (m.listed) out << "; of a list, a += " << m.aOuterStep << ", c += " << m.cOuterStep;
   if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
   out << ", " << m.lanes << " lanes" << (m.streamingStore ? ", streaming store" : "")
       << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "") << "\n";

@@ -8,10 +8,12 @@
 //   for each phase, in order (a barrier between phases):
 //     the phase's tasks are the combinations of its parallel axes' steps; tasks may run in any order, on any thread;
 //     a task runs the phase's body. Loops run their axis' steps in order; calls call a kernel.
-//   Address of stream s at a call = base of its buffer + stream.offset + sum over enclosing axes (parallel ones included) of
-//   the current step's delta[s].  Private buffers are one per thread: their contents do not outlive a task.
+//     A choice runs a part of its body, by the classes of enclosing axes.
+//   Address of stream s at a call = base of its buffer + stream.offset + the call's own offset + sum over enclosing axes (parallel ones
+//   included) of the current step's delta[s].  Private buffers are one per thread: their contents do not outlive a task.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -75,7 +77,7 @@ struct Axis {
   // With windowAxis >= 0 (an axis that encloses every loop over this one) a loop runs only the steps in
   // windows[cls of windowAxis' current step]. That is how a parallel axis deals out the steps of an inner one.
   int windowAxis = -1;
-  std::vector<Window> windows;
+  std::vector<Window> windows{};
   friend bool operator==(const Axis& x, const Axis& y) = default;
 };
 
@@ -88,6 +90,30 @@ struct Variant {
   friend bool operator==(const Variant& x, const Variant& y) = default;
 };
 
+/// Where a call's operands are beside their streams, and how often its kernel repeats. Entries are of streams a, b, c, d, in bytes.
+struct CallPlace {
+  std::array<std::int64_t, 4> offset{};
+  std::int64_t repeat = 1;  ///< 1 where the step of the innermost axis repeats
+  std::array<std::int64_t, 4> repeatStep{};
+  friend bool operator==(const CallPlace& x, const CallPlace& y) = default;
+};
+
+/// The unit of a chip's core whose instruction a call is, or a part of. In brackets how Ascend's documents call its pipe.
+enum class CoreUnit : std::uint8_t {
+  kNone,     ///< the host's own work
+  kGmToL1,   ///< (MTE2)
+  kL1ToL0,   ///< (MTE1)
+  kCube,     ///< (M)
+  kFixpipe,  ///< (FIX); on chips without one: L0C to UB, conversion, UB to memory
+  kGmToUb,   ///< (MTE2)
+  kVector,   ///< (V)
+  kUbToGm    ///< (MTE3)
+};
+constexpr const char* toString(CoreUnit u) {
+  constexpr const char* kNames[] = {"", "gm_to_l1", "l1_to_l0", "cube", "fixpipe", "gm_to_ub", "vector", "ub_to_gm"};
+  return kNames[static_cast<std::size_t>(u)];
+}
+
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
 /// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d.
 struct Call {
@@ -96,14 +122,22 @@ struct Call {
   std::vector<int> classAxes;     ///< indices into Phase::axes, each enclosing this call
   std::vector<Variant> variants;  ///< product of the classAxes' classes entries; 1 if there are none
   int d = -1;
+  CallPlace place{};
+  CoreUnit unit = CoreUnit::kNone;
+  bool issues =
+      false;  ///< an instruction of the unit begins with this call, and goes on with those of the unit that follow
   friend bool operator==(const Call& x, const Call& y) = default;
 };
 
-/// A node of a nest: a loop over an axis, or a call.
+/// A node of a nest: a loop over an axis, a choice, or a call.
 struct Node {
-  int axis = -1;  ///< >= 0: loop over Phase::axes[axis] with `body`; -1: the call
+  int axis = -1;  ///< >= 0: loop over Phase::axes[axis] with `body`
   std::vector<Node> body;
   Call call;
+  // A choice: runs the nodes windows[number of classAxes' classes, as in Call] of `body`. Both empty: no choice.
+  std::vector<int> classAxes{};
+  std::vector<Window> windows{};
+  bool isCall() const { return axis < 0 && windows.empty(); }
   friend bool operator==(const Node& x, const Node& y) = default;
 };
 

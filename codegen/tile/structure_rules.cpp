@@ -2,9 +2,11 @@
 //
 // Decides when the parts of a TileProgram fit together, so that walking it never leaves its own arrays.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "codegen/tile/rules.h"
+#include "codegen/tile/walk.h"
 
 namespace cubejit {
 namespace {
@@ -120,16 +122,51 @@ class Structure {
   }
 
   void visit(const Node& node) {
-    if (node.axis < 0) {
+    if (node.isCall()) {
       call(node.call);
+      return;
+    }
+    if (node.axis < 0) {
+      choice(node);
       return;
     }
     if (!enter(node.axis, "loop over axis")) return;
     const Axis& ax = phase_->axes[static_cast<std::size_t>(node.axis)];
-    const bool oneCall = node.body.size() == 1 && node.body[0].axis < 0;
+    const bool oneCall = node.body.size() == 1 && node.body[0].isCall();
     require(oneCall || !repeats(ax), "axis " + ax.name + " has steps that repeat around more than one call");
     for (const Node& child : node.body) visit(child);
     enclosing_.pop_back();
+  }
+
+  // The number of combinations of the axes' classes; nothing if they cannot be counted, which has been said.
+  std::optional<std::size_t> combinations(const std::vector<int>& classAxes, const std::string& what) {
+    std::size_t product = 1;
+    for (std::size_t i = 0; i < classAxes.size(); ++i) {
+      const int a = classAxes[i];
+      if (!within(a, phase_->axes.size())) {
+        require(false, what + ": class axis " + range(a, phase_->axes.size()));
+        return std::nullopt;
+      }
+      const Axis& ax = phase_->axes[static_cast<std::size_t>(a)];
+      require(encloses(a), what + ": class axis " + ax.name + " does not enclose it");
+      const auto here = classAxes.begin() + static_cast<std::ptrdiff_t>(i);
+      require(std::find(classAxes.begin(), here, a) == here, what + ": class axis " + ax.name + " is named twice");
+      product *= static_cast<std::size_t>(std::max(0, ax.classes));
+    }
+    return product;
+  }
+
+  void choice(const Node& node) {
+    const auto product = combinations(node.classAxes, "choice");
+    if (!product) return;
+    require(node.windows.size() == *product, "a choice has " + std::to_string(node.windows.size()) + " windows for " +
+                                                 std::to_string(*product) + " combinations of classes");
+    for (const Window& w : node.windows) {
+      require(w.begin >= 0 && w.begin <= w.end && static_cast<std::size_t>(w.end) <= node.body.size(),
+              "a choice has the window [" + std::to_string(w.begin) + ", " + std::to_string(w.end) + ") of " +
+                  std::to_string(node.body.size()) + " nodes");
+    }
+    for (const Node& child : node.body) visit(child);
   }
 
   void call(const Call& c) {
@@ -143,22 +180,22 @@ class Structure {
         if (moves) once("call " + c.name + ": repetitions move stream d; kernels copy to where it begins");
       }
     }
-    std::size_t product = 1;
-    for (std::size_t i = 0; i < c.classAxes.size(); ++i) {
-      const int a = c.classAxes[i];
-      if (!within(a, phase_->axes.size())) {
-        require(false, "call " + c.name + ": class axis " + range(a, phase_->axes.size()));
-        return;
-      }
-      const Axis& ax = phase_->axes[static_cast<std::size_t>(a)];
-      require(encloses(a), "call " + c.name + ": class axis " + ax.name + " does not enclose it");
-      require(std::find(c.classAxes.begin(), c.classAxes.begin() + static_cast<std::ptrdiff_t>(i), a) ==
-                  c.classAxes.begin() + static_cast<std::ptrdiff_t>(i),
-              "call " + c.name + ": class axis " + ax.name + " is named twice");
-      product *= static_cast<std::size_t>(std::max(0, ax.classes));
+    const std::array<int, 4> streams = streamsOf(c);
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+      if (streams[s] < 0 && c.place.offset[s] != 0)
+        once("call " + c.name + ": an offset of stream " + "abcd"[s] + ", which it does not have");
     }
-    require(c.variants.size() == product, "call " + c.name + " has " + std::to_string(c.variants.size()) +
-                                              " variants for " + std::to_string(product) + " combinations of classes");
+    if (c.place.repeat < 1) once("call " + c.name + ": repeat is " + std::to_string(c.place.repeat));
+    if (c.place.repeat != 1 && !enclosing_.empty() &&
+        repeats(phase_->axes[static_cast<std::size_t>(enclosing_.back())]))
+      once("call " + c.name + " repeats, and so do steps of the axis around it");
+    if (c.d >= 0 && c.place.repeatStep[3] != 0)
+      once("call " + c.name + ": repetitions move stream d; kernels copy to where it begins");
+    const auto product = combinations(c.classAxes, "call " + c.name);
+    if (!product) return;
+    require(c.variants.size() == *product, "call " + c.name + " has " + std::to_string(c.variants.size()) +
+                                               " variants for " + std::to_string(*product) +
+                                               " combinations of classes");
     for (std::size_t v = 0; v < c.variants.size(); ++v)
       variant(c, c.variants[v], "call " + c.name + " variant " + std::to_string(v) + ": ");
   }
@@ -190,7 +227,15 @@ class Structure {
     if (const auto* m = std::get_if<Move>(&kernel)) {
       stream(c, c.a, "a", m->kind != MoveKind::kZero, false);
       stream(c, c.c, "c", true, true);
-      require(v.list == -1 && !v.accumulate, which + "a move with a list or accumulation");
+      require(!v.accumulate, which + "a move with accumulation");
+      if (!m->listed) {
+        require(v.list == -1, which + "a list for a move that takes none");
+        return;
+      }
+      require(c.place.repeat == 1 &&
+                  (enclosing_.empty() || !repeats(phase_->axes[static_cast<std::size_t>(enclosing_.back())])),
+              which + "a move with a list repeats");
+      list(v.list, 1, "move " + m->label, which);
       return;
     }
     const auto& contract = std::get<Contract>(kernel);
@@ -200,19 +245,22 @@ class Structure {
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);
     stream(c, c.d, "d", contract.copiesB, true);
-    if (!within(v.list, p_.lists.size())) {
-      require(false, which + "list " + range(v.list, p_.lists.size()));
+    if (v.aligned != -1) twin(contract, v.aligned, which);
+    list(v.list, contract.sections.size(), "contract " + contract.label, which);
+  }
+
+  void list(int number, std::size_t sections, const std::string& kernel, const std::string& which) {
+    if (!within(number, p_.lists.size())) {
+      require(false, which + "list " + range(number, p_.lists.size()));
       return;
     }
-    if (v.aligned != -1) twin(contract, v.aligned, which);
-    const SegmentList& list = p_.lists[static_cast<std::size_t>(v.list)];
-    require(list.size() == contract.sections.size(),
-            which + "list " + std::to_string(v.list) + " has " + std::to_string(list.size()) + " sections, contract " +
-                contract.label + " " + std::to_string(contract.sections.size()));
+    const SegmentList& list = p_.lists[static_cast<std::size_t>(number)];
+    require(list.size() == sections, which + "list " + std::to_string(number) + " has " + std::to_string(list.size()) +
+                                         " sections, " + kernel + " " + std::to_string(sections));
     for (const auto& section : list) {
       for (const Segment& s : section) {
         if (s.outer < 0)
-          once("list " + std::to_string(v.list) + ": a segment of " + std::to_string(s.outer) + " iterations");
+          once("list " + std::to_string(number) + ": a segment of " + std::to_string(s.outer) + " iterations");
       }
     }
   }

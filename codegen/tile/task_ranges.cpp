@@ -13,21 +13,25 @@ namespace {
 // How far an operand of one call moves along the loops around it.
 struct Path {
   int stream = -1;
+  TaskRange own;  ///< of the call itself
   std::vector<int> loops;
 };
 
 void collect(const std::vector<Node>& nodes, const Phase& phase, int buffer, std::vector<int>& loops,
              std::vector<Path>& paths) {
   for (const Node& node : nodes) {
-    if (node.axis >= 0) {
-      loops.push_back(node.axis);
+    if (!node.isCall()) {
+      if (node.axis >= 0) loops.push_back(node.axis);
       collect(node.body, phase, buffer, loops, paths);
-      loops.pop_back();
+      if (node.axis >= 0) loops.pop_back();
       continue;
     }
-    for (const int stream : {node.call.a, node.call.b}) {
-      if (stream >= 0 && phase.streams[static_cast<std::size_t>(stream)].buffer == buffer)
-        paths.push_back({stream, loops});
+    const int streams[] = {node.call.a, node.call.b};
+    for (std::size_t s = 0; s < 2; ++s) {
+      if (streams[s] < 0 || phase.streams[static_cast<std::size_t>(streams[s])].buffer != buffer) continue;
+      const std::int64_t first = node.call.place.offset[s],
+                         last = first + (node.call.place.repeat - 1) * node.call.place.repeatStep[s];
+      paths.push_back({streams[s], {std::min(first, last), std::max(first, last)}, loops});
     }
   }
 }
@@ -93,7 +97,8 @@ std::vector<TaskRange> taskRanges(const Phase& phase, int buffer) {
       rest /= steps.size();
     }
     for (std::size_t p = 0; p < paths.size(); ++p) {
-      std::int64_t lo = phase.streams[static_cast<std::size_t>(paths[p].stream)].offset, hi = lo;
+      const std::int64_t origin = phase.streams[static_cast<std::size_t>(paths[p].stream)].offset;
+      std::int64_t lo = origin + paths[p].own.lo, hi = origin + paths[p].own.hi;
       for (const int axis : phase.parallelAxes) {
         const std::int64_t delta = deltaOf(now[static_cast<std::size_t>(axis)]->delta, paths[p].stream);
         lo += delta;

@@ -70,7 +70,7 @@ bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
   return true;
 }
 
-bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::function<bool(ByteRange)>& visit) {
+bool visitMatrix(const Move& m, Operand operand, const std::function<bool(ByteRange)>& visit) {
   if (operand == Operand::kB || operand == Operand::kD || (operand == Operand::kA && m.kind == MoveKind::kZero))
     return true;
   if (operand == Operand::kC && m.kind == MoveKind::kLaneSums) return m.rows == 0 || visit({0, m.rows * kWord});
@@ -89,6 +89,18 @@ bool visitKernel(const Move& m, const SegmentList*, Operand operand, const std::
   if (operand == Operand::kC || m.pairPitch == 0) return true;
   const bool cutColumns = m.kind == MoveKind::kTranspose;
   return visitLines(m.pairPitch, cutColumns ? lines : lines - m.pairsCut, cutColumns ? length - m.pairsCut : length);
+}
+
+bool visitKernel(const Move& m, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit) {
+  if (!m.listed) return visitMatrix(m, operand, visit);
+  for (const Segment& segment : list->front()) {
+    std::int64_t at = operand == Operand::kC ? segment.bOffset : segment.aOffset;
+    for (std::int64_t i = 0; i < segment.outer; ++i) {
+      if (!visitMatrix(m, operand, [&](ByteRange r) { return visit(shifted(r, at)); })) return false;
+      at += operand == Operand::kC ? m.cOuterStep : m.aOuterStep;
+    }
+  }
+  return true;
 }
 
 std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
@@ -120,7 +132,7 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
   return whole;
 }
 
-std::array<ByteRange, 4> extentsOf(const Move& m, const SegmentList*) {
+std::array<ByteRange, 4> extentsOfMatrix(const Move& m) {
   const bool turned = m.kind == MoveKind::kTranspose;
   std::array<ByteRange, 4> whole;
   if (m.kind != MoveKind::kZero) whole[0] = swept({0, m.cols * elementBytes(m.from)}, m.rows, m.srcPitch);
@@ -136,6 +148,17 @@ std::array<ByteRange, 4> extentsOf(const Move& m, const SegmentList*) {
   }
   whole[2] =
       swept({0, ((turned ? m.rows : m.cols) + m.padCols) * elementBytes(m.to)}, turned ? m.cols : m.rows, m.dstPitch);
+  return whole;
+}
+
+std::array<ByteRange, 4> extentsOf(const Move& m, const SegmentList* list) {
+  const std::array<ByteRange, 4> matrix = extentsOfMatrix(m);
+  if (!m.listed) return matrix;
+  std::array<ByteRange, 4> whole;
+  for (const Segment& segment : list->front()) {
+    include(whole[0], shifted(swept(matrix[0], segment.outer, m.aOuterStep), segment.aOffset));
+    include(whole[2], shifted(swept(matrix[2], segment.outer, m.cOuterStep), segment.bOffset));
+  }
   return whole;
 }
 

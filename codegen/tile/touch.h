@@ -20,7 +20,7 @@ struct ByteRange {
 
 enum class Operand : std::uint8_t { kA, kB, kC, kD };
 
-/// Smallest ranges that hold all bytes touched through a, b, c and d; exact at both ends. `list` is null for moves.
+/// Smallest ranges that hold all bytes touched through a, b, c and d; exact at both ends. `list` is null for moves without one.
 std::array<ByteRange, 4> extents(const Kernel& kernel, const SegmentList* list);
 
 /// Visits every range touched through `operand`, possibly several times, until `visit` returns false; false if it did.

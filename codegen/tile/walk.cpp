@@ -46,9 +46,11 @@ class Walk {
     enclosing_.pop_back();
   }
 
-  bool nodes(const std::vector<Node>& body) {
-    for (const Node& node : body) {
-      if (!(node.axis >= 0 ? loop(node) : call(node.call))) return false;
+  bool nodes(const std::vector<Node>& body) { return nodes(body, {0, static_cast<int>(body.size())}); }
+  bool nodes(const std::vector<Node>& body, Window window) {
+    for (int i = window.begin; i < window.end; ++i) {
+      const Node& node = body[static_cast<std::size_t>(i)];
+      if (!(node.isCall() ? call(node.call) : node.axis >= 0 ? loop(node) : choice(node))) return false;
     }
     return true;
   }
@@ -66,22 +68,30 @@ class Walk {
     return true;
   }
 
-  bool call(const Call& call) {
+  std::size_t number(const std::vector<int>& classAxes) {
     std::size_t number = 0;
-    for (const int axis : call.classAxes)
+    for (const int axis : classAxes)
       number = number * static_cast<std::size_t>(axisOf(axis).classes) + static_cast<std::size_t>(current(axis)->cls);
+    return number;
+  }
+
+  bool choice(const Node& node) { return nodes(node.body, node.windows[number(node.classAxes)]); }
+
+  bool call(const Call& call) {
     CallSite site;
     site.task = task_;
     site.call = &call;
-    site.variant = &call.variants[number];
+    site.variant = &call.variants[number(call.classAxes)];
     if (site.variant->kernel < 0) return true;
     const std::array<int, 4> streams = streamsOf(call);
     for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] < 0) continue;
-      site.at[s] = phase_.streams[static_cast<std::size_t>(streams[s])].offset;
+      site.at[s] = phase_.streams[static_cast<std::size_t>(streams[s])].offset + call.place.offset[s];
       for (const int axis : enclosing_) site.at[s] += entry(current(axis)->delta, streams[s]);
     }
-    if (!enclosing_.empty()) {
+    site.repeat = call.place.repeat;
+    site.repeatStep = call.place.repeatStep;
+    if (!enclosing_.empty() && current(enclosing_.back())->repeat > 1) {
       const AxisStep& innermost = *current(enclosing_.back());
       site.repeat = innermost.repeat;
       for (std::size_t s = 0; s < streams.size(); ++s) site.repeatStep[s] = entry(innermost.repeatDelta, streams[s]);

@@ -19,7 +19,8 @@
 namespace cubejit {
 namespace {
 
-enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst, kBlocks, kWalk, kFlag };
+enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst, kBlocks, kWalk, kFlag, kList };
+constexpr Scalar kSegments = kFlag;  // a move with a list has no repetitions to step to
 
 // The same move with as few rows as it can be said in: dense matrices are one row, and turning one row or column is a copy.
 Move simplest(Move m) {
@@ -55,12 +56,10 @@ class Lowering {
   }
 
   Result<VectorProgram> run() {
-    a_.arg(kSrc, ArgSlot::kA);
-    a_.arg(kDst, ArgSlot::kC);
-    a_.arg(kRepeat, ArgSlot::kRepeat);
+    m_.listed ? listArguments() : repeatArguments();
     reserveMasks(m_.rows, m_.cols);
     if (interleave_) interleave_->loadTables();
-    a_.loop(kRepeat);
+    m_.listed ? beginSegments() : a_.loop(kRepeat);
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
     prefetchNext();
@@ -76,15 +75,47 @@ class Lowering {
       else
         copyAll();
     }
+    m_.listed ? endSegments() : endRepeats();
+    return a_.take();
+  }
+
+ private:
+  void repeatArguments() {
+    a_.arg(kSrc, ArgSlot::kA);
+    a_.arg(kDst, ArgSlot::kC);
+    a_.arg(kRepeat, ArgSlot::kRepeat);
+  }
+  void endRepeats() {
     a_.arg(kFlag, ArgSlot::kARepeat);
     a_.add(kSrc, kSrc, kFlag);
     a_.arg(kFlag, ArgSlot::kCRepeat);
     a_.add(kDst, kDst, kFlag);
     a_.endLoop();
-    return a_.take();
   }
 
- private:
+  // Segments of three words behind their count.
+  void listArguments() {
+    a_.arg(kList, ArgSlot::kList);
+    a_.loadScalar(kSegments, kList, 0);
+    a_.addImm(kList, kList, 8);
+  }
+  void beginSegments() {
+    a_.loop(kSegments);
+    a_.arg(kSrc, ArgSlot::kA);
+    a_.addLoad(kSrc, kSrc, kList, 0);
+    a_.arg(kDst, ArgSlot::kC);
+    a_.addLoad(kDst, kDst, kList, 8);
+    a_.loadScalar(kRepeat, kList, 16);
+    a_.addImm(kList, kList, 24);
+    a_.loop(kRepeat);
+  }
+  void endSegments() {
+    a_.addImm(kSrc, kSrc, m_.aOuterStep);
+    a_.addImm(kDst, kDst, m_.cOuterStep);
+    a_.endLoop();
+    a_.endLoop();
+  }
+
   // Whole pairs first, then the elements whose second member is missing.
   void cutPairs() {
     const bool turned = m_.kind == MoveKind::kTranspose;

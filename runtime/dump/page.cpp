@@ -97,10 +97,12 @@ class PageData {
   }
   void nest(const Phase& phase, const std::vector<Node>& nodes, int depth, Json& out) const {
     for (const Node& node : nodes) {
-      if (node.axis >= 0) {
-        Json line = axisText(phase, node.axis);
-        line["depth"] = depth;
-        out.push_back(std::move(line));
+      if (!node.isCall()) {
+        if (node.axis >= 0) {
+          Json line = axisText(phase, node.axis);
+          line["depth"] = depth;
+          out.push_back(std::move(line));
+        }
         nest(phase, node.body, depth + 1, out);
         continue;
       }

@@ -33,6 +33,16 @@ Phase& packing(TileProgram& p) { return p.phases[0]; }
 Phase& contracting(TileProgram& p) { return p.phases[1]; }
 Call& contractCall(TileProgram& p) { return contracting(p).body[0].body[0].call; }
 
+// The contract's call becomes the body of a choice by the classes of the axis around it.
+void choose(TileProgram& p, std::vector<Window> windows) {
+  for (AxisStep& step : contracting(p).axes[0].steps) step.repeat = 1;
+  Node choice;
+  choice.classAxes = {0};
+  choice.windows = std::move(windows);
+  choice.body = std::move(contracting(p).body[0].body);
+  contracting(p).body[0].body = {std::move(choice)};
+}
+
 class TileVerify : public testing::TestWithParam<Broken> {};
 
 TEST(TileVerify, AcceptsASoundProgram) {
@@ -141,7 +151,31 @@ const Broken kBroken[] = {
      "variant 0: list -1 is not in [0, 1)"},
     {"ListSections", [](TileProgram& p) { p.lists[0].emplace_back(); }, "list 0 has 2 sections, contract tile 1"},
     {"NegativeOuter", [](TileProgram& p) { p.lists[0][0][0].outer = -1; }, "a segment of -1 iterations"},
-    {"MoveWithList", [](TileProgram& p) { packing(p).body[0].call.variants[0].list = 0; }, "a move with a list"},
+    {"MoveWithList", [](TileProgram& p) { packing(p).body[0].call.variants[0].list = 0; },
+     "a list for a move that takes none"},
+    {"ListedMoveWithoutList", [](TileProgram& p) { move(p).listed = true; }, "list -1 is not in [0, 1)"},
+    {"ListedMoveRepeats",
+     [](TileProgram& p) {
+       move(p).listed = true;
+       packing(p).body[0].call.variants[0].list = 0;
+       packing(p).body[0].call.place.repeat = 2;
+     },
+     "a move with a list repeats"},
+    {"OuterStepsWithoutList", [](TileProgram& p) { move(p).cOuterStep = 4; }, "outer steps without a list"},
+    {"OffsetOfNoStream", [](TileProgram& p) { packing(p).body[0].call.place.offset[1] = 4; },
+     "call pack: an offset of stream b, which it does not have"},
+    {"CallRepeat", [](TileProgram& p) { contractCall(p).place.repeat = 0; }, "call contract: repeat is 0"},
+    {"CallAndStepRepeat", [](TileProgram& p) { contractCall(p).place.repeat = 2; },
+     "call contract repeats, and so do steps of the axis around it"},
+    {"ChoiceWindows", [](TileProgram& p) { choose(p, {{0, 1}}); },
+     "a choice has 1 windows for 2 combinations of classes"},
+    {"ChoiceOutside", [](TileProgram& p) { choose(p, {{0, 1}, {0, 2}}); }, "a choice has the window [0, 2) of 1 nodes"},
+    {"ChoiceAxis",
+     [](TileProgram& p) {
+       choose(p, {{0, 1}, {0, 1}});
+       contracting(p).body[0].body[0].classAxes = {3};
+     },
+     "choice: class axis 3 is not in [0, 1)"},
     {"MissingStream", [](TileProgram& p) { contractCall(p).b = -1; }, "stream b -1 is not in [0, 3)"},
     {"WritesInput", [](TileProgram& p) { packing(p).streams[1].buffer = 0; }, "call pack writes x, which is an input"},
     // addresses
@@ -150,6 +184,14 @@ const Broken kBroken[] = {
     {"WritesBehind", [](TileProgram& p) { p.buffers[3].bytes -= 4; }, "touches bytes [256, 320) of dx, which has 316"},
     {"ListBehind", [](TileProgram& p) { p.lists[0][0].push_back({256, 0, 1}); }, "stream a touches bytes"},
     {"OuterBehind", [](TileProgram& p) { p.lists[0][0][0].outer = 9; }, "stream a touches bytes"},
+    {"PlaceBehind", [](TileProgram& p) { contractCall(p).place.offset[2] = 4; },
+     "stream c touches bytes [260, 324) of dx"},
+    {"ChosenBehind",
+     [](TileProgram& p) {
+       choose(p, {{0, 0}, {0, 1}});
+       p.buffers[3].bytes -= 4;
+     },
+     "stream c touches bytes [256, 320) of dx"},
     {"RepeatBehind", [](TileProgram& p) { contracting(p).axes[0].steps[0].repeat = 6; },
      "stream c touches bytes [0, 384) of dx"},
     // tasks

@@ -10,6 +10,7 @@
 
 #include "codegen/backend.h"
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/segment_words.h"
 #include "codegen/tile/touch.h"
 #include "codegen/units/contract.h"
 #include "codegen/units/move.h"
@@ -261,6 +262,28 @@ TEST_P(Units, RandomMovesAgree) {
     args.aRepeat = m.rows * m.srcPitch;
     args.cRepeat = (transposes ? m.cols : m.rows) * m.dstPitch;
     agree(m, args, randomFloats(static_cast<std::size_t>(2 * args.cRepeat / 4 + 64)));
+  }
+}
+
+// Of lists: segments of every length, none among them, matrices any distance apart.
+TEST_P(Units, RandomListedMovesAgree) {
+  for (int n = 0; n < 600 && !HasFailure(); ++n) {
+    Move m = randomMove(20, 40);
+    m.listed = true;
+    const std::int64_t rows = m.rows * m.srcPitch,
+                       lines = (m.kind == MoveKind::kTranspose ? m.cols : m.rows) * m.dstPitch;
+    const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
+    m.aOuterStep = in * below(40);
+    m.cOuterStep = (lines + out * below(3)) / 4 * 4;
+    SegmentList list(1);
+    for (int i = below(4); i > 0; --i) list.front().push_back({in * below(50), out * below(50), below(4)});
+    const std::vector<std::int64_t> words = segmentWords(list);
+    const std::vector<float> source = randomFloats(static_cast<std::size_t>(rows / 4 + 4 * 40 + 50 + 64));
+    KernelArgs args;
+    args.a = source.data();
+    args.list = words.data();
+    agree(m, args, randomFloats(static_cast<std::size_t>((lines + 4 * (m.cOuterStep + 200)) / 4 + 128)));
+    if (n % 4 == 0 && !list.front().empty()) staysInside(m, &list, args);
   }
 }
 

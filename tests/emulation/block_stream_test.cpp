@@ -2,7 +2,7 @@
 //
 // Decides that a core's program visits the blocks of a task in the tiling's order, loads what the tiling says once, and that the clock
 // overlaps what is doubled; and that tasks cover a gradient once.
-#include "emulation/block_stream.h"
+#include "tiling/npu/block_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "emulation/clock.h"
-#include "emulation/gradient_tasks.h"
 #include "emulation/operand_tables.h"
-#include "emulation/unit_program.h"
+#include "tiling/npu/gradient_tasks.h"
+#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
 namespace {

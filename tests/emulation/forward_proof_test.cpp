@@ -11,12 +11,12 @@
 
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
-#include "emulation/block_stream.h"
-#include "emulation/gradient_tasks.h"
 #include "emulation/seen_fractals.h"
 #include "runtime/unit_loader.h"
 #include "runtime/verify/random_problem.h"
 #include "tiling/check_problem.h"
+#include "tiling/npu/block_stream.h"
+#include "tiling/npu/gradient_tasks.h"
 
 namespace cubejit {
 namespace {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <sstream>
 
 #include "cubejit/cubejit.hpp"
@@ -265,8 +267,11 @@ TEST_P(DiagnoseWithGdb, StopsInAKernelShowsTheListingAndUnwinds) {
   EXPECT_THAT(f.output, HasSubstr("Line "));
   EXPECT_THAT(f.output, testing::AnyOf(HasSubstr("dx["), HasSubstr("dy["), HasSubstr("= w[")))
       << "what the code there reads";
-  EXPECT_THAT(f.output, HasSubstr("in main ")) << "both backtraces reach main";
-  EXPECT_NE(f.output.find("in main "), f.output.rfind("in main "));
+  // GDB leaves out a frame's address where the builder's debugging information says that a line begins there.
+  const std::regex main("\\n#[0-9]+ +(0x[0-9a-f]+ in )?main ");
+  EXPECT_EQ(std::distance(std::sregex_iterator(f.output.begin(), f.output.end(), main), std::sregex_iterator()), 2)
+      << "both backtraces reach main\n"
+      << f.output;
   EXPECT_THAT(f.output, HasSubstr("cubejit::Executable::run"));
   EXPECT_THAT(f.output, testing::Not(HasSubstr(" in ?? ()"))) << "no frame is guessed";
 }

@@ -68,8 +68,22 @@ class PlainReading {
     current_.erase(axis);
   }
 
+  std::size_t number(const std::vector<int>& classAxes) const {
+    std::size_t index = 0;
+    for (const int axis : classAxes) {
+      index = index * static_cast<std::size_t>(phase_->axes[static_cast<std::size_t>(axis)].classes) +
+              static_cast<std::size_t>(current_.at(axis)->cls);
+    }
+    return index;
+  }
+
   void nodes(const std::vector<Node>& body) {
     for (const Node& node : body) {
+      if (!node.windows.empty()) {
+        const Window& w = node.windows[number(node.classAxes)];
+        nodes({node.body.begin() + w.begin, node.body.begin() + w.end});
+        continue;
+      }
       if (node.axis < 0) {
         call(node.call);
         continue;
@@ -90,12 +104,7 @@ class PlainReading {
   }
 
   void call(const Call& call) {
-    std::size_t index = 0;
-    for (const int axis : call.classAxes) {
-      index = index * static_cast<std::size_t>(phase_->axes[static_cast<std::size_t>(axis)].classes) +
-              static_cast<std::size_t>(current_.at(axis)->cls);
-    }
-    const Variant& v = call.variants[index];
+    const Variant& v = call.variants[number(call.classAxes)];
     if (v.kernel < 0) return;
     std::vector<std::int64_t> list;
     if (v.list >= 0) {
@@ -103,26 +112,28 @@ class PlainReading {
       list.push_back(static_cast<std::int64_t>(section.size()));
       for (const Segment& s : section) list.insert(list.end(), {s.aOffset, s.bOffset, s.outer});
     }
-    std::int64_t repeat = 1;
+    std::int64_t repeat = call.place.repeat;
     for (const auto& [axis, step] : current_) repeat = std::max(repeat, step->repeat);
     std::array<std::int64_t, 4> repeats{repeat, 0, 0, 0};
     const std::array<int, 3> streams{call.a, call.b, call.c};
     if (repeat > 1) {
       for (std::size_t i = 0; i < 3; ++i) {
+        if (call.place.repeat > 1) repeats[i + 1] = call.place.repeatStep[i];
         for (const auto& [axis, step] : current_) {
           if (step->repeat > 1 && streams[i] >= 0)
             repeats[i + 1] = step->repeatDelta[static_cast<std::size_t>(streams[i])];
         }
       }
     }
-    records_.emplace_back(v.kernel, address(call.a), address(call.b), address(call.c), std::move(list),
-                          v.accumulate ? 1 : 0, repeats);
+    const auto& at = call.place.offset;
+    records_.emplace_back(v.kernel, address(call.a, at[0]), address(call.b, at[1]), address(call.c, at[2]),
+                          std::move(list), v.accumulate ? 1 : 0, repeats);
   }
 
-  const void* address(int stream) const {
+  const void* address(int stream, std::int64_t offset) const {
     if (stream < 0) return nullptr;
     const Stream& s = phase_->streams[static_cast<std::size_t>(stream)];
-    std::int64_t at = s.offset;
+    std::int64_t at = s.offset + offset;
     for (const auto& [axis, step] : current_) {
       if (static_cast<std::size_t>(stream) < step->delta.size()) at += step->delta[static_cast<std::size_t>(stream)];
     }
@@ -136,7 +147,8 @@ class PlainReading {
   std::vector<Record> records_;
 };
 
-// Random phases over dy, w and dx: nests of up to five axes, one of them parallel, classes, windows, repeats, missing deltas.
+// Random phases over dy, w and dx: nests of up to five axes, one of them parallel, classes, windows, repeats, missing deltas, choices, calls
+// with places of their own.
 class RandomProgram {
  public:
   explicit RandomProgram(unsigned seed) : random_(seed) {}
@@ -185,7 +197,8 @@ class RandomProgram {
       loop.axis = i;
       loop.body = std::move(body);
       body = {std::move(loop)};
-      if (i != last && upTo(0, 2) == 0) body.push_back(call(phase, i));
+      if (i != last && upTo(0, 2) == 0) body.push_back(call(phase, i, true));
+      if (upTo(0, 2) == 0) body = {choice(phase, i, std::move(body))};
     }
     phase.body = std::move(body);
     return phase;
@@ -205,10 +218,36 @@ class RandomProgram {
     return axis;
   }
 
-  // A call under the axes [0, enclosing).
-  Node call(const Phase& phase, int enclosing) {
+  // Of parts of `body`, and calls, by the classes of the first axes of [0, enclosing).
+  Node choice(const Phase& phase, int enclosing, std::vector<Node> body) {
+    Node node;
+    for (int i = upTo(0, 3); i > 0; --i) body.push_back(call(phase, enclosing, true));
+    node.body = std::move(body);
+    std::size_t windows = 1;
+    for (int axis = 0; axis < std::min(2, enclosing); ++axis) {
+      node.classAxes.push_back(axis);
+      windows *= static_cast<std::size_t>(phase.axes[static_cast<std::size_t>(axis)].classes);
+    }
+    const int nodes = static_cast<int>(node.body.size());
+    for (std::size_t i = 0; i < windows; ++i) {
+      const int begin = upTo(0, nodes);
+      node.windows.push_back(Window{begin, upTo(begin, nodes)});
+    }
+    return node;
+  }
+
+  // A call under the axes [0, enclosing). `repeats`: none of their steps does, so it may itself.
+  Node call(const Phase& phase, int enclosing, bool repeats = false) {
     Node node;
     node.call = Call{"call", upTo(0, 3), upTo(-1, 3), upTo(0, 3), {}, {}};
+    const int streams[] = {node.call.a, node.call.b, node.call.c};
+    for (std::size_t s = 0; upTo(0, 1) == 0 && s < 3; ++s) {
+      if (streams[s] >= 0) node.call.place.offset[s] = 4 * upTo(-9, 9);
+    }
+    if (repeats && upTo(0, 1) == 0) {
+      node.call.place.repeat = upTo(2, 4);
+      for (std::size_t s = 0; s < 3; ++s) node.call.place.repeatStep[s] = 4 * upTo(0, 9);
+    }
     std::size_t variants = 1;
     for (int axis = 0; axis < enclosing; ++axis) {
       if (upTo(0, 1) == 0) continue;

@@ -12,7 +12,7 @@
 #include "cubejit/machine.h"
 #include "cubejit/mkn.h"
 #include "cubejit/problem.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 

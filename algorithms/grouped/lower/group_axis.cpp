@@ -10,7 +10,6 @@
 namespace cubejit {
 namespace {
 
-using axis_phases_detail::ceilDiv;
 using axis_phases_detail::floorDiv;
 
 // The taps k of one result, each with the operand position it reads.

@@ -85,7 +85,7 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
   const std::vector<AxisPhase> phases = axisPhases(rel);
   const auto [leastOffset, mostOffset] = offsetsOf(phases);
   // Cache blocks cover every result, also those of residue classes no tap reaches.
-  const std::int64_t longest = axis_phases_detail::ceilDiv(rel.results, out.resultStep),
+  const std::int64_t longest = ceilDiv(rel.results, out.resultStep),
                      length = cacheLength <= 0 ? std::max<std::int64_t>(longest, 1) : cacheLength;
   const std::vector<Range> blocks = cutInto(std::min(length, std::max<std::int64_t>(longest, 1)), registerLength);
   for (const AxisPhase& phase : phases) {

@@ -57,15 +57,14 @@ void foldAxis(Axis& axis) {
 int loopsOver(int axis, const std::vector<Node>& nodes) {
   int loops = 0;
   for (const Node& node : nodes) {
-    if (node.axis >= 0) loops += (node.axis == axis ? 1 : 0) + loopsOver(axis, node.body);
+    loops += (node.axis == axis ? 1 : 0) + loopsOver(axis, node.body);
   }
   return loops;
 }
 
 void foldNodes(Phase& phase, const std::vector<Node>& nodes) {
   for (const Node& node : nodes) {
-    if (node.axis < 0) continue;
-    if (node.body.size() != 1 || node.body.front().axis >= 0) {
+    if (node.axis < 0 || node.body.size() != 1 || !node.body.front().isCall()) {
       foldNodes(phase, node.body);
     } else if (loopsOver(node.axis, phase.body) == 1) {  // another loop may need the steps one by one
       foldAxis(phase.axes[static_cast<std::size_t>(node.axis)]);

@@ -11,7 +11,6 @@
 namespace cubejit {
 namespace {
 
-using axis_phases_detail::ceilDiv;
 using axis_phases_detail::floorDiv;
 
 // Everything about a block that code and lists depend on.

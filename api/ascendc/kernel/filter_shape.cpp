@@ -5,7 +5,7 @@
 
 #include "api/ascendc/kernel/single_shape.h"
 #include "cubejit_ascendc/tiling_request.h"
-#include "tiling/npu/rounding.h"
+#include "tiling/rounding.h"
 
 namespace cubejit::ascendc {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides tasks from digits of their number.
-#include "emulation/gradient_tasks.h"
+#include "tiling/npu/gradient_tasks.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how unit instructions are spelled.
-#include "emulation/unit_program.h"
+#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
 namespace {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which problems, plans and machines go together.
+#include "tiling/npu/cube_job.h"
+
+#include <algorithm>
+
 #include "cubejit/npu.h"
-#include "emulation/cube_core.h"
 #include "tiling/npu/cube_rules.h"
 
 namespace cubejit {
@@ -33,6 +36,17 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
   const std::vector<std::string> broken = checkCubePlan(job.work, checked, machine);
   if (!broken.empty()) return refuse(broken);
   return job;
+}
+
+ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup) {
+  const Problem& p = job.problem;
+  const std::int64_t total = big != p.transposed ? p.cin : p.cout;
+  ChannelRange r;
+  r.ofGroup = total / p.groups;
+  const std::int64_t real = job.work.groups.together * r.ofGroup;
+  r.first = realGroup * real;
+  r.count = std::clamp<std::int64_t>(total - r.first, 0, real);
+  return r;
 }
 
 }  // namespace cubejit

@@ -2,7 +2,7 @@
 //
 // Decides the loops of a task: base blocks as the order says, kernel depths that meet, base.k's in order; a chunk that is already in
 // L1 is used where it lies.
-#include "emulation/block_stream.h"
+#include "tiling/npu/block_stream.h"
 
 #include <algorithm>
 

@@ -8,11 +8,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "emulation/cube_core.h"
-#include "emulation/unit_program.h"
 #include "tiling/npu/cube_footprint.h"
+#include "tiling/npu/cube_job.h"
+#include "tiling/npu/unit_program.h"
 
 namespace cubejit {
+
+/// A base block of a task.
+struct CubeBlock {
+  std::int64_t mIndex = 0, nIndex = 0;  ///< which base block of the task
+  std::int64_t m0 = 0, n0 = 0;          ///< its first element, relative to task.start
+  std::int64_t m = 0, n = 0;            ///< its extent: base, or the tail
+  bool computed =
+      false;  ///< false: nothing contributes (no kernel depth meets a depth of the image); write() then writes nothing
+};
 
 /// A task cut to the matrix. Extents may be 0.
 struct TaskExtent {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "emulation/cube_core.h"
+#include "tiling/npu/cube_job.h"
 
 namespace cubejit {
 

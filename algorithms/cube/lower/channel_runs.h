@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how matrices of channels by something else (pixels, taps, channels of the other side) are moved between a tensor, whatever its
+// layout, and rows of up to 16 channels in a buffer. Leaves which tensor and which buffer to their users.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/cube/lower/listed_moves.h"
+#include "codegen/tile/element.h"
+
+namespace cubejit {
+
+/// Channels of a tensor that are equally far apart: `count` of them from the `first`th of a row on, the first `offset` elements behind
+/// wherever the row's other coordinates lie.
+struct ChannelRun {
+  std::int64_t first = 0, count = 0, offset = 0, pitch = 1;
+  friend bool operator==(const ChannelRun& a, const ChannelRun& b) = default;
+};
+
+/// The runs of a row whose channels lie at `offsets`.
+std::vector<ChannelRun> channelRuns(const std::vector<std::int64_t>& offsets);
+
+/// Rows of channels that are equally far apart in the tensor (elements) and in the buffer (bytes).
+struct RowLine {
+  std::int64_t tensor = 0, buffer = 0;  ///< the first row: elements, bytes
+  std::int64_t count = 0, tensorPitch = 0, bufferPitch = 0;
+};
+
+/// Moves rows between a tensor and a buffer. Rows of the buffer hold `width` elements.
+class ChannelMoves {
+ public:
+  ChannelMoves(int lanes, Element tensor, Element buffer, const char* label)
+      : lanes_(lanes), tensor_(tensor), buffer_(buffer), label_(label) {}
+
+  /// From the tensor. What a row of `width` has beyond its channels becomes zero, if all channels are one run; see fillsRows.
+  void load(const std::vector<ChannelRun>& runs, std::int64_t width, const RowLine& line);
+  /// To the tensor.
+  void store(const std::vector<ChannelRun>& runs, const RowLine& line);
+  /// Adds to the tensor; both are f32.
+  void accumulate(const std::vector<ChannelRun>& runs, const RowLine& line);
+  /// Whether load() writes whole rows: otherwise somebody must have zeroed them.
+  static bool fillsRows(const std::vector<ChannelRun>& runs, std::int64_t width, const RowLine& line);
+
+  void emit(CallSequence& calls, const char* name, StreamPlace from, StreamPlace to) {
+    moves_.emit(calls, name, from, to);
+  }
+  bool empty() const { return moves_.empty(); }
+
+ private:
+  Move matrix(MoveKind kind, Element from, Element to, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch,
+              std::int64_t dstPitch) const;
+
+  int lanes_;
+  Element tensor_, buffer_;
+  const char* label_;
+  ListedMoves moves_;
+};
+
+}  // namespace cubejit

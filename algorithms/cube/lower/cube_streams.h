@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what the program of a chip's core refers to: its buffers, the tensors, and beside them what stands for the cube's registers.
+#pragma once
+
+#include <cstdint>
+
+#include "cubejit/index_map.h"
+#include "cubejit/problem.h"
+#include "tiling/npu/cube_job.h"
+
+namespace cubejit {
+
+/// Which tensors a job reads and writes. The image is what is unfolded; the other operand is w (dX) or the small tensor (dW).
+struct CubeTensors {
+  TensorId image = TensorId::kDy, other = TensorId::kW, result = TensorId::kDx;
+  IndexMap imageMap, otherMap, resultMap;
+};
+CubeTensors tensorsOf(const CubeJob& job);
+
+/// Streams of the phase that the cubes work in; each begins where its buffer does.
+struct CubeStreams {
+  int image = -1, other = -1;
+  int result = -1;  ///< dX: dx. dW: the sums
+  int l1 = -1, l0a = -1, l0b = -1, l0c = -1, ub = -1;
+  int unfolded = -1;  ///< runs of an image on their way to L0B, which the chip's load unit holds itself
+  int aWords = -1,
+      bWords = -1;  ///< what the cube has read from L0A, [k1][m][c0], and from L0B, [n1][k1][c0][16], as f32
+};
+
+/// The distance of neighbours along an axis that is not split; 0 if there is one coordinate only.
+inline std::int64_t strideOf(const IndexMap& map, std::size_t axis) {
+  return map.extent[axis] > 1 ? map.along(axis, 1) - map.along(axis, 0) : 0;
+}
+
+}  // namespace cubejit

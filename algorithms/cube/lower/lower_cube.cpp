@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the arrow cube plan -> TileProgram: the core split becomes tasks, base blocks and L1 steps become calls that stand for the units'
+// instructions, L1, L0A, L0B, L0C and UB are buffers of the chip's sizes. What must be zero comes before the cubes' work, behind that of
+// dW what the vector unit makes of the sums.
+#include "algorithms/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "algorithms/cube/lower/result_calls.h"
+#include "algorithms/cube/lower/task_axes.h"
+#include "algorithms/cube/lower/unit_calls.h"
+#include "algorithms/cube/lower/weight_sums.h"
+#include "algorithms/kit/lower/data_gradient.h"
+#include "tiling/rounding.h"
+
+namespace cubejit {
+namespace {
+
+// Results are shared out among tasks; where there are fewer than this, each is summed in a few parts that are added at the end.
+constexpr std::int64_t kFewResults = 8, kMostParts = 4;
+constexpr std::int64_t kMostPartBytes = std::int64_t{1} << 30;
+
+BufferRole roleOf(TensorId t) {
+  constexpr BufferRole kRoles[] = {BufferRole::kDy, BufferRole::kX, BufferRole::kW};
+  switch (t) {
+    case TensorId::kDy: return kRoles[0];
+    case TensorId::kX: return kRoles[1];
+    case TensorId::kW: return kRoles[2];
+    case TensorId::kDx: return BufferRole::kDx;
+    case TensorId::kDw: return BufferRole::kDw;
+    default: return BufferRole::kDb;
+  }
+}
+
+class Lowering {
+ public:
+  Lowering(const CubeJob& job, int lanes)
+      : job_(job),
+        w_(job.work),
+        dx_(job.work.gradient == Gradient::kDx),
+        lanes_(lanes),
+        t_(tensorsOf(job)),
+        sums_(job),
+        b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name) {}
+
+  Result<TileProgram> run() {
+    CUBEJIT_TRY(axes, TaskAxes::create(job_, t_, sums_));
+    std::int64_t results = 1, summed = 1;
+    for (const TaskAxis& axis : axes.axes()) {
+      (axis.summed ? summed : results) *= static_cast<std::int64_t>(axis.steps.size());
+    }
+    const bool add = dx_ && summed > 1;
+    parts_ = !dx_ && results < kFewResults && sums_.bytes() < kMostPartBytes ? std::min(kMostParts, summed) : 1;
+    addBuffers();
+    // Blocks of channels that are not the chip's have padding that no task reaches.
+    const TensorFormat format = formatOf(job_.problem, t_.result);
+    const bool unreached = t_.resultMap.padded && (!dx_ || format.blockChannels() != w_.c0);
+    const std::int64_t ubBytes = job_.machine.buffers.ubBytes;
+    if (add || unreached) addZeroPhase(b_, "zero", result_, formatBytes(job_.problem, t_.result), ub_, ubBytes, lanes_);
+    if (!dx_) addZeroPhase(b_, "zero_sums", sumsBuffer_, parts_ * sums_.bytes(), ub_, ubBytes, lanes_);
+    addCubePhase(axes, add);
+    if (!dx_) addCastPhase(b_, job_, t_, sums_, sumsBuffer_, parts_, result_, ub_, lanes_);
+    return b_.finish();
+  }
+
+ private:
+  int tensor(TensorId t) { return b_.addBuffer(toString(t), roleOf(t), formatBytes(job_.problem, t)); }
+
+  void addBuffers() {
+    const Buffers& sizes = job_.machine.buffers;
+    const CubeTile& tile = job_.plan.cube().tile;
+    image_ = tensor(t_.image);
+    other_ = tensor(t_.other);
+    result_ = tensor(t_.result);
+    if (!dx_) sumsBuffer_ = b_.addBuffer("sums", BufferRole::kShared, parts_ * sums_.bytes());
+    const auto own = [&](const char* name, std::int64_t bytes) {
+      return b_.addBuffer(name, BufferRole::kPrivate, bytes);
+    };
+    l1_ = own("L1", sizes.l1Bytes);
+    l0a_ = own("L0A", sizes.l0aBytes);
+    l0b_ = own("L0B", sizes.l0bBytes);
+    l0c_ = own("L0C", sizes.l0cBytes);
+    ub_ = own("UB", sizes.ubBytes);
+    const std::int64_t m = roundUp(tile.base.m, 16), n = roundUp(tile.base.n, 16), k = roundUp(tile.base.k, w_.c0);
+    if (!dx_) unfolded_ = own("unfolded", n * k * w_.elementBytes);
+    aWords_ = own("a_words", m * k * 4);
+    bWords_ = own("b_words", n * k * 4);
+  }
+
+  void addCubePhase(const TaskAxes& axes, bool add) {
+    b_.beginPhase("cube");
+    CubeStreams s;
+    s.image = b_.addStream(toString(t_.image), image_);
+    s.other = b_.addStream(toString(t_.other), other_);
+    s.result = b_.addStream(dx_ ? "dx" : "sums", dx_ ? result_ : sumsBuffer_);
+    s.l1 = b_.addStream("L1", l1_);
+    s.l0a = b_.addStream("L0A", l0a_);
+    s.l0b = b_.addStream("L0B", l0b_);
+    s.l0c = b_.addStream("L0C", l0c_);
+    s.ub = b_.addStream("UB", ub_);
+    if (!dx_) s.unfolded = b_.addStream("unfolded", unfolded_);
+    s.aWords = b_.addStream("a_words", aWords_);
+    s.bWords = b_.addStream("b_words", bWords_);
+    std::vector<int> numbers, loops;
+    for (std::size_t i = 0; i < axes.axes().size(); ++i) {
+      const TaskAxis& axis = axes.axes()[i];
+      const int number = b_.addAxis(axis.name, std::max(1, static_cast<int>(axis.firsts.size())));
+      for (std::size_t step = 0; step < axis.steps.size(); ++step) {
+        const TaskPlaces d = axes.distance(i, step);
+        b_.addStep(number, {{s.image, d.image}, {s.other, d.other}, {s.result, d.result}}, axis.steps[step].cls);
+      }
+      numbers.push_back(number);
+      if (axis.summed)
+        loops.push_back(number);
+      else
+        b_.phase().parallelAxes.push_back(number);
+    }
+    if (parts_ > 1) {
+      const int part = b_.addPartition("part", loops.front(), parts_);
+      for (std::int64_t p = 1; p < parts_; ++p) b_.moveStep(part, p, s.result, p * sums_.bytes());
+      b_.phase().parallelAxes.push_back(part);
+    }
+    b_.phase().body = nest(loops, {tasks(axes, numbers, s, add)});
+    const Mkn& gemm = w_.gemm;
+    b_.phase().workCycles = static_cast<double>(w_.batch * w_.depths * w_.groups.count) * static_cast<double>(gemm.m) *
+                            static_cast<double>(gemm.k) * static_cast<double>(gemm.n) / 16;
+  }
+
+  // A choice by the classes of all axes: the instructions of the task that stands for them.
+  Node tasks(const TaskAxes& axes, const std::vector<int>& numbers, const CubeStreams& s, bool add) {
+    UnitCalls units(job_, t_, s, lanes_, b_);
+    const ResultCalls results(job_, t_, s, sums_, add, lanes_);
+    Node choice;
+    choice.classAxes = numbers;
+    std::int64_t combinations = 1;
+    for (const TaskAxis& axis : axes.axes()) combinations *= static_cast<std::int64_t>(axis.firsts.size());
+    std::map<std::vector<int>, Window> known;
+    for (std::int64_t c = 0; c < combinations; ++c) {
+      std::vector<std::size_t> steps(axes.axes().size());
+      std::vector<int> alike;
+      TaskPlaces from;
+      std::int64_t rest = c;
+      for (std::size_t i = axes.axes().size(); i-- > 0;) {
+        const TaskAxis& axis = axes.axes()[i];
+        const std::size_t cls = static_cast<std::size_t>(rest) % axis.firsts.size();
+        steps[i] = axis.firsts[cls];
+        alike.push_back(axis.alike[cls]);
+        rest /= static_cast<std::int64_t>(axis.firsts.size());
+        const TaskPlaces d = axes.distance(i, steps[i]);
+        from = {from.image + d.image, from.other + d.other, from.result + d.result};
+      }
+      const CoreTask task = axes.taskOf(steps);
+      alike.push_back(static_cast<int>(meetingDepths(job_, task).size()));
+      const auto [window, fresh] = known.emplace(alike, Window{});
+      if (fresh) {
+        window->second.begin = static_cast<int>(choice.body.size());
+        for (Node& node : instructions(task, units, results)) {
+          // Written for the task that its classes are counted from.
+          for (auto& [stream, offset] : {std::pair<int, std::int64_t&>{node.call.a, node.call.place.offset[0]},
+                                         std::pair<int, std::int64_t&>{node.call.c, node.call.place.offset[2]}})
+            offset -= stream == s.image    ? from.image
+                      : stream == s.other  ? from.other
+                      : stream == s.result ? from.result
+                                           : 0;
+          choice.body.push_back(std::move(node));
+        }
+        window->second.end = static_cast<int>(choice.body.size());
+      }
+      choice.windows.push_back(window->second);
+    }
+    return choice;
+  }
+
+  std::vector<Node> instructions(const CoreTask& task, UnitCalls& units, const ResultCalls& results) {
+    CallSequence calls(b_);
+    BlockStream stream(job_, task);
+    CubeBlock block;
+    UnitProgram program;
+    units.beginTask(task);
+    while (stream.next(block, program)) {
+      for (const UnitInstruction& instruction : program) units.add(instruction, calls);
+      results.store(task, block, stream.l0c(), calls);
+    }
+    return calls.take();
+  }
+
+  const CubeJob& job_;
+  const CubeWork& w_;
+  const bool dx_;
+  const int lanes_;
+  const CubeTensors t_;
+  const WeightSums sums_;
+  ProgramBuilder b_;
+  std::int64_t parts_ = 1;
+  int image_ = -1, other_ = -1, result_ = -1, sumsBuffer_ = -1;
+  int l1_ = -1, l0a_ = -1, l0b_ = -1, l0c_ = -1, ub_ = -1, unfolded_ = -1, aWords_ = -1, bWords_ = -1;
+};
+
+}  // namespace
+
+Result<TileProgram> lower(const CubeJob& job, int lanes) { return Lowering(job, lanes).run(); }
+
+}  // namespace cubejit

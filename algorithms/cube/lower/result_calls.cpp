@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides places of a block's results.
+#include "algorithms/cube/lower/result_calls.h"
+
+#include <algorithm>
+
+#include "algorithms/cube/lower/channel_runs.h"
+#include "tiling/rounding.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kSide = 16, kRowBytes = kSide * 4;
+
+Move f32Move(MoveKind kind, int lanes, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch,
+             std::int64_t dstPitch, const char* label) {
+  Move m;
+  m.kind = kind;
+  m.lanes = lanes;
+  m.rows = rows;
+  m.cols = cols;
+  m.srcPitch = rows > 1 ? srcPitch : 0;
+  m.dstPitch = rows > 1 ? dstPitch : 0;
+  m.label = label;
+  return m;
+}
+
+// Channels that memory has of `existing` ones: a layout in blocks has whole ones.
+std::int64_t storedChannels(const IndexMap& map, std::int64_t existing) {
+  for (const Digit& d : map.digits[1]) {
+    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(existing, d.extent);
+  }
+  return existing;
+}
+
+}  // namespace
+
+ResultCalls::ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams,
+                         const WeightSums& sums, bool add, int lanes)
+    : job_(job), w_(job.work), t_(tensors), s_(streams), sums_(sums), add_(add), lanes_(lanes) {}
+
+void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64_t l0c, CallSequence& calls) const {
+  const bool dx = w_.gradient == Gradient::kDx;
+  const std::int64_t rows = roundUp(block.m, kSide), fractals = rows * kRowBytes;
+  if (!block.computed && (add_ || !dx)) return;
+  if (!block.computed) {  // zeros in UB, 16 columns of them
+    calls.issue(CoreUnit::kVector);
+    ListedMoves zero;
+    zero.add(f32Move(MoveKind::kZero, lanes_, 1, rows * kSide, 0, 0, "zero"), 0, 0);
+    zero.emit(calls, "zero", {}, {s_.ub, 0});
+    calls.issue(CoreUnit::kUbToGm);
+    return storeDx(task, block, 0, block.n, {s_.ub, 0}, 0, calls);
+  }
+  calls.issue(CoreUnit::kFixpipe);
+  const auto out = [&](std::int64_t first, std::int64_t count, StreamPlace from) {
+    dx ? storeDx(task, block, first, count, from, fractals, calls) : addDw(task, block, first, count, from, calls);
+  };
+  if (job_.machine.npu.fixpipe) return out(0, block.n, {s_.l0c, l0c});
+  for (std::int64_t n = 0; n < block.n; n += kSide) {
+    ListedMoves strip;
+    strip.add(f32Move(MoveKind::kCopy, lanes_, 1, rows * kSide, 0, 0, "l0c_to_ub"), 0, 0);
+    strip.emit(calls, "load_ub", {s_.l0c, l0c + n / kSide * fractals}, {s_.ub, 0});
+    out(n, std::min(kSide, block.n - n), {s_.ub, 0});
+  }
+}
+
+void ResultCalls::storeDx(const CoreTask& task, const CubeBlock& block, std::int64_t first, std::int64_t count,
+                          StreamPlace from, std::int64_t fractalPitch, CallSequence& calls) const {
+  const IndexMap& map = t_.resultMap;
+  const DType type = formatOf(job_.problem, TensorId::kDx).dtype;
+  const ChannelRange range = channelsOf(job_, w_.spread, task.group);
+  const std::int64_t stored = storedChannels(map, range.count), c0 = task.start.n + block.n0;
+  const std::int64_t base = map.along(0, task.image) + map.along(2, task.depth);
+  const std::int64_t width = w_.row(), rowPitch = strideOf(map, 3),
+                     columnPitch = width > 1 ? strideOf(map, 4) : rowPitch;
+  const bool oneLine = rowPitch == width * columnPitch || w_.pixels.h == 1;
+  ChannelMoves moves(lanes_, byteSize(type) == 4 ? Element::kF32 : elementOf(type), Element::kF32, "fixpipe");
+  for (std::int64_t n = first; n < first + count; n += kSide) {
+    std::vector<std::int64_t> offsets;
+    for (std::int64_t c = c0 + n; c < std::min(c0 + std::min(n + kSide, first + count), stored); ++c)
+      offsets.push_back(map.along(1, range.first + c));
+    const std::vector<ChannelRun> runs = channelRuns(offsets);
+    for (std::int64_t r = 0; r < block.m;) {
+      const std::int64_t pixel = task.start.m + block.m0 + r;
+      RowLine line;
+      line.count = oneLine ? block.m - r : std::min(block.m - r, width - pixel % width);
+      line.tensor = base + pixel / width * rowPitch + (width > 1 ? pixel % width * columnPitch : 0);
+      line.buffer = (n - first) / kSide * fractalPitch + r * kRowBytes;
+      line.tensorPitch = columnPitch;
+      line.bufferPitch = kRowBytes;
+      add_ ? moves.accumulate(runs, line) : moves.store(runs, line);
+      r += line.count;
+    }
+  }
+  moves.emit(calls, add_ ? "add_dx" : "store_dx", from, {s_.result, 0});
+}
+
+void ResultCalls::addDw(const CoreTask& task, const CubeBlock& block, std::int64_t first, std::int64_t count,
+                        StreamPlace from, CallSequence& calls) const {
+  const std::int64_t c0 = w_.c0, row = task.start.m + block.m0, rows = sums_.rowsFrom(row);
+  const std::int64_t n = task.start.n + block.n0 + first, unit = n / c0 % sums_.unitsOfShare();
+  const std::int64_t unitBytes = rows * c0 * 4;
+  const std::int64_t base = task.tapDepth * sums_.tapDepth() + task.group * sums_.group() +
+                            n / c0 / sums_.unitsOfShare() * sums_.shareOfN() + row * sums_.row() + unit * unitBytes;
+  ListedMoves moves;
+  const std::int64_t units = ceilDiv(count, c0), held = roundUp(block.m, kSide);
+  if (c0 == kSide && held == rows) {
+    moves.add(f32Move(MoveKind::kAccumulate, lanes_, 1, units * rows * kSide, 0, 0, "fixpipe_add"), 0, base);
+  } else {
+    const Move half = f32Move(MoveKind::kAccumulate, lanes_, held, c0, kRowBytes, c0 * 4, "fixpipe_add");
+    for (std::int64_t u = 0; u < units; ++u)
+      moves.add(half, u * c0 / kSide * held * kRowBytes + u * c0 % kSide * 4, base + u * unitBytes);
+  }
+  moves.emit(calls, "add_dw", from, {s_.result, 0});
+}
+
+}  // namespace cubejit

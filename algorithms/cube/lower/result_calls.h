@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which calls bring a base block from L0C to memory: dx in its layout and type, or sums of dW. A chip without a fixpipe does so by
+// way of UB, 16 columns at a time.
+#pragma once
+
+#include "algorithms/cube/lower/cube_streams.h"
+#include "algorithms/cube/lower/listed_moves.h"
+#include "algorithms/cube/lower/weight_sums.h"
+#include "tiling/npu/block_stream.h"
+
+namespace cubejit {
+
+class ResultCalls {
+ public:
+  /// `add`: dX is summed by several tasks.
+  ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, const WeightSums& sums,
+              bool add, int lanes);
+
+  /// Of a block at byte `l0c`. A block that nothing contributes to is written as zero, or left alone where blocks are added.
+  void store(const CoreTask& task, const CubeBlock& block, std::int64_t l0c, CallSequence& calls) const;
+
+ private:
+  /// Columns [first, first + count) of the block; their sums lie at `from`, rows 64 bytes apart.
+  void storeDx(const CoreTask& task, const CubeBlock& block, std::int64_t first, std::int64_t count, StreamPlace from,
+               std::int64_t fractalPitch, CallSequence& calls) const;
+  void addDw(const CoreTask& task, const CubeBlock& block, std::int64_t first, std::int64_t count, StreamPlace from,
+             CallSequence& calls) const;
+
+  const CubeJob& job_;
+  const CubeWork& w_;
+  const CubeTensors& t_;
+  const CubeStreams& s_;
+  const WeightSums& sums_;
+  const bool add_;
+  const int lanes_;
+};
+
+}  // namespace cubejit

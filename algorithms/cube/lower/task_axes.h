@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the axes of a job's tasks: which of their numbers are axes of their own, which tasks are alike but for where their operands
+// lie, and how far each is from the one that stands for them. Leaves what a task does to unit_calls and result_calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "algorithms/cube/lower/cube_streams.h"
+#include "algorithms/cube/lower/weight_sums.h"
+#include "cubejit/result.h"
+#include "tiling/npu/cube_job.h"
+
+namespace cubejit {
+
+/// Where the first elements of a task's operands lie, in bytes.
+struct TaskPlaces {
+  std::int64_t image = 0, other = 0, result = 0;
+  friend bool operator==(const TaskPlaces& a, const TaskPlaces& b) = default;
+};
+
+/// One step of an axis: a share of the tasks.
+struct TaskStep {
+  CoreTask task;  ///< of the axis' numbers; the others are 0
+  int cls = 0;
+};
+
+/// What one number, or several together, choose. Steps of a class do the same, but for where their operands lie.
+struct TaskAxis {
+  std::string name;
+  bool summed = false;  ///< tasks that differ in it only add to the same results, in the order of its steps
+  std::vector<TaskStep> steps;
+  std::vector<std::size_t> firsts;  ///< of each class, the first step
+  std::vector<int> alike;           ///< of each class: those of a number differ only in which depths meet
+};
+
+class TaskAxes {
+ public:
+  /// kUnsupported: where operands lie is no sum over the axes.
+  static Result<TaskAxes> create(const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums);
+
+  const std::vector<TaskAxis>& axes() const { return axes_; }
+  /// The task of one step of each axis.
+  CoreTask taskOf(const std::vector<std::size_t>& steps) const;
+  /// How far a step's operands are from those of the first of the classes that are alike.
+  TaskPlaces distance(std::size_t axis, std::size_t step) const;
+
+ private:
+  TaskAxes(const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums)
+      : job_(&job), t_(&tensors), sums_(&sums) {}
+  /// `meets`: what the class depends on beside the key, by which depths meet.
+  template <class KeyOf, class Meets>
+  void add(std::string name, bool summed, std::vector<CoreTask> tasks, const KeyOf& keyOf, const Meets& meets);
+  TaskPlaces placesOf(const CoreTask& task) const;
+
+  const CubeJob* job_;
+  const CubeTensors* t_;
+  const WeightSums* sums_;
+  std::vector<TaskAxis> axes_;
+};
+
+/// The task that has the numbers of both.
+CoreTask together(const CoreTask& a, const CoreTask& b);
+
+}  // namespace cubejit

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which kernel calls a unit instruction is. Leaves which instructions there are to tiling/npu/block_stream.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "algorithms/cube/lower/channel_runs.h"
+#include "algorithms/cube/lower/cube_streams.h"
+#include "algorithms/cube/lower/listed_moves.h"
+#include "cubejit/host_isa.h"
+#include "tiling/npu/unit_program.h"
+
+namespace cubejit {
+
+/// Calls of the instructions of one task. Offsets into tensors are those of that task.
+class UnitCalls {
+ public:
+  UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes,
+            ProgramBuilder& builder);
+
+  void beginTask(const CoreTask& task);
+  void add(const UnitInstruction& instruction, CallSequence& calls);
+
+ private:
+  void load(const LoadImage& i, CallSequence& calls);
+  void load(const LoadPixels& i, CallSequence& calls);
+  void load(const LoadWeights& i, CallSequence& calls);
+  void fill(const Unfold& i, CallSequence& calls);
+  void fill(const LoadFractals& i, CallSequence& calls);
+  void multiply(const Mmad& i, CallSequence& calls);
+
+  void loadGroups(const LoadWeights& i, ChannelMoves& moves, bool& filled) const;
+  void gather(const Unfold& i, std::int64_t unit, const Span& pixels, std::int64_t to, std::int64_t fractalPitch,
+              ListedMoves& moves) const;
+  std::vector<std::int64_t> channelOffsets(bool image, std::int64_t block) const;
+  void zero(const char* name, std::int64_t bytes, StreamPlace to, CallSequence& calls) const;
+  Move runMove(MoveKind kind, std::int64_t aStep) const;
+  Move turnRuns(std::int64_t runs) const;
+  int mmadKernel(std::int64_t rows, std::int64_t m);
+
+  const CubeJob& job_;
+  const CubeWork& w_;
+  const CubeTensors& t_;
+  const CubeStreams& s_;
+  const int lanes_;
+  ProgramBuilder& b_;
+  const Element word_;  ///< of operands that are moved as they are
+  CoreTask task_;
+  std::map<std::pair<std::int64_t, std::int64_t>, int> mmads_;
+};
+
+/// Rows of sums that a multiply kernel holds in registers, by 16 columns.
+std::int64_t cubeRegisterRows(int lanes);
+
+}  // namespace cubejit

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that the program of a chip's plan is sound and computes, bit by bit, what the chip's units compute one instruction at a time: on
+// random problems, chips, types, layouts and plans.
+#include "algorithms/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "codegen/tile/verify.h"
+#include "cubejit/cubejit.hpp"
+#include "cubejit/emulation.h"
+#include "cubejit/machines.h"
+#include "cubejit/npu.h"
+#include "runtime/load_programs.h"
+#include "runtime/verify/random_problem.h"
+#include "tiling/legal_plans.h"
+
+namespace cubejit {
+namespace {
+
+std::vector<std::byte> randomBytes(std::mt19937_64& random, const Problem& p, TensorId t) {
+  const std::int64_t bytes = formatBytes(p, t), e = byteSize(formatOf(p, t).dtype);
+  const std::vector<float> values = randomReals(random, bytes / e);
+  std::vector<std::byte> out(static_cast<std::size_t>(bytes));
+  for (std::int64_t i = 0; i < bytes / e; ++i)
+    writeElement(elementOf(e == 4 ? DType::kF32 : formatOf(p, t).dtype), reinterpret_cast<char*>(out.data()) + i * e,
+                 bitsOf(values[static_cast<std::size_t>(i)]));
+  return out;
+}
+
+struct Arrays {
+  std::vector<std::byte> dy, x, w, dx, dw;
+  Tensors tensors() {
+    Tensors t;
+    t.dy = dy.data();
+    t.x = x.data();
+    t.w = w.data();
+    t.dx = dx.data();
+    t.dw = dw.data();
+    return t;
+  }
+};
+
+// Empty: the program and the units agree.
+std::string difference(const Problem& p, Gradient gradient, const Machine& chip, const TilingPlan& plan,
+                       std::mt19937_64& random) {
+  const auto job = makeCubeJob(p, plan, chip, false);
+  if (!job.ok()) return "";
+  Arrays units{randomBytes(random, p, TensorId::kDy),
+               randomBytes(random, p, TensorId::kX),
+               randomBytes(random, p, TensorId::kW),
+               {},
+               {}};
+  units.dx.assign(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)), std::byte{0x55});
+  units.dw.assign(static_cast<std::size_t>(formatBytes(p, TensorId::kDw)), std::byte{0x55});
+  Arrays program = units;
+  EmulationRequest request;
+  request.problem = p;
+  request.gradient = gradient;
+  request.machine = chip;
+  request.scalarModels = true;
+  request.plan = plan;
+  auto emulation = Emulation::create(request);
+  if (!emulation.ok()) return "units: " + emulation.error().message;
+  EmulationRun one;
+  one.threads = 1;
+  if (const auto ran = (*emulation)->run(units.tensors(), one); !ran.ok()) return "units: " + ran.error().message;
+
+  const Machine host = detectHost(runnableIsas().front());
+  auto tile = lower(*job, host.isa.lanes());
+  if (!tile.ok()) return tile.error().message;
+  if (const Status sound = verify(*tile); !sound.ok()) return sound.error().message.substr(0, 2000);
+  LoadedCode code;
+  const auto compiled = compileProgram(std::move(*tile), host, {}, code);
+  if (!compiled.ok()) return compiled.error().message.substr(0, 2000);
+  const std::size_t bytes = (*compiled)->launch->workspaceBytes(2);
+  std::unique_ptr<char, decltype(&std::free)> workspace(
+      static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free);
+  std::memset(workspace.get(), 0x77, bytes);
+  const ParallelFor alone;
+  (*compiled)->launch->run(program.tensors(), workspace.get(), Team{2, alone, false, 0});
+  const bool dx = gradient == Gradient::kDx;
+  const auto &x = dx ? units.dx : units.dw, &y = dx ? program.dx : program.dw;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] != y[i]) return "byte " + std::to_string(i) + " of " + std::to_string(x.size()) + " differs";
+  }
+  return "";
+}
+
+TEST(LowerCube, RandomProblems) {
+  std::mt19937_64 random(77);
+  std::vector<Machine> chips;
+  for (const std::string& name : machineNames()) {
+    const Machine machine = *machineByName(name);
+    if (machine.isNpu()) chips.push_back(machine);
+  }
+  int compared = 0;
+  constexpr int problems = 300;
+  for (int i = 0; i < problems; ++i) {
+    const Machine& chip = chips[random() % chips.size()];
+    Problem p = randomProblem(random, 2e5);
+    p.batch = std::max<std::int64_t>(1, p.batch);
+    p.dtype = chip.npu.cubes[random() % chip.npu.cubes.size()].operand;
+    if (i % 2 == 0) randomFormats(random, p, false, true);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      const auto planned = planOnNpu(p, gradient, chip);
+      if (!planned.ok()) continue;
+      std::vector<TilingPlan> plans{planned->plan};
+      if (const auto legal = legalPlans(p, gradient, chip); legal.ok() && i % 3 == 0) {
+        for (int k = 0; k < 2; ++k) plans.push_back((*legal)[random() % legal->size()].plan);
+      }
+      for (const TilingPlan& plan : plans) {
+        const std::string wrong = difference(p, gradient, chip, plan, random);
+        EXPECT_EQ(wrong, "") << i << " " << toString(gradient) << " on " << chip.name << " " << toString(p.dtype);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, problems);
+  RecordProperty("compared", compared);
+}
+
+}  // namespace
+}  // namespace cubejit
