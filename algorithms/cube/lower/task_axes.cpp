@@ -41,7 +41,8 @@ CoreTask together(const CoreTask& a, const CoreTask& b) {
 }
 
 template <class KeyOf, class Meets>
-void TaskAxes::add(std::string name, bool summed, std::vector<CoreTask> tasks, const KeyOf& keyOf, const Meets& meets) {
+void TaskAxes::add(std::string name, bool summed, const std::vector<CoreTask>& tasks, const KeyOf& keyOf,
+                   const Meets& meets) {
   TaskAxis axis;
   axis.name = std::move(name);
   axis.summed = summed;
@@ -166,7 +167,7 @@ Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors
     key.push_back(std::min(result.count - t.start.n, n));
     return key;
   };
-  out.add("channels", false, std::move(channels), [&](const CoreTask& t) { return channelKey(t, false); }, plain);
+  out.add("channels", false, channels, [&](const CoreTask& t) { return channelKey(t, false); }, plain);
 
   const auto pixelKey = [&](const CoreTask& task) {
     CoreTask t = task;
@@ -214,7 +215,7 @@ Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors
         plain);
     std::vector<CoreTask> parts(static_cast<std::size_t>(split.reduction));
     for (std::int64_t k = 0; k < split.reduction; ++k) parts[static_cast<std::size_t>(k)].start.k = k * s.k;
-    out.add("summed_channels", true, std::move(parts), [&](const CoreTask& t) { return channelKey(t, true); }, plain);
+    out.add("summed_channels", true, parts, [&](const CoreTask& t) { return channelKey(t, true); }, plain);
   } else {
     out.add("kernel_depth", false, counted(split.tapsD, &CoreTask::tapDepth), plain,
             [](const CoreTask& t) { return Key{t.tapDepth}; });
@@ -230,7 +231,7 @@ Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors
         }
       }
     }
-    out.add("sum", true, std::move(added), pixelKey, [&](const CoreTask& task) {
+    out.add("sum", true, added, pixelKey, [&](const CoreTask& task) {
       Key key;
       for (std::int64_t tap = 0; tap < w.kernel.d; ++tap) {
         CoreTask t = task;

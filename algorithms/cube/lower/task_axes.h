@@ -52,7 +52,7 @@ class TaskAxes {
       : job_(&job), t_(&tensors), sums_(&sums) {}
   /// `meets`: what the class depends on beside the key, by which depths meet.
   template <class KeyOf, class Meets>
-  void add(std::string name, bool summed, std::vector<CoreTask> tasks, const KeyOf& keyOf, const Meets& meets);
+  void add(std::string name, bool summed, const std::vector<CoreTask>& tasks, const KeyOf& keyOf, const Meets& meets);
   TaskPlaces placesOf(const CoreTask& task) const;
 
   const CubeJob* job_;
