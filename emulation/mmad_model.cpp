@@ -40,7 +40,7 @@ void execute(const Mmad& i, const UnitContext& c, CoreMemory& memory) {
         readFractal(memory.at(CoreBuffer::kL0b, i.l0b) + (k * i.n1 + n) * kFractalBytes, c.work.type, c0, b);
         for (std::int64_t row = 0; row < kSide; ++row) {
           for (std::int64_t step = 0; step < c0; ++step) {
-            const std::int64_t kk = c.work.type == DType::kBf16 ? step ^ 1 : step;
+            const std::int64_t kk = kOfStep(step, c.work.type);
             for (std::int64_t column = 0; column < kSide; ++column) {
               float& sum = sums[row * kSide + column];
               sum = std::fma(a[static_cast<std::size_t>(row * c0 + kk)], b[static_cast<std::size_t>(column * c0 + kk)],

@@ -18,14 +18,6 @@ constexpr std::int64_t kSide = 16;
 
 Error refuse(const std::string& rule) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule}; }
 
-// Channels that memory has beyond the tensor's, in the last block.
-std::int64_t storedChannels(const IndexMap& map, std::size_t axis, std::int64_t existing) {
-  for (const Digit& d : map.digits[axis]) {
-    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(existing, d.extent);
-  }
-  return existing;
-}
-
 void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, const BlockTarget& target,
                 BlockPlaces& places) {
   const CubeWork& w = job.work;
@@ -40,7 +32,7 @@ void placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock& b, co
     r += here;
   }
   const ChannelRange range = channelsOf(job, w.spread, target.group);
-  const std::int64_t stored = storedChannels(map, 1, range.count);
+  const std::int64_t stored = storedChannels(map, range.count);
   places.column.reserve(static_cast<std::size_t>(b.n));
   std::int64_t c = task.start.n + b.n0;
   eachOffset(map, 1, range.first + c - target.originN, b.n,

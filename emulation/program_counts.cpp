@@ -128,14 +128,14 @@ class Instruction {
   Traffic traffic(const Call& call, std::size_t s, const Kernel& kernel, const SegmentList* list) const {
     const ByteRange range = extents(kernel, list)[s];
     Traffic t;
-    visitTouched(kernel, list, static_cast<Operand>(s), [&](ByteRange r) {
+    visitTouched(kernel, list, static_cast<CallOperand>(s), [&](ByteRange r) {
       t.bytes += r.end - r.begin;
       return true;
     });
     t.bytes *= call.place.repeat;
-    const std::int64_t last = (call.place.repeat - 1) * call.place.repeatStep[s];
-    t.begin = call.place.offset[s] + range.begin + std::min<std::int64_t>(0, last);
-    t.end = call.place.offset[s] + range.end + std::max<std::int64_t>(0, last);
+    const auto [lo, hi] = call.place.reach(s);
+    t.begin = lo + range.begin;
+    t.end = hi + range.end;
     return t;
   }
 
@@ -194,43 +194,26 @@ TaskCounts countsOf(const TileProgram& program, const Phase& phase, const Node& 
 }  // namespace
 
 PhaseCounts::PhaseCounts(const TileProgram& program, const Phase& phase, const Machine& machine, DType operand)
-    : phase_(phase), axes_(phase.parallelAxes) {
-  const Node* node = &phase.body.front();
-  for (; node->axis >= 0; node = &node->body.front()) axes_.push_back(node->axis);
-  choice_ = node;
+    : phase_(phase) {
+  const Node* choice = &phase.body.front();
+  while (choice->axis >= 0) choice = &choice->body.front();
   std::map<std::pair<int, int>, int> known;
-  for (const Window& window : choice_->windows) {
+  for (const Window& window : choice->windows) {
     if (window.begin == window.end) {
       classOf_.push_back(-1);
       continue;
     }
     const auto [cls, fresh] = known.emplace(std::pair{window.begin, window.end}, static_cast<int>(classes_.size()));
-    if (fresh) classes_.push_back(countsOf(program, phase, *choice_, window, machine, operand));
+    if (fresh) classes_.push_back(countsOf(program, phase, *choice, window, machine, operand));
     classOf_.push_back(cls->second);
   }
 }
 
-void PhaseCounts::eachTask(const std::function<void(const std::vector<std::size_t>&, int)>& visit) const {
-  std::vector<std::size_t> steps(phase_.axes.size());
-  const auto axisOf = [&](int axis) -> const Axis& { return phase_.axes[static_cast<std::size_t>(axis)]; };
-  const auto clsOf = [&](int axis) { return axisOf(axis).steps[steps[static_cast<std::size_t>(axis)]].cls; };
-  const std::function<void(std::size_t)> walk = [&](std::size_t depth) {
-    if (depth == axes_.size()) {
-      std::size_t number = 0;
-      for (const int axis : choice_->classAxes)
-        number = number * static_cast<std::size_t>(axisOf(axis).classes) + static_cast<std::size_t>(clsOf(axis));
-      visit(steps, classOf_[number]);
-      return;
-    }
-    const Axis& axis = axisOf(axes_[depth]);
-    Window window{0, static_cast<int>(axis.steps.size())};
-    if (axis.windowAxis >= 0) window = axis.windows[static_cast<std::size_t>(clsOf(axis.windowAxis))];
-    for (int i = window.begin; i < window.end; ++i) {
-      steps[static_cast<std::size_t>(axes_[depth])] = static_cast<std::size_t>(i);
-      walk(depth + 1);
-    }
-  };
-  walk(0);
+void PhaseCounts::eachTask(const std::function<void(const std::vector<const AxisStep*>&, int)>& visit) const {
+  walkChoices(phase_, [&](const ChoiceSite& site) {
+    visit(*site.steps, classOf_[site.number]);
+    return true;
+  });
 }
 
 }  // namespace cubejit

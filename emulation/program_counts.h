@@ -27,13 +27,11 @@ class PhaseCounts {
   PhaseCounts(const TileProgram& program, const Phase& phase, const Machine& machine, DType operand);
 
   const std::vector<TaskCounts>& classes() const { return classes_; }
-  /// Calls visit(steps of the axes, class; -1 = a task that does nothing) for every task, in order.
-  void eachTask(const std::function<void(const std::vector<std::size_t>&, int)>& visit) const;
+  /// Calls visit(current steps of the axes, class; -1 = a task that does nothing) for every task, in order.
+  void eachTask(const std::function<void(const std::vector<const AxisStep*>&, int)>& visit) const;
 
  private:
   const Phase& phase_;
-  std::vector<int> axes_;  ///< around the choice, outermost first
-  const Node* choice_ = nullptr;
   std::vector<TaskCounts> classes_;
   std::vector<int> classOf_;  ///< by the number of the choice
 };

@@ -10,9 +10,6 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRun = 32;
 
-// The place of the k that is added `step`th: bf16 goes in pairs, the second one first, as dot products take them.
-std::int64_t kAt(std::int64_t step, DType operand) { return operand == DType::kBf16 ? step ^ 1 : step; }
-
 // Sums of `rows` x 16 in registers; each step is one k: 16 weights, and one value a row. For dot products each is a pair of them.
 Contract mmadContract(DType operand, bool dots, std::int64_t most, const HostIsa& isa) {
   const auto lanes = static_cast<std::int64_t>(isa.lanes());
@@ -23,7 +20,7 @@ Contract mmadContract(DType operand, bool dots, std::int64_t most, const HostIsa
   c.dotProducts = dots;
   c.label = "mmad_" + std::to_string(rows) + "x" + std::to_string(c0) + "x16" + (dots ? "_dots" : "");
   const auto stepAt = [&](std::int64_t i) {
-    const std::int64_t k = dots ? i : kAt(i, operand);
+    const std::int64_t k = dots ? i : kOfStep(i, operand);
     Step step;
     for (std::int64_t v = 0; v < vectors; ++v)
       step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes) * 4), LaneRange{}});

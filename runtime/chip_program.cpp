@@ -11,7 +11,6 @@
 #include "algorithms/lower.h"
 #include "cubejit/cubejit.hpp"
 #include "emulation/program_counts.h"
-#include "runtime/threads.h"
 #include "tiling/npu/block_stream.h"
 #include "tiling/npu/cube_rules.h"
 #include "tiling/npu/gradient_tasks.h"
@@ -25,9 +24,9 @@ namespace {
 bool isCubes(const Phase& phase) { return phase.name == "cube"; }
 
 // The chip's number of a task, from the steps of the program's axes: see algorithms/lower.h for these, gradient_tasks for those.
-std::int64_t chipTask(const CubeJob& job, const Phase& phase, const std::vector<std::size_t>& steps) {
+std::int64_t chipTask(const CubeJob& job, const Phase& phase, const std::vector<const AxisStep*>& steps) {
   const CoreSplit split = splitOf(job.work, job.plan.cube().singleShape);
-  const auto step = [&](std::size_t axis) { return static_cast<std::int64_t>(steps[axis]); };
+  const auto step = [&](std::size_t axis) { return std::int64_t{steps[axis] - phase.axes[axis].steps.data()}; };
   const auto count = [&](std::size_t axis) { return static_cast<std::int64_t>(phase.axes[axis].steps.size()); };
   if (job.work.gradient == Gradient::kDx) {
     std::int64_t index = step(0) / split.channelsN;
@@ -64,13 +63,7 @@ class Report {
   }
 
   EmulationReport take(const Machine& machine) {
-    EmulationReport report;
-    for (const CoreCounts& core : cores_) {
-      report.total.add(core);
-      report.cycles = std::max(report.cycles, core.cycles);
-    }
-    report.microseconds = machine.npu.mhz > 0 ? report.cycles / machine.npu.mhz : 0;
-    report.cores = std::move(cores_);
+    EmulationReport report = reportOf(std::move(cores_), machine);
     std::stable_sort(events_.begin(), events_.end(),
                      [](const TraceEvent& a, const TraceEvent& b) { return a.core < b.core; });
     report.trace = std::move(events_);
@@ -86,6 +79,17 @@ class Report {
 };
 
 }  // namespace
+
+EmulationReport reportOf(std::vector<CoreCounts> cores, const Machine& machine) {
+  EmulationReport report;
+  for (const CoreCounts& core : cores) {
+    report.total.add(core);
+    report.cycles = std::max(report.cycles, core.cycles);
+  }
+  report.microseconds = machine.npu.mhz > 0 ? report.cycles / machine.npu.mhz : 0;
+  report.cores = std::move(cores);
+  return report;
+}
 
 Result<std::unique_ptr<ChipProgram>> ChipProgram::create(const CubeJob& job, const Options& options, bool runs) {
   std::unique_ptr<ChipProgram> program(new ChipProgram(job));
@@ -126,12 +130,12 @@ EmulationReport ChipProgram::report(bool trace, std::int64_t mostEvents) {
     std::vector<std::pair<int, int>> order;  // core and class, in the chip's order
     if (isCubes(phase)) {
       order.resize(static_cast<std::size_t>(tasks.count()));
-      counts.eachTask([&](const std::vector<std::size_t>& steps, int cls) {
+      counts.eachTask([&](const std::vector<const AxisStep*>& steps, int cls) {
         const std::int64_t index = chipTask(job_, phase, steps);
         order[static_cast<std::size_t>(index)] = {tasks.coreOf(index), cls};
       });
     } else {
-      counts.eachTask([&](const std::vector<std::size_t>&, int cls) { order.emplace_back(0, cls); });
+      counts.eachTask([&](const std::vector<const AxisStep*>&, int cls) { order.emplace_back(0, cls); });
       const auto all = static_cast<std::int64_t>(order.size());
       for (std::int64_t i = 0; i < all; ++i)
         order[static_cast<std::size_t>(i)].first = static_cast<int>(i * machine.cores / all);

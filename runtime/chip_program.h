@@ -16,6 +16,9 @@
 
 namespace cubejit {
 
+/// What the cores of a chip did, together.
+EmulationReport reportOf(std::vector<CoreCounts> cores, const Machine& machine);
+
 class ChipProgram {
  public:
   /// Errors: those of the stages. `job` must live as long as the program. `runs`: code is generated; else there are reports only.

@@ -28,10 +28,6 @@
 namespace cubejit {
 namespace {
 
-// Regions are shared out among threads; where there are fewer than this, each is summed in a few parts that are added at the end.
-constexpr std::int64_t kFewRegions = 8, kMostParts = 4;
-constexpr std::int64_t kMostPartBytes = std::int64_t{1} << 30;
-
 GlobalView viewOf(const Problem& p, TensorId t, const void* data) {
   return {static_cast<std::byte*>(const_cast<void*>(data)), formatBytes(p, t), formatOf(p, t).dtype, indexMap(p, t)};
 }
@@ -157,17 +153,6 @@ struct BiasRun {
   }
 };
 
-EmulationReport reportOf(std::vector<CoreCounts> cores, const Machine& machine) {
-  EmulationReport report;
-  for (const CoreCounts& core : cores) {
-    report.total.add(core);
-    report.cycles = std::max(report.cycles, core.cycles);
-  }
-  report.microseconds = machine.npu.mhz > 0 ? report.cycles / machine.npu.mhz : 0;
-  report.cores = std::move(cores);
-  return report;
-}
-
 }  // namespace
 
 Result<EmulationReport> Emulation::State::runBias(const Tensors& tensors, const EmulationRun& how) const {
@@ -244,10 +229,21 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   if (s.bias.has_value()) return s.runBias(tensors, how);
   const Problem& p = s.job.problem;
   const bool dx = s.job.plan.gradient == Gradient::kDx;
+  if ((dx ? tensors.dx : tensors.dw) == nullptr)
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
+  if (s.program->runs()) {
+    for (const auto& [name, data, needed] :
+         {std::tuple{"dy", tensors.dy, true}, std::tuple{"w", tensors.w, dx}, std::tuple{"x", tensors.x, !dx}}) {
+      if (needed && data == nullptr)
+        return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(name) + " is null; set it before the run"};
+    }
+    CUBEJIT_TRY(ran, s.program->run(tensors, s.options, s.threadsOf(how)));
+    static_cast<void>(ran);
+    return s.program->report(how.trace, how.mostEvents);
+  }
   const bool pairs = s.units != nullptr && s.units->code.dots;
   const GradientTasks tasks(s.job, s.fast && reuseOf(s.job, pairs).channelsOutside);
   const GlobalView result = viewOf(p, dx ? TensorId::kDx : TensorId::kDw, dx ? tensors.dx : tensors.dw);
-  if (result.data == nullptr) return Error{ErrorCode::kInvalidProblem, Stage::kRun, dx ? "dx is null" : "dw is null"};
   GlobalOperands operands{viewOf(p, TensorId::kDy, tensors.dy), viewOf(p, TensorId::kX, tensors.x),
                           viewOf(p, TensorId::kW, tensors.w)};
   if ((s.fast && leavesFractalsUnseen(s.job.work)) || pairs) {
@@ -255,17 +251,6 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       if (view->data != nullptr && byteSize(view->type) == s.job.work.elementBytes)  // else the task is refused
         view->range = rangeOf(view->data, view->bytes / byteSize(view->type), s.job.work.type);
     }
-  }
-  if (s.program->runs()) {
-    for (const auto& [name, data, needed] :
-         {std::tuple{"dy", tensors.dy, true}, std::tuple{"w", tensors.w, dx}, std::tuple{"x", tensors.x, !dx}}) {
-      if (needed && data == nullptr)
-        return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(name) + " is null; set it before the run"};
-    }
-    const int most = static_cast<int>(std::clamp<std::int64_t>(tasks.regions() * tasks.sums(), 1, s.threadsOf(how)));
-    CUBEJIT_TRY(ran, s.program->run(tensors, s.options, most));
-    static_cast<void>(ran);
-    return s.program->report(how.trace, how.mostEvents);
   }
   const bool add = !dx || tasks.sums() > 1;
   Run run{s.job, tasks, operands, {}, add, how, s.cores};
@@ -281,8 +266,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   if (dx) {
     run.results.push_back(result);
   } else {
-    const std::int64_t few = tasks.regions() < kFewRegions && result.map.elements * 4 < kMostPartBytes ? kMostParts : 1;
-    const std::int64_t parts = std::min(few, tasks.sums());
+    const std::int64_t parts = tasks.parts();
     if (!s.sums.has_value()) {
       CUBEJIT_TRY(made, WeightSums::create(s.job, parts));
       s.sums = std::move(made);

@@ -75,10 +75,7 @@ class Addresses {
       if (w >= 0 && std::find(fixed.begin(), fixed.end(), w) == fixed.end()) fixed.push_back(w);
     }
     std::map<int, int> classes = chosen_;
-    for (const auto& [axis, cls] : chosen_) {
-      if (std::find(fixed.begin(), fixed.end(), axis) != fixed.end())
-        fixed.erase(std::find(fixed.begin(), fixed.end(), axis));
-    }
+    std::erase_if(fixed, [&](int axis) { return chosen_.count(axis) > 0; });
     reported_ = {};
     combine(c, fixed, 0, classes);
   }
@@ -104,9 +101,9 @@ class Addresses {
     std::array<ByteRange, 4> at{};
     for (std::size_t s = 0; s < streams.size(); ++s) {
       if (streams[s] < 0) continue;
-      const std::int64_t first = phase_->streams[static_cast<std::size_t>(streams[s])].offset + c.place.offset[s];
-      const std::int64_t last = first + (c.place.repeat - 1) * c.place.repeatStep[s];
-      at[s] = {std::min(first, last), std::max(first, last)};
+      const std::int64_t origin = phase_->streams[static_cast<std::size_t>(streams[s])].offset;
+      const auto [lo, hi] = c.place.reach(s);
+      at[s] = {origin + lo, origin + hi};
     }
     for (const int a : enclosing_) {
       const Axis& axis = axisOf(a);

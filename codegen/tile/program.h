@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -95,6 +96,11 @@ struct CallPlace {
   std::array<std::int64_t, 4> offset{};
   std::int64_t repeat = 1;  ///< 1 where the step of the innermost axis repeats
   std::array<std::int64_t, 4> repeatStep{};
+  /// The least and the most offset of an operand over the repetitions.
+  std::pair<std::int64_t, std::int64_t> reach(std::size_t operand) const {
+    const std::int64_t last = (repeat - 1) * repeatStep[operand];
+    return {offset[operand] + (last < 0 ? last : 0), offset[operand] + (last > 0 ? last : 0)};
+  }
   friend bool operator==(const CallPlace& x, const CallPlace& y) = default;
 };
 
@@ -134,7 +140,7 @@ struct Node {
   int axis = -1;  ///< >= 0: loop over Phase::axes[axis] with `body`
   std::vector<Node> body;
   Call call;
-  // A choice: runs the nodes windows[number of classAxes' classes, as in Call] of `body`. Both empty: no choice.
+  // A choice: runs the nodes windows[number of classAxes' classes, as in Call] of `body`. No windows: no choice.
   std::vector<int> classAxes{};
   std::vector<Window> windows{};
   bool isCall() const { return axis < 0 && windows.empty(); }

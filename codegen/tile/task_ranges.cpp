@@ -29,9 +29,8 @@ void collect(const std::vector<Node>& nodes, const Phase& phase, int buffer, std
     const int streams[] = {node.call.a, node.call.b};
     for (std::size_t s = 0; s < 2; ++s) {
       if (streams[s] < 0 || phase.streams[static_cast<std::size_t>(streams[s])].buffer != buffer) continue;
-      const std::int64_t first = node.call.place.offset[s],
-                         last = first + (node.call.place.repeat - 1) * node.call.place.repeatStep[s];
-      paths.push_back({streams[s], {std::min(first, last), std::max(first, last)}, loops});
+      const auto [lo, hi] = node.call.place.reach(s);
+      paths.push_back({streams[s], {lo, hi}, loops});
     }
   }
 }

@@ -33,13 +33,13 @@ class Tasks {
         walkCalls(phase_,
                   [&](const CallSite& site) {
                     const auto writes = [&](std::uint32_t& owner, std::int64_t word) { claim(site, owner, word); };
-                    return eachWord(site, Operand::kC, writes) && eachWord(site, Operand::kD, writes);
+                    return eachWord(site, CallOperand::kC, writes) && eachWord(site, CallOperand::kD, writes);
                   }) &&
         walkCalls(phase_, [&](const CallSite& site) {
           const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
             if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task)) collide(site, "reads", owner, word);
           };
-          return eachWord(site, Operand::kA, reads) && eachWord(site, Operand::kB, reads);
+          return eachWord(site, CallOperand::kA, reads) && eachWord(site, CallOperand::kB, reads);
         });
     if (followed || !broken_.empty()) rules.insert(rules.end(), broken_.begin(), broken_.end());
   }
@@ -62,7 +62,7 @@ class Tasks {
 
   // Applies `use` to the owner of every word the call touches; false if that is more than can be followed.
   template <class Use>
-  bool eachWord(const CallSite& site, Operand operand, Use use) {
+  bool eachWord(const CallSite& site, CallOperand operand, Use use) {
     const auto s = static_cast<std::size_t>(operand);
     const int stream = streamsOf(*site.call)[s];
     if (stream < 0) return true;
@@ -71,7 +71,7 @@ class Tasks {
     if (buffer.role == BufferRole::kPrivate) return true;  // every thread has its own
     auto owners = owners_.find(index);
     if (owners == owners_.end()) {
-      if (operand != Operand::kC && operand != Operand::kD) return true;  // nobody writes it
+      if (operand != CallOperand::kC && operand != CallOperand::kD) return true;  // nobody writes it
       if (buffer.bytes > kMostBytes) return false;
       owners =
           owners_

@@ -32,8 +32,8 @@ ByteRange vectorAt(std::int64_t offset, const LaneRange& lanes, int count, std::
                      : ByteRange{offset + lanes.lo * element, offset + lanes.hi * element};
 }
 
-bool visitStep(const Contract& c, const Step& step, Operand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == Operand::kB)
+bool visitStep(const Contract& c, const Step& step, CallOperand operand, const std::function<bool(ByteRange)>& visit) {
+  if (operand == CallOperand::kB)
     return std::all_of(step.b.begin(), step.b.end(), [&](const VectorLoad& b) {
       const ByteRange at = vectorAt(b.offset, b.lanes, c.lanes, elementBytes(c.vectorsB));
       const bool second = c.vectorsB == Element::kPair && !step.firstMembers;
@@ -47,38 +47,39 @@ bool visitStep(const Contract& c, const Step& step, Operand operand, const std::
   });
 }
 
-bool visitKernel(const Contract& c, const SegmentList* list, Operand operand,
+bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand,
                  const std::function<bool(ByteRange)>& visit) {
-  if (operand == Operand::kC)
+  if (operand == CallOperand::kC)
     return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) {
       return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
     });
-  if (operand == Operand::kD)
+  if (operand == CallOperand::kD)
     return visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) { return visit(vectorAt(at, r, c.lanes)); });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     for (const Segment& segment : (*list)[s]) {
-      std::int64_t at = operand == Operand::kA ? segment.aOffset : segment.bOffset;
+      std::int64_t at = operand == CallOperand::kA ? segment.aOffset : segment.bOffset;
       for (std::int64_t i = 0; i < segment.outer; ++i) {
         for (const Step& step : section.steps) {
           if (!visitStep(c, step, operand, [&](ByteRange r) { return visit(shifted(r, at)); })) return false;
         }
-        at += operand == Operand::kA ? section.aOuterStep : section.bOuterStep;
+        at += operand == CallOperand::kA ? section.aOuterStep : section.bOuterStep;
       }
     }
   }
   return true;
 }
 
-bool visitMatrix(const Move& m, Operand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == Operand::kB || operand == Operand::kD || (operand == Operand::kA && m.kind == MoveKind::kZero))
+bool visitMatrix(const Move& m, CallOperand operand, const std::function<bool(ByteRange)>& visit) {
+  if (operand == CallOperand::kB || operand == CallOperand::kD ||
+      (operand == CallOperand::kA && m.kind == MoveKind::kZero))
     return true;
-  if (operand == Operand::kC && m.kind == MoveKind::kLaneSums) return m.rows == 0 || visit({0, m.rows * kWord});
-  const bool turned = operand == Operand::kC && m.kind == MoveKind::kTranspose;
+  if (operand == CallOperand::kC && m.kind == MoveKind::kLaneSums) return m.rows == 0 || visit({0, m.rows * kWord});
+  const bool turned = operand == CallOperand::kC && m.kind == MoveKind::kTranspose;
   const std::int64_t lines = turned ? m.cols : m.rows,
-                     length = (turned ? m.rows : m.cols) + (operand == Operand::kC ? m.padCols : 0);
-  const std::int64_t pitch = operand == Operand::kC ? m.dstPitch : m.srcPitch;
-  const std::int64_t element = elementBytes(operand == Operand::kC ? m.to : m.from);
+                     length = (turned ? m.rows : m.cols) + (operand == CallOperand::kC ? m.padCols : 0);
+  const std::int64_t pitch = operand == CallOperand::kC ? m.dstPitch : m.srcPitch;
+  const std::int64_t element = elementBytes(operand == CallOperand::kC ? m.to : m.from);
   const auto visitLines = [&](std::int64_t from, std::int64_t count, std::int64_t columns) {
     for (std::int64_t line = 0; line < count && columns > 0; ++line) {
       if (!visit({from + line * pitch, from + line * pitch + columns * element})) return false;
@@ -86,18 +87,19 @@ bool visitMatrix(const Move& m, Operand operand, const std::function<bool(ByteRa
     return true;
   };
   if (!visitLines(0, lines, length)) return false;
-  if (operand == Operand::kC || m.pairPitch == 0) return true;
+  if (operand == CallOperand::kC || m.pairPitch == 0) return true;
   const bool cutColumns = m.kind == MoveKind::kTranspose;
   return visitLines(m.pairPitch, cutColumns ? lines : lines - m.pairsCut, cutColumns ? length - m.pairsCut : length);
 }
 
-bool visitKernel(const Move& m, const SegmentList* list, Operand operand, const std::function<bool(ByteRange)>& visit) {
+bool visitKernel(const Move& m, const SegmentList* list, CallOperand operand,
+                 const std::function<bool(ByteRange)>& visit) {
   if (!m.listed) return visitMatrix(m, operand, visit);
   for (const Segment& segment : list->front()) {
-    std::int64_t at = operand == Operand::kC ? segment.bOffset : segment.aOffset;
+    std::int64_t at = operand == CallOperand::kC ? segment.bOffset : segment.aOffset;
     for (std::int64_t i = 0; i < segment.outer; ++i) {
       if (!visitMatrix(m, operand, [&](ByteRange r) { return visit(shifted(r, at)); })) return false;
-      at += operand == Operand::kC ? m.cOuterStep : m.aOuterStep;
+      at += operand == CallOperand::kC ? m.cOuterStep : m.aOuterStep;
     }
   }
   return true;
@@ -121,8 +123,8 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
       };
     };
     for (const Step& step : section.steps) {
-      visitStep(c, step, Operand::kA, grow(a));
-      visitStep(c, step, Operand::kB, grow(b));
+      visitStep(c, step, CallOperand::kA, grow(a));
+      visitStep(c, step, CallOperand::kB, grow(b));
     }
     for (const Segment& segment : (*list)[s]) {
       include(whole[0], shifted(swept(a, segment.outer, section.aOuterStep), segment.aOffset));
@@ -168,7 +170,7 @@ std::array<ByteRange, 4> extents(const Kernel& kernel, const SegmentList* list) 
   return std::visit([&](const auto& k) { return extentsOf(k, list); }, kernel);
 }
 
-bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand,
+bool visitTouched(const Kernel& kernel, const SegmentList* list, CallOperand operand,
                   const std::function<bool(ByteRange)>& visit) {
   return std::visit([&](const auto& k) { return visitKernel(k, list, operand, visit); }, kernel);
 }

@@ -18,13 +18,13 @@ struct ByteRange {
   friend bool operator==(const ByteRange& x, const ByteRange& y) = default;
 };
 
-enum class Operand : std::uint8_t { kA, kB, kC, kD };
+enum class CallOperand : std::uint8_t { kA, kB, kC, kD };
 
 /// Smallest ranges that hold all bytes touched through a, b, c and d; exact at both ends. `list` is null for moves without one.
 std::array<ByteRange, 4> extents(const Kernel& kernel, const SegmentList* list);
 
 /// Visits every range touched through `operand`, possibly several times, until `visit` returns false; false if it did.
-bool visitTouched(const Kernel& kernel, const SegmentList* list, Operand operand,
+bool visitTouched(const Kernel& kernel, const SegmentList* list, CallOperand operand,
                   const std::function<bool(ByteRange)>& visit);
 
 }  // namespace cubejit

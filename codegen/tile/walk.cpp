@@ -3,6 +3,7 @@
 // Decides nothing beyond program.h: the current step of every axis is kept, and each call adds its addresses up from scratch.
 #include "codegen/tile/walk.h"
 
+#include <utility>
 #include <vector>
 
 namespace cubejit {
@@ -15,8 +16,12 @@ std::int64_t entry(const std::vector<std::int64_t>& deltas, int stream) {
 
 class Walk {
  public:
-  Walk(const Phase& phase, const std::function<bool(const CallSite&)>& visit)
-      : phase_(phase), visit_(visit), current_(phase.axes.size(), nullptr) {}
+  using Calls = std::function<bool(const CallSite&)>;
+  using Choices = std::function<bool(const ChoiceSite&)>;
+
+  /// Where choices are visited, what is in them is not.
+  Walk(const Phase& phase, Calls calls, Choices choices)
+      : phase_(phase), calls_(std::move(calls)), choices_(std::move(choices)), current_(phase.axes.size(), nullptr) {}
 
   bool tasks(std::size_t depth) {
     if (depth == phase_.parallelAxes.size()) {
@@ -75,9 +80,13 @@ class Walk {
     return number;
   }
 
-  bool choice(const Node& node) { return nodes(node.body, node.windows[number(node.classAxes)]); }
+  bool choice(const Node& node) {
+    const std::size_t chosen = number(node.classAxes);
+    return choices_ ? choices_({task_, &node, chosen, &current_}) : nodes(node.body, node.windows[chosen]);
+  }
 
   bool call(const Call& call) {
+    if (!calls_) return true;
     CallSite site;
     site.task = task_;
     site.call = &call;
@@ -96,11 +105,12 @@ class Walk {
       site.repeat = innermost.repeat;
       for (std::size_t s = 0; s < streams.size(); ++s) site.repeatStep[s] = entry(innermost.repeatDelta, streams[s]);
     }
-    return visit_(site);
+    return calls_(site);
   }
 
   const Phase& phase_;
-  const std::function<bool(const CallSite&)>& visit_;
+  const Calls calls_;
+  const Choices choices_;
   std::vector<const AxisStep*> current_;  // per axis; null outside its loop
   std::vector<int> enclosing_;            // outermost first
   std::int64_t task_ = 0;
@@ -109,7 +119,11 @@ class Walk {
 }  // namespace
 
 bool walkCalls(const Phase& phase, const std::function<bool(const CallSite&)>& visit) {
-  return Walk(phase, visit).tasks(0);
+  return Walk(phase, visit, {}).tasks(0);
+}
+
+bool walkChoices(const Phase& phase, const std::function<bool(const ChoiceSite&)>& visit) {
+  return Walk(phase, {}, visit).tasks(0);
 }
 
 }  // namespace cubejit

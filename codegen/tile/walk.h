@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "codegen/tile/program.h"
 
@@ -24,6 +25,19 @@ struct CallSite {
   std::int64_t repeat = 1;
   std::array<std::int64_t, 4> repeatStep{};
 };
+
+/// A choice that a task comes to.
+struct ChoiceSite {
+  std::int64_t task = 0;
+  const Node* choice = nullptr;
+  std::size_t number = 0;  ///< of the classes: the window that is chosen
+  const std::vector<const AxisStep*>* steps =
+      nullptr;  ///< the current one of each axis of the phase; null outside its loop
+};
+
+/// Visits the choices task by task, without what is in them, until `visit` returns false; false if it did. Precondition: the phase
+/// obeys structureRules.
+bool walkChoices(const Phase& phase, const std::function<bool(const ChoiceSite&)>& visit);
 
 /// Visits the calls task by task until `visit` returns false; false if it did. Precondition: the phase obeys structureRules.
 bool walkCalls(const Phase& phase, const std::function<bool(const CallSite&)>& visit);

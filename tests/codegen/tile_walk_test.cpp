@@ -62,7 +62,7 @@ TEST(TileWalk, SkipsVariantsWithoutAKernelAndStopsWhenTold) {
 // The hull of what is visited is what `extents` says.
 void agree(const Kernel& kernel, const SegmentList* list) {
   const std::array<ByteRange, 4> whole = extents(kernel, list);
-  for (const Operand operand : {Operand::kA, Operand::kB, Operand::kC, Operand::kD}) {
+  for (const CallOperand operand : {CallOperand::kA, CallOperand::kB, CallOperand::kC, CallOperand::kD}) {
     ByteRange hull{1, 0};
     visitTouched(kernel, list, operand, [&](ByteRange r) {
       hull = hull.empty() ? r : ByteRange{std::min(hull.begin, r.begin), std::max(hull.end, r.end)};

@@ -7,6 +7,7 @@
 
 #include "cubejit/npu.h"
 #include "tiling/npu/cube_rules.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 
@@ -47,6 +48,13 @@ ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup) {
   r.first = realGroup * real;
   r.count = std::clamp<std::int64_t>(total - r.first, 0, real);
   return r;
+}
+
+std::int64_t storedChannels(const IndexMap& map, std::int64_t existing) {
+  for (const Digit& d : map.digits[1]) {
+    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(existing, d.extent);
+  }
+  return existing;
 }
 
 }  // namespace cubejit

@@ -45,4 +45,7 @@ struct ChannelRange {
 };
 ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup);
 
+/// Channels that an activation's memory has of `existing` ones: a layout in blocks has whole ones.
+std::int64_t storedChannels(const IndexMap& map, std::int64_t existing);
+
 }  // namespace cubejit

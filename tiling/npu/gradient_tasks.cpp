@@ -15,14 +15,22 @@ constexpr std::size_t kDigits = 7;
 constexpr bool kSummedDx[kDigits] = {false, false, false, false, true, false, false};
 constexpr bool kSummedDw[kDigits] = {false, true, true, true, false, false, false};
 
-// Start of a run of pixels: whole rows, or pieces of one row.
+constexpr std::int64_t kFewRegions = 8, kMostParts = 4;
+constexpr std::int64_t kMostPartBytes = std::int64_t{1} << 30;
+
+}  // namespace
+
 std::int64_t pixelStart(const CubeWork& w, std::int64_t pixels, std::int64_t index) {
   if (pixels >= w.row()) return index * (pixels / w.row()) * w.row();
   const std::int64_t pieces = ceilDiv(w.row(), pixels);
   return index / pieces * w.row() + index % pieces * pixels;
 }
 
-}  // namespace
+std::int64_t GradientTasks::parts() const {
+  const CubeWork& w = job_->work;
+  const std::int64_t bytes = roundUp(w.gemm.m, 16) * w.gemm.n * w.kernel.d * w.groups.count * 4;
+  return !dx_ && regions() < kFewRegions && bytes < kMostPartBytes ? std::min(kMostParts, sums_) : 1;
+}
 
 GradientTasks::GradientTasks(const CubeJob& job, bool channelsOutside)
     : job_(&job), dx_(job.work.gradient == Gradient::kDx), channelsOutside_(dx_ && channelsOutside) {

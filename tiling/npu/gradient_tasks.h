@@ -10,6 +10,9 @@
 
 namespace cubejit {
 
+/// Where the run of pixels of a number begins, if runs have so many: whole rows, or pieces of one row.
+std::int64_t pixelStart(const CubeWork& work, std::int64_t pixels, std::int64_t index);
+
 /// Tasks, numbered in the order that cores take equal runs of.
 class GradientTasks {
  public:
@@ -26,6 +29,8 @@ class GradientTasks {
   std::int64_t regions() const { return count_ / sums_; }
   std::int64_t sums() const { return sums_; }
   std::int64_t taskOf(std::int64_t region, std::int64_t sum) const;
+  /// In how many parts, added at the end, the sums of a region of dW are added: a few where there are few regions to share out; else 1.
+  std::int64_t parts() const;
 
  private:
   CoreTask taskAt(const std::int64_t* digits) const;

@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "cubejit/dtype.h"
+
 namespace cubejit {
 
 /// Half-open run of `count` from `begin`.
@@ -80,6 +82,9 @@ struct Mmad {
   bool first = false;  ///< C starts at zero
   friend bool operator==(const Mmad& a, const Mmad& b) = default;
 };
+
+/// The k that an Mmad adds `step`th: bf16 goes in pairs, the second one first, as dot products take them.
+constexpr std::int64_t kOfStep(std::int64_t step, DType operand) { return operand == DType::kBf16 ? step ^ 1 : step; }
 
 using UnitInstruction = std::variant<LoadImage, LoadWeights, LoadPixels, Unfold, LoadFractals, Mmad>;
 using UnitProgram = std::vector<UnitInstruction>;

@@ -15,6 +15,12 @@ bool neighbours(const ChannelRun& run) { return run.count == 1 || run.pitch == 1
 
 }  // namespace
 
+std::vector<std::int64_t> offsetsOf(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t c = 0; c < count; ++c) offsets.push_back(map.along(axis, first + c));
+  return offsets;
+}
+
 std::vector<ChannelRun> channelRuns(const std::vector<std::int64_t>& offsets) {
   std::vector<ChannelRun> runs;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -37,17 +43,11 @@ std::vector<ChannelRun> channelRuns(const std::vector<std::int64_t>& offsets) {
 
 Move ChannelMoves::matrix(MoveKind kind, Element from, Element to, std::int64_t rows, std::int64_t cols,
                           std::int64_t srcPitch, std::int64_t dstPitch) const {
-  Move m;
-  m.kind = kind;
-  m.lanes = lanes_;
+  Move m = rowMove(kind, lanes_, cols, from, to, label_);
   m.rows = rows;
-  m.cols = cols;
   const std::int64_t lines = kind == MoveKind::kTranspose ? cols : rows;
   m.srcPitch = rows > 1 ? srcPitch : 0;
   m.dstPitch = lines > 1 ? dstPitch : 0;
-  m.from = from;
-  m.to = to;
-  m.label = label_;
   return m;
 }
 

@@ -9,6 +9,7 @@
 
 #include "algorithms/cube/lower/listed_moves.h"
 #include "codegen/tile/element.h"
+#include "cubejit/index_map.h"
 
 namespace cubejit {
 
@@ -18,6 +19,21 @@ struct ChannelRun {
   std::int64_t first = 0, count = 0, offset = 0, pitch = 1;
   friend bool operator==(const ChannelRun& a, const ChannelRun& b) = default;
 };
+
+/// Where so many coordinates of an axis lie.
+std::vector<std::int64_t> offsetsOf(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count);
+
+/// Calls visit(first, count, pitch) for parts of [begin, end) whose offsets are equally far apart.
+template <class Visit>
+void evenParts(const IndexMap& map, std::size_t axis, std::int64_t begin, std::int64_t end, const Visit& visit) {
+  for (std::int64_t i = begin; i < end;) {
+    const std::int64_t pitch = i + 1 < end ? map.along(axis, i + 1) - map.along(axis, i) : 0;
+    std::int64_t next = i + 1;
+    while (next < end && map.along(axis, next) - map.along(axis, next - 1) == pitch) ++next;
+    visit(i, next - i, pitch);
+    i = next;
+  }
+}
 
 /// The runs of a row whose channels lie at `offsets`.
 std::vector<ChannelRun> channelRuns(const std::vector<std::int64_t>& offsets);
@@ -46,7 +62,6 @@ class ChannelMoves {
   void emit(CallSequence& calls, const char* name, StreamPlace from, StreamPlace to) {
     moves_.emit(calls, name, from, to);
   }
-  bool empty() const { return moves_.empty(); }
 
  private:
   Move matrix(MoveKind kind, Element from, Element to, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch,

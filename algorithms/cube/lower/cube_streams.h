@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cubejit/index_map.h"
 #include "cubejit/problem.h"
@@ -17,6 +18,14 @@ struct CubeTensors {
   IndexMap imageMap, otherMap, resultMap;
 };
 CubeTensors tensorsOf(const CubeJob& job);
+
+/// Where the taps of one kernel depth lie in a tensor of weights.
+inline std::vector<std::int64_t> offsetsOfTaps(const IndexMap& weights, const CubeWork& work) {
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t tap = 0; tap < work.tapsHw; ++tap)
+    offsets.push_back(weights.along(3, tap / work.kernel.w) + weights.along(4, tap % work.kernel.w));
+  return offsets;
+}
 
 /// Streams of the phase that the cubes work in; each begins where its buffer does.
 struct CubeStreams {

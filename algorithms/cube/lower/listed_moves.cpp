@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace cubejit {
@@ -47,11 +48,22 @@ void CallSequence::add(const char* name, StreamPlace a, StreamPlace b, StreamPla
   nodes_.push_back(callNode(std::move(call)));
 }
 
+Move rowMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label) {
+  Move m;
+  m.kind = kind;
+  m.lanes = lanes;
+  m.rows = 1;
+  m.cols = cols;
+  m.from = from;
+  m.to = to;
+  m.label = label;
+  return m;
+}
+
 void ListedMoves::addSegment(const Move& matrix, const Segment& segment) {
   if (segment.outer <= 0 || matrix.rows <= 0 || matrix.cols <= 0) return;
   const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.matrix == matrix; });
-  Group& group = same == groups_.end() ? groups_.emplace_back(Group{matrix, false, {}}) : *same;
-  group.stepsKnown = group.stepsKnown || matrix.aOuterStep != 0 || matrix.cOuterStep != 0;
+  Group& group = same == groups_.end() ? groups_.emplace_back(Group{matrix, {}}) : *same;
   group.segments.push_back(segment);
 }
 
@@ -59,7 +71,8 @@ void ListedMoves::emit(CallSequence& calls, const char* name, StreamPlace from, 
   for (Group& group : groups_) {
     Move kernel = group.matrix;
     kernel.listed = true;
-    if (!group.stepsKnown) std::tie(kernel.aOuterStep, kernel.cOuterStep) = mostFrequent(group.segments);
+    if (kernel.aOuterStep == 0 && kernel.cOuterStep == 0)
+      std::tie(kernel.aOuterStep, kernel.cOuterStep) = mostFrequent(group.segments);
     SegmentList list(1);
     const Segment first = group.segments.front();
     for (const Segment& s : group.segments) {

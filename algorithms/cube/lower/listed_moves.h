@@ -39,6 +39,9 @@ class CallSequence {
   bool issues_ = false;
 };
 
+/// A matrix of one row.
+Move rowMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label);
+
 /// Matrices moved from one stream to another.
 class ListedMoves {
  public:
@@ -46,7 +49,6 @@ class ListedMoves {
   void add(const Move& matrix, std::int64_t a, std::int64_t c) { addSegment(matrix, {a, c, 1}); }
   /// As many as the segment says, aOuterStep and cOuterStep of `matrix` apart.
   void addSegment(const Move& matrix, const Segment& segment);
-  bool empty() const { return groups_.empty(); }
 
   /// One call for each kind, in the order in which they were first added. Offsets of `from` and `to` count from the streams' beginnings.
   void emit(CallSequence& calls, const char* name, StreamPlace from, StreamPlace to);
@@ -54,7 +56,6 @@ class ListedMoves {
  private:
   struct Group {
     Move matrix;
-    bool stepsKnown = false;
     std::vector<Segment> segments;
   };
   std::vector<Group> groups_;

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::int64_t kRun = 32;
 
-// Where channels lie along an axis of a map.
-std::vector<std::int64_t> offsetsOf(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> offsets;
-  for (std::int64_t c = 0; c < count; ++c) offsets.push_back(map.along(axis, first + c));
-  return offsets;
-}
-
 }  // namespace
 
 // Of the channels in block `block` of the task's real group, those that exist.
@@ -85,22 +78,6 @@ void UnitCalls::load(const LoadPixels& i, CallSequence& calls) {
   moves.emit(calls, "load_pixels", {s_.other, 0}, {s_.l1, i.l1});
 }
 
-namespace {
-
-// Parts of [begin, end) whose offsets are equally far apart.
-template <class Visit>
-void evenParts(const IndexMap& map, std::size_t axis, std::int64_t begin, std::int64_t end, const Visit& visit) {
-  for (std::int64_t i = begin; i < end;) {
-    const std::int64_t pitch = i + 1 < end ? map.along(axis, i + 1) - map.along(axis, i) : 1;
-    std::int64_t next = i + 1;
-    while (next < end && map.along(axis, next) - map.along(axis, next - 1) == pitch) ++next;
-    visit(i, next - i, pitch);
-    i = next;
-  }
-}
-
-}  // namespace
-
 // In L1 runs of inner channels lie [n / c0][unit, outer channel][c0], or, `plain`, [unit][outer channel][c0].
 void UnitCalls::load(const LoadWeights& i, CallSequence& calls) {
   const IndexMap& map = t_.otherMap;
@@ -108,9 +85,8 @@ void UnitCalls::load(const LoadWeights& i, CallSequence& calls) {
   const ChannelRange outer = channelsOf(job_, false, task_.group), inner = channelsOf(job_, true, task_.group);
   const std::int64_t groups = w_.groups.together;
   const std::int64_t depth = map.along(2, i.tapDepth);
-  const auto tapOffset = [&](std::int64_t tap) {
-    return map.along(3, tap / w_.kernel.w) + map.along(4, tap % w_.kernel.w);
-  };
+  const std::vector<std::int64_t> tapOffsets = offsetsOfTaps(map, w_);
+  const auto tapOffset = [&](std::int64_t tap) { return tapOffsets[static_cast<std::size_t>(tap)]; };
   ChannelMoves moves(lanes_, word_, word_, "gm_to_l1");
   bool filled = groups == 1;
   std::int64_t written = 0;
@@ -123,8 +99,7 @@ void UnitCalls::load(const LoadWeights& i, CallSequence& calls) {
       const std::int64_t innerBegin = std::max(first, g * inner.ofGroup),
                          innerEnd = std::min({first + c0, (g + 1) * inner.ofGroup, inner.count});
       const std::int64_t outerBegin = std::max(begin, g * outer.ofGroup),
-                         outerEnd = std::min({end, groups == 1 ? outer.count : (g + 1) * outer.ofGroup, outer.count});
-      if (groups == 1 && innerBegin >= inner.count) continue;
+                         outerEnd = std::min({end, (g + 1) * outer.ofGroup, outer.count});
       if (innerBegin >= innerEnd || outerBegin >= outerEnd) continue;
       std::vector<ChannelRun> runs = channelRuns(offsetsOf(map, 1, inner.first + innerBegin, innerEnd - innerBegin));
       for (ChannelRun& run : runs) run.first += innerBegin - first;

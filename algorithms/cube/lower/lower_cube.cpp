@@ -9,31 +9,17 @@
 #include <map>
 #include <utility>
 
+#include "algorithms/cube/lower/cube_sums.h"
 #include "algorithms/cube/lower/result_calls.h"
 #include "algorithms/cube/lower/task_axes.h"
 #include "algorithms/cube/lower/unit_calls.h"
-#include "algorithms/cube/lower/weight_sums.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "codegen/tile/coordinates.h"
+#include "tiling/npu/gradient_tasks.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {
-
-// Results are shared out among tasks; where there are fewer than this, each is summed in a few parts that are added at the end.
-constexpr std::int64_t kFewResults = 8, kMostParts = 4;
-constexpr std::int64_t kMostPartBytes = std::int64_t{1} << 30;
-
-BufferRole roleOf(TensorId t) {
-  constexpr BufferRole kRoles[] = {BufferRole::kDy, BufferRole::kX, BufferRole::kW};
-  switch (t) {
-    case TensorId::kDy: return kRoles[0];
-    case TensorId::kX: return kRoles[1];
-    case TensorId::kW: return kRoles[2];
-    case TensorId::kDx: return BufferRole::kDx;
-    case TensorId::kDw: return BufferRole::kDw;
-    default: return BufferRole::kDb;
-  }
-}
 
 class Lowering {
  public:
@@ -48,12 +34,9 @@ class Lowering {
 
   Result<TileProgram> run() {
     CUBEJIT_TRY(axes, TaskAxes::create(job_, t_, sums_));
-    std::int64_t results = 1, summed = 1;
-    for (const TaskAxis& axis : axes.axes()) {
-      (axis.summed ? summed : results) *= static_cast<std::int64_t>(axis.steps.size());
-    }
-    const bool add = dx_ && summed > 1;
-    parts_ = !dx_ && results < kFewResults && sums_.bytes() < kMostPartBytes ? std::min(kMostParts, summed) : 1;
+    const GradientTasks tasks(job_);
+    const bool add = dx_ && tasks.sums() > 1;
+    parts_ = tasks.parts();
     addBuffers();
     // Blocks of channels that are not the chip's have padding that no task reaches.
     const TensorFormat format = formatOf(job_.problem, t_.result);
@@ -105,12 +88,11 @@ class Lowering {
     s.aWords = b_.addStream("a_words", aWords_);
     s.bWords = b_.addStream("b_words", bWords_);
     std::vector<int> numbers, loops;
-    for (std::size_t i = 0; i < axes.axes().size(); ++i) {
-      const TaskAxis& axis = axes.axes()[i];
+    for (const TaskAxis& axis : axes.axes()) {
       const int number = b_.addAxis(axis.name, std::max(1, static_cast<int>(axis.firsts.size())));
-      for (std::size_t step = 0; step < axis.steps.size(); ++step) {
-        const TaskPlaces d = axes.distance(i, step);
-        b_.addStep(number, {{s.image, d.image}, {s.other, d.other}, {s.result, d.result}}, axis.steps[step].cls);
+      for (const TaskStep& step : axis.steps) {
+        const TaskPlaces& d = step.distance;
+        b_.addStep(number, {{s.image, d.image}, {s.other, d.other}, {s.result, d.result}}, step.cls);
       }
       numbers.push_back(number);
       if (axis.summed)
@@ -149,7 +131,7 @@ class Lowering {
         steps[i] = axis.firsts[cls];
         alike.push_back(axis.alike[cls]);
         rest /= static_cast<std::int64_t>(axis.firsts.size());
-        const TaskPlaces d = axes.distance(i, steps[i]);
+        const TaskPlaces& d = axis.steps[steps[i]].distance;
         from = {from.image + d.image, from.other + d.other, from.result + d.result};
       }
       const CoreTask task = axes.taskOf(steps);
@@ -192,7 +174,7 @@ class Lowering {
   const bool dx_;
   const int lanes_;
   const CubeTensors t_;
-  const WeightSums sums_;
+  const CubeSums sums_;
   ProgramBuilder b_;
   std::int64_t parts_ = 1;
   int image_ = -1, other_ = -1, result_ = -1, sumsBuffer_ = -1;

@@ -13,31 +13,15 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRowBytes = kSide * 4;
 
-Move f32Move(MoveKind kind, int lanes, std::int64_t rows, std::int64_t cols, std::int64_t srcPitch,
-             std::int64_t dstPitch, const char* label) {
-  Move m;
-  m.kind = kind;
-  m.lanes = lanes;
-  m.rows = rows;
-  m.cols = cols;
-  m.srcPitch = rows > 1 ? srcPitch : 0;
-  m.dstPitch = rows > 1 ? dstPitch : 0;
-  m.label = label;
-  return m;
-}
-
-// Channels that memory has of `existing` ones: a layout in blocks has whole ones.
-std::int64_t storedChannels(const IndexMap& map, std::int64_t existing) {
-  for (const Digit& d : map.digits[1]) {
-    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(existing, d.extent);
-  }
-  return existing;
+// Of f32, one row.
+Move f32Row(MoveKind kind, int lanes, std::int64_t cols, const char* label) {
+  return rowMove(kind, lanes, cols, Element::kF32, Element::kF32, label);
 }
 
 }  // namespace
 
 ResultCalls::ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams,
-                         const WeightSums& sums, bool add, int lanes)
+                         const CubeSums& sums, bool add, int lanes)
     : job_(job), w_(job.work), t_(tensors), s_(streams), sums_(sums), add_(add), lanes_(lanes) {}
 
 void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64_t l0c, CallSequence& calls) const {
@@ -47,7 +31,7 @@ void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64
   if (!block.computed) {  // zeros in UB, 16 columns of them
     calls.issue(CoreUnit::kVector);
     ListedMoves zero;
-    zero.add(f32Move(MoveKind::kZero, lanes_, 1, rows * kSide, 0, 0, "zero"), 0, 0);
+    zero.add(f32Row(MoveKind::kZero, lanes_, rows * kSide, "zero"), 0, 0);
     zero.emit(calls, "zero", {}, {s_.ub, 0});
     calls.issue(CoreUnit::kUbToGm);
     return storeDx(task, block, 0, block.n, {s_.ub, 0}, 0, calls);
@@ -59,7 +43,7 @@ void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64
   if (job_.machine.npu.fixpipe) return out(0, block.n, {s_.l0c, l0c});
   for (std::int64_t n = 0; n < block.n; n += kSide) {
     ListedMoves strip;
-    strip.add(f32Move(MoveKind::kCopy, lanes_, 1, rows * kSide, 0, 0, "l0c_to_ub"), 0, 0);
+    strip.add(f32Row(MoveKind::kCopy, lanes_, rows * kSide, "l0c_to_ub"), 0, 0);
     strip.emit(calls, "load_ub", {s_.l0c, l0c + n / kSide * fractals}, {s_.ub, 0});
     out(n, std::min(kSide, block.n - n), {s_.ub, 0});
   }
@@ -77,10 +61,8 @@ void ResultCalls::storeDx(const CoreTask& task, const CubeBlock& block, std::int
   const bool oneLine = rowPitch == width * columnPitch || w_.pixels.h == 1;
   ChannelMoves moves(lanes_, byteSize(type) == 4 ? Element::kF32 : elementOf(type), Element::kF32, "fixpipe");
   for (std::int64_t n = first; n < first + count; n += kSide) {
-    std::vector<std::int64_t> offsets;
-    for (std::int64_t c = c0 + n; c < std::min(c0 + std::min(n + kSide, first + count), stored); ++c)
-      offsets.push_back(map.along(1, range.first + c));
-    const std::vector<ChannelRun> runs = channelRuns(offsets);
+    const std::int64_t channel = c0 + n, end = std::min(c0 + std::min(n + kSide, first + count), stored);
+    const std::vector<ChannelRun> runs = channelRuns(offsetsOf(map, 1, range.first + channel, end - channel));
     for (std::int64_t r = 0; r < block.m;) {
       const std::int64_t pixel = task.start.m + block.m0 + r;
       RowLine line;
@@ -106,9 +88,12 @@ void ResultCalls::addDw(const CoreTask& task, const CubeBlock& block, std::int64
   ListedMoves moves;
   const std::int64_t units = ceilDiv(count, c0), held = roundUp(block.m, kSide);
   if (c0 == kSide && held == rows) {
-    moves.add(f32Move(MoveKind::kAccumulate, lanes_, 1, units * rows * kSide, 0, 0, "fixpipe_add"), 0, base);
+    moves.add(f32Row(MoveKind::kAccumulate, lanes_, units * rows * kSide, "fixpipe_add"), 0, base);
   } else {
-    const Move half = f32Move(MoveKind::kAccumulate, lanes_, held, c0, kRowBytes, c0 * 4, "fixpipe_add");
+    Move half = f32Row(MoveKind::kAccumulate, lanes_, c0, "fixpipe_add");
+    half.rows = held;
+    half.srcPitch = kRowBytes;
+    half.dstPitch = c0 * 4;
     for (std::int64_t u = 0; u < units; ++u)
       moves.add(half, u * c0 / kSide * held * kRowBytes + u * c0 % kSide * 4, base + u * unitBytes);
   }

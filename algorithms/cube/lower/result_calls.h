@@ -5,8 +5,8 @@
 #pragma once
 
 #include "algorithms/cube/lower/cube_streams.h"
+#include "algorithms/cube/lower/cube_sums.h"
 #include "algorithms/cube/lower/listed_moves.h"
-#include "algorithms/cube/lower/weight_sums.h"
 #include "tiling/npu/block_stream.h"
 
 namespace cubejit {
@@ -14,7 +14,7 @@ namespace cubejit {
 class ResultCalls {
  public:
   /// `add`: dX is summed by several tasks.
-  ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, const WeightSums& sums,
+  ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, const CubeSums& sums,
               bool add, int lanes);
 
   /// Of a block at byte `l0c`. A block that nothing contributes to is written as zero, or left alone where blocks are added.
@@ -31,7 +31,7 @@ class ResultCalls {
   const CubeWork& w_;
   const CubeTensors& t_;
   const CubeStreams& s_;
-  const WeightSums& sums_;
+  const CubeSums& sums_;
   const bool add_;
   const int lanes_;
 };

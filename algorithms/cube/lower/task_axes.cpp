@@ -8,19 +8,13 @@
 
 #include "tiling/npu/block_stream.h"
 #include "tiling/npu/cube_rules.h"
+#include "tiling/npu/gradient_tasks.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {
 
 using Key = std::vector<std::int64_t>;
-
-// The start of a run of pixels: whole rows, or pieces of one row.
-std::int64_t pixelStart(const CubeWork& w, std::int64_t pixels, std::int64_t index) {
-  if (pixels >= w.row()) return index * (pixels / w.row()) * w.row();
-  const std::int64_t pieces = ceilDiv(w.row(), pixels);
-  return index / pieces * w.row() + index % pieces * pixels;
-}
 
 // Offsets of coordinates along an axis, from the first one's.
 void addOffsets(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count, Key& key) {
@@ -47,15 +41,20 @@ void TaskAxes::add(std::string name, bool summed, const std::vector<CoreTask>& t
   axis.name = std::move(name);
   axis.summed = summed;
   std::map<Key, int> alike;
+  std::vector<TaskPlaces> origins;  // of each of those
   std::map<std::pair<int, Key>, int> classes;
   for (const CoreTask& task : tasks) {
     const int key = alike.emplace(keyOf(task), static_cast<int>(alike.size())).first->second;
+    const TaskPlaces here = placesOf(task);
+    if (static_cast<std::size_t>(key) == origins.size()) origins.push_back(here);
+    const TaskPlaces& origin = origins[static_cast<std::size_t>(key)];
     const auto [cls, fresh] = classes.emplace(std::pair{key, meets(task)}, static_cast<int>(classes.size()));
     if (fresh) {
       axis.firsts.push_back(axis.steps.size());
       axis.alike.push_back(key);
     }
-    axis.steps.push_back({task, cls->second});
+    axis.steps.push_back(
+        {task, cls->second, {here.image - origin.image, here.other - origin.other, here.result - origin.result}});
   }
   axes_.push_back(std::move(axis));
 }
@@ -103,15 +102,7 @@ TaskPlaces TaskAxes::placesOf(const CoreTask& t) const {
   return p;
 }
 
-TaskPlaces TaskAxes::distance(std::size_t axis, std::size_t step) const {
-  const TaskAxis& a = axes_[axis];
-  const int key = a.alike[static_cast<std::size_t>(a.steps[step].cls)];
-  const auto cls = static_cast<std::size_t>(std::find(a.alike.begin(), a.alike.end(), key) - a.alike.begin());
-  const TaskPlaces here = placesOf(a.steps[step].task), first = placesOf(a.steps[a.firsts[cls]].task);
-  return {here.image - first.image, here.other - first.other, here.result - first.result};
-}
-
-Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums) {
+Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums) {
   TaskAxes out(job, tensors, sums);
   const CubeWork& w = job.work;
   const bool dx = w.gradient == Gradient::kDx;
@@ -242,23 +233,21 @@ Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors
     });
   }
 
-  // A place is a sum over the axes: that of any task of a class is as far from the class's first as its steps say.
-  const TaskAxis& with = out.axes_.front();
-  for (std::size_t a = 1; a < out.axes_.size(); ++a) {
-    const TaskAxis& axis = out.axes_[a];
-    if (!axis.summed || !dx) continue;
-    for (std::size_t i = 0; i < with.steps.size(); ++i) {
-      for (std::size_t j = 0; j < axis.steps.size(); ++j) {
-        const CoreTask &x = with.steps[i].task, &y = axis.steps[j].task;
-        const CoreTask &x0 = with.steps[with.firsts[static_cast<std::size_t>(with.steps[i].cls)]].task,
-                       &y0 = axis.steps[axis.firsts[static_cast<std::size_t>(axis.steps[j].cls)]].task;
-        const TaskPlaces here = out.placesOf(together(x, y)), first = out.placesOf(together(x0, y0)),
-                         dx0 = out.distance(0, i), dy0 = out.distance(a, j);
-        if (here.image - first.image == dx0.image + dy0.image && here.other - first.other == dx0.other + dy0.other)
-          continue;
+  // Places are sums over the axes. Only those of channels might not be: of any two steps they are as far from those of their classes' first
+  // steps as the steps say.
+  const TaskAxis &with = out.axes_.front(), &last = out.axes_.back();
+  const auto first = [](const TaskAxis& axis, const TaskStep& step) -> const CoreTask& {
+    return axis.steps[axis.firsts[static_cast<std::size_t>(step.cls)]].task;
+  };
+  for (const TaskStep& x : with.steps) {
+    for (const TaskStep& y : last.steps) {
+      if (!dx) break;  // there it is pixels that are summed
+      const TaskPlaces here = out.placesOf(together(x.task, y.task)),
+                       from = out.placesOf(together(first(with, x), first(last, y)));
+      if (here.image - from.image != x.distance.image + y.distance.image ||
+          here.other - from.other != x.distance.other + y.distance.other)
         return Error{ErrorCode::kUnsupported, Stage::kTile,
                      "real groups whose channels begin inside a block of the layout, summed by several tasks"};
-      }
     }
   }
   return out;

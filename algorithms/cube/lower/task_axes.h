@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/cube/lower/cube_streams.h"
-#include "algorithms/cube/lower/weight_sums.h"
+#include "algorithms/cube/lower/cube_sums.h"
 #include "cubejit/result.h"
 #include "tiling/npu/cube_job.h"
 
@@ -18,13 +18,13 @@ namespace cubejit {
 /// Where the first elements of a task's operands lie, in bytes.
 struct TaskPlaces {
   std::int64_t image = 0, other = 0, result = 0;
-  friend bool operator==(const TaskPlaces& a, const TaskPlaces& b) = default;
 };
 
 /// One step of an axis: a share of the tasks.
 struct TaskStep {
   CoreTask task;  ///< of the axis' numbers; the others are 0
   int cls = 0;
+  TaskPlaces distance{};  ///< of its operands from those of the first step of the classes that are alike
 };
 
 /// What one number, or several together, choose. Steps of a class do the same, but for where their operands lie.
@@ -39,16 +39,14 @@ struct TaskAxis {
 class TaskAxes {
  public:
   /// kUnsupported: where operands lie is no sum over the axes.
-  static Result<TaskAxes> create(const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums);
+  static Result<TaskAxes> create(const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums);
 
   const std::vector<TaskAxis>& axes() const { return axes_; }
   /// The task of one step of each axis.
   CoreTask taskOf(const std::vector<std::size_t>& steps) const;
-  /// How far a step's operands are from those of the first of the classes that are alike.
-  TaskPlaces distance(std::size_t axis, std::size_t step) const;
 
  private:
-  TaskAxes(const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums)
+  TaskAxes(const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums)
       : job_(&job), t_(&tensors), sums_(&sums) {}
   /// `meets`: what the class depends on beside the key, by which depths meet.
   template <class KeyOf, class Meets>
@@ -57,7 +55,7 @@ class TaskAxes {
 
   const CubeJob* job_;
   const CubeTensors* t_;
-  const WeightSums* sums_;
+  const CubeSums* sums_;
   std::vector<TaskAxis> axes_;
 };
 

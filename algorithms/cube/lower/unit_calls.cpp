@@ -13,12 +13,10 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kRun = 32, kFractal = kSide * kRun;
 
-// The place of the k that is added `step`th: bf16 goes in pairs, the second one first, as dot products take them.
-std::int64_t kAt(std::int64_t step, DType operand) { return operand == DType::kBf16 ? step ^ 1 : step; }
+// Rows of sums that a multiply kernel holds in registers, by 16 columns.
+std::int64_t registerRows(int lanes) { return lanes >= 16 ? 16 : 6; }
 
 }  // namespace
-
-std::int64_t cubeRegisterRows(int lanes) { return lanes >= 16 ? 16 : 6; }
 
 CubeTensors tensorsOf(const CubeJob& job) {
   const bool dx = job.work.gradient == Gradient::kDx, transposed = job.problem.transposed;
@@ -60,56 +58,47 @@ void UnitCalls::add(const UnitInstruction& instruction, CallSequence& calls) {
 // So many bytes, whole runs.
 void UnitCalls::zero(const char* name, std::int64_t bytes, StreamPlace to, CallSequence& calls) const {
   if (bytes <= 0) return;
-  Move m;
-  m.kind = MoveKind::kZero;
-  m.lanes = lanes_;
-  m.rows = 1;
-  m.cols = bytes / 4;
-  m.label = "zero";
   ListedMoves moves;
-  moves.add(m, 0, 0);
+  moves.add(rowMove(MoveKind::kZero, lanes_, bytes / 4, Element::kF32, Element::kF32, "zero"), 0, 0);
   moves.emit(calls, name, {}, to);
 }
 
-Move UnitCalls::runMove(MoveKind kind, std::int64_t aStep) const {
-  Move m;
-  m.kind = kind;
-  m.lanes = lanes_;
-  m.rows = 1;
-  m.cols = kRun / 4;
-  m.aOuterStep = kind == MoveKind::kZero ? 0 : aStep;
+// Runs one after the other, each 32 bytes behind the last.
+Move UnitCalls::copyRuns(std::int64_t fromPitch) const {
+  Move m = rowMove(MoveKind::kCopy, lanes_, kRun / 4, Element::kF32, Element::kF32, "runs");
+  m.aOuterStep = fromPitch;
   m.cOuterStep = kRun;
-  m.label = kind == MoveKind::kZero ? "zero_runs" : "runs";
+  return m;
+}
+Move UnitCalls::zeroRuns() const {
+  Move m = rowMove(MoveKind::kZero, lanes_, kRun / 4, Element::kF32, Element::kF32, "zero_runs");
+  m.cOuterStep = kRun;
   return m;
 }
 
 // Runs turned: c0 rows of `runs` elements, filled up to runs.
 Move UnitCalls::turnRuns(std::int64_t runs) const {
-  Move m;
-  m.kind = MoveKind::kTranspose;
-  m.lanes = lanes_;
+  Move m = rowMove(MoveKind::kTranspose, lanes_, w_.c0, word_, word_, "turn");
   m.rows = runs;
-  m.cols = w_.c0;
   m.srcPitch = m.dstPitch = kRun;
   m.padCols = w_.c0 - runs;
-  m.from = m.to = word_;
-  m.label = "turn";
   return m;
 }
 
 // What the unit's tap sees of pixels, run by run from byte `to` on; each 16 of them `fractalPitch` bytes behind the last.
-void UnitCalls::gather(const Unfold& i, std::int64_t unit, const Span& pixels, std::int64_t to,
-                       std::int64_t fractalPitch, ListedMoves& moves) const {
+void UnitCalls::gather(const Unfold& i, std::int64_t unit, std::int64_t to, std::int64_t fractalPitch,
+                       ListedMoves& moves) const {
+  const Span& pixels = i.pixels;
   const std::int64_t tap = unit % w_.tapsHw, block = unit / w_.tapsHw - i.piece.blocks.begin;
   const std::int64_t kh = tap / w_.kernel.w * w_.dilation.h, kw = tap % w_.kernel.w * w_.dilation.w;
   const std::int64_t stepW = w_.spread ? 1 : w_.stride.w;
-  const Move copy = runMove(MoveKind::kCopy, stepW * kRun), none = runMove(MoveKind::kZero, 0);
+  const Move copy = copyRuns(stepW * kRun), none = zeroRuns();
   // Positions [begin, end) of the pixels, piece by piece of a fractal.
   const auto each = [&](std::int64_t begin, std::int64_t end, const Move& move, std::int64_t from) {
     while (begin < end) {
       const std::int64_t here = std::min(end - begin, kSide - begin % kSide);
       moves.addSegment(move, {from, to + begin / kSide * fractalPitch + begin % kSide * kRun, here});
-      if (move.kind != MoveKind::kZero) from += here * move.aOuterStep;
+      from += here * move.aOuterStep;
       begin += here;
     }
   };
@@ -137,10 +126,10 @@ void UnitCalls::fill(const Unfold& i, CallSequence& calls) {
   ListedMoves moves;
   if (i.side == L0Side::kA) {
     for (std::int64_t u = 0; u < i.units.count; ++u) {
-      gather(i, i.units.begin + u, i.pixels, u * kFractal, i.units.count * kFractal, moves);
+      gather(i, i.units.begin + u, u * kFractal, i.units.count * kFractal, moves);
       const std::int64_t last = i.pixels.count % kSide;
       if (last > 0)
-        moves.addSegment(runMove(MoveKind::kZero, 0),
+        moves.addSegment(zeroRuns(),
                          {0, (i.pixels.count / kSide * i.units.count + u) * kFractal + last * kRun, kSide - last});
     }
     return moves.emit(calls, "unfold", {s_.l1, i.piece.l1}, {s_.l0a, i.l0});
@@ -150,9 +139,9 @@ void UnitCalls::fill(const Unfold& i, CallSequence& calls) {
   ListedMoves turned;
   for (std::int64_t u = 0; u < i.units.count; ++u) {
     const std::int64_t at = u * k1 * c0 * kRun;
-    gather(i, i.units.begin + u, i.pixels, at, kFractal, moves);
+    gather(i, i.units.begin + u, at, kFractal, moves);
     if (i.pixels.count < k1 * c0)
-      moves.addSegment(runMove(MoveKind::kZero, 0), {0, at + i.pixels.count * kRun, k1 * c0 - i.pixels.count});
+      moves.addSegment(zeroRuns(), {0, at + i.pixels.count * kRun, k1 * c0 - i.pixels.count});
     for (std::int64_t k = 0; k < k1; ++k)
       turned.add(turnRuns(c0), at + k * c0 * kRun, (k * n1 + u * c0 / kSide) * kFractal + u * c0 % kSide * kRun);
   }
@@ -160,7 +149,7 @@ void UnitCalls::fill(const Unfold& i, CallSequence& calls) {
   turned.emit(calls, "turn", {s_.unfolded, 0}, {s_.l0b, i.l0});
   ListedMoves rest;  // f32: half of the last fractal
   for (std::int64_t k = 0; k < k1 && i.units.count * c0 % kSide != 0; ++k)
-    rest.addSegment(runMove(MoveKind::kZero, 0), {0, (k * n1 + n1 - 1) * kFractal + c0 * kRun, kSide - c0});
+    rest.addSegment(zeroRuns(), {0, (k * n1 + n1 - 1) * kFractal + c0 * kRun, kSide - c0});
   rest.emit(calls, "zero", {}, {s_.l0b, i.l0});
 }
 
@@ -177,13 +166,13 @@ void UnitCalls::fill(const LoadFractals& i, CallSequence& calls) {
     if (i.plain) {
       const std::int64_t block = ((i.y.begin / c0 + k) * i.pitch + i.x.begin) * kRun;
       for (std::int64_t x = 0; x < i.x.count; x += kSide)
-        moves.addSegment(runMove(MoveKind::kCopy, kRun), {block + x * kRun, row(x, k), std::min(kSide, i.x.count - x)});
+        moves.addSegment(copyRuns(kRun), {block + x * kRun, row(x, k), std::min(kSide, i.x.count - x)});
     } else {
       const std::int64_t ys = std::min(c0, i.y.count - k * c0);
       for (std::int64_t x = 0; x < i.x.count; x += c0)
         moves.add(turnRuns(ys), ((i.x.begin + x) / c0 * i.pitch + i.y.begin + k * c0) * kRun, row(x, k));
     }
-    if (filled % kSide != 0) moves.addSegment(runMove(MoveKind::kZero, 0), {0, row(filled, k), kSide - filled % kSide});
+    if (filled % kSide != 0) moves.addSegment(zeroRuns(), {0, row(filled, k), kSide - filled % kSide});
   }
   moves.emit(calls, a ? "load_l0a" : "load_l0b", from, to);
 }
@@ -200,7 +189,7 @@ int UnitCalls::mmadKernel(std::int64_t rows, std::int64_t m) {
   fractal.aOuterStep = m * c0 * 4;
   fractal.bOuterStep = kSide * c0 * 4;
   for (std::int64_t i = 0; i < c0; ++i) {
-    const std::int64_t k = kAt(i, w_.type);
+    const std::int64_t k = kOfStep(i, w_.type);
     Step step;
     for (std::int64_t v = 0; v < vectors; ++v)
       step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes_) * 4), LaneRange{}});
@@ -225,24 +214,15 @@ void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
   const std::int64_t c0 = w_.c0, m = i.m1 * kSide, words = kSide * c0;
   const bool half = w_.elementBytes == 2;
   const Element from = half ? elementOf(w_.type) : Element::kF32, to = half ? Element::kF32 : elementOf(w_.type);
-  Move a;
-  a.lanes = lanes_;
-  a.rows = 1;
-  a.cols = words;
-  a.from = from;
-  a.to = to;
+  Move a = rowMove(MoveKind::kCopy, lanes_, words, from, to, "read_l0a");
   a.aOuterStep = kFractal;
   a.cOuterStep = m * c0 * 4;
-  a.label = "read_l0a";
-  Move b = a;
-  b.kind = MoveKind::kTranspose;
+  Move b = rowMove(MoveKind::kTranspose, lanes_, c0, from, to, "read_l0b");
   b.rows = kSide;
-  b.cols = c0;
   b.srcPitch = kRun;
   b.dstPitch = kSide * 4;
   b.aOuterStep = i.n1 * kFractal;
   b.cOuterStep = words * 4;
-  b.label = "read_l0b";
   ListedMoves readA, readB;
   for (std::int64_t r = 0; r < i.m1; ++r) readA.addSegment(a, {r * i.k1 * kFractal, r * words * 4, i.k1});
   for (std::int64_t n = 0; n < i.n1; ++n) readB.addSegment(b, {n * kFractal, n * i.k1 * words * 4, i.k1});
@@ -251,7 +231,7 @@ void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
   Variant variant;
   variant.list = b_.addList({{Segment{0, 0, i.k1}}});
   variant.accumulate = !i.first;
-  const std::int64_t most = cubeRegisterRows(lanes_);
+  const std::int64_t most = registerRows(lanes_);
   for (std::int64_t n = 0; n < i.n1; ++n) {
     for (std::int64_t row = 0; row < m;) {
       const std::int64_t rows = std::min(most, m - row), count = (m - row) / rows;

@@ -31,12 +31,11 @@ class UnitCalls {
   void fill(const LoadFractals& i, CallSequence& calls);
   void multiply(const Mmad& i, CallSequence& calls);
 
-  void loadGroups(const LoadWeights& i, ChannelMoves& moves, bool& filled) const;
-  void gather(const Unfold& i, std::int64_t unit, const Span& pixels, std::int64_t to, std::int64_t fractalPitch,
-              ListedMoves& moves) const;
+  void gather(const Unfold& i, std::int64_t unit, std::int64_t to, std::int64_t fractalPitch, ListedMoves& moves) const;
   std::vector<std::int64_t> channelOffsets(bool image, std::int64_t block) const;
   void zero(const char* name, std::int64_t bytes, StreamPlace to, CallSequence& calls) const;
-  Move runMove(MoveKind kind, std::int64_t aStep) const;
+  Move copyRuns(std::int64_t fromPitch) const;
+  Move zeroRuns() const;
   Move turnRuns(std::int64_t runs) const;
   int mmadKernel(std::int64_t rows, std::int64_t m);
 
@@ -50,8 +49,5 @@ class UnitCalls {
   CoreTask task_;
   std::map<std::pair<std::int64_t, std::int64_t>, int> mmads_;
 };
-
-/// Rows of sums that a multiply kernel holds in registers, by 16 columns.
-std::int64_t cubeRegisterRows(int lanes);
 
 }  // namespace cubejit

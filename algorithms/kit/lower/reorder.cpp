@@ -8,17 +8,10 @@
 
 #include "algorithms/kit/lower/convert.h"
 #include "algorithms/kit/reorder.h"
+#include "codegen/tile/coordinates.h"
 
 namespace cubejit {
 namespace {
-
-BufferRole roleOf(TensorId t) { return static_cast<BufferRole>(t); }
-static_assert(static_cast<int>(BufferRole::kDy) == static_cast<int>(TensorId::kDy) &&
-              static_cast<int>(BufferRole::kX) == static_cast<int>(TensorId::kX) &&
-              static_cast<int>(BufferRole::kW) == static_cast<int>(TensorId::kW) &&
-              static_cast<int>(BufferRole::kDx) == static_cast<int>(TensorId::kDx) &&
-              static_cast<int>(BufferRole::kDw) == static_cast<int>(TensorId::kDw) &&
-              static_cast<int>(BufferRole::kDb) == static_cast<int>(TensorId::kDb));
 
 // Where the core program has the elements of what the caller calls `t`.
 IndexMap coreMap(const Problem& asked, const Problem& inner, const TilingPlan& plan, TensorId t) {

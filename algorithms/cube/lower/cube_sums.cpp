@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides strips of the vector unit.
-#include "algorithms/cube/lower/weight_sums.h"
+#include "algorithms/cube/lower/cube_sums.h"
 
 #include <algorithm>
 #include <map>
@@ -16,22 +16,9 @@ namespace {
 
 constexpr std::int64_t kSide = 16;
 
-Move plainMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label) {
-  Move m;
-  m.kind = kind;
-  m.lanes = lanes;
-  m.rows = 1;
-  m.cols = cols;
-  m.from = from;
-  m.to = to;
-  m.label = label;
-  return m;
-}
-
 }  // namespace
 
-WeightSums::WeightSums(const CubeJob& job)
-    : c0_(job.work.c0), kernelD_(job.work.kernel.d), groups_(job.work.groups.count) {
+CubeSums::CubeSums(const CubeJob& job) : c0_(job.work.c0), kernelD_(job.work.kernel.d), groups_(job.work.groups.count) {
   const CubePlan& plan = job.plan.cube();
   const std::int64_t n = std::min(plan.singleShape.n, job.work.gemm.n);
   sharesOfN_ = ceilDiv(job.work.gemm.n, n);
@@ -41,12 +28,12 @@ WeightSums::WeightSums(const CubeJob& job)
   baseM_ = plan.tile.base.m;
 }
 
-std::int64_t WeightSums::rowsFrom(std::int64_t row) const {
+std::int64_t CubeSums::rowsFrom(std::int64_t row) const {
   const std::int64_t inTask = row % singleM_;
   return std::min({baseM_, singleM_ - inTask, rows_ - row});
 }
 
-std::vector<std::int64_t> WeightSums::blocks() const {
+std::vector<std::int64_t> CubeSums::blocks() const {
   std::vector<std::int64_t> out;
   for (std::int64_t row = 0; row < rows_; row += rowsFrom(row)) out.push_back(row);
   return out;
@@ -57,13 +44,12 @@ namespace {
 // A piece of the sums that tasks of the vector unit take alike: the rows of a base block, c0 channels of the big tensor, all taps.
 class CastPhase {
  public:
-  CastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums,
-            std::int64_t parts, int lanes)
+  CastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums, std::int64_t parts,
+            int lanes)
       : b_(b), job_(job), w_(job.work), map_(tensors.resultMap), sums_(sums), parts_(parts), lanes_(lanes) {
     const DType type = formatOf(job.problem, TensorId::kDw).dtype;
     type_ = byteSize(type) == 4 ? Element::kF32 : elementOf(type);
-    for (std::int64_t tap = 0; tap < w_.tapsHw; ++tap)
-      taps_.push_back(map_.along(3, tap / w_.kernel.w) + map_.along(4, tap % w_.kernel.w));
+    taps_ = offsetsOfTaps(map_, w_);
   }
 
   void run(int buffer, int result, int ub) {
@@ -121,25 +107,22 @@ class CastPhase {
     Piece piece;
     piece.rows = sums_.rowsFrom(row);
     const std::int64_t end = std::min(row + piece.rows, outer.count);
-    bool first = true;
     for (std::int64_t g = 0; g < w_.groups.together; ++g) {
       const std::int64_t i0 = std::max(c1 * w_.c0, g * inner.ofGroup),
                          i1 = std::min({(c1 + 1) * w_.c0, (g + 1) * inner.ofGroup, inner.count});
-      const std::int64_t o1 = std::min(end, (g + 1) * outer.ofGroup);
-      for (std::int64_t o = std::max(row, g * outer.ofGroup); o < o1 && i0 < i1;) {
-        std::vector<std::int64_t> channels;
-        const std::int64_t first0 = map_.along(1, inner.first + i0), at = map_.along(0, outer.first + o);
-        for (std::int64_t i = i0; i < i1; ++i) channels.push_back(map_.along(1, inner.first + i) - first0);
-        if (first) piece.origin = at + first0;
-        first = false;
-        const std::int64_t pitch = o + 1 < o1 ? map_.along(0, outer.first + o + 1) - at : 0;
-        std::int64_t next = o + 1;
-        while (next < o1 && map_.along(0, outer.first + next) - map_.along(0, outer.first + next - 1) == pitch) ++next;
-        Line line{o - row, next - o, at + first0 - piece.origin, pitch, channelRuns(channels)};
-        for (ChannelRun& run : line.runs) run.first += i0 - c1 * w_.c0;
-        piece.lines.push_back(std::move(line));
-        o = next;
-      }
+      if (i0 >= i1) continue;
+      const std::int64_t o0 = std::max(row, g * outer.ofGroup), o1 = std::min(end, (g + 1) * outer.ofGroup);
+      std::vector<std::int64_t> channels = offsetsOf(map_, 1, inner.first + i0, i1 - i0);
+      const std::int64_t first = channels.front();
+      for (std::int64_t& channel : channels) channel -= first;
+      std::vector<ChannelRun> runs = channelRuns(channels);
+      for (ChannelRun& run : runs) run.first += i0 - c1 * w_.c0;
+      evenParts(map_, 0, outer.first + o0, outer.first + o1,
+                [&](std::int64_t o, std::int64_t count, std::int64_t pitch) {
+                  const std::int64_t at = map_.along(0, o) + first;
+                  if (piece.lines.empty()) piece.origin = at;
+                  piece.lines.push_back({o - outer.first - row, count, at - piece.origin, pitch, runs});
+                });
     }
     piece.key = {piece.rows};
     for (const Line& line : piece.lines) {
@@ -171,7 +154,7 @@ class CastPhase {
     for (std::int64_t part = 0; part < parts_; ++part) {
       calls.issue(CoreUnit::kGmToUb);
       ListedMoves in;
-      Move m = plainMove(MoveKind::kCopy, lanes_, rows * c0, Element::kF32, Element::kF32, "gm_to_ub");
+      Move m = rowMove(MoveKind::kCopy, lanes_, rows * c0, Element::kF32, Element::kF32, "gm_to_ub");
       m.aOuterStep = piece.rows * c0 * 4;
       m.cOuterStep = rows * c0 * 4;
       in.addSegment(m, {0, 0, taps});
@@ -179,12 +162,12 @@ class CastPhase {
       if (part == 0) continue;
       ListedMoves add;
       calls.issue(CoreUnit::kVector);
-      add.add(plainMove(MoveKind::kAccumulate, lanes_, elements, Element::kF32, Element::kF32, "add_part"), 0, 0);
+      add.add(rowMove(MoveKind::kAccumulate, lanes_, elements, Element::kF32, Element::kF32, "add_part"), 0, 0);
       add.emit(calls, "add", {ub_, other}, {ub_, 0});
     }
     ListedMoves cast;
     calls.issue(CoreUnit::kVector);
-    cast.add(plainMove(MoveKind::kCopy, lanes_, elements, Element::kF32, type_, "cast"), 0, 0);
+    cast.add(rowMove(MoveKind::kCopy, lanes_, elements, Element::kF32, type_, "cast"), 0, 0);
     cast.emit(calls, "cast", {ub_, 0}, {ub_, to});
     ChannelMoves out(lanes_, type_ == Element::kF32 ? Element::kF32 : Element::kHalf,
                      type_ == Element::kF32 ? Element::kF32 : Element::kHalf, "ub_to_gm");
@@ -211,7 +194,7 @@ class CastPhase {
   const CubeJob& job_;
   const CubeWork& w_;
   const IndexMap& map_;
-  const WeightSums& sums_;
+  const CubeSums& sums_;
   const std::int64_t parts_;
   const int lanes_;
   Element type_ = Element::kF32;
@@ -221,7 +204,7 @@ class CastPhase {
 
 }  // namespace
 
-void addCastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums, int buffer,
+void addCastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums, int buffer,
                   std::int64_t parts, int result, int ub, int lanes) {
   CastPhase(b, job, tensors, sums, parts, lanes).run(buffer, result, ub);
 }
@@ -245,8 +228,8 @@ void addZeroPhase(ProgramBuilder& b, const char* name, int buffer, std::int64_t 
       if (count == 0) continue;
       const Element element = word == 4 ? Element::kF32 : Element::kHalf;
       ListedMoves zero, out;
-      zero.add(plainMove(MoveKind::kZero, lanes, count, element, element, "zero"), 0, 0);
-      out.add(plainMove(MoveKind::kCopy, lanes, count, element, element, "ub_to_gm"), 0, 0);
+      zero.add(rowMove(MoveKind::kZero, lanes, count, element, element, "zero"), 0, 0);
+      out.add(rowMove(MoveKind::kCopy, lanes, count, element, element, "ub_to_gm"), 0, 0);
       calls.issue(CoreUnit::kVector);
       zero.emit(calls, "zero", {}, {strip, begin});
       calls.issue(CoreUnit::kUbToGm);

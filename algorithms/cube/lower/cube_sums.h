@@ -13,9 +13,9 @@ namespace cubejit {
 
 /// [kernel depth][real group][channels n of a task][rows of a base block][unit][row][c0], in f32: what a base block adds to is one piece of
 /// memory. A unit is c0 channels of the big tensor at one tap.
-class WeightSums {
+class CubeSums {
  public:
-  explicit WeightSums(const CubeJob& job);
+  explicit CubeSums(const CubeJob& job);
 
   std::int64_t bytes() const { return tapDepth() * kernelD_; }
   /// Bytes from a kernel depth, a real group, a task's share of n, a row to the next.
@@ -25,7 +25,6 @@ class WeightSums {
   std::int64_t row() const { return units_ * c0_ * 4; }
   /// Rows of a base block that begins at a row: those that L0C holds.
   std::int64_t rowsFrom(std::int64_t row) const;
-  std::int64_t rows() const { return rows_; }
   std::int64_t unitsOfShare() const { return units_; }
   /// The first row of each base block.
   std::vector<std::int64_t> blocks() const;
@@ -35,7 +34,7 @@ class WeightSums {
 };
 
 /// Adds a phase that brings `parts` sums, side by side in `buffer`, to dw, in strips that fit UB.
-void addCastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tensors, const WeightSums& sums, int buffer,
+void addCastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums, int buffer,
                   std::int64_t parts, int result, int ub, int lanes);
 
 /// Adds a phase that zeroes so many bytes of a buffer, by way of UB.
