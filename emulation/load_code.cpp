@@ -156,10 +156,10 @@ void execute(const UnitCode& code, const LoadCode& loads, const LoadPixels& i, c
 
 namespace {
 
-// Weights of a chunk, unit by unit. Runs are always of inner channels; see LoadWeights for the order in L1.
-class WeightChunk {
+// Weights of a block of L1, unit by unit. Runs are always of inner channels; see LoadWeights for the order in L1.
+class WeightBlock {
  public:
-  WeightChunk(const RunLoader& loader, const LoadWeights& i, const UnitContext& c, std::byte* to)
+  WeightBlock(const RunLoader& loader, const LoadWeights& i, const UnitContext& c, std::byte* to)
       : loader_(loader), i_(i), t_(c.tables.weights), w_(c.work), to_(to), n_(roundUp(i.n.count, w_.c0)) {
     const std::vector<std::int64_t>& across = i.plain ? t_.outer : t_.inner;
     results_ = std::min(n_, static_cast<std::int64_t>(across.size()) - i.n.begin);
@@ -268,7 +268,7 @@ class WeightChunk {
 void execute(const UnitCode& code, const LoadCode& loads, const LoadWeights& i, const UnitContext& c,
              CoreMemory& memory) {
   const RunLoader loader(code, loads, LoadOperand::kWeights, c.tables.weights.data, c.work.c0);
-  WeightChunk(loader, i, c, memory.at(CoreBuffer::kL1, i.l1)).load();
+  WeightBlock(loader, i, c, memory.at(CoreBuffer::kL1, i.l1)).load();
 }
 
 }  // namespace cubejit

@@ -151,8 +151,8 @@ bool wholeParts(const ConvView& v, const Machine& m, DirectWeightsPlan& plan, Bl
 }
 
 // Reduction blocks of all pixels: a block's sums are complete after one pass, and are unpacked while they are in L1.
-void addWholeChunks(const ConvView& v, const Machine& m, PixelPairs pairs, DirectWeightsPlan plan, Blocks blocks,
-                    std::vector<DirectWeightsPlan>& out) {
+void addWholeReductions(const ConvView& v, const Machine& m, PixelPairs pairs, DirectWeightsPlan plan, Blocks blocks,
+                        std::vector<DirectWeightsPlan>& out) {
   setReduction(v, pairs, plan, std::numeric_limits<double>::infinity());
   plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
   plan.bufferC = true;
@@ -243,7 +243,7 @@ std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, c
         plan.packB = stageLanes ? PackVectors::kBlock : PackVectors::kNone;
         plan.packA = stageRows;
         plan.reduction.h = 0;
-        if (!operandsTransposed && v.taps() > 1) addWholeChunks(v, m, view.pairs, plan, blocks, out);
+        if (!operandsTransposed && v.taps() > 1) addWholeReductions(v, m, view.pairs, plan, blocks, out);
         for (const double share : {0.1, 0.3, 0.6, 1.5, 4.0}) {
           if (share > 2 && v.taps() > 1) continue;  // later taps find nothing there
           const DirectWeightsPlan last = plan;

@@ -96,7 +96,7 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
                      rowBlocks = divUp(s.tiled.channels, plan.registerRows);
   for (const double share : {0.6, 1.5, 6.0}) {
     plan.cacheRows = equalPiece(s.rows, rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes)));
-    const std::int64_t chunks = divUp(s.rows, plan.cacheRows);
+    const std::int64_t blocks = divUp(s.rows, plan.cacheRows);
     plan.rowParts = plan.reductionParts = 1;
     if (rowBlocks >= m.cores) {
       plan.rowParts = std::min<std::int64_t>(rowBlocks, m.cores);
@@ -104,7 +104,7 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
       plan.rowParts = 1;
     }
     for (std::int64_t splits : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
-      if (chunks < splits) plan.cacheRows = equalPiece(s.rows, divUp(s.rows, splits));
+      if (blocks < splits) plan.cacheRows = equalPiece(s.rows, divUp(s.rows, splits));
       plan.reductionParts = std::min(splits, divUp(s.rows, plan.cacheRows));
       out.push_back(plan);
     }

@@ -79,7 +79,7 @@ TEST(BlockStream, BlocksComeInTheOrderOfTheTiling) {
   EXPECT_EQ(visits(job, task), (Visits{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {3, 0}, {2, 1}, {3, 1}}));
 }
 
-TEST(BlockStream, ChunksAreLoadedOnceAndDepthsThatDoNotMeetAreSkipped) {
+TEST(BlockStream, BlocksOfL1AreLoadedOnceAndDepthsThatDoNotMeetAreSkipped) {
   const CubeJob job = jobOf(BlockOrder::kNOuter, 2);
   CoreTask task;
   task.extent = job.plan.cube().singleShape;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how a test verifies plans: a session that uses all its threads however small the work, a machine whose
-// small L2 makes parts of images chunks, too, and 1 and 2 threads that must agree in every bit.
+// small L2 makes parts of images reduction blocks, too, and 1 and 2 threads that must agree in every bit.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the loops of a task: base blocks as the order says, kernel depths that meet, base.k's in order; a chunk that is already in
+// Decides the loops of a task: base blocks as the order says, kernel depths that meet, base.k's in order; a block that is already in
 // L1 is used where it lies.
 #include "tiling/npu/block_stream.h"
 
@@ -124,12 +124,12 @@ LoadImage BlockStream::imagePiece(std::int64_t l1, const Span& pixels, const Spa
   return i;
 }
 
-UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const Chunk& c, std::int64_t imageDepth) const {
+UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const L1Block& c, std::int64_t imageDepth) const {
   const CubeWork& w = job_->work;
   const CubeTile& t = job_->plan.cube().tile;
   const Operand& operand = isA ? a_ : b_;
-  const std::int64_t chunkK = operand.stepK * t.base.k, side = isA ? t.stepM * t.base.m : t.stepN * t.base.n;
-  const std::int64_t k0 = c.chunk * chunkK, k = std::min(chunkK, extent_.count.k - k0);
+  const std::int64_t blockK = operand.stepK * t.base.k, side = isA ? t.stepM * t.base.m : t.stepN * t.base.n;
+  const std::int64_t k0 = c.kBlock * blockK, k = std::min(blockK, extent_.count.k - k0);
   const std::int64_t x0 = c.step * side, x = std::min(side, (isA ? extent_.count.m : extent_.count.n) - x0);
   const Span along{extent_.start.k + k0, k}, across{(isA ? extent_.start.m : extent_.start.n) + x0, x};
   const auto units = [&](const Span& s) { return Span{s.begin / w.c0, s.count / w.c0}; };
@@ -140,7 +140,7 @@ UnitInstruction BlockStream::loadOf(bool isA, std::int64_t l1, const Chunk& c, s
 }
 
 // The slot of L1 that holds what is wanted, loaded now if it is not there.
-int BlockStream::stage(Operand& o, bool isA, const Chunk& wanted, std::int64_t imageDepth, UnitProgram& program) {
+int BlockStream::stage(Operand& o, bool isA, const L1Block& wanted, std::int64_t imageDepth, UnitProgram& program) {
   for (int slot = 0; slot < o.buffers; ++slot) {
     if (o.held[static_cast<std::size_t>(slot)] == wanted) return slot;
   }

@@ -48,14 +48,14 @@ class BlockStream {
   std::int64_t endInL1(std::int64_t begin) const { return begin + (begin < b_.origin ? a_.bytes : b_.bytes); }
 
  private:
-  struct Chunk {  ///< what a slot of L1 holds
-    std::int64_t step = -1, tap = -1, chunk = -1;
-    friend bool operator==(const Chunk& a, const Chunk& b) = default;
+  struct L1Block {  ///< what a slot of L1 holds
+    std::int64_t step = -1, tap = -1, kBlock = -1;
+    friend bool operator==(const L1Block& a, const L1Block& b) = default;
   };
   struct Operand {                                    ///< A or B on its way through L1 and L0
     std::int64_t buffers = 1, bytes = 0, origin = 0;  ///< of L1
     std::int64_t stepK = 1;
-    std::array<Chunk, 2> held;
+    std::array<L1Block, 2> held;
     std::array<UnitInstruction, 2> loads;
     int newest = 1;
     std::int64_t l0Buffers = 1, l0Bytes = 0;
@@ -63,8 +63,8 @@ class BlockStream {
   };
 
   void advance();
-  int stage(Operand& operand, bool isA, const Chunk& wanted, std::int64_t imageDepth, UnitProgram& program);
-  UnitInstruction loadOf(bool isA, std::int64_t l1, const Chunk& chunk, std::int64_t imageDepth) const;
+  int stage(Operand& operand, bool isA, const L1Block& wanted, std::int64_t imageDepth, UnitProgram& program);
+  UnitInstruction loadOf(bool isA, std::int64_t l1, const L1Block& block, std::int64_t imageDepth) const;
   LoadImage imagePiece(std::int64_t l1, const Span& pixels, const Span& units, std::int64_t depth) const;
   UnitInstruction fillOf(const Operand& operand, bool isA, int slot, std::int64_t kStep, const CubeBlock& block) const;
   std::int64_t fillL0(Operand& operand, bool isA, int slot, std::int64_t kStep, const CubeBlock& block,

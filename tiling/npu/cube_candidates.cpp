@@ -107,7 +107,7 @@ class Search {
     Sizes ks;
     addOnce(ks, evenPiece(k, most, unit));
     const std::int64_t block = dx_ ? w_.blockUnit() : w_.row();
-    if (block % unit == 0) {  // whole blocks of taps, or equal parts of one: their chunks in L1 share no block
+    if (block % unit == 0) {  // whole blocks of taps, or equal parts of one: what L1 holds of them shares no block
       addOnce(ks, most >= block ? most / block * block : evenPiece(block, most, unit));
     }
     const auto with = [&](std::int64_t baseK) {
@@ -257,7 +257,7 @@ class Search {
     return low;
   }
 
-  // Equal chunks: the fewest base.k's a chunk that still need as many chunks. The order of blocks matters if a side stays in L1.
+  // Equal K blocks in L1: the fewest base.k's a block that still need as many blocks. The order of blocks matters if a side stays in L1.
   void emit(std::int64_t stepKa, std::int64_t stepKb) {
     CubeTile& t = plan_.cube().tile;
     const std::int64_t whole = wholeSteps();

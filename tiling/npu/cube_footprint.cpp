@@ -54,13 +54,13 @@ CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
   f.l0c = product({t.base.m, t.base.n, 4, t.buffersL0c});
   f.ub = product({t.base.m, 16, 4 + w.resultBytes, 2});
   const bool dx = w.gradient == Gradient::kDx;
-  const std::int64_t chunkA = product({t.stepKa, t.base.k}), chunkB = product({t.stepKb, t.base.k});
+  const std::int64_t l1KA = product({t.stepKa, t.base.k}), l1KB = product({t.stepKb, t.base.k});
   const std::int64_t sideM = product({t.stepM, t.base.m}), sideN = product({t.stepN, t.base.n});
-  f.piece = dx ? pieceOf(w, sideM, plan.cube().singleShape.m, chunkA, plan.cube().singleShape.k / w.kernel.d)
-               : pieceOf(w, chunkB, plan.cube().singleShape.k, sideN, plan.cube().singleShape.n);
+  f.piece = dx ? pieceOf(w, sideM, plan.cube().singleShape.m, l1KA, plan.cube().singleShape.k / w.kernel.d)
+               : pieceOf(w, l1KB, plan.cube().singleShape.k, sideN, plan.cube().singleShape.n);
   const std::int64_t image = product({f.piece.rows, f.piece.columns, f.piece.blocks, w.c0, w.elementBytes});
-  f.l1A = dx ? image : product({sideM, chunkA, w.elementBytes});
-  f.l1B = dx ? product({sideN, chunkB, w.elementBytes}) : image;
+  f.l1A = dx ? image : product({sideM, l1KA, w.elementBytes});
+  f.l1B = dx ? product({sideN, l1KB, w.elementBytes}) : image;
   const std::int64_t a = product({f.l1A, t.buffersA1}), b = product({f.l1B, t.buffersB1});
   f.l1 = a > std::numeric_limits<std::int64_t>::max() - b ? std::numeric_limits<std::int64_t>::max() : a + b;
   return f;

@@ -55,18 +55,18 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   const double loadB = over(n * k * real(loop.m) * element, r.l1ToL0b) + instructions * kIssueCycles;
   t.load = loadA + loadB;
 
-  // Memory to L1. A sweep brings every K chunk of one step; of the image, the rows and columns that step unfolds.
+  // Memory to L1. A sweep brings every K block of one step; of the image, the rows and columns that step unfolds.
   const bool dx = w.gradient == Gradient::kDx;
-  const std::int64_t chunksA = ceilDiv(loop.k, c.stepKa), chunksB = ceilDiv(loop.k, c.stepKb);
+  const std::int64_t kBlocksA = ceilDiv(loop.k, c.stepKa), kBlocksB = ceilDiv(loop.k, c.stepKb);
   const double piece = real(f.piece.rowsRead) * real(f.piece.columnsRead) * real(f.piece.blocks) * real(w.c0) * element;
   const double wholeBlocks = real(ceilDiv(dx ? task.k : task.n, w.blockUnit()));
   const double perBlock = piece / std::max(1.0, real(f.piece.blocks));
   const double plainA = std::min(real(c.stepM * c.base.m), m) * k * element;
   const double plainB = std::min(real(c.stepN * c.base.n), n) * k * element;
   const double sweepA =
-      dx ? meets * std::max(real(chunksA) * std::min(piece, perBlock * wholeBlocks), perBlock * wholeBlocks) : plainA;
-  const double sweepB = dx ? plainB : real(chunksB) * std::min(piece, perBlock * wholeBlocks);
-  const bool wholeA = chunksA == 1 && task.meets == 1, wholeB = chunksB == 1 && task.meets == 1;
+      dx ? meets * std::max(real(kBlocksA) * std::min(piece, perBlock * wholeBlocks), perBlock * wholeBlocks) : plainA;
+  const double sweepB = dx ? plainB : real(kBlocksB) * std::min(piece, perBlock * wholeBlocks);
+  const bool wholeA = kBlocksA == 1 && task.meets == 1, wholeB = kBlocksB == 1 && task.meets == 1;
   const bool mOuter = c.order == BlockOrder::kMOuter;
   const double bytesA = sweepA * real(sweeps(wholeA, mOuter, loop.m, loop.stepsM, loop.n, loop.stepsN));
   const double bytesB = sweepB * real(sweeps(wholeB, !mOuter, loop.n, loop.stepsN, loop.m, loop.stepsM));

@@ -211,15 +211,15 @@ void addCastPhase(ProgramBuilder& b, const CubeJob& job, const CubeTensors& tens
 
 void addZeroPhase(ProgramBuilder& b, const char* name, int buffer, std::int64_t bytes, int ub, std::int64_t ubBytes,
                   int lanes) {
-  constexpr std::int64_t kMost = 1 << 15;  // a chunk stays in L1
-  const std::int64_t chunk = std::min(kMost, ubBytes / 64 * 64);
+  constexpr std::int64_t kMost = 1 << 15;  // stays in the host's L1
+  const std::int64_t stripBytes = std::min(kMost, ubBytes / 64 * 64);
   b.beginPhase(name);
   const int to = b.addStream("to", buffer), strip = b.addStream("UB", ub);
-  const int axis = b.addAxis("chunk", 2);
+  const int axis = b.addAxis("strip", 2);
   Node choice;
   choice.classAxes = {axis};
-  for (std::int64_t at = 0; at < bytes; at += chunk) b.addStep(axis, {{to, at}}, at + chunk <= bytes ? 0 : 1);
-  for (const std::int64_t size : {std::min(chunk, bytes), bytes % chunk}) {
+  for (std::int64_t at = 0; at < bytes; at += stripBytes) b.addStep(axis, {{to, at}}, at + stripBytes <= bytes ? 0 : 1);
+  for (const std::int64_t size : {std::min(stripBytes, bytes), bytes % stripBytes}) {
     const auto first = static_cast<int>(choice.body.size());
     CallSequence calls(b);
     // An odd 16-bit element at the end is one of its own.

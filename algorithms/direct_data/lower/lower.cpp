@@ -257,7 +257,7 @@ class Lowering {
   // same rows share a segment; so do those that share scalars, whatever rows they reach.
   std::vector<TapGroup> groupsOf(const Position& p) const {
     const std::int64_t tapBytes = inputVectors_ ? lanes_ * 4 : plan_.packsWeights() ? reduced_ * width_ * 4 : 4;
-    const bool together = inputVectors_ && reduced_ <= chunk();
+    const bool together = inputVectors_ && reduced_ <= kUnroll();
     const bool alongH = g_.view.lineOnH;
     const std::vector<BlockTap>&across = alongH ? p.w->taps : p.h->taps, &along = alongH ? p.h->taps : p.w->taps;
     const auto count = static_cast<std::int64_t>(along.size());
@@ -313,9 +313,9 @@ class Lowering {
     const Twins kernels = kernelFor(lens, subsets, width);
     v.kernel = kernels.plain;
     v.aligned = kernels.streaming;
-    const bool remainder = reduced_ % chunk() != 0;
+    const bool remainder = reduced_ % kUnroll() != 0;
     SegmentList list(subsets.size() * (remainder ? 2 : 1));
-    const std::int64_t main = reduced_ / chunk(), left = reduced_ % chunk();
+    const std::int64_t main = reduced_ / kUnroll(), left = reduced_ % kUnroll();
     for (const TapGroup& g : groupsOf(p)) {
       const auto section =
           static_cast<std::size_t>(std::find(subsets.begin(), subsets.end(), g.rows) - subsets.begin());
@@ -346,7 +346,7 @@ class Lowering {
             g_.operand.blockStride};
   }
   // Reduced channels of one iteration of the main section; what is left is the remainder section.
-  std::int64_t chunk() const { return plan_.unroll * (inputVectors_ ? lanes_ : 1); }
+  std::int64_t kUnroll() const { return plan_.unroll * (inputVectors_ ? lanes_ : 1); }
 
   std::int64_t remainderSteps(std::int64_t left) const { return inputVectors_ ? (left + lanes_ - 1) / lanes_ : left; }
 
@@ -406,10 +406,10 @@ class Lowering {
                                                                  : lens.w * axes_[2].operandStep * dy_.pitch.w;
     tile.prefetchAhead = plan_.prefetchDistance * block;
     for (const Subset& s : subsets) {
-      contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), chunk()));
+      contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, plan_.unroll), kUnroll()));
       steps_.stepFrom(contract.sections.back());
     }
-    if (const std::int64_t left = reduced_ % chunk(); left != 0) {
+    if (const std::int64_t left = reduced_ % kUnroll(); left != 0) {
       for (const Subset& s : subsets)
         contract.sections.push_back(dataSection(tile, s, stepsAtOnce(lens, s, remainderSteps(left)), left));
     }

@@ -125,7 +125,7 @@ Contract groupedDataKernel(const GroupKernel& kernel, const GroupLanes& lanes, c
   contract.result = result.element;
   contract.dotProducts = dotProducts;
   contract.lanes = lanes.lanes;
-  contract.label = "dx_cells" + unitLabel(unit.groups) + "_" +
+  contract.label = "dx_grouped" + unitLabel(unit.groups) + "_" +
                    (kernel.rows() > 1 ? std::to_string(kernel.rows()) + "x" : "") + std::to_string(kernel.columns()) +
                    "s" + std::to_string(kernel.sections().size());
   for (std::size_t block = 0; block < unit.groups.size(); ++block) {

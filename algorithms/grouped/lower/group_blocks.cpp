@@ -41,13 +41,13 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
   const int channel = b.addUniformAxis("j", s.permutedChannels, {{weights, w.permutedPitch}, {packed, s.lanes * 4}});
   Call call{pack ? "pack" : "unpack", pack ? weights : packed, -1, pack ? packed : weights, {blocks, group}, {}};
   for (int cls = 0; cls < 2; ++cls) {
-    const std::int64_t groups = s.cellsOf(cls);
+    const std::int64_t groups = s.groupsOf(cls);
     for (std::int64_t i = 0; i < pieces; ++i) {
       Variant variant;
       if (i < groups) {
         const std::int64_t width = touch ? groups * s.vectorChannels : s.vectorChannels;
         const bool last = touch || i + 1 == groups;
-        Move move{MoveKind::kTranspose, s.lanes, w.taps, width, s.tapBytes(), vectorPitch, 0, false, "unpack_cells"};
+        Move move{MoveKind::kTranspose, s.lanes, w.taps, width, s.tapBytes(), vectorPitch, 0, false, "unpack_groups"};
         if (pack) {
           move = Move{MoveKind::kTranspose,
                       s.lanes,
@@ -57,7 +57,7 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
                       s.tapBytes(),
                       last ? s.lanes - groups * s.vectorChannels : 0,
                       false,
-                      "pack_cells"};
+                      "pack_groups"};
           if (w.pairPitch > 0) {
             move.from = Element::kPair;
             move.pairPitch = w.pairPitch;

@@ -25,7 +25,7 @@ struct GroupLanes {
   std::int64_t secondPitch = 0;  ///< bytes from a permuted operand's first vector to its second one; 0 = it follows
 
   /// Grouped in blocks of class 0 (full) or 1 (the last, shorter one); 0 if there is no such block.
-  std::int64_t cellsOf(int cls) const { return cls == 1 ? groups % perBlock : groups >= perBlock ? perBlock : 0; }
+  std::int64_t groupsOf(int cls) const { return cls == 1 ? groups % perBlock : groups >= perBlock ? perBlock : 0; }
   int classOf(std::int64_t block) const { return classOfUnit(block, 1); }
   bool depthwise() const { return vectorChannels == 1 && permutedChannels == 1; }
 

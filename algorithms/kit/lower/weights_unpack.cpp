@@ -92,17 +92,18 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   b.phase().workCycles = static_cast<double>(scratchBytes(s)) / 64.0 * 6.0;
 }
 
-std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams,
-                              int rows, int lanes) {
+std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t registerRows,
+                              UnpackStreams streams, int rows, int lanes) {
   const Pitch pitch = pitchOf(s);
   const auto moves = [&](int axis, std::int64_t step) {
     for (std::int64_t i = 0; i < b.axisSteps(axis); ++i) b.moveStep(axis, i, streams.dw, i * step);
   };
-  moves(rows, baseRows * pitch.row);
+  moves(rows, registerRows * pitch.row);
   moves(lanes, s.width * pitch.lane);
   std::vector<Node> perBlock;
   for (int tail = 0; tail < 2; ++tail) {  // whole row blocks, then the narrow one: each has its own number of rows
-    const std::int64_t count = tail == 1 ? s.rows % baseRows : std::min(baseRows, s.rows / baseRows * baseRows);
+    const std::int64_t count =
+        tail == 1 ? s.rows % registerRows : std::min(registerRows, s.rows / registerRows * registerRows);
     if (count == 0) continue;
     Call call{"unpack", streams.acc, -1, streams.dw, {lanes, rows}, std::vector<Variant>(4)};
     for (int narrow = 0; narrow < 2; ++narrow) {
@@ -121,9 +122,9 @@ std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::i
   return perBlock;
 }
 
-Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
+Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t registerRows, UnpackStreams streams, int rows,
                 int lanes) {
-  return loopNode(lanes, {loopNode(rows, unpackBlock(b, s, baseRows, streams, rows, lanes))});
+  return loopNode(lanes, {loopNode(rows, unpackBlock(b, s, registerRows, streams, rows, lanes))});
 }
 
 }  // namespace cubejit

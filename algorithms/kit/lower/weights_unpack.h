@@ -41,13 +41,13 @@ struct UnpackStreams {
 };
 
 /// The nodes that unpack the accumulators of one block where a task keeps them; they stand within loops over `rows` (blocks of
-/// `baseRows`) and `lanes`, the axes the task sums over. Those move the accumulators' stream as the task wants, and get the deltas
+/// `registerRows`) and `lanes`, the axes the task sums over. Those move the accumulators' stream as the task wants, and get the deltas
 /// of dw here. Their class 1 is the narrow block.
-std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams,
-                              int rows, int lanes);
+std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t registerRows,
+                              UnpackStreams streams, int rows, int lanes);
 
 /// The node of a task that unpacks all its accumulators.
-Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t baseRows, UnpackStreams streams, int rows,
+Node unpackTask(ProgramBuilder& b, const WeightsScratch& s, std::int64_t registerRows, UnpackStreams streams, int rows,
                 int lanes);
 
 }  // namespace cubejit

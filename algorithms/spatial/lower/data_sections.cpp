@@ -86,8 +86,8 @@ int SpatialDataSections::kernelFor(const Cut& cut, std::int64_t channels, std::i
   contract.vectorsB = pitches_.operand;
   contract.result = pitches_.result;
   const auto phases = static_cast<std::int64_t>(shape_.phases.size());
-  contract.label = "dxp_" + std::to_string(channels * phases) + (cut.rowsInside ? "h" + std::to_string(cut.rows) : "") +
-                   "x" + std::to_string(vectors);
+  contract.label = "dx_spatial_" + std::to_string(channels * phases) +
+                   (cut.rowsInside ? "h" + std::to_string(cut.rows) : "") + "x" + std::to_string(vectors);
   for (std::int64_t row = 0; row < cut.rows; ++row) {
     for (std::int64_t p = 0; p < phases; ++p) {
       for (std::int64_t c = 0; c < channels; ++c) {

@@ -85,7 +85,7 @@ Contract SpatialWeightsSections::contract() const {
   contract.lanes = lanes_;
   contract.vectorsA = elementOf(v_.big.dtype);
   contract.vectorsB = elementOf(v_.small.dtype);
-  contract.label = "dwp_" + std::to_string(taps_.h.length()) + "x" + std::to_string(taps_.w.length());
+  contract.label = "dw_spatial_" + std::to_string(taps_.h.length()) + "x" + std::to_string(taps_.w.length());
   for (std::int64_t h = 0; h < taps_.h.length(); ++h) {
     for (std::int64_t w = 0; w < taps_.w.length(); ++w)
       contract.accumulators.push_back(

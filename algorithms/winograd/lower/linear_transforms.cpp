@@ -16,7 +16,7 @@ class Passes {
       : room_(room), b_(room.builder()), name_(name), axes_(axes), channels_(channels) {}
 
   std::vector<Node> run(int in, int out) {
-    chunk_ = addChunkAxis(in, out);
+    channelBlock_ = addChannelBlocks(in, out);
     std::vector<Node> body;
     int from = in;
     for (std::size_t pass = 0; pass < axes_.size(); ++pass) {
@@ -25,7 +25,7 @@ class Passes {
       body.push_back(passNode(pass, from, to));
       from = to;
     }
-    return nest({chunk_}, std::move(body));
+    return nest({channelBlock_}, std::move(body));
   }
 
  private:
@@ -33,8 +33,8 @@ class Passes {
   std::int64_t blockLanes() const { return channels_.vectorsAtOnce * channels_.lanes; }
 
   // A step's class is the number of its channels.
-  int addChunkAxis(int in, int out) {
-    const int axis = b_.addAxis(name_ + "_chunk");
+  int addChannelBlocks(int in, int out) {
+    const int axis = b_.addAxis(name_ + "_channels");
     std::vector<Window> windows;
     for (const Range& range : channels_.ranges) {
       const auto begin = static_cast<int>(b_.axisSteps(axis));
@@ -84,7 +84,7 @@ class Passes {
     const PassAxis& axis = axes_[pass];
     Call call{name_ + std::to_string(pass), room_.coefficients(), from, to, {}, {}};
     if (axis.classAxis >= 0) call.classAxes.push_back(axis.classAxis);
-    call.classAxes.push_back(chunk_);
+    call.classAxes.push_back(channelBlock_);
     for (std::size_t cls = 0; cls < axis.inputs.size(); ++cls) {
       for (const std::int64_t count : counts_) call.variants.push_back(variant(pass, cls, count));
       if (counts_.empty()) call.variants.emplace_back();
@@ -158,8 +158,8 @@ class Passes {
   const std::string& name_;
   const std::vector<PassAxis>& axes_;
   const PassChannels& channels_;
-  int chunk_ = -1;
-  std::vector<std::int64_t> counts_;  ///< of channels, by class of the chunk axis
+  int channelBlock_ = -1;
+  std::vector<std::int64_t> counts_;  ///< of channels, by class of the channel blocks
 };
 
 }  // namespace

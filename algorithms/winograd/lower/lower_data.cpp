@@ -37,7 +37,8 @@ class Lowering {
     reduced_ = g_.operand.channels;
     blocks_ = (g_.result.channels + width_ - 1) / width_;
     packing_ = PackedWeights{lanes_, width_, blocks_, g_.result.channels, reduced_, false, true};
-    chunks_ = plan.perTask ? std::max<std::int64_t>(1, (reduced_ + plan.cacheChannels - 1) / plan.cacheChannels) : 1;
+    reductionBlocks_ =
+        plan.perTask ? std::max<std::int64_t>(1, (reduced_ + plan.cacheChannels - 1) / plan.cacheChannels) : 1;
     parts_ = std::max<std::int64_t>(1, (box_.rows() + plan.cacheRows - 1) / plan.cacheRows);
     const std::int64_t partTiles = (box_.rows() + parts_ - 1) / parts_ * box_.tilesOfRow(),
                        allTiles = box_.rows() * box_.tilesOfRow();
@@ -70,9 +71,9 @@ class Lowering {
 
  private:
   std::int64_t tapBytes() const { return reduced_ * width_ * 4; }  // of a block of packed weights
-  std::int64_t firstChannel(std::int64_t chunk) const { return reduced_ * chunk / chunks_; }
+  std::int64_t firstChannel(std::int64_t block) const { return reduced_ * block / reductionBlocks_; }
   std::int64_t pointBytes() const {  // of a block of the filter
-    return panelPitch((reduced_ + chunks_ - 1) / chunks_ * width_ * 4);
+    return panelPitch((reduced_ + reductionBlocks_ - 1) / reductionBlocks_ * width_ * 4);
   }
   std::int64_t filterBytes() const { return box_.points() * pointBytes(); }
   std::int64_t dataBytes() const { return box_.points() * dataPoint_; }
@@ -91,10 +92,10 @@ class Lowering {
       b_.addStep(blocks, {{src, i * width_ * g_.wResult}, {dst, i * filterBytes()}},
                  (i + 1) * width_ <= g_.result.channels ? 0 : 1);
     }
-    const std::int64_t chunk = divisorAtMost(reduced_, 32);
+    const std::int64_t inOneLoop = divisorAtMost(reduced_, 32);
     const int outer =
-        b_.addUniformAxis("k0", reduced_ / chunk, {{src, chunk * g_.wReduced}, {dst, chunk * width_ * 4}});
-    const int inner = b_.addUniformAxis("k", chunk, {{src, g_.wReduced}, {dst, width_ * 4}});
+        b_.addUniformAxis("k0", reduced_ / inOneLoop, {{src, inOneLoop * g_.wReduced}, {dst, inOneLoop * width_ * 4}});
+    const int inner = b_.addUniformAxis("k", inOneLoop, {{src, g_.wReduced}, {dst, width_ * 4}});
     std::vector<Node> channel;
     channel.push_back(packChannel(b_, g_, packing_, src, packed, blocks));
     for (Node& node : filterOf(packed, dst)) channel.push_back(std::move(node));
@@ -181,15 +182,15 @@ class Lowering {
     std::vector<Node> body;
     if (inTask) {
       const int k = b_.addUniformAxis("k", reduced_, {{source, packing_.reducedPitch(g_)}, {sink, width_ * 4}});
-      const int chunk = b_.addPartition("k_chunk", k, chunks_);
-      for (std::int64_t i = 0; i < chunks_; ++i) {  // the panel of filters starts with the chunk's first channel
-        b_.moveStep(chunk, i, sink, -firstChannel(i) * width_ * 4);
-        b_.moveStep(chunk, i, a, firstChannel(i) * 4);
+      const int kBlock = b_.addPartition("k_block", k, reductionBlocks_);
+      for (std::int64_t i = 0; i < reductionBlocks_; ++i) {  // the panel of filters starts with its first channel
+        b_.moveStep(kBlock, i, sink, -firstChannel(i) * width_ * 4);
+        b_.moveStep(kBlock, i, a, firstChannel(i) * 4);
       }
       std::vector<Node> blockBody;
       blockBody.push_back(loopNode(k, filterOf(source, sink)));
-      blockBody.push_back(loopNode(point, {multiply(a, filter, c, part, chunk)}));
-      block.push_back(loopNode(chunk, std::move(blockBody)));
+      blockBody.push_back(loopNode(point, {multiply(a, filter, c, part, kBlock)}));
+      block.push_back(loopNode(kBlock, std::move(blockBody)));
       block.push_back(loopNode(rowsOut, {tilesBack(products, dx, rowsOut, blocks)}));
       body.push_back(loopNode(part, std::move(block)));
       b_.phase().parallelAxes = {groups, blocks};
@@ -232,9 +233,9 @@ class Lowering {
     return loopNode(tiles, linearPasses(room_, "dx", passes, channels, products, dx));
   }
 
-  // For the current point and channel block, over the channels of the current chunk (-1: all of them): rows are the part's tiles,
+  // For the current point and channel block, over the channels of a reduction block (-1: all of them): rows are the part's tiles,
   // in blocks of nearly equal size.
-  Node multiply(int a, int filter, int c, int part, int chunk) {
+  Node multiply(int a, int filter, int c, int part, int kBlock) {
     const int rows = b_.addAxis("tiles");
     std::vector<std::int64_t> sizes;  // distinct numbers of rows, by class
     std::vector<Window> windows;
@@ -255,11 +256,11 @@ class Lowering {
     axis.windowAxis = part;
     axis.windows = std::move(windows);
     Call call{"multiply", a, filter, c, {rows}, {}};
-    if (chunk >= 0) call.classAxes.push_back(chunk);
+    if (kBlock >= 0) call.classAxes.push_back(kBlock);
     for (const std::int64_t size : sizes) {
       const WinogradProduct product{size, plan_.registerVectors, lanes_, plan_.unroll, dataPitch_, 4, width_ * 4};
       const int kernel = b_.addKernel(productKernel(product));
-      for (std::int64_t i = 0; i < chunks_; ++i) {
+      for (std::int64_t i = 0; i < reductionBlocks_; ++i) {
         const SegmentList list = productList(product, firstChannel(i + 1) - firstChannel(i));
         call.variants.push_back(Variant{kernel, b_.addList(list), i > 0});
       }
@@ -274,7 +275,7 @@ class Lowering {
   PassRoom room_{b_};
   const DataGradient g_;
   const WinogradBox box_;
-  std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1, chunks_ = 1;
+  std::int64_t width_ = 16, reduced_ = 1, blocks_ = 1, parts_ = 1, reductionBlocks_ = 1;
   std::int64_t dataPitch_ = 0, dataPoint_ = 0, productPoint_ = 0;
   PackedWeights packing_;
   int operandBuffer_ = -1, resultBuffer_ = -1, weights_ = -1, packed_ = -1, filters_ = -1, data_ = -1;

@@ -32,10 +32,10 @@ class Lowering {
     rowBlocks_ = (v_.small.channels + plan.registerRows - 1) / plan.registerRows;
     rowParts_ = std::min(plan.rowParts, rowBlocks_);
     laneParts_ = std::min(plan.vectorParts, laneBlocks_);
-    chunks_ = std::max<std::int64_t>(1, (box_.rows() + plan.cacheRows - 1) / plan.cacheRows);
-    splits_ = plan.bufferC ? 1 : std::clamp<std::int64_t>(plan.reductionParts, 1, chunks_);
-    const std::int64_t chunkTiles = (box_.rows() + chunks_ - 1) / chunks_ * box_.tilesOfRow(),
-                       tiles = plan.bufferC ? box_.rows() * box_.tilesOfRow() : chunkTiles;
+    reductionBlocks_ = std::max<std::int64_t>(1, (box_.rows() + plan.cacheRows - 1) / plan.cacheRows);
+    splits_ = plan.bufferC ? 1 : std::clamp<std::int64_t>(plan.reductionParts, 1, reductionBlocks_);
+    const std::int64_t blockTiles = (box_.rows() + reductionBlocks_ - 1) / reductionBlocks_ * box_.tilesOfRow(),
+                       tiles = plan.bufferC ? box_.rows() * box_.tilesOfRow() : blockTiles;
     bigPitch_ = panelPitch(laneBlocks_ * width_ * 4);
     smallPitch_ = panelPitch((v_.small.channels + lanes_ - 1) / lanes_ * lanes_ * 4);
     bigPoint_ = panelPitch(tiles * bigPitch_);
@@ -67,7 +67,7 @@ class Lowering {
       partPhase();
       return b_.finish();
     }
-    chunkPhase();
+    reductionPhase();
     if (splits_ > 1)
       addPartsCombine(b_, AddedParts{sumsBuffer_, splits_, v_.groups * laneBlocks_ * laneSums(), lanes_});
     tapsPhase();
@@ -83,7 +83,7 @@ class Lowering {
   std::int64_t laneSums() const { return box_.points() * sumPoint(); }
   std::int64_t tapRow() const { return taps_.taps * width_ * 4; }
   std::int64_t laneTaps() const { return heldRows_ * tapRow(); }
-  std::int64_t firstRow(std::int64_t chunk) const { return box_.rows() * chunk / chunks_; }
+  std::int64_t firstRow(std::int64_t block) const { return box_.rows() * block / reductionBlocks_; }
 
   // Where both tensors' transforms read and write.
   struct Operands {
@@ -167,7 +167,7 @@ class Lowering {
   }
 
   // Tasks are parts of the tiles, or of the rows.
-  void chunkPhase() {
+  void reductionPhase() {
     b_.beginPhase("winograd");
     room_.enterPhase();
     const Operands o = addOperands();
@@ -176,12 +176,12 @@ class Lowering {
         "g", v_.groups,
         {{o.big, v_.big.groupStride()}, {o.small, v_.small.groupStride()}, {p.c, laneBlocks_ * laneSums()}});
     const int rows = addRows(o);
-    const int chunk = b_.addPartition("chunk", rows, chunks_);
-    for (std::int64_t i = 0; i < chunks_; ++i) {  // panels start with the chunk's first row
-      b_.moveStep(chunk, i, o.bigOut, -firstRow(i) * box_.tilesOfRow() * bigPitch_);
-      b_.moveStep(chunk, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
+    const int block = b_.addPartition("reduction_block", rows, reductionBlocks_);
+    for (std::int64_t i = 0; i < reductionBlocks_; ++i) {  // panels start with the block's first row
+      b_.moveStep(block, i, o.bigOut, -firstRow(i) * box_.tilesOfRow() * bigPitch_);
+      b_.moveStep(block, i, o.smallOut, -firstRow(i) * box_.tilesOfRow() * smallPitch_);
     }
-    const int split = b_.addPartition("split", chunk, splits_);
+    const int split = b_.addPartition("split", block, splits_);
     for (std::int64_t i = 0; i < splits_; ++i) b_.moveStep(split, i, p.c, i * v_.groups * laneBlocks_ * laneSums());
     const int rowPart = b_.addPartition("row_part", p.rowBlocks, rowParts_);
     std::vector<Range> ranges;
@@ -189,20 +189,20 @@ class Lowering {
       ranges.push_back(Range{w.begin * plan_.registerRows, std::min(w.end * plan_.registerRows, v_.small.channels)});
     std::vector<Node> body;
     body.push_back(loopNode(rows, {transformRow(o, rows, rowPart, ranges)}));
-    Call call{"multiply", p.a, p.lanes, p.c, {chunk, p.rowBlocks}, {}};
-    for (std::int64_t i = 0; i < chunks_; ++i)
+    Call call{"multiply", p.a, p.lanes, p.c, {block, p.rowBlocks}, {}};
+    for (std::int64_t i = 0; i < reductionBlocks_; ++i)
       addVariants(call, (firstRow(i + 1) - firstRow(i)) * box_.tilesOfRow(), isFirst(i));
     for (Node& node : nest({p.point, p.laneBlocks, p.rowBlocks}, {callNode(std::move(call))}))
       body.push_back(std::move(node));
     b_.phase().parallelAxes = {groups, split, rowPart};
-    b_.phase().body = {loopNode(chunk, std::move(body))};
+    b_.phase().body = {loopNode(block, std::move(body))};
     b_.phase().workCycles = productCycles();
   }
 
-  // The first chunk of a part starts its sums.
-  bool isFirst(std::int64_t chunk) const {
+  // The first reduction block of a part starts its sums.
+  bool isFirst(std::int64_t block) const {
     for (std::int64_t s = 0; s < splits_; ++s) {
-      if (chunks_ * s / splits_ == chunk) return true;
+      if (reductionBlocks_ * s / splits_ == block) return true;
     }
     return false;
   }
@@ -274,13 +274,13 @@ class Lowering {
     b_.beginPhase("transform_taps");
     room_.enterPhase();
     const int src = b_.addStream("points", sumsBuffer_), dst = b_.addStream("taps", taps_.scratchBuffer);
-    const std::int64_t row = width_ * 4, chunk = divisorAtMost(v_.small.channels, 16);
+    const std::int64_t row = width_ * 4, inOneLoop = divisorAtMost(v_.small.channels, 16);
     const int groups =
         b_.addUniformAxis("g", v_.groups, {{src, laneBlocks_ * laneSums()}, {dst, groupScratchBytes(taps_)}});
     const int blocks = b_.addUniformAxis("lanes", laneBlocks_, {{src, laneSums()}, {dst, laneTaps()}});
     const int outer =
-        b_.addUniformAxis("row0", v_.small.channels / chunk, {{src, chunk * row}, {dst, chunk * tapRow()}});
-    const int inner = b_.addUniformAxis("row", chunk, {{src, row}, {dst, tapRow()}});
+        b_.addUniformAxis("row0", v_.small.channels / inOneLoop, {{src, inOneLoop * row}, {dst, inOneLoop * tapRow()}});
+    const int inner = b_.addUniformAxis("row", inOneLoop, {{src, row}, {dst, tapRow()}});
     b_.phase().parallelAxes = {groups, blocks, outer};
     b_.phase().body = nest({inner}, tapsOf(src, dst));
     b_.phase().workCycles = static_cast<double>(v_.groups * laneBlocks_ * laneSums()) / 64.0 * 6.0;
@@ -305,7 +305,8 @@ class Lowering {
   PassRoom room_{b_};
   const ConvView v_;
   const WinogradBox box_;
-  std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1, laneParts_ = 1, rowParts_ = 1, chunks_ = 1, splits_ = 1;
+  std::int64_t width_ = 16, laneBlocks_ = 1, rowBlocks_ = 1, laneParts_ = 1, rowParts_ = 1, reductionBlocks_ = 1,
+               splits_ = 1;
   std::int64_t bigPitch_ = 0, smallPitch_ = 0, bigPoint_ = 0, smallPoint_ = 0, heldRows_ = 1, heldLanes_ = 1;
   WeightsScratch taps_;
   int sumsBuffer_ = -1, bigBuffer_ = -1, smallBuffer_ = -1, patches_ = -1, tiles_ = -1;

@@ -53,7 +53,7 @@ Problem volume(std::int64_t channels, Dhw extent, std::int64_t taps) {
 }
 
 // Each reduction block of a line loads and stores all sums: none of a few pixels is left over, and few pixels may be one reduction block.
-TEST(WeightCandidates, ChunksOfALineAreNearlyEqualAndOneIsTheLine) {
+TEST(WeightCandidates, ReductionBlocksOfALineAreNearlyEqualAndOneIsTheLine) {
   const Machine machine = hostMachine(avx512Isa(), 2, 32 << 10, 1 << 20, 32 << 20);
   constexpr std::int64_t kPixels = 4 * 7 * 7;
   bool whole = false;
@@ -77,7 +77,7 @@ TEST(WeightCandidates, PixelsThatStridesPassOverTakeNoRoom) {
 }
 
 // A reduction block of all pixels completes a block's sums in one pass: it costs less than two reduction blocks.
-TEST(WeightCandidates, AllPixelsMayBeOneChunkOfPrivateSums) {
+TEST(WeightCandidates, AllPixelsMayBeOneReductionBlockOfPrivateSums) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
   Problem p = layer(Layout::kNdhwc);
   p.cin = p.cout = 256;

@@ -82,7 +82,7 @@ TEST(LowerWeights, PairsOfImagesHaveNoOddOnesOut) {
 }
 
 // Sums that one pass completes are unpacked before the next block begins: the task keeps one block of them, not all.
-TEST(LowerWeights, OneChunkKeepsTheSumsOfOneBlock) {
+TEST(LowerWeights, OneReductionBlockKeepsTheSumsOfOneBlock) {
   const Problem p = padded3x3(2, 64, 6);
   DirectWeightsPlan plan;
   plan.registerRows = 4;

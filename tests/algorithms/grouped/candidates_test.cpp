@@ -28,7 +28,7 @@ Problem grouped(std::int64_t groups, std::int64_t in, std::int64_t out, Layout l
   return p;
 }
 
-TEST(CellsCandidates, ApplyToSmallGroupsOnly) {
+TEST(GroupedCandidates, ApplyToSmallGroupsOnly) {
   const Machine m = hostOf(IsaLevel::kAvx512);
   EXPECT_TRUE(groupedApplies(grouped(64, 1, 1, Layout::kNdhwc), m));
   EXPECT_TRUE(groupedApplies(grouped(64, 1, 2, Layout::kNdhwc), m));
@@ -39,7 +39,7 @@ TEST(CellsCandidates, ApplyToSmallGroupsOnly) {
   EXPECT_TRUE(groupedDataCandidates(grouped(1, 4, 4, Layout::kNdhwc), m).empty());
 }
 
-TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
+TEST(GroupedCandidates, WinForDepthwiseAndFewChannelsAGroup) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {2, 2}, {4, 4}, {1, 2}}) {
       for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
@@ -52,7 +52,7 @@ TEST(CellsCandidates, WinForDepthwiseAndFewChannelsAGroup) {
 }
 
 // Blocked tensors are used where they lie, if their blocks hold whole groups; half a block of dx is cleared in depthwise layers only.
-TEST(CellsCandidates, BlockedTensorsAreNotConverted) {
+TEST(GroupedCandidates, BlockedTensorsAreNotConverted) {
   const Machine m = hostOf(IsaLevel::kAvx512Bf16);
   for (const DType type : {DType::kF16, DType::kBf16}) {
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {4, 4}, {1, 2}}) {
@@ -78,7 +78,7 @@ TEST(CellsCandidates, BlockedTensorsAreNotConverted) {
 
 // What is multiplied may have a panel if every channel would convert it anew; a result is converted as it is stored, unless that
 // takes many instructions.
-TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
+TEST(GroupedCandidates, PanelsAreForWhatIsConvertedManyTimes) {
   using Panel = GroupPanel;
   struct Case {
     DType type;
@@ -113,7 +113,7 @@ TEST(CellsCandidates, PanelsAreForWhatIsConvertedManyTimes) {
   }
 }
 
-TEST(CellsCost, MoreWorkCostsMoreAndIdleLanesCost) {
+TEST(GroupedCost, MoreWorkCostsMoreAndIdleLanesCost) {
   const Machine m = hostOf(IsaLevel::kAvx512);
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
     const auto plans = proposedPlans("grouped", grouped(64, 1, 1, Layout::kNdhwc), gradient, m);

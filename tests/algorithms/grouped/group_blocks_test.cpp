@@ -18,7 +18,7 @@ TEST(GroupLanes, WholeGroupsOnly) {
   EXPECT_EQ(lanes.blocks, 2);
   EXPECT_EQ(lanes.classOf(0), 0);
   EXPECT_EQ(lanes.classOf(1), 1);
-  EXPECT_EQ(lanes.cellsOf(1), 2);
+  EXPECT_EQ(lanes.groupsOf(1), 2);
 }
 
 TEST(GroupLanes, GroupsDoNotStraddleBlocksOfATensor) {
@@ -82,7 +82,7 @@ TEST(CellOperand, ReadsChannelJOfTheLanesOwnCell) {
             ASSERT_TRUE(two || operand.kind == AKind::kPermute);
             const std::int64_t first = operand.lanes.all() ? lanes : operand.lanes.hi;
             const std::int64_t second = !two ? 0 : operand.lanes2.all() ? lanes : operand.lanes2.hi;
-            EXPECT_EQ(first + second, groups * group) << "reads exactly the cells' channels";
+            EXPECT_EQ(first + second, groups * group) << "reads exactly the groups' channels";
             const auto& table = contract.tables.at(static_cast<std::size_t>(operand.table));
             for (std::int64_t l = 0; l < groups * lane; ++l)
               EXPECT_EQ(table[static_cast<std::size_t>(l)], l / lane * group + j);

@@ -136,7 +136,7 @@ TileProgram lowered(const Problem& p, const TilingPlan& plan, const Machine& mac
   return std::move(*program);
 }
 
-TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
+TEST(LowerGrouped, DepthwiseUsesSixteenBitsWhereTheyLie) {
   for (const auto& [level, type] : {std::pair{IsaLevel::kAvx2, DType::kF16},
                                     {IsaLevel::kAvx512, DType::kF16},
                                     {IsaLevel::kAvx512Bf16, DType::kBf16}}) {
@@ -160,7 +160,7 @@ TEST(LowerCells, DepthwiseUsesSixteenBitsWhereTheyLie) {
 }
 
 // Reduction blocks at the upper and the lower edge leave out other taps than those between; blocks of as many taps still share a kernel.
-TEST(LowerCells, ChunksShareAKernel) {
+TEST(LowerGrouped, ReductionBlocksShareAKernel) {
   const Problem p = grouped(16, 4, 4, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   const Machine machine = hostOf(IsaLevel::kAvx512);
   for (GroupedWeightsPlan plan : groupedWeightsCandidates(p, machine)) {
@@ -190,7 +190,7 @@ std::size_t segmentsOf(const TileProgram& program) {
   return segments;
 }
 
-TEST(LowerCells, RowsOfABlockShareWhatTheyRead) {
+TEST(LowerGrouped, RowsOfABlockShareWhatTheyRead) {
   const Problem p = grouped(32, 1, 1, Dhw{1, 3, 3}, Dhw{1, 1, 1}, Layout::kNdhwc);
   const Machine machine = hostOf(IsaLevel::kAvx512);
   GroupedDataPlan plan = groupedDataCandidates(p, machine).front();
@@ -203,7 +203,7 @@ TEST(LowerCells, RowsOfABlockShareWhatTheyRead) {
   }
 }
 
-TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
+TEST(LowerGrouped, DotProductsTakeTwoChannelsAtOnce) {
   const Machine machine = hostOf(IsaLevel::kAvx512Bf16);
   for (const auto& [in, out] : {std::pair<int, int>{2, 2}, {4, 4}, {8, 8}, {1, 2}, {3, 6}}) {
     for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
@@ -226,7 +226,7 @@ TEST(LowerCells, DotProductsTakeTwoChannelsAtOnce) {
   EXPECT_TRUE(groupedDotCandidates(odd, machine).empty());
 }
 
-TEST(LowerCells, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
+TEST(LowerGrouped, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
   int programs = 0;
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     const Machine machine = hostOf(level);
