@@ -156,13 +156,13 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object()) return invalid("the plan is not a JSON object");
   ObjectReader reader(json);
-  std::int64_t version = json.contains("version") ? 0 : 1;
+  const bool hasVersion = json.contains("version");
+  std::int64_t version = hasVersion ? 0 : 1;
   std::string gradientName, algorithm;
-  if (version == 0) reader.integer("version", version, true);
+  if (hasVersion) reader.integer("version", version, true);
   if (version != kPlanVersion)
-    return invalid("the plan is of version " + std::to_string(version) +
-                   (version == 1 ? " (it has no 'version')" : "") + ", this library reads version " +
-                   std::to_string(kPlanVersion) + "; plan or tune again");
+    return invalid("the plan is of version " + std::to_string(version) + (hasVersion ? "" : " (it has no 'version')") +
+                   ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
   reader.string("gradient", gradientName);
   reader.string("algorithm", algorithm);
   Gradient gradient{};

@@ -22,7 +22,10 @@ VerifyOutcome verifyOnNpu(const Machine& machine, const Options& options, const 
     if (!emulation.ok()) {
       const ErrorCode code = emulation.error().code;
       const bool lacks = code == ErrorCode::kUnsupported || (code == ErrorCode::kNoFeasiblePlan && !one.plan);
-      return {lacks ? VerifyOutcome::Verdict::kSkipped : VerifyOutcome::Verdict::kFailed, emulation.error().message};
+      if (lacks) return {VerifyOutcome::Verdict::kSkipped, emulation.error().message};
+      VerifyOutcome refusal{VerifyOutcome::Verdict::kFailed, emulation.error().message};
+      refusal.refused = code;
+      return refusal;
     }
     if (fast) {
       const auto proven = (*emulation)->proveForwarding();

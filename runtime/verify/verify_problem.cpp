@@ -121,7 +121,10 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     const bool unsupported =
         compiled.error().code == ErrorCode::kUnsupported ||
         (compiled.error().code == ErrorCode::kNoFeasiblePlan && !session.options().algorithm.empty());
-    return {unsupported ? Verdict::kSkipped : Verdict::kFailed, compiled.error().message};
+    if (unsupported) return {Verdict::kSkipped, compiled.error().message};
+    VerifyOutcome refusal{Verdict::kFailed, compiled.error().message};
+    refusal.refused = compiled.error().code;
+    return refusal;
   }
   const Executable& executable = **compiled;
   std::unique_ptr<char, AlignedDelete> packed;  // once for all runs, which then do not see w

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct VerifyOutcome {
   std::string message;                      ///< what differs, or why it was skipped
   std::int64_t elements = 0, compared = 0;  ///< of all gradients asked for; fewer are compared where a sample is
   double relativeError = 0;  ///< L2 norm of what differs from the reference by that of the gradient: the largest of all
+  std::optional<ErrorCode> refused{};  ///< of kFailed: nothing was computed, for this reason
 };
 
 /// Compares every element of every gradient (or a sample, and that the others were written) with the fp64 reference, and the runs with different thread counts bit by bit.

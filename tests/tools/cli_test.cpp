@@ -265,6 +265,40 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
                            HasSubstr("= repro: cubejit verify --input 1,2")));
 }
 
+TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
+  const std::string problem = std::string(kSmall) + " --gradients dx";
+  const Outcome planned = run("plan " + problem + " --json --algorithm direct");
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  const Json plan = Json::parse(planned.out).at("plan");
+  const auto changed = [&](const char* name, const Json& value) {
+    Json other = plan;
+    other[name] = value;
+    write("plan.json", other.dump());
+  };
+  for (const char* command : {"verify ", "plan ", "bench "}) {
+    const std::string line = command + problem + " --plan plan.json";
+    changed("version", 1);
+    refused(2, line, {"of version 1,", "reads version 2", "--plan plan.json"});
+    changed("winograd_tile", 4);
+    refused(2, line, {"'winograd_tile' is not a key", "--plan plan.json"});
+    changed("algorithm", "wino");
+    refused(2, line, {"'algorithm' = 'wino'", "direct", "--plan plan.json"});
+    write("plan.json", "{");
+    refused(2, line, {"not a JSON object", "--plan plan.json"});
+  }
+  Json old = plan;
+  old.erase("version");
+  write("plan.json", old.dump());
+  refused(2, "verify " + problem + " --plan plan.json", {"(it has no 'version')"});
+  changed("winograd_tile", 4);
+  const Outcome suite =
+      run("verify --suite /dev/stdin --gradients dx --plan plan.json",
+          R"({"name":"row","n":1,"ci":4,"co":3,"input":[1,1,6],"output":[1,1,6],"kernel":[1,1,3],"pad":[0,0,0,0,1,1]})"
+          "\n");
+  EXPECT_NE(suite.code, 0);
+  EXPECT_THAT(suite.err, HasSubstr("winograd_tile"));
+}
+
 TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
   const std::string problem = "plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --gradients dx,dw --explain ";
   const Outcome o = run(problem + "--json --threads 2");

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "algorithms/algorithm.h"
+#include "failure.h"
 #include "runtime/backends.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
@@ -212,7 +213,9 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (!f.backend.empty()) out << " --backend " << f.backend;
   if (!f.algorithm.empty()) out << " --algorithm " << f.algorithm;
   if (!f.threads.empty()) out << " --threads " << f.threads;
-  if (!f.soc.empty()) out << " --soc " << f.soc;
+  if (!f.planFile.empty()) out << " --plan " << quoted(f.planFile);
+  if (!f.pins.empty()) out << " --pin " << quoted(f.pins);
+  if (!f.soc.empty()) out << " --soc " << quoted(f.soc);
   if (f.fast) out << " --fast";
   return out.str();
 }

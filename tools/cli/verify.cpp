@@ -121,7 +121,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     const Status legal = checkProblem(p);
     VerifyOutcome outcome;
     if (!legal.ok())
-      outcome = {Verdict::kFailed, legal.error().message};
+      outcome = {Verdict::kFailed, legal.error().message, 0, 0, 0, legal.error().code};
     else
       outcome = agreeing->empty() ? verifyOne(one) : agreeBitByBit(*agreeing, one);
     ++counts[static_cast<int>(outcome.verdict)];
@@ -143,8 +143,10 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
       fmt::print(stderr, "skipped {}: {}\n", p.name, outcome.message);
       continue;
     }
+    if (outcome.refused && !request->isSuite)  // nothing was checked
+      return report(Error{*outcome.refused, Stage::kPlan, outcome.message}, reproductionOf(flags, fuzz, p));
     fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproductionOf(flags, fuzz, p));
-    if (legal.ok() && agreeing->empty())
+    if (!outcome.refused && agreeing->empty())
       fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(verifyOne, one)));
   }
   progress.clear();
