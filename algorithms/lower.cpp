@@ -12,7 +12,18 @@
 
 namespace cubejit {
 
+namespace {
+
+Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
+  if (plan.gradient == Gradient::kDb) return lowerBias(problem, chip, chip.isa.lanes());
+  CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
+  return lower(job, chip.isa.lanes());
+}
+
+}  // namespace
+
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (machine.isNpu()) return lowerForChip(problem, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return Error{ErrorCode::kUnsupported, Stage::kTile, "the plan's algorithm is not part of this build"};

@@ -37,6 +37,7 @@ struct Executable::State {
   GradientMask gradients;
   Options options;
   HostIsa isa;
+  std::optional<Machine> chip;  ///< that is emulated
   int threads = 1;
   std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order dx, dw, db
   /// Converts dy for all parts, which see it channels-last at the beginning of the workspace; null if each takes it as it is.

@@ -15,6 +15,7 @@
 #include "codegen/tile/segment_words.h"
 #include "codegen/vector/print.h"
 #include "cubejit/index_map.h"
+#include "runtime/chip_report.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
@@ -142,6 +143,7 @@ void Executable::State::describe(const CompileRequest& request, const Machine& m
   gradients = request.gradients;
   options = chosen;
   isa = machine.isa;
+  if (machine.isNpu()) chip = machine;
   threads = options.threads > 0 ? options.threads : defaultThreads();
 }
 
@@ -262,6 +264,19 @@ std::vector<KernelView> Executable::kernels() const {
     }
   }
   return views;
+}
+
+Result<EmulationReport> Executable::emulationReport(Gradient gradient, bool trace, std::int64_t mostEvents) const {
+  return withoutThrowing(Stage::kRun, [&]() -> Result<EmulationReport> {
+    if (!state_->chip)
+      return Error{ErrorCode::kUnsupported, Stage::kRun,
+                   "the gradient was compiled for this host; name an NPU in Options::machine to count what one does"};
+    for (const auto& part : state_->parts) {
+      if (part->plan.gradient == gradient)
+        return chipReport(part->problem, part->plan, *state_->chip, part->lowered ? *part->lowered : part->tile, trace, mostEvents);
+    }
+    return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(gradient)) + " was not compiled"};
+  });
 }
 
 }  // namespace cubejit

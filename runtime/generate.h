@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codegen/code.h"
@@ -22,6 +23,7 @@ struct CompiledGradient {
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
   TileProgram tile;
+  std::optional<TileProgram> lowered;  ///< before passes, where one has changed it
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
   std::unique_ptr<LaunchProgram> launch;

@@ -30,7 +30,7 @@ Result<std::vector<TileProgram>> lowerEach(const Problem& problem, const std::ve
 
 Result<Interleaving> planInterleaving(const Problem& problem, const std::vector<TilingPlan>& plans, bool mayCut,
                                       const Machine& machine) {
-  Interleaving out{plans.size() < 2 ? DyBlocks{} : dyBlocks(problem, machine), plans,
+  Interleaving out{plans.size() < 2 || machine.isNpu() ? DyBlocks{} : dyBlocks(problem, machine), plans,
                    std::vector<bool>(plans.size(), false)};
   if (out.blocks.bytes <= 0 || !mayCut) return out;
   const auto isCut = [&](std::size_t i) { return reductionPartsOf(out.plans[i]) != reductionPartsOf(plans[i]); };

@@ -55,7 +55,8 @@ Result<GradientPlans> planGradients(const CompileRequest& request, const Machine
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
   const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);
-  if (apart.gradients.plans.size() < 2 || !request.plans.empty() || alike) return std::move(apart.gradients);
+  if (machine.isNpu() || apart.gradients.plans.size() < 2 || !request.plans.empty() || alike)
+    return std::move(apart.gradients);
   auto together = planEach(request, shared, machine, algorithm);
   if (!together.ok()) return std::move(apart.gradients);
   together->cycles += conversionCycles(request.problem, TensorId::kDy, machine) / machine.cores;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which programs of a gradient are proven before --fast is believed: distinct steps of tasks spread over the gradient, by both
-// interpreters. Leaves what a proof is to emulation/forward_proof.
+// Decides how it is shown that a pass which forwards copies leaves every operand where it was: both programs run on memory whose elements
+// are told apart by their bits, products left out, and what every contract reads and what leaves the private buffers must be the same.
 #pragma once
 
-#include "cubejit/options.h"
-#include "emulation/cube_core.h"
+#include <cstdint>
+
+#include "cubejit/result.h"
+#include "runtime/generate.h"
 
 namespace cubejit {
 
-/// How many distinct steps (two moves and their Mmad) were proven, `most` at most. Error: the first that differs.
-Result<std::int64_t> proveForwarding(const CubeJob& job, const Options& options, std::int64_t most);
+/// Runs tasks of each phase, from all over, until `most` contracts have been compared; the program as it was lowered by the tile
+/// interpreter, that of the pass by both interpreters. Returns how many contracts were compared; 0 where no pass has changed anything.
+/// Error (kInternal): the first difference, with phase, task, call and byte.
+Result<std::int64_t> proveForwarding(const CompiledGradient& part, std::int64_t most);
 
 }  // namespace cubejit

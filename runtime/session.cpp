@@ -33,7 +33,12 @@ using Compiled = Result<std::shared_ptr<const Executable>>;
 
 Machine machineFor(const Options& options) {
   const std::vector<IsaLevel> runnable = runnableIsas();
-  return detectHost(options.isa ? *options.isa : runnable.empty() ? IsaLevel::kAvx2 : runnable.front());
+  Machine host = detectHost(options.isa ? *options.isa : runnable.empty() ? IsaLevel::kAvx2 : runnable.front());
+  if (!options.machine) return host;
+  Machine chip = *options.machine;
+  chip.isa = host.isa;
+  chip.isa.bf16Dot = false;  // its conversions and products take denormals for zero; a chip's do not
+  return chip;
 }
 
 }  // namespace
@@ -160,6 +165,9 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
 
 Compiled Session::State::generate(const CompileRequest& request) const {
   if (environmentError) return *environmentError;
+  if (options.machine && !machine.isNpu())
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                 "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
   const std::vector<IsaLevel> runnable = runnableIsas();
   if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,

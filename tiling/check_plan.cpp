@@ -12,6 +12,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/npu.h"
+#include "tiling/npu/bias_plan.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -69,7 +70,8 @@ void checkRanges(const TilingPlan& plan, Rules& rules) {
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
-  if (machine.isNpu()) return checkOnNpu(asked, plan, machine);
+  if (machine.isNpu())
+    return plan.gradient == Gradient::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return {std::string("the plan is of the algorithm ") + algorithmName(plan) + ", which " + machine.name +

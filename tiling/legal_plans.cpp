@@ -12,7 +12,7 @@ namespace cubejit {
 Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradient, const Machine& machine) {
   const bool explain = !machine.isNpu();
   CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
-  if (machine.isNpu()) return legalCubePlans(problem, gradient, machine);
+  if (machine.isNpu() && gradient != Gradient::kDb) return legalCubePlans(problem, gradient, machine);
   std::vector<Candidate> legal;
   for (Candidate& candidate : choice.considered) {
     if (!candidate.refusedBy.empty()) break;  // refused ones come last
@@ -22,7 +22,7 @@ Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradi
 }
 
 TilingPlan completed(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  if (machine.isNpu()) return withCubeSplit(problem, plan, machine);
+  if (machine.isNpu() && plan.gradient != Gradient::kDb) return withCubeSplit(problem, plan, machine);
   return plan;
 }
 

@@ -13,6 +13,7 @@
 #include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
 #include "cubejit/npu.h"
+#include "tiling/npu/bias_plan.h"
 #include "tiling/npu/cube_space.h"
 
 namespace cubejit {
@@ -97,7 +98,8 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 }
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  if (machine.isNpu()) return cubePlanCost(problem, plan, machine);
+  if (machine.isNpu())
+    return plan.gradient == Gradient::kDb ? biasPlanCost(problem, machine) : cubePlanCost(problem, plan, machine);
   PlanCost cost = algorithmOf(plan)->cost(coreProblem(problem, plan), plan, machine);
   const double conversions = reorderCycles(problem, plan.gradient, plan.reorders, machine);
   cost.moveCycles += conversions;
@@ -196,7 +198,9 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
                               WeightsUse weights, const std::string& algorithm) {
-  if (machine.isNpu()) return chooseNpuPlan(problem, gradient, machine, explain);
+  if (machine.isNpu())
+    return gradient == Gradient::kDb ? chooseBiasPlan(problem, machine)
+                                     : chooseNpuPlan(problem, gradient, machine, explain);
   Search search{problem, machine, explain, weights, {}, {}};
   for (auto& [candidate, plans] : inOrderOfPreference(problem, gradient, machine)) {
     const bool asked = algorithm.empty() || gradient == Gradient::kDb || algorithm == candidate->name;

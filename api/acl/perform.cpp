@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how each step of what was prepared is done, once addresses are known. Leaves which steps there are to prepare.cpp.
-#include "api/acl/emulated.h"
 #include "api/acl/prepare.h"
 
 namespace cubejit::acl {
@@ -33,7 +32,6 @@ struct Performance {
     return s.executable->run(tensorsAt(s.tensors), s.workspaceBytes == 0 ? nullptr : workspace + s.workspaceOffset,
                              s.workspaceBytes);
   }
-  Status operator()(const EmulateStep& s) const { return runEmulation(*s.request, tensorsAt(s.tensors)); }
   Status operator()(const ScatterStep& s) const {
     scatter(view(s.tensor), address(s.from), addresses[static_cast<std::size_t>(s.tensor)]);
     return Unit{};

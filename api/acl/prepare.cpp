@@ -5,11 +5,10 @@
 #include "api/acl/prepare.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
-#include <optional>
+#include <string>
 #include <utility>
-
-#include "api/acl/emulated.h"
 
 namespace cubejit::acl {
 namespace {
@@ -136,7 +135,7 @@ class Preparation {
          {std::pair{mask.dx, TensorId::kDx}, {mask.dw, TensorId::kDw}, {mask.db, TensorId::kDb}})
       if (!wanted) asked.formats[at(id)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
     touch(mask);
-    return call_.chip == nullptr ? run(asked, mask) : emulate(asked, mask);
+    return run(asked, mask);
   }
 
   Status run(const Problem& asked, GradientMask mask) {
@@ -144,16 +143,6 @@ class Preparation {
     const std::size_t bytes = executable->workspaceBytes();
     shared_ = std::max(shared_, bytes);
     prepared_->steps.push_back(RunStep{executable, places_, 0, bytes});
-    return Unit{};
-  }
-
-  // Planned and checked here, so that phase 1 says what the chip cannot do.
-  Status emulate(const Problem& asked, GradientMask mask) {
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      if (!mask.has(gradient)) continue;
-      CUBEJIT_TRY(request, emulationOf(asked, gradient, *call_.chip));
-      prepared_->steps.push_back(EmulateStep{std::move(request), places_});
-    }
     return Unit{};
   }
 
@@ -186,27 +175,32 @@ class Preparation {
   std::size_t shared_ = 0;
 };
 
-struct SharedSession {
-  std::once_flag once;
-  std::optional<Result<Session*>> session;
+// Sessions by machine; handles and streams may outlive static objects.
+struct SharedSessions {
+  std::mutex mutex;
+  std::map<std::string, Result<Session*>> made;
 };
 
 }  // namespace
 
-Result<Session*> sharedSession() {
-  static auto* const shared = new SharedSession;  // handles and streams may outlive static objects
-  std::call_once(shared->once, [&] {
-    const auto options = optionsFromEnvironment();
-    if (options.ok())
-      shared->session = Result<Session*>(new Session(*options));
-    else
-      shared->session = Result<Session*>(options.error());
-  });
-  return *shared->session;
+Result<Session*> sharedSession(const Machine* chip) {
+  static auto* const shared = new SharedSessions;
+  const std::lock_guard<std::mutex> lock(shared->mutex);
+  const std::string name = chip == nullptr ? "" : chip->name;
+  const auto known = shared->made.find(name);
+  if (known != shared->made.end()) return known->second;
+  auto options = optionsFromEnvironment();
+  if (options.ok() && chip != nullptr) {
+    options->machine = *chip;
+    options->forwardCopies = true;
+  }
+  return shared->made
+      .emplace(name, options.ok() ? Result<Session*>(new Session(*options)) : Result<Session*>(options.error()))
+      .first->second;
 }
 
 Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call) {
-  CUBEJIT_TRY(session, sharedSession());
+  CUBEJIT_TRY(session, sharedSession(call.chip.get()));
   return Preparation(call, *session).make();
 }
 

@@ -12,7 +12,6 @@
 
 #include "api/acl/strided.h"
 #include "cubejit/cubejit.hpp"
-#include "cubejit/emulation.h"
 
 namespace cubejit::acl {
 
@@ -45,11 +44,6 @@ struct RunStep {
   std::array<Place, 6> tensors;
   std::size_t workspaceOffset = 0, workspaceBytes = 0;
 };
-/// One gradient on an emulated chip. What is needed to make it again: the emulation has memory of its own while it runs.
-struct EmulateStep {
-  std::shared_ptr<const EmulationRequest> request;
-  std::array<Place, 6> tensors;
-};
 struct ScatterStep {
   Place from;
   int tensor;
@@ -58,7 +52,7 @@ struct FillStep {
   int tensor;
   float value;
 };
-using Step = std::variant<WidenStep, RepackStep, RunStep, EmulateStep, ScatterStep, FillStep>;
+using Step = std::variant<WidenStep, RepackStep, RunStep, ScatterStep, FillStep>;
 
 /// What phase 2 does, for any addresses. Immutable.
 struct Prepared {
@@ -68,8 +62,8 @@ struct Prepared {
   std::size_t workspaceBytes = 0;
 };
 
-/// The session all operators share; made from the environment when it is first needed. Errors: what the environment says wrongly.
-Result<Session*> sharedSession();
+/// The session all operators share, for this host or for a chip of the table that is emulated; made from the environment when it is first needed. Errors: what the environment says wrongly.
+Result<Session*> sharedSession(const Machine* chip = nullptr);
 
 Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call);
 

@@ -238,7 +238,19 @@ class Header {
     for (const int a : ph.parallelAxes) {
       if (!isRead(a)) o_ << "  (void)" << step(a) << "; /* its tasks differ in nothing that is looked up */\n";
     }
+    for (std::size_t s = 0; s < ph.streams.size(); ++s) {
+      if (!names(body, pointer(s, 0))) o_ << "  (void)" << pointer(s, 0) << "; /* it is not used */\n";
+    }
     o_ << body << "}\n\n";
+  }
+
+  // Whether the name stands in the text, as a whole or as the beginning of that of a deeper loop.
+  static bool names(const std::string& text, const std::string& name) {
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if (end == text.size() || std::isdigit(static_cast<unsigned char>(text[end])) == 0) return true;
+    }
+    return false;
   }
 
   static std::string pointer(std::size_t stream, int depth) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cubejit {
 
@@ -68,6 +69,16 @@ struct TraceEvent {
   const char* name = "";
   double start = 0, end = 0;
   std::int64_t bytes = 0;  ///< moved; of the cube: steps
+};
+
+/// What the cores of a chip do in a run of one gradient.
+struct EmulationReport {
+  std::vector<CoreCounts> cores;  ///< of each core of the chip
+  CoreCounts total;               ///< their sum; high water: the most of any core
+  double cycles = 0;              ///< estimated: of the slowest core
+  double microseconds = 0;        ///< at the chip's clock
+  std::vector<TraceEvent> trace;  ///< if asked for: by core, then by time
+  std::int64_t eventsDropped = 0;
 };
 
 }  // namespace cubejit

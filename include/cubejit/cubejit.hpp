@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cubejit/core_counts.h"
 #include "cubejit/export.h"
 #include "cubejit/kernel_args.h"
 #include "cubejit/machine.h"
@@ -108,7 +109,7 @@ class Executable {
   /// copied and moved (to a 64-byte boundary); it is tied to this executable, or one of equal problem, plan, ISA and version.
   CUBEJIT_API Status packWeights(const void* w, void* packed, std::size_t bytes, int threads = 0) const;
 
-  /// Precondition of the next three: gradients().has(gradient).
+  /// Precondition wherever a gradient is named: gradients().has(gradient).
   CUBEJIT_API TilingPlan plan(Gradient gradient) const;
   CUBEJIT_API PlanSource planSource(Gradient gradient) const;
   CUBEJIT_API std::string tileProgram(Gradient gradient) const;
@@ -116,6 +117,11 @@ class Executable {
   CUBEJIT_API StageTimes times() const;
   /// Where the time of all runs so far went; empty unless Options::timeKernels was set. Runs may go on meanwhile.
   CUBEJIT_API RunTimes runTimes() const;
+  /// What a run of the gradient does on the NPU it was compiled for, core by core, with estimated cycles: the same for every run, so
+  /// none is needed. With `trace` also what each instruction did and when, of the first `mostEvents`; later tasks are left out.
+  /// kUnsupported: it was compiled for this host.
+  CUBEJIT_API Result<EmulationReport> emulationReport(Gradient gradient, bool trace = false,
+                                                      std::int64_t mostEvents = 1000000) const;
 
   struct State;
   State& state() { return *state_; }

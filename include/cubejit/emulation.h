@@ -31,15 +31,6 @@ struct EmulationRequest {
       false;  ///< moves from L1 to L0 go to the cube at once, where the program allows it: the same bits, counts and times
 };
 
-struct EmulationReport {
-  std::vector<CoreCounts> cores;  ///< of each core of the chip
-  CoreCounts total;               ///< their sum; high water: the most of any core
-  double cycles = 0;              ///< estimated: of the slowest core
-  double microseconds = 0;        ///< at the chip's clock
-  std::vector<TraceEvent> trace;  ///< if asked for: by core, then by time
-  std::int64_t eventsDropped = 0;
-};
-
 struct EmulationRun {
   int threads = 0;                    ///< 0: as the options say
   bool trace = false;                 ///< keep what every instruction of every core did, and when
@@ -58,9 +49,9 @@ class Emulation {
   Emulation& operator=(const Emulation&) = delete;
 
   CUBEJIT_API const TilingPlan& plan() const;
-  /// Shows for `most` steps of the gradient's programs that what `fast` forwards brings every operand of every sum to the place where
-  /// the staged moves bring it: both interpreters run both ways on elements' own numbers. Returns how many steps were shown; 0 for
-  /// db. Error: the first difference, with instruction, operand and element.
+  /// Shows, for tasks with at least `most` multiplications where there are so many, that what `fast` leaves out changes no operand of any
+  /// of them, and nothing that leaves the chip's buffers: both interpreters run both programs on elements told apart by their bits. Returns
+  /// how many multiplications were compared; 0 without `fast`, and where nothing could be left out. Error: the first difference.
   CUBEJIT_API Result<std::int64_t> proveForwarding(std::int64_t most = 24) const;
   /// Computes the gradient. Results and report are the same in every bit for any number of threads.
   CUBEJIT_API Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a caller may choose beyond the problem: ISA, backend, threads.
+// Decides what a caller may choose beyond the problem: machine, ISA, backend, threads.
 // The environment is only read by optionsFromEnvironment(); a Session does what its Options say.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "cubejit/diagnostics.h"
 #include "cubejit/export.h"
 #include "cubejit/host_isa.h"
+#include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/result.h"
 
@@ -65,6 +66,11 @@ constexpr const char* toString(TuneMode m) {
 }
 
 struct Options {
+  /// An NPU to emulate, see machineByName(): plans, buffers and counts are the chip's, code is made for this CPU, and its bf16 products
+  /// keep denormals as the chip does. Unset: this host.
+  std::optional<Machine> machine;
+  /// Of an NPU's programs: what only copies between the chip's buffers is left out. The same bits, counts and cycles, sooner.
+  bool forwardCopies = false;
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = kUsualBackend;
   std::string

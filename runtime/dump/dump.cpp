@@ -43,7 +43,7 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
 }  // namespace
 
 GradientStages stagesOf(const CompiledGradient& part, const Machine& machine) {
-  return {part.problem, machine, part.plan, part.tile, part.vectors, part.codes};
+  return {part.problem, machine, part.plan, part.tile, part.vectors, part.codes, part.lowered};
 }
 
 Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest& request, const Options& options) {

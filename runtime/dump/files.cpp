@@ -14,9 +14,11 @@
 #include "codegen/tile/print.h"
 #include "codegen/vector/print.h"
 #include "cubejit/cubejit.hpp"
+#include "runtime/dump/chip.h"
 #include "runtime/dump/meta.h"
 #include "runtime/dump/page.h"
 #include "runtime/dump/throughput_text.h"
+#include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "runtime/problem_text.h"
 
@@ -59,6 +61,11 @@ class Files {
     if (wants(DumpStage::kProblem)) files_["problem.json"] = problemToJson(s_.problem) + "\n";
     files_["plan.json"] = planToJson(s_.plan) + "\n";  // always: it is what makes the rest again
     if (wants(DumpStage::kTile)) files_["tile.txt"] = print(s_.tile, Detail::kFull);
+    if (wants(DumpStage::kTile) && s_.lowered) files_["tile.lowered.txt"] = print(*s_.lowered, Detail::kFull);
+    if (s_.machine.isNpu()) {
+      files_["machine.json"] = machineToJson(s_.machine) + "\n";  // always, too
+      if (wants(DumpStage::kPlan)) files_["core.txt"] = coreProgram(s_);
+    }
     CUBEJIT_TRY(linkable, aheadOfTime());
     static_cast<void>(linkable);
     if (wants(DumpStage::kPage)) {
@@ -111,10 +118,14 @@ class Files {
       files_[kernelStem(s_, k) + ".o"] = bytesText(code.bytes);
     }
     if (wants(DumpStage::kCHeader)) {
-      const CHeaderInput input{
-          s_.problem, s_.tile,   s_.machine.isa,
-          prefix_,    version(), {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient)},
-          own};
+      const CHeaderInput input{s_.problem,
+                               s_.tile,
+                               s_.machine.isa,
+                               prefix_,
+                               version(),
+                               {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient) +
+                                (s_.machine.isNpu() ? " --soc " + s_.machine.name : "")},
+                               own};
       files_[prefix_ + ".h"] = cHeader(input);
     }
     return Unit{};

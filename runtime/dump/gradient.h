@@ -4,6 +4,7 @@
 // Leaves files and their contents to runtime/dump/files.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct GradientStages {
   const TileProgram& tile;
   const std::vector<VectorProgram>& vectors;
   const std::vector<Code>& codes;
+  const std::optional<TileProgram>& lowered;  ///< the program before passes, where one has changed it
 };
 
 /// The same, explained.

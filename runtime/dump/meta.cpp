@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "runtime/problem_text.h"
 
@@ -32,6 +33,7 @@ std::string flags(const GradientStages& s, const FilesRequest& r) {
   std::string text = toFlags(s.problem) + " --gradients " + toString(s.plan.gradient) + " --isa " +
                      toString(s.machine.isa.level) + " --emit " + stageList(r.stages);
   if (!r.backend.empty() && r.backend != "xbyak") text += " --backend " + r.backend;
+  if (s.lowered) text += " --fast";
   if (!r.kernels.empty()) text += " --kernels " + quoted(r.kernels);
   if (!r.prefix.empty()) text += " --symbol " + quoted(r.prefix);
   return text;
@@ -54,12 +56,16 @@ std::string metaJson(const GradientStages& s, const FilesRequest& r, const Folde
   out["layout"] = toString(s.problem.layout);
   out["dtype"] = toString(s.problem.dtype);
   out["plan"] = Json::parse(planToJson(s.plan));
-  out["machine"] = {{"name", s.machine.name},
-                    {"cores", s.machine.cores},
-                    {"l1d_bytes", s.machine.buffers.l0aBytes},
-                    {"l2_bytes", s.machine.buffers.l1Bytes},
-                    {"l3_bytes", s.machine.buffers.l2Bytes}};
-  out["command"] = "cubejit dump " + flags(s, r) + " -o DIR";
+  if (s.machine.isNpu())
+    out["machine"] = Json::parse(machineToJson(s.machine));
+  else
+    out["machine"] = {{"name", s.machine.name},
+                      {"cores", s.machine.cores},
+                      {"l1d_bytes", s.machine.buffers.l0aBytes},
+                      {"l2_bytes", s.machine.buffers.l1Bytes},
+                      {"l3_bytes", s.machine.buffers.l2Bytes}};
+  out["command"] =
+      "cubejit dump " + flags(s, r) + (s.machine.isNpu() ? " --soc " + quoted(s.machine.name) : "") + " -o DIR";
   out["kernels"] = Json::array();
   for (std::size_t k = 0; k < s.vectors.size(); ++k) {
     Json kernel{{"name", s.vectors[k].name}, {"symbol", kernelSymbol(s, k)}, {"vector_ops", s.vectors[k].code.size()}};
@@ -84,7 +90,7 @@ std::string reproScript(const GradientStages& s, const FilesRequest& r) {
          "again=$(mktemp -d)\n"
          "trap 'rm -rf \"$again\"' EXIT\n"
          "\"${CUBEJIT:-cubejit}\" dump " +
-         flags(s, r) +
+         flags(s, r) + (s.machine.isNpu() ? " \\\n  --soc \"$here/machine.json\"" : "") +
          " \\\n  --plan \"$here/plan.json\" -o \"$again\" > \"$again/folders\"\n"
          "diff -r \"$here\" \"$(cat \"$again/folders\")\" && echo \"same: $(ls \"$here\" | wc -l) files\"\n";
 }

@@ -13,6 +13,7 @@
 #include "codegen/vector/op_table.h"
 #include "codegen/vector/print.h"
 #include "cubejit/cubejit.hpp"
+#include "runtime/dump/chip.h"
 #include "runtime/dump/page_assets.h"
 #include "runtime/dump/throughput_text.h"
 #include "runtime/problem_text.h"
@@ -39,15 +40,17 @@ class PageData {
       : g_(gradient), s_(gradient.stages), tools_(tools) {}
 
   Json run() {
+    // Loops of a chip's program run in the caches of the host.
+    const Buffers caches = s_.machine.isNpu() ? detectHost(s_.machine.isa.level).buffers : s_.machine.buffers;
     Json out{{"name", dumpName(s_)},
              {"version", version()},
              {"gradient", toString(s_.plan.gradient)},
              {"isa", toString(s_.machine.isa.level)},
              {"flags", toFlags(s_.problem)},
              {"machine",
-              {{"l1", s_.machine.buffers.l0aBytes},
-               {"l2", s_.machine.buffers.l1Bytes},
-               {"l3", s_.machine.buffers.l2Bytes},
+              {{"l1", caches.l0aBytes},
+               {"l2", caches.l1Bytes},
+               {"l3", caches.l2Bytes},
                {"registers", s_.machine.isa.vectorRegs},
                {"vector_bytes", s_.machine.isa.vectorBits / 8},
                {"letter", registerName(s_.machine.isa)}}}};
@@ -66,6 +69,7 @@ class PageData {
                       {"transposed", p.transposed},
                       {"dtype", toString(p.dtype)},
                       {"layout", toString(p.layout)}};
+    if (s_.machine.isNpu()) out["chip"] = Json::parse(chipFacts(s_));
     for (const Buffer& b : s_.tile.buffers) out["buffers"].push_back(buffer(b));
     for (const Phase& phase : s_.tile.phases) out["phases"].push_back(phaseOf(phase));
     for (std::size_t k = 0; k < s_.vectors.size(); ++k) out["kernels"].push_back(kernel(k));

@@ -109,7 +109,7 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
 SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
   SourcedPlan out;
   if (options.tune == TuneMode::kOff || !options.algorithm.empty()) return out;
-  if (!machine.isNpu() && options.backend != BackendKind::kXbyak) return out;
+  if (machine.isNpu() ? gradient == Gradient::kDb : options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
   auto found = lookUp(options.store, key, machine, options, out.note);
   const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);

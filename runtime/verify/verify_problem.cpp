@@ -11,6 +11,8 @@
 #include <random>
 
 #include "cubejit/index_map.h"
+#include "runtime/compile.h"
+#include "runtime/prove_forwarding.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/guarded_buffer.h"
 #include "runtime/verify/random_problem.h"
@@ -105,6 +107,8 @@ std::string compareNorms(const Side& side, const Distance& distance) {
          " of the largest; relaxed math may err by 0.00002 and 0.0002";
 }
 
+constexpr std::int64_t kProvenContracts = 24;
+
 struct AlignedDelete {
   void operator()(char* p) const { std::free(p); }
 };
@@ -117,16 +121,20 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
       request.plans.empty() ? session.compile(p, request.gradients, request.weights)
                             : session.compile(CompileRequest{p, request.gradients, request.plans, request.weights});
   if (!compiled.ok()) {
-    // An algorithm that was asked for need not take every problem.
-    const bool unsupported =
-        compiled.error().code == ErrorCode::kUnsupported ||
-        (compiled.error().code == ErrorCode::kNoFeasiblePlan && !session.options().algorithm.empty());
+    // An algorithm that was asked for need not take every problem, nor a chip.
+    const bool chosen = !session.options().algorithm.empty() || (session.machine().isNpu() && request.plans.empty());
+    const bool unsupported = compiled.error().code == ErrorCode::kUnsupported ||
+                             (compiled.error().code == ErrorCode::kNoFeasiblePlan && chosen);
     if (unsupported) return {Verdict::kSkipped, compiled.error().message};
     VerifyOutcome refusal{Verdict::kFailed, compiled.error().message};
     refusal.refused = compiled.error().code;
     return refusal;
   }
   const Executable& executable = **compiled;
+  for (const auto& part : executable.state().parts) {  // what passes left out is proven first
+    const auto proven = proveForwarding(*part, kProvenContracts);
+    if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
+  }
   std::unique_ptr<char, AlignedDelete> packed;  // once for all runs, which then do not see w
   const std::size_t packedBytes =
       request.weights == WeightsUse::kKept && request.gradients.dx ? executable.packedWeightsBytes() : 0;
@@ -147,6 +155,13 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     std::memset(workspace.get(), 0xff, bytes);  // NaN as well
     return executable.run(tensors, workspace.get(), bytes, threads);
   });
+}
+
+VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request, bool forwardCopies) {
+  options.machine = chip;
+  options.forwardCopies = forwardCopies;
+  Session session(std::move(options));
+  return verifyProblem(session, request);
 }
 
 VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGradients) {

@@ -43,9 +43,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request);
 using GradientRun = std::function<Status(const Tensors& tensors, int threads)>;
 VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& run);
 
-/// The same on an emulated NPU. Skipped if the chip does not have the problem's type or limits.
-VerifyOutcome verifyOnNpu(const Machine& machine, const Options& options, const VerifyRequest& request,
-                          bool fast = false);
+/// The same in a session for an emulated NPU. Skipped if the chip does not have the problem's type or limits.
+VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request,
+                          bool forwardCopies = false);
 
 /// The smallest problem near `request.problem` that still fails (halving extents and channels, dropping features one by one).
 /// `verify` is one of the above.

@@ -210,7 +210,7 @@ TEST_F(CubeCoreTest, BiasIsSummedByTheVectorUnit) {
   tensors.db = db.data();
   const auto report = (*emulation)->run(tensors);
   ASSERT_TRUE(report.ok());
-  EXPECT_EQ(report->total.bytes[static_cast<std::size_t>(Path::kGmToUb)], 3 * 120 * 32);
+  EXPECT_EQ(report->total.bytes[static_cast<std::size_t>(Path::kGmToUb)], 120 * 40 * 2);
   for (std::size_t c = 0; c < 40; ++c) {
     float sum = 0;
     for (std::size_t i = 0; i < 120; ++i) sum += plain_[0][c * 120 + i];

@@ -29,15 +29,14 @@ Problem layer() {
 TEST(ProveForwarding, StepsOfBothGradientsAreProven) {
   const Machine machine = *machineByName("toy");
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const auto emulation = Emulation::create({layer(), gradient, machine, {}});
+    EmulationRequest request{layer(), gradient, machine, {}};
+    request.fast = true;
+    const auto emulation = Emulation::create(request);
     ASSERT_TRUE(emulation.ok()) << emulation.error().message;
-    const auto job = makeCubeJob(layer(), (*emulation)->plan(), machine, false);
-    ASSERT_TRUE(job.ok());
-    const auto one = proveForwarding(*job, {}, 1), some = proveForwarding(*job, {}, 6);
+    const auto one = (*emulation)->proveForwarding(1), some = (*emulation)->proveForwarding(1000000);
     ASSERT_TRUE(one.ok() && some.ok()) << (some.ok() ? one : some).error().message;
-    EXPECT_EQ(*one, 1);
-    EXPECT_EQ(*some, 6);
-    EXPECT_EQ(*(*emulation)->proveForwarding(3), 3);
+    EXPECT_GE(*one, 1);
+    EXPECT_GT(*some, *one);
   }
 }
 

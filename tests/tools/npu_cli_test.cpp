@@ -137,7 +137,7 @@ TEST_F(NpuCli, RunsOnAnEmulatedChipAndShowsWhatItDid) {
   plan["base_m"] = 4080;
   write("plan.json", plan.dump());
   const Outcome broken = run(problem + " --dtype f16 --soc ascend910b2 --out dx=none.npy --plan plan.json");
-  EXPECT_EQ(broken.code, 2);
+  EXPECT_EQ(broken.code, 3);
   EXPECT_THAT(broken.err, AllOf(HasSubstr("L0A needs"), HasSubstr("ascend910b2 has 65536; lower base_m")));
   EXPECT_FALSE(fs::exists(folder_ / "none.npy"));
   EXPECT_THAT(run(problem + " --dtype f16 --out dx=none.npy --trace t.json").err, HasSubstr("add --soc"));
@@ -156,7 +156,7 @@ TEST_F(NpuCli, VerifiesAndMeasuresEmulatedChips) {
   EXPECT_GT(row.at("chip_cycles").get<double>(), 0);
   EXPECT_EQ(run("verify --soc toy --fast --fuzz 10 --dtype any --seed 10").code, 0);
   EXPECT_THAT(run("verify --fast --fuzz 2").err, HasSubstr("add --soc"));
-  EXPECT_EQ(run("verify --soc toy --fuzz 2 --agree interpreter").code, 2);
+  EXPECT_EQ(run("verify --soc toy --fuzz 4 --dtype f16 --agree interpreter,tile_interpreter").code, 0);
 }
 
 TEST_F(NpuCli, WhatAChipLacksIsAnsweredWithTheChipsThatHaveIt) {

@@ -231,7 +231,7 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
   EXPECT_EQ(tried.size(), records().size()) << "a plan is in the store twice";
   EXPECT_GT(tried.size(), before);
   EXPECT_EQ(run("db verify").code, 0);
-  EXPECT_EQ(run("tune " + chip + " --gradients db --trials 3").code, 3) << "db has no plan on a chip";
+  EXPECT_EQ(run("tune " + chip + " --gradients db --trials 3").code, 0) << "db has but one plan on a chip";
 }
 
 TEST_F(Tune, ANewerStoreIsLeftAloneAndRecordsAreKeptBesideIt) {

@@ -114,7 +114,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
   if (!request.ok()) return report(request.error(), typed);
   request->options.pinThreads = true;
   request->options.timeKernels = sampling.breakdown;
-  if (request->soc) {
+  if (request->soc()) {
     if (sampling.keepWeights || sampling.together || sampling.breakdown)
       return report(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                           "--keep-weights, --together and --breakdown are for the host; leave them or --soc out"},

@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cubejit/emulation.h"
+#include "cubejit/cubejit.hpp"
 #include "failure.h"
 #include "json_line.h"
 #include "progress.h"
@@ -28,26 +28,23 @@ struct Sides {
   TilingPlan plan;
 };
 
-Result<Sides> measureBoth(Session& session, const Request& request, const Problem& p, Gradient gradient,
+Result<Sides> measureBoth(Session& chip, Session& host, const Request& request, const Problem& p, Gradient gradient,
                           double minSeconds, int minSamples) {
   const GradientMask mask = maskOf(gradient);
-  EmulationRequest one{p, gradient, *request.soc, {}};
-  one.fast = request.fast;
+  CompileRequest wanted{p, mask, {}};
   for (const TilingPlan& plan : request.plans) {
-    if (plan.gradient == gradient) one.plan = plan;
+    if (plan.gradient == gradient) wanted.plans.push_back(plan);
   }
-  CUBEJIT_TRY(emulation, Emulation::create(one, request.options));
-  CUBEJIT_TRY(compiled, session.compile(p, mask));
+  CUBEJIT_TRY(emulation, chip.compile(wanted));
+  CUBEJIT_TRY(compiled, host.compile(p, mask));
   CUBEJIT_TRY(workload, Workload::create(p, mask));
   Sides sides;
-  sides.plan = emulation->plan();
+  sides.plan = emulation->plan(gradient);
+  CUBEJIT_TRY(counted, emulation->emulationReport(gradient));
+  sides.report = std::move(counted);
   double spent = 0;
   for (int run = 0; spent < minSeconds || static_cast<int>(sides.emulated.size()) < minSamples; ++run) {
-    CUBEJIT_TRY(emulated, workload->run([&](const Tensors& tensors) -> Status {
-      CUBEJIT_TRY(report, emulation->run(tensors));
-      sides.report = std::move(report);
-      return Unit{};
-    }));
+    CUBEJIT_TRY(emulated, workload->run(*emulation));
     CUBEJIT_TRY(native, workload->run(*compiled));
     spent += static_cast<double>(emulated + native) * 1e-9;
     if (run > 0) {  // the first is a warm-up
@@ -65,17 +62,20 @@ Result<Sides> measureBoth(Session& session, const Request& request, const Proble
 
 int benchSoc(const RequestFlags& flags, const Request& request, double minSeconds, int minSamples) {
   Session session(request.options);
+  Options native = request.options;
+  native.machine.reset();
+  Session host(native);
   const std::vector<Gradient> gradients = gradientsOf(request.gradients);
   Progress progress("bench", static_cast<std::int64_t>(request.problems.size() * gradients.size()));
   if (!flags.json)
     fmt::print("{:<32} {:<3} {:>11} {:>9} {:>9} {:>11} {:>7} {:>11}  {} emulated on {} threads\n", "problem", "", "ms",
-               "GFLOP/s", "host ms", "host GF/s", "share%", "chip us", request.soc->name, request.threads[0]);
+               "GFLOP/s", "host ms", "host GF/s", "share%", "chip us", request.soc()->name, request.threads[0]);
   int code = 0;
   std::int64_t done = 0;
   for (const Problem& p : request.problems) {
     for (const Gradient gradient : gradients) {
       progress.update(done++, p.name);
-      const auto sides = measureBoth(session, request, p, gradient, minSeconds, minSamples);
+      const auto sides = measureBoth(session, host, request, p, gradient, minSeconds, minSamples);
       progress.clear();
       if (!sides.ok()) {
         code = std::max(code, report(sides.error(), reproduction("bench", flags, p)));
@@ -87,7 +87,7 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
       if (flags.json) {
         Json out{{"schema", "cubejit.bench_soc/1"},
                  {"name", p.name},
-                 {"soc", request.soc->name},
+                 {"soc", request.soc()->name},
                  {"gradient", toString(gradient)},
                  {"threads", request.threads[0]},
                  {"ns_median", emulated},

@@ -56,11 +56,15 @@ void addDump(CLI::App& app, Action& action) {
       "dump",
       "Write the stages of code generation, one folder a gradient: plan, tile program, vector programs, LLVM IR, "
       "annotated "
-      "assembly, bytes, a linkable object with its C header, simulated throughput, and a page for the browser");
+      "assembly, bytes, a linkable object with its C header, simulated throughput, and a page for the browser; of an "
+      "NPU "
+      "(--soc) also what its core does, instruction by instruction");
   auto flags = std::make_shared<RequestFlags>();
   auto what = std::make_shared<DumpRequest>();
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
+  addSocFlag(*command, *flags);
+  addFastFlag(*command, *flags);
   command->add_option("--emit", what->stages, fmt::format("Stages, of {}; or all", fmt::join(dumpStageNames(), ", ")))
       ->capture_default_str();
   command->add_option("--kernels", what->kernels, "Only kernels with this in their name; * and ? stand for anything");

@@ -101,18 +101,18 @@ Result<SourcedReport> npuPlan(const Request& request, const Problem& problem, Gr
   SourcedReport out;
   for (const TilingPlan& plan : request.plans) {
     if (plan.gradient != gradient) continue;
-    CUBEJIT_TRY(given, reportOnNpu(problem, plan, *request.soc));
+    CUBEJIT_TRY(given, reportOnNpu(problem, plan, *request.soc()));
     return SourcedReport{given, PlanSource::kCaller, {}};
   }
   NpuPlanOptions options;
   options.explain = explained;
-  CUBEJIT_TRY(chosen, planOnNpu(problem, gradient, *request.soc, options));
+  CUBEJIT_TRY(chosen, planOnNpu(problem, gradient, *request.soc(), options));
   out.report = chosen;
-  CUBEJIT_TRY(found, findPlan(problem, gradient, *request.soc, request.options));
+  CUBEJIT_TRY(found, findPlan(problem, gradient, *request.soc(), request.options));
   out.source = found.source;
   out.note = found.note;
   if (!found.plan) return out;
-  CUBEJIT_TRY(better, reportOnNpu(problem, *found.plan, *request.soc));
+  CUBEJIT_TRY(better, reportOnNpu(problem, *found.plan, *request.soc()));
   better.legal = chosen.legal;
   better.refused = chosen.refused;
   better.candidates = chosen.candidates;
@@ -138,14 +138,14 @@ int planForSoc(const RequestFlags& flags, const Request& request, bool explained
         continue;
       }
       if (flags.json) {
-        Json out = npuReportToJson(problem, *request.soc, planned->report);
+        Json out = npuReportToJson(problem, *request.soc(), planned->report);
         out["source"] = toString(planned->source);
         out["source_note"] = planned->note;
         out["plan_us"] = planUs;
         fmt::print("{}", jsonLine(out));
         continue;
       }
-      printNpuReport(problem, *request.soc, planned->report, explained);
+      printNpuReport(problem, *request.soc(), planned->report, explained);
       fmt::print("  source     {}{}{}\n", toString(planned->source), planned->note.empty() ? "" : ": ", planned->note);
       fmt::print("  repro      {}\n", again);
     }
@@ -156,7 +156,7 @@ int planForSoc(const RequestFlags& flags, const Request& request, bool explained
 int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   const auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
-  if (request->soc) return planForSoc(flags, *request, explained);
+  if (request->soc()) return planForSoc(flags, *request, explained);
   Session session(request->options);
   int code = 0;
   for (const Problem& problem : request->problems) {

@@ -117,7 +117,7 @@ Result<Request> resolve(const RequestFlags& f) {
   if (!f.soc.empty()) {
     const auto machine = readMachine(f.soc);
     if (machine.ok())
-      r.soc = *machine;
+      r.options.machine = *machine;
     else
       note(machine.error());
   }
@@ -193,7 +193,7 @@ Result<Request> resolve(const RequestFlags& f) {
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   r.gradients = *mask;
-  r.fast = f.fast;
+  r.options.forwardCopies = f.fast;
   if (!f.backend.empty())
     r.options.backend = *backend;
   else if (r.options.isa && r.options.backend == kUsualBackend)

@@ -38,8 +38,7 @@ struct Request {
   std::vector<int> threads;       ///< at least one
   std::vector<TilingPlan> plans;  ///< from --plan
   bool isSuite = false;
-  std::optional<Machine> soc;  ///< from --soc
-  bool fast = false;
+  const std::optional<Machine>& soc() const { return options.machine; }  ///< from --soc
 };
 
 /// Everything wrong is reported; problems pass checkProblem unless they come from a suite (then each is checked on its own).

@@ -43,17 +43,17 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
 }
 
 // The gradients, by a session; all checked before anything is written.
-Status runOnHost(const Request& request, const Tensors& tensors) {
+Result<std::shared_ptr<const Executable>> compute(const Request& request, const Tensors& tensors) {
   const Problem& p = request.problems.front();
   Session session(request.options);
-  const auto compiled = request.plans.empty() ? session.compile(p, request.gradients)
-                                              : session.compile(CompileRequest{p, request.gradients, request.plans});
-  if (!compiled.ok()) return compiled.error();
-  const std::size_t bytes = (*compiled)->workspaceBytes();
+  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.gradients, request.plans}));
+  const std::size_t bytes = executable->workspaceBytes();
   const AlignedMemory workspace(bytes);
   if (workspace.data() == nullptr)
     return Error{ErrorCode::kLimitExceeded, Stage::kRun, fmt::format("no memory for a workspace of {} bytes", bytes)};
-  return (*compiled)->run(tensors, workspace.data(), bytes);
+  CUBEJIT_TRY(done, executable->run(tensors, workspace.data(), bytes));
+  static_cast<void>(done);
+  return executable;
 }
 
 Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const std::vector<std::string>& inPairs,
@@ -105,11 +105,14 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDb)));
   const Tensors tensors{arrays["dy"].bytes.data(), arrays["x"].bytes.data(), arrays["w"].bytes.data(),
                         results["dx"].data(),      results["dw"].data(),     results["db"].data()};
-  if (!request.soc && pictures.any())
+  if (!request.soc() && pictures.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                  "--trace and --timeline show an emulated chip; add --soc"};
-  CUBEJIT_TRY(done, request.soc ? runOnSoc(request, tensors, pictures, flags.json) : runOnHost(request, tensors));
-  static_cast<void>(done);
+  CUBEJIT_TRY(executable, compute(request, tensors));
+  if (request.soc()) {
+    CUBEJIT_TRY(told, tellOfChip(*executable, *request.soc(), pictures, flags.json));
+    static_cast<void>(told);
+  }
   std::vector<NpyOutput> files;
   for (const auto& [name, file] : outs)
     files.push_back(NpyOutput{file, shapes.at(name), types.at(name), std::move(results[name])});

@@ -80,19 +80,11 @@ void printCounts(const Machine& m, Gradient gradient, const EmulationReport& r) 
   }
 }
 
-Status runOnSoc(const Request& request, const Tensors& tensors, const TimelineFiles& files, bool json) {
+Status tellOfChip(const Executable& executable, const Machine& chip, const TimelineFiles& files, bool json) {
   std::vector<OneRun> runs;
-  EmulationRun how;
-  how.trace = files.any();
-  for (const Gradient gradient : gradientsOf(request.gradients)) {
-    EmulationRequest one{request.problems.front(), gradient, *request.soc, {}};
-    one.fast = request.fast;
-    for (const TilingPlan& plan : request.plans) {
-      if (plan.gradient == gradient) one.plan = plan;
-    }
-    CUBEJIT_TRY(emulation, Emulation::create(one, request.options));
-    CUBEJIT_TRY(report, emulation->run(tensors, how));
-    runs.push_back({gradient, emulation->plan(), std::move(report)});
+  for (const Gradient gradient : gradientsOf(executable.gradients())) {
+    CUBEJIT_TRY(report, executable.emulationReport(gradient, files.any()));
+    runs.push_back({gradient, executable.plan(gradient), std::move(report)});
   }
   std::vector<TimelinePart> parts;
   for (const OneRun& run : runs) {
@@ -101,13 +93,13 @@ Status runOnSoc(const Request& request, const Tensors& tensors, const TimelineFi
       fmt::print(stderr, "note: the trace of {} leaves out {} instructions of the last tasks\n", toString(run.gradient),
                  run.report.eventsDropped);
   }
-  CUBEJIT_TRY(written, writeTimelines(files, *request.soc, parts));
+  CUBEJIT_TRY(written, writeTimelines(files, chip, parts));
   static_cast<void>(written);
   for (const OneRun& run : runs) {
     if (json)
-      printJson(*request.soc, run);
+      printJson(chip, run);
     else
-      printCounts(*request.soc, run.gradient, run.report);
+      printCounts(chip, run.gradient, run.report);
   }
   return Unit{};
 }

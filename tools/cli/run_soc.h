@@ -3,14 +3,14 @@
 // Decides what `run --soc` adds to `run`: the emulated chip, its counts, its trace and timeline.
 #pragma once
 
-#include "cubejit/emulation.h"
+#include "cubejit/cubejit.hpp"
 #include "cubejit/timeline.h"
 #include "request.h"
 
 namespace cubejit::cli {
 
-/// Computes the gradients of the first problem and prints what was counted. Nothing is printed or written if anything is wrong.
-Status runOnSoc(const Request& request, const Tensors& tensors, const TimelineFiles& files, bool json);
+/// Prints what a run counts, and writes the files. Nothing is printed if anything is wrong.
+Status tellOfChip(const Executable& executable, const Machine& chip, const TimelineFiles& files, bool json);
 
 /// The tables of one gradient: paths, buffers, cores.
 void printCounts(const Machine& machine, Gradient gradient, const EmulationReport& report);

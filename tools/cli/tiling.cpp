@@ -88,7 +88,7 @@ int printFilled(const TilingFlags& flags, const std::string& typed) {
   if (mask.dx && mask.dw) mask.db = false;
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(mask)) {
-      const auto tiling = fill(problem, gradient, *request->soc);
+      const auto tiling = fill(problem, gradient, *request->soc());
       if (!tiling.ok()) return report(tiling.error(), reproduction("tiling", flags.request, problem));
       if (!flags.raw.empty()) {
         const Status written = writeRaw(*tiling, flags.raw);

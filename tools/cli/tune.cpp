@@ -84,9 +84,8 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!strategy.ok()) note(strategy.error());
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
-  if (request.ok() && request->soc) {
-    if (request->gradients.dx || request->gradients.dw) request->gradients.db = false;  // no product: it has no plan
-    asked.options.soc = request->soc;
+  if (request.ok() && request->soc()) {
+    if (request->gradients.dx || request->gradients.dw) request->gradients.db = false;  // it has but one plan
   }
   if (!own.budget.empty()) {
     const auto seconds = parseDuration("--budget", own.budget);
@@ -236,7 +235,8 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.warn(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);
   double load = 0;
-  if (!asked->options.soc && getloadavg(&load, 1) == 1 && load > kBusyShare * session.machine().cores && rank == 0)
+  if (!session.machine().isNpu() && getloadavg(&load, 1) == 1 && load > kBusyShare * session.machine().cores &&
+      rank == 0)
     view.note(
         fmt::format("the machine is busy (load {:.1f} on {} cores): plans that get on with the neighbours will be "
                     "found, not those that are fastest alone",
@@ -249,12 +249,12 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   const Clock::time_point start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   const bool header = !flags.json && rank == 0;
-  if (header && asked->options.soc) fmt::print("modelled on {}; nothing is timed\n", asked->options.soc->name);
+  if (header && session.machine().isNpu()) fmt::print("modelled on {}; nothing is timed\n", session.machine().name);
   if (header)
     fmt::print("{:<34} {:<3} {:>10} {:>10} {:>7} {:>6} {:>6} {:>8}\n", "problem", "", "untuned ms", "tuned ms", "gain",
                "trials", "known", "spearman");
   std::optional<std::string> soc;
-  if (asked->options.soc) soc = asked->options.soc->name;
+  if (session.machine().isNpu()) soc = session.machine().name;
   std::vector<TuneRow> rows;
   int code = 0;
   const auto tuneOne = [&](int index, int left) {

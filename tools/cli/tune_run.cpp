@@ -49,7 +49,7 @@ TuneRun::TuneRun(const Session& session, const TuneOptions& options, RecordKeepe
       view_(view),
       stop_(std::move(stop)),
       run_(newRunName()),
-      llvm_(!options.soc && llvmComponent(session.options().llvmComponent).ok()) {}
+      llvm_(!session.machine().isNpu() && llvmComponent(session.options().llvmComponent).ok()) {}
 
 TuneKey TuneRun::keyOf(const TuneTask& task) const {
   return tuneKeyOf(task.problem, task.gradient, machine(), session_.options());
@@ -58,7 +58,7 @@ TuneKey TuneRun::keyOf(const TuneTask& task) const {
 Result<std::unique_ptr<Lab>> TuneRun::openLab(const TuneTask& task, const TuneKey& key) const {
   const LabTask what{task.problem, task.gradient, toString(machine().isa.level),
                      key.backend,  key.threads,   session_.options().llvmComponent};
-  if (options_.soc) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
+  if (machine().isNpu()) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
   CUBEJIT_TRY(lab, ChildLab::open(what, session_.options().turnFile, workerOf(options_)));
   return std::unique_ptr<Lab>(std::move(lab));
 }
@@ -78,7 +78,7 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   setup.key = keyOf(task);
   setup.machine = machine();
   setup.llvm = llvm_;
-  if (options_.soc) setup.rules = ModelLab::rules();
+  if (machine().isNpu()) setup.rules = ModelLab::rules();
   setup.strategy = options_.strategy;
   setup.seed = options_.seed;
   setup.mostTrials = options_.trials;

@@ -30,7 +30,6 @@ struct TuneOptions {
   std::string worker;        ///< shell command that stands in for `cubejit tune-worker`; empty: this program
   bool resume = false;
   std::uint64_t seed = 1;
-  std::optional<Machine> soc;  ///< an emulated NPU, whose modelled cycles are minimised
 };
 
 /// How one task ended.
@@ -49,8 +48,8 @@ class TuneRun {
   /// Tunes one task within `seconds` (0 = no limit).
   TuneRow tune(const TuneTask& task, double seconds, int index, int count);
   TuneKey keyOf(const TuneTask& task) const;
-  /// What plans are tuned for.
-  const Machine& machine() const { return options_.soc ? *options_.soc : session_.machine(); }
+  /// What plans are tuned for: of an emulated NPU the modelled cycles are minimised.
+  const Machine& machine() const { return session_.machine(); }
   const std::string& run() const { return run_; }
   std::function<void(const TuneRecord&)> alsoKeep;  ///< told every record, after the store
 

@@ -93,14 +93,9 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
   const auto agreeing = agreeingSessions(request->options, fuzz.agree);
   if (!agreeing.ok()) return report(agreeing.error(), typed);
   request->options.wakeCycles = 0;  // small problems, too, run on all threads
-  if (request->soc && !fuzz.agree.empty())
-    return report(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "--agree compares backends of the host; leave it out, or --soc"},
-                  typed);
   Session session(request->options);
   const std::function<VerifyOutcome(const VerifyRequest&)> verifyOne = [&](const VerifyRequest& one) {
-    return request->soc ? verifyOnNpu(*request->soc, request->options, one, request->fast)
-                        : verifyProblem(session, one);
+    return verifyProblem(session, one);
   };
   Progress progress("verify", static_cast<std::int64_t>(request->problems.size()));
   std::int64_t counts[3] = {};

@@ -24,6 +24,26 @@ function coloured(parent, text) {
 }
 
 const size = (v) => data.problem.rank === 3 ? v.join("\u00d7") : v.slice(3 - data.problem.rank).join("\u00d7");
+// The emulated chip: how full its buffers get, how busy its pipes are, and what core 0 does when.
+function chip(c) {
+  const box = $("chip");
+  box.hidden = false;
+  box.querySelector("summary").textContent = `${c.name}: ${c.tasks} tasks on ${c.cores} cores, ${c.blocks} base blocks, ` +
+    `${Math.round(c.cycles)} cycles as estimated`;
+  const bar = (parent, name, share, text) => {
+    const row = el("div", "bar"), full = el("span", "full");
+    full.append(Object.assign(el("span", "used"), { style: `width:${(100 * share).toFixed(1)}%` }));
+    row.append(el("b", "", name), full, el("span", "text", text));
+    parent.append(row);
+  };
+  const tables = $("chipTables");
+  tables.append(el("h3", "", "Buffers of a core"));
+  for (const b of c.buffers) bar(tables, b.name, b.bytes ? b.used / b.bytes : 0, `${bytes(b.used)} of ${bytes(b.bytes)}`);
+  tables.append(el("h3", "", "Pipes of core 0"));
+  for (const p of c.pipes) bar(tables, p.name, p.busy, `${(100 * p.busy).toFixed(1)} % busy`);
+  tables.append(el("h3", "", "Plan"), el("p", "plan", Object.entries(c.plan).map(([key, v]) => `${key} ${JSON.stringify(v)}`).join(", ")));
+  $("chipPicture").innerHTML = c.picture;
+}
 function head() {
   const p = data.problem;
   const names = { dx: "Data gradient dX", dw: "Weight gradient dW", db: "Bias gradient dB" };
@@ -34,6 +54,7 @@ function head() {
     (p.groups > 1 ? `, ${p.groups} groups` : "") + `, batch ${p.batch} \u00b7 ${p.dtype}, ${p.layout} \u00b7 ${data.isa} \u00b7 cubejit ${data.version}`;
   $("lead").textContent = "Left: the loops around one kernel, and the tile it works on. Middle: the program it became. Right: its machine code. " +
     "Point at anything to see what belongs to it; click to bring the other columns there.";
+  if (data.chip) chip(data.chip);
   data.kernels.forEach((k, i) => {
     const b = el("button", "", `k${i} ${k.name}`);
     b.title = k.what;

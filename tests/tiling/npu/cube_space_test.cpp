@@ -68,8 +68,12 @@ TEST(CubeSpace, NoSingleShapeIsLargerThanTheGradient) {
   }
 }
 
-TEST(CubeSpace, WhatHasNoPlanIsTheChipsError) {
-  EXPECT_FALSE(legalPlans(handProblem(), Gradient::kDb, toyMachine()).ok());
+TEST(CubeSpace, ASumHasOnePlan) {
+  const auto plans = legalPlans(handProblem(), Gradient::kDb, toyMachine());
+  ASSERT_TRUE(plans.ok());
+  ASSERT_EQ(plans->size(), 1U);
+  EXPECT_EQ(plans->front().plan.gradient, Gradient::kDb);
+  EXPECT_GT(plans->front().cost.totalCycles, 0);
 }
 
 }  // namespace

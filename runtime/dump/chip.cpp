@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides columns, and how much is shown.
+#include "runtime/dump/chip.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cubejit/timeline.h"
+#include "runtime/chip_report.h"
+#include "runtime/json_problem.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kMostEvents = 200000;  // of all cores; pictures and texts are of core 0
+constexpr std::size_t kMostLines = 2000;
+
+std::array<std::int64_t, kCoreBuffers> capacities(const Machine& m) {
+  return {m.buffers.l1Bytes, m.buffers.l0aBytes, m.buffers.l0bBytes, m.buffers.l0cBytes, m.buffers.ubBytes};
+}
+
+EmulationReport ofCoreZero(const GradientStages& s) {
+  EmulationReport report = chipReport(s.problem, s.plan, s.machine, loweredProgram(s), true, kMostEvents);
+  std::erase_if(report.trace, [](const TraceEvent& e) { return e.core != 0; });
+  std::stable_sort(report.trace.begin(), report.trace.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.start < b.start; });
+  return report;
+}
+
+std::string padded(std::string text, std::size_t width, bool left) {
+  if (text.size() < width) text.insert(left ? text.size() : 0, width - text.size(), ' ');
+  return text;
+}
+
+std::string fixed(double value, int decimals = 1) {
+  std::array<char, 64> buffer{};
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, decimals);
+  return {buffer.data(), end.ptr};
+}
+
+}  // namespace
+
+const TileProgram& loweredProgram(const GradientStages& stages) {
+  return stages.lowered ? *stages.lowered : stages.tile;
+}
+
+std::string coreProgram(const GradientStages& s) {
+  const EmulationReport report = ofCoreZero(s);
+  const CoreCounts& total = report.total;
+  std::string out = std::string(toString(s.plan.gradient)) + " on " + s.machine.name + ": " +
+                    std::to_string(total.tasks) + " tasks on " + std::to_string(s.machine.cores) + " cores, " +
+                    std::to_string(total.blocks) + " base blocks, " + std::to_string(total.instructions) +
+                    " instructions, " + fixed(report.cycles, 0) + " cycles as estimated\nplan " + planToJson(s.plan) +
+                    "\n\nbuffer   high water   capacity\n";
+  for (std::size_t i = 0; i < kCoreBuffers; ++i)
+    out += padded(toString(static_cast<CoreBuffer>(i)), 6, true) +
+           padded(std::to_string(total.highWater[i]), 13, false) +
+           padded(std::to_string(capacities(s.machine)[i]), 11, false) + "\n";
+  out += "\ncore 0: cycles from and to, pipe, instruction, bytes (of the cube: steps)\n";
+  std::size_t lines = 0;
+  for (const TraceEvent& e : report.trace) {
+    if (++lines > kMostLines) {
+      out += "... " + std::to_string(report.trace.size() - kMostLines) + " more\n";
+      break;
+    }
+    out += padded(fixed(e.start), 12, false) + padded(fixed(e.end), 12, false) + "  " +
+           padded(toString(e.pipe), 10, true) + padded(e.name, 22, true) + padded(std::to_string(e.bytes), 9, false) +
+           "\n";
+  }
+  return out;
+}
+
+std::string chipFacts(const GradientStages& s) {
+  const EmulationReport report = ofCoreZero(s);
+  const CoreCounts& core = report.cores.front();
+  nlohmann::ordered_json out{{"name", s.machine.name},
+                             {"cores", s.machine.cores},
+                             {"tasks", report.total.tasks},
+                             {"blocks", report.total.blocks},
+                             {"instructions", report.total.instructions},
+                             {"cycles", report.cycles},
+                             {"plan", nlohmann::ordered_json::parse(planToJson(s.plan))}};
+  for (std::size_t i = 0; i < kCoreBuffers; ++i)
+    out["buffers"].push_back({{"name", toString(static_cast<CoreBuffer>(i))},
+                              {"bytes", capacities(s.machine)[i]},
+                              {"used", report.total.highWater[i]}});
+  for (std::size_t i = 0; i < kPipes; ++i)
+    out["pipes"].push_back(
+        {{"name", toString(static_cast<Pipe>(i))}, {"busy", core.cycles > 0 ? core.busy[i] / core.cycles : 0}});
+  Machine one = s.machine;
+  one.cores = 1;
+  out["picture"] = timelineSvg(one, {{toString(s.plan.gradient), core.cycles, &report.trace}});
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace cubejit
