@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides segments: the distance between matrices that occurs most is the kernel's, and whatever follows at it is one segment.
+#include "codegen/tile/listed_moves.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+using Distance = std::pair<std::int64_t, std::int64_t>;
+
+Distance distance(const Segment& from, const Segment& to) {
+  return {to.aOffset - from.aOffset, to.bOffset - from.bOffset};
+}
+
+Distance mostFrequent(const std::vector<Segment>& segments) {
+  std::map<Distance, std::int64_t> counts;
+  Distance most{0, 0};
+  std::int64_t found = 0;
+  for (std::size_t i = 1; i < segments.size(); ++i) {
+    const Distance d = distance(segments[i - 1], segments[i]);
+    const std::int64_t count = ++counts[d];
+    if (count <= found) continue;
+    found = count;
+    most = d;
+  }
+  return most;
+}
+
+}  // namespace
+
+ListedMatrices listMatrices(Move matrix, const std::vector<Segment>& segments) {
+  const Segment first = segments.front();
+  ListedMatrices out{std::move(matrix), SegmentList(1), first.aOffset, first.bOffset};
+  Move& kernel = out.kernel;
+  kernel.listed = true;
+  if (kernel.aOuterStep == 0 && kernel.cOuterStep == 0)
+    std::tie(kernel.aOuterStep, kernel.cOuterStep) = mostFrequent(segments);
+  std::vector<Segment>& list = out.list.front();
+  for (const Segment& s : segments) {
+    const Segment here{s.aOffset - first.aOffset, s.bOffset - first.bOffset, s.outer};
+    Segment* last = list.empty() ? nullptr : &list.back();
+    if (last != nullptr && here.aOffset - last->aOffset == last->outer * kernel.aOuterStep &&
+        here.bOffset - last->bOffset == last->outer * kernel.cOuterStep)
+      last->outer += here.outer;
+    else
+      list.push_back(here);
+  }
+  return out;
+}
+
+}  // namespace cubejit
