@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "codegen/tile/forward_copies.h"
 #include "codegen/tile/verify.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
@@ -44,7 +45,19 @@ struct Arrays {
   }
 };
 
-// Empty: the program and the units agree.
+Status runCompiled(TileProgram tile, const Machine& host, Arrays& arrays) {
+  LoadedCode code;
+  CUBEJIT_TRY(compiled, compileProgram(std::move(tile), host, {}, code));
+  const std::size_t bytes = compiled->launch->workspaceBytes(2);
+  std::unique_ptr<char, decltype(&std::free)> workspace(
+      static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free);
+  std::memset(workspace.get(), 0x77, bytes);
+  const ParallelFor alone;
+  compiled->launch->run(arrays.tensors(), workspace.get(), Team{2, alone, false, 0});
+  return Unit{};
+}
+
+// Empty: the program, the same with its copies forwarded, and the units agree.
 std::string difference(const Problem& p, Gradient gradient, const Machine& chip, const TilingPlan& plan,
                        std::mt19937_64& random) {
   const auto job = makeCubeJob(p, plan, chip, false);
@@ -56,7 +69,7 @@ std::string difference(const Problem& p, Gradient gradient, const Machine& chip,
                {}};
   units.dx.assign(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)), std::byte{0x55});
   units.dw.assign(static_cast<std::size_t>(formatBytes(p, TensorId::kDw)), std::byte{0x55});
-  Arrays program = units;
+  const Arrays given = units;
   EmulationRequest request;
   request.problem = p;
   request.gradient = gradient;
@@ -73,19 +86,19 @@ std::string difference(const Problem& p, Gradient gradient, const Machine& chip,
   auto tile = lower(*job, host.isa.lanes());
   if (!tile.ok()) return tile.error().message;
   if (const Status sound = verify(*tile); !sound.ok()) return sound.error().message.substr(0, 2000);
-  LoadedCode code;
-  const auto compiled = compileProgram(std::move(*tile), host, {}, code);
-  if (!compiled.ok()) return compiled.error().message.substr(0, 2000);
-  const std::size_t bytes = (*compiled)->launch->workspaceBytes(2);
-  std::unique_ptr<char, decltype(&std::free)> workspace(
-      static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), &std::free);
-  std::memset(workspace.get(), 0x77, bytes);
-  const ParallelFor alone;
-  (*compiled)->launch->run(program.tensors(), workspace.get(), Team{2, alone, false, 0});
   const bool dx = gradient == Gradient::kDx;
-  const auto &x = dx ? units.dx : units.dw, &y = dx ? program.dx : program.dw;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] != y[i]) return "byte " + std::to_string(i) + " of " + std::to_string(x.size()) + " differs";
+  const TileProgram forwarded = forwardCopies(*tile);
+  if (const Status sound = verify(forwarded); !sound.ok()) return "forwarded: " + sound.error().message.substr(0, 2000);
+  for (const bool after : {false, true}) {
+    Arrays program = given;
+    if (const Status ran = runCompiled(after ? forwarded : *tile, host, program); !ran.ok())
+      return ran.error().message.substr(0, 2000);
+    const auto &x = dx ? units.dx : units.dw, &y = dx ? program.dx : program.dw;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i] != y[i])
+        return (after ? "forwarded: byte " : "byte ") + std::to_string(i) + " of " + std::to_string(x.size()) +
+               " differs";
+    }
   }
   return "";
 }
