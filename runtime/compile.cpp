@@ -4,9 +4,12 @@
 #include "runtime/compile.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "algorithms/kit/lower/convert.h"
+#include "codegen/tile/forward_copies.h"
 #include "cubejit/index_map.h"
 #include "runtime/diagnose/follow.h"
 #include "runtime/interleave.h"
@@ -30,6 +33,18 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+// Runs the passes; returns each program as it was, where one has changed it.
+std::vector<std::optional<TileProgram>> runPasses(std::vector<TileProgram>& programs, const Machine& machine,
+                                                  const Options& options) {
+  std::vector<std::optional<TileProgram>> before(programs.size());
+  if (!machine.isNpu() || !options.forwardCopies) return before;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    TileProgram forwarded = forwardCopies(programs[i]);
+    if (!(forwarded == programs[i])) before[i] = std::exchange(programs[i], std::move(forwarded));
+  }
+  return before;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
@@ -45,6 +60,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   state.times.planNs = watch.lapNs();
   CUBEJIT_TRY(tiles, lowerEach(chosen.problem, planned.plans, machine));
   state.together = interleave(tiles, planned);
+  auto lowered = runPasses(tiles, machine, options);
   state.times.lowerNs = watch.lapNs();
   if (chosen.sharesDy) {
     TileProgram tile = conversionProgram(request.problem, chosen.problem, TensorId::kDy, BufferRole::kDy,
@@ -55,6 +71,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   }
   CUBEJIT_TRY(parts, generateEach(std::move(tiles), chosen.problem, planned.plans, machine.isa, options));
   state.parts = std::move(parts);
+  for (std::size_t i = 0; i < lowered.size(); ++i) state.parts[i]->lowered = std::move(lowered[i]);
   state.times.generateNs = watch.lapNs();
   for (const CompiledGradient* program : state.programs())
     state.times.kernels += static_cast<int>(program->tile.kernels.size());

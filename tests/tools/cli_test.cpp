@@ -250,6 +250,9 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
   EXPECT_THAT(o.err, HasSubstr("60 passed, 0 failed, 0 skipped"));
   EXPECT_THAT(o.out, AllOf(HasSubstr("--layout ncdhw"), HasSubstr("--layout ndhwc")))
       << "both layouts unless one is given";
+  o = run("verify --fuzz 5 --dtype f16 --layout any --json");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, AllOf(HasSubstr("--dtype f16"), Not(HasSubstr("f32")))) << "layouts are drawn, types are given";
   o = run("verify --input 1,4,60 --weight 3,4,3 --gradients dx --max-macs 100 --json");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.out, AllOf(HasSubstr(R"("elements":240,"compared":16)"), HasSubstr("--max-macs 100")))

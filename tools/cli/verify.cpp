@@ -54,12 +54,10 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   for (std::int64_t i = 0; i < fuzz.count; ++i) {
     Problem p = randomProblem(random);
     if (given.math == toString(MathMode::kRelaxed)) fitRelaxedMath(random, p);
+    // What is given first: random layouts of tensors keep their type.
+    const Status applied = applyFormats(p, anyDtype ? "" : given.dtype, layoutGiven && !anyLayout ? given.layout : "");
+    if (!applied.ok()) return applied.error();
     if (anyDtype || anyLayout) randomFormats(random, p, anyDtype, anyLayout);
-    if (!anyDtype || (layoutGiven && !anyLayout)) {
-      const Status applied =
-          applyFormats(p, anyDtype ? "" : given.dtype, layoutGiven && !anyLayout ? given.layout : "");
-      if (!applied.ok()) return applied.error();
-    }
     p.name = fmt::format("fuzz{}", i);
     request->problems.push_back(p);
   }
