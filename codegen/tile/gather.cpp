@@ -73,40 +73,36 @@ Gather halves(const Gather& words) {
 // Finds lines of a writer by bytes of the reader's source, fast if these follow each other.
 class WriterLines {
  public:
-  explicit WriterLines(const GatherWriter& writer)
-      : writer(writer), lines_(writer.gather->lines), bytes(elementBytes(writer.gather->to)) {}
+  explicit WriterLines(const GatherWriter& w)
+      : writer(w), bytes(elementBytes(w.gather->to)), lines_(w.gather->lines.data()), count_(w.gather->lines.size()) {}
+
+  const GatherWriter writer;
+  const std::int64_t bytes;  ///< of an element
 
   /// The line that holds the byte; null: none, and the next one begins at `next()`.
   const GatherLine* at(std::int64_t byte) {
     const std::int64_t here = byte - writer.to;
-    if (at_ > 0 && lines_[at_ - 1].to <= here && (at_ == lines_.size() || here < lines_[at_].to)) return holder(here);
-    if (at_ < lines_.size() && lines_[at_].to <= here && (at_ + 1 == lines_.size() || here < lines_[at_ + 1].to)) {
+    if (at_ < count_ && lines_[at_].to <= here && begins(at_ + 1) > here) {
       ++at_;
-      return holder(here);
+    } else if (begins(at_) <= here || (at_ > 0 && lines_[at_ - 1].to > here)) {
+      at_ = static_cast<std::size_t>(
+          std::upper_bound(lines_, lines_ + count_, here,
+                           [](std::int64_t b, const GatherLine& line) { return b < line.to; }) -
+          lines_);
     }
-    at_ = static_cast<std::size_t>(std::upper_bound(lines_.begin(), lines_.end(), here,
-                                                    [](std::int64_t b, const GatherLine& l) { return b < l.to; }) -
-                                   lines_.begin());
-    return holder(here);
-  }
-  std::int64_t next() const {
-    return at_ < lines_.size() ? lines_[at_].to + writer.to : std::numeric_limits<std::int64_t>::max();
-  }
-
-  const GatherWriter writer;
-
- private:
-  const GatherLine* holder(std::int64_t here) const {
     if (at_ == 0) return nullptr;
     const GatherLine& line = lines_[at_ - 1];
     return here < line.to + line.count * bytes ? &line : nullptr;
   }
+  std::int64_t next() const { return at_ < count_ ? lines_[at_].to + writer.to : kNowhere; }
 
-  const std::vector<GatherLine>& lines_;
+ private:
+  static constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::max();
+  std::int64_t begins(std::size_t line) const { return line < count_ ? lines_[line].to : kNowhere; }
+
+  const GatherLine* lines_;
+  std::size_t count_;
   std::size_t at_ = 0;  // the first line behind the byte last asked for
-
- public:
-  const std::int64_t bytes;  ///< of an element
 };
 
 class Composition {
@@ -122,17 +118,10 @@ class Composition {
     g.lanes = reader_.lanes;
     g.from = reader_.from;
     g.to = reader_.to;
-    for (const GatherLine& line : reader_.lines) {
-      first_ = lines_.size();
-      if (line.zero) {
-        append(lines_, line, in_, out_);
-        continue;
-      }
-      const bool contiguous = line.step == in_ || line.count == 1;
-      const std::int64_t pieces = contiguous ? 1 : line.count, bytes = contiguous ? line.count * in_ : in_;
-      for (std::int64_t i = 0; i < pieces; ++i) {
-        if (!copy(line.to + i * out_, line.from + i * line.step, bytes)) return std::nullopt;
-      }
+    for (std::size_t i = 0; i < reader_.lines.size();) {
+      const std::size_t done = compose(i);
+      if (done == 0) return std::nullopt;
+      i += done;
     }
     if (converting_ != nullptr) {
       g.from = converting_->from;
@@ -145,33 +134,127 @@ class Composition {
   }
 
  private:
+  static constexpr std::size_t kMostSideBySide = 64;  // those beyond are looked at again
+
+  // A byte of the reader's source: the writer's line, and how many bytes of it nobody has written later.
+  struct Found {
+    WriterLines* writer = nullptr;
+    const GatherLine* line = nullptr;  // null: nobody wrote it
+    std::int64_t offset = 0, bytes = std::numeric_limits<std::int64_t>::max();
+  };
+
+  // Sources of elements of lines that lie side by side: of the first line `step` apart, and `across` from line to line.
+  struct Strip {
+    std::int64_t index = 0, count = 1, from = 0, step = 0, across = 0;
+    bool zero = false;
+  };
+
+  // Lines from the `first`th on; how many, 0 if it cannot be done.
+  std::size_t compose(std::size_t first) {
+    const GatherLine& line = reader_.lines[first];
+    first_ = lines_.size();
+    if (line.zero) {
+      append(lines_, line, in_, out_);
+      return 1;
+    }
+    if (line.step == in_ || line.count == 1) return copy(line.to, line.from, line.count * in_) ? 1 : 0;
+    if (const std::size_t lines = sideBySide(first); lines > 0) return lines;
+    for (std::int64_t i = 0; i < line.count; ++i) {
+      if (!copy(line.to + i * out_, line.from + i * line.step, in_)) return 0;
+    }
+    return 1;
+  }
+
+  // Lines that begin element by element behind each other, as those of a transposed matrix: writers are asked for the first one only.
+  std::size_t sideBySide(std::size_t first) {
+    const GatherLine& line = reader_.lines[first];
+    std::size_t lines = 1;
+    for (; lines < kMostSideBySide && first + lines < reader_.lines.size(); ++lines) {
+      const GatherLine& next = reader_.lines[first + lines];
+      if (next.zero || next.count != line.count || next.step != line.step ||
+          next.from != line.from + static_cast<std::int64_t>(lines) * in_)
+        break;
+    }
+    strips_.clear();
+    for (std::int64_t i = 0; i < line.count; ++i) {
+      const Found found = find(line.from + i * line.step);
+      if (found.line == nullptr || !addStrip(found, i)) return 0;
+      lines = std::min(lines, static_cast<std::size_t>(elements(found.bytes)));
+    }
+    for (std::size_t i = 0; i < lines; ++i) {
+      first_ = lines_.size();
+      for (const Strip& s : strips_) {
+        const std::int64_t to = reader_.lines[first + i].to + s.index * out_;
+        if (s.zero)
+          append(lines_, {to, 0, s.count, 0, true}, sourceBytes_, out_);
+        else
+          add({to, s.from + static_cast<std::int64_t>(i) * s.across, s.count, s.count == 1 ? sourceBytes_ : s.step,
+               false});
+      }
+    }
+    return lines;
+  }
+
+  bool addStrip(const Found& found, std::int64_t index) {
+    const GatherLine& line = *found.line;
+    Strip strip{index, 1, 0, 0, 0, line.zero};
+    if (line.zero) {
+      if (reader_.adds) return false;
+    } else {
+      const Gather& g = *found.writer->writer.gather;
+      const bool plain = g.keepsBits() && (line.step == found.writer->bytes || line.count == 1);
+      if (!agrees(g) || !(plain || (found.writer->bytes == in_ && whole(found.offset)))) return false;
+      strip.across = plain ? in_ : line.step;
+      strip.from = line.from + found.writer->writer.from + (plain ? found.offset : elements(found.offset) * line.step);
+    }
+    if (!strips_.empty() && strips_.back().zero == strip.zero && strips_.back().across == strip.across) {
+      Strip& last = strips_.back();
+      const std::int64_t step = last.count == 1 ? strip.from - last.from : last.step;
+      if (strip.zero || (step > 0 && strip.from == last.from + last.count * step)) {
+        last.step = step;
+        ++last.count;
+        return true;
+      }
+    }
+    strips_.push_back(strip);
+    return true;
+  }
+
+  Found find(std::int64_t from) {
+    Found found;
+    for (WriterLines& writer : writers_) {
+      found.writer = &writer;
+      found.line = writer.at(from);
+      if (found.line == nullptr) {
+        found.bytes = std::min(found.bytes, writer.next() - from);
+        continue;
+      }
+      found.offset = from - writer.writer.to - found.line->to;
+      found.bytes = std::min(found.bytes, found.line->count * writer.bytes - found.offset);
+      break;
+    }
+    return found;
+  }
+
   // So many contiguous bytes of the reader's source.
   bool copy(std::int64_t to, std::int64_t from, std::int64_t bytes) {
     while (bytes > 0) {
-      std::int64_t most = bytes;
-      const GatherLine* line = nullptr;
-      WriterLines* found = nullptr;
-      for (WriterLines& writer : writers_) {
-        line = writer.at(from);
-        found = &writer;
-        if (line != nullptr) break;
-        most = std::min(most, writer.next() - from);
-      }
-      if (line == nullptr) return false;
-      const std::int64_t offset = from - found->writer.to - line->to;
-      most = std::min(most, line->count * found->bytes - offset);
-      const std::int64_t done = line->zero ? zero(to, most) : piece(to, *found, *line, offset, most);
+      const Found found = find(from);
+      if (found.line == nullptr) return false;
+      const std::int64_t most = std::min(bytes, found.bytes),
+                         done = found.line->zero ? zero(to, most)
+                                                 : piece(to, *found.writer, *found.line, found.offset, most);
       if (done == 0) return false;
       from += done;
       bytes -= done;
-      to += done / in_ * out_;
+      to += elements(done) * out_;
     }
     return true;
   }
 
   std::int64_t zero(std::int64_t to, std::int64_t bytes) {
-    if (bytes % in_ != 0 || reader_.adds) return 0;
-    append(lines_, {to, 0, bytes / in_, 0, true}, sourceBytes_, out_);
+    if (!whole(bytes) || reader_.adds) return 0;
+    append(lines_, {to, 0, elements(bytes), 0, true}, sourceBytes_, out_);
     return bytes;
   }
 
@@ -179,21 +262,26 @@ class Composition {
   std::int64_t piece(std::int64_t to, const WriterLines& writer, const GatherLine& line, std::int64_t offset,
                      std::int64_t bytes) {
     const Gather& g = *writer.writer.gather;
-    const std::int64_t element = writer.bytes, index = offset / element, inside = offset % element;
+    const std::int64_t element = writer.bytes, inside = offset & (element - 1),
+                       index = (offset - inside) >> (element / 2);
     if (!agrees(g)) return 0;
     const std::int64_t base = line.from + writer.writer.from;
     if (g.keepsBits() && (line.step == element || line.count == 1)) {
-      if (bytes % in_ != 0) return 0;
-      add({to, base + offset, bytes / in_, in_, false});
+      if (!whole(bytes)) return 0;
+      add({to, base + offset, elements(bytes), in_, false});
       return bytes;
     }
     if (g.keepsBits() && element > in_) bytes = std::min(bytes, element - inside);
-    const bool elements = element == in_ && inside == 0;
-    if (bytes % in_ != 0 || (!elements && !(g.keepsBits() && element > in_))) return 0;
-    add({to, base + index * line.step + inside, bytes / in_, elements && line.count > 1 ? line.step : sourceBytes_,
+    const bool same = element == in_ && inside == 0;
+    if (!whole(bytes) || (!same && !(g.keepsBits() && element > in_))) return 0;
+    add({to, base + index * line.step + inside, elements(bytes), same && line.count > 1 ? line.step : sourceBytes_,
          false});
     return bytes;
   }
+
+  // Of the reader's source: elements have 2 or 4 bytes.
+  bool whole(std::int64_t bytes) const { return (bytes & (in_ - 1)) == 0; }
+  std::int64_t elements(std::int64_t bytes) const { return bytes >> (in_ / 2); }
 
   // All elements are converted alike, and once.
   bool agrees(const Gather& g) {
@@ -214,7 +302,7 @@ class Composition {
       const bool adjacent = last.to + last.count * out_ == line.to;
       const std::int64_t step = last.count == 1 ? line.from - last.from : last.step;
       if (adjacent && (line.count == 1 || line.step == step) && line.from == last.from + last.count * step &&
-          step != 0) {
+          step > 0) {
         last.step = step;
         last.count += line.count;
         return;
@@ -230,6 +318,7 @@ class Composition {
   std::int64_t sourceBytes_ = in_;  ///< of an element of the composed gather's source
   std::vector<WriterLines> writers_;
   std::vector<GatherLine> lines_;
+  std::vector<Strip> strips_;
   std::size_t first_ = 0;  ///< the first line that the reader's current one has become
   const Gather* converting_ = nullptr;
   bool any_ = false;
@@ -247,6 +336,54 @@ std::vector<ByteRange> merged(std::vector<ByteRange> ranges) {
   }
   return out;
 }
+
+std::vector<ByteRange> readRanges(const Gather& gather) {
+  const std::int64_t bytes = elementBytes(gather.from);
+  std::vector<ByteRange> ranges;
+  for (const GatherLine& line : gather.lines) {
+    if (line.zero) continue;
+    const bool whole = line.step == bytes;
+    for (std::int64_t i = 0; i < (whole ? 1 : line.count); ++i)
+      ranges.push_back({line.from + i * line.step, line.from + i * line.step + bytes * (whole ? line.count : 1)});
+  }
+  return ranges;
+}
+
+// A flag for each element of what a gather reads; sorting them would take longer.
+class ElementMap {
+ public:
+  ElementMap(const ByteRange& hull, std::int64_t bytes)
+      : begin_(hull.begin), bytes_(bytes), flags_(static_cast<std::size_t>((hull.end - hull.begin) / bytes)) {}
+
+  /// Buffers of a core are small, tensors may not be.
+  static bool holds(const Gather& gather, const ByteRange& hull) {
+    constexpr std::int64_t kMost = 1 << 20;
+    const std::int64_t bytes = elementBytes(gather.from);
+    return hull.end - hull.begin <= kMost &&
+           std::all_of(gather.lines.begin(), gather.lines.end(), [&](const GatherLine& line) {
+             return line.zero || ((line.from - hull.begin) % bytes == 0 && line.step % bytes == 0);
+           });
+  }
+
+  void set(const GatherLine& line) {
+    const std::int64_t first = (line.from - begin_) / bytes_, step = line.step / bytes_;
+    for (std::int64_t i = 0; i < line.count; ++i) flags_[static_cast<std::size_t>(first + i * step)] = 1;
+  }
+
+  std::vector<ByteRange> ranges() const {
+    std::vector<ByteRange> out;
+    for (auto begin = std::find(flags_.begin(), flags_.end(), 1); begin != flags_.end();) {
+      const auto end = std::find(begin, flags_.end(), 0);
+      out.push_back({begin_ + (begin - flags_.begin()) * bytes_, begin_ + (end - flags_.begin()) * bytes_});
+      begin = std::find(end, flags_.end(), 1);
+    }
+    return out;
+  }
+
+ private:
+  std::int64_t begin_, bytes_;
+  std::vector<char> flags_;
+};
 
 }  // namespace
 
@@ -285,16 +422,32 @@ std::optional<Gather> compose(const Gather& reader, const std::vector<GatherWrit
   return Composition(reader, writers).run();
 }
 
-std::vector<ByteRange> bytesRead(const Gather& gather) {
-  const std::int64_t bytes = elementBytes(gather.from);
-  std::vector<ByteRange> ranges;
+ByteRange hullRead(const Gather& gather) {
+  ByteRange hull;
   for (const GatherLine& line : gather.lines) {
     if (line.zero) continue;
-    const bool whole = line.step == bytes;
-    for (std::int64_t i = 0; i < (whole ? 1 : line.count); ++i)
-      ranges.push_back({line.from + i * line.step, line.from + i * line.step + bytes * (whole ? line.count : 1)});
+    const std::int64_t last = line.from + (line.count - 1) * line.step;
+    const std::int64_t begin = std::min(line.from, last), end = std::max(line.from, last) + elementBytes(gather.from);
+    hull = hull.empty() ? ByteRange{begin, end} : ByteRange{std::min(hull.begin, begin), std::max(hull.end, end)};
   }
-  return merged(std::move(ranges));
+  return hull;
+}
+
+ByteRange hullWritten(const Gather& gather) {
+  if (gather.lines.empty()) return {};
+  const GatherLine& last = gather.lines.back();
+  return {gather.lines.front().to, last.to + last.count * elementBytes(gather.to)};
+}
+
+std::vector<ByteRange> bytesRead(const Gather& gather) {
+  const std::int64_t bytes = elementBytes(gather.from);
+  const ByteRange hull = hullRead(gather);
+  if (!ElementMap::holds(gather, hull)) return merged(readRanges(gather));
+  ElementMap map(hull, bytes);
+  for (const GatherLine& line : gather.lines) {
+    if (!line.zero) map.set(line);
+  }
+  return map.ranges();
 }
 
 std::vector<ByteRange> bytesWritten(const Gather& gather) {

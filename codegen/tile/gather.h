@@ -44,6 +44,10 @@ struct GatherWriter {
 /// elements would be converted twice or be cut.
 std::optional<Gather> compose(const Gather& reader, const std::vector<GatherWriter>& writers);
 
+/// The smallest ranges that hold all bytes read, written.
+ByteRange hullRead(const Gather& gather);
+ByteRange hullWritten(const Gather& gather);
+
 /// The bytes read and written, in order, as few ranges as possible.
 std::vector<ByteRange> bytesRead(const Gather& gather);
 std::vector<ByteRange> bytesWritten(const Gather& gather);

@@ -4,14 +4,6 @@
 #include "codegen/tile/gather_pool.h"
 
 namespace cubejit {
-namespace {
-
-ByteRange hullOf(const std::vector<ByteRange>& ranges) {
-  return ranges.empty() ? ByteRange{} : ByteRange{ranges.front().begin, ranges.back().end};
-}
-
-}  // namespace
-
 std::size_t GatherPool::Hash::operator()(const Key& key) const {
   std::uint64_t hash = key.size();
   for (const std::int64_t word : key) {
@@ -24,10 +16,8 @@ std::size_t GatherPool::Hash::operator()(const Key& key) const {
 int GatherPool::add(Gather gather) {
   Entry entry;
   entry.reads = gather.reads();
-  entry.read = bytesRead(gather);
-  entry.written = bytesWritten(gather);
-  entry.readHull = hullOf(entry.read);
-  entry.writtenHull = hullOf(entry.written);
+  entry.readHull = hullRead(gather);
+  entry.writtenHull = hullWritten(gather);
   entry.gather = std::move(gather);
   entries_.push_back(std::move(entry));
   return static_cast<int>(entries_.size()) - 1;
@@ -40,6 +30,18 @@ int GatherPool::of(const TileProgram& program, const Variant& variant) {
   if (move == nullptr) return -1;
   auto gather = gatherOf(*move, variant.list < 0 ? nullptr : &program.lists[static_cast<std::size_t>(variant.list)]);
   if (gather) it->second = add(std::move(*gather));
+  return it->second;
+}
+
+const std::vector<ByteRange>& GatherPool::read(int gather) {
+  const auto [it, fresh] = read_.try_emplace(gather);
+  if (fresh) it->second = bytesRead(at(gather).gather);
+  return it->second;
+}
+
+const std::vector<ByteRange>& GatherPool::written(int gather) {
+  const auto [it, fresh] = written_.try_emplace(gather);
+  if (fresh) it->second = bytesWritten(at(gather).gather);
   return it->second;
 }
 
@@ -57,7 +59,7 @@ int GatherPool::composed(int reader, const std::vector<Writer>& writers) {
 
 int GatherPool::needs(int gather, bool written) {
   const auto [it, fresh] = firstState_.try_emplace({gather, written}, static_cast<int>(needed_.size()));
-  if (fresh) needed_.push_back(written ? at(gather).written : at(gather).read);
+  if (fresh) needed_.push_back(written ? this->written(gather) : read(gather));
   return it->second;
 }
 
@@ -66,7 +68,7 @@ int GatherPool::after(int state, int writer, std::int64_t shift, bool& hit) {
   const auto [it, fresh] = steps_.try_emplace(key_);
   if (fresh) {
     const std::vector<ByteRange>& before = needed_[static_cast<std::size_t>(state)];
-    std::vector<ByteRange> rest = without(before, at(writer).written, shift);
+    std::vector<ByteRange> rest = without(before, written(writer), shift);
     it->second = {state, rest != before};
     if (it->second.hit) {
       it->second.state = static_cast<int>(needed_.size());

@@ -21,7 +21,6 @@ class GatherPool {
   struct Entry {
     Gather gather;
     bool reads = false;
-    std::vector<ByteRange> read, written;
     ByteRange readHull, writtenHull;
   };
   /// A writer of what a gather reads, as in GatherWriter.
@@ -33,6 +32,9 @@ class GatherPool {
   /// -1: the call's move is no gather.
   int of(const TileProgram& program, const Variant& variant);
   const Entry& at(int gather) const { return entries_[static_cast<std::size_t>(gather)]; }
+  /// The bytes read, written, in order.
+  const std::vector<ByteRange>& read(int gather);
+  const std::vector<ByteRange>& written(int gather);
   /// -1: they do not compose. Writers: the last one first.
   int composed(int reader, const std::vector<Writer>& writers);
 
@@ -55,6 +57,7 @@ class GatherPool {
   int add(Gather gather);
 
   std::deque<Entry> entries_;
+  std::map<int, std::vector<ByteRange>> read_, written_;  // of those that somebody asked for
   std::map<std::pair<int, int>, int> ofMove_;
   std::unordered_map<Key, int, Hash> composed_;
   std::vector<std::vector<ByteRange>> needed_;

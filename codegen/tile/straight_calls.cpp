@@ -182,8 +182,7 @@ int StraightCalls::mostReadsOf(const CallPart& writer, const std::vector<const R
   std::vector<std::pair<std::int64_t, int>> events;
   for (const Reading* r : readers) {
     const CallPart& call = calls_[static_cast<std::size_t>(r->call)];
-    const GatherPool::Entry& entry = pool_.at(call.gather);
-    for (const ByteRange& range : r->replaceable ? entry.read : entry.written) {
+    for (const ByteRange& range : r->replaceable ? pool_.read(call.gather) : pool_.written(call.gather)) {
       const ByteRange here = moved(range, r->replaceable ? call.from : call.to);
       if (!meet(here, hull)) continue;
       events.emplace_back(here.begin, 1);
