@@ -21,6 +21,18 @@ ByteRange moved(const ByteRange& r, std::int64_t by) { return {r.begin + by, r.e
 constexpr ByteRange kAnywhere{std::numeric_limits<std::int64_t>::min() / 2,
                               std::numeric_limits<std::int64_t>::max() / 2};
 
+// Rounding to HF32 takes several instructions a vector: turning rows that fill a part of one costs more than the copy that is spared.
+bool roundsPartsOfVectors(const Gather& gather) {
+  if (gather.to != Element::kHf32 && gather.to != Element::kHf32Low) return false;
+  std::int64_t elements = 0, lines = 0;
+  for (const GatherLine& line : gather.lines) {
+    if (line.zero || line.step == elementBytes(gather.from)) continue;
+    elements += line.count;
+    ++lines;
+  }
+  return elements < lines * gather.lanes;
+}
+
 }  // namespace
 
 // What a call reads of a buffer, and who wrote it.
@@ -213,7 +225,7 @@ bool StraightCalls::replace(Reading& r, const std::vector<CallPart>& now, int bu
     writers.push_back({writer.gather, writer.to - call.from, writer.a >= 0 ? writer.from - base : 0});
   }
   r.gather = pool_.composed(call.gather, writers);
-  if (r.gather < 0) return false;
+  if (r.gather < 0 || roundsPartsOfVectors(pool_.at(r.gather).gather)) return false;
   r.a = pool_.at(r.gather).reads ? source : -1;
   r.from = r.a < 0 ? 0 : base;
   return r.a < 0 || unchanged(r, earliest, now, buffer);

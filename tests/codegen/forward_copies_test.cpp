@@ -284,6 +284,15 @@ TEST(ForwardCopies, SumsInOneBuffer) {  // as dW's parts in UB
   EXPECT_EQ(forwarded(p), 3U) << "load, add, convert and store";
 }
 
+TEST(ForwardCopies, RoundingFillsVectors) {
+  for (const std::int64_t rows : {8, 16}) {
+    Program p;
+    p.add(turned(rows, 8, 32, rows * 4), kIn, 0, kQ, 0)
+        .add(row(rows * 8, Element::kF32, Element::kHf32), kQ, 0, kOut, 0);
+    EXPECT_EQ(forwarded(p), rows < 16 ? 2U : 1U);
+  }
+}
+
 TEST(ForwardCopies, ContractsStay) {
   Contract c;
   c.accumulators = {{0, {}}};
