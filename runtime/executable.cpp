@@ -273,7 +273,8 @@ Result<EmulationReport> Executable::emulationReport(Gradient gradient, bool trac
                    "the gradient was compiled for this host; name an NPU in Options::machine to count what one does"};
     for (const auto& part : state_->parts) {
       if (part->plan.gradient == gradient)
-        return chipReport(part->problem, part->plan, *state_->chip, part->lowered ? *part->lowered : part->tile, trace, mostEvents);
+        return chipReport(part->problem, part->plan, *state_->chip, part->lowered ? *part->lowered : part->tile, trace,
+                          mostEvents);
     }
     return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(gradient)) + " was not compiled"};
   });

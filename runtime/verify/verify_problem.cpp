@@ -117,6 +117,11 @@ struct AlignedDelete {
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const Problem& p = request.problem;
+  const std::int64_t total = xElements(p) + yElements(p) + wElements(p);
+  if (total > request.mostElements) {
+    return {Verdict::kSkipped, "tensors of " + std::to_string(total) + " elements are more than the " +
+                                   std::to_string(request.mostElements) + " that are verified"};
+  }
   Result<std::shared_ptr<const Executable>> compiled =
       request.plans.empty() ? session.compile(p, request.gradients, request.weights)
                             : session.compile(CompileRequest{p, request.gradients, request.plans, request.weights});
@@ -166,11 +171,6 @@ VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequ
 
 VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGradients) {
   const Problem& p = request.problem;
-  const std::int64_t total = xElements(p) + yElements(p) + wElements(p);
-  if (total > request.mostElements) {
-    return {Verdict::kSkipped, "tensors of " + std::to_string(total) + " elements are more than the " +
-                                   std::to_string(request.mostElements) + " that are verified"};
-  }
   std::mt19937_64 random(request.seed);
   const double summands = summandsOf(p);
   const auto data = [&](std::int64_t count) {

@@ -290,8 +290,7 @@ TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
     refused(2, line, {"not a JSON object", "--plan plan.json"});
   }
   Json old = plan;
-  old.erase("version");
-  write("plan.json", old.dump());
+  write("plan.json", (old.erase("version"), old.dump()));
   refused(2, "verify " + problem + " --plan plan.json", {"(it has no 'version')"});
   changed("winograd_tile", 4);
   const Outcome suite =

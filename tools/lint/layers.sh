@@ -67,7 +67,7 @@ only python 'cubejit/|cubejit_tbe/|python/'
 nowhere_but '#include [<"]xbyak' 'codegen/xbyak_backend/' 'xbyak belongs in codegen/xbyak_backend/'
 nowhere_but '#include [<"](llvm|llvm-c)/' 'codegen/disassemble\.cpp|codegen/binary/|codegen/llvm_backend/|runtime/orc/' \
   'LLVM belongs in codegen/llvm_backend/, codegen/binary/, runtime/orc/ and codegen/disassemble.cpp'
-nowhere_but '#include [<"]nlohmann' 'runtime/json|runtime/dump/(page|meta)\.cpp|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp, what dumps write of it, and the command'
+nowhere_but '#include [<"]nlohmann' 'runtime/json|runtime/dump/(page|meta|chip)\.cpp|tools/cli/|bench/' 'JSON belongs in runtime/json*.cpp, what dumps write of it, and the command'
 nowhere_but '#include [<"]sqlite3' 'runtime/tuning/' 'SQLite belongs in runtime/tuning/'
 nowhere_but '#include [<"]mpi' 'tools/cli/tune_mpi\.cpp|examples/data_parallel\.cpp' 'MPI belongs in tune_mpi.cpp and its example'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'

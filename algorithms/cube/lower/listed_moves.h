@@ -31,6 +31,7 @@ class CallSequence {
   /// A call of one variant. `place` holds repetitions; offsets of streams are those of the places.
   void add(const char* name, StreamPlace a, StreamPlace b, StreamPlace c, const Variant& variant, CallPlace place = {});
   std::vector<Node> take() { return std::move(nodes_); }
+  std::int64_t size() const { return static_cast<std::int64_t>(nodes_.size()); }
 
  private:
   ProgramBuilder& b_;

@@ -21,6 +21,9 @@
 namespace cubejit {
 namespace {
 
+// Of all tasks that differ: some hundred megabytes.
+constexpr std::int64_t kMostCalls = 1 << 20;
+
 class Lowering {
  public:
   Lowering(const CubeJob& job, int lanes)
@@ -45,6 +48,16 @@ class Lowering {
     if (add || unreached) addZeroPhase(b_, "zero", result_, formatBytes(job_.problem, t_.result), ub_, ubBytes, lanes_);
     if (!dx_) addZeroPhase(b_, "zero_sums", sumsBuffer_, parts_ * sums_.bytes(), ub_, ubBytes, lanes_);
     addCubePhase(axes, add);
+    if (tooLong_) {
+      const Mkn &single = job_.plan.cube().singleShape, &base = job_.plan.cube().tile.base;
+      const auto text = [](const Mkn& s) {
+        return std::to_string(s.m) + " x " + std::to_string(s.k) + " x " + std::to_string(s.n);
+      };
+      return Error{ErrorCode::kLimitExceeded, Stage::kTile,
+                   "the program of tasks of " + text(single) + " (m x k x n) in base blocks of " + text(base) +
+                       " has more than " + std::to_string(kMostCalls) +
+                       " calls; emulate a smaller problem, or a plan with smaller tasks or larger base blocks"};
+    }
     if (!dx_) addCastPhase(b_, job_, t_, sums_, sumsBuffer_, parts_, result_, ub_, lanes_);
     return b_.finish();
   }
@@ -149,6 +162,7 @@ class Lowering {
                                            : 0;
           choice.body.push_back(std::move(node));
         }
+        if (tooLong_) return choice;  // which nobody will look at
         window->second.end = static_cast<int>(choice.body.size());
       }
       choice.windows.push_back(window->second);
@@ -162,10 +176,12 @@ class Lowering {
     CubeBlock block;
     UnitProgram program;
     units.beginTask(task);
-    while (stream.next(block, program)) {
+    while (!tooLong_ && stream.next(block, program)) {
       for (const UnitInstruction& instruction : program) units.add(instruction, calls);
       results.store(task, block, stream.l0c(), calls);
+      tooLong_ = calls_ + calls.size() > kMostCalls;
     }
+    calls_ += calls.size();
     return calls.take();
   }
 
@@ -177,6 +193,8 @@ class Lowering {
   const CubeSums sums_;
   ProgramBuilder b_;
   std::int64_t parts_ = 1;
+  std::int64_t calls_ = 0;
+  bool tooLong_ = false;
   int image_ = -1, other_ = -1, result_ = -1, sumsBuffer_ = -1;
   int l1_ = -1, l0a_ = -1, l0b_ = -1, l0c_ = -1, ub_ = -1, unfolded_ = -1, aWords_ = -1, bWords_ = -1;
 };

@@ -136,5 +136,23 @@ TEST(LowerCube, RandomProblems) {
   RecordProperty("compared", compared);
 }
 
+// A row of two thousand million pixels: the error comes before the memory is gone.
+TEST(LowerCube, ProgramsHaveABound) {
+  Problem p;
+  p.rank = 1;
+  p.cin = p.cout = 1;
+  p.in.w = p.stride.w = 2147483646;
+  const Machine chip = *machineByName("ascend950pr_9599");
+  p.dtype = DType::kF16;
+  const auto planned = planOnNpu(p, Gradient::kDx, chip);
+  ASSERT_TRUE(planned.ok()) << planned.error().message;
+  const auto job = makeCubeJob(p, planned->plan, chip, false);
+  ASSERT_TRUE(job.ok());
+  const auto tile = lower(*job, 8);
+  ASSERT_FALSE(tile.ok());
+  EXPECT_EQ(tile.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_NE(tile.error().message.find("has more than 1048576 calls"), std::string::npos) << tile.error().message;
+}
+
 }  // namespace
 }  // namespace cubejit
