@@ -15,7 +15,9 @@ namespace cubejit {
 ///   what must be zero first ("zero", "zero_sums"); "cube"; dW: "cast", the vector unit's.
 /// Axes of "cube", dX: channels (real group, n), rows, image, depth, and summed_channels (k) within a task. dW: channels (real group, n, m),
 /// kernel_depth, and sum (pixels, image, depth), which "part" may split, within a task.
-Result<TileProgram> lower(const CubeJob& job, int lanes);
+/// `leavesOutZeros`: not in the products that a stride of dX makes zero; the others give the same sums where emulation/exponent_range's
+/// zerosAddNothing() holds of the operands.
+Result<TileProgram> lower(const CubeJob& job, int lanes, bool leavesOutZeros = false);
 
 /// The program of db on an NPU, which has one way to compute it: one phase, "bias", of channels (tasks) and strips of pixels within a task.
 /// kNoFeasiblePlan: UB does not hold a pixel and its sums.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "algorithms/kit/lower/convert.h"
-#include "codegen/tile/forward_copies.h"
 #include "cubejit/index_map.h"
+#include "runtime/chip_passes.h"
 #include "runtime/diagnose/follow.h"
 #include "runtime/interleave.h"
 #include "runtime/load_programs.h"
@@ -33,16 +33,19 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// Runs the passes; returns each program as it was, where one has changed it.
-std::vector<std::optional<TileProgram>> runPasses(std::vector<TileProgram>& programs, const Machine& machine,
-                                                  const Options& options) {
-  std::vector<std::optional<TileProgram>> before(programs.size());
-  if (!machine.isNpu() || !options.forwardCopies) return before;
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    TileProgram forwarded = forwardCopies(programs[i]);
-    if (!(forwarded == programs[i])) before[i] = std::exchange(programs[i], std::move(forwarded));
+// Replaces programs of a chip by fast ones, if they are asked for.
+Status makeFast(const Options& options, const Machine& machine, const Problem& problem,
+                const std::vector<TilingPlan>& plans, std::vector<TileProgram>& programs,
+                std::vector<std::optional<TileProgram>>& lowered, std::vector<std::optional<TileProgram>>& anyValues) {
+  lowered.resize(programs.size());
+  anyValues.resize(programs.size());
+  for (std::size_t i = 0; machine.isNpu() && options.forwardCopies && i < programs.size(); ++i) {
+    CUBEJIT_TRY(fast, fastProgram(programs[i], problem, plans[i], machine));
+    if (!fast) continue;
+    lowered[i] = std::exchange(programs[i], std::move(fast->tile));
+    anyValues[i] = std::move(fast->anyValues);
   }
-  return before;
+  return Unit{};
 }
 
 }  // namespace
@@ -60,7 +63,9 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   state.times.planNs = watch.lapNs();
   CUBEJIT_TRY(tiles, lowerEach(chosen.problem, planned.plans, machine));
   state.together = interleave(tiles, planned);
-  auto lowered = runPasses(tiles, machine, options);
+  std::vector<std::optional<TileProgram>> lowered, anyValues;
+  CUBEJIT_TRY(fast, makeFast(options, machine, chosen.problem, planned.plans, tiles, lowered, anyValues));
+  static_cast<void>(fast);
   state.times.lowerNs = watch.lapNs();
   if (chosen.sharesDy) {
     TileProgram tile = conversionProgram(request.problem, chosen.problem, TensorId::kDy, BufferRole::kDy,
@@ -71,7 +76,15 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   }
   CUBEJIT_TRY(parts, generateEach(std::move(tiles), chosen.problem, planned.plans, machine.isa, options));
   state.parts = std::move(parts);
-  for (std::size_t i = 0; i < lowered.size(); ++i) state.parts[i]->lowered = std::move(lowered[i]);
+  for (std::size_t i = 0; i < state.parts.size(); ++i) {
+    CompiledGradient& part = *state.parts[i];
+    part.lowered = std::move(lowered[i]);
+    if (!anyValues[i]) continue;
+    CUBEJIT_TRY(careful, generate(std::move(*anyValues[i]), part.plan.backend, machine.isa, options));
+    careful->problem = part.problem;
+    careful->plan = part.plan;
+    part.anyValues = std::move(careful);
+  }
   state.times.generateNs = watch.lapNs();
   for (const CompiledGradient* program : state.programs())
     state.times.kernels += static_cast<int>(program->tile.kernels.size());

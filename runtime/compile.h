@@ -26,7 +26,7 @@ struct Extent {
 struct Executable::State {
   /// What is known before anything is planned.
   void describe(const CompileRequest& request, const Machine& machine, const Options& options);
-  /// All that is generated: the conversion of dy, if there is one, then the parts.
+  /// All that is generated: the conversion of dy, if there is one, then the parts, then what runs instead of some of them.
   std::vector<CompiledGradient*> programs() const;
   /// The code of programs(), which have their launches.
   void keep(LoadedCode loaded);

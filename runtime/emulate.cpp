@@ -203,7 +203,8 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
 
 Result<std::int64_t> Emulation::proveForwarding(std::int64_t most) const {
   if (state_->executable == nullptr) return std::int64_t{0};
-  return cubejit::proveForwarding(*state_->executable->state().parts.front(), most);
+  const Executable::State& state = state_->executable->state();
+  return cubejit::proveForwarding(*state.parts.front(), *state.chip, most);
 }
 
 Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRun& how) {

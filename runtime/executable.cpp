@@ -15,6 +15,7 @@
 #include "codegen/tile/segment_words.h"
 #include "codegen/vector/print.h"
 #include "cubejit/index_map.h"
+#include "runtime/chip_passes.h"
 #include "runtime/chip_report.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
@@ -151,6 +152,9 @@ std::vector<CompiledGradient*> Executable::State::programs() const {
   std::vector<CompiledGradient*> all;
   if (sharedDy != nullptr) all.push_back(sharedDy.get());
   for (const auto& part : parts) all.push_back(part.get());
+  for (const auto& part : parts) {
+    if (part->anyValues != nullptr) all.push_back(part->anyValues.get());
+  }
   return all;
 }
 
@@ -171,7 +175,10 @@ StageTimes Executable::times() const { return state_->times; }
 std::size_t Executable::workspaceBytes(int threads) const {
   const int slots = slotsOf(threads, *state_);
   std::size_t bytes = state_->sharedDy == nullptr ? 0 : state_->sharedDy->launch->workspaceBytes(slots);
-  for (const auto& part : state_->parts) bytes = std::max(bytes, part->launch->workspaceBytes(slots));
+  for (const auto& part : state_->parts) {
+    bytes = std::max(bytes, part->launch->workspaceBytes(slots));
+    if (part->anyValues != nullptr) bytes = std::max(bytes, part->anyValues->launch->workspaceBytes(slots));
+  }
   if (state_->together)
     bytes = std::max(bytes, LaunchProgram::backToBackBytes(state_->launches, *state_->together, slots));
   return state_->sharedBytes() + bytes;
@@ -204,7 +211,10 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     }
     if (state_->together) LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
-      if (!state_->together || !state_->together->includes(i)) state_->parts[i]->launch->run(seen, rest, team);
+      if (state_->together && state_->together->includes(i)) continue;
+      const CompiledGradient& part = *state_->parts[i];
+      const bool careful = part.anyValues != nullptr && !zeroAddsNothing(part.problem, seen);
+      (careful ? *part.anyValues : part).launch->run(seen, rest, team);
     }
     if (profiles || times) {
       const std::int64_t took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();

@@ -24,6 +24,8 @@ struct CompiledGradient {
   PlanSource source = PlanSource::kModel;
   TileProgram tile;
   std::optional<TileProgram> lowered;  ///< before passes, where one has changed it
+  /// What runs where zeroAddsNothing() does not hold of the operands (runtime/chip_passes.h); null: this program always runs.
+  std::unique_ptr<CompiledGradient> anyValues;
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
   std::unique_ptr<LaunchProgram> launch;

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/isa_rounding.h"
 #include "codegen/tile/segment_words.h"
 #include "codegen/tile/touch.h"
 #include "codegen/tile/walk.h"
 #include "codegen/vector/interpret.h"
+#include "runtime/chip_passes.h"
 
 namespace cubejit {
 namespace {
@@ -131,14 +133,14 @@ std::int64_t differingByte(const Side& x, const Side& y, const CallSite& site, s
 
 class Comparison {
  public:
-  Comparison(const CompiledGradient& part, const std::vector<VectorProgram>* vectors)
-      : part_(part), before_(*part.lowered, nullptr), after_(part.tile, vectors) {}
+  Comparison(const TileProgram& staged, const CompiledGradient& part, const std::vector<VectorProgram>* vectors)
+      : staged_(staged), part_(part), before_(staged, nullptr), after_(part.tile, vectors) {}
 
   /// Compares tasks of all phases; returns how many contracts.
   Result<std::int64_t> run(std::int64_t most) {
     std::int64_t compared = 0;
     for (std::size_t i = 0; i < part_.tile.phases.size(); ++i) {
-      const Phase &x = part_.lowered->phases[i], &y = part_.tile.phases[i];
+      const Phase &x = staged_.phases[i], &y = part_.tile.phases[i];
       const std::int64_t tasks = taskCount(x), visited = std::min(tasks, kMostTasks);
       for (std::int64_t t = 0; t < visited && (t == 0 || compared < most); ++t) {
         const std::int64_t task = t * tasks / visited;
@@ -187,17 +189,23 @@ class Comparison {
     return Error{ErrorCode::kInternal, Stage::kTile, "forwarding copies of " + part_.tile.name + " changes " + what};
   }
 
+  const TileProgram& staged_;
   const CompiledGradient& part_;
   Side before_, after_;
 };
 
 }  // namespace
 
-Result<std::int64_t> proveForwarding(const CompiledGradient& part, std::int64_t most) {
+Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, std::int64_t most) {
   if (!part.lowered) return std::int64_t{0};
-  CUBEJIT_TRY(tile, Comparison(part, nullptr).run(most));
-  CUBEJIT_TRY(vector, Comparison(part, &part.vectors).run(most));
-  return std::min(tile, vector);
+  CUBEJIT_TRY(staged, stagedProgram(part.problem, part.plan, chip));
+  useIsaRounding(staged, chip.isa);  // as generate() does
+  CUBEJIT_TRY(tile, Comparison(staged, part, nullptr).run(most));
+  CUBEJIT_TRY(vector, Comparison(staged, part, &part.vectors).run(most));
+  if (part.anyValues == nullptr) return std::min(tile, vector);
+  useIsaRounding(staged = *part.lowered, chip.isa);
+  CUBEJIT_TRY(careful, Comparison(staged, *part.anyValues, nullptr).run(most));
+  return std::min({tile, vector, careful});
 }
 
 }  // namespace cubejit

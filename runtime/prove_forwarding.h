@@ -11,9 +11,9 @@
 
 namespace cubejit {
 
-/// Runs tasks of each phase, from all over, until `most` contracts have been compared; the program as it was lowered by the tile
+/// Runs tasks of each phase, from all over, until `most` contracts have been compared; the program that copies were forwarded in by the tile
 /// interpreter, that of the pass by both interpreters. Returns how many contracts were compared; 0 where no pass has changed anything.
-/// Error (kInternal): the first difference, with phase, task, call and byte.
-Result<std::int64_t> proveForwarding(const CompiledGradient& part, std::int64_t most);
+/// Error (kInternal): the first difference, with phase, task, call and byte; those of lowering.
+Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, std::int64_t most);
 
 }  // namespace cubejit

@@ -137,7 +137,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   }
   const Executable& executable = **compiled;
   for (const auto& part : executable.state().parts) {  // what passes left out is proven first
-    const auto proven = proveForwarding(*part, kProvenContracts);
+    const auto proven = proveForwarding(*part, session.machine(), kProvenContracts);
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
   }
   std::unique_ptr<char, AlignedDelete> packed;  // once for all runs, which then do not see w

@@ -31,16 +31,20 @@ CubeTensors tensorsOf(const CubeJob& job) {
 }
 
 UnitCalls::UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes,
-                     ProgramBuilder& builder)
+                     bool leavesOutZeros, ProgramBuilder& builder)
     : job_(job),
       w_(job.work),
       t_(tensors),
       s_(streams),
       lanes_(lanes),
       b_(builder),
-      word_(job.work.elementBytes == 2 ? Element::kHalf : Element::kF32) {}
+      word_(job.work.elementBytes == 2 ? Element::kHalf : Element::kF32),
+      leavesOutZeros_(leavesOutZeros) {}
 
-void UnitCalls::beginTask(const CoreTask& task) { task_ = task; }
+void UnitCalls::beginTask(const CoreTask& task) {
+  task_ = task;
+  unfolded_.clear();
+}
 
 void UnitCalls::add(const UnitInstruction& instruction, CallSequence& calls) {
   calls.issue(std::holds_alternative<Mmad>(instruction) ? CoreUnit::kCube
@@ -125,6 +129,7 @@ void UnitCalls::fill(const Unfold& i, CallSequence& calls) {
   const std::int64_t c0 = w_.c0;
   ListedMoves moves;
   if (i.side == L0Side::kA) {
+    unfolded_[i.l0] = i;
     for (std::int64_t u = 0; u < i.units.count; ++u) {
       gather(i, i.units.begin + u, u * kFractal, i.units.count * kFractal, moves);
       const std::int64_t last = i.pixels.count % kSide;
@@ -177,14 +182,51 @@ void UnitCalls::fill(const LoadFractals& i, CallSequence& calls) {
   moves.emit(calls, a ? "load_l0a" : "load_l0b", from, to);
 }
 
-// Sums of `rows` x 16 in registers; each step is one k: 16 columns of B, and one value a row. A has `m` rows.
-int UnitCalls::mmadKernel(std::int64_t rows, std::int64_t m) {
+// Whether what a pixel sees by a unit's tap is an element of the image that the stride has spread, or one outside it.
+bool UnitCalls::sees(std::int64_t pixel, std::int64_t unit) const {
+  const std::int64_t tap = unit % w_.tapsHw, h = pixel / w_.row(), x = pixel % w_.row();
+  const std::int64_t row = h + w_.pad.h - tap / w_.kernel.w * w_.dilation.h;
+  const std::int64_t column = x + w_.pad.w - tap % w_.kernel.w * w_.dilation.w;
+  return row % w_.stride.h == 0 && column % w_.stride.w == 0;
+}
+
+std::vector<UnitCalls::RowClass> UnitCalls::rowClasses(const Mmad& i) const {
+  const auto unfold = unfolded_.find(i.l0a);
+  if (!leavesOutZeros_ || !w_.spread || unfold == unfolded_.end()) {
+    RowClass all;
+    for (std::int64_t r = 0; r < i.m1 * kSide; ++r) all.rows.push_back(r);
+    all.k1 = {{0, i.k1}};
+    return {all};
+  }
+  const Unfold& from = unfold->second;
+  std::map<std::pair<std::int64_t, std::int64_t>, RowClass> classes;  // by what is left of the pixel's place
+  for (std::int64_t r = 0; r < from.pixels.count; ++r) {
+    const std::int64_t pixel = from.pixels.begin + r;
+    RowClass& rows = classes[{pixel / w_.row() % w_.stride.h, pixel % w_.row() % w_.stride.w}];
+    if (rows.rows.empty()) {
+      for (std::int64_t k = 0; k < i.k1; ++k) {
+        if (!sees(pixel, from.units.begin + k)) continue;
+        if (!rows.k1.empty() && rows.k1.back().end() == k)
+          ++rows.k1.back().count;
+        else
+          rows.k1.push_back({k, 1});
+      }
+    }
+    rows.rows.push_back(r);
+  }
+  std::vector<RowClass> out;
+  for (auto& [place, rows] : classes) out.push_back(std::move(rows));
+  return out;
+}
+
+// Sums of as many rows x 16 in registers; each step is one k: 16 columns of B, and one value a row. A has `m` rows; `rows` count from the first.
+int UnitCalls::mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m) {
   const auto [known, fresh] = mmads_.emplace(std::pair{rows, m}, -1);
   if (!fresh) return known->second;
-  const std::int64_t vectors = kSide / lanes_, c0 = w_.c0;
+  const std::int64_t vectors = kSide / lanes_, c0 = w_.c0, count = std::ssize(rows);
   Contract c;
   c.lanes = lanes_;
-  c.label = "mmad_" + std::to_string(rows) + "x16_of_" + std::to_string(m);
+  c.label = "mmad_" + std::to_string(count) + "x16_of_" + std::to_string(m) + (rows.back() < count ? "" : "_apart");
   Section fractal;
   fractal.aOuterStep = m * c0 * 4;
   fractal.bOuterStep = kSide * c0 * 4;
@@ -193,9 +235,9 @@ int UnitCalls::mmadKernel(std::int64_t rows, std::int64_t m) {
     Step step;
     for (std::int64_t v = 0; v < vectors; ++v)
       step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes_) * 4), LaneRange{}});
-    for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t r = 0; r < count; ++r) {
       AOperand a;
-      a.offset = static_cast<std::int32_t>((r * c0 + k) * 4);
+      a.offset = static_cast<std::int32_t>((rows[static_cast<std::size_t>(r)] * c0 + k) * 4);
       for (std::int64_t v = 0; v < vectors; ++v)
         a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
       step.a.push_back(std::move(a));
@@ -203,45 +245,110 @@ int UnitCalls::mmadKernel(std::int64_t rows, std::int64_t m) {
     fractal.steps.push_back(std::move(step));
   }
   c.sections.push_back(std::move(fractal));
-  for (std::int64_t r = 0; r < rows; ++r) {
+  for (const std::int64_t row : rows) {
     for (std::int64_t v = 0; v < vectors; ++v)
-      c.accumulators.push_back({static_cast<std::int32_t>((r * kSide + v * lanes_) * 4), LaneRange{}});
+      c.accumulators.push_back({static_cast<std::int32_t>((row * kSide + v * lanes_) * 4), LaneRange{}});
   }
   return known->second = b_.addKernel(std::move(c));
 }
 
-void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
-  const std::int64_t c0 = w_.c0, m = i.m1 * kSide, words = kSide * c0;
-  const bool half = w_.elementBytes == 2;
+// The cube reads L0A: words of c0 for each row and k1 that is multiplied.
+void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const {
+  const std::int64_t c0 = w_.c0, m = i.m1 * kSide;
+  const bool half = w_.elementBytes == 2, whole = std::ssize(classes.front().rows) == m;
   const Element from = half ? elementOf(w_.type) : Element::kF32, to = half ? Element::kF32 : elementOf(w_.type);
-  Move a = rowMove(MoveKind::kCopy, lanes_, words, from, to, "read_l0a");
+  Move a = rowMove(MoveKind::kCopy, lanes_, whole ? kSide * c0 : c0, from, to, "read_l0a");
   a.aOuterStep = kFractal;
   a.cOuterStep = m * c0 * 4;
-  Move b = rowMove(MoveKind::kTranspose, lanes_, c0, from, to, "read_l0b");
+  ListedMoves read;
+  for (std::int64_t r = 0; whole && r < i.m1; ++r) read.addSegment(a, {r * i.k1 * kFractal, r * kSide * c0 * 4, i.k1});
+  if (!whole) {
+    a.aOuterStep = w_.stride.w * kRun;  // neighbours of a class
+    a.cOuterStep = w_.stride.w * c0 * 4;
+  }
+  for (const RowClass& rows : classes) {
+    for (std::size_t s = 0; !whole && s < rows.k1.size(); ++s) {
+      for (std::int64_t k = rows.k1[s].begin; k < rows.k1[s].end(); ++k) {
+        for (const std::int64_t r : rows.rows)
+          read.addSegment(a, {(r / kSide * i.k1 + k) * kFractal + r % kSide * kRun, (k * m + r) * c0 * 4, 1});
+      }
+    }
+  }
+  read.emit(calls, "read_l0a", {s_.l0a, i.l0a}, {s_.aWords, 0});
+}
+
+void UnitCalls::readB(const Mmad& i, CallSequence& calls) const {
+  const std::int64_t c0 = w_.c0, words = kSide * c0;
+  const bool half = w_.elementBytes == 2;
+  Move b = rowMove(MoveKind::kTranspose, lanes_, c0, half ? elementOf(w_.type) : Element::kF32,
+                   half ? Element::kF32 : elementOf(w_.type), "read_l0b");
   b.rows = kSide;
   b.srcPitch = kRun;
   b.dstPitch = kSide * 4;
   b.aOuterStep = i.n1 * kFractal;
   b.cOuterStep = words * 4;
-  ListedMoves readA, readB;
-  for (std::int64_t r = 0; r < i.m1; ++r) readA.addSegment(a, {r * i.k1 * kFractal, r * words * 4, i.k1});
-  for (std::int64_t n = 0; n < i.n1; ++n) readB.addSegment(b, {n * kFractal, n * i.k1 * words * 4, i.k1});
-  readA.emit(calls, "read_l0a", {s_.l0a, i.l0a}, {s_.aWords, 0});
-  readB.emit(calls, "read_l0b", {s_.l0b, i.l0b}, {s_.bWords, 0});
-  Variant variant;
-  variant.list = b_.addList({{Segment{0, 0, i.k1}}});
-  variant.accumulate = !i.first;
-  const std::int64_t most = registerRows(lanes_);
-  for (std::int64_t n = 0; n < i.n1; ++n) {
-    for (std::int64_t row = 0; row < m;) {
-      const std::int64_t rows = std::min(most, m - row), count = (m - row) / rows;
-      CallPlace place;
-      place.repeat = count;
-      place.repeatStep = {rows * c0 * 4, 0, rows * kSide * 4, 0};
-      variant.kernel = mmadKernel(rows, m);
-      calls.add("mmad", {s_.aWords, row * c0 * 4}, {s_.bWords, n * i.k1 * words * 4},
-                {s_.l0c, i.l0c + (n * m + row) * kSide * 4}, variant, place);
-      row += rows * count;
+  ListedMoves read;
+  for (std::int64_t n = 0; n < i.n1; ++n) read.addSegment(b, {n * kFractal, n * i.k1 * words * 4, i.k1});
+  read.emit(calls, "read_l0b", {s_.l0b, i.l0b}, {s_.bWords, 0});
+}
+
+namespace {
+
+// Rows that a kernel holds at once, counted from the first; `repeat` times, `step` rows apart.
+struct RowTile {
+  std::int64_t first = 0;
+  std::vector<std::int64_t> rows;
+  std::int64_t repeat = 1, step = 0;
+};
+
+// Neighbours fill the registers and leave a rest; rows apart are cut evenly.
+std::vector<RowTile> rowTiles(const std::vector<std::int64_t>& rows, std::int64_t most) {
+  const auto all = std::ssize(rows);
+  const bool neighbours = rows.back() - rows.front() + 1 == all;
+  const std::int64_t parts = ceilDiv(all, most);
+  std::vector<RowTile> tiles;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t begin = neighbours ? part * most : part * all / parts,
+                       end = neighbours ? std::min(all, begin + most) : (part + 1) * all / parts;
+    RowTile tile;
+    tile.first = rows[static_cast<std::size_t>(begin)];
+    for (std::int64_t r = begin; r < end; ++r) tile.rows.push_back(rows[static_cast<std::size_t>(r)] - tile.first);
+    RowTile* last = tiles.empty() ? nullptr : &tiles.back();
+    const std::int64_t step = last == nullptr ? 0 : tile.first - last->first - (last->repeat - 1) * last->step;
+    if (last != nullptr && last->rows == tile.rows && (last->repeat == 1 || step == last->step)) {
+      last->step = step;
+      ++last->repeat;
+    } else {
+      tiles.push_back(std::move(tile));
+    }
+  }
+  return tiles;
+}
+
+}  // namespace
+
+void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
+  const std::int64_t c0 = w_.c0, m = i.m1 * kSide;
+  const std::vector<RowClass> classes = rowClasses(i);
+  readA(i, classes, calls);
+  readB(i, calls);
+  for (const RowClass& rows : classes) {
+    if (rows.k1.empty() && !i.first) continue;  // adds nothing
+    Variant variant;
+    SegmentList list(1);
+    for (const Span& k : rows.k1) list.front().push_back({k.begin * m * c0 * 4, k.begin * kSide * c0 * 4, k.count});
+    variant.list = b_.addList(std::move(list));
+    variant.accumulate = !i.first;
+    const std::vector<RowTile> tiles = rowTiles(rows.rows, registerRows(lanes_));
+    for (std::int64_t n = 0; n < i.n1; ++n) {
+      for (const RowTile& tile : tiles) {
+        CallPlace place;
+        place.repeat = tile.repeat;
+        place.repeatStep = {tile.step * c0 * 4, 0, tile.step * kSide * 4, 0};
+        variant.kernel = mmadKernel(tile.rows, m);
+        calls.add("mmad", {s_.aWords, tile.first * c0 * 4}, {s_.bWords, n * i.k1 * kSide * c0 * 4},
+                  {s_.l0c, i.l0c + (n * m + tile.first) * kSide * 4}, variant, place);
+      }
     }
   }
 }

@@ -17,7 +17,8 @@ namespace cubejit {
 /// Calls of the instructions of one task. Offsets into tensors are those of that task.
 class UnitCalls {
  public:
-  UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes,
+  /// `leavesOutZeros`: see lower() in algorithms/lower.h.
+  UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes, bool leavesOutZeros,
             ProgramBuilder& builder);
 
   void beginTask(const CoreTask& task);
@@ -37,7 +38,16 @@ class UnitCalls {
   Move copyRuns(std::int64_t fromPitch) const;
   Move zeroRuns() const;
   Move turnRuns(std::int64_t runs) const;
-  int mmadKernel(std::int64_t rows, std::int64_t m);
+  // Rows of A that see the image by the same taps.
+  struct RowClass {
+    std::vector<std::int64_t> rows;
+    std::vector<Span> k1;  ///< ascending; products of the others are zero by their place
+  };
+  std::vector<RowClass> rowClasses(const Mmad& i) const;
+  bool sees(std::int64_t pixel, std::int64_t unit) const;
+  void readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const;
+  void readB(const Mmad& i, CallSequence& calls) const;
+  int mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m);
 
   const CubeJob& job_;
   const CubeWork& w_;
@@ -46,8 +56,10 @@ class UnitCalls {
   const int lanes_;
   ProgramBuilder& b_;
   const Element word_;  ///< of operands that are moved as they are
+  const bool leavesOutZeros_;
   CoreTask task_;
-  std::map<std::pair<std::int64_t, std::int64_t>, int> mmads_;
+  std::map<std::int64_t, Unfold> unfolded_;  ///< to L0A, by where it lies there
+  std::map<std::pair<std::vector<std::int64_t>, std::int64_t>, int> mmads_;
 };
 
 }  // namespace cubejit

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides that fast programs of a chip leave the bits of faithful ones, whatever the operands hold: infinities, NaNs, and values whose
+// products underflow.
+#include "runtime/chip_passes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "codegen/tile/element.h"
+#include "codegen/tile/walk.h"
+#include "cubejit/cubejit.hpp"
+#include "cubejit/index_map.h"
+#include "cubejit/machines.h"
+#include "runtime/compile.h"
+#include "runtime/verify/random_problem.h"
+
+namespace cubejit {
+namespace {
+
+Problem strided(DType type) {
+  Problem p;
+  p.rank = 2;
+  p.batch = 2;
+  p.cin = 20;
+  p.cout = 24;
+  p.in = {1, 13, 15};
+  p.kernel = {1, 3, 3};
+  p.stride = {1, 2, 2};
+  p.padBefore = p.padAfter = {0, 1, 1};
+  p.out = {1, 7, 8};
+  p.dtype = type;
+  return p;
+}
+
+// Elements of a tensor: small reals, and `value` here and there.
+std::vector<char> memoryOf(const Problem& p, TensorId t, std::mt19937_64& random, float value) {
+  const DType type = formatOf(p, t).dtype;
+  const std::int64_t e = byteSize(type), count = formatBytes(p, t) / e;
+  const std::vector<float> reals = randomReals(random, count);
+  std::vector<char> memory(static_cast<std::size_t>(count * e));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool odd = value != 1.0F && random() % 7 == 0;
+    writeElement(elementOf(e == 4 ? DType::kF32 : type), memory.data() + i * e,
+                 bitsOf(odd ? value : reals[static_cast<std::size_t>(i)]));
+  }
+  return memory;
+}
+
+Result<std::vector<char>> dxOf(const Problem& p, const char* chip, bool fast, const std::vector<char>& dy,
+                               const std::vector<char>& w) {
+  Options options;
+  options.machine = machineByName(chip).value();
+  options.forwardCopies = fast;
+  Session session(options);
+  CUBEJIT_TRY(executable, session.compile(p, {true, false, false}));
+  EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr, fast && p.stride.w > 1);
+  std::vector<char> dx(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)), '\x55');
+  const std::size_t bytes = executable->workspaceBytes(2);
+  const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
+                                                              &std::free);
+  Tensors tensors;
+  tensors.dy = dy.data();
+  tensors.w = w.data();
+  tensors.dx = dx.data();
+  CUBEJIT_TRY(done, executable->run(tensors, workspace.get(), bytes, 2));
+  static_cast<void>(done);
+  return dx;
+}
+
+TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  std::mt19937_64 random(5);
+  for (const DType type : {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32}) {
+    for (const float value : {1.0F, kInfinity, -kInfinity, kNan, -1e-30F, 1e-38F, 3e38F, 65504.0F, -6e-8F}) {
+      for (const bool inW : {false, true}) {
+        const Problem p = strided(type);
+        const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, inW ? 1.0F : value),
+                                w = memoryOf(p, TensorId::kW, random, inW ? value : 1.0F);
+        const auto slow = dxOf(p, "ascend910b2", false, dy, w), fast = dxOf(p, "ascend910b2", true, dy, w);
+        ASSERT_TRUE(slow.ok() && fast.ok()) << (slow.ok() ? fast : slow).error().message;
+        EXPECT_EQ(*slow, *fast) << toString(type) << ", " << value << " in " << (inW ? "w" : "dy");
+      }
+    }
+  }
+}
+
+TEST(ChipPasses, ZerosAreLeftOutWhereTheyAddNothing) {
+  std::mt19937_64 random(6);
+  const auto allows = [&](DType type, float inDy, float inW) {
+    const Problem p = strided(type);
+    const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, inDy), w = memoryOf(p, TensorId::kW, random, inW);
+    Tensors tensors;
+    tensors.dy = dy.data();
+    tensors.w = w.data();
+    return zeroAddsNothing(p, tensors);
+  };
+  EXPECT_TRUE(allows(DType::kF16, 1, 1));
+  EXPECT_TRUE(allows(DType::kF16, std::numeric_limits<float>::infinity(), 1))
+      << "0 is an element of w's, never of dy's";
+  EXPECT_FALSE(allows(DType::kF16, 1, std::numeric_limits<float>::infinity()));
+  EXPECT_TRUE(allows(DType::kF32, 1, 1));
+  EXPECT_FALSE(allows(DType::kF32, 1e-30F, 1e-30F)) << "products underflow";
+  EXPECT_FALSE(zeroAddsNothing(strided(DType::kF32), Tensors{}));
+}
+
+// Rows that only fill a fractal up, and products with the zeros that a stride puts between elements.
+TEST(ChipPasses, FewerProductsAreMade) {
+  const auto products = [](const TileProgram& program) {
+    std::int64_t count = 0;
+    for (const Phase& phase : program.phases) {
+      walkCalls(phase, [&](const CallSite& site) {
+        const auto* contract = std::get_if<Contract>(&program.kernels[static_cast<std::size_t>(site.variant->kernel)]);
+        if (contract == nullptr) return true;
+        for (const Segment& s : program.lists[static_cast<std::size_t>(site.variant->list)].front())
+          count += std::ssize(contract->accumulators) * s.outer * site.repeat;
+        return true;
+      });
+    }
+    return count;
+  };
+  Options options;
+  options.machine = machineByName("ascend910b2").value();
+  options.forwardCopies = true;
+  Session session(options);
+  const auto executable = session.compile(strided(DType::kF16), {true, false, false});
+  ASSERT_TRUE(executable.ok());
+  const CompiledGradient& part = *(*executable)->state().parts.front();
+  ASSERT_TRUE(part.lowered.has_value());
+  EXPECT_LT(3 * products(part.tile), products(*part.lowered)) << "a stride of 2 x 2 leaves a quarter, and a little";
+  EXPECT_EQ(products(part.anyValues->tile), products(*part.lowered));
+}
+
+}  // namespace
+}  // namespace cubejit
