@@ -11,13 +11,19 @@
 
 namespace cubejit {
 
+/// What a host may do otherwise than a chip's cube. The sums are the same where emulation/exponent_range says so of the operands.
+struct CubeShortcuts {
+  bool leavesOutZeros =
+      false;  ///< products that a stride of dX makes zero, where zerosAddNothing(); and rows that stand for no result
+  bool pairs = false;  ///< bf16 is multiplied by dot products, where pairsAreExact()
+};
+
 /// The program of a job on an NPU, for hosts whose vectors have so many lanes: faithful in every step that the chip takes. Its phases:
 ///   what must be zero first ("zero", "zero_sums"); "cube"; dW: "cast", the vector unit's.
 /// Axes of "cube", dX: channels (real group, n), rows, image, depth, and summed_channels (k) within a task. dW: channels (real group, n, m),
 /// kernel_depth, and sum (pixels, image, depth), which "part" may split, within a task.
-/// `leavesOutZeros`: not in the products that a stride of dX makes zero; the others give the same sums where emulation/exponent_range's
-/// zerosAddNothing() holds of the operands.
-Result<TileProgram> lower(const CubeJob& job, int lanes, bool leavesOutZeros = false);
+/// `shortcuts`: not in those products.
+Result<TileProgram> lower(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts = {});
 
 /// The program of db on an NPU, which has one way to compute it: one phase, "bias", of channels (tasks) and strips of pixels within a task.
 /// kNoFeasiblePlan: UB does not hold a pixel and its sums.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the order of the passes.
+// Decides which shortcuts a gradient takes, and the order of the passes.
 #include "runtime/chip_passes.h"
 
 #include <utility>
@@ -13,8 +13,14 @@
 namespace cubejit {
 namespace {
 
-bool stridesMakeZeros(const Problem& problem, const TilingPlan& plan) {
-  return plan.gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
+bool multiplies(const TilingPlan& plan) { return plan.gradient != Gradient::kDb; }
+
+// What asks for certain values.
+CubeShortcuts valueShortcuts(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
+  CubeShortcuts s;
+  s.leavesOutZeros = plan.gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
+  s.pairs = multiplies(plan) && formatOf(problem, TensorId::kDy).dtype == DType::kBf16 && isaOf(chip.isa.level).bf16Dot;
+  return s;
 }
 
 ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
@@ -25,29 +31,41 @@ ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
 }  // namespace
 
 Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
-  if (plan.gradient != Gradient::kDx) return lower(problem, plan, chip);
+  if (!multiplies(plan)) return lower(problem, plan, chip);
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
-  return lower(job, chip.isa.lanes(), true);
+  CubeShortcuts shortcuts = valueShortcuts(problem, plan, chip);
+  shortcuts.leavesOutZeros = true;  // rows that stand for no result, at least
+  return lower(job, chip.isa.lanes(), shortcuts);
 }
 
-Result<std::optional<FastProgram>> fastProgram(const TileProgram& lowered, const Problem& problem,
-                                               const TilingPlan& plan, const Machine& chip) {
-  FastProgram fast;
-  if (plan.gradient == Gradient::kDx) {
-    CUBEJIT_TRY(staged, stagedProgram(problem, plan, chip));
-    fast.tile = forwardCopies(std::move(staged));
-  } else {
-    fast.tile = forwardCopies(lowered);
+Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, const Problem& problem,
+                                          const std::vector<TilingPlan>& plans, const Machine& machine,
+                                          const Options& options) {
+  std::vector<ProgramForms> all;
+  for (std::size_t i = 0; i < lowered.size(); ++i) {
+    ProgramForms forms{std::move(lowered[i]), machine.isa, {}, {}, machine.isa};
+    if (machine.isNpu() && options.forwardCopies) {
+      CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine));
+      TileProgram fast = forwardCopies(std::move(staged));
+      const CubeShortcuts shortcuts = valueShortcuts(problem, plans[i], machine);
+      if (shortcuts.leavesOutZeros || shortcuts.pairs) forms.anyValues = forwardCopies(forms.tile);
+      forms.isa.bf16Dot = shortcuts.pairs;
+      if (!(fast == forms.tile)) forms.lowered = std::exchange(forms.tile, std::move(fast));
+    }
+    all.push_back(std::move(forms));
   }
-  if (fast.tile == lowered) return std::optional<FastProgram>();
-  if (stridesMakeZeros(problem, plan)) fast.anyValues = forwardCopies(lowered);
-  return std::optional<FastProgram>(std::move(fast));
+  return all;
 }
 
-bool zeroAddsNothing(const Problem& problem, const Tensors& tensors) {
-  if (tensors.dy == nullptr || tensors.w == nullptr) return false;
-  return zerosAddNothing(formatOf(problem, TensorId::kDy).dtype, rangeOf(problem, TensorId::kDy, tensors.dy),
-                         rangeOf(problem, TensorId::kW, tensors.w));
+bool valuesAllow(const Problem& problem, const TilingPlan& plan, const Machine& chip, const Tensors& tensors) {
+  const bool dx = plan.gradient == Gradient::kDx;
+  const void* other = dx ? tensors.w : tensors.x;
+  if (tensors.dy == nullptr || other == nullptr) return false;
+  const CubeShortcuts shortcuts = valueShortcuts(problem, plan, chip);
+  const ExponentRange a = rangeOf(problem, TensorId::kDy, tensors.dy),
+                      b = rangeOf(problem, dx ? TensorId::kW : TensorId::kX, other);
+  return (!shortcuts.leavesOutZeros || zerosAddNothing(formatOf(problem, TensorId::kDy).dtype, a, b)) &&
+         (!shortcuts.pairs || pairsAreExact(a, b));
 }
 
 }  // namespace cubejit

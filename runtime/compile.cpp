@@ -33,21 +33,6 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// Replaces programs of a chip by fast ones, if they are asked for.
-Status makeFast(const Options& options, const Machine& machine, const Problem& problem,
-                const std::vector<TilingPlan>& plans, std::vector<TileProgram>& programs,
-                std::vector<std::optional<TileProgram>>& lowered, std::vector<std::optional<TileProgram>>& anyValues) {
-  lowered.resize(programs.size());
-  anyValues.resize(programs.size());
-  for (std::size_t i = 0; machine.isNpu() && options.forwardCopies && i < programs.size(); ++i) {
-    CUBEJIT_TRY(fast, fastProgram(programs[i], problem, plans[i], machine));
-    if (!fast) continue;
-    lowered[i] = std::exchange(programs[i], std::move(fast->tile));
-    anyValues[i] = std::move(fast->anyValues);
-  }
-  return Unit{};
-}
-
 }  // namespace
 
 Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
@@ -63,9 +48,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   state.times.planNs = watch.lapNs();
   CUBEJIT_TRY(tiles, lowerEach(chosen.problem, planned.plans, machine));
   state.together = interleave(tiles, planned);
-  std::vector<std::optional<TileProgram>> lowered, anyValues;
-  CUBEJIT_TRY(fast, makeFast(options, machine, chosen.problem, planned.plans, tiles, lowered, anyValues));
-  static_cast<void>(fast);
+  CUBEJIT_TRY(forms, formsOf(std::move(tiles), chosen.problem, planned.plans, machine, options));
   state.times.lowerNs = watch.lapNs();
   if (chosen.sharesDy) {
     TileProgram tile = conversionProgram(request.problem, chosen.problem, TensorId::kDy, BufferRole::kDy,
@@ -74,17 +57,8 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
     state.sharedDy = std::move(conversion);
     state.sharedDyBytes = static_cast<std::size_t>(formatBytes(chosen.problem, TensorId::kDy));
   }
-  CUBEJIT_TRY(parts, generateEach(std::move(tiles), chosen.problem, planned.plans, machine.isa, options));
+  CUBEJIT_TRY(parts, generateEach(std::move(forms), chosen.problem, planned.plans, options));
   state.parts = std::move(parts);
-  for (std::size_t i = 0; i < state.parts.size(); ++i) {
-    CompiledGradient& part = *state.parts[i];
-    part.lowered = std::move(lowered[i]);
-    if (!anyValues[i]) continue;
-    CUBEJIT_TRY(careful, generate(std::move(*anyValues[i]), part.plan.backend, machine.isa, options));
-    careful->problem = part.problem;
-    careful->plan = part.plan;
-    part.anyValues = std::move(careful);
-  }
   state.times.generateNs = watch.lapNs();
   for (const CompiledGradient* program : state.programs())
     state.times.kernels += static_cast<int>(program->tile.kernels.size());

@@ -33,6 +33,7 @@ Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend
   static_cast<void>(runs);
   useIsaRounding(tile, isa);
   auto part = std::make_unique<CompiledGradient>();
+  part->isa = isa;
   part->tile = std::move(tile);
   for (const Kernel& kernel : part->tile.kernels) {
     CUBEJIT_TRY(vector, vectorize(kernel, isa));
@@ -47,15 +48,25 @@ Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend
   return part;
 }
 
-Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<TileProgram> tiles,
+Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<ProgramForms> programs,
                                                                     const Problem& problem,
                                                                     const std::vector<TilingPlan>& plans,
-                                                                    const HostIsa& isa, const Options& options) {
+                                                                    const Options& options) {
   std::vector<std::unique_ptr<CompiledGradient>> parts;
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    CUBEJIT_TRY(part, generate(std::move(tiles[i]), plans[i].backend, isa, options));
-    part->problem = problem;
-    part->plan = plans[i];
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const auto made = [&](TileProgram tile, const HostIsa& isa) -> Result<std::unique_ptr<CompiledGradient>> {
+      CUBEJIT_TRY(part, generate(std::move(tile), plans[i].backend, isa, options));
+      part->problem = problem;
+      part->plan = plans[i];
+      return std::move(part);
+    };
+    ProgramForms& forms = programs[i];
+    CUBEJIT_TRY(part, made(std::move(forms.tile), forms.isa));
+    part->lowered = std::move(forms.lowered);
+    if (forms.anyValues) {
+      CUBEJIT_TRY(careful, made(std::move(*forms.anyValues), forms.anyValuesIsa));
+      part->anyValues = std::move(careful);
+    }
     parts.push_back(std::move(part));
   }
   return parts;

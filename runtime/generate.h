@@ -23,8 +23,9 @@ struct CompiledGradient {
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
   TileProgram tile;
+  HostIsa isa;                         ///< that its kernels are made for
   std::optional<TileProgram> lowered;  ///< before passes, where one has changed it
-  /// What runs where zeroAddsNothing() does not hold of the operands (runtime/chip_passes.h); null: this program always runs.
+  /// What runs where valuesAllow() does not hold of the operands (runtime/chip_passes.h); null: this program always runs.
   std::unique_ptr<CompiledGradient> anyValues;
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
@@ -35,10 +36,18 @@ struct CompiledGradient {
 Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
                                                    const Options& options);
 
+/// The program of a plan in the forms that are made of it.
+struct ProgramForms {
+  TileProgram tile;
+  HostIsa isa;
+  std::optional<TileProgram> lowered, anyValues;  ///< as in CompiledGradient; anyValues is made for an ISA of its own
+  HostIsa anyValuesIsa;
+};
+
 /// Of the programs of a problem's plans.
-Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<TileProgram> tiles,
+Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<ProgramForms> programs,
                                                                     const Problem& problem,
                                                                     const std::vector<TilingPlan>& plans,
-                                                                    const HostIsa& isa, const Options& options);
+                                                                    const Options& options);
 
 }  // namespace cubejit

@@ -199,11 +199,11 @@ class Comparison {
 Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, std::int64_t most) {
   if (!part.lowered) return std::int64_t{0};
   CUBEJIT_TRY(staged, stagedProgram(part.problem, part.plan, chip));
-  useIsaRounding(staged, chip.isa);  // as generate() does
+  useIsaRounding(staged, part.isa);  // as generate() does
   CUBEJIT_TRY(tile, Comparison(staged, part, nullptr).run(most));
   CUBEJIT_TRY(vector, Comparison(staged, part, &part.vectors).run(most));
   if (part.anyValues == nullptr) return std::min(tile, vector);
-  useIsaRounding(staged = *part.lowered, chip.isa);
+  useIsaRounding(staged = *part.lowered, part.anyValues->isa);
   CUBEJIT_TRY(careful, Comparison(staged, *part.anyValues, nullptr).run(most));
   return std::min({tile, vector, careful});
 }

@@ -26,12 +26,12 @@ constexpr std::int64_t kMostCalls = 1 << 20;
 
 class Lowering {
  public:
-  Lowering(const CubeJob& job, int lanes, bool leavesOutZeros)
+  Lowering(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts)
       : job_(job),
         w_(job.work),
         dx_(job.work.gradient == Gradient::kDx),
         lanes_(lanes),
-        leavesOutZeros_(leavesOutZeros),
+        shortcuts_(shortcuts),
         t_(tensorsOf(job)),
         sums_(job),
         b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name) {}
@@ -127,7 +127,7 @@ class Lowering {
 
   // A choice by the classes of all axes: the instructions of the task that stands for them.
   Node tasks(const TaskAxes& axes, const std::vector<int>& numbers, const CubeStreams& s, bool add) {
-    UnitCalls units(job_, t_, s, lanes_, leavesOutZeros_, b_);
+    UnitCalls units(job_, t_, s, lanes_, shortcuts_, b_);
     const ResultCalls results(job_, t_, s, sums_, add, lanes_);
     Node choice;
     choice.classAxes = numbers;
@@ -190,7 +190,7 @@ class Lowering {
   const CubeWork& w_;
   const bool dx_;
   const int lanes_;
-  const bool leavesOutZeros_;
+  const CubeShortcuts shortcuts_;
   const CubeTensors t_;
   const CubeSums sums_;
   ProgramBuilder b_;
@@ -203,8 +203,8 @@ class Lowering {
 
 }  // namespace
 
-Result<TileProgram> lower(const CubeJob& job, int lanes, bool leavesOutZeros) {
-  return Lowering(job, lanes, leavesOutZeros).run();
+Result<TileProgram> lower(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts) {
+  return Lowering(job, lanes, shortcuts).run();
 }
 
 }  // namespace cubejit

@@ -31,7 +31,7 @@ CubeTensors tensorsOf(const CubeJob& job) {
 }
 
 UnitCalls::UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes,
-                     bool leavesOutZeros, ProgramBuilder& builder)
+                     const CubeShortcuts& shortcuts, ProgramBuilder& builder)
     : job_(job),
       w_(job.work),
       t_(tensors),
@@ -39,7 +39,7 @@ UnitCalls::UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeS
       lanes_(lanes),
       b_(builder),
       word_(job.work.elementBytes == 2 ? Element::kHalf : Element::kF32),
-      leavesOutZeros_(leavesOutZeros) {}
+      shortcuts_(shortcuts) {}
 
 void UnitCalls::beginTask(const CoreTask& task) {
   task_ = task;
@@ -192,7 +192,7 @@ bool UnitCalls::sees(std::int64_t pixel, std::int64_t unit) const {
 
 std::vector<UnitCalls::RowClass> UnitCalls::rowClasses(const Mmad& i) const {
   const auto unfold = unfolded_.find(i.l0a);
-  if (!leavesOutZeros_ || !w_.spread || unfold == unfolded_.end()) {
+  if (!shortcuts_.leavesOutZeros || !w_.spread || unfold == unfolded_.end()) {
     RowClass all;
     for (std::int64_t r = 0; r < i.m1 * kSide; ++r) all.rows.push_back(r);
     all.k1 = {{0, i.k1}};
@@ -223,21 +223,22 @@ std::vector<UnitCalls::RowClass> UnitCalls::rowClasses(const Mmad& i) const {
 int UnitCalls::mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m) {
   const auto [known, fresh] = mmads_.emplace(std::pair{rows, m}, -1);
   if (!fresh) return known->second;
-  const std::int64_t vectors = kSide / lanes_, c0 = w_.c0, count = std::ssize(rows);
+  const std::int64_t vectors = kSide / lanes_, words = this->words(), count = std::ssize(rows);
   Contract c;
   c.lanes = lanes_;
+  c.dotProducts = shortcuts_.pairs;
   c.label = "mmad_" + std::to_string(count) + "x16_of_" + std::to_string(m) + (rows.back() < count ? "" : "_apart");
   Section fractal;
-  fractal.aOuterStep = m * c0 * 4;
-  fractal.bOuterStep = kSide * c0 * 4;
-  for (std::int64_t i = 0; i < c0; ++i) {
-    const std::int64_t k = kOfStep(i, w_.type);
+  fractal.aOuterStep = m * words * 4;
+  fractal.bOuterStep = kSide * words * 4;
+  for (std::int64_t i = 0; i < words; ++i) {
+    const std::int64_t k = shortcuts_.pairs ? i : kOfStep(i, w_.type);
     Step step;
     for (std::int64_t v = 0; v < vectors; ++v)
       step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes_) * 4), LaneRange{}});
     for (std::int64_t r = 0; r < count; ++r) {
       AOperand a;
-      a.offset = static_cast<std::int32_t>((rows[static_cast<std::size_t>(r)] * c0 + k) * 4);
+      a.offset = static_cast<std::int32_t>((rows[static_cast<std::size_t>(r)] * words + k) * 4);
       for (std::int64_t v = 0; v < vectors; ++v)
         a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
       step.a.push_back(std::move(a));
@@ -252,25 +253,29 @@ int UnitCalls::mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m)
   return known->second = b_.addKernel(std::move(c));
 }
 
-// The cube reads L0A: words of c0 for each row and k1 that is multiplied.
+// Pairs are moved as they are.
+Element UnitCalls::wordFrom() const {
+  return w_.elementBytes == 2 && !shortcuts_.pairs ? elementOf(w_.type) : Element::kF32;
+}
+Element UnitCalls::wordTo() const {
+  return w_.elementBytes == 2 || shortcuts_.pairs ? Element::kF32 : elementOf(w_.type);
+}
+
+// The cube reads L0A: the words of a run for each row and k1 that is multiplied.
 void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const {
-  const std::int64_t c0 = w_.c0, m = i.m1 * kSide;
-  const bool half = w_.elementBytes == 2, whole = std::ssize(classes.front().rows) == m;
-  const Element from = half ? elementOf(w_.type) : Element::kF32, to = half ? Element::kF32 : elementOf(w_.type);
-  Move a = rowMove(MoveKind::kCopy, lanes_, whole ? kSide * c0 : c0, from, to, "read_l0a");
-  a.aOuterStep = kFractal;
-  a.cOuterStep = m * c0 * 4;
+  const std::int64_t words = this->words(), m = i.m1 * kSide;
+  const bool whole = std::ssize(classes.front().rows) == m;
+  Move a = rowMove(MoveKind::kCopy, lanes_, whole ? kSide * words : words, wordFrom(), wordTo(), "read_l0a");
+  a.aOuterStep = whole ? kFractal : w_.stride.w * kRun;  // neighbours along k1, or of a class
+  a.cOuterStep = (whole ? m : w_.stride.w) * words * 4;
   ListedMoves read;
-  for (std::int64_t r = 0; whole && r < i.m1; ++r) read.addSegment(a, {r * i.k1 * kFractal, r * kSide * c0 * 4, i.k1});
-  if (!whole) {
-    a.aOuterStep = w_.stride.w * kRun;  // neighbours of a class
-    a.cOuterStep = w_.stride.w * c0 * 4;
-  }
+  for (std::int64_t r = 0; whole && r < i.m1; ++r)
+    read.addSegment(a, {r * i.k1 * kFractal, r * kSide * words * 4, i.k1});
   for (const RowClass& rows : classes) {
     for (std::size_t s = 0; !whole && s < rows.k1.size(); ++s) {
       for (std::int64_t k = rows.k1[s].begin; k < rows.k1[s].end(); ++k) {
         for (const std::int64_t r : rows.rows)
-          read.addSegment(a, {(r / kSide * i.k1 + k) * kFractal + r % kSide * kRun, (k * m + r) * c0 * 4, 1});
+          read.addSegment(a, {(r / kSide * i.k1 + k) * kFractal + r % kSide * kRun, (k * m + r) * words * 4, 1});
       }
     }
   }
@@ -278,17 +283,15 @@ void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, CallS
 }
 
 void UnitCalls::readB(const Mmad& i, CallSequence& calls) const {
-  const std::int64_t c0 = w_.c0, words = kSide * c0;
-  const bool half = w_.elementBytes == 2;
-  Move b = rowMove(MoveKind::kTranspose, lanes_, c0, half ? elementOf(w_.type) : Element::kF32,
-                   half ? Element::kF32 : elementOf(w_.type), "read_l0b");
+  const std::int64_t words = this->words(), fractal = kSide * words * 4;
+  Move b = rowMove(MoveKind::kTranspose, lanes_, words, wordFrom(), wordTo(), "read_l0b");
   b.rows = kSide;
   b.srcPitch = kRun;
   b.dstPitch = kSide * 4;
   b.aOuterStep = i.n1 * kFractal;
-  b.cOuterStep = words * 4;
+  b.cOuterStep = fractal;
   ListedMoves read;
-  for (std::int64_t n = 0; n < i.n1; ++n) read.addSegment(b, {n * kFractal, n * i.k1 * words * 4, i.k1});
+  for (std::int64_t n = 0; n < i.n1; ++n) read.addSegment(b, {n * kFractal, n * i.k1 * fractal, i.k1});
   read.emit(calls, "read_l0b", {s_.l0b, i.l0b}, {s_.bWords, 0});
 }
 
@@ -328,7 +331,7 @@ std::vector<RowTile> rowTiles(const std::vector<std::int64_t>& rows, std::int64_
 }  // namespace
 
 void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
-  const std::int64_t c0 = w_.c0, m = i.m1 * kSide;
+  const std::int64_t words = this->words(), m = i.m1 * kSide;
   const std::vector<RowClass> classes = rowClasses(i);
   readA(i, classes, calls);
   readB(i, calls);
@@ -336,7 +339,8 @@ void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
     if (rows.k1.empty() && !i.first) continue;  // adds nothing
     Variant variant;
     SegmentList list(1);
-    for (const Span& k : rows.k1) list.front().push_back({k.begin * m * c0 * 4, k.begin * kSide * c0 * 4, k.count});
+    for (const Span& k : rows.k1)
+      list.front().push_back({k.begin * m * words * 4, k.begin * kSide * words * 4, k.count});
     variant.list = b_.addList(std::move(list));
     variant.accumulate = !i.first;
     const std::vector<RowTile> tiles = rowTiles(rows.rows, registerRows(lanes_));
@@ -344,9 +348,9 @@ void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
       for (const RowTile& tile : tiles) {
         CallPlace place;
         place.repeat = tile.repeat;
-        place.repeatStep = {tile.step * c0 * 4, 0, tile.step * kSide * 4, 0};
+        place.repeatStep = {tile.step * words * 4, 0, tile.step * kSide * 4, 0};
         variant.kernel = mmadKernel(tile.rows, m);
-        calls.add("mmad", {s_.aWords, tile.first * c0 * 4}, {s_.bWords, n * i.k1 * kSide * c0 * 4},
+        calls.add("mmad", {s_.aWords, tile.first * words * 4}, {s_.bWords, n * i.k1 * kSide * words * 4},
                   {s_.l0c, i.l0c + (n * m + tile.first) * kSide * 4}, variant, place);
       }
     }

@@ -9,6 +9,7 @@
 #include "algorithms/cube/lower/channel_runs.h"
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/cube/lower/listed_moves.h"
+#include "algorithms/lower.h"
 #include "cubejit/host_isa.h"
 #include "tiling/npu/unit_program.h"
 
@@ -17,9 +18,8 @@ namespace cubejit {
 /// Calls of the instructions of one task. Offsets into tensors are those of that task.
 class UnitCalls {
  public:
-  /// `leavesOutZeros`: see lower() in algorithms/lower.h.
-  UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes, bool leavesOutZeros,
-            ProgramBuilder& builder);
+  UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes,
+            const CubeShortcuts& shortcuts, ProgramBuilder& builder);
 
   void beginTask(const CoreTask& task);
   void add(const UnitInstruction& instruction, CallSequence& calls);
@@ -45,6 +45,10 @@ class UnitCalls {
   };
   std::vector<RowClass> rowClasses(const Mmad& i) const;
   bool sees(std::int64_t pixel, std::int64_t unit) const;
+  // Along k of a fractal, as the cube multiplies them: c0 elements, or half as many pairs.
+  std::int64_t words() const { return shortcuts_.pairs ? w_.c0 / 2 : w_.c0; }
+  Element wordFrom() const;
+  Element wordTo() const;
   void readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const;
   void readB(const Mmad& i, CallSequence& calls) const;
   int mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m);
@@ -56,7 +60,7 @@ class UnitCalls {
   const int lanes_;
   ProgramBuilder& b_;
   const Element word_;  ///< of operands that are moved as they are
-  const bool leavesOutZeros_;
+  const CubeShortcuts shortcuts_;
   CoreTask task_;
   std::map<std::int64_t, Unfold> unfolded_;  ///< to L0A, by where it lies there
   std::map<std::pair<std::vector<std::int64_t>, std::int64_t>, int> mmads_;
