@@ -137,6 +137,13 @@ class Matrices {
       add(m, {line.from, line.to});
       return 1;
     }
+    // Two rows of 16 bits that are turned side by side are words: pairs of neighbours.
+    if (line.count == 2 && in_ == 2 && g_.keepsBits() && padding == 0 && (cols == 1 || pitch == 4)) {
+      Move pairs = matrix(MoveKind::kCopy, 1, cols, Element::kPair, Element::kF32);
+      pairs.pairPitch = line.step;
+      cut(std::move(pairs), line.from, line.to, in_, 4);
+      return static_cast<std::size_t>(cols);
+    }
     Move m = matrix(MoveKind::kTranspose, line.count, cols, g_.from, g_.to);
     m.srcPitch = line.step;
     m.dstPitch = pitch;
