@@ -77,7 +77,6 @@ bool multipliesPairs(DType operand, const HostIsa& isa);
 /// The kernels in the order of UnitKernel.
 std::vector<Kernel> unitKernels(DType operand, const HostIsa& isa);
 
-struct CastShape;
 struct LoadCode;
 struct LoadShape;
 
@@ -91,8 +90,6 @@ struct UnitCode {
   /// Loads from memory for operands that lie so, made when they are first asked for; null if they cannot be made. Thread-safe; what
   /// it returns lives as long as `user`.
   const LoadCode* (*loads)(void* user, const LoadShape& shape) = nullptr;
-  /// The same of dw's cast: one kernel.
-  const KernelSet* (*casts)(void* user, const CastShape& shape) = nullptr;
   void* user = nullptr;
 
   void call(UnitKernel kernel, const KernelArgs& args) const { kernels.call(static_cast<std::size_t>(kernel), args); }

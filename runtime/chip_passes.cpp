@@ -7,6 +7,7 @@
 
 #include "algorithms/lower.h"
 #include "codegen/tile/forward_copies.h"
+#include "cubejit/core_counts.h"
 #include "cubejit/index_map.h"
 #include "emulation/exponent_range.h"
 
@@ -21,6 +22,13 @@ CubeShortcuts valueShortcuts(const Problem& problem, const TilingPlan& plan, con
   s.leavesOutZeros = plan.gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
   s.pairs = multiplies(plan) && formatOf(problem, TensorId::kDy).dtype == DType::kBf16 && isaOf(chip.isa.level).bf16Dot;
   return s;
+}
+
+// What a tensor is brought to L1 in is read there in other pieces: element by element, if at once.
+TileProgram forwarded(TileProgram program) {
+  CopyForwarding options;
+  options.mostReads = [](const Buffer& buffer) { return buffer.name == toString(CoreBuffer::kL1) ? 0 : 1; };
+  return forwardCopies(std::move(program), options);
 }
 
 ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
@@ -46,9 +54,9 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
     ProgramForms forms{std::move(lowered[i]), machine.isa, {}, {}, machine.isa};
     if (machine.isNpu() && options.forwardCopies) {
       CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine));
-      TileProgram fast = forwardCopies(std::move(staged));
+      TileProgram fast = forwarded(std::move(staged));
       const CubeShortcuts shortcuts = valueShortcuts(problem, plans[i], machine);
-      if (shortcuts.leavesOutZeros || shortcuts.pairs) forms.anyValues = forwardCopies(forms.tile);
+      if (shortcuts.leavesOutZeros || shortcuts.pairs) forms.anyValues = forwarded(forms.tile);
       forms.isa.bf16Dot = shortcuts.pairs;
       if (!(fast == forms.tile)) forms.lowered = std::exchange(forms.tile, std::move(fast));
     }

@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "algorithms/lower.h"
+#include "codegen/tile/element.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
-#include "emulation/bias_sum.h"
 #include "emulation/cube_core.h"
+#include "emulation/move_out.h"
 #include "runtime/chip_report.h"
 #include "runtime/compile.h"
 #include "runtime/prove_forwarding.h"
@@ -41,11 +42,7 @@ class UnitModels {
     models->problem_ = problem;
     models->plan_ = plan;
     models->chip_ = chip;
-    if (plan.gradient == Gradient::kDb) {
-      CUBEJIT_TRY(bias, makeBiasSum(problem, chip));
-      models->bias_ = std::move(bias);
-      return models;
-    }
+    if (plan.gradient == Gradient::kDb) return models;
     CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
     CUBEJIT_TRY(core, CubeCore::create(chip, 0));
     models->job_ = std::move(job);
@@ -57,7 +54,7 @@ class UnitModels {
     const Gradient g = plan_.gradient;
     const void* result = g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db;
     if (result == nullptr) return broken(std::string(toString(g)) + " is null");
-    return bias_ ? sumBias(tensors) : multiply(tensors);
+    return g == Gradient::kDb ? sumBias(tensors) : multiply(tensors);
   }
 
   EmulationReport report(bool trace, std::int64_t mostEvents) const {
@@ -67,15 +64,21 @@ class UnitModels {
  private:
   UnitModels() = default;
 
-  Status sumBias(const Tensors& tensors) {
+  // In the order n, d, h, w, in f32.
+  Status sumBias(const Tensors& tensors) const {
     if (tensors.dy == nullptr) return broken("dy is null");
-    CoreMemory memory(chip_.buffers);
-    if (!memory.complete())
-      return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the buffers of a core of " + chip_.name};
     const GlobalView dy = viewOf(problem_, TensorId::kDy, tensors.dy), db = viewOf(problem_, TensorId::kDb, tensors.db);
-    for (std::int64_t task = 0; task < bias_->tasks(); ++task) {
-      CoreCounts counts;
-      runBiasTask(*bias_, dy, db, task, memory, counts);
+    const Dhw& out = problem_.out;
+    for (std::int64_t c = 0; c < problem_.cout; ++c) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < problem_.batch * out.volume(); ++i) {
+        const std::int64_t place = dy.map.along(0, i / out.volume()) + dy.map.along(1, c) +
+                                   dy.map.along(2, i / (out.h * out.w) % out.d) + dy.map.along(3, i / out.w % out.h) +
+                                   dy.map.along(4, i % out.w);
+        const std::byte* from = dy.data + place * byteSize(dy.type);
+        sum += floatOf(readElement(elementOf(dy.type), reinterpret_cast<const char*>(from), 0));
+      }
+      storeElement(db.type, db.data + db.map.along(1, c) * byteSize(db.type), sum);
     }
     return Unit{};
   }
@@ -107,7 +110,7 @@ class UnitModels {
         }
       }
     }
-    if (!dx) sums_->finish(result, nullptr, ParallelFor{}, 1);
+    if (!dx) sums_->finish(result);
     return Unit{};
   }
 
@@ -134,7 +137,6 @@ class UnitModels {
   CubeJob job_;  ///< dx, dw
   std::unique_ptr<CubeCore> core_;
   std::optional<WeightSums> sums_;  ///< dw: memory that runs share
-  std::optional<BiasSum> bias_;     ///< db
 };
 
 struct Free {

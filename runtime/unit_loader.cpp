@@ -64,20 +64,6 @@ const LoadCode* loadsFor(void* user, const LoadShape& shape) {
   return &made.code;
 }
 
-const KernelSet* castsFor(void* user, const CastShape& shape) {
-  LoadedUnits& units = *static_cast<LoadedUnits*>(user);
-  const std::lock_guard<std::mutex> lock(units.mutex);
-  for (const LoadedUnits::Cast& made : units.casts) {
-    if (made.shape == shape) return made.kernels.kernels.empty() ? nullptr : &made.kernels.callable;
-  }
-  LoadedUnits::Cast& made = units.casts.emplace_back();
-  made.shape = shape;
-  const Status done = makeCallable({castKernel(shape, isaOf(units.options).lanes())}, units.options, made.kernels);
-  if (done.ok()) return &made.kernels.callable;
-  made.kernels.kernels.clear();  // a shape too wide to be spelled: cast tap by tap
-  return nullptr;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<LoadedUnits>> loadUnits(DType operand, const Options& options) {
@@ -91,7 +77,6 @@ Result<std::unique_ptr<LoadedUnits>> loadUnits(DType operand, const Options& opt
   units->code.dots = multipliesPairs(operand, isa);
   units->code.kernels = units->units.callable;
   units->code.loads = loadsFor;
-  units->code.casts = castsFor;
   units->code.user = units.get();
   return units;
 }

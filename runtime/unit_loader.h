@@ -10,7 +10,6 @@
 
 #include "codegen/vector/program.h"
 #include "cubejit/options.h"
-#include "emulation/cast_shape.h"
 #include "emulation/load_code.h"
 #include "emulation/unit_code.h"
 #include "runtime/loaded_code.h"
@@ -36,11 +35,6 @@ struct LoadedUnits {
     LoadedKernels kernels;
   };
   std::list<Loads> loads;  ///< made so far, one a shape
-  struct Cast {
-    CastShape shape;
-    LoadedKernels kernels;
-  };
-  std::list<Cast> casts;
 };
 
 /// Errors: those of the stages, and a missing LLVM component.

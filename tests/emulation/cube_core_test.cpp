@@ -11,7 +11,6 @@
 
 #include "cubejit/emulation.h"
 #include "cubejit/machines.h"
-#include "emulation/bias_sum.h"
 #include "emulation/move_out.h"
 #include "emulation/operand_tables.h"
 #include "runtime/verify/format_tensor.h"
@@ -218,7 +217,7 @@ TEST_F(CubeCoreTest, BiasIsSummedByTheVectorUnit) {
   }
   Machine none = machine_;
   none.buffers.ubBytes = 64;
-  EXPECT_THAT(makeBiasSum(p_, none).error().message, AllOf(HasSubstr("UB needs"), HasSubstr("has 64")));
+  EXPECT_THAT(Emulation::create({p_, Gradient::kDb, none, {}}).error().message, HasSubstr("ub_bytes = 64 must be"));
 }
 
 }  // namespace

@@ -41,10 +41,6 @@ class BiasLowering {
 
   Result<TileProgram> run() {
     const std::int64_t most = (ubBytes_ - sumsBytes()) / pixelBytes();
-    if (most < 1)
-      return Error{ErrorCode::kNoFeasiblePlan, Stage::kTile,
-                   "UB needs " + std::to_string(sumsBytes() + pixelBytes()) +
-                       " bytes for a pixel of dy and its sums, has " + std::to_string(ubBytes_) + "; raise ub_bytes"};
     const int dy = b_.addBuffer("dy", BufferRole::kDy, formatBytes(p_, TensorId::kDy));
     const int db = b_.addBuffer("db", BufferRole::kDb, formatBytes(p_, TensorId::kDb));
     const int ub = b_.addBuffer("UB", BufferRole::kPrivate, ubBytes_);
