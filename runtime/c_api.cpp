@@ -2,6 +2,7 @@
 //
 // Decides how the C face maps to the C++ one: structs are copied by their stated size, errors become a code and a text per thread.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,9 @@
 
 #include "cubejit/cubejit.h"
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machines.h"
+#include "runtime/compile.h"
+#include "runtime/json_report.h"
 #include "runtime/last_error.h"
 #include "runtime/no_throw.h"
 
@@ -132,8 +136,17 @@ Result<Problem> problemOf(const cubejit_problem* given) {
 Result<Options> optionsOf(const cubejit_options* given) {
   if (given == nullptr) return optionsFromEnvironment();
   Options options;
-  CUBEJIT_TRY(sized, checkSize("options", given, sizeof(cubejit_options)));
+  // Older callers' structs end before `machine`.
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof(size));
+  const bool whole = size >= sizeof(cubejit_options);
+  CUBEJIT_TRY(sized, checkSize("options", given, whole ? sizeof(cubejit_options) : offsetof(cubejit_options, machine)));
   static_cast<void>(sized);
+  if (whole && given->machine != nullptr) {
+    CUBEJIT_TRY(machine, readMachine(given->machine));
+    options.machine = machine;
+  }
+  options.forwardCopies = whole && given->forward_copies != 0;
   constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
                                   IsaLevel::kSve256};
   if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_SVE256)
@@ -152,6 +165,13 @@ Result<Options> optionsOf(const cubejit_options* given) {
   options.cacheCapacity = given->cache_capacity;
   options.parallelFor = ParallelFor{given->parallel_for, given->parallel_for_user};
   return options;
+}
+
+Result<Gradient> gradientOf(int gradient) {
+  if (gradient == CUBEJIT_DX) return Gradient::kDx;
+  if (gradient == CUBEJIT_DW) return Gradient::kDw;
+  if (gradient == CUBEJIT_DB) return Gradient::kDb;
+  return invalid("gradient = " + std::to_string(gradient) + " must be one of 1 (dx), 2 (dw), 4 (db)");
 }
 
 int bitOf(Gradient gradient) {
@@ -219,13 +239,7 @@ cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_proble
   return cubejit::statusOf(Stage::kPlan, [&]() -> Status {
     if (session == nullptr) return cubejit::invalid("session is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    if (gradient != CUBEJIT_DX && gradient != CUBEJIT_DW && gradient != CUBEJIT_DB) {
-      return cubejit::invalid("gradient = " + std::to_string(gradient) + " must be one of 1 (dx), 2 (dw), 4 (db)");
-    }
-    using cubejit::Gradient;
-    const Gradient wanted = gradient == CUBEJIT_DX   ? Gradient::kDx
-                            : gradient == CUBEJIT_DW ? Gradient::kDw
-                                                     : Gradient::kDb;
+    CUBEJIT_TRY(wanted, cubejit::gradientOf(gradient));
     CUBEJIT_TRY(planned, session->session.plan(asked, wanted));
     static thread_local std::string bound, plan;
     bound = planned.bound;
@@ -268,6 +282,20 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
     return executable->executable->run(
         cubejit::Tensors{tensors->dy, tensors->x, tensors->w, tensors->dx, tensors->dw, tensors->db, tensors->packed_w},
         workspace, workspace_bytes, threads);
+  });
+}
+
+cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int gradient, const char** json) {
+  return cubejit::statusOf(Stage::kRun, [&]() -> Status {
+    if (executable == nullptr) return cubejit::invalid("executable is null");
+    if (json == nullptr) return cubejit::invalid("json is null");
+    CUBEJIT_TRY(wanted, cubejit::gradientOf(gradient));
+    const cubejit::Executable& compiled = *executable->executable;
+    CUBEJIT_TRY(report, compiled.emulationReport(wanted));
+    static thread_local std::string text;
+    text = cubejit::reportToJson(*compiled.state().chip, compiled.plan(wanted), report);
+    *json = text.c_str();
+    return Unit{};
   });
 }
 

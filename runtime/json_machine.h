@@ -15,7 +15,4 @@ namespace cubejit {
 Result<Machine> machineFromJson(const std::string& text);
 std::string machineToJson(const Machine& machine);
 
-/// A name of the table, or a file with one machine as JSON.
-Result<Machine> readMachine(const std::string& nameOrFile);
-
 }  // namespace cubejit

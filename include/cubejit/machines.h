@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how NPUs are found by name and which rules a machine of the caller's own must keep. Leaves the numbers to
+// Decides how NPUs are found by name or file and which rules a machine of the caller's own must keep. Leaves the numbers to
 // a table that is not installed, machines/ beside this file in the sources.
 #pragma once
 
@@ -18,6 +18,10 @@ CUBEJIT_API std::vector<std::string> machineNames();
 
 /// The NPU of that name; case does not matter. kUnsupported names the nearest ones.
 CUBEJIT_API Result<Machine> machineByName(const std::string& name);
+
+/// The NPU of that name, or, if there is a '/' or '.' in it, of a file: one machine as JSON, as `cubejit targets --soc NAME` prints it.
+/// Errors: those of machineByName(), kIo, every rule that the machine in the file breaks.
+CUBEJIT_API Result<Machine> readMachine(const std::string& nameOrFile);
 
 /// Names of the machines whose cube has the type.
 CUBEJIT_API std::vector<std::string> machinesWith(DType type);

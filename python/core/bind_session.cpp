@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cubejit/dump.h"
+#include "cubejit/machines.h"
 #include "python/core/bindings.h"
 #include "python/core/failure.h"
 
@@ -38,7 +39,8 @@ Gradient gradientOf(const std::string& name) {
 Options optionsOf(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
                   const std::optional<std::string>& tune, const std::optional<std::string>& store,
                   const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
-                  const std::optional<std::string>& llvmComponent) {
+                  const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
+                  bool forwardCopies) {
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
@@ -52,6 +54,8 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
   if (tuneSeconds) options.tuneSeconds = *tuneSeconds;
   if (pins) options.pins = *pins;
   if (llvmComponent) options.llvmComponent = *llvmComponent;
+  if (machine) options.machine = valueOf(readMachine(*machine));
+  options.forwardCopies = forwardCopies;
   return options;
 }
 
@@ -106,6 +110,47 @@ Texts dumpOf(const SharedSession& session, const Problem& problem, const std::st
   return valueOf(dump(*session, request, {stages, directory, kernels, symbol}));
 }
 
+py::dict countsDict(const CoreCounts& c) {
+  py::dict out, bytes, busy, high;
+  out["cycles"] = c.cycles;
+  out["cube_steps"] = c.cubeSteps;
+  out["instructions"] = c.instructions;
+  out["tasks"] = c.tasks;
+  out["blocks"] = c.blocks;
+  out["skipped_blocks"] = c.skipped;
+  for (std::size_t i = 0; i < kPaths; ++i) bytes[toString(static_cast<Path>(i))] = c.bytes[i];
+  for (std::size_t i = 0; i < kPipes; ++i) busy[toString(static_cast<Pipe>(i))] = c.busy[i];
+  for (std::size_t i = 0; i < kCoreBuffers; ++i) high[toString(static_cast<CoreBuffer>(i))] = c.highWater[i];
+  out["bytes"] = bytes;
+  out["busy_cycles"] = busy;
+  out["high_water"] = high;
+  return out;
+}
+
+py::dict reportOf(const SharedSession& session, const Problem& problem, const std::string& gradient, bool trace) {
+  const Gradient which = gradientOf(gradient);
+  const EmulationReport report = [&] {
+    const py::gil_scoped_release released;
+    return valueOf(valueOf(session->compile(problem, maskOf({gradient})))->emulationReport(which, trace));
+  }();
+  py::dict out;
+  out["machine"] = session->machine().name;
+  out["gradient"] = gradient;
+  out["predicted_cycles"] = report.cycles;
+  out["predicted_us"] = report.microseconds;
+  out["total"] = countsDict(report.total);
+  py::list cores;
+  for (const CoreCounts& core : report.cores) cores.append(countsDict(core));
+  out["cores"] = std::move(cores);
+  if (!trace) return out;
+  py::list events;
+  for (const TraceEvent& e : report.trace)
+    events.append(py::make_tuple(e.core, toString(e.pipe), e.name, e.start, e.end, e.bytes));
+  out["events"] = std::move(events);
+  out["events_dropped"] = report.eventsDropped;
+  return out;
+}
+
 void compileOnly(const SharedSession& session, const Problem& problem, const Texts& gradients) {
   const GradientMask mask = maskOf(gradients);
   const py::gil_scoped_release released;
@@ -127,13 +172,18 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
       .def(py::init([](const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
                        const std::optional<std::string>& tune, const std::optional<std::string>& store,
                        const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
-                       const std::optional<std::string>& llvmComponent) {
-             return std::make_shared<Session>(
-                 optionsOf(isa, backend, threads, tune, store, tuneSeconds, pins, llvmComponent));
+                       const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
+                       bool forwardCopies) {
+             return std::make_shared<Session>(optionsOf(isa, backend, threads, tune, store, tuneSeconds, pins,
+                                                        llvmComponent, machine, forwardCopies));
            }),
            py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
            py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
-           py::arg("pins") = py::none(), py::arg("llvm_component") = py::none())
+           py::arg("pins") = py::none(), py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(),
+           py::arg("forward_copies") = false,
+           "machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host. "
+           "forward_copies: what "
+           "only copies between its buffers is left out; the same bits, counts and cycles.")
       .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
            "The plan for one gradient as a dict; explain=True adds the candidates and what refused some.")
       .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
@@ -141,12 +191,18 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
            "Writes every stage of the gradients into folders of `directory` and returns their paths.")
       .def("compile", &compileOnly, py::arg("problem"), py::arg("gradients"),
            "Generates the code now, so that the first call does not have to.")
+      .def("report", &reportOf, py::arg("problem"), py::arg("gradient") = "dx", py::arg("trace") = false,
+           "What a run of the gradient does on the emulated machine: cycles, microseconds, tasks, counts of all cores "
+           "(total) and of each. "
+           "trace=True adds events, each (core, pipe, name, start, end, bytes) in core cycles, and how many were left "
+           "out.")
       .def("statistics", &statisticsOf, "Hits, misses and evictions of the session's code, and its size.")
       .def("clear", &Session::clear, "Forgets all generated code that is not in use.")
       .def_property_readonly("store", [](const Session& s) { return s.options().store; })
       .def_property_readonly(
           "threads", [](const Session& s) { return s.options().threads > 0 ? s.options().threads : defaultThreads(); });
   module.def("dump_stages", [] { return dumpStageNames(); });
+  module.def("machines", [] { return machineNames(); }, "Names of the NPUs that Session(machine=...) knows.");
 }
 
 }  // namespace cubejit::python

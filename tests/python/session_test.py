@@ -17,6 +17,47 @@ import cubejit
 PROBLEM = cubejit.Problem((1, 32, 28, 28), (32, 32, 3, 3), padding=1)
 
 
+class EmulatedMachines(unittest.TestCase):
+    def arrays(self):
+        whole = np.random.default_rng(7)
+        return [whole.integers(-2, 3, shape).astype(np.float16) for shape in ((1, 24, 10, 10), (1, 20, 10, 10), (24, 20, 3, 3))]
+
+    def gradients(self, session):
+        dy, x, w = self.arrays()
+        return cubejit.conv_backward(dy, x, w, padding=1, session=session)
+
+    def test_gradients_are_those_of_the_host(self):
+        want = self.gradients(cubejit.Session())
+        for options in ({}, {"forward_copies": True}):
+            for got, wanted in zip(self.gradients(cubejit.Session(machine="ascend910b2", **options)), want):
+                np.testing.assert_array_equal(got, wanted)
+
+    def test_reports_count_what_a_core_does(self):
+        problem = cubejit.Problem((1, 20, 10, 10), (24, 20, 3, 3), padding=1, dtype="f16")
+        session = cubejit.Session(machine="ascend910b2")
+        for gradient in ("dx", "dw", "db"):
+            report = session.report(problem, gradient, trace=True)
+            self.assertEqual((report["machine"], len(report["cores"]), report["events_dropped"]), ("ascend910b2", 24, 0))
+            self.assertGreater(report["predicted_cycles"], 0)
+            self.assertEqual(report["total"]["instructions"], sum(core["instructions"] for core in report["cores"]))
+            self.assertEqual(report["total"]["instructions"], len(report["events"]))
+            fast = cubejit.Session(machine="ascend910b2", forward_copies=True).report(problem, gradient)
+            self.assertEqual(fast["total"], report["total"])
+        self.assertGreater(session.plan(problem, "dw")["plan"]["base_m"], 0)
+        with tempfile.TemporaryDirectory() as folder:
+            dumped = Path(session.dump(problem, folder, ["dx"], "plan,tile", "", "")[0])
+            self.assertIn("mmad", (dumped / "core.txt").read_text())
+
+    def test_what_is_no_machine_is_refused(self):
+        self.assertIn("toy", cubejit.machines())
+        with self.assertRaisesRegex(cubejit.Unsupported, "ascend910b2"):
+            cubejit.Session(machine="ascend910b22")
+        with self.assertRaisesRegex(cubejit.Unsupported, "name an NPU"):
+            cubejit.default_session().report(PROBLEM, "dx")
+        with self.assertRaisesRegex(cubejit.Unsupported, "f32 is no type of the cube"):
+            cubejit.Session(machine="ascend310p3").report(PROBLEM, "dx")
+
+
 class Planning(unittest.TestCase):
     def test_problems_are_described_by_shapes(self):
         self.assertEqual((PROBLEM.x_shape, PROBLEM.w_shape, PROBLEM.y_shape), ((1, 32, 28, 28), (32, 32, 3, 3), (1, 32, 28, 28)))

@@ -88,6 +88,48 @@ TEST(CApi, ComputesWhatTheCppFaceComputes) {
   EXPECT_NE(std::string(cubejit_last_error()).find("workspace has 0 bytes"), std::string::npos) << cubejit_last_error();
 }
 
+TEST(CApi, CompilesForAnEmulatedChip) {
+  Problem p = squareProblem(2, 8, 12, 9);
+  cubejit_problem problem = square(2, 8, 12, 9);
+  Operands want(p), got(p);
+  ASSERT_TRUE(want.run(*Session().compile(p, kAllGradients).value(), 2).ok());
+  cubejit_options options = cubejit_default_options();
+  options.machine = "ascend910b2";
+  for (const int fast : {0, 1}) {
+    options.forward_copies = fast;
+    const SessionHandle handle = makeSession(&options);
+    const ExecutableHandle executable = compile(handle.get(), problem, CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB);
+    ASSERT_NE(executable, nullptr);
+    cubejit_tensors tensors = cubejit_default_tensors();
+    const Tensors t = got.tensors();
+    tensors.dy = t.dy, tensors.x = t.x, tensors.w = t.w;
+    tensors.dx = t.dx, tensors.dw = t.dw, tensors.db = t.db;
+    const std::size_t bytes = cubejit_workspace_bytes(executable.get(), 2);
+    const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
+                                                                &std::free);
+    ASSERT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), bytes, 2), CUBEJIT_OK) << cubejit_last_error();
+    EXPECT_EQ(got.dx, want.dx);
+    EXPECT_EQ(got.dw, want.dw);
+    EXPECT_EQ(got.db, want.db);
+    const char* json = nullptr;
+    for (const int gradient : {CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB}) {
+      ASSERT_EQ(cubejit_emulation_report(executable.get(), gradient, &json), CUBEJIT_OK) << cubejit_last_error();
+      EXPECT_NE(std::string(json).find(R"("schema":"cubejit.soc_run/1","soc":"ascend910b2")"), std::string::npos)
+          << json;
+    }
+    EXPECT_EQ(cubejit_emulation_report(executable.get(), 3, &json), CUBEJIT_INVALID_PROBLEM);
+  }
+  options.machine = "ascend9";
+  cubejit_session* none = nullptr;
+  EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_UNSUPPORTED);
+  EXPECT_NE(std::string(cubejit_last_error()).find("ascend910"), std::string::npos) << cubejit_last_error();
+  options.struct_size = offsetof(cubejit_options, machine);  // of a caller that does not know what follows
+  const SessionHandle older = makeSession(&options);
+  const ExecutableHandle host = compile(older.get(), problem, CUBEJIT_DX);
+  const char* json = nullptr;
+  EXPECT_EQ(cubejit_emulation_report(host.get(), CUBEJIT_DX, &json), CUBEJIT_UNSUPPORTED);
+}
+
 TEST(CApi, PlansKernelsAndStatistics) {
   const SessionHandle session = makeSession();
   const cubejit_problem p = square(1, 16, 16, 8);

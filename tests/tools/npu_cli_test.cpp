@@ -213,5 +213,99 @@ TEST_F(NpuCli, WhatIsNoTilingIsRefused) {
   EXPECT_THAT(groups.err, HasSubstr("groups = 2 must be 1"));
 }
 
+const char* const kSmallLayer = "--input 2,20,9,11 --weight 24,20,3,3 --stride 2 --padding 1 --dtype f16 --soc toy ";
+
+TEST_F(NpuCli, DumpsWhatACoreDoesAndWhatItBecomes) {
+  for (const std::string fast : {"", "--fast "}) {
+    const Outcome o = run(std::string("dump ") + kSmallLayer + fast + "--gradients dx,dw,db --emit " +
+                          (fast.empty() ? "all" : "plan,tile,html") + " -o d");
+    ASSERT_EQ(o.code, 0) << o.err;
+    std::istringstream folders(o.out);
+    int count = 0;
+    for (std::string folder; std::getline(folders, folder); ++count) {
+      const bool db = folder.find("/db_") != std::string::npos;
+      const auto text = [&](const char* file) { return slurp(folder_ / folder / file); };
+      EXPECT_THAT(text("core.txt"), AllOf(HasSubstr("on toy: "), HasSubstr("cycles as estimated"),
+                                          HasSubstr(db ? "vector" : "mmad"), HasSubstr("core 0:")));
+      EXPECT_EQ(Json::parse(text("machine.json")).at("name"), "toy");
+      EXPECT_THAT(text("index.html"), AllOf(HasSubstr("\"chip\":{\"name\":\"toy\""), HasSubstr("<svg")));
+      EXPECT_THAT(text("tile.txt"), HasSubstr(db ? "phase bias" : "phase cube"));
+      EXPECT_EQ(fs::exists(folder_ / folder / "tile.lowered.txt"), !fast.empty() && !db);
+      const std::string again =
+          "cd " + folder_.string() + " && CUBEJIT=" + CUBEJIT_CLI + " sh " + folder + "/repro.sh >out 2>err";
+      EXPECT_THAT(outcomeOf(again, folder_ / "out", folder_ / "err").out, HasSubstr("same: ")) << read("err");
+    }
+    EXPECT_EQ(count, 3);
+  }
+}
+
+// What is linked is the chip's emulation: sums of small whole numbers are those of the host's own program.
+TEST_F(NpuCli, AChipsEmulationIsACObject) {
+  write("main.c", R"(#include HEADER
+#include <stdio.h>
+#include <stdlib.h>
+static void* filled(size_t bytes, unsigned seed) {
+  uint16_t* p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  for (size_t i = 0; i < bytes / 2; ++i) p[i] = (uint16_t)(0x3c00u | (i * seed % 5 == 0 ? 0x8000u : 0u));  /* 1 or -1 */
+  return p;
+}
+int main(void) {
+  uint16_t *x = filled(2 * 20 * 9 * 11 * 2, 3), *dy = filled(2 * 24 * 5 * 6 * 2, 7), *dw = filled(24 * 20 * 9 * 2, 1);
+  void* workspace = aligned_alloc(64, (G_WORKSPACE_BYTES(1) + 63) / 64 * 64);
+  if (!g_supported() || !workspace) return 2;
+  g_run(OPERANDS, dw, workspace);
+  for (int i = 0; i < 24 * 20 * 9; ++i) printf("%x\n", dw[i]);
+  return 0;
+}
+)");
+  std::string results[2];
+  for (const int chip : {0, 1}) {
+    std::string layer = kSmallLayer;
+    if (chip == 0) layer = layer.substr(0, layer.find("--soc"));
+    const Outcome o =
+        run("dump " + layer + " --gradients dw --emit obj,c-header --symbol g -o " + (chip == 0 ? "host" : "chip"));
+    ASSERT_EQ(o.code, 0) << o.err;
+    const std::string folder = o.out.substr(0, o.out.find('\n'));
+    const std::string line =
+        "cd " + folder_.string() + " && cc -std=c11 -Wall -Wextra -Werror '-DHEADER=\"" + folder + "/g.h\"' " +
+        (slurp(folder_ / folder / "g.h").find("g_run(x, dy, ") == std::string::npos ? "-DOPERANDS=dy,x "
+                                                                                    : "-DOPERANDS=x,dy ") +
+        "main.c " + folder + "/g.o -o program >out 2>err && ./program >out 2>err";
+    const Outcome ran = outcomeOf(line, folder_ / "out", folder_ / "err");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    results[chip] = ran.out;
+  }
+  EXPECT_GT(results[0].size(), 4000U);
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(NpuCli, EmulatedRunsAreFollowedAsThoseOfTheHost) {
+  const std::string line =
+      "cd " + folder_.string() +
+      " && CUBEJIT_DUMP=tile CUBEJIT_DUMP_DIR=seen CUBEJIT_VERBOSE=all CUBEJIT_VERBOSE_FILE=log timeout 120 " +
+      CUBEJIT_CLI + " verify " + kSmallLayer + "--fast --agree interpreter --gradients dw >out 2>err";
+  const Outcome o = outcomeOf(line, folder_ / "out", folder_ / "err");
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(read("log"),
+              AllOf(HasSubstr("cubejit plan program=dw_f16"), HasSubstr("algorithm=cube"), HasSubstr("event=run")));
+  EXPECT_FALSE(fs::is_empty(folder_ / "seen"));
+}
+
+TEST_F(NpuCli, DumpsOfChipsAreRefusedBeforeAnythingIsWritten) {
+  Json machine = Json::parse(run("targets --soc toy").out);
+  machine["l1_bytes"] = -5;
+  machine["ub_bytes"] = 3;
+  write("bad.json", machine.dump());
+  const std::string layer = "--input 1,20,9 --weight 24,20,3 --padding 1 --dtype f16 ";
+  const Outcome sizes = run("dump " + layer + "--soc ./bad.json -o d");
+  EXPECT_EQ(sizes.code, 2);
+  EXPECT_THAT(sizes.err, AllOf(HasSubstr("l1_bytes = -5"), HasSubstr("ub_bytes = 3")));
+  write("file", "");
+  EXPECT_EQ(run("dump " + layer + "--soc toy -o file/d").code, 5);
+  const Outcome type = run("dump " + layer + "--soc ascend310p3 --dtype bf16 -o d");
+  EXPECT_NE(type.code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "d"));
+}
+
 }  // namespace
 }  // namespace cubejit

@@ -2,6 +2,7 @@
 //
 // Decides names, help texts and meanings of the shared flags.
 #include "request.h"
+#include "cubejit/machines.h"
 
 #include <charconv>
 #include <fstream>

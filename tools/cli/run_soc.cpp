@@ -5,15 +5,10 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
-#include "json_line.h"
-#include "runtime/json_problem.h"
+#include "runtime/json_report.h"
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct OneRun {
   Gradient gradient;
@@ -25,31 +20,6 @@ std::int64_t capacityOf(const Machine& m, CoreBuffer b) {
   const std::int64_t bytes[] = {m.buffers.l1Bytes, m.buffers.l0aBytes, m.buffers.l0bBytes, m.buffers.l0cBytes,
                                 m.buffers.ubBytes};
   return bytes[static_cast<std::size_t>(b)];
-}
-
-Json countsJson(const Machine& m, const CoreCounts& c) {
-  Json out{{"cycles", c.cycles},         {"us", m.npu.mhz > 0 ? c.cycles / m.npu.mhz : 0},
-           {"cube_steps", c.cubeSteps},  {"instructions", c.instructions},
-           {"tasks", c.tasks},           {"blocks", c.blocks},
-           {"skipped_blocks", c.skipped}};
-  for (std::size_t i = 0; i < kPaths; ++i) out["bytes"][toString(static_cast<Path>(i))] = c.bytes[i];
-  for (std::size_t i = 0; i < kPipes; ++i) out["busy_cycles"][toString(static_cast<Pipe>(i))] = c.busy[i];
-  for (std::size_t i = 0; i < kCoreBuffers; ++i)
-    out["high_water"][toString(static_cast<CoreBuffer>(i))] = c.highWater[i];
-  return out;
-}
-
-void printJson(const Machine& m, const OneRun& run) {
-  Json out{{"schema", "cubejit.soc_run/1"},
-           {"soc", m.name},
-           {"gradient", toString(run.gradient)},
-           {"predicted_cycles", run.report.cycles},
-           {"predicted_us", run.report.microseconds}};
-  if (run.gradient != Gradient::kDb) out["plan"] = Json::parse(planToJson(run.plan));
-  out["total"] = countsJson(m, run.report.total);
-  for (const CoreCounts& core : run.report.cores) out["cores"].push_back(countsJson(m, core));
-  out["events_dropped"] = run.report.eventsDropped;
-  fmt::print("{}", jsonLine(out));
 }
 
 }  // namespace
@@ -97,7 +67,7 @@ Status tellOfChip(const Executable& executable, const Machine& chip, const Timel
   static_cast<void>(written);
   for (const OneRun& run : runs) {
     if (json)
-      printJson(chip, run);
+      fmt::print("{}\n", reportToJson(chip, run.plan, run.report));
     else
       printCounts(chip, run.gradient, run.report);
   }

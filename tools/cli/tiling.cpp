@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "cubejit/cubejit.h"
+#include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "failure.h"
 #include "json_line.h"
