@@ -94,9 +94,11 @@ typedef struct cubejit_options {
   cubejit_parallel_for parallel_for; /* null: oneTBB */
   void* parallel_for_user;
   /* Since 0.3; a caller's struct may end before these. */
-  const char* machine;    /* an NPU to emulate, by name, or a file with one as JSON (as `cubejit targets --soc NAME` prints it); null: this host */
-  int32_t forward_copies; /* 1: of an NPU's programs what only copies between its buffers is left out; the same bits, counts and cycles */
-  int32_t reserved;       /* 0 */
+  const char*
+      machine; /* an NPU to emulate, by name, or a file with one as JSON (as `cubejit targets --soc NAME` prints it); null: this host */
+  int32_t
+      forward_copies; /* 1: of an NPU's programs what only copies between its buffers is left out; the same bits, counts and cycles */
+  int32_t reserved; /* 0 */
 } cubejit_options;
 
 /* Tensors of the problem's types and layouts; only those the gradients need are looked at. Start from cubejit_default_tensors(). */
@@ -194,7 +196,8 @@ CUBEJIT_API cubejit_status cubejit_run(const cubejit_executable* executable, con
 /* What a run of the gradient (CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB) does on the NPU it was compiled for: estimated cycles, bytes over each path,
  * work and time of each core, as JSON ("cubejit.soc_run/1", as `cubejit run --soc --json` prints it). It is the same for every run, so none is
  * needed. The text is valid until this thread's next call of cubejit_emulation_report. CUBEJIT_UNSUPPORTED: compiled for this host. */
-CUBEJIT_API cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int gradient, const char** json);
+CUBEJIT_API cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int gradient,
+                                                    const char** json);
 
 /* Bytes of the memory that packed weights take; 0 unless dx was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
 CUBEJIT_API size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);
