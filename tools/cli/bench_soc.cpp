@@ -96,6 +96,7 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
                  {"flops", flops},
                  {"gflops", flops / emulated},
                  {"host_ns_median", native},
+                 {"host_ns_min", sides->native.front()},
                  {"host_gflops", flops / native},
                  {"host_share", native / emulated},
                  {"chip_cycles", sides->report.cycles},
