@@ -53,9 +53,13 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
   for (std::size_t i = 0; i < lowered.size(); ++i) {
     ProgramForms forms{std::move(lowered[i]), machine.isa, {}, {}, machine.isa};
     if (machine.isNpu() && options.forwardCopies) {
-      CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine));
-      TileProgram fast = forwarded(std::move(staged));
       const CubeShortcuts shortcuts = valueShortcuts(problem, plans[i], machine);
+      TileProgram staged = forms.tile;
+      if (plans[i].gradient == Gradient::kDx || shortcuts.pairs) {  // of others it is the lowered one
+        CUBEJIT_TRY(shorter, stagedProgram(problem, plans[i], machine));
+        staged = std::move(shorter);
+      }
+      TileProgram fast = forwarded(std::move(staged));
       if (shortcuts.leavesOutZeros || shortcuts.pairs) forms.anyValues = forwarded(forms.tile);
       forms.isa.bf16Dot = shortcuts.pairs;
       if (!(fast == forms.tile)) forms.lowered = std::exchange(forms.tile, std::move(fast));

@@ -196,8 +196,11 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     state.executable = std::move(executable);
     return emulation;
   }
-  CUBEJIT_TRY(planned, session.plan(request.problem, request.gradient));
-  state.plan = wanted.plans.empty() ? planned.plan : wanted.plans.front();
+  if (wanted.plans.empty()) {
+    CUBEJIT_TRY(planned, session.plan(request.problem, request.gradient));
+    wanted.plans.push_back(planned.plan);
+  }
+  state.plan = wanted.plans.front();
   CUBEJIT_TRY(models, UnitModels::create(request.problem, state.plan, request.machine));
   state.models = std::move(models);
   return emulation;

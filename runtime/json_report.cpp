@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cubejit/describe_counts.h"
 #include "runtime/json_problem.h"
 
 namespace cubejit {
@@ -13,14 +14,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json countsJson(const Machine& m, const CoreCounts& c) {
-  Json out{{"cycles", c.cycles},         {"us", m.npu.mhz > 0 ? c.cycles / m.npu.mhz : 0},
-           {"cube_steps", c.cubeSteps},  {"instructions", c.instructions},
-           {"tasks", c.tasks},           {"blocks", c.blocks},
-           {"skipped_blocks", c.skipped}};
-  for (std::size_t i = 0; i < kPaths; ++i) out["bytes"][toString(static_cast<Path>(i))] = c.bytes[i];
-  for (std::size_t i = 0; i < kPipes; ++i) out["busy_cycles"][toString(static_cast<Pipe>(i))] = c.busy[i];
-  for (std::size_t i = 0; i < kCoreBuffers; ++i)
-    out["high_water"][toString(static_cast<CoreBuffer>(i))] = c.highWater[i];
+  Json out{{"cycles", c.cycles}, {"us", m.npu.mhz > 0 ? c.cycles / m.npu.mhz : 0}};
+  describeCounts(
+      c, [&](const char* name, auto number) { out[name] = number; },
+      [&](const char* group, const char* name, auto number) { out[group][name] = number; });
   return out;
 }
 

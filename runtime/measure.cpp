@@ -76,10 +76,6 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
     return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                  "no memory for a workspace of " + std::to_string(bytes) + " bytes"};
   }
-  return run([&](const Tensors& tensors) { return executable.run(tensors, workspace_->data(), bytes); });
-}
-
-Result<std::int64_t> Workload::run(const std::function<Status(const Tensors&)>& compute) const {
   const Tensors tensors{tensors_[0]->data(),
                         tensors_[1]->data(),
                         tensors_[2]->data(),
@@ -89,7 +85,7 @@ Result<std::int64_t> Workload::run(const std::function<Status(const Tensors&)>& 
                         packed_ == nullptr ? nullptr : packed_->data()};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  CUBEJIT_TRY(done, compute(tensors));
+  CUBEJIT_TRY(done, executable.run(tensors, workspace_->data(), bytes));
   static_cast<void>(done);
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
   return std::max<std::int64_t>(1, ns);

@@ -25,8 +25,6 @@ class Workload {
 
   /// Runs once and returns how long it took, in nanoseconds, at least 1. The run counts as a sample only after one before it.
   Result<std::int64_t> run(const Executable& executable);
-  /// The same for whatever computes the gradients of these tensors.
-  Result<std::int64_t> run(const std::function<Status(const Tensors&)>& compute) const;
 
   /// From now on runs read weights that this executable packed, instead of w.
   Status keepWeights(const Executable& executable);

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "cubejit/describe_counts.h"
 #include "cubejit/dump.h"
 #include "cubejit/machines.h"
 #include "python/core/bindings.h"
@@ -111,19 +112,13 @@ Texts dumpOf(const SharedSession& session, const Problem& problem, const std::st
 }
 
 py::dict countsDict(const CoreCounts& c) {
-  py::dict out, bytes, busy, high;
-  out["cycles"] = c.cycles;
-  out["cube_steps"] = c.cubeSteps;
-  out["instructions"] = c.instructions;
-  out["tasks"] = c.tasks;
-  out["blocks"] = c.blocks;
-  out["skipped_blocks"] = c.skipped;
-  for (std::size_t i = 0; i < kPaths; ++i) bytes[toString(static_cast<Path>(i))] = c.bytes[i];
-  for (std::size_t i = 0; i < kPipes; ++i) busy[toString(static_cast<Pipe>(i))] = c.busy[i];
-  for (std::size_t i = 0; i < kCoreBuffers; ++i) high[toString(static_cast<CoreBuffer>(i))] = c.highWater[i];
-  out["bytes"] = bytes;
-  out["busy_cycles"] = busy;
-  out["high_water"] = high;
+  py::dict out;
+  describeCounts(
+      c, [&](const char* name, auto number) { out[name] = number; },
+      [&](const char* group, const char* name, auto number) {
+        if (!out.contains(group)) out[group] = py::dict();
+        out[group][name] = number;
+      });
   return out;
 }
 

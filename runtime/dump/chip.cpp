@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cubejit/describe_counts.h"
 #include "cubejit/timeline.h"
 #include "runtime/chip_report.h"
 #include "runtime/json_problem.h"
@@ -18,10 +19,6 @@ namespace {
 
 constexpr std::int64_t kMostEvents = 200000;  // of all cores; pictures and texts are of core 0
 constexpr std::size_t kMostLines = 2000;
-
-std::array<std::int64_t, kCoreBuffers> capacities(const Machine& m) {
-  return {m.buffers.l1Bytes, m.buffers.l0aBytes, m.buffers.l0bBytes, m.buffers.l0cBytes, m.buffers.ubBytes};
-}
 
 EmulationReport ofCoreZero(const GradientStages& s) {
   EmulationReport report = chipReport(s.problem, s.plan, s.machine, loweredProgram(s), true, kMostEvents);
@@ -60,7 +57,7 @@ std::string coreProgram(const GradientStages& s) {
   for (std::size_t i = 0; i < kCoreBuffers; ++i)
     out += padded(toString(static_cast<CoreBuffer>(i)), 6, true) +
            padded(std::to_string(total.highWater[i]), 13, false) +
-           padded(std::to_string(capacities(s.machine)[i]), 11, false) + "\n";
+           padded(std::to_string(capacityOf(s.machine.buffers, static_cast<CoreBuffer>(i))), 11, false) + "\n";
   out += "\ncore 0: cycles from and to, pipe, instruction, bytes (of the cube: steps)\n";
   std::size_t lines = 0;
   for (const TraceEvent& e : report.trace) {
@@ -87,7 +84,7 @@ std::string chipFacts(const GradientStages& s) {
                              {"plan", nlohmann::ordered_json::parse(planToJson(s.plan))}};
   for (std::size_t i = 0; i < kCoreBuffers; ++i)
     out["buffers"].push_back({{"name", toString(static_cast<CoreBuffer>(i))},
-                              {"bytes", capacities(s.machine)[i]},
+                              {"bytes", capacityOf(s.machine.buffers, static_cast<CoreBuffer>(i))},
                               {"used", report.total.highWater[i]}});
   for (std::size_t i = 0; i < kPipes; ++i)
     out["pipes"].push_back(

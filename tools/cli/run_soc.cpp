@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "cubejit/describe_counts.h"
 #include "runtime/json_report.h"
 
 namespace cubejit::cli {
@@ -15,12 +16,6 @@ struct OneRun {
   TilingPlan plan;
   EmulationReport report;
 };
-
-std::int64_t capacityOf(const Machine& m, CoreBuffer b) {
-  const std::int64_t bytes[] = {m.buffers.l1Bytes, m.buffers.l0aBytes, m.buffers.l0bBytes, m.buffers.l0cBytes,
-                                m.buffers.ubBytes};
-  return bytes[static_cast<std::size_t>(b)];
-}
 
 }  // namespace
 
@@ -36,7 +31,7 @@ void printCounts(const Machine& m, Gradient gradient, const EmulationReport& r) 
   for (std::size_t i = 0; i < kCoreBuffers; ++i) {
     const auto buffer = static_cast<CoreBuffer>(i);
     if (r.total.highWater[i] > 0)
-      fmt::print(" {} {} of {}", toString(buffer), r.total.highWater[i], capacityOf(m, buffer));
+      fmt::print(" {} {} of {}", toString(buffer), r.total.highWater[i], capacityOf(m.buffers, buffer));
   }
   fmt::print(" bytes\n  {:>4} {:>12} {:>10} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8} {:>13} {:>13} {:>13}\n", "core",
              "cycles", "us", "gm_l1%", "l1_l0%", "cube%", "out%", "vec%", "tasks", "gm_to_l1", "l1_to_l0", "to_gm");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "codegen/tile/element.h"
 #include "cubejit/index_map.h"
 #include "cubejit/problem.h"
 #include "tiling/npu/cube_job.h"
@@ -36,6 +37,11 @@ struct CubeStreams {
   int aWords = -1,
       bWords = -1;  ///< what the cube has read from L0A, [k1][m][c0], and from L0B, [n1][k1][c0][16], as f32
 };
+
+/// How moves convert elements of a tensor: HF32 is f32 in memory.
+inline Element elementInMemory(DType type) { return byteSize(type) == 4 ? Element::kF32 : elementOf(type); }
+/// How moves copy elements of that size.
+inline Element wordOf(std::int64_t bytes) { return bytes == 4 ? Element::kF32 : Element::kHalf; }
 
 /// The distance of neighbours along an axis that is not split; 0 if there is one coordinate only.
 inline std::int64_t strideOf(const IndexMap& map, std::size_t axis) {

@@ -48,7 +48,7 @@ class CastPhase {
             int lanes)
       : b_(b), job_(job), w_(job.work), map_(tensors.resultMap), sums_(sums), parts_(parts), lanes_(lanes) {
     const DType type = formatOf(job.problem, TensorId::kDw).dtype;
-    type_ = byteSize(type) == 4 ? Element::kF32 : elementOf(type);
+    type_ = elementInMemory(type);
     taps_ = offsetsOfTaps(map_, w_);
   }
 
@@ -69,9 +69,9 @@ class CastPhase {
             if (piece.lines.empty()) continue;
             const auto [cls, fresh] = classes.emplace(piece.key, static_cast<int>(classes.size()));
             if (fresh) {
-              const auto first = static_cast<int>(choice.body.size());
-              strips(piece, choice.body);
-              choice.windows.push_back({first, static_cast<int>(choice.body.size())});
+              CallSequence calls(b_);
+              strips(piece, calls);
+              addWindow(choice, calls);
             }
             const std::int64_t at = d * sums_.tapDepth() + g * sums_.group() + c1 / blocksOfShare * sums_.shareOfN() +
                                     row * sums_.row() +
@@ -134,20 +134,19 @@ class CastPhase {
   }
 
   // As many rows and taps at once as UB has room for: the f32 of a strip, those of another part, and what becomes of them.
-  void strips(const Piece& piece, std::vector<Node>& body) {
+  void strips(const Piece& piece, CallSequence& calls) {
     const std::int64_t e = elementBytes(type_), row = w_.c0 * (4 * (parts_ > 1 ? 2 : 1) + e);
     const std::int64_t most = std::max<std::int64_t>(1, job_.machine.buffers.ubBytes / row);
     const std::int64_t taps = std::min(w_.tapsHw, most),
                        rows = std::min(piece.rows, std::max<std::int64_t>(1, most / taps));
     for (std::int64_t t = 0; t < w_.tapsHw; t += taps) {
       for (std::int64_t r = 0; r < piece.rows; r += rows)
-        strip(piece, t, std::min(taps, w_.tapsHw - t), r, std::min(rows, piece.rows - r), body);
+        strip(piece, t, std::min(taps, w_.tapsHw - t), r, std::min(rows, piece.rows - r), calls);
     }
   }
 
   void strip(const Piece& piece, std::int64_t tap, std::int64_t taps, std::int64_t row, std::int64_t rows,
-             std::vector<Node>& body) {
-    CallSequence calls(b_);
+             CallSequence& calls) {
     const std::int64_t c0 = w_.c0, e = elementBytes(type_), elements = taps * rows * c0;
     const std::int64_t from = (tap * piece.rows + row) * c0 * 4, other = elements * 4,
                        to = elements * 4 * (parts_ > 1 ? 2 : 1);
@@ -169,8 +168,7 @@ class CastPhase {
     calls.issue(CoreUnit::kVector);
     cast.add(rowMove(MoveKind::kCopy, lanes_, elements, Element::kF32, type_, "cast"), 0, 0);
     cast.emit(calls, "cast", {ub_, 0}, {ub_, to});
-    ChannelMoves out(lanes_, type_ == Element::kF32 ? Element::kF32 : Element::kHalf,
-                     type_ == Element::kF32 ? Element::kF32 : Element::kHalf, "ub_to_gm");
+    ChannelMoves out(lanes_, wordOf(e), wordOf(e), "ub_to_gm");
     for (const Line& line : piece.lines) {
       const std::int64_t begin = std::max(line.row, row), end = std::min(line.row + line.count, row + rows);
       if (begin >= end) continue;
@@ -187,7 +185,6 @@ class CastPhase {
     }
     calls.issue(CoreUnit::kUbToGm);
     out.emit(calls, "store_dw", {ub_, to}, {to_, 0});
-    for (Node& node : calls.take()) body.push_back(std::move(node));
   }
 
   ProgramBuilder& b_;
@@ -220,13 +217,12 @@ void addZeroPhase(ProgramBuilder& b, const char* name, int buffer, std::int64_t 
   choice.classAxes = {axis};
   for (std::int64_t at = 0; at < bytes; at += stripBytes) b.addStep(axis, {{to, at}}, at + stripBytes <= bytes ? 0 : 1);
   for (const std::int64_t size : {std::min(stripBytes, bytes), bytes % stripBytes}) {
-    const auto first = static_cast<int>(choice.body.size());
     CallSequence calls(b);
     // An odd 16-bit element at the end is one of its own.
     for (const std::int64_t word : {std::int64_t{4}, std::int64_t{2}}) {
       const std::int64_t begin = word == 4 ? 0 : size / 4 * 4, count = word == 4 ? size / 4 : size % 4 / 2;
       if (count == 0) continue;
-      const Element element = word == 4 ? Element::kF32 : Element::kHalf;
+      const Element element = wordOf(word);
       ListedMoves zero, out;
       zero.add(rowMove(MoveKind::kZero, lanes, count, element, element, "zero"), 0, 0);
       out.add(rowMove(MoveKind::kCopy, lanes, count, element, element, "ub_to_gm"), 0, 0);
@@ -235,8 +231,7 @@ void addZeroPhase(ProgramBuilder& b, const char* name, int buffer, std::int64_t 
       calls.issue(CoreUnit::kUbToGm);
       out.emit(calls, "store", {strip, begin}, {to, begin});
     }
-    for (Node& node : calls.take()) choice.body.push_back(std::move(node));
-    choice.windows.push_back({first, static_cast<int>(choice.body.size())});
+    addWindow(choice, calls);
   }
   b.phase().parallelAxes = {axis};
   b.phase().body.push_back(std::move(choice));

@@ -25,6 +25,12 @@ void CallSequence::add(const char* name, StreamPlace a, StreamPlace b, StreamPla
   nodes_.push_back(callNode(std::move(call)));
 }
 
+void addWindow(Node& choice, CallSequence& calls) {
+  const auto first = static_cast<int>(choice.body.size());
+  for (Node& node : calls.take()) choice.body.push_back(std::move(node));
+  choice.windows.push_back({first, static_cast<int>(choice.body.size())});
+}
+
 Move rowMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label) {
   Move m;
   m.kind = kind;
@@ -55,6 +61,12 @@ void ListedMoves::emit(CallSequence& calls, const char* name, StreamPlace from, 
               {to.stream, to.offset + listed.c}, variant);
   }
   groups_.clear();
+}
+
+void zeroBytes(CallSequence& calls, const char* name, int lanes, std::int64_t bytes, StreamPlace to) {
+  ListedMoves moves;
+  moves.add(rowMove(MoveKind::kZero, lanes, bytes / 4, Element::kF32, Element::kF32, "zero"), 0, 0);
+  moves.emit(calls, name, {}, to);
 }
 
 }  // namespace cubejit

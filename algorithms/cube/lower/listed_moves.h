@@ -40,6 +40,9 @@ class CallSequence {
   bool issues_ = false;
 };
 
+/// Appends the calls to a choice's body, as one of its windows.
+void addWindow(Node& choice, CallSequence& calls);
+
 /// A matrix of one row.
 Move rowMove(MoveKind kind, int lanes, std::int64_t cols, Element from, Element to, const char* label);
 
@@ -61,5 +64,8 @@ class ListedMoves {
   };
   std::vector<Group> groups_;
 };
+
+/// Zeroes so many bytes, a multiple of 4, if there are any.
+void zeroBytes(CallSequence& calls, const char* name, int lanes, std::int64_t bytes, StreamPlace to);
 
 }  // namespace cubejit

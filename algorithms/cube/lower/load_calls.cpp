@@ -46,7 +46,7 @@ void UnitCalls::load(const LoadImage& i, CallSequence& calls) {
       if (oneLine) break;
     }
   }
-  if (!filled) zero("load_image", i.rows.count * rowBytes * i.blocks.count, {s_.l1, i.l1}, calls);
+  if (!filled) zeroBytes(calls, "load_image", lanes_, i.rows.count * rowBytes * i.blocks.count, {s_.l1, i.l1});
   moves.emit(calls, "load_image", {s_.image, 0}, {s_.l1, i.l1});
 }
 
@@ -74,7 +74,7 @@ void UnitCalls::load(const LoadPixels& i, CallSequence& calls) {
       p += line.count;
     }
   }
-  if (!filled) zero("load_pixels", blocks * i.pixels.count * kRun, {s_.l1, i.l1}, calls);
+  if (!filled) zeroBytes(calls, "load_pixels", lanes_, blocks * i.pixels.count * kRun, {s_.l1, i.l1});
   moves.emit(calls, "load_pixels", {s_.other, 0}, {s_.l1, i.l1});
 }
 
@@ -142,7 +142,7 @@ void UnitCalls::load(const LoadWeights& i, CallSequence& calls) {
     unit += count;
   }
   if (!filled || written != i.units.count * n)
-    zero("load_weights", i.units.count * c0 * n * w_.elementBytes, {s_.l1, i.l1}, calls);
+    zeroBytes(calls, "load_weights", lanes_, i.units.count * c0 * n * w_.elementBytes, {s_.l1, i.l1});
   moves.emit(calls, "load_weights", {s_.other, 0}, {s_.l1, i.l1});
 }
 

@@ -32,8 +32,8 @@ class BiasLowering {
         lanes_(lanes),
         dyMap_(indexMap(problem, TensorId::kDy)),
         dbMap_(indexMap(problem, TensorId::kDb)),
-        dy_(elementAs(formatOf(problem, TensorId::kDy).dtype)),
-        db_(elementAs(formatOf(problem, TensorId::kDb).dtype)),
+        dy_(elementInMemory(formatOf(problem, TensorId::kDy).dtype)),
+        db_(elementInMemory(formatOf(problem, TensorId::kDb).dtype)),
         e_(elementBytes(dy_)),
         c0_(kRun / e_),
         ubBytes_(chip.buffers.ubBytes),
@@ -53,9 +53,9 @@ class BiasLowering {
     choice.classAxes = {channels, strips};
     for (const Channels& block : blocks_) {
       for (const BiasStrip& strip : shapes_) {
-        const auto first = static_cast<int>(choice.body.size());
-        for (Node& node : calls(block, strip, most)) choice.body.push_back(std::move(node));
-        choice.windows.push_back({first, static_cast<int>(choice.body.size())});
+        CallSequence calls(b_);
+        addCalls(block, strip, most, calls);
+        addWindow(choice, calls);
       }
     }
     b_.phase().parallelAxes = {channels};
@@ -72,8 +72,6 @@ class BiasLowering {
     friend bool operator==(const Channels& x, const Channels& y) = default;
   };
 
-  static Element elementAs(DType type) { return byteSize(type) == 4 ? Element::kF32 : elementOf(type); }
-  static Element bits(Element e) { return elementBytes(e) == 4 ? Element::kF32 : Element::kHalf; }
   bool widens() const { return dy_ != Element::kF32; }
   // Of a pixel in UB, as it is in memory and widened; of the sums, and what becomes of them.
   std::int64_t pixelBytes() const { return kRun + (widens() ? c0_ * 4 : 0); }
@@ -126,8 +124,7 @@ class BiasLowering {
     return axis;
   }
 
-  std::vector<Node> calls(const Channels& block, const BiasStrip& strip, std::int64_t most) {
-    CallSequence calls(b_);
+  void addCalls(const Channels& block, const BiasStrip& strip, std::int64_t most, CallSequence& calls) {
     const std::int64_t wide = most * kRun, sums = most * pixelBytes(), results = sums + kMostChannels * 4;
     const std::int64_t pixels = strip.rows * strip.columns;
     if (strip.first) zero(calls, sums, c0_ * 4);
@@ -147,20 +144,17 @@ class BiasLowering {
       sum.emit(calls, "add", {ub_, widens() ? wide : 0}, {ub_, sums});
     }
     if (strip.last) store(block, sums, results, calls);
-    return calls.take();
   }
 
   void zero(CallSequence& calls, std::int64_t at, std::int64_t bytes) {
-    ListedMoves zero;
-    zero.add(rowMove(MoveKind::kZero, lanes_, bytes / 4, Element::kF32, Element::kF32, "zero"), 0, 0);
     calls.issue(CoreUnit::kVector);
-    zero.emit(calls, "zero", {}, {ub_, at});
+    zeroBytes(calls, "zero", lanes_, bytes, {ub_, at});
   }
 
   void load(const Channels& block, const BiasStrip& strip, CallSequence& calls) {
     const std::int64_t rowPitch = strideOf(dyMap_, 3), columnPitch = strideOf(dyMap_, 4);
     const bool oneLine = strip.rows == 1 || strip.columns == 1 || rowPitch == strip.columns * columnPitch;
-    ChannelMoves moves(lanes_, bits(dy_), bits(dy_), "gm_to_ub");
+    ChannelMoves moves(lanes_, wordOf(e_), wordOf(e_), "gm_to_ub");
     bool filled = true;
     for (std::int64_t r = 0; r < (oneLine ? 1 : strip.rows); ++r) {
       const RowLine line{r * rowPitch, r * strip.columns * kRun, oneLine ? strip.rows * strip.columns : strip.columns,
@@ -178,7 +172,7 @@ class BiasLowering {
     calls.issue(CoreUnit::kVector);
     cast.add(rowMove(MoveKind::kCopy, lanes_, block.count, Element::kF32, db_, "cast"), 0, 0);
     cast.emit(calls, "cast", {ub_, sums}, {ub_, results});
-    ChannelMoves out(lanes_, bits(db_), bits(db_), "ub_to_gm");
+    ChannelMoves out(lanes_, wordOf(elementBytes(db_)), wordOf(elementBytes(db_)), "ub_to_gm");
     out.store(block.out, {0, 0, 1, 1, 0});
     calls.issue(CoreUnit::kUbToGm);
     out.emit(calls, "store_db", {ub_, results}, {to_, 0});

@@ -59,7 +59,7 @@ void ResultCalls::storeDx(const CoreTask& task, const CubeBlock& block, std::int
   const std::int64_t width = w_.row(), rowPitch = strideOf(map, 3),
                      columnPitch = width > 1 ? strideOf(map, 4) : rowPitch;
   const bool oneLine = rowPitch == width * columnPitch || w_.pixels.h == 1;
-  ChannelMoves moves(lanes_, byteSize(type) == 4 ? Element::kF32 : elementOf(type), Element::kF32, "fixpipe");
+  ChannelMoves moves(lanes_, elementInMemory(type), Element::kF32, "fixpipe");
   for (std::int64_t n = first; n < first + count; n += kSide) {
     const std::int64_t channel = c0 + n, end = std::min(c0 + std::min(n + kSide, first + count), stored);
     const std::vector<ChannelRun> runs = channelRuns(offsetsOf(map, 1, range.first + channel, end - channel));

@@ -38,7 +38,7 @@ UnitCalls::UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeS
       s_(streams),
       lanes_(lanes),
       b_(builder),
-      word_(job.work.elementBytes == 2 ? Element::kHalf : Element::kF32),
+      word_(wordOf(job.work.elementBytes)),
       shortcuts_(shortcuts) {}
 
 void UnitCalls::beginTask(const CoreTask& task) {
@@ -57,14 +57,6 @@ void UnitCalls::add(const UnitInstruction& instruction, CallSequence& calls) {
   if (const auto* i = std::get_if<Unfold>(&instruction)) return fill(*i, calls);
   if (const auto* i = std::get_if<LoadFractals>(&instruction)) return fill(*i, calls);
   multiply(*std::get_if<Mmad>(&instruction), calls);
-}
-
-// So many bytes, whole runs.
-void UnitCalls::zero(const char* name, std::int64_t bytes, StreamPlace to, CallSequence& calls) const {
-  if (bytes <= 0) return;
-  ListedMoves moves;
-  moves.add(rowMove(MoveKind::kZero, lanes_, bytes / 4, Element::kF32, Element::kF32, "zero"), 0, 0);
-  moves.emit(calls, name, {}, to);
 }
 
 // Runs one after the other, each 32 bytes behind the last.

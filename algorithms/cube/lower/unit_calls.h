@@ -34,7 +34,6 @@ class UnitCalls {
 
   void gather(const Unfold& i, std::int64_t unit, std::int64_t to, std::int64_t fractalPitch, ListedMoves& moves) const;
   std::vector<std::int64_t> channelOffsets(bool image, std::int64_t block) const;
-  void zero(const char* name, std::int64_t bytes, StreamPlace to, CallSequence& calls) const;
   Move copyRuns(std::int64_t fromPitch) const;
   Move zeroRuns() const;
   Move turnRuns(std::int64_t runs) const;
