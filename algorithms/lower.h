@@ -16,6 +16,7 @@ struct CubeShortcuts {
   bool leavesOutZeros =
       false;  ///< products that a stride of dX makes zero, where zerosAddNothing(); and rows that stand for no result
   bool pairs = false;  ///< bf16 is multiplied by dot products, where pairsAreExact()
+  friend bool operator==(const CubeShortcuts& a, const CubeShortcuts& b) = default;
 };
 
 /// The program of a job on an NPU, for hosts whose vectors have so many lanes: faithful in every step that the chip takes. Its phases:

@@ -76,20 +76,6 @@ void Clock::multiply(const char* name, std::int64_t l0a, std::int64_t l0b, std::
   a.released = b.released = sums.ready;
 }
 
-void Clock::run(const UnitInstruction& instruction, const UnitContext& c, CoreCounts& counts) {
-  const char* name = nameOf(instruction);
-  const auto l0 = [](L0Side side) { return side == L0Side::kA ? CoreBuffer::kL0a : CoreBuffer::kL0b; };
-  if (const auto* i = std::get_if<LoadImage>(&instruction)) return load(name, i->l1, memoryBytesOf(*i, c), counts);
-  if (const auto* i = std::get_if<LoadWeights>(&instruction)) return load(name, i->l1, bytesOf(*i, c), counts);
-  if (const auto* i = std::get_if<LoadPixels>(&instruction)) return load(name, i->l1, bytesOf(*i, c), counts);
-  if (const auto* i = std::get_if<Unfold>(&instruction))
-    return fill(name, l0(i->side), i->l0, i->piece.l1, bytesOf(*i, c), counts);
-  if (const auto* i = std::get_if<LoadFractals>(&instruction))
-    return fill(name, l0(i->side), i->l0, i->l1, bytesOf(*i, c), counts);
-  const auto& i = *std::get_if<Mmad>(&instruction);
-  multiply(name, i.l0a, i.l0b, i.l0c, i.m1 * i.k1 * i.n1, i.first, counts);
-}
-
 void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut,
                     CoreCounts& counts) {
   Part& from = part(CoreBuffer::kL0c, l0c);
@@ -106,15 +92,6 @@ void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, s
   const double cycles = std::max(
       {read, over(real(results) * 4, vectorBytes_), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write))});
   from.released = occupy(Pipe::kOut, "l0c_to_ub, convert, ub_to_gm", from.ready, cycles, bytesOut, counts);
-}
-
-void Clock::vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut, CoreCounts& counts) {
-  counts.bytes[static_cast<std::size_t>(Path::kGmToUb)] += bytesIn;
-  counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytesOut;
-  const double cycles =
-      std::max({over(real(bytesIn), rates_.l2Read), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write)),
-                over(real(std::max(bytesIn, bytesOut)), vectorBytes_)});
-  occupy(Pipe::kVector, name, 0, cycles, bytesOut, counts);
 }
 
 void Clock::loadUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts) {

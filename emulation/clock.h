@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cubejit/core_counts.h"
-#include "emulation/unit_models.h"
+#include "cubejit/machine.h"
 
 namespace cubejit {
 
@@ -23,8 +23,7 @@ class Clock {
   void keepEvents(bool keep) { keep_ = keep; }
   /// A new task: nothing is in the buffers, time is 0.
   void beginTask();
-  void run(const UnitInstruction& instruction, const UnitContext& context, CoreCounts& counts);
-  // What run() does, by unit; parts of buffers are named by where they begin.
+  // By unit; parts of buffers are named by where they begin.
   void load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
   void fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
   /// Steps of the cube. `first`: sums begin at zero.
@@ -32,8 +31,6 @@ class Clock {
                 CoreCounts& counts);
   /// A block leaves L0C: `sums` of f32 read there, `results` elements written with `bytesOut`.
   void moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut, CoreCounts& counts);
-  /// The vector unit writes `bytes` from UB to memory (zeroes, casts), reading `bytesIn` first.
-  void vector(const char* name, std::int64_t bytesIn, std::int64_t bytesOut, CoreCounts& counts);
   // The vector unit by single instructions, each on a part of UB.
   void loadUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts);
   void compute(const char* name, std::int64_t from, std::int64_t to, std::int64_t bytes, CoreCounts& counts);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the face of one emulated core: given a tiling and a task it computes one base block of C after the other in its L0C, in the
-// order of the tiling, and writes a block to memory when told to. Everything passes through the core's own buffers of the chip's
-// sizes. Leaves cutting a gradient into tasks, and threads, to its callers.
+// Decides what a core means: given a tiling and a task its units' models compute one base block of C after the other in its L0C, in the
+// order of the tiling, and write a block to memory. Everything passes through the core's own buffers of the chip's sizes. Slow; generated
+// programs must leave the same bits. Leaves cutting a gradient into tasks to its callers.
 //
-//   CubeJob job = *makeCubeJob(problem, plan, machine, true);
+//   CubeJob job = *makeCubeJob(problem, plan, machine, false);
 //   auto core = *CubeCore::create(machine, 0);
 //   core->begin(job, operands, task);
 //   while (*core->iterate()) core->write(target);
@@ -16,17 +16,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "cubejit/core_counts.h"
 #include "cubejit/index_map.h"
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
-#include "emulation/exponent_range.h"
 #include "tiling/npu/block_stream.h"
 #include "tiling/npu/cube_job.h"
 
@@ -40,7 +35,6 @@ struct GlobalView {
   std::int64_t bytes = -1;
   DType type = DType::kF16;
   IndexMap map;
-  std::optional<ExponentRange> range{};  ///< of all its elements, where somebody has looked; --fast uses it
 };
 
 /// What a core multiplies. dX reads dy and w, dW reads dy and x; the third is not looked at. Their type is the cube's operand type
@@ -50,34 +44,25 @@ struct GlobalOperands {
 };
 
 /// Where a block goes, and how. The element at block position (r, c) goes to
-///   dX: channel group*channels + task.start.n - originN + n0 + c, pixel task.start.m - originM + m0 + r, at task.depth, task.image
-///   dW: (o = task.start.m - originM + m0 + r, the big tensor's channel and tap of column task.start.n - originN + n0 + c, tapDepth)
+///   dX: channel task.start.n + n0 + c of the real group, pixel task.start.m + m0 + r, at task.depth, task.image
+///   dW: (o = task.start.m + m0 + r, the big tensor's channel and tap of column task.start.n + n0 + c, tapDepth)
 /// of `view`. Elements that the tensor does not have are not written; channels that only pad its last block of c0 are (as 0 if the
-/// weights' are), in layouts that have them.
+/// weights' are), in layouts that have them. A block that nothing contributes to is zero.
 struct BlockTarget {
-  GlobalView view;  ///< f16 and bf16: rounded to nearest even; f32: as they are
-  std::int64_t originM = 0,
-               originN = 0;   ///< for views whose data was moved to the start of the task: task.start.m, task.start.n
-  std::int64_t group = 0;     ///< real group in the view; usually task.group
-  bool add = false;           ///< atomic add (f32 only): safe from several threads
-  bool alone = false;         ///< no other thread adds to the same results now: adds need not be indivisible
-  bool fresh = false;         ///< with `add`: the results count as zero so far, whatever memory holds
-  bool writeSkipped = false;  ///< a block that nothing contributes to is written as zero instead of left alone
+  GlobalView view;     ///< f16 and bf16: rounded to nearest even; f32: as they are
+  bool add = false;    ///< to what is there (f32 only)
+  bool fresh = false;  ///< with `add`: the results count as zero so far, whatever memory holds
 };
-
-/// Code for the units' hot instructions, made by the runtime; see emulation/unit_code.h. None: the scalar models run.
-struct UnitCode;
 
 class CubeCore {
  public:
-  /// A core with its buffers. kLimitExceeded without memory for them. `machine` is copied; `code` must outlive the core.
-  static Result<std::unique_ptr<CubeCore>> create(const Machine& machine, int index, const UnitCode* code = nullptr);
+  /// A core with its buffers. kLimitExceeded without memory for them. `machine` is copied.
+  static Result<std::unique_ptr<CubeCore>> create(const Machine& machine, int index);
   ~CubeCore();
   CubeCore(const CubeCore&) = delete;
   CubeCore& operator=(const CubeCore&) = delete;
 
   /// The core of the chip that this one stands for; errors say it.
-  int index() const;
   void becomes(int index);
 
   /// Starts a task. `job` must live until the next begin(). Errors: an operand missing or of another type, a task outside the matrix
@@ -92,19 +77,6 @@ class CubeCore {
   float sum(std::int64_t m, std::int64_t n) const;
   /// Moves that block to memory, converting type and layout on the way.
   Status write(const BlockTarget& target);
-  /// Counts that the caller moved so many elements of that block to memory, as write() would have.
-  void wrote(std::int64_t elements, DType type);
-
-  /// Ends the task, returns all that was counted since the last take (or since the core was made) and starts from zero.
-  CoreCounts takeCounts();
-  /// From now on what L1 to L0 copies goes to the cube at once (emulation/forward.h): faster, the same bits. Needs code.
-  void forward(bool on);
-  /// With forward(): `hold` says that operands in memory hold still until the next call, so what was made of them may be used again
-  /// (emulation/kept_panels.h). What was kept before is forgotten.
-  void operandsHold(bool hold);
-  /// Keep a line for each instruction of a task from now on, or no longer; and the lines of the task that began last.
-  void keepEvents(bool keep);
-  const std::vector<TraceEvent>& events() const;
 
  private:
   CubeCore();

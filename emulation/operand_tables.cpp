@@ -5,29 +5,18 @@
 
 #include <algorithm>
 
-#include "emulation/axis_walk.h"
-
 namespace cubejit {
 namespace {
 
 std::vector<std::int64_t> offsetsAlong(const IndexMap& map, std::size_t axis, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> offsets;
   offsets.reserve(static_cast<std::size_t>(count));
-  eachOffset(map, axis, first, count, [&](std::int64_t offset) { offsets.push_back(offset); });
+  for (std::int64_t i = first; i < first + count; ++i) offsets.push_back(map.along(axis, i));
   return offsets;
 }
 
 std::int64_t largest(const std::vector<std::int64_t>& offsets) {
   return offsets.empty() ? 0 : *std::max_element(offsets.begin(), offsets.end());
-}
-
-// The distance of neighbours; 0 if they differ.
-std::int64_t pitchOf(const std::vector<std::int64_t>& offsets) {
-  const std::int64_t pitch = offsets.size() > 1 ? offsets[1] - offsets[0] : 1;
-  for (std::size_t i = 2; i < offsets.size(); ++i) {
-    if (offsets[i] - offsets[i - 1] != pitch) return 0;
-  }
-  return pitch;
 }
 
 std::string tooShort(const char* name, std::int64_t needed, std::int64_t have) {
@@ -55,8 +44,6 @@ Status fillActivation(const char* name, const CubeJob& job, const GlobalView& vi
   table.depth = offsetsAlong(view.map, 2, 0, extent.d);
   table.row = offsetsAlong(view.map, 3, 0, extent.h);
   table.column = offsetsAlong(view.map, 4, 0, extent.w);
-  table.rowPitch = pitchOf(table.row);
-  table.columnPitch = extent.w > 1 ? pitchOf(table.column) : table.rowPitch;
   for (std::int64_t& d : table.depth) d += base;
   const std::int64_t last = largest(table.channel) + largest(table.depth) + largest(table.row) + largest(table.column);
   const std::int64_t needed = (last + 1) * byteSize(view.type);

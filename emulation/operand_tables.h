@@ -12,25 +12,13 @@
 
 namespace cubejit {
 
-/// map.along() without the divisions that digits of one value need not have.
-inline std::int64_t offsetAlong(const IndexMap& map, std::size_t axis, std::int64_t coordinate) {
-  std::int64_t offset = 0;
-  for (const Digit& d : map.digits[axis]) {
-    if (d.stride == 0 || coordinate < d.unit) continue;
-    const std::int64_t digit = d.unit == 1 ? coordinate : coordinate / d.unit;
-    offset += (digit < d.extent ? digit : digit % d.extent) * d.stride;
-  }
-  return offset;
-}
-
 inline constexpr std::int64_t kMissing = -1;  ///< a channel that only pads a block
 
 /// An activation of one image and real group: element = base(depth) + channel[] + row[] + column[].
 struct ActivationTable {
   const std::byte* data = nullptr;
   std::vector<std::int64_t> channel, depth, row,
-      column;                                  ///< channel: of the real group, padded; kMissing where there is none
-  std::int64_t columnPitch = 0, rowPitch = 0;  ///< from a column or row to the next; 0: not the same everywhere
+      column;  ///< channel: of the real group, padded; kMissing where there is none
 };
 
 /// Weights of one real group: element = outer[] + inner[] + tap[] + depth[]; outer and inner must be of one group of the problem.

@@ -4,15 +4,59 @@
 // instructions. Leaves to clock how long an instruction takes and what it waits for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "codegen/tile/program.h"
+#include "codegen/tile/touch.h"
 #include "cubejit/core_counts.h"
 #include "cubejit/machine.h"
+#include "emulation/clock.h"
 
 namespace cubejit {
+
+/// An instruction of a unit, read off the calls that are it: what they move through each buffer of the core, and memory.
+struct CoreInstruction {
+  /// Bytes [begin, end) of a buffer, of which `bytes` are touched.
+  struct Traffic {
+    std::int64_t begin = 0, end = 0, bytes = 0;
+  };
+  using Side = std::map<CoreBuffer, Traffic>;
+
+  CoreUnit unit = CoreUnit::kNone;
+  const char* name = "";  ///< in traces; lives as long as the process
+  Side read, written;
+  std::int64_t memory = 0;    ///< bytes read or written there
+  std::int64_t loaded = 0;    ///< of L1, those that memory was read for
+  std::int64_t products = 0;  ///< of the cube
+  bool accumulates = false;
+};
+
+/// The instructions that calls [calls.begin, calls.end) of `nodes` are, in order. Precondition: the nodes are calls with one variant.
+std::vector<CoreInstruction> instructionsOf(ProgramTouch& program, const Phase& phase, const std::vector<Node>& nodes,
+                                            const Window& calls);
+
+/// What a core has counted, instruction by instruction.
+class CoreCounter {
+ public:
+  CoreCounter(const Machine& machine, DType operand);
+
+  /// Nothing is in the buffers, time is 0; counts go on.
+  void beginTask();
+  void run(const CoreInstruction& instruction);
+
+  Clock clock;
+  CoreCounts counts;
+
+ private:
+  std::int64_t productsOfStep_ = 1;
+  std::map<std::int64_t, std::int64_t> sums_;               ///< f32 that blocks in L0C have, by where they begin
+  std::array<std::set<std::int64_t>, kCoreBuffers> parts_;  ///< where parts of buffers begin
+};
 
 /// What tasks that make the same calls, but for where operands lie in memory, have in common.
 struct TaskCounts {

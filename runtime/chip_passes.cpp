@@ -5,30 +5,18 @@
 
 #include <utility>
 
-#include "algorithms/lower.h"
 #include "codegen/tile/forward_copies.h"
 #include "cubejit/core_counts.h"
 #include "cubejit/index_map.h"
-#include "emulation/exponent_range.h"
 
 namespace cubejit {
 namespace {
 
 bool multiplies(const TilingPlan& plan) { return plan.gradient != Gradient::kDb; }
 
-// What asks for certain values.
-CubeShortcuts valueShortcuts(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
-  CubeShortcuts s;
-  s.leavesOutZeros = plan.gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
-  s.pairs = multiplies(plan) && formatOf(problem, TensorId::kDy).dtype == DType::kBf16 && isaOf(chip.isa.level).bf16Dot;
-  return s;
-}
-
-// What a tensor is brought to L1 in is read there in other pieces: element by element, if at once.
-TileProgram forwarded(TileProgram program) {
-  CopyForwarding options;
-  options.mostReads = [](const Buffer& buffer) { return buffer.name == toString(CoreBuffer::kL1) ? 0 : 1; };
-  return forwardCopies(std::move(program), options);
+// Of dX: whether products are zero because of a stride.
+bool spreadsZeros(const Problem& problem, Gradient gradient) {
+  return gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
 }
 
 ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
@@ -36,14 +24,38 @@ ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
   return rangeOf(static_cast<const std::byte*>(data), formatBytes(problem, t) / byteSize(type), type);
 }
 
+CubeShortcuts shortcutsOf(const TilingPlan& plan, const Problem& problem, const Machine& chip, bool fast) {
+  return multiplies(plan) ? shortcutsOf(formatOf(problem, TensorId::kDy).dtype, chip.isa.level, fast) : CubeShortcuts{};
+}
+
 }  // namespace
 
-Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
+CubeShortcuts shortcutsOf(DType operand, IsaLevel level, bool fast) {
+  return {fast, operand == DType::kBf16 && isaOf(level).bf16Dot};
+}
+
+CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient, const ExponentRange& dy,
+                        const ExponentRange& other) {
+  const DType operand = formatOf(problem, TensorId::kDy).dtype;
+  return {wanted.leavesOutZeros && (!spreadsZeros(problem, gradient) || zerosAddNothing(operand, dy, other)),
+          wanted.pairs && pairsAreExact(dy, other)};
+}
+
+bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient) {
+  return wanted.pairs || (wanted.leavesOutZeros && spreadsZeros(problem, gradient));
+}
+
+TileProgram withoutCopies(TileProgram program) {
+  CopyForwarding options;
+  // What a tensor is brought to L1 in is read there in other pieces: element by element, if at once.
+  options.mostReads = [](const Buffer& buffer) { return buffer.name == toString(CoreBuffer::kL1) ? 0 : 1; };
+  return forwardCopies(std::move(program), options);
+}
+
+Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip, bool fast) {
   if (!multiplies(plan)) return lower(problem, plan, chip);
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
-  CubeShortcuts shortcuts = valueShortcuts(problem, plan, chip);
-  shortcuts.leavesOutZeros = true;  // rows that stand for no result, at least
-  return lower(job, chip.isa.lanes(), shortcuts);
+  return lower(job, chip.isa.lanes(), shortcutsOf(plan, problem, chip, fast));
 }
 
 Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, const Problem& problem,
@@ -52,32 +64,34 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
   std::vector<ProgramForms> all;
   for (std::size_t i = 0; i < lowered.size(); ++i) {
     ProgramForms forms{std::move(lowered[i]), machine.isa, {}, {}, machine.isa};
-    if (machine.isNpu() && options.forwardCopies) {
-      const CubeShortcuts shortcuts = valueShortcuts(problem, plans[i], machine);
-      TileProgram staged = forms.tile;
-      if (plans[i].gradient == Gradient::kDx || shortcuts.pairs) {  // of others it is the lowered one
-        CUBEJIT_TRY(shorter, stagedProgram(problem, plans[i], machine));
-        staged = std::move(shorter);
+    if (machine.isNpu()) {
+      const bool fast = options.forwardCopies;
+      const CubeShortcuts wanted = shortcutsOf(plans[i], problem, machine, fast);
+      TileProgram tile = forms.tile;
+      if (wanted.pairs || (wanted.leavesOutZeros && plans[i].gradient == Gradient::kDx)) {  // of others it is the same
+        CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, fast));
+        tile = std::move(staged);
       }
-      TileProgram fast = forwarded(std::move(staged));
-      if (shortcuts.leavesOutZeros || shortcuts.pairs) forms.anyValues = forwarded(forms.tile);
-      forms.isa.bf16Dot = shortcuts.pairs;
-      if (!(fast == forms.tile)) forms.lowered = std::exchange(forms.tile, std::move(fast));
+      if (asksValues(wanted, problem, plans[i].gradient))
+        forms.anyValues = fast ? withoutCopies(forms.tile) : forms.tile;
+      forms.isa.bf16Dot = wanted.pairs;
+      if (fast) tile = withoutCopies(std::move(tile));
+      std::swap(tile, forms.tile);
+      if (fast && !(tile == forms.tile)) forms.lowered = std::move(tile);
     }
     all.push_back(std::move(forms));
   }
   return all;
 }
 
-bool valuesAllow(const Problem& problem, const TilingPlan& plan, const Machine& chip, const Tensors& tensors) {
+bool valuesAllow(const Problem& problem, const TilingPlan& plan, const Machine& chip, bool fast,
+                 const Tensors& tensors) {
   const bool dx = plan.gradient == Gradient::kDx;
   const void* other = dx ? tensors.w : tensors.x;
   if (tensors.dy == nullptr || other == nullptr) return false;
-  const CubeShortcuts shortcuts = valueShortcuts(problem, plan, chip);
-  const ExponentRange a = rangeOf(problem, TensorId::kDy, tensors.dy),
-                      b = rangeOf(problem, dx ? TensorId::kW : TensorId::kX, other);
-  return (!shortcuts.leavesOutZeros || zerosAddNothing(formatOf(problem, TensorId::kDy).dtype, a, b)) &&
-         (!shortcuts.pairs || pairsAreExact(a, b));
+  const CubeShortcuts wanted = shortcutsOf(plan, problem, chip, fast);
+  return allowedOf(wanted, problem, plan.gradient, rangeOf(problem, TensorId::kDy, tensors.dy),
+                   rangeOf(problem, dx ? TensorId::kW : TensorId::kX, other)) == wanted;
 }
 
 }  // namespace cubejit

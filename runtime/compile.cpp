@@ -35,6 +35,16 @@ class Stopwatch {
 
 }  // namespace
 
+Machine machineFor(const Options& options) {
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  Machine host = detectHost(options.isa ? *options.isa : runnable.empty() ? IsaLevel::kAvx2 : runnable.front());
+  if (!options.machine) return host;
+  Machine chip = *options.machine;
+  chip.isa = host.isa;
+  chip.isa.bf16Dot = false;  // its conversions and products take denormals for zero; a chip's do not
+  return chip;
+}
+
 Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
                                                        const Options& options) {
   CUBEJIT_TRY(legal, checkProblem(request.problem));

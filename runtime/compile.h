@@ -62,6 +62,9 @@ Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem
                                                           const TensorFormat& to, const Machine& machine,
                                                           const Options& options);
 
+/// What is planned for and generated for: this host, or Options::machine with its ISA.
+Machine machineFor(const Options& options);
+
 /// All of compileExecutable() but loading: nothing can be run.
 Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& request, const Machine& machine,
                                                        const Options& options);

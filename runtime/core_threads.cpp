@@ -18,29 +18,31 @@ namespace {
 // Lets cores in by their number, so many at a time.
 class Gate {
  public:
-  explicit Gate(int atOnce) : free_(atOnce) {}
+  Gate(int cores, int atOnce) : turns_(static_cast<std::size_t>(cores) + 1), free_(atOnce) {}
   void enter(int core) {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return open_ && next_ == core && free_ > 0; });
+    turns_[static_cast<std::size_t>(core)].wait(lock, [&] { return open_ && next_ == core && free_ > 0; });
     ++next_;
     --free_;
-    changed_.notify_all();
+    wakeNext();
   }
   /// Nobody enters before: who stops at the first core's first line sees all cores.
   void open() {
     const std::lock_guard<std::mutex> lock(mutex_);
     open_ = true;
-    changed_.notify_all();
+    wakeNext();
   }
   void leave() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++free_;
-    changed_.notify_all();
+    wakeNext();
   }
 
  private:
+  void wakeNext() { turns_[static_cast<std::size_t>(next_)].notify_one(); }
+
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::vector<std::condition_variable> turns_;  ///< of each core, and of none behind the last
   bool open_ = false;
   int next_ = 0, free_;
 };
@@ -48,7 +50,7 @@ class Gate {
 }  // namespace
 
 void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core), void* context) {
-  Gate gate(atOnce);
+  Gate gate(cores, atOnce);
   const auto run = [&](int core) {
     gate.enter(core);
     body(context, core);

@@ -99,7 +99,6 @@ class UnitModels {
       CUBEJIT_TRY(made, WeightSums::create(job_, parts));
       sums_ = std::move(made);
     }
-    core_->operandsHold(true);
     for (std::int64_t region = 0; region < tasks.regions(); ++region) {
       for (std::int64_t part = 0; part < parts; ++part) {
         const GlobalView& to = dx ? result : sums_->view(part);
@@ -121,7 +120,7 @@ class UnitModels {
     core_->becomes(tasks.coreOf(index));
     CUBEJIT_TRY(begun, core_->begin(job_, operands, task));
     static_cast<void>(begun);
-    const BlockTarget target{to, 0, 0, task.group, add, true, first, true};
+    const BlockTarget target{to, add, first};
     while (true) {
       CUBEJIT_TRY(more, core_->iterate());
       if (!more) return Unit{};

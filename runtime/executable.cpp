@@ -213,7 +213,8 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
       if (state_->together && state_->together->includes(i)) continue;
       const CompiledGradient& part = *state_->parts[i];
-      const bool careful = part.anyValues != nullptr && !valuesAllow(part.problem, part.plan, *state_->chip, seen);
+      const bool careful = part.anyValues != nullptr &&
+                           !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
       (careful ? *part.anyValues : part).launch->run(seen, rest, team);
     }
     if (profiles || times) {

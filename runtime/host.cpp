@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -58,10 +59,11 @@ int defaultThreads() {
 }
 
 Machine detectHost(IsaLevel level) {
+  // Files of the system say it, and the CPU, which leaves a virtual machine for that: ask once.
   static const HostCore core = findCore();
-  const long installed = sysconf(_SC_NPROCESSORS_CONF);
-  return hostMachine(isaOf(level), static_cast<int>(std::max(1L, installed)), cacheBytes(1), cacheBytes(2),
-                     cacheBytes(3), core);
+  static const int installed = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  static const std::array<std::int64_t, 3> caches{cacheBytes(1), cacheBytes(2), cacheBytes(3)};
+  return hostMachine(isaOf(level), installed, caches[0], caches[1], caches[2], core);
 }
 
 }  // namespace cubejit

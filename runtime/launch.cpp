@@ -287,6 +287,11 @@ void LaunchProgram::runPhases(std::size_t begin, std::size_t end, const Places& 
   }
 }
 
+void LaunchProgram::runPhase(std::size_t phase, const Tensors& tensors, char* workspace) const {
+  const FlatPhase& flat = phases_[phase];
+  runTasks(flat, slotOf(placesOf(tensors, workspace), 0), 0, flat.tasks);
+}
+
 void LaunchProgram::run(const Tensors& tensors, char* workspace, const Team& team) const {
   runPhases(0, phases_.size(), placesOf(tensors, workspace), team);
 }

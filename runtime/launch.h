@@ -50,6 +50,11 @@ class LaunchProgram {
   /// With tensors.packedW the phases that prepack() runs are left out.
   void run(const Tensors& tensors, char* workspace, const Team& team) const;
 
+  /// Runs one phase on the calling thread. Shared buffers hold what phases before have left in the workspace.
+  void runPhase(std::size_t phase, const Tensors& tensors, char* workspace) const;
+  /// Where such a buffer is.
+  char* sharedBuffer(std::size_t buffer, char* workspace) const { return workspace + place_[buffer]; }
+
   /// From now on runs are timed, in as many slots.
   void keepTimes(int slots) { times_ = std::make_unique<KernelTimes>(runner_.functions.size(), phases_.size(), slots); }
   const KernelTimes* times() const { return times_.get(); }  ///< null unless they are kept

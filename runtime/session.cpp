@@ -31,16 +31,6 @@ namespace {
 
 using Compiled = Result<std::shared_ptr<const Executable>>;
 
-Machine machineFor(const Options& options) {
-  const std::vector<IsaLevel> runnable = runnableIsas();
-  Machine host = detectHost(options.isa ? *options.isa : runnable.empty() ? IsaLevel::kAvx2 : runnable.front());
-  if (!options.machine) return host;
-  Machine chip = *options.machine;
-  chip.isa = host.isa;
-  chip.isa.bf16Dot = false;  // its conversions and products take denormals for zero; a chip's do not
-  return chip;
-}
-
 }  // namespace
 
 struct Session::State {

@@ -175,4 +175,33 @@ bool visitTouched(const Kernel& kernel, const SegmentList* list, CallOperand ope
   return std::visit([&](const auto& k) { return visitKernel(k, list, operand, visit); }, kernel);
 }
 
+namespace {
+
+const SegmentList* listOf(const TileProgram& program, const Variant& v) {
+  return v.list < 0 ? nullptr : &program.lists[static_cast<std::size_t>(v.list)];
+}
+
+}  // namespace
+
+ProgramTouch::Touched& ProgramTouch::touched(const Variant& v) {
+  const auto [known, fresh] = known_.try_emplace({v.kernel, v.list});
+  if (fresh)
+    known->second.extents = extents(program_->kernels[static_cast<std::size_t>(v.kernel)], listOf(*program_, v));
+  return known->second;
+}
+
+const std::array<ByteRange, 4>& ProgramTouch::extentsOf(const Variant& variant) { return touched(variant).extents; }
+
+std::int64_t ProgramTouch::bytesOf(const Variant& v, CallOperand operand) {
+  std::int64_t& bytes = touched(v).bytes[static_cast<std::size_t>(operand)];
+  if (bytes >= 0) return bytes;
+  bytes = 0;
+  visitTouched(program_->kernels[static_cast<std::size_t>(v.kernel)], listOf(*program_, v), operand,
+               [&](ByteRange range) {
+                 bytes += range.end - range.begin;
+                 return true;
+               });
+  return bytes;
+}
+
 }  // namespace cubejit

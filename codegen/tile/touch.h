@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "codegen/tile/program.h"
 
@@ -26,5 +28,26 @@ std::array<ByteRange, 4> extents(const Kernel& kernel, const SegmentList* list);
 /// Visits every range touched through `operand`, possibly several times, until `visit` returns false; false if it did.
 bool visitTouched(const Kernel& kernel, const SegmentList* list, CallOperand operand,
                   const std::function<bool(ByteRange)>& visit);
+
+/// The same for calls of one program, each kernel and list once. It refers to the program; used by one thread at a time.
+class ProgramTouch {
+ public:
+  explicit ProgramTouch(const TileProgram& program) : program_(&program) {}
+
+  const TileProgram& program() const { return *program_; }
+  /// Precondition of both: the variant has a kernel.
+  const std::array<ByteRange, 4>& extentsOf(const Variant& variant);
+  /// Bytes of all ranges that visitTouched() visits.
+  std::int64_t bytesOf(const Variant& variant, CallOperand operand);
+
+ private:
+  struct Touched {
+    std::array<ByteRange, 4> extents;
+    std::array<std::int64_t, 4> bytes{-1, -1, -1, -1};  ///< -1: not counted yet
+  };
+  Touched& touched(const Variant& variant);
+  const TileProgram* program_;
+  std::map<std::pair<int, int>, Touched> known_;  ///< by kernel and list
+};
 
 }  // namespace cubejit

@@ -13,6 +13,7 @@
 #include "cubejit/npu.h"
 #include "emulation/clock.h"
 #include "emulation/operand_tables.h"
+#include "tests/support/unit_clock.h"
 #include "tiling/npu/gradient_tasks.h"
 #include "tiling/npu/unit_program.h"
 
@@ -119,7 +120,7 @@ TEST(Clock, DoubledBuffersOverlapAndSingleOnesWait) {
     CubeBlock block;
     UnitProgram program;
     while (stream.next(block, program)) {
-      for (const UnitInstruction& i : program) clock.run(i, UnitContext{job.work, tables}, counts);
+      for (const UnitInstruction& i : program) runOn(clock, i, UnitContext{job.work, tables}, counts);
       clock.moveOut(stream.l0c(), block.m * block.n, block.m * block.n, block.m * block.n * 2, counts);
     }
     cycles[buffers - 1] = clock.now();

@@ -29,7 +29,7 @@ rooms=$(cd algorithms && find . -mindepth 1 -maxdepth 1 -type d ! -name kit -pri
 for room in kit $rooms; do
   own="algorithms/kit/|algorithms/(algorithm|table)\\.h|algorithms/$room/"
   # A chip's tasks and instructions are the planner's, the emulator's and the lowering's.
-  if [[ $room == cube ]]; then own="$own|algorithms/lower\\.h|tiling/npu/"; fi
+  if [[ $room == cube ]]; then own="$own|algorithms/lower(_task)?\\.h|tiling/npu/"; fi
   only "algorithms/$room" "cubejit/|codegen/|tiling/rounding\.h|$own"
   if grep -rnE '#include "(codegen/|algorithms/[a-z_]+/lower/)' "algorithms/$room" | grep -v "^algorithms/$room/lower/"; then
     echo "layers: only algorithms/$room/lower/ may include codegen/ and lowerings" >&2
@@ -57,8 +57,8 @@ done
 only tiling 'cubejit/|tiling/|algorithms/(algorithm\.h|kit/[a-z_]+\.h)'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|tiling/rounding\.h|codegen/tile/|emulation/'
-only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|kit/[a-z_]+|kit/lower/convert)\.h|codegen/|emulation/|runtime/'
-only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|emulation/|runtime/(last_error|core_threads|launch_environment|shared_units)\.h'
+only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|lower_task|kit/[a-z_]+|kit/lower/convert)\.h|codegen/|emulation/|runtime/'
+only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|algorithms/lower_task\.h|runtime/(last_error|core_threads|launch_environment|kernel_core|json_machine)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/(algorithm|lower)\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/kit/lower/builder.h"
 #include "codegen/tile/element.h"
 #include "cubejit/index_map.h"
 #include "cubejit/problem.h"
@@ -19,6 +20,15 @@ struct CubeTensors {
   IndexMap imageMap, otherMap, resultMap;
 };
 CubeTensors tensorsOf(const CubeJob& job);
+
+/// Buffers of a program of cubes, by their numbers in it.
+struct CubeBuffers {
+  int image = -1, other = -1, result = -1;
+  int l1 = -1, l0a = -1, l0b = -1, l0c = -1, ub = -1;
+  int unfolded = -1, aWords = -1, bWords = -1;
+};
+/// Adds those of a core, which are of the chip's sizes. `kept`: of L1 and L0C, which blocks share.
+void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, CubeBuffers& buffers);
 
 /// Where the taps of one kernel depth lie in a tensor of weights.
 inline std::vector<std::int64_t> offsetsOfTaps(const IndexMap& weights, const CubeWork& work) {
@@ -37,6 +47,8 @@ struct CubeStreams {
   int aWords = -1,
       bWords = -1;  ///< what the cube has read from L0A, [k1][m][c0], and from L0B, [n1][k1][c0][16], as f32
 };
+/// Adds them to a phase.
+CubeStreams addStreams(ProgramBuilder& b, const CubeTensors& tensors, const CubeBuffers& buffers, const char* result);
 
 /// How moves convert elements of a tensor: HF32 is f32 in memory.
 inline Element elementInMemory(DType type) { return byteSize(type) == 4 ? Element::kF32 : elementOf(type); }

@@ -21,9 +21,6 @@
 namespace cubejit {
 namespace {
 
-// Of all tasks that differ: some hundred megabytes.
-constexpr std::int64_t kMostCalls = 1 << 20;
-
 class Lowering {
  public:
   Lowering(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts)
@@ -46,20 +43,12 @@ class Lowering {
     const TensorFormat format = formatOf(job_.problem, t_.result);
     const bool unreached = t_.resultMap.padded && (!dx_ || format.blockChannels() != w_.c0);
     const std::int64_t ubBytes = job_.machine.buffers.ubBytes;
-    if (add || unreached) addZeroPhase(b_, "zero", result_, formatBytes(job_.problem, t_.result), ub_, ubBytes, lanes_);
-    if (!dx_) addZeroPhase(b_, "zero_sums", sumsBuffer_, parts_ * sums_.bytes(), ub_, ubBytes, lanes_);
+    if (add || unreached)
+      addZeroPhase(b_, "zero", result_, formatBytes(job_.problem, t_.result), buffers_.ub, ubBytes, lanes_);
+    if (!dx_) addZeroPhase(b_, "zero_sums", buffers_.result, parts_ * sums_.bytes(), buffers_.ub, ubBytes, lanes_);
     addCubePhase(axes, add);
-    if (tooLong_) {
-      const Mkn &single = job_.plan.cube().singleShape, &base = job_.plan.cube().tile.base;
-      const auto text = [](const Mkn& s) {
-        return std::to_string(s.m) + " x " + std::to_string(s.k) + " x " + std::to_string(s.n);
-      };
-      return Error{ErrorCode::kLimitExceeded, Stage::kTile,
-                   "the program of tasks of " + text(single) + " (m x k x n) in base blocks of " + text(base) +
-                       " has more than " + std::to_string(kMostCalls) +
-                       " calls; emulate a smaller problem, or a plan with smaller tasks or larger base blocks"};
-    }
-    if (!dx_) addCastPhase(b_, job_, t_, sums_, sumsBuffer_, parts_, result_, ub_, lanes_);
+    if (tooLong_) return tooManyCalls(job_.plan.cube());
+    if (!dx_) addCastPhase(b_, job_, t_, sums_, buffers_.result, parts_, result_, buffers_.ub, lanes_);
     return b_.finish();
   }
 
@@ -67,40 +56,16 @@ class Lowering {
   int tensor(TensorId t) { return b_.addBuffer(toString(t), roleOf(t), formatBytes(job_.problem, t)); }
 
   void addBuffers() {
-    const Buffers& sizes = job_.machine.buffers;
-    const CubeTile& tile = job_.plan.cube().tile;
-    image_ = tensor(t_.image);
-    other_ = tensor(t_.other);
+    buffers_.image = tensor(t_.image);
+    buffers_.other = tensor(t_.other);
     result_ = tensor(t_.result);
-    if (!dx_) sumsBuffer_ = b_.addBuffer("sums", BufferRole::kShared, parts_ * sums_.bytes());
-    const auto own = [&](const char* name, std::int64_t bytes) {
-      return b_.addBuffer(name, BufferRole::kPrivate, bytes);
-    };
-    l1_ = own("L1", sizes.l1Bytes);
-    l0a_ = own("L0A", sizes.l0aBytes);
-    l0b_ = own("L0B", sizes.l0bBytes);
-    l0c_ = own("L0C", sizes.l0cBytes);
-    ub_ = own("UB", sizes.ubBytes);
-    const std::int64_t m = roundUp(tile.base.m, 16), n = roundUp(tile.base.n, 16), k = roundUp(tile.base.k, w_.c0);
-    if (!dx_) unfolded_ = own("unfolded", n * k * w_.elementBytes);
-    aWords_ = own("a_words", m * k * 4);
-    bWords_ = own("b_words", n * k * 4);
+    buffers_.result = dx_ ? result_ : b_.addBuffer("sums", BufferRole::kShared, parts_ * sums_.bytes());
+    addCoreBuffers(b_, job_, BufferRole::kPrivate, buffers_);
   }
 
   void addCubePhase(const TaskAxes& axes, bool add) {
     b_.beginPhase("cube");
-    CubeStreams s;
-    s.image = b_.addStream(toString(t_.image), image_);
-    s.other = b_.addStream(toString(t_.other), other_);
-    s.result = b_.addStream(dx_ ? "dx" : "sums", dx_ ? result_ : sumsBuffer_);
-    s.l1 = b_.addStream("L1", l1_);
-    s.l0a = b_.addStream("L0A", l0a_);
-    s.l0b = b_.addStream("L0B", l0b_);
-    s.l0c = b_.addStream("L0C", l0c_);
-    s.ub = b_.addStream("UB", ub_);
-    if (!dx_) s.unfolded = b_.addStream("unfolded", unfolded_);
-    s.aWords = b_.addStream("a_words", aWords_);
-    s.bWords = b_.addStream("b_words", bWords_);
+    const CubeStreams s = addStreams(b_, t_, buffers_, dx_ ? "dx" : "sums");
     std::vector<int> numbers, loops;
     for (const TaskAxis& axis : axes.axes()) {
       const int number = b_.addAxis(axis.name, std::max(1, static_cast<int>(axis.firsts.size())));
@@ -180,7 +145,7 @@ class Lowering {
     while (!tooLong_ && stream.next(block, program)) {
       for (const UnitInstruction& instruction : program) units.add(instruction, calls);
       results.store(task, block, stream.l0c(), calls);
-      tooLong_ = calls_ + calls.size() > kMostCalls;
+      tooLong_ = calls_ + calls.size() > kMostCubeCalls;
     }
     calls_ += calls.size();
     return calls.take();
@@ -197,8 +162,8 @@ class Lowering {
   std::int64_t parts_ = 1;
   std::int64_t calls_ = 0;
   bool tooLong_ = false;
-  int image_ = -1, other_ = -1, result_ = -1, sumsBuffer_ = -1;
-  int l1_ = -1, l0a_ = -1, l0b_ = -1, l0c_ = -1, ub_ = -1, unfolded_ = -1, aWords_ = -1, bWords_ = -1;
+  CubeBuffers buffers_;
+  int result_ = -1;
 };
 
 }  // namespace

@@ -18,7 +18,39 @@ Move f32Row(MoveKind kind, int lanes, std::int64_t cols, const char* label) {
   return rowMove(kind, lanes, cols, Element::kF32, Element::kF32, label);
 }
 
+// Calls out(first, count, from) for columns of a block whose sums lie at `from`: all, or, where there is no fixpipe, 16 at a time.
+template <class Out>
+void leaveL0c(const Machine& machine, const CubeStreams& s, std::int64_t rows, std::int64_t columns, std::int64_t l0c,
+              int lanes, CallSequence& calls, const Out& out) {
+  calls.issue(CoreUnit::kFixpipe);
+  if (machine.npu.fixpipe) return out(0, columns, StreamPlace{s.l0c, l0c});
+  const std::int64_t held = roundUp(rows, kSide);
+  for (std::int64_t n = 0; n < columns; n += kSide) {
+    ListedMoves strip;
+    strip.add(f32Row(MoveKind::kCopy, lanes, held * kSide, "l0c_to_ub"), 0, 0);
+    strip.emit(calls, "load_ub", {s.l0c, l0c + n / kSide * held * kRowBytes}, {s.ub, 0});
+    out(n, std::min(kSide, columns - n), StreamPlace{s.ub, 0});
+  }
+}
+
 }  // namespace
+
+void storeBlock(const Machine& machine, const CubeStreams& streams, const BlockPitches& result, std::int64_t rows,
+                std::int64_t columns, std::int64_t l0c, int lanes, CallSequence& calls) {
+  const std::int64_t fractals = roundUp(rows, kSide) * kRowBytes;
+  const auto out = [&](std::int64_t first, std::int64_t count, StreamPlace from) {
+    ChannelMoves moves(lanes, elementInMemory(result.type), Element::kF32, "fixpipe");
+    for (std::int64_t n = 0; n < count; n += kSide) {
+      std::vector<std::int64_t> offsets;
+      for (std::int64_t c = first + n; c < first + std::min(n + kSide, count); ++c)
+        offsets.push_back(c / result.panel * result.panels + c % result.panel);
+      const RowLine line{0, n / kSide * fractals, rows, result.row, kRowBytes};
+      result.adds ? moves.accumulate(channelRuns(offsets), line) : moves.store(channelRuns(offsets), line);
+    }
+    moves.emit(calls, result.adds ? "add" : "store", from, {streams.result, 0});
+  };
+  leaveL0c(machine, streams, rows, columns, l0c, lanes, calls, out);
+}
 
 ResultCalls::ResultCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams,
                          const CubeSums& sums, bool add, int lanes)
@@ -36,17 +68,10 @@ void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64
     calls.issue(CoreUnit::kUbToGm);
     return storeDx(task, block, 0, block.n, {s_.ub, 0}, 0, calls);
   }
-  calls.issue(CoreUnit::kFixpipe);
   const auto out = [&](std::int64_t first, std::int64_t count, StreamPlace from) {
     dx ? storeDx(task, block, first, count, from, fractals, calls) : addDw(task, block, first, count, from, calls);
   };
-  if (job_.machine.npu.fixpipe) return out(0, block.n, {s_.l0c, l0c});
-  for (std::int64_t n = 0; n < block.n; n += kSide) {
-    ListedMoves strip;
-    strip.add(f32Row(MoveKind::kCopy, lanes_, rows * kSide, "l0c_to_ub"), 0, 0);
-    strip.emit(calls, "load_ub", {s_.l0c, l0c + n / kSide * fractals}, {s_.ub, 0});
-    out(n, std::min(kSide, block.n - n), {s_.ub, 0});
-  }
+  leaveL0c(job_.machine, s_, block.m, block.n, l0c, lanes_, calls, out);
 }
 
 void ResultCalls::storeDx(const CoreTask& task, const CubeBlock& block, std::int64_t first, std::int64_t count,

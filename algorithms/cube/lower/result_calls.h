@@ -7,9 +7,14 @@
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/cube/lower/cube_sums.h"
 #include "algorithms/cube/lower/listed_moves.h"
+#include "algorithms/lower_task.h"
 #include "tiling/npu/block_stream.h"
 
 namespace cubejit {
+
+/// Brings, or adds, `rows` x `columns` of a block at byte `l0c` to where the result's stream begins.
+void storeBlock(const Machine& machine, const CubeStreams& streams, const BlockPitches& result, std::int64_t rows,
+                std::int64_t columns, std::int64_t l0c, int lanes, CallSequence& calls);
 
 class ResultCalls {
  public:

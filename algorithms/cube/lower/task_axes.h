@@ -8,17 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/cube/lower/cube_streams.h"
-#include "algorithms/cube/lower/cube_sums.h"
+#include "algorithms/cube/lower/task_keys.h"
 #include "cubejit/result.h"
 #include "tiling/npu/cube_job.h"
 
 namespace cubejit {
-
-/// Where the first elements of a task's operands lie, in bytes.
-struct TaskPlaces {
-  std::int64_t image = 0, other = 0, result = 0;
-};
 
 /// One step of an axis: a share of the tasks.
 struct TaskStep {
@@ -47,15 +41,13 @@ class TaskAxes {
 
  private:
   TaskAxes(const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums)
-      : job_(&job), t_(&tensors), sums_(&sums) {}
+      : job_(&job), keys_(job, tensors, sums) {}
   /// `meets`: what the class depends on beside the key, by which depths meet.
   template <class KeyOf, class Meets>
   void add(std::string name, bool summed, const std::vector<CoreTask>& tasks, const KeyOf& keyOf, const Meets& meets);
-  TaskPlaces placesOf(const CoreTask& task) const;
 
   const CubeJob* job_;
-  const CubeTensors* t_;
-  const CubeSums* sums_;
+  TaskKeys keys_;
   std::vector<TaskAxis> axes_;
 };
 

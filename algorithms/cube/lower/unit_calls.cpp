@@ -18,16 +18,14 @@ std::int64_t registerRows(int lanes) { return lanes >= 16 ? 16 : 6; }
 
 }  // namespace
 
-CubeTensors tensorsOf(const CubeJob& job) {
-  const bool dx = job.work.gradient == Gradient::kDx, transposed = job.problem.transposed;
-  CubeTensors t;
-  t.image = dx || transposed ? TensorId::kDy : TensorId::kX;
-  t.other = dx ? TensorId::kW : transposed ? TensorId::kX : TensorId::kDy;
-  t.result = dx ? TensorId::kDx : TensorId::kDw;
-  t.imageMap = indexMap(job.problem, t.image);
-  t.otherMap = indexMap(job.problem, t.other);
-  t.resultMap = indexMap(job.problem, t.result);
-  return t;
+Error tooManyCalls(const CubePlan& plan) {
+  const auto text = [](const Mkn& s) {
+    return std::to_string(s.m) + " x " + std::to_string(s.k) + " x " + std::to_string(s.n);
+  };
+  return Error{ErrorCode::kLimitExceeded, Stage::kTile,
+               "the program of tasks of " + text(plan.singleShape) + " (m x k x n) in base blocks of " +
+                   text(plan.tile.base) + " has more than " + std::to_string(kMostCubeCalls) +
+                   " calls; emulate a smaller problem, or a plan with smaller tasks or larger base blocks"};
 }
 
 UnitCalls::UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeStreams& streams, int lanes,

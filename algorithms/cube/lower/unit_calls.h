@@ -15,6 +15,11 @@
 
 namespace cubejit {
 
+/// A program's, of all tasks that differ: some hundred megabytes.
+inline constexpr std::int64_t kMostCubeCalls = 1 << 20;
+/// What is said of one that has more.
+Error tooManyCalls(const CubePlan& plan);
+
 /// Calls of the instructions of one task. Offsets into tensors are those of that task.
 class UnitCalls {
  public:

@@ -7,6 +7,7 @@
 
 #include "cubejit/machines.h"
 #include "cubejit_ascendc/last_error.h"
+#include "runtime/json_machine.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -58,23 +59,19 @@ void CoreContext::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
-Result<std::unique_ptr<CubeCore>> CoreContext::takeCore(DType operand) {
-  for (auto it = idle_.begin(); it != idle_.end(); ++it) {
-    if (it->first != operand) continue;
-    std::unique_ptr<CubeCore> core = std::move(it->second);
-    idle_.erase(it);
-    return core;
+std::unique_ptr<KernelCore> CoreContext::takeCore() {
+  std::unique_ptr<KernelCore> core;
+  if (idle_.empty()) {
+    core = std::make_unique<KernelCore>(options_, static_cast<int>(core_));
+  } else {
+    core = std::move(idle_.back());
+    idle_.pop_back();
   }
-  std::string why;
-  const UnitCode* code = units == nullptr ? nullptr : units->codeFor(operand, why);
-  if (!why.empty()) note("units run as scalar models, slowly: " + why);
-  CUBEJIT_TRY(core, CubeCore::create(machine_, static_cast<int>(core_), code));
-  core->forward(fast);
   core->keepEvents(mostEvents > 0);
-  return std::move(core);
+  return core;
 }
 
-void CoreContext::count(CubeCore& core) {
+void CoreContext::count(KernelCore& core) {
   const double start = report.counts.cycles;
   const CoreCounts counts = core.takeCounts();
   report.counts.add(counts);
@@ -91,9 +88,9 @@ void CoreContext::count(CubeCore& core) {
   }
 }
 
-void CoreContext::giveBack(DType operand, std::unique_ptr<CubeCore> core) {
+void CoreContext::giveBack(std::unique_ptr<KernelCore> core) {
   count(*core);
-  idle_.emplace_back(operand, std::move(core));
+  idle_.push_back(std::move(core));
 }
 
 Bounds CoreContext::boundsOf(const GlobalRange& range) const {
@@ -112,12 +109,13 @@ Bounds CoreContext::boundsOf(const GlobalRange& range) const {
 
 CoreContext& currentCore() {
   if (current != nullptr) return *current;
-  static SharedUnits units;
   thread_local CoreContext alone = [] {
+    Options options;
     const auto machine = machineByName("ascend910b2");
-    CoreContext context(machine.ok() ? *machine : Machine{}, 0);
+    options.machine = machine.ok() ? *machine : Machine{};
+    std::string spelled = machineToJson(*options.machine);
+    CoreContext context(std::move(options), std::move(spelled), 0);
     context.launched = false;
-    context.units = &units;
     return context;
   }();
   return alone;

@@ -12,8 +12,7 @@
 
 #include "cubejit_ascendc/core.h"
 #include "cubejit_ascendc/launch.h"
-#include "emulation/cube_core.h"
-#include "runtime/shared_units.h"
+#include "runtime/kernel_core.h"
 
 namespace cubejit::ascendc {
 
@@ -43,17 +42,18 @@ std::string describe(const std::vector<Fault>& faults);
 /// One core for the time of a launch. Used by one thread at a time.
 class CoreContext {
  public:
-  CoreContext(const Machine& machine, std::int64_t core) : machine_(machine), core_(core) {}
+  /// Of options.machine, an NPU, which `spelled` tells from all others; see KernelCore for the other options.
+  CoreContext(Options options, std::string spelled, std::int64_t core)
+      : options_(std::move(options)), spelled_(std::move(spelled)), core_(core) {}
 
-  const Machine& machine() const { return machine_; }
+  const Machine& machine() const { return *options_.machine; }
+  const std::string& spelled() const { return spelled_; }
   std::int64_t core() const { return core_; }
   std::int64_t block = 0, blocks = 1;
   const std::vector<GlobalMemory>* memory = nullptr;
-  WriteLog* writes = nullptr;    ///< null: nobody watches
-  SharedUnits* units = nullptr;  ///< code for the core's units; null: their scalar models run
-  bool launched = true;          ///< false: faults go to cubejit_last_error()
-  bool fast = false;             ///< as in LaunchOptions
-  std::int64_t mostEvents = 0;   ///< of this core; 0: none are kept
+  WriteLog* writes = nullptr;   ///< null: nobody watches
+  bool launched = true;         ///< false: faults go to cubejit_last_error()
+  std::int64_t mostEvents = 0;  ///< of this core; 0: none are kept
   CoreReport report;
   std::vector<TraceEvent> events;  ///< cycles since the launch began
   std::int64_t eventsDropped = 0;
@@ -61,12 +61,12 @@ class CoreContext {
   /// The first kMostFaults that differ are kept.
   void fault(const std::string& where, const std::string& rule);
   void note(const std::string& text);
-  /// The emulated core itself, for operands of one type: one that was given back, or another. Errors: those of CubeCore::create.
-  Result<std::unique_ptr<CubeCore>> takeCore(DType operand);
+  /// The emulated core itself: one that was given back, or another.
+  std::unique_ptr<KernelCore> takeCore();
   /// Adds what it did since it was counted last. Single shapes are one after the other, whichever object they are of.
-  void count(CubeCore& core);
+  void count(KernelCore& core);
   /// Counts it and keeps it.
-  void giveBack(DType operand, std::unique_ptr<CubeCore> core);
+  void giveBack(std::unique_ptr<KernelCore> core);
   /// What is known of the memory around a tensor.
   Bounds boundsOf(const GlobalRange& range) const;
   void forgetFaults() { faults_.clear(), dropped_ = 0; }
@@ -77,11 +77,12 @@ class CoreContext {
 
  private:
   static constexpr std::size_t kMostFaults = 32;
-  const Machine machine_;
+  const Options options_;
+  const std::string spelled_;
   const std::int64_t core_;
   std::vector<Fault> faults_;
   std::vector<std::string> notes_;
-  std::vector<std::pair<DType, std::unique_ptr<CubeCore>>> idle_;  ///< they keep their memory
+  std::vector<std::unique_ptr<KernelCore>> idle_;  ///< they keep their memory
   std::int64_t dropped_ = 0;
 };
 

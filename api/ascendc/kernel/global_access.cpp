@@ -33,13 +33,11 @@ std::string overlap(const Bounds& written, const char* operand, const Bounds& re
          ", which later blocks read again; give " + "the result memory of its own";
 }
 
-GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type) {
-  GlobalView view;
-  view.type = type;
-  view.map = map;
-  view.data = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(range.address) -
-                                           static_cast<std::uintptr_t>(back * byteSize(type)));
-  return view;
+TaskOperand operandOf(const GlobalRange& range, std::int64_t back, const Reach& reach, DType type) {
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<const std::byte*>(address); };
+  const Bounds read = addressesOf(range, reach, type);
+  return {at(reinterpret_cast<std::uintptr_t>(range.address) - static_cast<std::uintptr_t>(back * byteSize(type))),
+          at(read.begin), static_cast<std::int64_t>(read.end - read.begin)};
 }
 
 }  // namespace cubejit::ascendc

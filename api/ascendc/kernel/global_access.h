@@ -20,7 +20,8 @@ Bounds addressesOf(const GlobalRange& range, const Reach& reach, DType type);
 /// What is wrong with writing a block where `operand` is read, "" if they are apart.
 std::string overlap(const Bounds& written, const char* operand, const Bounds& read);
 
-/// A tensor whose pointer is moved back by `back` elements, to where row 0 is. It is not bounded: outsideMemory() is what bounds it.
-GlobalView viewOf(const GlobalRange& range, std::int64_t back, const IndexMap& map, DType type);
+/// What a single shape reads of a tensor whose pointer is `back` elements behind where row 0 is, or would be. Precondition: outsideMemory()
+/// finds nothing.
+TaskOperand operandOf(const GlobalRange& range, std::int64_t back, const Reach& reach, DType type);
 
 }  // namespace cubejit::ascendc

@@ -4,6 +4,8 @@
 #include "api/ascendc/kernel/gradient_state.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "api/ascendc/kernel/global_access.h"
 #include "api/ascendc/kernel/store_sums.h"
@@ -16,10 +18,8 @@ namespace {
 
 constexpr int kDocumentedCore = 2201;  // the generation of Atlas A2 and A3
 
-// What is wrong, without where: that is said here.
-std::string ruleOf(const Error& error) {
-  const std::size_t behind = error.message.rfind("core ", 0) == 0 ? error.message.find(": ") : std::string::npos;
-  return behind == std::string::npos ? error.message : error.message.substr(behind + 2);
+BlockPitches pitchesOf(const Placement& place, DType type, bool add) {
+  return {type, place.rowStride, place.panel, place.panelStride, add};
 }
 
 // Elements from where the tensor was said to begin to where it begins for this core.
@@ -85,18 +85,10 @@ void GradientOnCore::State::init(const T* tiling, bool& first) {
   const std::vector<std::string> broken = rulesOf(*tiling, core.machine());
   for (const std::string& rule : broken) fault(Call::kInit, rule);
   if (!broken.empty()) return;
-  Problem typed = problemOf(*tiling);
-  if (!isHf32(typed.dtype)) typed.dtype = types_.operand;
-  operand_ = cubeOperandOf(typed, core.machine());
-  auto made = core.takeCore(operand_);
-  if (!made.ok()) {
-    fault(Call::kInit, ruleOf(made.error()));
-    return;
-  }
   if (core.machine().npu.architecture != kDocumentedCore)
     core.note(std::string(name()) + " runs on Atlas A2 and A3; the vendor has none for " + core.machine().name);
   tiling_ = *tiling;
-  core_ = std::move(*made);
+  core_ = core.takeCore();
   dead_ = false;
 }
 
@@ -128,17 +120,36 @@ void GradientOnCore::State::setStartPosition(std::uint32_t depth, std::int64_t r
 }
 
 template <class T>
-const CubeJob* GradientOnCore::State::jobFor(const T& tiling) {
-  auto& job = jobs_[{shape_.m, shape_.k, shape_.n}];
-  if (job != nullptr) return job.get();
+std::shared_ptr<KernelJob> GradientOnCore::State::jobFor(const T& tiling) {
+  std::shared_ptr<KernelJob>& job = jobs_[{shape_.m, shape_.k, shape_.n}];
+  if (job != nullptr) return job;
   const Machine& machine = currentCore().machine();
-  const Problem problem = problemOf(tiling, types_, shape_);
-  auto made = makeCubeJob(problem, planOf(tiling, problem, shape_, machine), machine, true);
+  std::string key = currentCore().spelled();
+  const auto append = [&](const auto& value) { key.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  const auto placeIn = [&](const auto& t) {
+    if constexpr (std::is_same_v<T, InputTiling>)
+      return placeOf(t, shape_, CubeBlock{}, types_.resultLayout, 0);
+    else
+      return placeOf(t, CubeBlock{}, false);
+  };
+  append(tiling);
+  for (const std::int64_t value :
+       {std::int64_t{types_.gradient == Gradient::kDx}, std::int64_t(types_.operand), std::int64_t(types_.result),
+        std::int64_t(types_.resultLayout), shape_.m, shape_.k, shape_.n})
+    append(value);
+  auto made = kernelJob(key, [&]() -> Result<std::pair<CubeJob, TaskTensors>> {
+    const Problem problem = problemOf(tiling, types_, shape_);
+    CUBEJIT_TRY(cube, makeCubeJob(problem, planOf(tiling, problem, shape_, machine), machine, true));
+    const IndexMap dy = mapOf(tiling, types_, TensorId::kDy),
+                   other = mapOf(tiling, types_, isDx() ? TensorId::kW : TensorId::kX);
+    return std::pair{std::move(cube), TaskTensors{isDx() ? dy : other, isDx() ? other : dy,
+                                                  pitchesOf(placeIn(tiling), types_.result, !isDx())}};
+  });
   if (made.ok())
-    job = std::make_unique<CubeJob>(std::move(*made));
+    job = std::move(*made);
   else
-    fault(Call::kIterate, ruleOf(made.error()));
-  return job.get();
+    fault(Call::kIterate, made.error().message);
+  return job;
 }
 
 template <class T>
@@ -155,22 +166,19 @@ bool GradientOnCore::State::begin(const T& tiling) {
                           outsideMemory(core, "gradOutput", "read", gradOutput_, prepared.gradOutput, types_.operand));
   const bool noOther = fault(
       Call::kIterate, outsideMemory(core, isDx() ? "weight" : "input", "read", other_, prepared.other, types_.operand));
-  const CubeJob* job = noDy || noOther ? nullptr : jobFor(tiling);
+  std::shared_ptr<KernelJob> job = noDy || noOther ? nullptr : jobFor(tiling);
   if (job == nullptr) return false;
-  const TensorId other = isDx() ? TensorId::kW : TensorId::kX;
-  GlobalOperands operands;
-  operands.dy = viewOf(gradOutput_, prepared.gradOutputBack, mapOf(tiling, types_, TensorId::kDy), types_.operand);
-  (isDx() ? operands.w : operands.x) = viewOf(other_, prepared.otherBack, mapOf(tiling, types_, other), types_.operand);
-  task_ = prepared.task;
+  const TaskOperands operands{operandOf(gradOutput_, prepared.gradOutputBack, prepared.gradOutput, types_.operand),
+                              operandOf(other_, prepared.otherBack, prepared.other, types_.operand)};
   readGradOutput_ = addressesOf(gradOutput_, prepared.gradOutput, types_.operand);
   readOther_ = addressesOf(other_, prepared.other, types_.operand);
-  const Status begun = core_->begin(*job, operands, task_);
-  return begun.ok() || !fault(Call::kIterate, ruleOf(begun.error()));
+  const Status begun = core_->begin(std::move(job), operands, prepared.task);
+  return begun.ok() || !fault(Call::kIterate, begun.error().message);
 }
 
 bool GradientOnCore::State::next() {
   const Result<bool> more = core_->iterate();
-  if (!more.ok()) return !fault(Call::kIterate, ruleOf(more.error()));
+  if (!more.ok()) return !fault(Call::kIterate, more.error().message);
   if (*more) ++currentCore().report.computed;
   return *more;
 }
@@ -208,21 +216,16 @@ GroupMask GradientOnCore::State::maskFor(const GlobalRange& output, bool sequent
   return mask;
 }
 
-Status GradientOnCore::State::write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add,
-                                    bool byItself) {
-  if (byItself || mask.masks() || (add && types_.result != DType::kF32)) {  // ways that the core's units do not have
-    storeSums(*core_, place, mask, types_.result, add, output.address);
-    core_->wrote(place.rows * place.columns, types_.result);
-    return Unit{};
-  }
-  BlockTarget target;
-  target.view = viewOf(
-      output, 0, isDx() ? mapOf(inputTiling(), types_, TensorId::kDx) : mapOf(filterTiling(), types_, TensorId::kDw),
-      types_.result);
-  target.originM = task_.start.m;  // the caller's pointer is at this core's rows and channels
-  target.originN = task_.start.n;
-  target.add = add;
-  return core_->write(target);
+void GradientOnCore::State::write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add) {
+  const auto to = reinterpret_cast<std::uintptr_t>(output.address) +
+                  static_cast<std::uintptr_t>(place.first * byteSize(types_.result));
+  if (!mask.masks() &&
+      core_->store(pitchesOf(place, types_.result, add), place.rows, place.columns, reinterpret_cast<void*>(to)))
+    return;
+  // A way that the core's program does not have.
+  const auto store = [&] { storeSums(*core_, place, mask, types_.result, add, output.address); };
+  add ? KernelCore::addAlone(store) : store();
+  core_->wrote(place.rows * place.columns, types_.result);
 }
 
 void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atomic, bool sequential, bool first) {
@@ -248,10 +251,7 @@ void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atom
   if (fault(Call::kGetTensorC, overlap(written, "gradOutput", readGradOutput_)) ||
       fault(Call::kGetTensorC, overlap(written, isDx() ? "weight" : "input", readOther_)))
     return;
-  const bool cut =
-      types_.resultLayout == Layout::kNcdhw && channels < std::min<std::int64_t>(shape_.n, inputTiling().cin);
-  const Status done = write(output, place, maskFor(output, sequential), atomic == 1, sequential || cut);
-  if (!done.ok() && fault(Call::kGetTensorC, ruleOf(done.error()))) return;
+  write(output, place, maskFor(output, sequential), atomic == 1);
   ++core.report.stored;
   if (core.writes == nullptr) return;
   const std::string lost =
@@ -263,13 +263,13 @@ void GradientOnCore::State::end(bool first) {
   refused(Call::kEnd, first);  // reported, and the object ends all the same
   if (!order_.isInitialised() || order_.hasEnded()) return;
   order_.ended();
-  if (core_ != nullptr) currentCore().giveBack(operand_, std::move(core_));
+  if (core_ != nullptr) currentCore().giveBack(std::move(core_));
 }
 
 void GradientOnCore::State::destroyed() {
   if (!order_.isInitialised() || order_.hasEnded()) return;
   fault(Call::kEnd, "End was never called: it comes once, after everything else");
-  if (core_ != nullptr) currentCore().giveBack(operand_, std::move(core_));
+  if (core_ != nullptr) currentCore().giveBack(std::move(core_));
 }
 
 template void GradientOnCore::State::init(const InputTiling*, bool&);

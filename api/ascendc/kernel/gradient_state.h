@@ -50,18 +50,17 @@ class GradientOnCore::State {
   /// A single shape's rules, bounds and start; false if it cannot be computed.
   template <class T>
   bool begin(const T& tiling);
-  /// What the core is told of this single shape, made once for each that differs; null, and reported, if a buffer is too small.
+  /// What the core is told of this single shape, the same for each of its extents; null, and reported, if a buffer is too small.
   template <class T>
-  const CubeJob* jobFor(const T& tiling);
+  std::shared_ptr<KernelJob> jobFor(const T& tiling);
   bool next();
-  Status write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add, bool byItself);
+  void write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add);
   /// What is kept of the block: groups of dW that share a real group do not mix.
   GroupMask maskFor(const GlobalRange& output, bool sequential) const;
   /// Channels the tensor has from this core's first on, which the distance of NCDHW output from its buffer tells.
   std::int64_t channelsFrom(const GlobalRange& output) const;
 
   GradientTypes types_;
-  DType operand_ = DType::kF16;  ///< what the cube multiplies: of float, HF32 if the tiling says so
   CallOrder order_;
   bool dead_ = true;  ///< Init failed: what is wrong has been said, and calls do nothing
   bool begun_ = false;
@@ -69,10 +68,9 @@ class GradientOnCore::State {
   std::variant<InputTiling, FilterTiling> tiling_;
   GlobalRange other_, gradOutput_;
   SingleShape shape_;
-  std::map<std::array<std::int64_t, 3>, std::unique_ptr<CubeJob>> jobs_;  ///< by m, k, n
-  CoreTask task_;
-  Bounds readGradOutput_, readOther_;  ///< addresses that the single shape reads
-  std::unique_ptr<CubeCore> core_;
+  std::map<std::array<std::int64_t, 3>, std::shared_ptr<KernelJob>> jobs_;  ///< by m, k, n
+  Bounds readGradOutput_, readOther_;                                       ///< addresses that the single shape reads
+  std::unique_ptr<KernelCore> core_;
 };
 
 extern template void GradientOnCore::State::init(const InputTiling*, bool&);

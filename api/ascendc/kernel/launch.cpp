@@ -13,6 +13,7 @@
 #include "cubejit/machines.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/core_threads.h"
+#include "runtime/json_machine.h"
 #include "runtime/launch_environment.h"
 
 namespace cubejit::ascendc {
@@ -90,7 +91,6 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<Glob
   if (!machine.ok()) return failure(machine.error().code, machine.error().message);
   if (!machine->isNpu())
     return failure(ErrorCode::kUnsupported, machine->name + " has no cube; name a chip of `cubejit targets`");
-  SharedUnits units;
   WriteLog writes(memory);
   Launch launch;
   launch.blocks = options.blocks == 0 ? machine->cores : options.blocks;
@@ -105,13 +105,16 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<Glob
     return failure(ErrorCode::kInvalidProblem,
                    "mostEvents = " + std::to_string(options.mostEvents) + " must not be negative");
   const auto cores = static_cast<int>(std::min<std::int64_t>(machine->cores, launch.blocks));
+  Options coreOptions;
+  coreOptions.machine = *machine;
+  coreOptions.forwardCopies = options.fast;
+  const std::string spelled = machineToJson(*machine);
+  if (options.scalarModels) coreOptions.backend = BackendKind::kTileInterpreter;
   for (int i = 0; i < cores; ++i) {
-    launch.cores.push_back(std::make_unique<CoreContext>(*machine, i));
+    launch.cores.push_back(std::make_unique<CoreContext>(coreOptions, spelled, i));
     CoreContext& core = *launch.cores.back();
     core.blocks = launch.blocks;
     core.memory = &memory;
-    core.units = options.scalarModels ? nullptr : &units;
-    core.fast = options.fast;
     core.writes = &writes;
     core.mostEvents = options.trace ? options.mostEvents / cores : 0;
   }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/lower_task.h"
 #include "api/ascendc/kernel/group_mask.h"
 #include "api/ascendc/kernel/placement.h"
 #include "cubejit_ascendc/gradient_on_core.h"
-#include "emulation/cube_core.h"
 
 namespace cubejit::ascendc {
 

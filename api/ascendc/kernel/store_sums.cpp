@@ -12,26 +12,21 @@ namespace {
 
 // Widen and Round convert between the stored element and float.
 template <class Stored, class Widen, class Round>
-void store(const CubeCore& core, const Placement& place, const GroupMask& mask, bool add, Stored* output,
+void store(const KernelCore& core, const Placement& place, const GroupMask& mask, bool add, Stored* output,
            const Widen& widen, const Round& round) {
-  for (std::int64_t r = 0; r < place.rows; ++r) {
-    for (std::int64_t c = 0; c < place.columns; ++c) {
-      const std::atomic_ref<Stored> element(output[place.at(r, c)]);
-      const Stored sum = round(mask.keeps(r, c) ? core.sum(r, c) : 0);
-      if (!add) {
-        element.store(sum, std::memory_order_relaxed);
-        continue;
-      }
-      Stored before = element.load(std::memory_order_relaxed);
-      while (!element.compare_exchange_weak(before, round(widen(before) + widen(sum)), std::memory_order_relaxed)) {
-      }
+  place.eachRun([&](std::int64_t r, std::int64_t c, std::int64_t count, std::int64_t at) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::atomic_ref<Stored> element(output[at + i]);
+      const Stored sum = round(mask.keeps(r, c + i) ? core.sum(r, c + i) : 0);
+      const Stored before = add ? element.load(std::memory_order_relaxed) : Stored{};
+      element.store(add ? round(widen(before) + widen(sum)) : sum, std::memory_order_relaxed);
     }
-  }
+  });
 }
 
 }  // namespace
 
-void storeSums(const CubeCore& core, const Placement& place, const GroupMask& mask, DType type, bool add,
+void storeSums(const KernelCore& core, const Placement& place, const GroupMask& mask, DType type, bool add,
                void* output) {
   switch (type) {
     case DType::kF16: return store(core, place, mask, add, static_cast<std::uint16_t*>(output), f16ToFloat, floatToF16);

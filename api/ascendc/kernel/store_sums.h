@@ -6,12 +6,13 @@
 
 #include "api/ascendc/kernel/group_mask.h"
 #include "api/ascendc/kernel/placement.h"
-#include "emulation/cube_core.h"
+#include "runtime/kernel_core.h"
 
 namespace cubejit::ascendc {
 
-/// Writes the core's block to `output`, in `type`, rounded to nearest even; `add` adds to what is there, element by element, safe
-/// from several threads. What `mask` does not keep is 0. Precondition: the placement lies in memory.
-void storeSums(const CubeCore& core, const Placement& place, const GroupMask& mask, DType type, bool add, void* output);
+/// Writes the core's block to `output`, in `type`, rounded to nearest even; `add` adds to what is there. What `mask` does not keep is 0.
+/// Preconditions: the placement lies in memory; who adds is alone (KernelCore::addAlone).
+void storeSums(const KernelCore& core, const Placement& place, const GroupMask& mask, DType type, bool add,
+               void* output);
 
 }  // namespace cubejit::ascendc

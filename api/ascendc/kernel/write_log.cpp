@@ -41,17 +41,17 @@ std::string WriteLog::wrote(std::int64_t block, const void* output, const Placem
   if (marks == nullptr) return "";
   const auto mine = static_cast<Mark>((block % kBlocks + 1) * 2 + (add ? 1 : 0));
   const std::int64_t step = bytes / kGranule;
-  for (std::int64_t r = 0; r < place.rows; ++r) {
-    for (std::int64_t c = 0; c < place.columns; ++c) {
-      const std::atomic_ref<Mark> mark(marks[place.at(r, c) * step]);
+  Mark other = 0;  // of a block whose results these are not to be
+  place.eachRun([&](std::int64_t, std::int64_t, std::int64_t count, std::int64_t at) {
+    for (std::int64_t i = at; i < at + count; ++i) {
+      const std::atomic_ref<Mark> mark(marks[i * step]);
       const Mark before = mark.load(std::memory_order_relaxed);
       mark.store(mine, std::memory_order_relaxed);
       const bool bothAdd = add && before % 2 == 1, addsToOwn = add && before / 2 == mine / 2;
-      if (before == 0 || bothAdd || addsToOwn) continue;
-      return told_.exchange(true) ? "" : describe(before / 2 - 1, block);
+      if (before != 0 && !bothAdd && !addsToOwn && other == 0) other = before;
     }
-  }
-  return "";
+  });
+  return other == 0 || told_.exchange(true) ? "" : describe(other / 2 - 1, block);
 }
 
 }  // namespace cubejit::ascendc

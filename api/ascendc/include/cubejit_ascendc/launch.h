@@ -41,14 +41,15 @@ GlobalMemory globalMemory(std::vector<T>& elements) {
 struct LaunchOptions {
   std::string soc = "ascend910b2";  ///< a name of `cubejit targets`
   std::optional<Machine> machine;   ///< of the caller's own, instead of `soc`
-  bool scalarModels = false;        ///< units run as plain loops instead of generated code: slow, the same bits
+  bool scalarModels = false;        ///< kernels run as plain loops instead of generated code: slow, the same bits
   std::int64_t blocks = 0;  ///< GetBlockNum(); 0 = one for each core of the chip. More than there are cores take turns
   int hostThreads =
       0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums
           ///< that cores add in memory
-  bool fast = false;    ///< what L1 to L0 copies goes to the cube at once: the same bits, counts and times
-  bool trace = false;   ///< keep what every instruction of every core did, and when
-  TimelineFiles files;  ///< the same, written to files in place of what is there
+  bool fast =
+      false;  ///< copies through L0A and L0B, and products that a stride makes zero, are left out: the same bits, counts and times
+  bool trace = false;                 ///< keep what every instruction of every core did, and when
+  TimelineFiles files;                ///< the same, written to files in place of what is there
   std::int64_t mostEvents = 1000000;  ///< traced, an equal share of them a core; a core's later ones are left out
 };
 

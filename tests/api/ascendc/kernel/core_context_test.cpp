@@ -10,6 +10,12 @@
 namespace cubejit::ascendc {
 namespace {
 
+Options onAscend910b2() {
+  Options options;
+  options.machine = machineByName("ascend910b2").value();
+  return options;
+}
+
 TEST(CoreContext, TheSameFaultOfManyCoresIsOneLine) {
   std::vector<Fault> faults;
   for (int core = 0; core < 7; ++core) faults.push_back({"core " + std::to_string(core), "here: a rule", 2});
@@ -20,7 +26,7 @@ TEST(CoreContext, TheSameFaultOfManyCoresIsOneLine) {
 }
 
 TEST(CoreContext, FaultsAreCountedAndBounded) {
-  CoreContext core(*machineByName("ascend910b2"), 3);
+  CoreContext core(onAscend910b2(), "", 3);
   core.block = 3;
   for (int i = 0; i < 40; ++i) core.fault("here", "rule " + std::to_string(i % 33));
   EXPECT_EQ(core.faults().size(), 32U);
@@ -35,7 +41,7 @@ TEST(CoreContext, FaultsAreCountedAndBounded) {
 }
 
 TEST(CoreContext, MemoryIsBoundedByAllThatIsKnown) {
-  CoreContext core(*machineByName("ascend910b2"), 0);
+  CoreContext core(onAscend910b2(), "", 0);
   std::vector<char> bytes(100);
   const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
   EXPECT_FALSE(core.boundsOf({bytes.data(), bytes.data(), 0}).known());
@@ -52,24 +58,21 @@ TEST(CoreContext, MemoryIsBoundedByAllThatIsKnown) {
   EXPECT_EQ(core.boundsOf({bytes.data(), bytes.data() + 80, 5}).end, at + 85) << "memory that it is not in";
 }
 
-// An emulated core keeps its memory for the next object, with the code of its operands' type.
+// An emulated core keeps its memory for the next object.
 TEST(CoreContext, EmulatedCoresAreUsedAgain) {
-  CoreContext core(*machineByName("ascend910b2"), 5);
-  SharedUnits units;
-  core.units = &units;
-  auto first = core.takeCore(DType::kF16), second = core.takeCore(DType::kF16);
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ((*first)->index(), 5);
-  const CubeCore* given = first->get();
-  core.giveBack(DType::kF16, std::move(*first));
-  const auto other = core.takeCore(DType::kBf16), again = core.takeCore(DType::kF16);
-  ASSERT_TRUE(other.ok() && again.ok());
-  EXPECT_NE(other->get(), given);
-  EXPECT_EQ(again->get(), given);
+  CoreContext core(onAscend910b2(), "", 5);
+  auto first = core.takeCore(), second = core.takeCore();
+  EXPECT_EQ(first->index(), 5);
+  const KernelCore *given = first.get(), *kept = second.get();
+  core.giveBack(std::move(first));
+  const auto again = core.takeCore(), other = core.takeCore();
+  EXPECT_EQ(again.get(), given);
+  EXPECT_NE(other.get(), given);
+  EXPECT_NE(other.get(), kept);
 }
 
 TEST(CoreContext, AThreadHasOneCoreAtATime) {
-  CoreContext core(*machineByName("ascend910b2"), 5);
+  CoreContext core(onAscend910b2(), "", 5);
   core.block = 5, core.blocks = 9;
   CoreContext* before = enterCore(&core);
   EXPECT_EQ(&currentCore(), &core);

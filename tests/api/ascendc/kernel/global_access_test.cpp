@@ -11,7 +11,9 @@ namespace cubejit::ascendc {
 namespace {
 
 TEST(GlobalAccess, ReportsElementsOutsideTheMemory) {
-  const CoreContext core(*machineByName("ascend910b2"), 0);
+  Options options;
+  options.machine = machineByName("ascend910b2").value();
+  const CoreContext core(options, "", 0);
   std::vector<std::uint16_t> memory(50);
   const GlobalRange range{memory.data() + 10, memory.data(), 100};
   const auto outside = [&](const GlobalRange& r, Reach reach) {
@@ -31,12 +33,12 @@ TEST(GlobalAccess, ReportsElementsOutsideTheMemory) {
   EXPECT_NE(outside({memory.data() - 1, memory.data(), 100}, {5, 6}), "") << "begins before its memory";
 }
 
-TEST(GlobalAccess, ViewsBeginAtRowZero) {
+TEST(GlobalAccess, OperandsBeginAtRowZero) {
   std::vector<float> memory(50);
-  const GlobalView view = viewOf({memory.data() + 20, memory.data(), 200}, 15, IndexMap{}, DType::kF32);
-  EXPECT_EQ(static_cast<void*>(view.data), memory.data() + 5);
-  EXPECT_EQ(view.type, DType::kF32);
-  EXPECT_EQ(view.bytes, -1);
+  const TaskOperand operand = operandOf({memory.data() + 20, memory.data(), 200}, 15, {2, 6}, DType::kF32);
+  EXPECT_EQ(static_cast<const void*>(operand.data), memory.data() + 5);
+  EXPECT_EQ(static_cast<const void*>(operand.read), memory.data() + 22);
+  EXPECT_EQ(operand.bytes, 5 * 4);
 }
 
 }  // namespace

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how phases run on a core's memory, one by one, and what is counted beside them.
+#include "runtime/kernel_core.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "emulation/exponent_range.h"
+#include "runtime/chip_passes.h"
+#include "runtime/compile.h"
+#include "tiling/npu/task_rules.h"
+#include "tiling/rounding.h"
+
+namespace cubejit {
+namespace {
+
+Error refuse(std::string rule) { return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::move(rule)}; }
+
+const void* behind(const std::byte* data, std::int64_t bytes) {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes));
+}
+
+struct Free {
+  void operator()(char* p) const { std::free(p); }
+};
+struct Workspace {
+  std::unique_ptr<char, Free> memory;
+  std::size_t bytes = 0;
+};
+
+// Those of cores that are gone, for cores to come: the system has given their pages already.
+class Workspaces {
+ public:
+  /// Null without memory.
+  Workspace take(std::size_t bytes) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto fits = std::find_if(free_.begin(), free_.end(), [&](const Workspace& w) { return w.bytes >= bytes; });
+      if (fits != free_.end()) {
+        std::swap(*fits, free_.back());
+        Workspace taken = std::move(free_.back());
+        free_.pop_back();
+        kept_ -= taken.bytes;
+        return taken;
+      }
+    }
+    const std::size_t whole = (bytes + 63) / 64 * 64;
+    return {std::unique_ptr<char, Free>(static_cast<char*>(std::aligned_alloc(64, whole))), whole};
+  }
+  void give(Workspace workspace) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (workspace.memory == nullptr || kept_ + workspace.bytes > kMost) return;
+    kept_ += workspace.bytes;
+    free_.push_back(std::move(workspace));
+  }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{64} << 20;
+  std::mutex mutex_;
+  std::vector<Workspace> free_;
+  std::size_t kept_ = 0;
+};
+
+Workspaces& workspaces() {
+  static Workspaces all;
+  return all;
+}
+
+}  // namespace
+
+struct KernelCore::State {
+  State(const Options& o, int i) : options(o), machine(machineFor(o)), index(i) {}
+  ~State() { workspaces().give(std::move(workspace)); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const Options options;
+  const Machine machine;  ///< with the host's ISA
+  const int index;
+  bool keepEvents = false;
+  Workspace workspace;
+  // Of the task.
+  std::shared_ptr<KernelJob> job;
+  std::shared_ptr<const TaskCode> code;
+  Tensors tensors;
+  std::size_t next = 0;  ///< block
+  bool open = false;     ///< its time has not been added
+  std::optional<CoreCounter> counter;
+  DType counterFor = DType::kF16;
+  CoreCounts counts;
+
+  const TaskBlock& here() const { return code->blocks[next - 1]; }
+  const LaunchProgram& program() const { return *code->program->launch; }
+  char* l0c() const { return program().sharedBuffer(static_cast<std::size_t>(code->l0c), workspace.memory.get()); }
+
+  Status reserve();
+  void read(BufferRole role, const TaskOperands& operands, std::int64_t offset);
+  CubeShortcuts allowed(const TaskOperands& operands) const;
+  void endTask();
+};
+
+KernelCore::KernelCore(const Options& options, int index) : state_(std::make_unique<State>(options, index)) {}
+KernelCore::~KernelCore() = default;
+
+int KernelCore::index() const { return state_->index; }
+const CubeBlock& KernelCore::block() const {
+  static const CubeBlock kNone;
+  return state_->next == 0 ? kNone : state_->here().block;
+}
+void KernelCore::keepEvents(bool keep) { state_->keepEvents = keep; }
+const std::vector<TraceEvent>& KernelCore::events() const {
+  static const std::vector<TraceEvent> kNone;
+  return state_->counter ? state_->counter->clock.events() : kNone;
+}
+
+Status KernelCore::State::reserve() {
+  if (code->program == nullptr) return Unit{};
+  const std::size_t bytes = program().workspaceBytes(1);
+  if (bytes <= workspace.bytes) return Unit{};
+  workspaces().give(std::move(workspace));
+  workspace = workspaces().take(bytes);
+  if (workspace.memory != nullptr) return Unit{};
+  workspace.bytes = 0;
+  return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+               "no memory for the buffers of a core of " + machine.name + ", " + std::to_string(bytes) + " bytes"};
+}
+
+void KernelCore::State::read(BufferRole role, const TaskOperands& operands, std::int64_t offset) {
+  if (role == BufferRole::kDy) tensors.dy = behind(operands.dy.data, offset);
+  if (role == BufferRole::kX) tensors.x = behind(operands.other.data, offset);
+  if (role == BufferRole::kW) tensors.w = behind(operands.other.data, offset);
+}
+
+CubeShortcuts KernelCore::State::allowed(const TaskOperands& operands) const {
+  const CubeJob& j = job->job();
+  const Gradient gradient = j.work.gradient;
+  const DType type = j.work.type;
+  const CubeShortcuts wanted = shortcutsOf(type, machine.isa.level, options.forwardCopies);
+  if (!asksValues(wanted, j.problem, gradient)) return wanted;
+  const auto range = [&](const TaskOperand& o) { return rangeOf(o.read, o.bytes / byteSize(type), type); };
+  return allowedOf(wanted, j.problem, gradient, range(operands.dy), range(operands.other));
+}
+
+Status KernelCore::begin(std::shared_ptr<KernelJob> job, const TaskOperands& operands, const CoreTask& task) {
+  State& s = *state_;
+  s.endTask();
+  s.job = std::move(job);
+  s.code = nullptr;
+  s.next = 0;
+  std::string broken;
+  for (const std::string& rule : taskRules(s.job->job(), task)) broken += (broken.empty() ? "" : "\n") + rule;
+  if (!broken.empty()) return refuse(broken);
+  const TaskPlace place = placeOf(s.job->job(), s.job->tensors(), task);
+  CUBEJIT_TRY(code, s.job->codeOf(task, place, s.machine.isa, s.options, s.allowed(operands)));
+  s.code = std::move(code);
+  if (const Status room = s.reserve(); !room.ok()) {
+    s.code = nullptr;
+    return room;
+  }
+  s.tensors = Tensors{};
+  s.read(s.code->imageRole, operands, place.image + s.code->image);
+  s.read(s.code->otherRole, operands, place.other + s.code->other);
+  const DType type = s.job->job().work.type;
+  if (!s.counter || s.counterFor != type) s.counter.emplace(s.machine, s.counterFor = type);
+  s.counter->clock.keepEvents(s.keepEvents);
+  s.counter->beginTask();
+  s.open = true;
+  ++s.counts.tasks;
+  return Unit{};
+}
+
+Result<bool> KernelCore::iterate() {
+  State& s = *state_;
+  if (s.code == nullptr) return refuse("no task has begun; begin one before iterating");
+  if (s.next == s.code->blocks.size()) return false;
+  const TaskBlock& block = s.code->blocks[s.next];
+  if (block.compute < 0) {
+    ++s.counts.skipped;
+  } else {
+    s.program().runPhase(static_cast<std::size_t>(block.compute), s.tensors, s.workspace.memory.get());
+    for (const CoreInstruction& instruction : s.code->instructions[s.next]) s.counter->run(instruction);
+  }
+  ++s.next;
+  return true;
+}
+
+float KernelCore::sum(std::int64_t m, std::int64_t n) const {
+  const State& s = *state_;
+  const TaskBlock& here = s.here();
+  if (here.compute < 0) return 0;
+  const auto* sums = reinterpret_cast<const float*>(s.l0c() + here.l0c);
+  return sums[(n / 16 * roundUp(here.block.m, 16) + m) * 16 + n % 16];
+}
+
+bool KernelCore::store(const BlockPitches& pitches, std::int64_t rows, std::int64_t columns, void* to) {
+  State& s = *state_;
+  const TaskBlock& here = s.here();
+  if (here.store < 0 || rows != here.block.m || columns != here.storedColumns || !(pitches == s.job->tensors().result))
+    return false;
+  Tensors tensors;
+  (s.code->resultRole == BufferRole::kDx ? tensors.dx : tensors.dw) = to;
+  const auto run = [&] {
+    s.program().runPhase(static_cast<std::size_t>(here.store), tensors, s.workspace.memory.get());
+  };
+  pitches.adds ? addAlone(run) : run();
+  wrote(rows * columns, pitches.type);
+  return true;
+}
+
+void KernelCore::addAlone(const std::function<void()>& add) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  add();
+}
+
+void KernelCore::wrote(std::int64_t elements, DType type) {
+  State& s = *state_;
+  const CubeBlock& block = s.here().block;
+  CoreCounts& counts = s.counter->counts;
+  if (!s.machine.npu.fixpipe) {
+    const std::int64_t strip = block.m * 16 * (4 + byteSize(type)) * 2;
+    std::int64_t& most = counts.highWater[static_cast<std::size_t>(CoreBuffer::kUb)];
+    most = std::max(most, std::min(strip, s.machine.buffers.ubBytes));
+  }
+  const std::int64_t columns = roundUp(block.n, 16);
+  s.counter->clock.moveOut(s.here().l0c, roundUp(block.m, 16) * columns, block.m * columns, elements * byteSize(type),
+                           counts);
+}
+
+void KernelCore::State::endTask() {
+  if (!open) return;
+  counter->counts.cycles += counter->clock.now();
+  counts.add(std::exchange(counter->counts, {}));
+  open = false;
+}
+
+CoreCounts KernelCore::takeCounts() {
+  state_->endTask();
+  return std::exchange(state_->counts, {});
+}
+
+}  // namespace cubejit
