@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
 
@@ -35,6 +36,8 @@ std::string questionToJson(const LabQuestion& q) {
     json["backend"] = q.task.backend;
     json["threads"] = q.task.threads;
     json["llvm_component"] = q.task.llvmComponent;
+    if (q.task.machine) json["machine"] = Json::parse(machineToJson(*q.task.machine));
+    json["forward_copies"] = q.task.forwardCopies;
     json["turn_file"] = q.turnFile;
   } else {
     json["plans"] = q.numbers;
@@ -66,6 +69,11 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       q.task.backend = json.at("backend").get<std::string>();
       q.task.threads = json.at("threads").get<int>();
       q.task.llvmComponent = json.at("llvm_component").get<std::string>();
+      if (json.contains("machine")) {
+        CUBEJIT_TRY(machine, machineFromJson(spell(json.at("machine"))));
+        q.task.machine = machine;
+      }
+      q.task.forwardCopies = json.at("forward_copies").get<bool>();
       q.turnFile = json.at("turn_file").get<std::string>();
       return q;
     }

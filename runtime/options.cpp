@@ -81,6 +81,14 @@ Result<TuneMode> parseTuneMode(const std::string& name) {
                "CUBEJIT_TUNE = '" + name + "' is not known; there are off, use, missing, always"};
 }
 
+Result<TuneGoal> parseTuneGoal(const std::string& name) {
+  for (const TuneGoal goal : {TuneGoal::kCycles, TuneGoal::kHostTime}) {
+    if (name == toString(goal)) return goal;
+  }
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+               "unknown goal of tuning (--for, CUBEJIT_TUNE_FOR) '" + name + "'; there are cycles, host-time"};
+}
+
 Result<std::string> parseAlgorithm(const std::string& name) {
   for (const Algorithm* algorithm : algorithms()) {
     if (algorithm->gradient != Gradient::kDb && name == algorithm->name) return name;
@@ -171,6 +179,10 @@ Result<Options> optionsFromEnvironment() {
   if (const char* text = read("CUBEJIT_TUNE")) {
     CUBEJIT_TRY(mode, parseTuneMode(text));
     options.tune = mode;
+  }
+  if (const char* text = read("CUBEJIT_TUNE_FOR")) {
+    CUBEJIT_TRY(goal, parseTuneGoal(text));
+    options.tuneFor = goal;
   }
   if (const char* text = read("CUBEJIT_TUNE_SECONDS")) {
     CUBEJIT_TRY(seconds, parsePositive("CUBEJIT_TUNE_SECONDS", text));

@@ -65,6 +65,13 @@ constexpr const char* toString(TuneMode m) {
   return m == TuneMode::kOff ? "off" : m == TuneMode::kUse ? "use" : m == TuneMode::kMissing ? "missing" : "always";
 }
 
+/// What plans of an emulated NPU are measured by. Records of one are never used for the other.
+enum class TuneGoal : std::uint8_t {
+  kCycles,   ///< the chip's modelled cycles
+  kHostTime  ///< how long this host takes to emulate them: of this CPU, these threads, this Options::forwardCopies
+};
+constexpr const char* toString(TuneGoal g) { return g == TuneGoal::kCycles ? "cycles" : "host-time"; }
+
 struct Options {
   /// An NPU to emulate, see machineByName(): plans, buffers and counts are the chip's, code is made for this CPU, and its bf16 products
   /// keep denormals as the chip does. Unset: this host.
@@ -86,25 +93,27 @@ struct Options {
   std::optional<bool> verify;
   std::size_t cacheCapacity = 1024;  ///< executables kept by a session
   TuneMode tune = TuneMode::kOff;
-  double tuneSeconds = 2;   ///< a compilation that tunes spends about this long on a gradient
-  std::string store;        ///< the user's file of tuning records; empty = none
-  std::string systemStore;  ///< a file that is only read, for what the user's does not have; empty = none
-  std::string turnFile;     ///< locked while samples are taken, so that tuners of one machine take turns; empty = none
-  std::string pins;         ///< plans fixed for reproducible training: used if there, else the plan chosen now is added
+  TuneGoal tuneFor = TuneGoal::kCycles;  ///< of an emulated NPU; a host's plans are always tuned for time
+  double tuneSeconds = 2;                ///< a compilation that tunes spends about this long on a gradient
+  std::string store;                     ///< the user's file of tuning records; empty = none
+  std::string systemStore;               ///< a file that is only read, for what the user's does not have; empty = none
+  std::string turnFile;  ///< locked while samples are taken, so that tuners of one machine take turns; empty = none
+  std::string pins;      ///< plans fixed for reproducible training: used if there, else the plan chosen now is added
   /// File of the LLVM component; empty: libcubejit_llvm.so where the dynamic linker looks.
   std::string llvmComponent;
   Diagnostics diagnostics;  ///< dumps, profilers, log; what is left at its default may be set by the environment
 };
 
 /// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS,
-/// CUBEJIT_CACHE_CAPACITY, CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_SECONDS, CUBEJIT_DB,
-/// CUBEJIT_SYSTEM_DB, CUBEJIT_PIN and CUBEJIT_LLVM_COMPONENT say; unknown values are errors. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
+/// CUBEJIT_CACHE_CAPACITY, CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_FOR (cycles, host-time),
+/// CUBEJIT_TUNE_SECONDS, CUBEJIT_DB, CUBEJIT_SYSTEM_DB, CUBEJIT_PIN and CUBEJIT_LLVM_COMPONENT say; unknown values are errors. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
 /// (~/.local/share) unless named. Ignored in processes that run with more rights than their caller.
 CUBEJIT_API Result<Options> optionsFromEnvironment();
 
 CUBEJIT_API Result<IsaLevel> parseIsa(const std::string& name);
 CUBEJIT_API Result<BackendKind> parseBackend(const std::string& name);
 CUBEJIT_API Result<TuneMode> parseTuneMode(const std::string& name);
+CUBEJIT_API Result<TuneGoal> parseTuneGoal(const std::string& name);
 /// The name, if some algorithm of this build has it; kUnsupported names those there are.
 CUBEJIT_API Result<std::string> parseAlgorithm(const std::string& name);
 CUBEJIT_API Result<MathMode> parseMathMode(const std::string& name);

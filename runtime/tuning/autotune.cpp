@@ -334,4 +334,13 @@ std::vector<FitPoint> fitPoints(const std::vector<TuneRecord>& records) {
   return points;
 }
 
+std::vector<FitPoint> pointsOfOthers(const std::vector<TuneRecord>& records, const TuneKey& key) {
+  std::vector<TuneRecord> others;
+  for (const TuneRecord& r : records) {
+    if (!(r.key.problem == key.problem) && r.key.machine == key.machine && r.key.gradient == key.gradient)
+      others.push_back(r);
+  }
+  return fitPoints(others);
+}
+
 }  // namespace cubejit

@@ -65,4 +65,7 @@ Result<TuneOutcome> autotune(const TuneSetup& setup, Lab& lab, const TuneWatch& 
 /// Measured records as points to fit, one problem number per key.
 std::vector<FitPoint> fitPoints(const std::vector<TuneRecord>& records);
 
+/// The same of those records whose key differs from `key` in the problem only (and in backend and threads): for otherPoints.
+std::vector<FitPoint> pointsOfOthers(const std::vector<TuneRecord>& records, const TuneKey& key);
+
 }  // namespace cubejit

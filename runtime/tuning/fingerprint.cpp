@@ -3,24 +3,44 @@
 // Decides how a machine is spelled.
 #include "runtime/tuning/fingerprint.h"
 
-#include "runtime/cpu.h"
+#include <string_view>
 
+#include "cubejit/cubejit.hpp"
+#include "runtime/cpu.h"
 #include "runtime/json_machine.h"
 #include "runtime/tuning/digest.h"
 
 namespace cubejit {
+namespace {
+
+constexpr std::string_view kModel = "model/", kEmulated = "emulated/";
+
+std::string chipText(const Machine& chip) {
+  const std::string numbers = machineToJson(chip);
+  Digest digest;
+  digest.add(numbers.data(), numbers.size());
+  return chip.name + "/" + digest.text();
+}
+
+}  // namespace
 
 std::string machineFingerprint(const Machine& machine) {
-  if (machine.isNpu()) {
-    const std::string numbers = machineToJson(machine);
-    Digest digest;
-    digest.add(numbers.data(), numbers.size());
-    return "model/" + machine.name + "/" + digest.text();
-  }
+  if (machine.isNpu()) return std::string(kModel) + chipText(machine);
   static const std::string cpu = cpuName();
   const auto kib = [](std::int64_t bytes) { return std::to_string(bytes / 1024) + "K"; };
   return cpu + "/" + toString(machine.isa.level) + "/" + std::to_string(machine.cores) + "x/" +
          kib(machine.buffers.l0aBytes) + "-" + kib(machine.buffers.l1Bytes) + "-" + kib(machine.buffers.l2Bytes);
+}
+
+std::string emulationFingerprint(const Machine& chip, bool forwardCopies) {
+  return std::string(kEmulated) + chipText(chip) + (forwardCopies ? "/fast/" : "/faithful/") +
+         machineFingerprint(detectHost(chip.isa.level));
+}
+
+std::string planningFingerprint(const std::string& fingerprint) {
+  if (fingerprint.compare(0, kEmulated.size(), kEmulated) != 0) return fingerprint;
+  const std::size_t digest = fingerprint.find('/', kEmulated.size()) + 1;
+  return std::string(kModel) + fingerprint.substr(kEmulated.size(), fingerprint.find('/', digest) - kEmulated.size());
 }
 
 }  // namespace cubejit

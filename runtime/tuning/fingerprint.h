@@ -10,7 +10,14 @@
 namespace cubejit {
 
 /// CPU vendor, family, model and stepping, then what plans are made for, e.g. "AuthenticAMD-25-17-1/avx512/2x/32K-1024K-32768K":
-/// ISA level, cores, L1d, L2 and L3. Two machines with one fingerprint are taken to be as fast.
+/// ISA level, cores, L1d, L2 and L3. Two machines with one fingerprint are taken to be as fast. Of an NPU, whose cycles are
+/// modelled: "model/", its name and a digest of its numbers.
 std::string machineFingerprint(const Machine& machine);
+
+/// Of the time in which this host emulates an NPU (its `isa` is the host's): "emulated/", the chip as above, fast or faithful, the host.
+std::string emulationFingerprint(const Machine& chip, bool forwardCopies);
+
+/// machineFingerprint() of the machine that plans of a fingerprint are made for: the chip's own of an emulation's, else the same.
+std::string planningFingerprint(const std::string& fingerprint);
 
 }  // namespace cubejit

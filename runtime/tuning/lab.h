@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cubejit/machine.h"
 #include "cubejit/options.h"
 #include "runtime/tuning/record.h"
 
@@ -20,7 +22,9 @@ struct LabTask {
   std::string isa = "avx512";
   std::string backend = "xbyak";
   int threads = 1;
-  std::string llvmComponent;  ///< Options::llvmComponent
+  std::string llvmComponent;       ///< Options::llvmComponent
+  std::optional<Machine> machine;  ///< Options::machine
+  bool forwardCopies = false;      ///< Options::forwardCopies
 };
 
 struct LabReply {

@@ -21,9 +21,26 @@
 namespace cubejit {
 
 TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
-  if (machine.isNpu()) return {problem, gradient, machineFingerprint(machine), "model", 1};
-  return {problem, gradient, machineFingerprint(machine), toString(options.backend),
+  if (isModelled(machine, options)) return {problem, gradient, machineFingerprint(machine), "model", 1};
+  const std::string where =
+      machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies) : machineFingerprint(machine);
+  return {problem, gradient, where, toString(options.backend),
           options.threads > 0 ? options.threads : defaultThreads()};
+}
+
+LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& options) {
+  return {key.problem,
+          key.gradient,
+          toString(machine.isa.level),
+          key.backend,
+          key.threads,
+          options.llvmComponent,
+          machine.isNpu() ? std::optional<Machine>(machine) : std::nullopt,
+          options.forwardCopies};
+}
+
+bool isModelled(const Machine& machine, const Options& options) {
+  return machine.isNpu() && options.tuneFor == TuneGoal::kCycles;
 }
 
 namespace {
@@ -78,9 +95,10 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
 
 // Only the planner's own candidates: they run in this process. Mutations are the command's business, which has a child for them.
 void tuneNow(const TuneKey& key, const Machine& machine, const Options& options, std::string& notes) {
-  LabTask task{key.problem, key.gradient, toString(machine.isa.level), key.backend, key.threads, options.llvmComponent};
+  const LabTask task = labTaskOf(key, machine, options);
+  const bool modelled = isModelled(machine, options);
   std::unique_ptr<Lab> lab;
-  if (machine.isNpu()) {
+  if (modelled) {
     lab = std::make_unique<ModelLab>(task, machine);
   } else {
     auto local = LocalLab::open(task, options.turnFile);
@@ -93,13 +111,13 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
   setup.machine = machine;
   setup.strategy = StrategyKind::kModel;
   setup.mostSeconds = options.tuneSeconds;
-  if (machine.isNpu()) {  // nothing runs that could crash, and the model's order is known
+  if (modelled) {  // nothing runs that could crash, and the model's order is known
     setup.rules = ModelLab::rules();
     setup.strategy = StrategyKind::kEvolve;
   }
   setup.version = version();
   setup.run = "compile-" + std::to_string(std::time(nullptr)) + "-" + std::to_string(getpid());
-  setup.otherPoints = fitPoints(keeper.all());
+  setup.otherPoints = pointsOfOthers(keeper.all(), key);
   TuneWatch watch;
   watch.keep = [&](const TuneRecord& record) { keeper.keep(record); };
   const auto outcome = autotune(setup, *lab, watch);
@@ -109,7 +127,9 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
 SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
   SourcedPlan out;
   if (options.tune == TuneMode::kOff || !options.algorithm.empty()) return out;
-  if (machine.isNpu() ? gradient == Gradient::kDb : options.backend != BackendKind::kXbyak) return out;
+  const bool modelled = isModelled(machine, options);
+  if (machine.isNpu() && gradient == Gradient::kDb) return out;
+  if (!modelled && options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
   auto found = lookUp(options.store, key, machine, options, out.note);
   const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);
@@ -124,8 +144,8 @@ SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& 
   out.source = PlanSource::kRecord;
   std::string gain = std::to_string(1 / found->relative);
   gain.resize(gain.find('.') + 3);
-  addNote(out.note, (machine.isNpu() ? "modelled at " : "measured ") + gain +
-                        "x the speed of the model's choice, run " + found->run);
+  addNote(out.note,
+          (modelled ? "modelled at " : "measured ") + gain + "x the speed of the model's choice, run " + found->run);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/tuning/lab.h"
 #include "runtime/tuning/record.h"
 
 namespace cubejit {
@@ -22,7 +23,13 @@ struct SourcedPlan {
 /// is none. Opens and closes files on every call, so that nothing is carried across fork().
 Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options);
 
-/// The key under which this compilation's records are kept.
+/// The key under which this compilation's records are kept. `machine` is the session's, whose ISA is the host's.
 TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options);
+
+/// What is tried under a key.
+LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& options);
+
+/// Records say cycles of a chip's cost model; otherwise time on this host.
+bool isModelled(const Machine& machine, const Options& options);
 
 }  // namespace cubejit

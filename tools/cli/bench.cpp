@@ -217,7 +217,7 @@ void addBench(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
-  addFastFlag(*command, *flags);
+  addEmulationFlags(*command, *flags);
   command->add_option("--min-seconds", sampling->minSeconds, "Measure each gradient at least this long");
   command->add_option("--min-samples", sampling->minSamples, "and at least this often");
   command->add_flag("--together", sampling->together,

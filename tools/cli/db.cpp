@@ -27,7 +27,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct DbFlags {
-  std::string db, name, gradient, file, before;
+  std::string db, name, gradient, machine, file, before;
   bool json = false, jsonl = false, failures = false, losers = false, oldVersions = false, best = false;
 };
 
@@ -48,7 +48,8 @@ Result<std::unique_ptr<TuningStore>> openStore(const std::string& path, StoreAcc
 
 bool matches(const TuneRecord& r, const DbFlags& flags) {
   return (flags.name.empty() || r.key.problem.name.find(flags.name) != std::string::npos) &&
-         (flags.gradient.empty() || flags.gradient == toString(r.key.gradient));
+         (flags.gradient.empty() || flags.gradient == toString(r.key.gradient)) &&
+         r.key.machine.find(flags.machine) != std::string::npos;
 }
 
 std::string keyText(const TuneRecord& r) {
@@ -134,7 +135,7 @@ std::vector<const TuneRecord*> winners(const std::vector<TuneRecord>& records, c
 // Plans of the winners, one a line: what --plan and --pin read.
 int best(const std::vector<TuneRecord>& records, const DbFlags& flags) {
   for (const TuneRecord* r : winners(records, flags)) {
-    const std::string& machine = r->key.machine;  // the second part of a fingerprint is the ISA level
+    const std::string& machine = r->key.machine;  // the second part of a fingerprint is the ISA level or the chip
     const std::size_t begin = machine.find('/') + 1;
     const std::string isa = machine.substr(begin, machine.find('/', begin) - begin);
     fmt::print("{}\n", flags.json ? recordToJson(*r) : pinToJson({r->key.problem, r->plan, isa}));
@@ -228,7 +229,7 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
   }
   std::int64_t foreign = 0, checked = 0;
   for (const TuneRecord& r : *records) {
-    const auto machine = machines.find(r.key.machine);
+    const auto machine = machines.find(planningFingerprint(r.key.machine));
     if (machine == machines.end()) {
       ++foreign;
       continue;
@@ -315,6 +316,9 @@ void addDb(CLI::App& app, Action& action) {
   const auto filters = [&](CLI::App* sub) {
     sub->add_option("--name", flags->name, "Only problems whose name holds this text");
     sub->add_option("--gradient", flags->gradient, "Only dx, dw or db");
+    sub->add_option(
+        "--machine", flags->machine,
+        "Only records whose machine, as `db list` shows it, holds this text: emulated/ascend910b2/, /fast/");
     return sub;
   };
   const auto json = [&](CLI::App* sub) { sub->add_flag("--json", flags->json, "One JSON object a line"); };

@@ -64,7 +64,7 @@ void addDump(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
-  addFastFlag(*command, *flags);
+  addEmulationFlags(*command, *flags);
   command->add_option("--emit", what->stages, fmt::format("Stages, of {}; or all", fmt::join(dumpStageNames(), ", ")))
       ->capture_default_str();
   command->add_option("--kernels", what->kernels, "Only kernels with this in their name; * and ? stand for anything");

@@ -97,7 +97,8 @@ struct SourcedReport {
 };
 
 // A plan of the caller's for the gradient, if --plan gave one, else a pin's or record's, else the planner's.
-Result<SourcedReport> npuPlan(const Request& request, const Problem& problem, Gradient gradient, bool explained) {
+Result<SourcedReport> npuPlan(const Session& session, const Request& request, const Problem& problem, Gradient gradient,
+                              bool explained) {
   SourcedReport out;
   for (const TilingPlan& plan : request.plans) {
     if (plan.gradient != gradient) continue;
@@ -108,7 +109,7 @@ Result<SourcedReport> npuPlan(const Request& request, const Problem& problem, Gr
   options.explain = explained;
   CUBEJIT_TRY(chosen, planOnNpu(problem, gradient, *request.soc(), options));
   out.report = chosen;
-  CUBEJIT_TRY(found, findPlan(problem, gradient, *request.soc(), request.options));
+  CUBEJIT_TRY(found, findPlan(problem, gradient, session.machine(), session.options()));
   out.source = found.source;
   out.note = found.note;
   if (!found.plan) return out;
@@ -123,13 +124,14 @@ Result<SourcedReport> npuPlan(const Request& request, const Problem& problem, Gr
 }
 
 int planForSoc(const RequestFlags& flags, const Request& request, bool explained) {
+  const Session session(request.options);
   GradientMask mask = request.gradients;
   if (mask.dx && mask.dw) mask.db = false;  // not asked for by name: db is no product and has no plan
   int code = 0;
   for (const Problem& problem : request.problems) {
     for (const Gradient gradient : gradientsOf(mask)) {
       const auto start = std::chrono::steady_clock::now();
-      const auto planned = npuPlan(request, problem, gradient, explained);
+      const auto planned = npuPlan(session, request, problem, gradient, explained);
       const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
       const std::string again = reproduction("plan", flags, problem);
       if (!planned.ok()) {
@@ -236,6 +238,7 @@ void addPlan(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
+  addEmulationFlags(*command, *flags);
   command->add_flag(
       "--explain", *explained,
       "Show the candidates, their costs, what the cheapest took when they were run, and the rules that refused some");

@@ -81,9 +81,13 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
 }
 
-void addFastFlag(CLI::App& app, RequestFlags& flags) {
+void addEmulationFlags(CLI::App& app, RequestFlags& flags) {
   app.add_flag("--fast", flags.fast,
                "With --soc: what only copies between L1 and the cube is left out; the same bits and counts");
+  app.add_option(
+      "--for", flags.goal,
+      "With --soc: plans that `tune` found for the chip's modelled cycles, or for the host-time of emulating "
+      "it (default: $CUBEJIT_TUNE_FOR, or cycles)");
 }
 
 void addSocFlag(CLI::App& app, RequestFlags& f) {
@@ -123,6 +127,17 @@ Result<Request> resolve(const RequestFlags& f) {
       note(machine.error());
   }
   if (f.fast && f.soc.empty()) note(invalid("--fast leaves out copies of an emulated chip; add --soc"));
+  if (!f.goal.empty()) {
+    const auto goal = parseTuneGoal(f.goal);
+    if (goal.ok())
+      r.options.tuneFor = *goal;
+    else
+      note(goal.error());
+    if (f.soc.empty())
+      note(invalid("--for = " + f.goal +
+                   " says what an emulated chip's plans are tuned for; add --soc, or leave it out: plans of this host "
+                   "are tuned for time"));
+  }
   if (!f.pins.empty()) r.options.pins = f.pins;
   if (!f.algorithm.empty() && algorithm.ok()) r.options.algorithm = *algorithm;
   if (!f.algorithm.empty() && !f.soc.empty())
@@ -218,6 +233,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (!f.pins.empty()) out << " --pin " << quoted(f.pins);
   if (!f.soc.empty()) out << " --soc " << quoted(f.soc);
   if (f.fast) out << " --fast";
+  if (!f.goal.empty()) out << " --for " << quoted(f.goal);
   return out.str();
 }
 

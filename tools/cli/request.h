@@ -18,7 +18,7 @@ struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
   std::string gradients = "dx,dw,db", dtype = "f32", layout, math, algorithm, isa, backend, threads, planFile, soc,
-              pins;
+              pins, goal;
   bool json = false;
   bool fast = false;         ///< --soc: forward what only copies
   bool manyThreads = false;  ///< --threads may be a list
@@ -27,8 +27,8 @@ struct RequestFlags {
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
 void addRunFlags(CLI::App& app, RequestFlags& flags);
 void addSocFlag(CLI::App& app, RequestFlags& flags);
-/// --fast, where --soc runs something.
-void addFastFlag(CLI::App& app, RequestFlags& flags);
+/// --fast and --for, where --soc runs something, or plans for that.
+void addEmulationFlags(CLI::App& app, RequestFlags& flags);
 
 /// What the flags ask for.
 struct Request {

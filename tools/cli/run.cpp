@@ -137,7 +137,7 @@ void addRun(CLI::App& app, Action& action) {
   command->add_option("--in", *ins, "dy=FILE.npy, x=FILE.npy, w=FILE.npy (repeat)");
   command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
   addSocFlag(*command, *flags);
-  addFastFlag(*command, *flags);
+  addEmulationFlags(*command, *flags);
   auto files = std::make_shared<TimelineFiles>();
   command->add_option("--trace", files->trace,
                       "With --soc: write what every core did when, for Perfetto (Chrome trace)");

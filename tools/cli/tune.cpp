@@ -96,6 +96,9 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   }
   if (request.ok() && request->options.backend != BackendKind::kXbyak)
     note(Error{ErrorCode::kUnsupported, Stage::kProblem, "only generated code is worth tuning; leave --backend out"});
+  if (request.ok() && request->soc() && flags.fast && request->options.tuneFor == TuneGoal::kCycles)
+    note(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+               "--fast changes how soon a chip is emulated, not its cycles; add --for host-time, or leave it out"});
   if (request.ok() && !request->plans.empty())
     note(Error{ErrorCode::kInvalidProblem, Stage::kPlan, "--plan fixes what tuning is to find; leave it out"});
   if (!own.db.empty() && request.ok()) request->options.store = own.db;
@@ -114,15 +117,17 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   return asked;
 }
 
-Json rowJson(const TuneRow& row, const std::optional<std::string>& soc) {
+Json rowJson(const TuneRow& row, const Session& session) {
   Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"gradient", toString(row.task.gradient)}};
   if (!row.error.empty()) {
     out["error"] = row.error;
     return out;
   }
   const TuneOutcome& o = row.outcome;
-  if (soc) {
-    out["soc"] = *soc;
+  if (session.machine().isNpu()) {
+    out["soc"] = session.machine().name;
+    out["for"] = toString(session.options().tuneFor);
+    out["fast"] = session.options().forwardCopies;
     out["untuned_cycles"] = o.untuned.cost.totalCycles;
     out["cycles"] = o.best.cost.totalCycles;
   }
@@ -147,9 +152,9 @@ Json rowJson(const TuneRow& row, const std::optional<std::string>& soc) {
   return out;
 }
 
-void printRow(const TuneRow& row, bool json, const std::optional<std::string>& soc) {
+void printRow(const TuneRow& row, bool json, const Session& session) {
   if (json) {
-    fmt::print("{}", jsonLine(rowJson(row, soc)));
+    fmt::print("{}", jsonLine(rowJson(row, session)));
   } else if (row.error.empty()) {
     const TuneOutcome& o = row.outcome;
     const double ms = static_cast<double>(medianNs(o.untuned.samplesNs)) * 1e-6;
@@ -235,12 +240,12 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.warn(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);
   double load = 0;
-  if (!session.machine().isNpu() && getloadavg(&load, 1) == 1 && load > kBusyShare * session.machine().cores &&
-      rank == 0)
+  const int cores = detectHost(session.machine().isa.level).cores;
+  if (!run.modelled() && getloadavg(&load, 1) == 1 && load > kBusyShare * cores && rank == 0)
     view.note(
         fmt::format("the machine is busy (load {:.1f} on {} cores): plans that get on with the neighbours will be "
                     "found, not those that are fastest alone",
-                    load, session.machine().cores));
+                    load, cores));
   std::vector<TuneTask> tasks;
   for (Problem& problem : asked->request.problems) {
     if (problem.name.empty()) problem.name = labelOf(problem);
@@ -249,12 +254,13 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   const Clock::time_point start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   const bool header = !flags.json && rank == 0;
-  if (header && session.machine().isNpu()) fmt::print("modelled on {}; nothing is timed\n", session.machine().name);
+  if (header && run.modelled()) fmt::print("modelled on {}; nothing is timed\n", session.machine().name);
+  if (header && session.machine().isNpu() && !run.modelled())
+    fmt::print("{}{} emulated on {} threads, timed\n", session.machine().name,
+               session.options().forwardCopies ? " --fast" : "", asked->request.threads[0]);
   if (header)
     fmt::print("{:<34} {:<3} {:>10} {:>10} {:>7} {:>6} {:>6} {:>8}\n", "problem", "", "untuned ms", "tuned ms", "gain",
                "trials", "known", "spearman");
-  std::optional<std::string> soc;
-  if (session.machine().isNpu()) soc = session.machine().name;
   std::vector<TuneRow> rows;
   int code = 0;
   const auto tuneOne = [&](int index, int left) {
@@ -270,7 +276,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
                reproduction("tune", flags, row.task.problem));
       }
     }
-    printRow(row, flags.json, soc);
+    printRow(row, flags.json, session);
     rows.push_back(std::move(row));
   };
   if (*mpi != nullptr) {
@@ -306,6 +312,11 @@ void addTune(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
+  addEmulationFlags(*command, *flags);
+  command->get_option("--for")->description(
+      "With --soc, what is minimised: the chip's modelled cycles, or the host-time of emulating it "
+      "(default: $CUBEJIT_TUNE_FOR, or cycles)");
+  command->get_option("--fast")->description("With --for host-time: time runs of --fast, for later ones of --fast");
   command->add_option("--budget", own->budget,
                       "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
   command->add_option("--trials", own->trials, "Plans to try for each gradient (default 64, unless there is a budget)")

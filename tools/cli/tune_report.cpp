@@ -18,9 +18,9 @@
 #include "cubejit/index_map.h"
 #include "failure.h"
 #include "runtime/bandwidth.h"
+#include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
 #include "runtime/problem_text.h"
-#include "runtime/tuning/fingerprint.h"
 #include "runtime/verify/reference_conv.h"
 #include "tune_report_page.h"
 
@@ -53,6 +53,14 @@ Json qualityJson(const RankQuality& q) {
   return Json{{"spearman", q.spearman}, {"kendall", q.kendall}, {"regret", q.regret}, {"plans", q.plans}};
 }
 
+// Words of `dump` that ask for the emulated chip of the run; the chip is written into the folder.
+std::string chipWords(const fs::path& folder, const Session& session) {
+  if (!session.machine().isNpu()) return {};
+  const fs::path chip = folder / "chip.json";
+  std::ofstream(chip) << machineToJson(session.machine()) << "\n";
+  return " --soc " + quoted(fs::absolute(chip)) + (session.options().forwardCopies ? " --fast" : "");
+}
+
 // The stages of a plan's code, written by `cubejit dump`; the folder's name relative to the page, or nothing.
 std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& session, std::size_t number) {
   std::error_code error;
@@ -62,9 +70,9 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
   const fs::path plan = folder / fmt::format("{:03}.plan.json", number);
   std::ofstream(plan) << planToJson(row.outcome.best.plan) << "\n";
   const std::string line = fmt::format(
-      "{} dump {} --gradients {} --isa {} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
+      "{} dump {} --gradients {} --isa {}{} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
       quoted(self), toFlags(row.task.problem), toString(row.task.gradient), toString(session.machine().isa.level),
-      quoted(plan), quoted(folder));
+      chipWords(folder, session), quoted(plan), quoted(folder));
   std::string printed;
   if (FILE* out = popen(line.c_str(), "r")) {
     std::array<char, 4096> bytes{};
@@ -171,11 +179,10 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
   const std::string temporary = path + ".tmp" + std::to_string(getpid());
   std::ofstream out(temporary, std::ios::binary);
   if (!out) return cannot;
-  const Machine& machine = run.machine();
-  Json data{{"version", version()}, {"when", utcNow()}, {"machine", machineFingerprint(machine)}};
+  Json data{{"version", version()}, {"when", utcNow()}, {"machine", run.keyOf({}).machine}};
   data["seconds"] = seconds;
-  data["modelled"] = machine.isNpu();
-  data.update(machine.isNpu() ? chipRoofs(machine, rows) : hostRoofs(session));
+  data["modelled"] = run.modelled();
+  data.update(run.modelled() ? chipRoofs(run.machine(), rows) : hostRoofs(session));
   data["run"] = run.run();
   data["layers"] = Json::array();
   data["failed"] = Json::array();
@@ -190,7 +197,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
       continue;
     }
     Json layer = layerJson(rows[i], keeper, run);
-    if (!rows[i].outcome.best.untuned && !machine.isNpu()) layer["dump"] = dumpOf(dumps, rows[i], session, i);
+    if (!rows[i].outcome.best.untuned && !run.modelled()) layer["dump"] = dumpOf(dumps, rows[i], session, i);
     data["layers"].push_back(std::move(layer));
     const std::vector<TuneRecord> own = keeper.of(run.keyOf(rows[i].task), version());
     records.insert(records.end(), own.begin(), own.end());

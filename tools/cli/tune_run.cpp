@@ -55,10 +55,11 @@ TuneKey TuneRun::keyOf(const TuneTask& task) const {
   return tuneKeyOf(task.problem, task.gradient, machine(), session_.options());
 }
 
-Result<std::unique_ptr<Lab>> TuneRun::openLab(const TuneTask& task, const TuneKey& key) const {
-  const LabTask what{task.problem, task.gradient, toString(machine().isa.level),
-                     key.backend,  key.threads,   session_.options().llvmComponent};
-  if (machine().isNpu()) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
+bool TuneRun::modelled() const { return isModelled(machine(), session_.options()); }
+
+Result<std::unique_ptr<Lab>> TuneRun::openLab(const TuneKey& key) const {
+  const LabTask what = labTaskOf(key, machine(), session_.options());
+  if (modelled()) return std::unique_ptr<Lab>(std::make_unique<ModelLab>(what, machine()));
   CUBEJIT_TRY(lab, ChildLab::open(what, session_.options().turnFile, workerOf(options_)));
   return std::unique_ptr<Lab>(std::move(lab));
 }
@@ -78,23 +79,16 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   setup.key = keyOf(task);
   setup.machine = machine();
   setup.llvm = llvm_;
-  if (machine().isNpu()) setup.rules = ModelLab::rules();
+  if (modelled()) setup.rules = ModelLab::rules();
   setup.strategy = options_.strategy;
   setup.seed = options_.seed;
   setup.mostTrials = options_.trials;
   setup.mostSeconds = seconds;
   setup.version = version();
   setup.run = run_;
-  const std::vector<TuneRecord> all = keeper_.all();
-  std::vector<TuneRecord> others;
-  for (const TuneRecord& record : all) {
-    const bool same = record.key.problem == task.problem && record.key.gradient == task.gradient;
-    if (!same && record.key.machine == setup.key.machine && record.key.gradient == task.gradient)
-      others.push_back(record);
-  }
-  setup.otherPoints = fitPoints(others);
+  setup.otherPoints = pointsOfOthers(keeper_.all(), setup.key);
   if (options_.resume) setup.known = keeper_.of(setup.key, setup.version);
-  auto lab = openLab(task, setup.key);
+  auto lab = openLab(setup.key);
   if (!lab.ok()) return failed(lab.error());
   TuneWatch watch;
   watch.keep = [&](const TuneRecord& record) {

@@ -48,13 +48,15 @@ class TuneRun {
   /// Tunes one task within `seconds` (0 = no limit).
   TuneRow tune(const TuneTask& task, double seconds, int index, int count);
   TuneKey keyOf(const TuneTask& task) const;
-  /// What plans are tuned for: of an emulated NPU the modelled cycles are minimised.
+  /// What plans are made for.
   const Machine& machine() const { return session_.machine(); }
+  /// Cycles of a chip's cost model are minimised, and nothing is timed.
+  bool modelled() const;
   const std::string& run() const { return run_; }
   std::function<void(const TuneRecord&)> alsoKeep;  ///< told every record, after the store
 
  private:
-  Result<std::unique_ptr<Lab>> openLab(const TuneTask& task, const TuneKey& key) const;
+  Result<std::unique_ptr<Lab>> openLab(const TuneKey& key) const;
 
   const Session& session_;
   const TuneOptions& options_;

@@ -71,11 +71,12 @@ std::vector<Book> booksOf(const std::vector<TuneRecord>& records) {
   return books;
 }
 
-// The chip that a record of modelled cycles is about, or the host: what a plan's decisions are depends on it.
+// The chip that a record of modelled cycles or of emulation is about, or the host: what a plan's decisions are depends on it.
 Machine machineOf(const TuneKey& key, const Machine& host) {
+  const std::string fingerprint = planningFingerprint(key.machine);
   for (const std::string& name : machineNames()) {
     const Machine chip = *machineByName(name);
-    if (key.machine == machineFingerprint(chip)) return chip;
+    if (fingerprint == machineFingerprint(chip)) return chip;
   }
   return host;
 }
@@ -131,11 +132,7 @@ int simulate(const std::string& path, bool json, const std::string& typed) {
        {StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kRandom, StrategyKind::kExhaustive}) {
     Score score;
     for (const Book& book : books) {
-      std::vector<TuneRecord> others;
-      for (const TuneRecord& r : *records) {
-        if (!(r.key.problem == book.key.problem) && r.key.gradient == book.key.gradient) others.push_back(r);
-      }
-      const std::vector<FitPoint> points = fitPoints(others);
+      const std::vector<FitPoint> points = pointsOfOthers(*records, book.key);
       for (int seed = 1; seed <= kSeeds; ++seed)
         replay(book, kind, static_cast<std::uint64_t>(seed), points, machineOf(book.key, host), score);
     }

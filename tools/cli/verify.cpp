@@ -158,7 +158,7 @@ void addVerify(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, true);
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
-  addFastFlag(*command, *flags);
+  addEmulationFlags(*command, *flags);
   command->get_option("--layout")
       ->description(
           "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");
