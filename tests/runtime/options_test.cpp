@@ -17,9 +17,9 @@ class Environment : public ::testing::Test {
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
   static void clear() {
-    for (const char* name :
-         {"CUBEJIT_MAX_ISA", "CUBEJIT_BACKEND", "CUBEJIT_NUM_THREADS", "CUBEJIT_CACHE_CAPACITY", "CUBEJIT_TUNE",
-          "CUBEJIT_TUNE_SECONDS", "CUBEJIT_DB", "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN", "CUBEJIT_LLVM_COMPONENT"})
+    for (const char* name : {"CUBEJIT_MAX_ISA", "CUBEJIT_BACKEND", "CUBEJIT_NUM_THREADS", "CUBEJIT_CACHE_CAPACITY",
+                             "CUBEJIT_TUNE", "CUBEJIT_TUNE_SECONDS", "CUBEJIT_DB", "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN",
+                             "CUBEJIT_LLVM_COMPONENT", "CUBEJIT_TUNE_FOR"})
       unsetenv(name);
   }
 };
@@ -54,6 +54,14 @@ TEST_F(Environment, TuningIsUsedUnlessSaidOtherwise) {
   const Result<Options> wrong = optionsFromEnvironment();
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().message.find("off, use, missing, always"), std::string::npos);
+  unsetenv("CUBEJIT_TUNE");
+  EXPECT_EQ(options.tuneFor, TuneGoal::kCycles);
+  setenv("CUBEJIT_TUNE_FOR", "host-time", 1);
+  EXPECT_EQ(optionsFromEnvironment().value().tuneFor, TuneGoal::kHostTime);
+  setenv("CUBEJIT_TUNE_FOR", "fun", 1);
+  const Result<Options> goal = optionsFromEnvironment();
+  ASSERT_FALSE(goal.ok());
+  EXPECT_NE(goal.error().message.find("'fun'; there are cycles, host-time"), std::string::npos);
   unsetenv("XDG_DATA_HOME");
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -195,6 +196,11 @@ TEST_F(Tune, WrongFlagsAreAllNamed) {
   refused(p + "--strategy annealing", "there are model, evolve, random, exhaustive");
   refused(p + "--progress loud", "there are auto, plain, json, none");
   refused("--budget 10s", "no problem given");
+  refused(p + "--for host-time", "add --soc");
+  refused(p + "--soc ascend910b2 --for fun", "'fun'; there are cycles, host-time");
+  refused(p + "--soc ascend910b2 --fast", "add --for host-time");
+  refused(p + "--soc ascend910b2 --for cycles --fast", "add --for host-time");
+  refused(p + "--soc ascend910b2 --for host-time --algorithm direct", "is one of the host's");
   const Outcome both = run("tune " + p + "--budget 0 --strategy annealing");
   EXPECT_THAT(both.err, AllOf(HasSubstr("more than zero"), HasSubstr("annealing")));
 }
@@ -232,6 +238,64 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
   EXPECT_GT(tried.size(), before);
   EXPECT_EQ(run("db verify").code, 0);
   EXPECT_EQ(run("tune " + chip + " --gradients db --trials 3").code, 0) << "db has but one plan on a chip";
+}
+
+// Emulated runs are timed, --fast and faithful ones apart, and only who asks for host-time gets what was found.
+TEST_F(Tune, EmulatedRunsAreTunedForHostTime) {
+  const std::string chip =
+      "--input 2,48,20,24 --weight 80,48,3,3 --padding 1 --dtype f16 --soc ascend910b2 --threads 1 --gradients dx ";
+  const Outcome tuned = run("tune " + chip + "--for host-time --trials 12 --json --progress json --report page.html");
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const Json row = Json::parse(tuned.out);
+  EXPECT_EQ(row["for"], "host-time");
+  EXPECT_EQ(row["fast"], false);
+  EXPECT_EQ(row["plan"]["algorithm"], "cube");
+  EXPECT_GT(row["untuned_ns"], row["untuned_cycles"]) << "no chip is as slow as its emulation";
+  EXPECT_THAT(tuned.err, HasSubstr("\"event\":\"trial\""));
+  EXPECT_THAT(slurp(folder_.file("page.html")), AllOf(HasSubstr("\"modelled\":false"), HasSubstr("/faithful/")));
+  EXPECT_EQ(records().size(), 13U);
+  for (const TuneRecord& r : records()) EXPECT_EQ(r.key.machine.find("emulated/ascend910b2/"), 0U);
+
+  const auto sourceOf = [&](const std::string& flags) {
+    return Json::parse(run("plan " + chip + flags + " --json").out)["source"].get<std::string>();
+  };
+  EXPECT_EQ(sourceOf("--for host-time"), "record");
+  EXPECT_EQ(sourceOf(""), "model");
+  EXPECT_EQ(sourceOf("--for cycles --fast"), "model");
+  EXPECT_EQ(sourceOf("--for host-time --fast"), "model");
+  const Outcome benched = run("bench " + chip + "--for host-time --json --min-seconds 0 --min-samples 1");
+  EXPECT_EQ(Json::parse(benched.out)["plan"], row["plan"]);
+  EXPECT_EQ(run("verify " + chip + "--for host-time").code, 0);
+
+  ASSERT_EQ(run("tune " + chip + "--for host-time --fast --trials 3 --progress none").code, 0);
+  EXPECT_EQ(sourceOf("--for host-time --fast"), "record");
+  ASSERT_EQ(run("tune " + chip + "--trials 3 --progress none").code, 0);
+  EXPECT_EQ(sourceOf(""), "record");
+  const Outcome fast = run("db show --machine /fast/ --json"), pins = run("db best --machine /faithful/");
+  EXPECT_EQ(std::count(fast.out.begin(), fast.out.end(), '\n'), 4);
+  EXPECT_EQ(std::count(pins.out.begin(), pins.out.end(), '\n'), 1);
+  std::ofstream(folder_.file("pins.jsonl")) << pins.out;
+  EXPECT_EQ(sourceOf("--pin pins.jsonl"), "pin") << "a pin is a pin, whatever it was tuned for";
+  const Outcome checked = run("db verify");
+  EXPECT_EQ(checked.code, 0) << checked.out;
+  EXPECT_THAT(checked.err, HasSubstr("21 checked, 0 of other machines"));
+}
+
+TEST_F(Tune, HostTimeIsInterruptedAndResumedAsTheHostsTuning) {
+  writeSuite(3);
+  const std::string chip =
+      "tune --suite suite.jsonl --gradients dx,dw --dtype f16 --soc ascend910b2 --fast --threads 1"
+      " --for host-time --progress none ";
+  EXPECT_EQ(interrupted(chip + "--budget 60s", SIGINT, 700), 130);
+  EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("every finished trial is stored"));
+  const std::size_t before = records().size();
+  EXPECT_GT(before, 1U);
+  ASSERT_EQ(run(chip + "--trials 4 --resume").code, 0);
+  std::map<std::string, int> tried;
+  for (const TuneRecord& r : records())
+    ++tried[problemIdentity(r.key.problem) + toString(r.key.gradient) + planIdentity(r.plan)];
+  EXPECT_EQ(tried.size(), records().size()) << "a plan is in the store twice";
+  EXPECT_GT(tried.size(), before);
 }
 
 TEST_F(Tune, ANewerStoreIsLeftAloneAndRecordsAreKeptBesideIt) {

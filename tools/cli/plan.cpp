@@ -239,6 +239,7 @@ void addPlan(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
   addEmulationFlags(*command, *flags);
+  command->get_option("--fast")->description("With --for host-time: plans that were found for runs of --fast");
   command->add_flag(
       "--explain", *explained,
       "Show the candidates, their costs, what the cheapest took when they were run, and the rules that refused some");

@@ -54,6 +54,19 @@ TEST_F(Autotune, KeepsTheModelsPlanWhenNothingIsFaster) {
   EXPECT_EQ(outcome.value().best.relative, 1);
 }
 
+TEST_F(Autotune, OtherProblemsOfTheSameKindCorrectTheModel) {
+  const TuneKey mine = setup_.key;
+  TuneKey otherProblem = mine, otherMachine = mine, otherGradient = mine;
+  otherProblem.problem = otherMachine.problem = otherGradient.problem = smallConvolution(16);
+  otherMachine.machine = "emulated/toy/0/fast/" + mine.machine;
+  otherGradient.gradient = Gradient::kDw;
+  const std::vector<TuneRecord> records{winnerFor(mine, 0.5), winnerFor(otherProblem, 0.6),
+                                        winnerFor(otherMachine, 0.7), winnerFor(otherGradient, 0.8)};
+  const std::vector<FitPoint> points = pointsOfOthers(records, mine);
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points.front().time, 0.6);
+}
+
 TEST_F(Autotune, EveryTrialIsKeptOnceWithItsSamples) {
   ASSERT_TRUE(autotune(setup_, lab_, watch_).ok());
   std::set<std::string> plans;

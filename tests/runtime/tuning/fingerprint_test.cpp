@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cubejit/machines/toy.h"
 #include "tests/support/tuning_cases.h"
 
 namespace cubejit {
@@ -21,6 +22,23 @@ TEST(Fingerprint, NamesTheIsaAndChangesWithWhatPlansSee) {
   other = m;
   other.buffers.l1Bytes *= 2;
   EXPECT_NE(machineFingerprint(other), print);
+}
+
+// What is modelled, what is timed with copies and what without never share a record; the chip that plans are made for is found again.
+TEST(Fingerprint, OfAnEmulationNamesChipProgramAndHost) {
+  Machine chip = toyMachine();
+  chip.isa = planMachine().isa;
+  const std::string model = machineFingerprint(chip), fast = emulationFingerprint(chip, true),
+                    faithful = emulationFingerprint(chip, false);
+  EXPECT_EQ(fast.find("emulated/toy/"), 0U);
+  EXPECT_NE(fast, faithful);
+  EXPECT_NE(fast.find("/fast/" + machineFingerprint(planMachine())), std::string::npos);
+  EXPECT_EQ(planningFingerprint(fast), model);
+  EXPECT_EQ(planningFingerprint(faithful), model);
+  EXPECT_EQ(planningFingerprint(model), model);
+  EXPECT_EQ(planningFingerprint(machineFingerprint(planMachine())), machineFingerprint(planMachine()));
+  chip.buffers.l1Bytes *= 2;
+  EXPECT_NE(emulationFingerprint(chip, true), fast);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "cubejit/machines/toy.h"
 #include "runtime/json_record.h"
 #include "runtime/tuning/child_lab.h"
 #include "runtime/tuning/local_lab.h"
@@ -30,6 +31,12 @@ class Labs : public ::testing::Test {
     task_.isa = toString(planMachine().isa.level);
     task_.threads = 2;
     plans_ = SearchSpace::of(task_.problem, Gradient::kDx, planMachine()).value().enumerated();
+  }
+  // The same for plans of an emulated chip.
+  void emulate() {
+    task_.machine = toyMachine();
+    task_.problem.dtype = DType::kF16;
+    plans_ = SearchSpace::of(task_.problem, Gradient::kDx, *task_.machine).value().enumerated();
   }
   WorkerHow script(const std::string& text, double timeout = 20) {
     const std::string path = folder_.file("worker.sh");
@@ -90,6 +97,31 @@ TEST_F(Labs, BothDigestTheSameCode) {
   auto child = ChildLab::open(task_, "", {{CUBEJIT_CLI, "tune-worker"}, 20});
   EXPECT_EQ(local.value()->load(0, plans_[0].plan).code, child.value()->load(0, plans_[0].plan).code);
   EXPECT_NE(local.value()->load(0, plans_[0].plan).code, local.value()->load(1, plans_.back().plan).code);
+}
+
+TEST_F(Labs, EmulatedChipsRunHereAndInAChild) {
+  emulate();
+  auto local = LocalLab::open(task_, "");
+  auto child = ChildLab::open(task_, "", {{CUBEJIT_CLI, "tune-worker"}, 20});
+  ASSERT_TRUE(local.ok()) << local.error().message;
+  ASSERT_TRUE(child.ok()) << child.error().message;
+  for (Lab* lab : {static_cast<Lab*>(local.value().get()), static_cast<Lab*>(child.value().get())}) {
+    works(*lab);
+    TilingPlan plan = plans_[0].plan;
+    plan.cube().tile.base.m *= 64;
+    EXPECT_EQ(lab->load(5, plan).status, TrialStatus::kRefused);
+    EXPECT_EQ(lab->load(6, choosePlan(task_.problem, Gradient::kDx, planMachine(), false).value().plan).status,
+              TrialStatus::kRefused)
+        << "a plan of the host's";
+  }
+  const std::string faithful = local.value()->load(0, plans_[0].plan).code;
+  EXPECT_EQ(child.value()->load(0, plans_[0].plan).code, faithful);
+  task_.forwardCopies = true;
+  child = ChildLab::open(task_, "", {{CUBEJIT_CLI, "tune-worker"}, 20});
+  ASSERT_TRUE(child.ok()) << child.error().message;
+  const std::string fast = child.value()->load(0, plans_[0].plan).code;
+  EXPECT_NE(fast, faithful);
+  EXPECT_EQ(fast, LocalLab::open(task_, "").value()->load(0, plans_[0].plan).code);
 }
 
 TEST_F(Labs, ACrashCostsOnePlan) {

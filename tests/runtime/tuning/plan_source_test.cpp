@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "cubejit/machines/toy.h"
 #include "runtime/json_record.h"
 #include "runtime/llvm_component.h"
 #include "runtime/tuning/pins.h"
@@ -153,6 +154,90 @@ TEST_F(PlanSources, MissingTunesOnceAndThenUses) {
   EXPECT_EQ(report().source, PlanSource::kRecord);
   EXPECT_EQ(TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all().value().size(),
             stored.value().size());
+}
+
+// A chip's cycles, the time of emulating it, and that of emulating it without copies: three records of one problem, none of which
+// is taken for another.
+class GoalsOfAChip : public PlanSources {
+ protected:
+  void SetUp() override {
+    PlanSources::SetUp();
+    options_.machine = toyMachine();
+    problem_.dtype = DType::kF16;
+  }
+  TuneKey key() const {
+    const Session session(options_);
+    return tuneKeyOf(problem_, Gradient::kDx, session.machine(), options_);
+  }
+  PlanReport report() const { return Session(options_).plan(problem_, Gradient::kDx).value(); }
+  // A record under the key of the options, of a plan that nobody chooses without it.
+  void storeWinner(const std::string& run) const {
+    TuneRecord record = winnerFor(keyFor(problem_), 0.5, run);
+    record.key = key();
+    record.plan = SearchSpace::of(problem_, Gradient::kDx, toyMachine()).value().enumerated().back().plan;
+    store(options_.store, record);
+  }
+  Problem problem_ = smallConvolution(32);
+};
+
+TEST_F(GoalsOfAChip, RecordsOfOneAreNotThoseOfAnother) {
+  struct Goal {
+    TuneGoal goal;
+    bool fast;
+    const char* run;
+  };
+  const std::vector<Goal> goals{{TuneGoal::kCycles, false, "cycles"},
+                                {TuneGoal::kHostTime, false, "faithful"},
+                                {TuneGoal::kHostTime, true, "fast"}};
+  const auto choose = [&](const Goal& goal) {
+    options_.tuneFor = goal.goal;
+    options_.forwardCopies = goal.fast;
+  };
+  for (const Goal& stored : goals) {
+    choose(stored);
+    storeWinner(stored.run);
+    for (const Goal& asked : goals) {
+      choose(asked);
+      const PlanReport planned = report();
+      EXPECT_EQ(planned.source, stored.run == asked.run ? PlanSource::kRecord : PlanSource::kModel)
+          << stored.run << " for " << asked.run;
+      EXPECT_THAT(planned.sourceNote, HasSubstr(stored.run != asked.run      ? "are not used"
+                                                : stored.run == goals[0].run ? "modelled at 2.00x"
+                                                                             : "measured 2.00x"));
+    }
+    std::filesystem::remove(options_.store);
+  }
+  choose({TuneGoal::kCycles, true, ""});
+  EXPECT_EQ(key().machine, machineFingerprint(toyMachine())) << "cycles do not depend on how a chip is emulated";
+}
+
+TEST_F(GoalsOfAChip, EmulatedRunsUseWhatWasMeasuredOnTheseThreadsOnly) {
+  options_.tuneFor = TuneGoal::kHostTime;
+  storeWinner("a");
+  const auto compiled = Session(options_).compile(problem_, {true, true, false});
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_EQ(compiled.value()->planSource(Gradient::kDx), PlanSource::kRecord);
+  EXPECT_EQ(compiled.value()->planSource(Gradient::kDw), PlanSource::kModel);
+  options_.threads = 1;
+  EXPECT_EQ(report().source, PlanSource::kModel);
+  options_.threads = 2;
+  options_.backend = BackendKind::kTileInterpreter;
+  EXPECT_EQ(report().source, PlanSource::kModel) << "only generated code is tuned";
+}
+
+TEST_F(GoalsOfAChip, MissingMeasuresEmulatedRuns) {
+  options_.tune = TuneMode::kMissing;
+  options_.tuneFor = TuneGoal::kHostTime;
+  options_.tuneSeconds = 1;
+  ASSERT_TRUE(Session(options_).compile(problem_, {true, false, false}).ok());
+  const auto stored = TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all();
+  ASSERT_TRUE(stored.ok());
+  EXPECT_GT(stored.value().size(), 1U);
+  for (const TuneRecord& record : stored.value()) {
+    EXPECT_EQ(record.key.machine, key().machine);
+    EXPECT_FALSE(record.code.empty()) << "code ran";
+  }
+  EXPECT_EQ(report().source, PlanSource::kRecord);
 }
 
 TEST_F(PlanSources, PinsOutliveRecords) {
