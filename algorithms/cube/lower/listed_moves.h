@@ -31,6 +31,9 @@ class CallSequence {
   /// A call of one variant. `place` holds repetitions; offsets of streams are those of the places.
   void add(const char* name, StreamPlace a, StreamPlace b, StreamPlace c, const Variant& variant, CallPlace place = {});
   std::vector<Node> take() { return std::move(nodes_); }
+  /// Those from the `first`th on; and calls like them once more.
+  std::vector<Node> from(std::int64_t first) const { return {nodes_.begin() + first, nodes_.end()}; }
+  void add(const std::vector<Node>& calls) { nodes_.insert(nodes_.end(), calls.begin(), calls.end()); }
   std::int64_t size() const { return static_cast<std::int64_t>(nodes_.size()); }
 
  private:

@@ -16,6 +16,24 @@ constexpr std::int64_t kSide = 16, kRun = 32, kFractal = kSide * kRun;
 // Rows of sums that a multiply kernel holds in registers, by 16 columns.
 std::int64_t registerRows(int lanes) { return lanes >= 16 ? 16 : 6; }
 
+// All of an instruction.
+using Fields = std::vector<std::int64_t>;
+void append(Fields& f, const Span& s) { f.insert(f.end(), {s.begin, s.count}); }
+void append(Fields& f, const LoadImage& i) {
+  f.insert(f.end(), {i.l1, i.depth});
+  for (const Span& s : {i.rows, i.columns, i.blocks}) append(f, s);
+}
+void append(Fields& f, const Unfold& i) {
+  f.insert(f.end(), {static_cast<std::int64_t>(i.side), i.l0});
+  append(f, i.piece);
+  for (const Span& s : {i.pixels, i.units}) append(f, s);
+}
+void append(Fields& f, const LoadFractals& i) {
+  f.insert(f.end(), {static_cast<std::int64_t>(i.side), i.l0, i.l1, i.pitch, i.plain});
+  for (const Span& s : {i.x, i.y}) append(f, s);
+}
+void append(Fields& f, const Mmad& i) { f.insert(f.end(), {i.l0a, i.l0b, i.l0c, i.m1, i.k1, i.n1, i.first}); }
+
 }  // namespace
 
 Error tooManyCalls(const CubePlan& plan) {
@@ -44,7 +62,29 @@ void UnitCalls::beginTask(const CoreTask& task) {
   unfolded_.clear();
 }
 
+// Blocks and tasks have most instructions in common; loads are a task's own.
 void UnitCalls::add(const UnitInstruction& instruction, CallSequence& calls) {
+  Fields key{static_cast<std::int64_t>(instruction.index())};
+  if (const auto* unfold = std::get_if<Unfold>(&instruction)) {
+    append(key, *unfold);
+    if (unfold->side == L0Side::kA) unfolded_[unfold->l0] = *unfold;
+  } else if (const auto* fractals = std::get_if<LoadFractals>(&instruction)) {
+    append(key, *fractals);
+  } else if (const auto* mmad = std::get_if<Mmad>(&instruction)) {
+    append(key, *mmad);
+    const auto from = unfolded_.find(mmad->l0a);
+    if (skipsZeros() && from != unfolded_.end()) append(key, from->second);
+  } else {
+    return spell(instruction, calls);
+  }
+  const auto [known, fresh] = known_.try_emplace(std::move(key));
+  if (!fresh) return calls.add(known->second);
+  const std::int64_t first = calls.size();
+  spell(instruction, calls);
+  known->second = calls.from(first);
+}
+
+void UnitCalls::spell(const UnitInstruction& instruction, CallSequence& calls) {
   calls.issue(std::holds_alternative<Mmad>(instruction) ? CoreUnit::kCube
               : std::holds_alternative<Unfold>(instruction) || std::holds_alternative<LoadFractals>(instruction)
                   ? CoreUnit::kL1ToL0
@@ -119,7 +159,6 @@ void UnitCalls::fill(const Unfold& i, CallSequence& calls) {
   const std::int64_t c0 = w_.c0;
   ListedMoves moves;
   if (i.side == L0Side::kA) {
-    unfolded_[i.l0] = i;
     for (std::int64_t u = 0; u < i.units.count; ++u) {
       gather(i, i.units.begin + u, u * kFractal, i.units.count * kFractal, moves);
       const std::int64_t last = i.pixels.count % kSide;
@@ -182,7 +221,7 @@ bool UnitCalls::sees(std::int64_t pixel, std::int64_t unit) const {
 
 std::vector<UnitCalls::RowClass> UnitCalls::rowClasses(const Mmad& i) const {
   const auto unfold = unfolded_.find(i.l0a);
-  if (!shortcuts_.leavesOutZeros || !w_.spread || unfold == unfolded_.end()) {
+  if (!skipsZeros() || unfold == unfolded_.end()) {
     RowClass all;
     for (std::int64_t r = 0; r < i.m1 * kSide; ++r) all.rows.push_back(r);
     all.k1 = {{0, i.k1}};

@@ -30,6 +30,7 @@ class UnitCalls {
   void add(const UnitInstruction& instruction, CallSequence& calls);
 
  private:
+  void spell(const UnitInstruction& instruction, CallSequence& calls);
   void load(const LoadImage& i, CallSequence& calls);
   void load(const LoadPixels& i, CallSequence& calls);
   void load(const LoadWeights& i, CallSequence& calls);
@@ -48,6 +49,7 @@ class UnitCalls {
     std::vector<Span> k1;  ///< ascending; products of the others are zero by their place
   };
   std::vector<RowClass> rowClasses(const Mmad& i) const;
+  bool skipsZeros() const { return shortcuts_.leavesOutZeros && w_.spread; }
   bool sees(std::int64_t pixel, std::int64_t unit) const;
   // Along k of a fractal, as the cube multiplies them: c0 elements, or half as many pairs.
   std::int64_t words() const { return shortcuts_.pairs ? w_.c0 / 2 : w_.c0; }
@@ -66,6 +68,8 @@ class UnitCalls {
   const Element word_;  ///< of operands that are moved as they are
   const CubeShortcuts shortcuts_;
   CoreTask task_;
+  std::map<std::vector<std::int64_t>, std::vector<Node>>
+      known_;                                ///< calls of instructions that do not depend on the task
   std::map<std::int64_t, Unfold> unfolded_;  ///< to L0A, by where it lies there
   std::map<std::pair<std::vector<std::int64_t>, std::int64_t>, int> mmads_;
 };
