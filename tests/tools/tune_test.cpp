@@ -344,6 +344,19 @@ TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
       5);
 }
 
+TEST_F(Tune, BeforeTheFirstTuningThereAreNoRecordsAndThatIsNoError) {
+  for (const std::string command : {"list", "list --json", "show", "best", "export", "verify"}) {
+    const Outcome o = run("db " + command);
+    EXPECT_EQ(o.code, 0) << command;
+    EXPECT_EQ(o.out, "") << command;
+    EXPECT_THAT(o.err, AllOf(HasSubstr("no records yet"), HasSubstr("tune.db"))) << command;
+  }
+  EXPECT_FALSE(fs::exists(folder_.file("tune.db"))) << "looking makes no file";
+  EXPECT_EQ(run("db diff other.db").code, 5);
+  std::ofstream(folder_.file("tune.db")) << "no store";
+  EXPECT_EQ(run("db list").code, 5) << "a file that is there is read";
+}
+
 TEST_F(Tune, RecordsMoveBetweenStores) {
   ASSERT_EQ(run(std::string("tune ") + kProblem + " --trials 8 --progress none").code, 0);
   const Outcome exported = run("db export --jsonl");

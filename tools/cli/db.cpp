@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
@@ -278,6 +280,12 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
   const auto path = fileOf(flags);
   if (!path.ok()) return report(path.error(), typed);
   const bool writes = what == What::kImport || what == What::kMerge || what == What::kPrune;
+  std::error_code ignored;
+  const bool missing = std::filesystem::symlink_status(*path, ignored).type() == std::filesystem::file_type::not_found;
+  if (missing && !writes && what != What::kDiff) {
+    fmt::print(stderr, "no records yet: there is no {}; `cubejit tune` begins one\n", *path);
+    return 0;
+  }
   const auto store = openStore(*path, writes ? StoreAccess::kReadWrite : StoreAccess::kRead);
   if (!store.ok()) return report(store.error(), typed);
   if (what == What::kImport) return import(**store, flags, typed);
