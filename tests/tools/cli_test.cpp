@@ -4,8 +4,6 @@
 // error that names it, its exit code, and no file left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +14,7 @@
 
 #include "cubejit/cubejit.hpp"
 #include "runtime/verify/reference_conv.h"
-#include "tests/support/command.h"
+#include "tests/support/cli.h"
 
 namespace cubejit {
 namespace {
@@ -28,56 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const char* const kSmall = "--input 1,4,6 --weight 3,4,3 --padding 1";
-
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) / ("cubejit_cli_" + std::string(test->name()) + std::to_string(getpid()));
-    logs_ = folder_.string() + "_logs";
-    fs::create_directories(folder_);
-    fs::create_directories(logs_);
-  }
-  void TearDown() override {
-    fs::remove_all(folder_);
-    fs::remove_all(logs_);
-  }
-
-  // Runs the command in the test's folder.
-  Outcome run(const std::string& arguments, const std::string& input = "", const std::string& environment = "") const {
-    std::ofstream(logs_ / "in", std::ios::binary) << input;
-    const std::string line = "cd " + folder_.string() + " && " + environment + " timeout 120 " + CUBEJIT_CLI + " " +
-                             arguments + " <" + (logs_ / "in").string() + " >" + (logs_ / "out").string() + " 2>" +
-                             (logs_ / "err").string();
-    return outcomeOf(line, logs_ / "out", logs_ / "err");
-  }
-
-  // A refusal: this exit code, these words, the repro line, nothing on stdout and no new file.
-  void refused(int code, const std::string& arguments, const std::vector<std::string>& words,
-               const std::string& input = "", const std::string& environment = "") const {
-    SCOPED_TRACE(arguments);
-    const auto before = files();
-    const Outcome o = run(arguments, input, environment);
-    EXPECT_EQ(o.code, code) << o.err;
-    EXPECT_EQ(o.out, "");
-    for (const std::string& word : words) EXPECT_THAT(o.err, HasSubstr(word));
-    EXPECT_THAT(o.err, AllOf(HasSubstr("error["), HasSubstr("= repro: cubejit")));
-    EXPECT_EQ(files(), before);
-  }
-
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::recursive_directory_iterator(folder_)) names.push_back(entry.path().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-  void write(const std::string& name, const std::string& contents) const {
-    std::ofstream(folder_ / name, std::ios::binary) << contents;
-  }
-
-  fs::path folder_, logs_;
-};
 
 std::string npy(const std::string& shape, const std::vector<float>& values, const std::string& descr = "<f4",
                 const std::string& order = "False", int major = 1) {

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "failure.h"
+#include "unknown_word.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
@@ -31,7 +32,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return cubejit::cli::reportUsage(error.what(), typed);
+    const std::string unknown = cubejit::cli::unknownWord(app);
+    return cubejit::cli::reportUsage(unknown.empty() ? error.what() : unknown, typed);
   }
   return action(typed);
 }

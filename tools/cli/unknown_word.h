@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what is said of a word that the command does not know.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace cubejit::cli {
+
+/// The one that takes the fewest changes of a letter (one left out, put in, exchanged, or two neighbours swapped) to become
+/// `word`; empty if none is like it.
+std::string nearest(const std::string& word, const std::vector<std::string>& known);
+
+/// What is wrong with the command line behind a parse that failed: the command or flag that is unknown, and the nearest there
+/// is. Empty if every word was known.
+std::string unknownWord(const CLI::App& app);
+
+}  // namespace cubejit::cli
