@@ -69,4 +69,17 @@ class Cli : public ::testing::Test {
   std::filesystem::path folder_, logs_;
 };
 
+/// A NumPy file with this header and these values.
+inline std::string npy(const std::string& shape, const std::vector<float>& values, const std::string& descr = "<f4",
+                       const std::string& order = "False", int major = 1) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  while ((header.size() + (major == 1 ? 10 : 12) + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  std::string file = "\x93NUMPY";
+  file += static_cast<char>(major);
+  file += '\0';
+  for (int i = 0; i < (major == 1 ? 2 : 4); ++i) file += static_cast<char>(header.size() >> (8 * i) & 255);
+  return file + header + std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+}
+
 }  // namespace cubejit

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks: does the command help those who do not know its words yet?
+#include <filesystem>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "cubejit/cubejit.hpp"
 #include "tests/support/cli.h"
 
 namespace cubejit {
@@ -20,6 +24,50 @@ TEST_F(Cli, UnknownWordsAreNamedWithTheNearest) {
   refused(2, "plan --thread 2", {"unknown flag '--thread' of plan; the nearest is --threads"});
   refused(2, "plan --inptu=1,4,6", {"unknown flag '--inptu' of plan; the nearest is --input"});
   refused(2, "plan extra", {"unknown word 'extra' of plan"});
+}
+
+// The names of a help page's list of commands.
+std::vector<std::string> commandsOf(const std::string& help) {
+  std::vector<std::string> names;
+  const std::size_t list = help.find("Subcommands:\n");
+  if (list == std::string::npos) return names;
+  std::istringstream in(help.substr(help.find('\n', list) + 1));
+  for (std::string line; std::getline(in, line) && !line.empty();) {
+    if (line.size() > 2 && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  }
+  return names;
+}
+
+// Every page ends with an example of its own, and what it says runs.
+TEST_F(Cli, ExamplesOfHelpPagesAreTheirOwnAndRun) {
+  const std::vector<float> image(64 * 56 * 56), weights(64 * 64 * 9);
+  for (const char* name : {"x.npy", "dy.npy"}) write(name, npy("(1, 56, 56, 64)", image));
+  write("w.npy", npy("(64, 64, 3, 3)", weights));
+  const std::string environment = "env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= CUBEJIT_TUNE=use";
+  const std::string tuned = "tune --input 1,16,20 --weight 16,16,3 --gradients dx --trials 2 --progress none";
+  if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
+  ASSERT_EQ(run(tuned, "", environment).code, 0);
+  write("mine.jsonl", run("db export", "", environment).out);
+  std::filesystem::copy_file(folder_ / "tune.db", folder_ / "other.db");
+  const auto check = [&](const std::string& path) {
+    SCOPED_TRACE(path);
+    const std::string help = run(path + " --help").out, mark = "Example: cubejit ";
+    const std::size_t at = help.find(mark);
+    ASSERT_NE(at, std::string::npos) << help;
+    const std::string words = help.substr(at + mark.size(), help.find('\n', at) - at - mark.size());
+    EXPECT_THAT(words + " ", ::testing::StartsWith(path.empty() ? "plan " : path + " "));
+    EXPECT_EQ(help.find(mark, at + 1), std::string::npos);
+    EXPECT_THAT(help, HasSubstr("Exit codes: 0 ok"));
+    const Outcome o = run(words, "", environment);
+    EXPECT_TRUE(o.code == 0 || (path == "db diff" && o.code == 1)) << words << "\n" << o.err;
+  };
+  check("");
+  const std::vector<std::string> commands = commandsOf(run("--help").out);
+  EXPECT_GE(commands.size(), 11U);
+  for (const std::string& command : commands) {
+    check(command);
+    for (const std::string& part : commandsOf(run(command + " --help").out)) check(command + " " + part);
+  }
 }
 
 }  // namespace

@@ -212,6 +212,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
 
 void addBench(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Measure generated gradients against the machine's FMA peak");
+  example(*command, "bench " + std::string(kExampleLayer) + " --gradients dx,dw");
   auto flags = std::make_shared<RequestFlags>();
   auto sampling = std::make_shared<Sampling>();
   addProblemFlags(*command, *flags, true);

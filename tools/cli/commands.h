@@ -12,6 +12,12 @@ namespace cubejit::cli {
 /// Set by the subcommand that was chosen. Is given the command line as typed, for reproduction lines; returns the exit code.
 using Action = std::function<int(const std::string& typed)>;
 
+/// A layer that examples of several commands are about.
+inline constexpr const char* kExampleLayer = "--input 1,64,56,56 --weight 64,64,3,3 --padding 1";
+
+/// Closes the help page of a command with a line to copy, `cubejit ` and these words, and with the exit codes.
+void example(CLI::App& command, const std::string& words);
+
 void addTargets(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
 void addTiling(CLI::App& app, Action& action);

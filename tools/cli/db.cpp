@@ -311,10 +311,12 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
 
 void addDb(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("db", "Look at, exchange and clean tuning records");
+  example(*command, "db list");
   command->require_subcommand(1);
   auto flags = std::make_shared<DbFlags>();
-  const auto add = [&](const char* name, const char* help, What what) {
+  const auto add = [&](const char* name, const char* help, What what, const char* more = "") {
     CLI::App* sub = command->add_subcommand(name, help);
+    example(*sub, fmt::format("db {}{}", name, more));
     sub->add_option("--db", flags->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
     sub->callback([&action, flags, what] {
       action = [flags, what](const std::string& typed) { return db(what, *flags, typed); };
@@ -331,19 +333,21 @@ void addDb(CLI::App& app, Action& action) {
   };
   const auto json = [&](CLI::App* sub) { sub->add_flag("--json", flags->json, "One JSON object a line"); };
   json(filters(add("list", "Problems with the number of trials and the best gain", What::kList)));
-  json(filters(add("show", "Every record", What::kShow)));
-  json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest)));
-  filters(add("export", "Every record as a JSON line", What::kExport))
+  json(filters(add("show", "Every record", What::kShow, " --gradient dx")));
+  json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest, " --gradient dx")));
+  filters(add("export", "Every record as a JSON line", What::kExport, " --jsonl"))
       ->add_flag("--jsonl", flags->jsonl, "The form of the export (there is one)");
-  add("import", "Add records of JSON lines", What::kImport)->add_option("file", flags->file, "JSON lines")->required();
-  add("merge", "Add the records of another store", What::kMerge)
+  add("import", "Add records of JSON lines", What::kImport, " mine.jsonl")
+      ->add_option("file", flags->file, "JSON lines")
+      ->required();
+  add("merge", "Add the records of another store", What::kMerge, " other.db")
       ->add_option("file", flags->file, "Another store")
       ->required();
-  CLI::App* differ =
-      filters(add("diff", "Compare the winners with those of another store; exit 1 if they differ", What::kDiff));
+  CLI::App* differ = filters(
+      add("diff", "Compare the winners with those of another store; exit 1 if they differ", What::kDiff, " other.db"));
   differ->add_option("file", flags->file, "Another store")->required();
   json(differ);
-  CLI::App* pruner = add("prune", "Remove records", What::kPrune);
+  CLI::App* pruner = add("prune", "Remove records", What::kPrune, " --old-versions --failures");
   pruner->add_flag("--old-versions", flags->oldVersions, "Of other versions of cubejit");
   pruner->add_flag("--failures", flags->failures, "Plans that were refused, duplicates, or could not be run");
   pruner->add_flag("--losers", flags->losers, "All that did not win");

@@ -59,6 +59,7 @@ void addDump(CLI::App& app, Action& action) {
       "assembly, bytes, a linkable object with its C header, simulated throughput, and a page for the browser; of an "
       "NPU "
       "(--soc) also what its core does, instruction by instruction");
+  example(*command, "dump " + std::string(kExampleLayer) + " --gradients dx --emit plan,asm,html -o out");
   auto flags = std::make_shared<RequestFlags>();
   auto what = std::make_shared<DumpRequest>();
   addProblemFlags(*command, *flags, true);

@@ -12,10 +12,7 @@ int main(int argc, char** argv) {
   CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
   app.set_version_flag("--version", cubejit::version());
   app.require_subcommand(1);
-  app.footer(
-      "Example: cubejit bench --input 1,64,16,16,16 --weight 64,64,3,3,3 --padding 1 --gradients dx,dw\n"
-      "Exit codes: 0 ok, 1 a check failed, 2 invalid input, 3 unsupported here, 4 resources, 5 files, 6 internal "
-      "error");
+  cubejit::cli::example(app, "plan " + std::string(cubejit::cli::kExampleLayer) + " --gradients dx");
   cubejit::cli::Action action;
   cubejit::cli::addTargets(app, action);
   cubejit::cli::addPlan(app, action);

@@ -100,6 +100,9 @@ void add(CLI::App& app, Action& action, bool packs) {
   CLI::App* command = app.add_subcommand(
       packs ? "pack" : "unpack", packs ? "Convert a plain tensor to the problem's --dtype and --layout"
                                        : "Convert a tensor of the problem's --dtype and --layout to a plain one");
+  example(*command, (packs ? "pack " : "unpack ") + std::string(kExampleLayer) +
+                        " --dtype f16 --layout w=fractal_z --tensor w " +
+                        (packs ? "--in w.npy --out packed.npy" : "--in packed.npy --out w.npy"));
   auto flags = std::make_shared<RequestFlags>();
   auto own = std::make_shared<PackFlags>();
   addProblemFlags(*command, *flags, false);

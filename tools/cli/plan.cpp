@@ -233,6 +233,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
 
 void addPlan(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Show the tiling the planner chooses, and why");
+  example(*command, "plan " + std::string(kExampleLayer) + " --gradients dx --explain");
   auto flags = std::make_shared<RequestFlags>();
   auto explained = std::make_shared<bool>(false);
   addProblemFlags(*command, *flags, true);

@@ -92,6 +92,7 @@ int target(const std::string& soc, const std::string& typed) {
 void addTargets(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
+  example(*command, "targets --soc ascend910b2");
   auto json = std::make_shared<bool>(false);
   auto soc = std::make_shared<std::string>();
   command->add_flag("--json", *json, "One JSON object");

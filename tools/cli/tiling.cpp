@@ -157,6 +157,7 @@ int tiling(const TilingFlags& flags, const std::string& typed) {
 
 void addTiling(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("tiling", "Print, compare or check the tiling structs of the Ascend C API");
+  example(*command, "tiling " + std::string(kExampleLayer) + " --gradients dw --soc ascend910b2");
   auto flags = std::make_shared<TilingFlags>();
   flags->request.dtype = "f16";
   addProblemFlags(*command, flags->request, true);

@@ -307,6 +307,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
 void addTune(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("tune", "Measure plans on this machine and keep the best; later runs use what was found");
+  example(*command, "tune " + std::string(kExampleLayer) + " --gradients dx --trials 16");
   auto flags = std::make_shared<RequestFlags>();
   auto own = std::make_shared<TuneFlags>();
   addProblemFlags(*command, *flags, true);
