@@ -3,6 +3,7 @@
 // Decides the order of the stages; every arrow of the pipeline is one line here.
 #include "runtime/compile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -38,6 +39,7 @@ class Stopwatch {
 Machine machineFor(const Options& options) {
   const std::vector<IsaLevel> runnable = runnableIsas();
   Machine host = detectHost(options.isa ? *options.isa : runnable.empty() ? IsaLevel::kAvx2 : runnable.front());
+  if (options.threads > 0) host.cores = std::min(options.threads, kMostThreads);
   if (!options.machine) return host;
   Machine chip = *options.machine;
   chip.isa = host.isa;

@@ -23,6 +23,9 @@ struct Extent {
   std::int64_t bytes = 0, alignment = 1;
 };
 
+/// More threads than this are neither used nor planned for.
+inline constexpr int kMostThreads = 1024;
+
 struct Executable::State {
   /// What is known before anything is planned.
   void describe(const CompileRequest& request, const Machine& machine, const Options& options);

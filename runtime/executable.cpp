@@ -41,9 +41,6 @@ bool overlap(const NamedRange& a, const NamedRange& b) {
          b0 < a0 + static_cast<std::uintptr_t>(a.bytes);
 }
 
-// More threads than this are not used.
-constexpr int kMostThreads = 1024;
-
 int slotsOf(int threads, const Executable::State& state) {
   return std::clamp(threads > 0 ? threads : state.threads, 1, kMostThreads);
 }

@@ -97,7 +97,7 @@ class Executable {
   /// Bytes of workspace a run with this many threads needs (0 = threads()): packed weights, dW accumulators, and panels per thread.
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
   /// Computes the gradients asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
-  /// its contents mean nothing before or after. Results are bit-identical for any number of threads and from run to run.
+  /// its contents mean nothing before or after. An executable's results are bit-identical for any number of threads and from run to run.
   /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
   CUBEJIT_API Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 

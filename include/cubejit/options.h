@@ -82,7 +82,9 @@ struct Options {
   BackendKind backend = kUsualBackend;
   std::string
       algorithm;  ///< of plans of dx and dw, by name (direct, spatial, grouped, winograd); tuning is not looked at. Empty: any
-  int threads = 0;          ///< 0: defaultThreads(), that is min(affinity, cgroup quota)
+  /// Threads of a run, and cores of this host that plans are made for. 0: runs use defaultThreads(), that is min(affinity, cgroup
+  /// quota), and plans are made for all cores, so that they do not change with the affinity.
+  int threads = 0;
   ParallelFor parallelFor;  ///< unset: oneTBB
   bool pinThreads =
       false;  ///< workers stay on the i-th allowed CPU, the caller's thread goes to the first (for measurements)

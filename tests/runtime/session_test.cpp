@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/machines.h"
+#include "runtime/json_problem.h"
 #include "runtime/problem_key.h"
 #include "tests/support/operands.h"
 #include "tests/support/plan_fields.h"
+#include "tiling/planner.h"
 
 namespace cubejit {
 namespace {
@@ -40,6 +43,31 @@ TEST(Session, ManyThreadsOneGeneration) {
   EXPECT_EQ(s.hits, kThreads - 1);
   EXPECT_EQ(s.entries, 1U);
   EXPECT_GT(s.codeBytes, 0U);
+}
+
+// Sums of dW are cut for the cores, so its plan tells for how many it was made.
+TEST(Session, PlansAreForTheThreadsThatWereAskedFor) {
+  Problem problem = squareProblem(8, 16, 16, 64);
+  std::set<std::string> plans;
+  for (const int threads : {1, 2, 8}) {
+    Options options;
+    options.threads = threads;
+    const Session session(options);
+    EXPECT_EQ(session.machine().cores, threads);
+    const auto planned = session.plan(problem, Gradient::kDw);
+    ASSERT_TRUE(planned.ok()) << planned.error().message;
+    const Result<PlanChoice> wanted = choosePlan(problem, Gradient::kDw, session.machine(), false);
+    ASSERT_TRUE(wanted.ok());
+    EXPECT_EQ(planToJson(planned->plan), planToJson(wanted->plan));
+    plans.insert(planToJson(planned->plan));
+  }
+  EXPECT_EQ(plans.size(), 3U);
+  EXPECT_EQ(Session().machine().cores, detectHost(Session().machine().isa.level).cores)
+      << "what was not asked for does not follow the affinity";
+  Options chip;
+  chip.threads = 2;
+  chip.machine = machineByName("ascend910b2").value();
+  EXPECT_EQ(Session(chip).machine().cores, chip.machine->cores);
 }
 
 TEST(Session, EveryFieldTellsProblemsApart) {

@@ -58,6 +58,18 @@ TEST_F(Cli, TargetsPlanAndVersionsAreData) {
   EXPECT_EQ(run("verify --help").code, 0);
 }
 
+TEST_F(Cli, PlansFollowTheThreads) {
+  std::vector<std::string> plans;
+  for (const std::string threads : {"1", "2", "8"}) {
+    const std::string ask =
+        "plan --input 8,16,64,64 --weight 16,16,3,3 --padding 1 --gradients dw --threads " + threads;
+    EXPECT_THAT(run(ask).out, HasSubstr("(" + threads + " cores)"));
+    plans.push_back(lines(run(ask + " --json").out).at(0).at("plan").dump());
+  }
+  EXPECT_NE(plans[0], plans[1]);
+  EXPECT_NE(plans[1], plans[2]);
+}
+
 TEST_F(Cli, PlansFromOutsideGoThroughTheSameCheck) {
   const Outcome o = run(std::string("plan ") + kSmall + " --gradients dx --json");
   ASSERT_EQ(o.code, 0) << o.err;

@@ -222,8 +222,12 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
   if (unreadable > 0) findings->push_back(fmt::format("{} records do not read", unreadable));
   std::map<std::string, Machine> machines;
   for (const IsaLevel level : runnableIsas()) {
-    const Machine machine = detectHost(level);
+    Machine machine = detectHost(level);
     machines[machineFingerprint(machine)] = machine;
+    for (const TuneRecord& r : *records) {  // --threads said how many cores plans are for
+      machine.cores = r.key.threads;
+      machines[machineFingerprint(machine)] = machine;
+    }
   }
   for (const std::string& name : machineNames()) {
     const Machine machine = *machineByName(name);
@@ -282,7 +286,7 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
   const bool writes = what == What::kImport || what == What::kMerge || what == What::kPrune;
   std::error_code ignored;
   const bool missing = std::filesystem::symlink_status(*path, ignored).type() == std::filesystem::file_type::not_found;
-  if (missing && !writes && what != What::kDiff) {
+  if (missing && flags.db.empty() && !writes && what != What::kDiff) {  // a file that was named is wanted
     fmt::print(stderr, "no records yet: there is no {}; `cubejit tune` begins one\n", *path);
     return 0;
   }

@@ -75,7 +75,10 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
       "--backend", f.backend,
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
   app.add_option("--algorithm", f.algorithm, "For dx and dw: " + algorithmNames() + " (default: the fastest)");
-  app.add_option("--threads", f.threads, "Threads (default: CPUs this process may use); verify takes a list");
+  app.add_option("--threads", f.threads,
+                 "Threads of runs and cores that plans are for (default: the CPUs this process may use, plans for "
+                 "all); verify takes "
+                 "a list, and plans for its first");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
   app.add_flag("--json", f.json, "One JSON object a line on standard output");

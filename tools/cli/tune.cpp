@@ -240,7 +240,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.warn(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);
   double load = 0;
-  const int cores = detectHost(session.machine().isa.level).cores;
+  const int cores = detectHost(session.machine().isa.level).cores;  // of which --threads may be fewer
   if (!run.modelled() && getloadavg(&load, 1) == 1 && load > kBusyShare * cores && rank == 0)
     view.note(
         fmt::format("the machine is busy (load {:.1f} on {} cores): plans that get on with the neighbours will be "
