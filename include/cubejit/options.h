@@ -108,7 +108,7 @@ struct Options {
 
 /// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS,
 /// CUBEJIT_CACHE_CAPACITY, CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_FOR (cycles, host-time),
-/// CUBEJIT_TUNE_SECONDS, CUBEJIT_DB, CUBEJIT_SYSTEM_DB, CUBEJIT_PIN and CUBEJIT_LLVM_COMPONENT say; unknown values are errors. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
+/// CUBEJIT_TUNE_SECONDS, CUBEJIT_DB, CUBEJIT_SYSTEM_DB, CUBEJIT_PIN and CUBEJIT_LLVM_COMPONENT say. A value that some CUBEJIT_ variable does not have is an error. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
 /// (~/.local/share) unless named. Ignored in processes that run with more rights than their caller.
 CUBEJIT_API Result<Options> optionsFromEnvironment();
 

@@ -6,8 +6,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "cubejit/cubejit.hpp"
+#include "runtime/environment.h"
 
 namespace cubejit {
 namespace {
@@ -17,10 +24,7 @@ class Environment : public ::testing::Test {
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
   static void clear() {
-    for (const char* name : {"CUBEJIT_MAX_ISA", "CUBEJIT_BACKEND", "CUBEJIT_NUM_THREADS", "CUBEJIT_CACHE_CAPACITY",
-                             "CUBEJIT_TUNE", "CUBEJIT_TUNE_SECONDS", "CUBEJIT_DB", "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN",
-                             "CUBEJIT_LLVM_COMPONENT", "CUBEJIT_TUNE_FOR"})
-      unsetenv(name);
+    for (const EnvironmentVariable& variable : environmentVariables()) unsetenv(variable.name);
   }
 };
 
@@ -88,18 +92,59 @@ TEST_F(Environment, TheIsaIsALimitNotADemand) {
   EXPECT_FALSE(options.value().isa.has_value());
 }
 
-TEST_F(Environment, WrongValuesAreNamed) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"CUBEJIT_MAX_ISA", "sse"},      {"CUBEJIT_BACKEND", "gcc"},    {"CUBEJIT_NUM_THREADS", "0"},
-      {"CUBEJIT_NUM_THREADS", "two"},  {"CUBEJIT_NUM_THREADS", "2x"}, {"CUBEJIT_NUM_THREADS", "99999999999999999999"},
-      {"CUBEJIT_CACHE_CAPACITY", "-1"}};
-  for (const auto& [name, value] : wrong) {
-    clear();
-    setenv(name, value, 1);
-    const Result<Options> options = optionsFromEnvironment();
-    ASSERT_FALSE(options.ok()) << name << "=" << value;
-    EXPECT_NE(options.error().message.find(value), std::string::npos) << options.error().message;
+// Every variable of the table, with values it does not have and a part of what is said of them. None: any text is a value.
+TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
+  struct Wrong {
+    std::vector<std::string> values;
+    std::string said;
+  };
+  const std::string whole = "must be a whole number from 1 to 1073741824";
+  const std::map<std::string, Wrong> wrong{
+      {"CUBEJIT_MAX_ISA", {{"sse"}, "avx2, avx512, avx512_bf16"}},
+      {"CUBEJIT_BACKEND", {{"gcc", "xbyak,llvm", "XBYAK"}, "xbyak, llvm, interpreter, tile_interpreter"}},
+      {"CUBEJIT_NUM_THREADS", {{"0", "two", "2x", "99999999999999999999"}, whole}},
+      {"CUBEJIT_CACHE_CAPACITY", {{"-1"}, whole}},
+      {"CUBEJIT_TUNE", {{"sometimes", "1"}, "off, use, missing, always"}},
+      {"CUBEJIT_TUNE_SECONDS", {{"1.5", "0"}, whole}},
+      {"CUBEJIT_VERBOSE", {{"loud", "plan,loud"}, "plan, dispatch, cache, profile, all"}},
+      {"CUBEJIT_JIT_PROFILE", {{"perf"}, "perfmap, jitdump, gdb, vtune, all"}},
+      {"CUBEJIT_DUMP", {{"asm,everything"}, "problem, plan, tile"}},
+      {"CUBEJIT_LAUNCH_FAST", {{"yes", "2"}, "must be 0 or 1"}},
+  };
+  const std::set<std::string> free{
+      "CUBEJIT_LLVM_COMPONENT", "CUBEJIT_DB",      "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN",         "CUBEJIT_VERBOSE_FILE",
+      "CUBEJIT_VERBOSE_FILTER", "CUBEJIT_JIT_DIR", "CUBEJIT_DUMP_DIR",  "CUBEJIT_DUMP_FILTER", "CUBEJIT_LAUNCH_TRACE",
+      "CUBEJIT_LAUNCH_TIMELINE"};
+  for (const EnvironmentVariable& variable : environmentVariables()) {
+    if (free.count(variable.name) > 0) {
+      setenv(variable.name, "any text", 1);
+      EXPECT_TRUE(readEnvironment().ok()) << variable.name;
+      clear();
+      continue;
+    }
+    ASSERT_EQ(wrong.count(variable.name), 1U) << variable.name << " is not tested";
+    const auto& [values, said] = wrong.at(variable.name);
+    for (const std::string& value : values) {
+      setenv(variable.name, value.c_str(), 1);
+      ASSERT_FALSE(optionsFromEnvironment().ok()) << variable.name << "=" << value;
+      const std::string message = optionsFromEnvironment().error().message;
+      EXPECT_EQ(message.rfind(std::string(variable.name) + ": ", 0), 0U) << message;
+      EXPECT_NE(message.find(said), std::string::npos) << message;
+      clear();
+    }
   }
+  setenv("CUBEJIT_BACKEND", "gcc", 1);
+  setenv("CUBEJIT_TUNE", "sometimes", 1);
+  const std::string both = readEnvironment().error().message;
+  EXPECT_NE(both.find("CUBEJIT_BACKEND"), std::string::npos);
+  EXPECT_NE(both.find("\nCUBEJIT_TUNE"), std::string::npos);
+}
+
+TEST_F(Environment, EveryVariableIsInTheTableForPeople) {
+  std::ostringstream text;
+  text << std::ifstream(std::string(CUBEJIT_SOURCE_DIR) + "/docs/howto/use_the_library.md").rdbuf();
+  for (const EnvironmentVariable& variable : environmentVariables())
+    EXPECT_NE(text.str().find("`" + std::string(variable.name) + "`"), std::string::npos) << variable.name;
 }
 
 }  // namespace

@@ -38,6 +38,17 @@ std::vector<std::string> commandsOf(const std::string& help) {
   return names;
 }
 
+TEST_F(Cli, EveryCommandRefusesAnEnvironmentThatDoesNotExist) {
+  for (const std::string& command : commandsOf(run("--help").out)) {
+    SCOPED_TRACE(command);
+    const std::string words = run(command + " --help").out, mark = "Example: cubejit ";
+    const std::size_t at = words.find(mark) + mark.size();
+    const std::string line = words.substr(at, words.find('\n', at) - at);
+    refused(3, line, {"CUBEJIT_BACKEND: unknown backend 'foo'; there are xbyak, llvm"}, "", "CUBEJIT_BACKEND=foo");
+    refused(2, line, {"CUBEJIT_TUNE: ", "off, use, missing, always"}, "", "CUBEJIT_TUNE=foo");
+  }
+}
+
 // Every page ends with an example of its own, and what it says runs.
 TEST_F(Cli, ExamplesOfHelpPagesAreTheirOwnAndRun) {
   const std::vector<float> image(64 * 56 * 56), weights(64 * 64 * 9);

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "failure.h"
+#include "runtime/environment.h"
 #include "unknown_word.h"
 
 int main(int argc, char** argv) {
@@ -32,5 +33,7 @@ int main(int argc, char** argv) {
     const std::string unknown = cubejit::cli::unknownWord(app);
     return cubejit::cli::reportUsage(unknown.empty() ? error.what() : unknown, typed);
   }
-  return action(typed);
+  // Said here, so that every command refuses a value that does not exist, whether it would follow it or not.
+  const auto environment = cubejit::readEnvironment();
+  return environment.ok() ? action(typed) : cubejit::cli::report(environment.error(), typed);
 }

@@ -119,8 +119,6 @@ Result<Request> resolve(const RequestFlags& f) {
                          algorithm.ok() ? nullptr : &algorithm.error()}) {
     if (e != nullptr) note(*e);
   }
-  // What a session would follow; said here, so that every command refuses a word that does not exist.
-  if (const auto diagnostics = diagnosticsFromEnvironment(); !diagnostics.ok()) note(diagnostics.error());
   if (environment.ok()) r.options = *environment;
   if (!f.soc.empty()) {
     const auto machine = readMachine(f.soc);

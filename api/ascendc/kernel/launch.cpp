@@ -13,8 +13,8 @@
 #include "cubejit/machines.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/core_threads.h"
+#include "runtime/environment.h"
 #include "runtime/json_machine.h"
-#include "runtime/launch_environment.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -57,7 +57,8 @@ std::string numbered(const std::string& file, std::int64_t launch) {
 
 // The caller's wishes; where there are none, those of the environment.
 Result<LaunchOptions> withEnvironment(LaunchOptions options) {
-  CUBEJIT_TRY(environment, launchEnvironment());
+  CUBEJIT_TRY(all, readEnvironment());
+  const LaunchEnvironment& environment = all.launch;
   options.fast = options.fast || environment.fast;
   if (!options.files.any() && environment.files.any()) {
     static std::atomic<std::int64_t> launches{0};

@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "cubejit/cubejit.h"
-#include "runtime/launch_environment.h"
+#include "runtime/environment.h"
 #include "tests/support/ascend_dx_kernel.h"
 
 namespace cubejit {
@@ -119,9 +119,9 @@ TEST_F(LaunchTrace, TheEnvironmentNamesFilesThatLaunchesNumber) {
   EXPECT_FALSE(fs::exists(path("all.trace.3.json")));
   EXPECT_EQ(read(path("named.json")), one);
   setenv("CUBEJIT_LAUNCH_FAST", "yes", 1);
-  EXPECT_THAT(launch(options).error().message, HasSubstr("CUBEJIT_LAUNCH_FAST = 'yes' must be 0 or 1"));
+  EXPECT_THAT(launch(options).error().message, HasSubstr("CUBEJIT_LAUNCH_FAST: 'yes' must be 0 or 1"));
   setenv("CUBEJIT_LAUNCH_FAST", "1", 1);
-  EXPECT_TRUE(launchEnvironment()->fast);
+  EXPECT_TRUE(readEnvironment()->launch.fast);
 }
 
 TEST_F(LaunchTrace, KeepsNoMoreThanAsked) {

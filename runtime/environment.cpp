@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides each variable's values, and what holds where none is set.
+#include "runtime/environment.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "runtime/dump/stages.h"
+
+namespace cubejit {
+namespace {
+
+constexpr const char* kStoreFile = "/cubejit/tune-v1.db";
+
+const char* read(const char* variable) {
+  const char* text = secure_getenv(variable);
+  return text == nullptr || *text == '\0' ? nullptr : text;
+}
+
+// Where the XDG base directory specification puts a user's data.
+std::string userStore() {
+  if (const char* data = read("XDG_DATA_HOME"); data != nullptr && *data == '/') return std::string(data) + kStoreFile;
+  if (const char* home = read("HOME")) return std::string(home) + "/.local/share" + kStoreFile;
+  return {};
+}
+
+std::string turnFile() {
+  const char* folder = read("XDG_RUNTIME_DIR");
+  return std::string(folder != nullptr ? folder : "/tmp") + "/cubejit-measure-" + std::to_string(getuid()) + ".lock";
+}
+
+// Gives a field what was read.
+template <class Field, class Value>
+Status set(Field& field, const Result<Value>& value) {
+  if (!value.ok()) return value.error();
+  field = *value;
+  return Unit{};
+}
+
+template <class Field>
+Status setPositive(Field& field, const std::string& text) {
+  constexpr long kMost = 1L << 30;
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (*end != '\0' || value < 1 || value > kMost)
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "'" + text + "' must be a whole number from 1 to " + std::to_string(kMost)};
+  field = static_cast<Field>(value);
+  return Unit{};
+}
+
+Status setFlag(bool& field, const std::string& text) {
+  if (text != "0" && text != "1")
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "'" + text + "' must be 0 or 1"};
+  field = text == "1";
+  return Unit{};
+}
+
+Status setText(std::string& field, const std::string& text) {
+  field = text;
+  return Unit{};
+}
+
+Status setMostIsa(std::optional<IsaLevel>& field, const std::string& text) {
+  CUBEJIT_TRY(most, parseIsa(text));
+  const std::vector<IsaLevel> runnable = runnableIsas();
+  const bool same = !runnable.empty() && architectureOf(most) == architectureOf(runnable.front());
+  if (same && most < runnable.front()) field = most;
+  return Unit{};
+}
+
+Status setStages(std::string& field, const std::string& text) {
+  CUBEJIT_TRY(stages, parseDumpStages(text));
+  static_cast<void>(stages);
+  return setText(field, text);
+}
+
+}  // namespace
+
+const std::vector<EnvironmentVariable>& environmentVariables() {
+  using Text = const std::string&;
+  using E = Environment;
+  static const std::vector<EnvironmentVariable> kAll{
+      {"CUBEJIT_MAX_ISA", [](Text t, E& e) { return setMostIsa(e.options.isa, t); }},
+      {"CUBEJIT_BACKEND", [](Text t, E& e) { return set(e.options.backend, parseBackend(t)); }},
+      {"CUBEJIT_NUM_THREADS", [](Text t, E& e) { return setPositive(e.options.threads, t); }},
+      {"CUBEJIT_CACHE_CAPACITY", [](Text t, E& e) { return setPositive(e.options.cacheCapacity, t); }},
+      {"CUBEJIT_LLVM_COMPONENT", [](Text t, E& e) { return setText(e.options.llvmComponent, t); }},
+      {"CUBEJIT_TUNE", [](Text t, E& e) { return set(e.options.tune, parseTuneMode(t)); }},
+      {"CUBEJIT_TUNE_FOR", [](Text t, E& e) { return set(e.options.tuneFor, parseTuneGoal(t)); }},
+      {"CUBEJIT_TUNE_SECONDS", [](Text t, E& e) { return setPositive(e.options.tuneSeconds, t); }},
+      {"CUBEJIT_DB", [](Text t, E& e) { return setText(e.options.store, t); }},
+      {"CUBEJIT_SYSTEM_DB", [](Text t, E& e) { return setText(e.options.systemStore, t); }},
+      {"CUBEJIT_PIN", [](Text t, E& e) { return setText(e.options.pins, t); }},
+      {"CUBEJIT_VERBOSE", [](Text t, E& e) { return set(e.diagnostics.verbose, parseVerboseTopics(t)); }},
+      {"CUBEJIT_VERBOSE_FILE", [](Text t, E& e) { return setText(e.diagnostics.verboseFile, t); }},
+      {"CUBEJIT_VERBOSE_FILTER", [](Text t, E& e) { return setText(e.diagnostics.verboseFilter, t); }},
+      {"CUBEJIT_JIT_PROFILE", [](Text t, E& e) { return set(e.diagnostics.jitProfile, parseJitProfile(t)); }},
+      {"CUBEJIT_JIT_DIR", [](Text t, E& e) { return setText(e.diagnostics.jitDirectory, t); }},
+      {"CUBEJIT_DUMP", [](Text t, E& e) { return setStages(e.diagnostics.dumpStages, t); }},
+      {"CUBEJIT_DUMP_DIR", [](Text t, E& e) { return setText(e.diagnostics.dumpDirectory, t); }},
+      {"CUBEJIT_DUMP_FILTER", [](Text t, E& e) { return setText(e.diagnostics.dumpKernels, t); }},
+      {"CUBEJIT_LAUNCH_TRACE", [](Text t, E& e) { return setText(e.launch.files.trace, t); }},
+      {"CUBEJIT_LAUNCH_TIMELINE", [](Text t, E& e) { return setText(e.launch.files.timeline, t); }},
+      {"CUBEJIT_LAUNCH_FAST", [](Text t, E& e) { return setFlag(e.launch.fast, t); }},
+  };
+  return kAll;
+}
+
+Result<Environment> readEnvironment() {
+  Environment environment;
+  environment.options.tune = TuneMode::kUse;
+  environment.options.store = userStore();
+  environment.options.systemStore = "/usr/share/cubejit/tune-v1.db";
+  environment.options.turnFile = turnFile();
+  std::optional<Error> broken;
+  for (const EnvironmentVariable& variable : environmentVariables()) {
+    const char* text = read(variable.name);
+    if (text == nullptr) continue;
+    const Status heard = variable.read(text, environment);
+    if (heard.ok()) continue;
+    const std::string line = std::string(variable.name) + ": " + heard.error().message;
+    if (broken)
+      broken->message += "\n" + line;
+    else
+      broken = Error{heard.error().code, heard.error().stage, line};
+  }
+  if (broken) return *broken;
+  return environment;
+}
+
+Result<Options> optionsFromEnvironment() {
+  CUBEJIT_TRY(environment, readEnvironment());
+  return environment.options;
+}
+
+Result<Diagnostics> diagnosticsFromEnvironment() {
+  CUBEJIT_TRY(environment, readEnvironment());
+  return environment.diagnostics;
+}
+
+}  // namespace cubejit
