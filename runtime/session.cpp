@@ -31,6 +31,12 @@ namespace {
 
 using Compiled = Result<std::shared_ptr<const Executable>>;
 
+// What is wrong with the environment, the session learns when it asks for diagnostics.
+Options optionsOrDefaults() {
+  auto options = optionsFromEnvironment();
+  return options.ok() ? std::move(options).value() : Options{};
+}
+
 }  // namespace
 
 struct Session::State {
@@ -99,7 +105,7 @@ struct Session::State {
   }
 
   Options options;
-  std::optional<Error> environmentError;  ///< what the environment says wrongly; every compile() reports it
+  std::optional<Error> environmentError;  ///< what the environment says wrongly; every call reports it
   Machine machine;
   mutable std::mutex mutex;
   std::unordered_map<std::string, Entry> entries;
@@ -175,6 +181,7 @@ Compiled Session::State::generate(const CompileRequest& request) const {
   return std::shared_ptr<const Executable>(executable);
 }
 
+Session::Session() : Session(optionsOrDefaults()) {}
 Session::Session(Options options) : state_(std::make_unique<State>(std::move(options))) {}
 Session::~Session() = default;
 const Options& Session::options() const { return state_->options; }
@@ -190,11 +197,13 @@ Compiled Session::compile(const CompileRequest& request) {
 
 Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem, TensorId tensor,
                                                          const TensorFormat& to) const {
+  if (state_->environmentError) return *state_->environmentError;
   return withoutThrowing(Stage::kProblem,
                          [&] { return compileRepacking(problem, tensor, to, state_->machine, state_->options); });
 }
 
 Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool explain) const {
+  if (state_->environmentError) return *state_->environmentError;
   return withoutThrowing(Stage::kPlan, [&]() -> Result<PlanReport> {
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(checked, checkProblem(problem));

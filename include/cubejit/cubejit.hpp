@@ -180,7 +180,11 @@ struct CacheStatistics {
 /// generated once; a failure is not remembered.
 class Session {
  public:
-  CUBEJIT_API explicit Session(Options options = {});
+  /// What the environment says (optionsFromEnvironment()): plans tuned on this machine are used. Where it says something wrong, every
+  /// call does.
+  CUBEJIT_API Session();
+  /// What the options say, and of the environment only what Diagnostics leave open.
+  CUBEJIT_API explicit Session(Options options);
   CUBEJIT_API ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a caller may choose beyond the problem: machine, ISA, backend, threads.
-// The environment is only read by optionsFromEnvironment(); a Session does what its Options say.
+// The environment is read by optionsFromEnvironment(), and by a Session that is given no Options; with Options it does what they say.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ TEST_F(Environment, TuningIsUsedUnlessSaidOtherwise) {
   Options options = optionsFromEnvironment().value();
   EXPECT_EQ(options.tune, TuneMode::kUse);
   EXPECT_EQ(options.store, "/data/of/user/cubejit/tune-v1.db");
-  EXPECT_EQ(Options{}.tune, TuneMode::kOff) << "a session that was told nothing looks at no file";
+  EXPECT_EQ(Options{}.tune, TuneMode::kOff) << "a session looks at no file that its options do not name";
   setenv("CUBEJIT_TUNE", "missing", 1);
   setenv("CUBEJIT_TUNE_SECONDS", "7", 1);
   setenv("CUBEJIT_DB", "/a.db", 1);
@@ -105,6 +105,7 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
       {"CUBEJIT_NUM_THREADS", {{"0", "two", "2x", "99999999999999999999"}, whole}},
       {"CUBEJIT_CACHE_CAPACITY", {{"-1"}, whole}},
       {"CUBEJIT_TUNE", {{"sometimes", "1"}, "off, use, missing, always"}},
+      {"CUBEJIT_TUNE_FOR", {{"time"}, "cycles, host-time"}},
       {"CUBEJIT_TUNE_SECONDS", {{"1.5", "0"}, whole}},
       {"CUBEJIT_VERBOSE", {{"loud", "plan,loud"}, "plan, dispatch, cache, profile, all"}},
       {"CUBEJIT_JIT_PROFILE", {{"perf"}, "perfmap, jitdump, gdb, vtune, all"}},
@@ -138,6 +139,24 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
   const std::string both = readEnvironment().error().message;
   EXPECT_NE(both.find("CUBEJIT_BACKEND"), std::string::npos);
   EXPECT_NE(both.find("\nCUBEJIT_TUNE"), std::string::npos);
+}
+
+TEST_F(Environment, ASessionThatIsGivenNoOptionsFollowsIt) {
+  setenv("CUBEJIT_DB", "/a.db", 1);
+  setenv("CUBEJIT_TUNE", "use", 1);
+  setenv("CUBEJIT_NUM_THREADS", "3", 1);
+  EXPECT_EQ(Session().options().store, "/a.db");
+  EXPECT_EQ(Session().options().tune, TuneMode::kUse);
+  EXPECT_EQ(Session().options().threads, 3);
+  EXPECT_EQ(Session(Options{}).options().tune, TuneMode::kOff);
+  EXPECT_EQ(Session(Options{}).options().store, "");
+  setenv("CUBEJIT_TUNE", "sometimes", 1);
+  Session session;
+  const Problem problem;
+  for (const Error& error :
+       {session.compile(problem, {true, false, false}).error(), session.plan(problem, Gradient::kDx).error(),
+        session.repack(problem, TensorId::kX, {}).error()})
+    EXPECT_NE(error.message.find("CUBEJIT_TUNE"), std::string::npos) << error.message;
 }
 
 TEST_F(Environment, EveryVariableIsInTheTableForPeople) {

@@ -94,6 +94,14 @@ TEST_F(Tune, RecordsAreUsedByLaterRuns) {
   EXPECT_EQ(Json::parse(planned.out)["source"], "record");
   EXPECT_EQ(Json::parse(planned.out)["plan"], row["plan"]);
   EXPECT_EQ(run(std::string("verify ") + kProblem).code, 0);
+  // A program's session that is given no options finds it, too.
+  setenv("CUBEJIT_TUNE", "use", 1);
+  setenv("CUBEJIT_DB", folder_.file("tune.db").c_str(), 1);
+  const auto inProcess = Session().plan(records().front().key.problem, Gradient::kDx);
+  setenv("CUBEJIT_TUNE", "off", 1);
+  unsetenv("CUBEJIT_DB");
+  ASSERT_TRUE(inProcess.ok()) << inProcess.error().message;
+  EXPECT_EQ(inProcess->source, PlanSource::kRecord);
 }
 
 TEST_F(Tune, ResumingMeasuresNothingTwice) {
