@@ -38,6 +38,20 @@ std::vector<std::string> commandsOf(const std::string& help) {
   return names;
 }
 
+// Files are channels-last unless they are said to be plain, and so is what is told of them.
+TEST_F(Cli, RunTellsTheAxesOfItsFiles) {
+  const std::string layer = "run --input 2,3,5,7 --weight 4,3,1,1 --in dy=dy.npy --in x=x.npy --out dw=dw.npy --json";
+  write("dy.npy", npy("(2, 5, 7, 4)", std::vector<float>(280)));
+  write("x.npy", npy("(2, 3, 5, 7)", std::vector<float>(210)));
+  refused(2, layer, {"x.npy: has shape (2,3,5,7,), the problem and layout need (2,5,7,3,), that is N,H,W,C"});
+  refused(2, layer + " --layout ncdhw", {"dy.npy", "need (2,4,5,7,), that is N,C,H,W"});
+  write("x.npy", npy("(2, 5, 7, 3)", std::vector<float>(210)));
+  const Outcome o = run(layer);
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr(R"("shape":[4,3,1,1],"axes":"O,I/g,H,W")"));
+  EXPECT_THAT(run("run --help").out, HasSubstr("N,spatial,C (weights O,I,spatial) by default"));
+}
+
 TEST_F(Cli, EveryCommandRefusesAnEnvironmentThatDoesNotExist) {
   for (const std::string& command : commandsOf(run("--help").out)) {
     SCOPED_TRACE(command);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cubejit/index_map.h"
@@ -32,6 +33,25 @@ inline std::vector<std::int64_t> memoryShape(const Problem& p, TensorId t) {
   for (std::size_t a = 5 - static_cast<std::size_t>(p.rank); a < 5; ++a) shape.push_back(map.extent[a]);
   if (f.layout == Layout::kNdhwc) shape.push_back(inner);
   return shape;
+}
+
+/// The names of its axes, outermost first: "N,H,W,C".
+inline std::string memoryAxes(const Problem& p, TensorId t) {
+  if (t == TensorId::kDb) return "O";
+  const std::string spatial = std::string("D,H,W").substr(2 * (3 - static_cast<std::size_t>(p.rank)));
+  const bool weights = t == TensorId::kW || t == TensorId::kDw;
+  std::string first = weights ? "O" : "N", second = weights ? "I/g" : "C";
+  if (weights && p.transposed) {
+    first = "I";
+    second = "O/g";
+  }
+  switch (formatOf(p, t).layout) {
+    case Layout::kNcdhw: return first + "," + second + "," + spatial;
+    case Layout::kNdhwc: return first + "," + spatial + "," + second;
+    case Layout::kNdc1hwc0: return p.rank == 3 ? "N,D,C1,H,W,C0" : "N,C1,H,W,C0";
+    case Layout::kFractalZ3d: return "G*D*C1*H*W,N1,16,C0";
+  }
+  return {};
 }
 
 }  // namespace cubejit::cli

@@ -85,7 +85,8 @@ bool writeFile(const std::string& path, const NpyOutput& output) {
 
 }  // namespace
 
-Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, DType wanted) {
+Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, const std::string& axes,
+                         DType wanted) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
   char magic[8];
@@ -112,7 +113,8 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   if (order != "False") return bad(path, "is in Fortran order; save numpy.ascontiguousarray of it");
   if (!parseShape(valueOf(header, "shape"), array.shape)) return bad(path, "has no readable shape");
   if (array.shape != expected)
-    return bad(path, "has shape " + shapeText(array.shape) + ", the problem and layout need " + shapeText(expected));
+    return bad(path, "has shape " + shapeText(array.shape) + ", the problem and layout need " + shapeText(expected) +
+                         ", that is " + axes);
   std::int64_t count = 1;
   for (const std::int64_t n : array.shape) {
     if (__builtin_mul_overflow(count, n, &count) || count > INT64_MAX / 4)

@@ -18,8 +18,10 @@ struct NpyArray {
 };
 
 /// Reads a file whose shape must be `expected`, as elements of `type`: f32 from <f4, f16 from <f2, bf16 from <u2 or |V2 (its
-/// bits); 16-bit types also from <f4, rounded to nearest even. Errors name the file, what it holds and what is needed.
-Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, DType type = DType::kF32);
+/// bits); 16-bit types also from <f4, rounded to nearest even. Errors name the file, what it holds and what is needed; `axes` says
+/// which axes the expected ones are.
+Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, const std::string& axes,
+                         DType type = DType::kF32);
 
 struct NpyOutput {
   std::string path;

@@ -31,7 +31,7 @@ bool isNumpy(const std::string& path) { return path.size() > 4 && path.substr(pa
 Result<std::vector<char>> readTensor(const std::string& path, const Problem& p, TensorId t) {
   const DType type = formatOf(p, t).dtype;
   if (isNumpy(path)) {
-    CUBEJIT_TRY(array, readNpy(path, memoryShape(p, t), type));
+    CUBEJIT_TRY(array, readNpy(path, memoryShape(p, t), memoryAxes(p, t), type));
     return std::move(array.bytes);
   }
   std::ifstream file(path, std::ios::binary | std::ios::ate);

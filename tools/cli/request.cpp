@@ -39,9 +39,10 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
 }  // namespace
 
 void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
-  app.add_option("--input", f.problem.input, "Shape of x: N,C,spatial (1 to 3 axes), e.g. 1,64,16,16,16")
+  app.add_option("--input", f.problem.input,
+                 "Sizes of x as N,C,spatial (1 to 3 axes) whatever --layout is, e.g. 1,64,16,16,16")
       ->group("Problem");
-  app.add_option("--weight", f.problem.weight, "Shape of w: O,I/groups,spatial (transposed: I,O/groups,spatial)")
+  app.add_option("--weight", f.problem.weight, "Sizes of w as O,I/groups,spatial (transposed: I,O/groups,spatial)")
       ->group("Problem");
   app.add_option("--stride", f.problem.stride, "One value or one per axis")->group("Problem");
   app.add_option("--padding", f.problem.padding, "One value, one per axis, or before and after per axis")
@@ -59,7 +60,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option(
          "--layout", f.layout,
          "Memory order of x, dx, dy (any rank): ncdhw, ndhwc, ndc1hwc0 or, with blocks of 16 channels, ndc1hwc16; of "
-         "one tensor: w=fractal_z_3d,...")
+         "one tensor: w=fractal_z_3d,... (default: ndhwc, weights ncdhw)")
       ->group("Problem");
   app.add_option(
          "--math", f.math,

@@ -81,16 +81,18 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   }
   if (!missing.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, missing};
   std::map<std::string, std::vector<std::int64_t>> shapes;
+  std::map<std::string, std::string> axes;
   std::map<std::string, DType> types;
   for (const TensorId t : kTensorIds) {
     shapes[toString(t)] = memoryShape(p, t);
+    axes[toString(t)] = memoryAxes(p, t);
     types[toString(t)] = formatOf(p, t).dtype;
   }
   std::map<std::string, NpyArray> arrays;
   std::string broken;
   ErrorCode code = ErrorCode::kInvalidProblem;
   for (const auto& [name, file] : ins) {
-    auto array = readNpy(file, shapes.at(name), types.at(name));
+    auto array = readNpy(file, shapes.at(name), axes.at(name), types.at(name));
     if (array.ok()) {
       arrays[name] = std::move(array.value());
     } else {
@@ -120,8 +122,11 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   static_cast<void>(written);
   for (const auto& [name, file] : outs) {
     if (!flags.json) continue;
-    fmt::print("{}",
-               jsonLine({{"schema", "cubejit.run/1"}, {"gradient", name}, {"file", file}, {"shape", shapes.at(name)}}));
+    fmt::print("{}", jsonLine({{"schema", "cubejit.run/1"},
+                               {"gradient", name},
+                               {"file", file},
+                               {"shape", shapes.at(name)},
+                               {"axes", axes.at(name)}}));
   }
   return Unit{};
 }
@@ -135,7 +140,9 @@ void addRun(CLI::App& app, Action& action) {
   auto ins = std::make_shared<std::vector<std::string>>(), outs = std::make_shared<std::vector<std::string>>();
   addProblemFlags(*command, *flags, false);
   addRunFlags(*command, *flags);
-  command->add_option("--in", *ins, "dy=FILE.npy, x=FILE.npy, w=FILE.npy (repeat)");
+  command->add_option("--in", *ins,
+                      "dy=FILE.npy, x=FILE.npy, w=FILE.npy (repeat); arrays have the axes that --layout says: "
+                      "N,spatial,C (weights O,I,spatial) by default, ncdhw: N,C,spatial");
   command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
   addSocFlag(*command, *flags);
   addEmulationFlags(*command, *flags);
