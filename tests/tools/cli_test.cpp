@@ -312,9 +312,13 @@ TEST_F(Cli, BenchPrintsTheFieldsOfItsContract) {
   ASSERT_EQ(out.size(), 3U);
   for (const char* field :
        {"schema", "name", "gradient", "dtype", "layout", "isa", "backend", "threads", "ns_median", "ns_min", "samples",
-        "flops", "gflops", "peak_gflops", "peak_fraction", "workspace_bytes", "generate_us", "plan"}) {
+        "flops", "gflops", "peak_gflops", "workspace_bytes", "generate_us", "plan"}) {
     for (const Json& line : out) EXPECT_TRUE(line.contains(field)) << field;
   }
+  EXPECT_TRUE(out[0].contains("peak_fraction") && out[1].contains("peak_fraction"));
+  EXPECT_FALSE(out[2].contains("peak_fraction")) << "db does not multiply";
+  EXPECT_THAT(run(std::string("bench ") + kSmall + " --gradients db --min-seconds 0").out,
+              ::testing::ContainsRegex("db .* - +[0-9]+K"));
   EXPECT_EQ(out[0].at("flops"), 2 * 3 * 4 * (6 * 3 - 2)) << "the two taps on padding do not count";
   EXPECT_EQ(out[2].at("flops"), 3 * 6);
   EXPECT_EQ(out[1].at("gradient"), "dw");

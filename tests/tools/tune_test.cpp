@@ -342,6 +342,7 @@ TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string page = slurp(folder_.file("page.html"));
   EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_THAT(page, HasSubstr("layer.adds ? layer.bytes / data.read_gbs : layer.flops / data.peak_gflops"));
   EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg")) << "nothing is fetched";
   const std::size_t begin = page.find("type=\"application/json\">") + 24, end = page.find("</script>", begin);
   const Json data = Json::parse(page.substr(begin, end - begin));

@@ -153,8 +153,10 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
       if (measured->samplesNs.empty()) continue;
       const std::int64_t median = measured->samplesNs[measured->samplesNs.size() / 2];
       const double flops = what.flops(p), gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
+      const bool multiplies =
+          what.mask.dx || what.mask.dw;  // db only adds: the multiplications' peak is no measure of it
       auto& [sum, count] = logSum[what.name];
-      if (gflops > 0) {
+      if (gflops > 0 && multiplies) {
         sum += std::log(gflops / *peak);
         ++count;
       }
@@ -174,9 +176,9 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
                  {"flops", flops},
                  {"gflops", gflops},
                  {"peak_gflops", *peak},
-                 {"peak_fraction", gflops / *peak},
                  {"workspace_bytes", measured->workspaceBytes},
                  {"generate_us", static_cast<double>(measured->times.generateNs) * 1e-3}};
+        if (multiplies) out["peak_fraction"] = gflops / *peak;
         out["plan_us"] = static_cast<double>(measured->times.planNs) * 1e-3;
         out["lower_us"] = static_cast<double>(measured->times.lowerNs) * 1e-3;
         out["kernels"] = measured->times.kernels;
@@ -190,8 +192,9 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         if (sampling.breakdown) out["breakdown"] = breakdownJson(breakdown);
         fmt::print("{}", jsonLine(out));
       } else {
-        fmt::print("{:<32} {:<8} {:>10.3f} {:>9.1f} {:>6.1f} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), what.name,
-                   static_cast<double>(median) * 1e-6, gflops, 100 * gflops / *peak, measured->workspaceBytes / 1024,
+        fmt::print("{:<32} {:<8} {:>10.3f} {:>9.1f} {:>6} {:>9}K {:>8.0f}\n", p.name.substr(0, 32), what.name,
+                   static_cast<double>(median) * 1e-6, gflops,
+                   multiplies ? fmt::format("{:.1f}", 100 * gflops / *peak) : "-", measured->workspaceBytes / 1024,
                    static_cast<double>(measured->times.generateNs) * 1e-3);
         if (sampling.breakdown) printBreakdown(breakdown);
       }
