@@ -52,7 +52,7 @@ class FittedCost {
 /// How well predictions rank measurements.
 struct RankQuality {
   double spearman = 0, kendall = 0;  ///< -1 to 1; 0 for fewer than 3 plans
-  double regret = 0;                 ///< time of the plan predicted best / time of the best plan, minus 1
+  double regret = 0;  ///< among the ranked plans: time of the one predicted best / time of the best, minus 1
   int plans = 0;
 };
 RankQuality rankQuality(const std::vector<double>& predicted, const std::vector<double>& measured);

@@ -85,6 +85,7 @@ TEST_F(Tune, RecordsAreUsedByLaterRuns) {
   EXPECT_EQ(row["schema"], "cubejit.tune/1");
   EXPECT_EQ(row["trials"], 12);
   EXPECT_LE(row["relative"], 1.0);
+  EXPECT_DOUBLE_EQ(row["model_regret"], row["gain"].get<double>() - 1);
   std::istringstream events(tuned.err);
   int trials = 0;
   for (std::string text; std::getline(events, text);) trials += Json::parse(text)["event"] == "trial" ? 1 : 0;
@@ -348,6 +349,7 @@ TEST_F(Tune, AReportIsOnePageThatNoNameBreaks) {
   const Json data = Json::parse(page.substr(begin, end - begin));
   EXPECT_EQ(data["layers"][0]["name"], "</script><b>x");
   EXPECT_EQ(data["layers"][0]["trials"].size(), 7U);
+  EXPECT_EQ(page.find("regret"), page.rfind("regret")) << "one number, of the gains";
   EXPECT_EQ(
       run("tune --suite suite.jsonl --trials 1 --gradients dx --progress none --report /nonexistent/page.html").code,
       5);

@@ -146,7 +146,7 @@ Json rowJson(const TuneRow& row, const Session& session) {
   out["exhausted"] = o.exhausted;
   out["spearman"] = o.model.spearman;
   out["kendall"] = o.model.kendall;
-  out["model_regret"] = o.model.regret;
+  out["model_regret"] = 1 / o.best.relative - 1;
   out["refit_spearman"] = o.refitted.spearman;
   out["plan"] = Json::parse(planToJson(o.best.plan));
   return out;

@@ -50,7 +50,7 @@ Json trialJson(const TuneRecord& r) {
 }
 
 Json qualityJson(const RankQuality& q) {
-  return Json{{"spearman", q.spearman}, {"kendall", q.kendall}, {"regret", q.regret}, {"plans", q.plans}};
+  return Json{{"spearman", q.spearman}, {"kendall", q.kendall}, {"plans", q.plans}};
 }
 
 // Words of `dump` that ask for the emulated chip of the run; the chip is written into the folder.
