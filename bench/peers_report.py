@@ -141,8 +141,8 @@ def bars(document, rates, gradient, kind):
                 cells.append(f'<div class="none">{who}: -</div>')
                 continue
             ratio = "" if who == OURS else f" (ours {rates.ratio(row, who, kind):.2f}x)" if rates.ratio(row, who, kind) else ""
-            cells.append(f'<div class="bar"><span style="width:{100 * rate / most:.1f}%;background:{COLOURS.get(who, "#555")}">'
-                         f'</span><em>{rate:.0f}{ratio}</em></div>')
+            cells.append(f'<div class="bar"><i><span style="width:{100 * rate / most:.1f}%;background:{COLOURS.get(who, "#555")}">'
+                         f'</span></i><em>{rate:.0f}{ratio}</em></div>')
         out.append(f"<tr><th>{html.escape(row[0])}</th><td>{''.join(cells)}</td></tr>")
     return "".join(out) + "</table>"
 
@@ -153,7 +153,7 @@ h1{font-size:22px}h2{font-size:17px;margin:28px 0 8px}code{background:#eef2f6;pa
 .grid{stroke:#e1e7ee}.roof{fill:none;stroke:#1c2733;stroke-width:1.6}.key span{display:inline-block;width:11px;height:11px;
 border-radius:6px;margin:0 5px 0 14px}.bars{border-collapse:collapse;width:100%}.bars th{text-align:left;font-weight:500;width:30%;
 padding:5px 8px 5px 0;vertical-align:top;overflow-wrap:anywhere}.bars tr{border-top:1px solid #e1e7ee}.bars td{padding:4px 0}
-.bar{display:flex;align-items:center;height:15px}.bar span{display:block;height:10px;border-radius:2px}.bar em{font-style:normal;
+.bar{display:grid;grid-template-columns:minmax(0,1fr) 12em;align-items:center;height:15px}.bar span{display:block;height:10px;border-radius:2px}.bar em{font-style:normal;
 font-size:12px;margin-left:6px;white-space:nowrap}.none{font-size:12px;color:#7a7f87}.means td,.means th{padding:3px 14px 3px 0;
 text-align:left}"""
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides that a comparison with peers is reported as it was measured: the best rate of each side, ratios, geometric means."""
 import pathlib
+import re
 import sys
 import unittest
 
@@ -22,6 +23,44 @@ DOCUMENT = {"suite": "s.jsonl", "dtype": "f32", "command": "compare", "threads":
                 record("cubejit", "c", "ndhwc", 80), record("onednn 2.6.3", "c", "any", 10),
                 record("cubejit", "c", "ncdhw", 50), record("cubejit", "c", "ndc1hwc16", 90),
                 record("onednn 2.6.3", "c", "ncdhw", None)]}
+
+
+def flexes(css, selectors):
+    """Those of the selectors whose boxes are flex containers: they shrink a bar that stands beside a long label."""
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", css)
+    return [s for s in selectors for names, body in rules
+            if s in [n.strip() for n in names.split(",")] and re.search(r"display:\s*(inline-)?flex", body)]
+
+
+class BarsAreToScale(unittest.TestCase):
+    """A bar is a per cent of a track that every row has as wide; the label is not in the track."""
+
+    def test_of_the_peers_page(self):
+        page = peers_report.page(DOCUMENT)
+        css = page[page.index("<style>"):page.index("</style>")]
+        self.assertEqual(flexes(css, [".bar", ".bar i", ".bars td"]), [])
+        self.assertIn("grid-template-columns:minmax(0,1fr) 12em", css)
+        bars = re.findall(r'<div class="bar">(.*?)</div>', page)
+        self.assertEqual(len(bars), page.count('class="bar"'))
+        for bar in bars:
+            self.assertRegex(bar, r'^<i><span style="width:[0-9.]+%;[^"]*"></span></i><em>[^<]*</em>$')
+        self.assertIn('width:50.0%;background:' + peers_report.COLOURS[peers_report.OURS], bars[0].replace(" ", ""))  # 100 of the peak of 200
+
+    def test_of_the_page_of_a_dump(self):
+        folder = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "dump" / "page"
+        css, script = (folder / "page.css").read_text(), (folder / "page.js").read_text()
+        self.assertEqual(flexes(css, [".bar", ".bar i", ".gauge", ".gauge .full", ".gauge .used"]), [])
+        for track in (".bar {", ".gauge {"):  # one rule each: a second one would change the first one's track
+            self.assertEqual(len(re.findall("^" + re.escape(track), css, re.MULTILINE)), 1)
+        self.assertIn("grid-template-columns: 9ch minmax(0, 1fr) 22ch", css)
+        self.assertIn("full.append(", script)  # the track holds the bar alone; names and numbers are its siblings
+        self.assertIn('row.append(el("b", "", name), full, el("span", "text", text))', script)
+        self.assertIn("card.append(bar, ", script)
+
+    def test_of_the_tuning_report(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "tools" / "cli" / "tune_report.html").read_text()
+        self.assertIn("w = Math.max(0, q.spearman) * (width - left - right)", page)  # drawn in coordinates, of the track's width
+        self.assertIn('{x: left, y: y + 2, width: width - left - right, height: 15', page)
 
 
 class PeersReport(unittest.TestCase):

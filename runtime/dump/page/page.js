@@ -31,7 +31,7 @@ function chip(c) {
   box.querySelector("summary").textContent = `${c.name}: ${c.tasks} tasks on ${c.cores} cores, ${c.blocks} base blocks, ` +
     `${Math.round(c.cycles)} cycles as estimated`;
   const bar = (parent, name, share, text) => {
-    const row = el("div", "bar"), full = el("span", "full");
+    const row = el("div", "gauge"), full = el("span", "full");
     full.append(Object.assign(el("span", "used"), { style: `width:${(100 * share).toFixed(1)}%` }));
     row.append(el("b", "", name), full, el("span", "text", text));
     parent.append(row);
