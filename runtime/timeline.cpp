@@ -12,7 +12,7 @@ namespace cubejit {
 namespace {
 
 constexpr const char* kColours[kPipes] = {"#4878a8", "#6aa84f", "#c0504d", "#8064a2", "#d6a03c"};
-constexpr int kColumns = 1000, kLine = 8, kLeft = 60, kTop = 40;
+constexpr int kColumns = 1000, kLine = 8, kLeft = 60, kRight = 60, kTop = 40, kAxis = 36;
 
 double perMicrosecond(const Machine& m) { return m.npu.mhz > 0 ? m.npu.mhz : 1; }
 
@@ -29,7 +29,8 @@ class Text {
  public:
   Text& operator<<(const std::string& text) { return all_ += text, *this; }
   Text& operator<<(std::int64_t number) { return all_ += std::to_string(number), *this; }
-  Text& fixed(double number, int decimals) {
+  Text& fixed(double number, int decimals, const char* label = "") {
+    all_ += label;
     char buffer[64];
     const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::fixed, decimals);
     all_.append(buffer, end.ptr);
@@ -47,11 +48,31 @@ double wholeCycles(const std::vector<TimelinePart>& parts) {
   return cycles;
 }
 
-// How much of each column of the picture each pipe of each core is busy.
-std::vector<double> shades(const std::vector<TimelinePart>& parts, std::size_t cores, double cycles) {
+// When the first event begins; 0 without events.
+double firstCycle(const std::vector<TimelinePart>& parts) {
+  double first = wholeCycles(parts), before = 0;
+  bool any = false;
+  for (const TimelinePart& part : parts) {
+    for (const TraceEvent& e : *part.events) {
+      first = std::min(first, before + e.start);
+      any = true;
+    }
+    before += part.cycles;
+  }
+  return any ? first : 0;
+}
+
+// The widest of 1, 2 and 5 times a power of ten that marks at least five places of the axis.
+double tickOf(double cycles) {
+  const double power = std::pow(10.0, std::floor(std::log10(cycles / 5)));
+  return power * (cycles / 5 >= 5 * power ? 5 : cycles / 5 >= 2 * power ? 2 : 1);
+}
+
+// How much of each column of the picture, which begins at cycle `first`, each pipe of each core is busy.
+std::vector<double> shades(const std::vector<TimelinePart>& parts, std::size_t cores, double first, double cycles) {
   std::vector<double> busy(cores * kPipes * kColumns);
   const double column = cycles / kColumns;
-  double before = 0;
+  double before = -first;
   for (const TimelinePart& part : parts) {
     for (const TraceEvent& e : *part.events) {
       double* line =
@@ -107,19 +128,23 @@ std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>&
 }
 
 std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts) {
-  const double cycles = std::max(1.0, wholeCycles(parts));
+  const double whole = wholeCycles(parts), first = firstCycle(parts), cycles = std::max(1.0, whole - first);
   const auto cores = static_cast<std::size_t>(machine.cores);
-  const std::vector<double> busy = shades(parts, cores, cycles);
-  const std::int64_t pitch = kLine * static_cast<std::int64_t>(kPipes) + 6, height = kTop + pitch * machine.cores + 20;
+  const std::vector<double> busy = shades(parts, cores, first, cycles);
+  const std::int64_t pitch = kLine * static_cast<std::int64_t>(kPipes) + 6,
+                     height = kTop + pitch * machine.cores + kAxis;
   Text out;
-  out << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << std::int64_t{kLeft + kColumns + 20} << R"(" height=")"
-      << height << R"(" font-family="sans-serif" font-size="11">)"
+  out << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << std::int64_t{kLeft + kColumns + kRight}
+      << R"(" height=")" << height << R"(" viewBox="0 0 )" << std::int64_t{kLeft + kColumns + kRight} << " " << height
+      << R"(" font-family="sans-serif" font-size="11">)"
       << "\n"
       << R"(<rect width="100%" height="100%" fill="white"/>)"
       << "\n"
       << R"(<text x=")" << std::int64_t{kLeft} << R"(" y="14">)" << plain(machine.name) << ": ";
-  out.fixed(cycles, 0) << " cycles, ";
-  out.fixed(cycles / perMicrosecond(machine), 1) << " us</text>\n";
+  out.fixed(whole, 0) << " cycles, ";
+  out.fixed(whole / perMicrosecond(machine), 1) << " us";
+  if (first > 0) out.fixed(first, 0, "; the first event begins at cycle ");
+  out << "</text>\n";
   for (std::size_t pipe = 0; pipe < kPipes; ++pipe) {
     const std::int64_t x = kLeft + static_cast<std::int64_t>(pipe) * 110;
     out << R"(<rect x=")" << x << R"(" y="20" width="10" height="10" fill=")" << kColours[pipe] << R"("/><text x=")"
@@ -143,6 +168,19 @@ std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>&
         x = end;
       }
     }
+  }
+  const std::int64_t axis = height - kAxis + 4;
+  out << R"(<path d="M)" << std::int64_t{kLeft} << " " << axis << "h" << std::int64_t{kColumns}
+      << "\" stroke=\"black\"/>\n<text x=\"4\" y=\"" << axis + 14 << "\">cycle</text><text x=\"4\" y=\"" << axis + 27
+      << "\">\u00b5s</text>\n";
+  const double tick = tickOf(cycles);
+  for (double at = std::ceil(first / tick) * tick; at <= first + cycles; at += tick) {
+    const auto x = static_cast<std::int64_t>(std::llround(kLeft + (at - first) / cycles * kColumns));
+    out << R"(<path d="M)" << x << " " << axis << R"(v4" stroke="black"/><text text-anchor="middle" x=")" << x
+        << R"(" y=")" << axis + 14 << "\">";
+    out.fixed(at, tick < 1 ? 1 : 0) << R"(</text><text text-anchor="middle" x=")" << x << R"(" y=")" << axis + 27
+                                    << "\">";
+    out.fixed(at / perMicrosecond(machine), 2) << "</text>\n";
   }
   out << "</svg>\n";
   return out.take();

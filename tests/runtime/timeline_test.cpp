@@ -55,8 +55,15 @@ TEST(Timeline, AMachinesNameCannotBreakTheText) {
 TEST(Timeline, PicturesShadeTheColumnsInWhichAPipeIsBusy) {
   const Machine machine = *machineByName("toy");
   const std::vector<TraceEvent> some{{0, Pipe::kCube, "mmad", 250, 500, 1}};
-  const std::string svg = timelineSvg(machine, {{"dx", 1000, &some}});
-  EXPECT_THAT(svg, HasSubstr(R"(<rect x="310" y="56" width="250" height="7" fill="#c0504d" fill-opacity="1.0"/>)"));
+  const std::string svg = timelineSvg(machine, {{"dx", 1250, &some}});
+  EXPECT_THAT(svg, HasSubstr(R"(<rect x="60" y="56" width="250" height="7" fill="#c0504d" fill-opacity="1.0"/>)"))
+      << "the picture begins with the first event";
+  EXPECT_THAT(svg, HasSubstr("1250 cycles"));
+  EXPECT_THAT(svg, HasSubstr("; the first event begins at cycle 250"));
+  EXPECT_THAT(svg, HasSubstr("viewBox=\"0 0 1120 "));
+  EXPECT_THAT(svg, HasSubstr(">cycle</text>"));
+  EXPECT_THAT(svg, HasSubstr(">\u00b5s</text>"));
+  for (const char* place : {"x=\"210\"", "x=\"1010\""}) EXPECT_THAT(svg, HasSubstr(place));
   const std::vector<TraceEvent> none;
   EXPECT_THAT(timelineSvg(machine, {{"dx", 0, &none}}), HasSubstr("</svg>"));
 }
