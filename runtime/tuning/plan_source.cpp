@@ -22,8 +22,9 @@ namespace cubejit {
 
 TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
   if (isModelled(machine, options)) return {problem, gradient, machineFingerprint(machine), "model", 1};
-  const std::string where =
-      machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies) : machineFingerprint(machine);
+  // Plans may be made for fewer cores than there are; the key has the threads.
+  const std::string where = machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies)
+                                            : machineFingerprint(detectHost(machine.isa.level));
   return {problem, gradient, where, toString(options.backend),
           options.threads > 0 ? options.threads : defaultThreads()};
 }
