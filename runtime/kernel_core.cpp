@@ -95,7 +95,7 @@ struct KernelCore::State {
   CoreCounts counts;
 
   const TaskBlock& here() const { return code->blocks[next - 1]; }
-  const LaunchProgram& program() const { return *code->program->launch; }
+  const LaunchProgram& program() const { return *code->program; }
   char* l0c() const { return program().sharedBuffer(static_cast<std::size_t>(code->l0c), workspace.memory.get()); }
 
   Status reserve();

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <list>
 
-#include "cubejit/cubejit.hpp"
 #include "runtime/chip_passes.h"
+#include "runtime/compile.h"
+#include "runtime/diagnose/follow.h"
 #include "runtime/load_programs.h"
 
 namespace cubejit {
@@ -46,9 +47,23 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
   Machine machine = job.machine;
   machine.isa = isa;
   machine.isa.bf16Dot = allowed.pairs;
-  CUBEJIT_TRY(program, compileProgram(std::move(lowered.tile), machine, options, code->code));
-  code->program = std::move(program);
-  code->program->tile.phases = {};  // the launch has its own form of them
+  auto executable = std::make_shared<Executable>();
+  Executable::State& state = executable->state();
+  const Gradient gradient = job.work.gradient;
+  state.describe({job.problem, {gradient == Gradient::kDx, gradient == Gradient::kDw, false}, {}}, machine, options);
+  LoadedCode loaded;
+  CUBEJIT_TRY(program, compileProgram(std::move(lowered.tile), machine, options, loaded));
+  program->problem = job.problem;
+  program->plan = job.plan;
+  state.parts.push_back(std::move(program));
+  state.keep(std::move(loaded));
+  state.options.diagnostics.dumpStages.clear();  // a dump tells of whole gradients
+  CUBEJIT_TRY(followed, followLoad(state, machine));
+  static_cast<void>(followed);
+  CompiledGradient& part = *state.parts.front();
+  part.tile.phases = {};  // the launch has its own form of them
+  code->program = part.launch.get();
+  code->executable = std::move(executable);
   return std::shared_ptr<const TaskCode>(std::move(code));
 }
 
@@ -58,8 +73,8 @@ Result<std::shared_ptr<const TaskCode>> KernelJob::codeOf(const CoreTask& task, 
                                                           const HostIsa& isa, const Options& options,
                                                           const CubeShortcuts& allowed) {
   std::vector<std::int64_t> key = place.like;
-  key.insert(key.end(), {static_cast<std::int64_t>(options.backend), options.forwardCopies, allowed.leavesOutZeros,
-                         allowed.pairs});
+  key.insert(key.end(), {static_cast<std::int64_t>(isa.level), static_cast<std::int64_t>(options.backend),
+                         options.forwardCopies, allowed.leavesOutZeros, allowed.pairs});
   std::shared_ptr<Slot> slot;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

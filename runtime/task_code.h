@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "algorithms/lower_task.h"
-#include "cubejit/options.h"
+#include "cubejit/cubejit.hpp"
 #include "emulation/program_counts.h"
-#include "runtime/generate.h"
-#include "runtime/loaded_code.h"
+#include "runtime/launch.h"
 
 namespace cubejit {
 
@@ -27,9 +26,9 @@ struct TaskCode {
   std::vector<std::vector<CoreInstruction>> instructions;  ///< of each block
   std::int64_t image = 0, other = 0;                       ///< as in CubeTaskProgram
   BufferRole imageRole = BufferRole::kDy, otherRole = BufferRole::kW, resultRole = BufferRole::kDx;
-  int l0c = -1;                               ///< the buffer
-  LoadedCode code;                            ///< outlives `program`
-  std::unique_ptr<CompiledGradient> program;  ///< null: nothing contributes to any block
+  int l0c = -1;                                  ///< the buffer
+  std::shared_ptr<const Executable> executable;  ///< holds `program`; null: nothing contributes to any block
+  const LaunchProgram* program = nullptr;
 };
 
 /// What single shapes of the same extents have in common, and the programs that were made for them. Thread-safe.
@@ -39,7 +38,8 @@ class KernelJob {
 
   const CubeJob& job() const { return job_; }
   const TaskTensors& tensors() const { return tensors_; }
-  /// For the job's machine on the host's ISA. Of the options backend and forwardCopies are looked at. `allowed`: what the operands' values
+  /// For the job's machine on the host's ISA. Of the options backend, forwardCopies and what profilers and debuggers are to be told are looked
+  /// at. `allowed`: what the operands' values
   /// allow. Precondition: taskRules() finds nothing.
   Result<std::shared_ptr<const TaskCode>> codeOf(const CoreTask& task, const TaskPlace& place, const HostIsa& isa,
                                                  const Options& options, const CubeShortcuts& allowed);

@@ -47,6 +47,10 @@ ByteRange touched(ProgramTouch& touch, int buffer) {
   return all.empty() ? ByteRange{} : all;
 }
 
+std::string text(const Mkn& s) {
+  return "_m" + std::to_string(s.m) + "k" + std::to_string(s.k) + "n" + std::to_string(s.n);
+}
+
 class TaskLowering {
  public:
   TaskLowering(const CubeJob& job, const TaskTensors& tensors, const CoreTask& task, int lanes,
@@ -57,7 +61,8 @@ class TaskLowering {
         lanes_(lanes),
         shortcuts_(shortcuts),
         t_(tensorsOf(job, tensors)),
-        b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name + "_task") {}
+        b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name + "_d" + std::to_string(task.depth) +
+           "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
   Result<CubeTaskProgram> run() {
     const auto tensor = [&](TensorId t) { return b_.addBuffer(toString(t), roleOf(t), 0); };

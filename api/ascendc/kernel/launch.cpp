@@ -56,9 +56,7 @@ std::string numbered(const std::string& file, std::int64_t launch) {
 }
 
 // The caller's wishes; where there are none, those of the environment.
-Result<LaunchOptions> withEnvironment(LaunchOptions options) {
-  CUBEJIT_TRY(all, readEnvironment());
-  const LaunchEnvironment& environment = all.launch;
+LaunchOptions withEnvironment(LaunchOptions options, const LaunchEnvironment& environment) {
   options.fast = options.fast || environment.fast;
   if (!options.files.any() && environment.files.any()) {
     static std::atomic<std::int64_t> launches{0};
@@ -86,8 +84,18 @@ void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& 
   }
 }
 
-Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
-                            const std::function<void()>& body) {
+// How cores generate and run code.
+Options optionsOfCores(const Environment& environment, const Machine& machine, const LaunchOptions& launch) {
+  Options options = environment.options;
+  options.diagnostics = environment.diagnostics;
+  options.machine = machine;
+  options.forwardCopies = launch.fast;
+  if (launch.scalarModels) options.backend = BackendKind::kTileInterpreter;
+  return options;
+}
+
+Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& environment,
+                            const std::vector<GlobalMemory>& memory, const std::function<void()>& body) {
   const Result<Machine> machine = machineOf(options);
   if (!machine.ok()) return failure(machine.error().code, machine.error().message);
   if (!machine->isNpu())
@@ -106,11 +114,8 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<Glob
     return failure(ErrorCode::kInvalidProblem,
                    "mostEvents = " + std::to_string(options.mostEvents) + " must not be negative");
   const auto cores = static_cast<int>(std::min<std::int64_t>(machine->cores, launch.blocks));
-  Options coreOptions;
-  coreOptions.machine = *machine;
-  coreOptions.forwardCopies = options.fast;
+  const Options coreOptions = optionsOfCores(environment, *machine, options);
   const std::string spelled = machineToJson(*machine);
-  if (options.scalarModels) coreOptions.backend = BackendKind::kTileInterpreter;
   for (int i = 0; i < cores; ++i) {
     launch.cores.push_back(std::make_unique<CoreContext>(coreOptions, spelled, i));
     CoreContext& core = *launch.cores.back();
@@ -143,9 +148,9 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const std::vector<Glob
 
 Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<GlobalMemory>& memory,
                                 const std::function<void()>& body) {
-  const Result<LaunchOptions> complete = withEnvironment(options);
-  if (!complete.ok()) return failure(complete.error().code, complete.error().message);
-  return runAll(*complete, memory, body);
+  const Result<Environment> environment = readEnvironment();
+  if (!environment.ok()) return failure(environment.error().code, environment.error().message);
+  return runAll(withEnvironment(options, environment->launch), *environment, memory, body);
 }
 
 }  // namespace cubejit::ascendc

@@ -176,5 +176,35 @@ TEST_F(LaunchTrace, FastLaunchesLeaveTheSameBitsCountsAndTimes) {
   }
 }
 
+// Single shapes' programs are told to who watches, as a session's are.
+TEST_F(LaunchTrace, ProfilersHearOfKernels) {
+  SmallInputGradient s;
+  s.t().baseM = 32;  // a program that no other test has
+  const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  fs::remove(map);
+  setenv("CUBEJIT_JIT_PROFILE", "perfmap", 1);
+  LaunchOptions options;
+  options.blocks = 1;
+  for (int launch = 0; launch < 2; ++launch) {
+    const auto report = ascendc::launch(options, [&] {
+      InputGradient<half> g;
+      s.prepare(g);
+      while (g.Iterate()) g.GetTensorC(s.output());
+      g.End();
+    });
+    ASSERT_TRUE(report.ok()) << report.error().message;
+  }
+  unsetenv("CUBEJIT_JIT_PROFILE");
+  std::ifstream file(map);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string lines = text.str();
+  const std::size_t kernel = lines.find("_ascend910b2_d0_at_m0k0n0_of_"), mmad = lines.find("_mmad_");
+  EXPECT_NE(kernel, std::string::npos);
+  EXPECT_NE(mmad, std::string::npos);
+  EXPECT_EQ(lines.find(lines.substr(0, lines.find('\n')), 1), std::string::npos) << "told once";
+  fs::remove(map);
+}
+
 }  // namespace
 }  // namespace cubejit
