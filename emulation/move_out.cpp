@@ -33,7 +33,7 @@ BlockPlaces placesOfDx(const CubeJob& job, const CoreTask& task, const CubeBlock
   for (std::int64_t m = first; m < first + b.m; ++m)
     places.row.push_back(base + map.along(3, m / w.row()) + map.along(4, m % w.row()));
   const ChannelRange range = channelsOf(job, w.spread, task.group);
-  const std::int64_t stored = storedChannels(map, range.count);
+  const std::int64_t stored = storedChannels(map, range);
   for (std::int64_t n = 0; n < b.n; ++n) {
     const std::int64_t channel = task.start.n + b.n0 + n;
     places.column.push_back(channel < stored ? map.along(1, range.first + channel) : kMissing);

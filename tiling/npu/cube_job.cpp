@@ -50,11 +50,13 @@ ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup) {
   return r;
 }
 
-std::int64_t storedChannels(const IndexMap& map, std::int64_t existing) {
+std::int64_t storedChannels(const IndexMap& map, const ChannelRange& range) {
+  const std::int64_t end = range.first + range.count;
+  if (end < map.extent[1]) return range.count;  // behind them are those of the next real group
   for (const Digit& d : map.digits[1]) {
-    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(existing, d.extent);
+    if (d.unit == 1 && d.extent > 1 && d.stride == 1 && map.padded) return roundUp(end, d.extent) - range.first;
   }
-  return existing;
+  return range.count;
 }
 
 }  // namespace cubejit

@@ -45,7 +45,7 @@ struct ChannelRange {
 };
 ChannelRange channelsOf(const CubeJob& job, bool big, std::int64_t realGroup);
 
-/// Channels that an activation's memory has of `existing` ones: a layout in blocks has whole ones.
-std::int64_t storedChannels(const IndexMap& map, std::int64_t existing);
+/// Channels that an activation's memory has of a real group's: behind the last, a layout in blocks has a whole one.
+std::int64_t storedChannels(const IndexMap& map, const ChannelRange& range);
 
 }  // namespace cubejit

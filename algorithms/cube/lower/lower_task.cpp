@@ -120,7 +120,7 @@ class TaskLowering {
   std::int64_t storedColumns(const CubeBlock& block) const {
     if (job_.work.gradient == Gradient::kDw) return block.n;
     const ChannelRange result = channelsOf(job_, job_.work.spread, task_.group);
-    return std::clamp<std::int64_t>(storedChannels(t_.resultMap, result.count) - task_.start.n - block.n0, 0, block.n);
+    return std::clamp<std::int64_t>(storedChannels(t_.resultMap, result) - task_.start.n - block.n0, 0, block.n);
   }
 
   int storeOf(const TaskBlock& block) {

@@ -79,7 +79,7 @@ void ResultCalls::storeDx(const CoreTask& task, const CubeBlock& block, std::int
   const IndexMap& map = t_.resultMap;
   const DType type = formatOf(job_.problem, TensorId::kDx).dtype;
   const ChannelRange range = channelsOf(job_, w_.spread, task.group);
-  const std::int64_t stored = storedChannels(map, range.count), c0 = task.start.n + block.n0;
+  const std::int64_t stored = storedChannels(map, range), c0 = task.start.n + block.n0;
   const std::int64_t base = map.along(0, task.image) + map.along(2, task.depth);
   const std::int64_t width = w_.row(), rowPitch = strideOf(map, 3),
                      columnPitch = width > 1 ? strideOf(map, 4) : rowPitch;
