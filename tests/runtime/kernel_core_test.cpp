@@ -32,6 +32,7 @@ struct Case {
   std::int64_t stride = 1;
   DType result = DType::kF32;
   float odd = 0;  ///< here and there in the operands
+  std::int64_t baseM = 32, baseN = 16;
 };
 
 // Two images of 3 x 7 x 9, 32 channels to 48: those of a job of dW are whole blocks.
@@ -71,7 +72,7 @@ class KernelCores : public ::testing::Test {
     ASSERT_TRUE(report.ok()) << report.error().message;
     TilingPlan plan = report->plan;
     CubeTile& tile = plan.cube().tile;
-    tile.base.m = std::min<std::int64_t>(tile.base.m, 32), tile.base.n = 16;  // several blocks
+    tile.base.m = std::min(tile.base.m, c.baseM), tile.base.n = c.baseN;  // several blocks
     auto job = makeCubeJob(p_, plan, machine_, true);
     ASSERT_TRUE(job.ok()) << job.error().message;
     job_ = std::move(*job);
@@ -217,7 +218,9 @@ TEST_F(KernelCores, LeaveWhatTheModelsLeaveAndCountWhatTheInstructionsAre) {
          {Case{"ascend910b2", DType::kF16, g, 1, DType::kF16}, Case{"ascend910a", DType::kF16, g, 2, DType::kF16},
           Case{"ascend910b2", DType::kBf16, g, 2, DType::kBf16}, Case{"ascend910b2", DType::kF32, g, 1},
           Case{"ascend910b2", DType::kHf32, g, 2}, Case{"ascend910b2", DType::kBf16, g, 1, DType::kF32, kInfinity},
-          Case{"ascend910b2", DType::kF16, g, 2, DType::kF32, kInfinity}}) {
+          Case{"ascend910b2", DType::kF16, g, 2, DType::kF32, kInfinity},
+          Case{"ascend910b2", DType::kF32, g, 1, DType::kF32, 0, 40, 8},
+          Case{"ascend910b2", DType::kF32, g, 2, DType::kF32, 0, 24, 24}}) {
       prepare(c);
       const std::string key = "case " + std::to_string(++number);
       for (const bool fast : {false, true}) {

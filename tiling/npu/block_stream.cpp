@@ -74,13 +74,13 @@ BlockStream::BlockStream(const CubeJob& job, const CoreTask& task)
   a_.bytes = f.l1A;
   a_.stepK = t.stepKa;
   a_.l0Buffers = t.buffersL0a;
-  a_.l0Bytes = t.base.m * t.base.k * w.elementBytes;
+  a_.l0Bytes = roundUp(t.base.m, 16) * t.base.k * w.elementBytes;  // whole fractals
   b_.buffers = t.buffersB1;
   b_.bytes = f.l1B;
   b_.origin = f.l1A * t.buffersA1;
   b_.stepK = t.stepKb;
   b_.l0Buffers = t.buffersL0b;
-  b_.l0Bytes = t.base.k * t.base.n * w.elementBytes;
+  b_.l0Bytes = t.base.k * roundUp(t.base.n, 16) * w.elementBytes;
 }
 
 // Within a step of blocks m runs fastest (kNOuter) or n does; then the steps in the same way.
@@ -204,7 +204,7 @@ bool BlockStream::next(CubeBlock& block, UnitProgram& program) {
   block.computed = !meets_.empty() && kSteps_ > 0;
   if (block.computed) {
     l0cSlot_ = (l0cSlot_ + 1) % static_cast<int>(t.buffersL0c);
-    l0c_ = l0cSlot_ * t.base.m * t.base.n * 4;
+    l0c_ = l0cSlot_ * roundUp(t.base.m, 16) * roundUp(t.base.n, 16) * 4;
     bool first = true;
     for (const MeetingDepth& meet : meets_) {
       for (std::int64_t k = 0; k < kSteps_; ++k) {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "tiling/rounding.h"
+
 namespace cubejit {
 namespace {
 
@@ -39,6 +41,11 @@ ImagePiece pieceOf(const CubeWork& w, std::int64_t pixels, std::int64_t taskPixe
   return piece;
 }
 
+// Rows or columns of a base block, with those that fill its last fractal up.
+std::int64_t wholeFractals(std::int64_t extent) {
+  return extent > std::numeric_limits<std::int64_t>::max() - 16 ? extent : roundUp(extent, 16);
+}
+
 }  // namespace
 
 CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
@@ -49,10 +56,11 @@ CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
     return result;
   };
   CubeFootprint f;
-  f.l0a = product({t.base.m, t.base.k, w.elementBytes, t.buffersL0a});
-  f.l0b = product({t.base.k, t.base.n, w.elementBytes, t.buffersL0b});
-  f.l0c = product({t.base.m, t.base.n, 4, t.buffersL0c});
-  f.ub = product({t.base.m, 16, 4 + w.resultBytes, 2});
+  const std::int64_t m = wholeFractals(t.base.m), n = wholeFractals(t.base.n);
+  f.l0a = product({m, t.base.k, w.elementBytes, t.buffersL0a});
+  f.l0b = product({t.base.k, n, w.elementBytes, t.buffersL0b});
+  f.l0c = product({m, n, 4, t.buffersL0c});
+  f.ub = product({m, 16, 4 + w.resultBytes, 2});
   const bool dx = w.gradient == Gradient::kDx;
   const std::int64_t l1KA = product({t.stepKa, t.base.k}), l1KB = product({t.stepKb, t.base.k});
   const std::int64_t sideM = product({t.stepM, t.base.m}), sideN = product({t.stepN, t.base.n});

@@ -27,7 +27,7 @@ void require(Broken& broken, bool holds, const char* field, std::int64_t value, 
   if (!holds) broken.push_back(is(field, value) + " " + rule());
 }
 
-// Fields that stand alone: their range and their fractal.
+// Fields that stand alone: their range and their unit. A base block fills its last fractals up: published tilings of f32 have base.m = 40.
 void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::int64_t>) {
@@ -43,12 +43,12 @@ void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
     const char* name;
     std::int64_t value, fractal;
   } bases[] = {
-      {"base_m", t.base.m, step.fractal.m}, {"base_k", t.base.k, step.fractal.k}, {"base_n", t.base.n, step.fractal.n}};
+      {"base_m", t.base.m, step.fractal.k}, {"base_k", t.base.k, step.fractal.k}, {"base_n", t.base.n, step.fractal.k}};
   for (const auto& base : bases) {
     if (base.value < 1) continue;
     if (base.value % base.fractal != 0)
       broken.push_back(is(base.name, base.value) + " must be a multiple of " + std::to_string(base.fractal) +
-                       ", the fractal of " + toString(t.operand));
+                       ", c0 of " + toString(t.operand));
     if (base.value > kMostMmad)
       broken.push_back(is(base.name, base.value) + " must be at most " + std::to_string(kMostMmad) +
                        ", what one mmad takes");

@@ -116,7 +116,7 @@ void ResultCalls::addDw(const CoreTask& task, const CubeBlock& block, std::int64
     moves.add(f32Row(MoveKind::kAccumulate, lanes_, units * rows * kSide, "fixpipe_add"), 0, base);
   } else {
     Move half = f32Row(MoveKind::kAccumulate, lanes_, c0, "fixpipe_add");
-    half.rows = held;
+    half.rows = std::min(held, rows);
     half.srcPitch = kRowBytes;
     half.dstPitch = c0 * 4;
     for (std::int64_t u = 0; u < units; ++u)

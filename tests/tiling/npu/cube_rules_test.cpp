@@ -62,8 +62,8 @@ TEST_P(Rules, FractalsRangesAndBuffers) {
   plan.cube().tile.base = Mkn{24, 8, 4112};
   plan.cube().tile.buffersL0c = 3;
   plan.cube().tile.stepKa = 0;
-  EXPECT_THAT(check(), AllOf(Contains("base_m = 24 must be a multiple of 16, the fractal of f16"),
-                             Contains("base_k = 8 must be a multiple of 16, the fractal of f16"),
+  EXPECT_THAT(check(), AllOf(Contains("base_m = 24 must be a multiple of 16, c0 of f16"),
+                             Contains("base_k = 8 must be a multiple of 16, c0 of f16"),
                              Contains(HasSubstr("base_n = 4112 must be at most 4095")),
                              Contains("buffers_l0c = 3 must be 1 (single) or 2 (ping-pong)"),
                              Contains("step_ka = 0 must be at least 1")));

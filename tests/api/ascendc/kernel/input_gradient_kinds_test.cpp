@@ -148,6 +148,16 @@ TEST(InputGradientKinds, ATypeTheChipLacksIsToldWithChipsThatHaveIt) {
                                                      HasSubstr("chips that have it: "), HasSubstr("ascend910b1")));
 }
 
+// As tilings of f32 were published: base blocks of whole c0, whose last fractals are filled up.
+TEST(InputGradientKinds, BaseBlocksOfWholeC0) {
+  Way run;
+  run.change = [](Tiling& t) { t.baseM = 40, t.baseN = 8, t.baseK = 72; };
+  expectRight<float, ConvFormat::NDC1HWC0>(odd(), run);
+  expectRight<float, ConvFormat::NCDHW>(odd(), run);
+  run.hf32 = true;
+  expectRight<float, ConvFormat::NDC1HWC0>(odd(), run);
+}
+
 // The units' generated code and their scalar models leave the same bits, and count the same.
 TEST(InputGradientKinds, ScalarModelsLeaveTheSameBits) {
   SmallInputGradient s;
