@@ -68,7 +68,7 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
       const bool fast = options.forwardCopies;
       const CubeShortcuts wanted = shortcutsOf(plans[i], problem, machine, fast);
       TileProgram tile = forms.tile;
-      if (wanted.pairs || (wanted.leavesOutZeros && plans[i].gradient == Gradient::kDx)) {  // of others it is the same
+      if (wanted.pairs || wanted.leavesOutZeros) {
         CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, fast));
         tile = std::move(staged);
       }

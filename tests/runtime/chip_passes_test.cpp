@@ -53,42 +53,44 @@ std::vector<char> memoryOf(const Problem& p, TensorId t, std::mt19937_64& random
   return memory;
 }
 
-Result<std::vector<char>> dxOf(const Problem& p, const char* chip, bool fast, const std::vector<char>& dy,
-                               const std::vector<char>& w) {
+// dX of dy and w, or dW of dy and x.
+Tensors tensorsOf(Gradient g, const std::vector<char>& dy, const std::vector<char>& other, std::vector<char>& result) {
+  Tensors tensors;
+  tensors.dy = dy.data();
+  (g == Gradient::kDx ? tensors.w : tensors.x) = other.data();
+  (g == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
+  return tensors;
+}
+TensorId resultOf(Gradient g) { return g == Gradient::kDx ? TensorId::kDx : TensorId::kDw; }
+
+Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* chip, bool fast,
+                                    const std::vector<char>& dy, const std::vector<char>& other) {
   Options options;
   options.machine = machineByName(chip).value();
   options.forwardCopies = fast;
   Session session(options);
-  CUBEJIT_TRY(executable, session.compile(p, {true, false, false}));
+  CUBEJIT_TRY(executable, session.compile(p, {g == Gradient::kDx, g == Gradient::kDw, false}));
   const bool pairs = p.dtype == DType::kBf16 && isaOf(executable->state().isa.level).bf16Dot;
-  EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr, fast || pairs);
-  std::vector<char> dx(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)), '\x55');
+  EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr, (fast && g == Gradient::kDx) || pairs);
+  std::vector<char> result(static_cast<std::size_t>(formatBytes(p, resultOf(g))), '\x55');
   const std::size_t bytes = executable->workspaceBytes(2);
   const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
                                                               &std::free);
-  Tensors tensors;
-  tensors.dy = dy.data();
-  tensors.w = w.data();
-  tensors.dx = dx.data();
-  CUBEJIT_TRY(done, executable->run(tensors, workspace.get(), bytes, 2));
+  CUBEJIT_TRY(done, executable->run(tensorsOf(g, dy, other, result), workspace.get(), bytes, 2));
   static_cast<void>(done);
-  return dx;
+  return result;
 }
 
 // What the models of the chip's units leave.
-std::vector<char> modelsOf(const Problem& p, const char* chip, const std::vector<char>& dy,
-                           const std::vector<char>& w) {
-  EmulationRequest request{p, Gradient::kDx, machineByName(chip).value(), {}};
+std::vector<char> modelsOf(Gradient g, const Problem& p, const char* chip, const std::vector<char>& dy,
+                           const std::vector<char>& other) {
+  EmulationRequest request{p, g, machineByName(chip).value(), {}};
   request.scalarModels = true;
   const auto models = Emulation::create(request);
   EXPECT_TRUE(models.ok()) << models.error().message;
-  std::vector<char> dx(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)), '\x55');
-  Tensors tensors;
-  tensors.dy = dy.data();
-  tensors.w = w.data();
-  tensors.dx = dx.data();
-  EXPECT_TRUE((*models)->run(tensors).ok());
-  return dx;
+  std::vector<char> result(static_cast<std::size_t>(formatBytes(p, resultOf(g))), '\x55');
+  EXPECT_TRUE((*models)->run(tensorsOf(g, dy, other, result)).ok());
+  return result;
 }
 
 TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
@@ -96,15 +98,20 @@ TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
   std::mt19937_64 random(5);
   for (const DType type : {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32}) {
     for (const float value : {1.0F, kInfinity, -kInfinity, kNan, -1e-30F, 1e-38F, 3e38F, 65504.0F, -6e-8F}) {
-      for (const bool inW : {false, true}) {
-        const Problem p = strided(type);
-        const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, inW ? 1.0F : value),
-                                w = memoryOf(p, TensorId::kW, random, inW ? value : 1.0F);
-        const auto slow = dxOf(p, "ascend910b2", false, dy, w), fast = dxOf(p, "ascend910b2", true, dy, w);
-        ASSERT_TRUE(slow.ok() && fast.ok()) << (slow.ok() ? fast : slow).error().message;
-        EXPECT_EQ(*slow, *fast) << toString(type) << ", " << value << " in " << (inW ? "w" : "dy");
-        EXPECT_EQ(*slow, modelsOf(p, "ascend910b2", dy, w))
-            << toString(type) << ", " << value << (inW ? " in w" : " in dy");
+      for (const Gradient g : {Gradient::kDx, Gradient::kDw}) {
+        for (const bool inDy : {false, true}) {
+          const Problem p = strided(type);
+          const TensorId second = g == Gradient::kDx ? TensorId::kW : TensorId::kX;
+          const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, inDy ? value : 1.0F),
+                                  other = memoryOf(p, second, random, inDy ? 1.0F : value);
+          const auto slow = programOf(g, p, "ascend910b2", false, dy, other),
+                     fast = programOf(g, p, "ascend910b2", true, dy, other);
+          ASSERT_TRUE(slow.ok() && fast.ok()) << (slow.ok() ? fast : slow).error().message;
+          const std::string what = std::string(toString(g)) + " " + toString(type) + ", " + std::to_string(value) +
+                                   " in " + toString(inDy ? TensorId::kDy : second);
+          EXPECT_EQ(*slow, *fast) << what;
+          EXPECT_EQ(*slow, modelsOf(g, p, "ascend910b2", dy, other)) << what;
+        }
       }
     }
   }

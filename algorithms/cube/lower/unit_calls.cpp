@@ -60,6 +60,7 @@ UnitCalls::UnitCalls(const CubeJob& job, const CubeTensors& tensors, const CubeS
 void UnitCalls::beginTask(const CoreTask& task) {
   task_ = task;
   unfolded_.clear();
+  along_.clear();
 }
 
 // Blocks and tasks have most instructions in common; loads are a task's own.
@@ -70,10 +71,12 @@ void UnitCalls::add(const UnitInstruction& instruction, CallSequence& calls) {
     if (unfold->side == L0Side::kA) unfolded_[unfold->l0] = *unfold;
   } else if (const auto* fractals = std::get_if<LoadFractals>(&instruction)) {
     append(key, *fractals);
+    if (fractals->side == L0Side::kA) along_[fractals->l0] = fractals->y.count;
   } else if (const auto* mmad = std::get_if<Mmad>(&instruction)) {
     append(key, *mmad);
     const auto from = unfolded_.find(mmad->l0a);
     if (skipsZeros() && from != unfolded_.end()) append(key, from->second);
+    key.push_back(tailWords(*mmad));
   } else {
     return spell(instruction, calls);
   }
@@ -248,33 +251,48 @@ std::vector<UnitCalls::RowClass> UnitCalls::rowClasses(const Mmad& i) const {
   return out;
 }
 
+// Words of the last fractal along k that differ from zero, and one that does not: it turns a sum of -0 into +0, what the others would do.
+// They are multiplied two and two, as kOfStep() may want. 0: all of them.
+std::int64_t UnitCalls::tailWords(const Mmad& i) const {
+  const auto along = along_.find(i.l0a);
+  if (!shortcuts_.leavesOutZeros || along == along_.end()) return 0;
+  const std::int64_t tail = roundUp(along->second + 1, 2) - (i.k1 - 1) * w_.c0;
+  return tail >= w_.c0 ? 0 : shortcuts_.pairs ? tail / 2 : tail;
+}
+
 // Sums of as many rows x 16 in registers; each step is one k: 16 columns of B, and one value a row. A has `m` rows; `rows` count from the first.
-int UnitCalls::mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m) {
-  const auto [known, fresh] = mmads_.emplace(std::pair{rows, m}, -1);
+int UnitCalls::mmadKernel(MmadKernel wanted) {
+  const auto [known, fresh] = mmads_.emplace(std::move(wanted), -1);
   if (!fresh) return known->second;
+  const auto& [rows, m, tail] = known->first;
   const std::int64_t vectors = kSide / lanes_, words = this->words(), count = std::ssize(rows);
   Contract c;
   c.lanes = lanes_;
   c.dotProducts = shortcuts_.pairs;
-  c.label = "mmad_" + std::to_string(count) + "x16_of_" + std::to_string(m) + (rows.back() < count ? "" : "_apart");
-  Section fractal;
-  fractal.aOuterStep = m * words * 4;
-  fractal.bOuterStep = kSide * words * 4;
-  for (std::int64_t i = 0; i < words; ++i) {
-    const std::int64_t k = shortcuts_.pairs ? i : kOfStep(i, w_.type);
-    Step step;
-    for (std::int64_t v = 0; v < vectors; ++v)
-      step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes_) * 4), LaneRange{}});
-    for (std::int64_t r = 0; r < count; ++r) {
-      AOperand a;
-      a.offset = static_cast<std::int32_t>((rows[static_cast<std::size_t>(r)] * words + k) * 4);
+  c.label = "mmad_" + std::to_string(count) + "x16_of_" + std::to_string(m) + (rows.back() < count ? "" : "_apart") +
+            (tail == 0 ? "" : "_and_" + std::to_string(tail));
+  const auto section = [&](std::int64_t steps) {
+    Section fractal;
+    fractal.aOuterStep = m * words * 4;
+    fractal.bOuterStep = kSide * words * 4;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const std::int64_t k = shortcuts_.pairs ? i : kOfStep(i, w_.type);
+      Step step;
       for (std::int64_t v = 0; v < vectors; ++v)
-        a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
-      step.a.push_back(std::move(a));
+        step.b.push_back({static_cast<std::int32_t>((k * kSide + v * lanes_) * 4), LaneRange{}});
+      for (std::int64_t r = 0; r < count; ++r) {
+        AOperand a;
+        a.offset = static_cast<std::int32_t>((rows[static_cast<std::size_t>(r)] * words + k) * 4);
+        for (std::int64_t v = 0; v < vectors; ++v)
+          a.uses.push_back({static_cast<std::int16_t>(r * vectors + v), static_cast<std::int16_t>(v)});
+        step.a.push_back(std::move(a));
+      }
+      fractal.steps.push_back(std::move(step));
     }
-    fractal.steps.push_back(std::move(step));
-  }
-  c.sections.push_back(std::move(fractal));
+    return fractal;
+  };
+  c.sections.push_back(section(words));
+  if (tail > 0) c.sections.push_back(section(tail));
   for (const std::int64_t row : rows) {
     for (std::int64_t v = 0; v < vectors; ++v)
       c.accumulators.push_back({static_cast<std::int32_t>((row * kSide + v * lanes_) * 4), LaneRange{}});
@@ -360,16 +378,22 @@ std::vector<RowTile> rowTiles(const std::vector<std::int64_t>& rows, std::int64_
 }  // namespace
 
 void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
-  const std::int64_t words = this->words(), m = i.m1 * kSide;
+  const std::int64_t words = this->words(), m = i.m1 * kSide, tail = tailWords(i);
   const std::vector<RowClass> classes = rowClasses(i);
   readA(i, classes, calls);
   readB(i, calls);
   for (const RowClass& rows : classes) {
     if (rows.k1.empty() && !i.first) continue;  // adds nothing
     Variant variant;
-    SegmentList list(1);
-    for (const Span& k : rows.k1)
-      list.front().push_back({k.begin * m * words * 4, k.begin * kSide * words * 4, k.count});
+    SegmentList list(tail > 0 ? 2 : 1);
+    const auto segment = [&](std::int64_t begin, std::int64_t count) {
+      return Segment{begin * m * words * 4, begin * kSide * words * 4, count};
+    };
+    for (const Span& k : rows.k1) {
+      const std::int64_t whole = tail > 0 && k.end() == i.k1 ? k.count - 1 : k.count;
+      if (whole > 0) list.front().push_back(segment(k.begin, whole));
+      if (whole < k.count) list.back().push_back(segment(i.k1 - 1, 1));
+    }
     variant.list = b_.addList(std::move(list));
     variant.accumulate = !i.first;
     const std::vector<RowTile> tiles = rowTiles(rows.rows, registerRows(lanes_));
@@ -378,7 +402,7 @@ void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
         CallPlace place;
         place.repeat = tile.repeat;
         place.repeatStep = {tile.step * words * 4, 0, tile.step * kSide * 4, 0};
-        variant.kernel = mmadKernel(tile.rows, m);
+        variant.kernel = mmadKernel({tile.rows, m, tail});
         calls.add("mmad", {s_.aWords, tile.first * words * 4}, {s_.bWords, n * i.k1 * kSide * words * 4},
                   {s_.l0c, i.l0c + (n * m + tile.first) * kSide * 4}, variant, place);
       }

@@ -30,6 +30,12 @@ class UnitCalls {
   void add(const UnitInstruction& instruction, CallSequence& calls);
 
  private:
+  struct MmadKernel {
+    std::vector<std::int64_t> rows;  ///< that are multiplied, counted from the first
+    std::int64_t m = 0;              ///< rows of A
+    std::int64_t tail = 0;  ///< words of the last fractal along k, a section of their own; 0: it is like the others
+    friend auto operator<=>(const MmadKernel& a, const MmadKernel& b) = default;
+  };
   void spell(const UnitInstruction& instruction, CallSequence& calls);
   void load(const LoadImage& i, CallSequence& calls);
   void load(const LoadPixels& i, CallSequence& calls);
@@ -57,7 +63,8 @@ class UnitCalls {
   Element wordTo() const;
   void readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const;
   void readB(const Mmad& i, CallSequence& calls) const;
-  int mmadKernel(const std::vector<std::int64_t>& rows, std::int64_t m);
+  std::int64_t tailWords(const Mmad& i) const;
+  int mmadKernel(MmadKernel wanted);
 
   const CubeJob& job_;
   const CubeWork& w_;
@@ -69,9 +76,10 @@ class UnitCalls {
   const CubeShortcuts shortcuts_;
   CoreTask task_;
   std::map<std::vector<std::int64_t>, std::vector<Node>>
-      known_;                                ///< calls of instructions that do not depend on the task
-  std::map<std::int64_t, Unfold> unfolded_;  ///< to L0A, by where it lies there
-  std::map<std::pair<std::vector<std::int64_t>, std::int64_t>, int> mmads_;
+      known_;                                   ///< calls of instructions that do not depend on the task
+  std::map<std::int64_t, Unfold> unfolded_;     ///< to L0A, by where it lies there
+  std::map<std::int64_t, std::int64_t> along_;  ///< k that L0A has of dW's pixels, by where they lie there
+  std::map<MmadKernel, int> mmads_;
 };
 
 }  // namespace cubejit
