@@ -67,7 +67,7 @@ struct Call {
   std::array<Target, 3> targets;
 
   // Memory for results is made once the problem is known to be legal.
-  void compute(Session& session) {
+  void compute(Session& session, int threads) {
     std::array<Operand, 3> operands;
     for (std::size_t i = 0; i < 3; ++i) {
       operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
@@ -80,21 +80,22 @@ struct Call {
       targets[i].array = resultLike(*likes[i], targets[i].format.layout);
       targets[i].data = targets[i].array.memory.get();
     }
-    const std::size_t bytes = executable->workspaceBytes();
+    const std::size_t bytes = executable->workspaceBytes(threads);
     const auto workspace = allocate(bytes);
     require(executable->run(
         {operands[0].data, operands[1].data, operands[2].data, targets[0].data, targets[1].data, targets[2].data},
-        workspace.get(), bytes));
+        workspace.get(), bytes, threads));
   }
 };
 
 py::tuple convBackward(const SharedSession& session, const py::object& dy, const py::object& x, const py::object& w,
                        const IntOrList& stride, const IntOrList& padding, const IntOrList& dilation, bool transposed,
                        const IntOrList& outputPadding, std::int64_t groups, const std::array<bool, 3>& mask,
-                       const std::string& math, const std::array<py::object, 3>& out) {
+                       const std::string& math, const std::array<py::object, 3>& out, int threads) {
   if (math != "keep" && math != "hf32" && math != "hf32_low" && math != "relaxed")
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                         "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
+  requireThreads(threads);
   Call call;
   call.mask = mask;
   call.math = math;
@@ -112,7 +113,7 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
   }
   if (mask[0] || mask[1] || mask[2]) {
     const py::gil_scoped_release released;
-    call.compute(*session);
+    call.compute(*session, threads);
   }
   return py::make_tuple(resultOf(call.targets[0], mask[0]), resultOf(call.targets[1], mask[1]),
                         resultOf(call.targets[2], mask[2]));
@@ -123,7 +124,7 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
 void bindGradients(py::class_<Session, SharedSession>& session) {
   session.def("conv_backward", &convBackward, py::arg("dy"), py::arg("x"), py::arg("w"), py::arg("stride"),
               py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
-              py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"));
+              py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"), py::arg("threads") = 0);
 }
 
 }  // namespace cubejit::python

@@ -45,10 +45,7 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
-  if (threads < 0)
-    throw Failure(
-        Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-              "threads = " + std::to_string(threads) + " must be at least 0; 0 is as many as the process may use"});
+  requireThreads(threads);
   if (threads > 0) options.threads = threads;
   if (tune) options.tune = valueOf(parseTuneMode(*tune));
   if (store) options.store = *store;
@@ -175,10 +172,7 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
            py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
            py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
            py::arg("pins") = py::none(), py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(),
-           py::arg("forward_copies") = false,
-           "machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host. "
-           "forward_copies: what "
-           "only copies between its buffers is left out; the same bits, counts and cycles.")
+           py::arg("forward_copies") = false)
       .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
            "The plan for one gradient as a dict; explain=True adds the candidates and what refused some.")
       .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "cubejit/result.h"
@@ -31,6 +32,14 @@ T valueOf(Result<T>&& result) {
 
 inline void require(const Status& status) {
   if (!status.ok()) throw Failure(status.error());
+}
+
+/// Of a session or a call; 0 leaves the number to others.
+inline void requireThreads(int threads) {
+  if (threads < 0)
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "threads = " + std::to_string(threads) +
+                            " must be at least 0; 0 is as many as the environment says, or the process may use"});
 }
 
 void bindFailure(pybind11::module_& module);

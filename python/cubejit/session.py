@@ -1,17 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides which session calls without one use, and what plan, dump and tune are. Leaves the work to cubejit._core."""
+"""Decides which session calls without one use, on how many threads sessions run, and what plan, dump and tune are. Leaves the work to
+cubejit._core."""
 
+import os
 import threading
 
-from cubejit._core import Session
+from cubejit import _core
 from cubejit.errors import InvalidProblem
+
+
+def own_threads_said():
+    """Whether the environment says our own number of threads, which then is what no other library's replaces."""
+    return bool(os.environ.get("CUBEJIT_NUM_THREADS"))
+
+
+def _threads_of_openmp():
+    """What OMP_NUM_THREADS says, its first number where there is one for each level; 0: nothing, or nothing that is a number."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(int(first), 1024) if first.isdecimal() else 0  # runs use no more
+
+
+class Session(_core.Session):
+    """Compiles problems and keeps the code. What is not given is as the environment says, tuning records among it.
+
+    threads: of runs, and cores that plans are for; 0 is what CUBEJIT_NUM_THREADS says, else OMP_NUM_THREADS, else as many as
+    the process may use. isa, backend, tune, store, tune_seconds, pins, llvm_component: as the command has them.
+    machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host.
+    forward_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
+    """
+
+    def __init__(self, *, threads=0, **options):
+        super().__init__(threads=threads or (0 if own_threads_said() else _threads_of_openmp()), **options)
+
 
 _lock = threading.Lock()
 _default = None
 
 
 def default_session():
-    """The process's session, made at first use from the environment (CUBEJIT_NUM_THREADS, CUBEJIT_TUNE ...)."""
+    """The process's session, made at first use from the environment (CUBEJIT_NUM_THREADS, CUBEJIT_TUNE ...;
+    OMP_NUM_THREADS where CUBEJIT_NUM_THREADS is not set)."""
     global _default
     with _lock:
         if _default is None:

@@ -3,6 +3,7 @@
 
 conv1d ... conv_transpose3d are functions, Conv1d ... ConvTranspose3d modules with the arguments of torch.nn's;
 use(module) gives a network that exists the same gradients. Tensors lie on the CPU; gradients of gradients are not there.
+Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does.
 """
 
 import torch
@@ -10,6 +11,12 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from cubejit.convolution import conv_backward
+from cubejit.session import own_threads_said
+
+
+def _threads():
+    """Of one call. Plans stay those of the session, so that torch.set_num_threads() changes no bit of a result."""
+    return 0 if own_threads_said() else torch.get_num_threads()
 
 
 class _Convolution(torch.autograd.Function):
@@ -29,7 +36,7 @@ class _Convolution(torch.autograd.Function):
     def backward(ctx, dy):
         x, w = ctx.saved_tensors
         mask = tuple(ctx.needs_input_grad[:3])
-        dx, dw, db = conv_backward(dy, x, w, *ctx.geometry, mask)
+        dx, dw, db = conv_backward(dy, x, w, *ctx.geometry, mask, threads=_threads())
         if db is not None and db.dtype != ctx.bias_dtype:
             db = db.to(ctx.bias_dtype)
         return dx, dw, db, None, None, None, None, None, None

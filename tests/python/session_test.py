@@ -3,10 +3,13 @@
 on."""
 
 import multiprocessing
+import os
+import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -92,6 +95,19 @@ class Planning(unittest.TestCase):
                 call()
             self.assertIn(words, str(caught.exception))
 
+    def test_who_says_the_number_of_threads(self):
+        usual = {name: "" for name in ("CUBEJIT_NUM_THREADS", "OMP_NUM_THREADS")}
+        def threads(given=0, **environment):
+            with unittest.mock.patch.dict(os.environ, {**usual, **environment}):
+                return cubejit.Session(threads=given).threads
+        self.assertEqual(threads(), len(os.sched_getaffinity(0)))
+        self.assertEqual(threads(OMP_NUM_THREADS="5"), 5)
+        self.assertEqual(threads(OMP_NUM_THREADS="5,2"), 5)
+        self.assertEqual(threads(OMP_NUM_THREADS="5", CUBEJIT_NUM_THREADS="3"), 3)
+        self.assertEqual(threads(7, OMP_NUM_THREADS="5", CUBEJIT_NUM_THREADS="3"), 7)
+        for nonsense in ("0", "-2", "many"):
+            self.assertEqual(threads(OMP_NUM_THREADS=nonsense), threads())
+
 
 class Files(unittest.TestCase):
     def setUp(self):
@@ -115,6 +131,21 @@ class Files(unittest.TestCase):
         self.assertEqual(again["plan"], reports["dx"]["plan"])
         with self.assertRaisesRegex(cubejit.InvalidProblem, "seconds = 0 must be more than 0"):
             cubejit.tune(PROBLEM, seconds=0)
+
+
+COUNTS_THREADS = """
+import os
+import numpy as np
+import cubejit
+def count():
+    return len(os.listdir("/proc/self/task"))
+before, dy, w = count(), np.ones((4, 64, 56, 56), np.float32), np.ones((64, 64, 3, 3), np.float32)
+results = []
+for threads in {calls}:
+    results.append(cubejit.conv_backward(dy, dy, w, padding=1, threads=threads))
+    print(count() - before)
+assert all(np.array_equal(a, b) for other in results for a, b in zip(results[0], other))
+"""
 
 
 def work_in_child(results):
@@ -141,6 +172,17 @@ class Threads(unittest.TestCase):
         self.assertEqual(statistics["hits"] + statistics["misses"], 200)
         session.clear()
         self.assertEqual(session.statistics()["entries"], 0)
+
+    def started(self, calls, **environment):
+        """Threads that there are more of after each call."""
+        program = COUNTS_THREADS.format(calls=calls)
+        done = subprocess.run([sys.executable, "-B", "-c", program], env={**os.environ, **environment}, check=True, capture_output=True)
+        return [int(line) for line in done.stdout.split()]
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core: there are no other threads to start")
+    def test_no_more_threads_are_started_than_said(self):
+        self.assertEqual(self.started([0, 1], OMP_NUM_THREADS="1"), [0, 0])
+        self.assertGreater(self.started([1, 2], OMP_NUM_THREADS="1")[1], 0)
 
     def test_the_interpreter_goes_on_meanwhile(self):
         dy, x, w = (np.ones(s, np.float32) for s in ((8, 64, 112, 112), (8, 64, 112, 112), (64, 64, 3, 3)))

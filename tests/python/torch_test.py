@@ -3,9 +3,11 @@
 in and out without copies, and an autograd convolution that trains. Skipped without PyTorch."""
 
 import copy
+import os
 import random
 import threading
 import unittest
+from unittest import mock
 
 try:
     import torch
@@ -188,6 +190,21 @@ class Autograd(unittest.TestCase):
             self.assertEqual(layer(x).dtype, torch.float64)
         with self.assertRaisesRegex(ValueError, "3 to 5 axes"):
             ours.convolution(torch.ones(1, 1), torch.ones(1, 1))
+
+    def test_threads_are_those_of_pytorch(self):
+        def asked(**environment):
+            layer, x = ours.Conv2d(3, 4, 3), torch.randn(1, 3, 5, 5)
+            with mock.patch.dict(os.environ, {"CUBEJIT_NUM_THREADS": "", **environment}), \
+                    mock.patch.object(ours, "conv_backward", wraps=cubejit.conv_backward) as call:
+                layer(x).sum().backward()
+            return call.call_args.kwargs["threads"]
+        usual = torch.get_num_threads()
+        self.addCleanup(torch.set_num_threads, usual)
+        self.assertEqual(asked(), usual)
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            self.assertEqual(asked(), threads)
+        self.assertEqual(asked(CUBEJIT_NUM_THREADS="2"), 0)  # the session follows that
 
     def test_gradients_of_gradients_are_refused(self):
         x = torch.randn(1, 2, 5, requires_grad=True)
