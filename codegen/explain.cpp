@@ -22,6 +22,9 @@ const std::string& labelOf(const Kernel& kernel) {
   return std::visit([](const auto& k) -> const std::string& { return k.label; }, kernel);
 }
 
+// A lane of a dot product holds two elements: the one that is named, and its partner beside it.
+constexpr const char* kPartners = ", and the product of their partners";
+
 class Phrases {
  public:
   explicit Phrases(const KernelStory& s) : s_(s), held_(32) {
@@ -58,6 +61,9 @@ class Phrases {
       case VOp::kFma: said = sum(i, held(i.src1) + " * " + held(i.src2)); break;
       case VOp::kFmaLoad:
       case VOp::kFmaBroadcast: said = sum(i, held(i.src1) + " * " + at); break;
+      case VOp::kDot: said = sum(i, held(i.src1) + " * " + held(i.src2) + kPartners); break;
+      case VOp::kDotLoad:
+      case VOp::kDotBroadcast: said = sum(i, held(i.src1) + " * " + at + kPartners); break;
       case VOp::kZero: said = result(i.dst).empty() ? "" : result(i.dst) + " = 0"; break;
       case VOp::kPrefetch: return at.empty() ? "" : "asks for " + at;
       case VOp::kLoadScalar:
@@ -67,8 +73,10 @@ class Phrases {
         if (row.mem == MemUse::W) return (isCopy(index) ? "a copy of " : "") + at + " is written";
         said = result(i.dst).empty() ? "v" + std::to_string(i.dst) + " = " + at : at + " so far";
     }
-    if (isVector(row.dst))
-      held_[static_cast<std::size_t>(i.dst)] = row.mem == MemUse::R && i.op != VOp::kFmaLoad ? at : "";
+    if (isVector(row.dst)) {
+      const bool loads = row.mem == MemUse::R && row.dst == OperandKind::V;
+      held_[static_cast<std::size_t>(i.dst)] = loads ? at : "";
+    }
     return said;
   }
 

@@ -215,7 +215,7 @@ class PageData {
           op["u"].push_back(loadedBy[r]);
       }
       if (isVector(row.dst)) {
-        const bool loads = row.mem == MemUse::R && instr.op != VOp::kFmaLoad && op.contains("w");
+        const bool loads = row.mem == MemUse::R && row.dst == OperandKind::V && op.contains("w");
         loadedBy[static_cast<std::size_t>(instr.dst)] = loads ? static_cast<int>(i) : -1;
       }
       out.push_back(std::move(op));

@@ -10,6 +10,7 @@
 #include "codegen/explain.h"
 #include "codegen/listing.h"
 #include "codegen/vector/legalize.h"
+#include "codegen/vector/print.h"
 #include "codegen/vectorize.h"
 #include "cubejit/index_map.h"
 #include "tests/support/plan_fields.h"
@@ -19,6 +20,7 @@ namespace cubejit {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 // dX of the example in docs/design.md: a 1x1 convolution, 16 channels to 16, 4 pixels.
 struct Example {
@@ -128,6 +130,24 @@ TEST(Explain, ProductsBelongTogether) {
     EXPECT_EQ(after("w[o", 0), after("dy[c", dy)) << said[i];
   }
   EXPECT_GT(products, 0U);
+}
+
+TEST(Explain, DotProductsNameTheFirstOfEachPair) {
+  Problem problem = pointwise(16);
+  problem.dtype = DType::kBf16;
+  const HostIsa isa = avx512Bf16Isa();
+  const auto plan = choosePlan(problem, Gradient::kDx, machineOf(isa), false, WeightsUse::kEachRun, "direct");
+  ASSERT_TRUE(plan.ok());
+  const Example e = exampleOf(isa, problem, plan->plan);
+  const std::vector<std::string> said = phrases(e.story());
+  std::size_t dots = 0;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (print(e.story().vector.code[i]).rfind("dot", 0) != 0) continue;
+    ++dots;
+    EXPECT_THAT(said[i],
+                MatchesRegex("dx\\[.*\\] \\+= .*(w\\[o.*dy\\[c|dy\\[c.*w\\[o).*, and the product of their partners"));
+  }
+  EXPECT_GT(dots, 0U);
 }
 
 TEST(Explain, LoopsAndHeadSayWhatTheCallIs) {
