@@ -13,7 +13,7 @@ cmake --build --preset release
 cubejit=build/release/tools/cli/cubejit
 read -r -a suites <<<"${CUBEJIT_DEMO_SUITES:-resnet50 unet3d}"
 echo
-"$cubejit" targets
+"$cubejit" targets | sed '/^$/,$d'  # this machine, not the NPUs
 failed=0
 for suite in "${suites[@]}"; do
   file=bench/shapes/$suite.jsonl

@@ -20,7 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const char* const kLayer = "--input 1,64,3,20,24 --weight 48,64,1,3,3 --padding 0,1,1 --dtype f16 --soc ascend910b2";
 
@@ -49,7 +51,11 @@ class NpuCli : public ::testing::Test {
 TEST_F(NpuCli, TargetsListsChipsAndPrintsOneAsAFileToChange) {
   const Json targets = Json::parse(run("targets --json").out);
   EXPECT_EQ(targets.at("machines").size(), 65U);  // the host, 63 chips, the toy
-  EXPECT_THAT(run("targets").out, AllOf(HasSubstr("ascend910_9391"), HasSubstr("f16 bf16 f32 hf32_low")));
+  EXPECT_THAT(run("targets --all").out, AllOf(HasSubstr("ascend910_9391"), HasSubstr("f16 bf16 f32 hf32_low")));
+  const std::string families = run("targets").out;
+  EXPECT_THAT(families, AllOf(ContainsRegex("Atlas A2 and A3 +13  ascend910b1 +f16 bf16 f32 hf32\n"),
+                              HasSubstr("targets --all"), Not(HasSubstr("ascend910_9391"))));
+  EXPECT_LT(std::count(families.begin(), families.end(), '\n'), 20);
   const Outcome one = run("targets --soc Ascend310P3");
   ASSERT_EQ(one.code, 0) << one.err;
   Json machine = Json::parse(one.out);

@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -20,14 +22,47 @@
 namespace cubejit::cli {
 namespace {
 
-void print(const Machine& m) {
-  constexpr std::int64_t kKib = 1024;
+std::string typesOf(const Machine& m) {
   std::string types;
   for (const CubeStep& cube : m.npu.cubes) types += (types.empty() ? "" : " ") + std::string(toString(cube.operand));
+  return types;
+}
+
+void print(const Machine& m) {
+  constexpr std::int64_t kKib = 1024;
   fmt::print("{:<18} {:>5} {:>6} {:>5.0f} {:>7} {:>7} {:>6} {:>6} {:>6.0f}  {:<22} {}\n", m.name, m.cores,
              m.npu.vectorCores, m.npu.mhz, m.buffers.l0aBytes / kKib, m.buffers.l0cBytes / kKib,
              m.buffers.l1Bytes / kKib, m.buffers.ubBytes / kKib, static_cast<double>(m.buffers.l2Bytes) / (kKib * kKib),
-             types, m.npu.product);
+             typesOf(m), m.npu.product);
+}
+
+void printMachines() {
+  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores",
+             "vector", "MHz", "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
+  for (const std::string& name : machineNames()) print(*machineByName(name));
+}
+
+// A line for each product, with the first chip of its own.
+void printFamilies() {
+  struct Family {
+    Machine first;
+    int chips = 0;
+  };
+  std::vector<Family> families;
+  for (const std::string& name : machineNames()) {
+    Machine machine = *machineByName(name);
+    const auto same = [&](const Family& family) { return family.first.npu.product == machine.npu.product; };
+    const auto family = std::find_if(families.begin(), families.end(), same);
+    if (family == families.end())
+      families.push_back({std::move(machine), 1});
+    else
+      ++family->chips;
+  }
+  fmt::print("\n{:<28} {:>5}  {:<16} {}\n", "machines (--soc)", "chips", "such as", "types");
+  for (const Family& family : families)
+    fmt::print("{:<28} {:>5}  {:<16} {}\n", family.first.npu.product, family.chips, family.first.name,
+               typesOf(family.first));
+  fmt::print("`cubejit targets --all` lists them, with cores, clocks and buffers\n");
 }
 
 // Those that work here.
@@ -42,7 +77,7 @@ std::vector<std::string> backendNames() {
   return names;
 }
 
-int targets(bool json) {
+int targets(bool json, bool all) {
   const std::vector<IsaLevel> isas = runnableIsas();
   const Machine m = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());
   nlohmann::ordered_json out;
@@ -73,9 +108,7 @@ int targets(bool json) {
       levels.empty() ? "none" : levels, m.cores, defaultThreads(), toString(m.core), m.buffers.l0aBytes / 1024,
       m.buffers.l1Bytes / 1024, m.buffers.l2Bytes / 1024);
   fmt::print("backends  {}\n", fmt::join(backends, ", "));
-  fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores",
-             "vector", "MHz", "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
-  for (const std::string& name : machineNames()) print(*machineByName(name));
+  all ? printMachines() : printFamilies();
   return 0;
 }
 
@@ -94,11 +127,15 @@ void addTargets(CLI::App& app, Action& action) {
       app.add_subcommand("targets", "What can be generated for and run on: ISA, caches, threads, backends, machines");
   example(*command, "targets --soc ascend910b2");
   auto json = std::make_shared<bool>(false);
+  auto all = std::make_shared<bool>(false);
   auto soc = std::make_shared<std::string>();
+  command->add_flag("--all", *all, "Every NPU on a line of its own");
   command->add_flag("--json", *json, "One JSON object");
   command->add_option("--soc", *soc, "Only this NPU, as JSON: what --soc FILE reads, to be changed");
-  command->callback([&action, json, soc] {
-    action = [json, soc](const std::string& typed) { return soc->empty() ? targets(*json) : target(*soc, typed); };
+  command->callback([&action, json, all, soc] {
+    action = [json, all, soc](const std::string& typed) {
+      return soc->empty() ? targets(*json, *all) : target(*soc, typed);
+    };
   });
 }
 

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** From now on the types, modes, limits and codes of this part hold strictly: "Ascend910B2", "Ascend310P3", any name `cubejit
- *  targets` prints; "host" (the default) takes whatever can be computed. It replaces what CUBEJIT_SOC says. 100000: not known. */
+ *  targets --all` prints; "host" (the default) takes whatever can be computed. It replaces what CUBEJIT_SOC says. 100000: not known. */
 ACL_FUNC_VISIBILITY aclError cubejit_acl_set_soc(const char* name);
 
 /** 1: from now on gradients are computed on the chosen part, emulated core by core, which is slow; 0: by the host's own kernels.
