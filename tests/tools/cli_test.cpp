@@ -267,7 +267,11 @@ TEST_F(Cli, ExplainedPlansAreRunBesideTheirCosts) {
     EXPECT_GE(measured, 3U);
     EXPECT_TRUE(line.at("candidates").front().contains("measured"));
   }
-  EXPECT_THAT(run(problem).out, HasSubstr("measured, the first one, on all cores: multiplying"));
+  const std::string text = run(problem).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("measured, the first one, on all cores: multiplying"), HasSubstr("FMA slots")));
+  EXPECT_THAT(run("plan --input 2,32,14,14 --weight 32,32,3,3 --padding 1 --gradients db --explain").out,
+              AllOf(HasSubstr("measured, the first one, on all cores: adding"), Not(HasSubstr("multiplying")),
+                    Not(HasSubstr("FMA slots"))));
   EXPECT_THAT(run(problem + "--isa neon").out, HasSubstr("not measured: "));
 }
 
@@ -299,6 +303,11 @@ TEST_F(Cli, BenchBreaksTimeDownIntoPartsThatAddUp) {
   const Outcome text = run(problem + "--breakdown --min-seconds 0");
   EXPECT_THAT(text.out,
               AllOf(HasSubstr("%  multiplying, at "), HasSubstr("%  waiting: 2 threads"), HasSubstr("calls of")));
+  const std::string adding =
+      "bench --input 4,32,28,28 --weight 32,32,3,3 --gradients db --threads 2 --breakdown --min-seconds 0 ";
+  EXPECT_THAT(run(adding).out,
+              AllOf(HasSubstr("%  adding up dy"), HasSubstr("    adds db_"), Not(HasSubstr("multipl"))));
+  EXPECT_FALSE(Json::parse(run(adding + "--json").out).at("breakdown").contains("peak_fraction_multiplying"));
   EXPECT_THAT(run(problem + "--json --min-seconds 0").out, Not(HasSubstr("breakdown")));
   refused(2, problem + "--breakdown --soc ascend910b2", {"are for the host", "leave them or --soc out"});
 }

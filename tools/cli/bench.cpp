@@ -160,7 +160,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         sum += std::log(gflops / *peak);
         ++count;
       }
-      const BreakdownOf breakdown{measured->fastest, threads, flops, *peak};
+      const BreakdownOf breakdown{measured->fastest, threads, flops, multiplies ? *peak : 0};
       if (flags.json) {
         Json out{{"schema", "cubejit.bench/1"},
                  {"name", p.name},

@@ -50,8 +50,8 @@ Json breakdownJson(const BreakdownOf& what) {
            {"moving", parts.moving / parts.all},
            {"walking", parts.walking / parts.all},
            {"waiting", parts.waiting / parts.all},
-           {"peak_fraction_multiplying", rateOf(what)},
            {"kernels", Json::array()}};
+  if (what.peakGflops > 0) out["peak_fraction_multiplying"] = rateOf(what);
   for (const TimeParts::Kernel& k : parts.kernels)
     out["kernels"].push_back(
         Json{{"kernel", k.name}, {"multiplies", k.multiplies}, {"calls", k.calls}, {"share", k.ns / parts.all}});
@@ -63,7 +63,9 @@ void printBreakdown(const BreakdownOf& what) {
   const auto line = [&](double ns, const std::string& text) {
     fmt::print("  {:>5.1f} %  {}\n", 100 * ns / parts.all, text);
   };
-  line(parts.multiplying, fmt::format("multiplying, at {:.1f} % of the peak", 100 * rateOf(what)));
+  const bool multiplies = what.peakGflops > 0;
+  line(parts.multiplying,
+       multiplies ? fmt::format("multiplying, at {:.1f} % of the peak", 100 * rateOf(what)) : "adding up dy");
   line(parts.moving, "moving: packing, converting, adding");
   line(parts.walking, "walking over loops and addresses between kernels");
   line(parts.waiting,
@@ -71,8 +73,11 @@ void printBreakdown(const BreakdownOf& what) {
   constexpr std::size_t kMost = 6;
   for (std::size_t i = 0; i < std::min(kMost, parts.kernels.size()); ++i) {
     const TimeParts::Kernel& k = parts.kernels[i];
-    line(k.ns, fmt::format("  {} {}: {:.0f} calls of {:.2f} us", k.multiplies ? "multiplies" : "moves", k.name, k.calls,
-                           k.ns / k.calls * 1e-3));
+    line(k.ns, fmt::format("  {} {}: {:.0f} calls of {:.2f} us",
+                           !k.multiplies ? "moves"
+                           : multiplies  ? "multiplies"
+                                         : "adds",
+                           k.name, k.calls, k.ns / k.calls * 1e-3));
   }
   if (parts.kernels.size() > kMost) fmt::print("           ... and {} more\n", parts.kernels.size() - kMost);
 }

@@ -30,7 +30,7 @@ TimeParts partsOf(const RunTimes& before, const RunTimes& after, int threads);
 struct BreakdownOf {
   TimeParts parts;
   int threads = 1;
-  double flops = 0, peakGflops = 0;  ///< of the run; of all threads
+  double flops = 0, peakGflops = 0;  ///< of the run; of all threads, 0: it does not multiply
 };
 
 /// What multiplies (and at which share of the peak while it does), what moves data, what walks loops, what waits.

@@ -80,10 +80,11 @@ void explain(const PlanReport& report, const MeasuredPlans& measured) {
   }
   if (const MeasuredPlan* first = measuredAt(measured, 0))
     fmt::print(
-        "measured, the first one, on all cores: multiplying, with what it waits for memory, {:.0f}; moving {:.0f}; "
+        "measured, the first one, on all cores: {}, with what it waits for memory, {:.0f}; moving {:.0f}; "
         "walking over "
         "loops {:.0f}; waiting for work {:.0f} (cycles at {:.2f} GHz)\n",
-        first->multiplying, first->moving, first->walking, first->waiting, measured.gigahertz);
+        report.plan.gradient == Gradient::kDb ? "adding" : "multiplying", first->multiplying, first->moving,
+        first->walking, first->waiting, measured.gigahertz);
   else if (!measured.whyNot.empty())
     fmt::print("not measured: {}\n", measured.whyNot);
   fmt::print("{} legal candidates, {} refused\n", legal, report.candidates.size() - legal);
@@ -217,10 +218,10 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
                  planned->sourceNote);
       fmt::print("  gemm view  M {} K {} N {} a task\n", planned->singleShape.m, planned->singleShape.k,
                  planned->singleShape.n);
-      fmt::print("  predicted  {:.0f} cycles a core, bound by {}; {:.1f} FMA slots in 100 used\n",
-                 planned->predictedCycles, planned->bound,
-                 100.0 * flops / 2 / session.machine().isa.lanes() / vectorsPerCycle(session.machine()) /
-                     session.machine().cores / std::max(1.0, planned->predictedCycles));
+      const double slots = 100.0 * flops / 2 / session.machine().isa.lanes() / vectorsPerCycle(session.machine()) /
+                           session.machine().cores / std::max(1.0, planned->predictedCycles);
+      fmt::print("  predicted  {:.0f} cycles a core, bound by {}{}\n", planned->predictedCycles, planned->bound,
+                 gradient == Gradient::kDb ? "" : fmt::format("; {:.1f} FMA slots in 100 used", slots));
       fmt::print("  workspace  {} bytes\n", planned->workspaceBytes);
       if (explained) explain(*planned, took);
       fmt::print("  repro      {}\n", reproduction("plan", flags, problem));
