@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the steps of a search: the untuned plan first, then one challenger after the other against the best so far, at last
-// the best once more against the untuned plan.
+// the best once more against the untuned plan. No plan is recorded as a winner before that.
 #include "runtime/tuning/autotune.h"
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr double kFirstLook = 1.6;                 // slower than this in the ve
 constexpr int kMostFailures = 3;                   // in a row: the lab itself is broken
 constexpr double kConfirmShare = 0.25;             // of the time allowed, kept for the last races
 constexpr int kFreshProcesses = 3;                 // in which they are run
+constexpr double kAny = std::numeric_limits<double>::infinity();
 
 struct Duel {
   RaceVerdict verdict = RaceVerdict::kOpen;
@@ -117,7 +119,11 @@ class Search {
     strategy.learn(untuned, 1.0);
     out_.best = out_.untuned;
     bestNumber_ = kUntuned;
-    for (const TuneRecord& record : setup_.known) learnKnown(record, strategy);
+    for (const bool winners : {true, false}) {
+      for (const TuneRecord& record : setup_.known) {
+        if (record.won == winners) learnKnown(record, strategy);
+      }
+    }
     const auto earlier = measured_.find(planIdentity(untuned.plan));
     if (earlier != measured_.end() && earlier->second.untuned)
       out_.untuned.run = earlier->second.run;  // nothing is recorded twice
@@ -132,7 +138,8 @@ class Search {
     return next;
   }
 
-  // A record of an earlier run, or of a tuner that works beside this one. A better plan becomes the incumbent unmeasured.
+  // A record of an earlier run, or of a tuner that works beside this one. A better plan becomes the incumbent: unmeasured, but where
+  // it was never confirmed and would take the place of another.
   void learnKnown(const TuneRecord& record, Strategy& strategy) {
     const std::string identity = planIdentity(record.plan);
     if (measured_.count(identity) != 0) return;
@@ -143,10 +150,21 @@ class Search {
     const bool timed = record.status == TrialStatus::kMeasured && record.relative > 0;
     strategy.learn(plan, timed ? std::optional<double>(record.relative) : std::nullopt);
     if (timed && !record.code.empty()) byCode_.emplace(record.code, record.relative);
-    if (!timed || !record.won || !record.verified || record.relative >= out_.best.relative || record.untuned) return;
+    const bool leads = timed && record.verified && record.message.empty();  // and was not withdrawn
+    if (!leads || record.relative >= out_.best.relative || record.untuned) return;
     const int number = nextNumber_++;
-    if (!lab_.load(number, record.plan).ok()) return;
-    if (!lab_.verify(number).ok()) return lab_.drop(number);  // a stranger's plan is believed only after that
+    const LabReply loaded = lab_.load(number, record.plan);
+    const LabReply right = loaded.ok() ? lab_.verify(number) : loaded;  // a stranger's plan is believed only after that
+    if (!right.ok()) {
+      lab_.drop(number);
+      if (right.status == TrialStatus::kWrong || (right.status == TrialStatus::kCrashed && !stopped()))
+        withdraw(record, right.message);
+      else
+        measured_[identity].verified = false;  // what cannot be run here is not for this run to judge
+      return;
+    }
+    const bool unsure = !record.won && bestNumber_ != kUntuned;
+    if (unsure && race(bestNumber_, number, false).verdict != RaceVerdict::kFaster) return lab_.drop(number);
     replaceBest(number, record);
     bestNs_ = 0;  // its samples are of another time
   }
@@ -224,13 +242,13 @@ class Search {
         const LabReply right = lab_.verify(number);
         record.status = right.status;
         record.message = right.message;
-        record.won = record.verified = right.ok();
+        record.verified = right.ok();
         if (right.ok()) record.relative = againstUntuned(number, record.relative);
       }
     }
     ++out_.tried;
     ++out_.byStatus[static_cast<int>(record.status)];
-    if (record.won) {
+    if (record.verified) {
       replaceBest(number, record);
       bestNs_ = medianNs(record.samplesNs);
     } else {
@@ -268,6 +286,7 @@ class Search {
       ratios.push_back(duel.ratio);
       samples.insert(samples.end(), duel.challenger.begin(), duel.challenger.end());
     }
+    out_.best.won = true;
     std::sort(ratios.begin(), ratios.end(), [](const Ratio& x, const Ratio& y) { return x.median < y.median; });
     out_.best.relative = ratios.back().median;  // the least gain of them
     out_.best.samplesNs = std::move(samples);
@@ -279,8 +298,14 @@ class Search {
   void finish() {
     if (bestNumber_ != kUntuned && !out_.interrupted) {
       out_.confirmed = confirm();
-      if (!out_.confirmed && !stopped()) withdraw();
+      if (out_.confirmed)
+        withdraw(out_.best.relative, "slower than a plan that was found later");
+      else if (stopped())
+        out_.interrupted = true;
+      else
+        withdraw(kAny, "not faster than the untuned plan when measured again");
     }
+    if (!out_.confirmed) out_.best = believed();
     out_.seconds = seconds();
     std::vector<FitPoint> points;
     for (const auto& [identity, record] : measured_) {
@@ -291,16 +316,27 @@ class Search {
     out_.refitted = rankModel(FittedCost::fit(setup_.otherPoints, FittedCost::choosePrior(setup_.otherPoints)), points);
   }
 
-  // None of this key's winners is believed any more; what was measured stays.
-  void withdraw() {
-    for (auto& [identity, record] : std::map<std::string, TuneRecord>(measured_)) {
-      if (!record.won || record.untuned) continue;
-      record.won = false;
-      record.message = "not faster than the untuned plan when measured again";
-      record.unixTime = static_cast<std::int64_t>(std::time(nullptr));
-      keep(record);
+  // This key's plans that lead and promise less time than that are believed no more; what was measured stays.
+  void withdraw(double relative, const char* why) {
+    for (const auto& [identity, record] : std::map<std::string, TuneRecord>(measured_)) {
+      if (record.verified && !record.untuned && record.message.empty() && record.relative < relative)
+        withdraw(record, why);
     }
-    out_.best = out_.untuned;
+  }
+  void withdraw(TuneRecord record, const std::string& why) {
+    record.won = false;
+    record.message = why;
+    record.unixTime = static_cast<std::int64_t>(std::time(nullptr));
+    keep(record);
+  }
+
+  // What sessions use where this run confirmed nothing: the winner of an earlier one that still stands, or the untuned plan.
+  TuneRecord believed() const {
+    TuneRecord best = out_.untuned;
+    for (const auto& [identity, record] : measured_) {
+      if (record.won && record.verified && record.relative < best.relative) best = record;
+    }
+    return best;
   }
 
   const TuneSetup& setup_;

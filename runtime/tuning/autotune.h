@@ -25,8 +25,9 @@ struct TuneSetup {
   int mostTrials = 0;      ///< plans loaded; 0 = no limit
   double mostSeconds = 0;  ///< 0 = no limit. At least one limit, or a strategy that ends
   RaceRules rules;
-  std::string version, run;           ///< go into every record
-  std::vector<TuneRecord> known;      ///< of this key, from earlier or other runs: not measured again
+  std::string version, run;  ///< go into every record
+  /// Of this key, from earlier or other runs: not measured again. Without its winners a run cannot withdraw them.
+  std::vector<TuneRecord> known;
   std::vector<FitPoint> otherPoints;  ///< of other problems on this machine: they correct the cost model from the start
 };
 
@@ -48,8 +49,8 @@ struct TuneWatch {
 };
 
 struct TuneOutcome {
-  TuneRecord untuned;          ///< the planner's own choice
-  TuneRecord best;             ///< confirmed against it at the end, or the untuned plan itself
+  TuneRecord untuned;  ///< the planner's own choice
+  TuneRecord best;  ///< what is used now: confirmed against it at the end, now or earlier, or the untuned plan itself
   int tried = 0, adopted = 0;  ///< plans tried now; plans known before
   int byStatus[7] = {};        ///< of those tried now, per TrialStatus
   int discarded = 0;           ///< batches of samples thrown away because the machine was disturbed

@@ -119,6 +119,9 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
   setup.version = version();
   setup.run = "compile-" + std::to_string(std::time(nullptr)) + "-" + std::to_string(getpid());
   setup.otherPoints = pointsOfOthers(keeper.all(), key);
+  for (TuneRecord& record : keeper.of(key, setup.version)) {
+    if (record.won && !record.untuned) setup.known.push_back(std::move(record));
+  }
   TuneWatch watch;
   watch.keep = [&](const TuneRecord& record) { keeper.keep(record); };
   const auto outcome = autotune(setup, *lab, watch);

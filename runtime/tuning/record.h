@@ -46,12 +46,12 @@ struct TuneRecord {
   TilingPlan plan;
   PlanCost cost;  ///< what the model expected; `bound` is not kept
   TrialStatus status = TrialStatus::kMeasured;
-  bool won = false;       ///< beat the best plan of its run in a decided race (or is the plan the run began with)
-  bool verified = false;  ///< compared with the reference, and right
+  bool won = false;  ///< beat the untuned plan when measured again at the end of a run (or is that plan): may be used
+  bool verified = false;  ///< beat the best plan of its run so far, and was compared with the reference and is right
   bool untuned = false;   ///< the planner's own choice
   double relative = 0;    ///< time divided by that of the untuned plan, from runs that took turns; 0 = unknown
   std::vector<std::int64_t> samplesNs;
-  std::string message;  ///< why it was refused, what differed, which signal
+  std::string message;  ///< why it was refused, what differed, which signal; why a plan that led is believed no more
   std::string run;      ///< of one tuning run; records of two runs never replace one another
   std::int64_t unixTime = 0;
 };

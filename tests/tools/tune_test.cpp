@@ -147,6 +147,7 @@ TEST_F(Tune, CtrlCEndsCleanly) {
   EXPECT_THAT(slurp(folder_.file("err.txt")),
               AllOf(HasSubstr("every finished trial is stored"), HasSubstr("--resume")));
   EXPECT_GT(records().size(), 1U);
+  for (const TuneRecord& r : records()) EXPECT_TRUE(r.untuned || !r.won) << "nothing was confirmed in so short a time";
   EXPECT_EQ(interrupted("tune --suite suite.jsonl --gradients dx,dw --budget 60s --progress json", SIGINT, 700), 130);
   std::istringstream events(slurp(folder_.file("err.txt")));
   for (std::string text; std::getline(events, text);)

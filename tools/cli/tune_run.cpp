@@ -87,7 +87,9 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
   setup.version = version();
   setup.run = run_;
   setup.otherPoints = pointsOfOthers(keeper_.all(), setup.key);
-  if (options_.resume) setup.known = keeper_.of(setup.key, setup.version);
+  for (TuneRecord& record : keeper_.of(setup.key, setup.version)) {
+    if (options_.resume || (record.won && !record.untuned)) setup.known.push_back(std::move(record));
+  }
   auto lab = openLab(setup.key);
   if (!lab.ok()) return failed(lab.error());
   TuneWatch watch;

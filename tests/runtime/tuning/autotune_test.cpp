@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "runtime/json_record.h"
@@ -27,6 +29,17 @@ class Autotune : public ::testing::Test {
     setup_.run = "run";
     watch_.keep = [this](const TuneRecord& record) { kept_.push_back(record); };
     untuned_ = planIdentity(choosePlan(setup_.key.problem, setup_.key.gradient, setup_.machine, false).value().plan);
+  }
+  // What a store would have of each plan.
+  std::map<std::string, TuneRecord> last() const {
+    std::map<std::string, TuneRecord> last;
+    for (const TuneRecord& record : kept_) last[planIdentity(record.plan)] = record;
+    return last;
+  }
+  std::int64_t winners() const {
+    const auto records = last();
+    return std::count_if(records.begin(), records.end(),
+                         [](const auto& entry) { return entry.second.won && !entry.second.untuned; });
   }
   TuneSetup setup_;
   TuneWatch watch_;
@@ -153,9 +166,7 @@ TEST_F(Autotune, WhatWinsByLuckIsWithdrawn) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_FALSE(outcome.value().confirmed);
   EXPECT_TRUE(outcome.value().best.untuned);
-  std::map<std::string, TuneRecord> last;
-  for (const TuneRecord& record : kept_) last[planIdentity(record.plan)] = record;
-  for (const auto& [plan, record] : last) EXPECT_TRUE(record.untuned || !record.won);
+  EXPECT_EQ(winners(), 0);
 }
 
 TEST_F(Autotune, SpikesAreDiscardedAndDoNotDecide) {
@@ -184,6 +195,73 @@ TEST_F(Autotune, StopsWhenAsked) {
   EXPECT_TRUE(outcome.value().interrupted);
   EXPECT_LT(outcome.value().tried, 40);
   EXPECT_EQ(static_cast<int>(kept_.size()), outcome.value().tried + 1);
+}
+
+// Stopped at every question whether to stop: what was not confirmed is no winner, at no time; going on settles it.
+TEST_F(Autotune, WhatAnInterruptedRunDidNotConfirmIsNotUsed) {
+  setup_.mostTrials = 16;
+  const bool fasterForGood[] = {true, false};
+  for (const bool good : fasterForGood) {
+    bool late = false;
+    lab_.time = [&](const TilingPlan& plan) {
+      const bool fast = fieldOf(plan, "register_vectors") == 1 && planIdentity(plan) != untuned_;
+      return 1e6 * (!fast ? 1.0 : good || !late ? 0.7 : 1.02);
+    };
+    watch_.progress = [&](const TuneProgress& now) { late = now.trial >= 16; };
+    int interruptions = 0;
+    bool complete = false;
+    for (int most = 0; !complete; ++most) {
+      int asked = 0;
+      late = false;
+      kept_.clear();
+      setup_.known.clear();
+      setup_.run = "run";
+      watch_.stop = [&] { return ++asked > most; };
+      const auto outcome = autotune(setup_, lab_, watch_);
+      ASSERT_TRUE(outcome.ok());
+      complete = !outcome.value().interrupted;
+      EXPECT_EQ(outcome.value().best.untuned, !outcome.value().confirmed);
+      EXPECT_EQ(winners(), outcome.value().confirmed ? 1 : 0) << "stopped at question " << most;
+      EXPECT_EQ(outcome.value().confirmed, complete && good);
+      interruptions += complete ? 0 : 1;
+
+      setup_.known = kept_;
+      setup_.run = "second";
+      watch_.stop = nullptr;
+      const auto resumed = autotune(setup_, lab_, watch_);
+      ASSERT_TRUE(resumed.ok());
+      EXPECT_EQ(resumed.value().confirmed, good) << "stopped at question " << most;
+      EXPECT_EQ(winners(), good ? 1 : 0) << "stopped at question " << most;
+    }
+    EXPECT_GT(interruptions, 16);
+  }
+}
+
+TEST_F(Autotune, ALaterRunWithdrawsOrReplacesWinnersThatNobodyConfirms) {
+  for (const bool otherIsFaster : {false, true}) {
+    kept_.clear();
+    TuneRecord lucky = winnerFor(setup_.key, 0.5, "earlier");
+    setField(lucky.plan, "unroll", fieldOf(lucky.plan, "unroll") == 1 ? 2 : 1);
+    setup_.known = {lucky};
+    lab_.time = [&](const TilingPlan& plan) {
+      return 1e6 * (otherIsFaster && fieldOf(plan, "register_vectors") == 1 ? 0.7 : 1.0);
+    };
+    int asked = 0;
+    watch_.stop = [&] { return ++asked > 3; };
+    ASSERT_TRUE(autotune(setup_, lab_, watch_).ok());
+    EXPECT_EQ(winners(), 0);  // an interrupted run says nothing of it
+
+    kept_ = {lucky};
+    watch_.stop = nullptr;
+    const auto outcome = autotune(setup_, lab_, watch_);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome.value().confirmed, otherIsFaster);
+    EXPECT_EQ(winners(), otherIsFaster ? 1 : 0);
+    const TuneRecord now = last().at(planIdentity(lucky.plan));
+    EXPECT_FALSE(now.won);
+    EXPECT_EQ(now.run, "earlier");  // so that it takes the place of the record there was
+    EXPECT_FALSE(now.message.empty());
+  }
 }
 
 TEST_F(Autotune, AResumedRunMeasuresNothingTwice) {
