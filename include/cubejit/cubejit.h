@@ -173,7 +173,8 @@ CUBEJIT_API const char* cubejit_version(void);
 /* What went wrong in the last call that failed on this thread, one violated rule per line; valid until the next failure. */
 CUBEJIT_API const char* cubejit_last_error(void);
 
-/* `options` may be null: then the environment says (CUBEJIT_NUM_THREADS ...), and plans tuned on this machine are used. The session keeps what it compiled; one per process is enough. */
+/* `options` may be null: then the environment says (CUBEJIT_NUM_THREADS ...), and plans tuned on this machine are used; with options neither
+ * does, and only dumps, profilers and the log follow the environment. The session keeps what it compiled; one per process is enough. */
 CUBEJIT_API cubejit_status cubejit_session_create(const cubejit_options* options, cubejit_session** session);
 CUBEJIT_API void cubejit_session_destroy(cubejit_session* session);
 CUBEJIT_API cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what a caller may choose beyond the problem: machine, ISA, backend, threads.
-// The environment is read by optionsFromEnvironment(), and by a Session that is given no Options; with Options it does what they say.
+// The environment is read by optionsFromEnvironment(), and by a Session that is given no Options; with Options it does what they say,
+// and of the environment follows only what their Diagnostics leave open.
 #pragma once
 
 #include <cstddef>
