@@ -28,6 +28,21 @@ constexpr AscendRow kAscendRows[] = {
 #undef CUBEJIT_ASCEND
 };
 
+// The chip that a family's name stands for. No public document names one, so all of them are ours: of the family's chips in the
+// products' lists a common one with the most cores; 910b is the A2 that examples and defaults of the Ascend C faces are about.
+// A name that is a chip's own means that chip: ascend310, and ascend910b, the older name of an Ascend910 with 30 cores; the family
+// whose operators are configured as "ascend910b" is called 910b.
+struct FamilyRow {
+  const char* family;  ///< without "ascend", which may stand before it
+  const char* chip;
+};
+constexpr FamilyRow kFamilyRows[] = {
+    {"310", "Ascend310"},          {"310b", "Ascend310B1"},     {"310p", "Ascend310P3"},
+    {"350", "Ascend350_355e"},     {"910", "Ascend910A"},       {"910b", "Ascend910B2"},
+    {"910_93", "Ascend910_9391"},  {"950", "Ascend950PR_9599"}, {"950pr", "Ascend950PR_9599"},
+    {"950dt", "Ascend950DT_9591"},
+};
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -53,6 +68,9 @@ std::size_t sharedFront(const std::string& a, const std::string& b) {
   return n;
 }
 
+// What tells one chip's lower-case name from another's.
+std::string withoutMaker(const std::string& name) { return name.rfind("ascend", 0) == 0 ? name.substr(6) : name; }
+
 }  // namespace
 
 std::vector<std::string> machineNames() {
@@ -68,14 +86,23 @@ Result<Machine> machineByName(const std::string& name) {
     if (lower(row.name) == wanted) return machineOf(row);
   }
   if (toyMachine().name == wanted) return toyMachine();
+  const std::string asked = withoutMaker(wanted);
+  for (const FamilyRow& row : kFamilyRows) {
+    if (asked == row.family) return machineByName(row.chip);
+  }
   std::size_t best = 0;
-  for (const std::string& known : machineNames()) best = std::max(best, sharedFront(known, wanted));
+  for (const std::string& known : machineNames()) best = std::max(best, sharedFront(withoutMaker(known), asked));
   std::string near;
   for (const std::string& known : machineNames()) {
-    if (best > 0 && sharedFront(known, wanted) == best) near += (near.empty() ? "" : ", ") + known;
+    if (best > 0 && sharedFront(withoutMaker(known), asked) == best) near += (near.empty() ? "" : ", ") + known;
   }
-  return Error{ErrorCode::kUnsupported, Stage::kPlan,
-               "no machine is called '" + name + "'" + (near.empty() ? "" : "; near it are " + near)};
+  if (near.empty()) {
+    for (const FamilyRow& row : kFamilyRows) near += (near.empty() ? "" : ", ") + std::string(row.family);
+    near = "there are the families " + near + ", and their chips (`cubejit targets`)";
+  } else {
+    near = "near it are " + near;
+  }
+  return Error{ErrorCode::kUnsupported, Stage::kPlan, "no machine is called '" + name + "'; " + near};
 }
 
 std::vector<std::string> machinesWith(DType type) {

@@ -16,7 +16,8 @@ namespace cubejit {
 /// Names of all NPUs, lower case, in the order of the table: "ascend310", ..., "toy".
 CUBEJIT_API std::vector<std::string> machineNames();
 
-/// The NPU of that name; case does not matter. kUnsupported names the nearest ones.
+/// The NPU of that name, or that a family's name stands for ("ascend950", "910b", ...; the table is in tiling/machines.cpp); case does
+/// not matter. kUnsupported names the nearest ones, or the families where none is near.
 CUBEJIT_API Result<Machine> machineByName(const std::string& name);
 
 /// The NPU of that name, or, if there is a '/' or '.' in it, of a file: one machine as JSON, as `cubejit targets --soc NAME` prints it.

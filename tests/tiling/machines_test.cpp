@@ -80,7 +80,21 @@ TEST(Machines, AnUnknownNameIsToldItsNeighbours) {
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(unknown.error().message,
               AllOf(HasSubstr("ascend910b9"), HasSubstr("ascend910b2"), Not(HasSubstr("ascend310"))));
-  EXPECT_FALSE(machineByName("").ok());
+  EXPECT_THAT(machineByName("910c").error().message, AllOf(HasSubstr("ascend910b2"), Not(HasSubstr("ascend950"))));
+  const std::string families = "there are the families 310, 310b, 310p, 350, 910, 910b, 910_93, 950, 950pr, 950dt";
+  for (const char* far : {"", "xpu", "ascend", "ascned910b2"})
+    EXPECT_THAT(machineByName(far).error().message, HasSubstr(families)) << far;
+}
+
+TEST(Machines, AFamilyStandsForOneOfItsChips) {
+  EXPECT_EQ(named("910b").name, "ascend910b2");
+  EXPECT_EQ(named("ascend950").name, "ascend950pr_9599");
+  EXPECT_EQ(named("Ascend950DT").name, "ascend950dt_9591");
+  EXPECT_EQ(named("ascend910_93").name, "ascend910_9391");
+  EXPECT_EQ(named("ascend310p").name, "ascend310p3");
+  EXPECT_EQ(named("310").name, "ascend310");
+  EXPECT_EQ(named("910").name, "ascend910a");
+  EXPECT_EQ(named("ascend910b").name, "ascend910b") << "a chip's own name is that chip";
 }
 
 TEST(CheckMachine, EveryBrokenRuleIsNamedWithItsValue) {

@@ -95,7 +95,8 @@ void addEmulationFlags(CLI::App& app, RequestFlags& flags) {
 }
 
 void addSocFlag(CLI::App& app, RequestFlags& f) {
-  app.add_option("--soc", f.soc, "An NPU by name (`cubejit targets` lists them), or a file with one as JSON");
+  app.add_option("--soc", f.soc,
+                 "An NPU by name (`cubejit targets` lists them) or family (910b, 950), or a file with one as JSON");
 }
 
 Result<Request> resolve(const RequestFlags& f) {
