@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "cubejit/machines.h"
 #include "runtime/dump/stages.h"
 
 namespace cubejit {
@@ -71,6 +72,13 @@ Status setMostIsa(std::optional<IsaLevel>& field, const std::string& text) {
   return Unit{};
 }
 
+// "host", which aclnn programs may say, names no chip.
+Status setChip(std::string& field, const std::string& text) {
+  if (text == "host") return Unit{};
+  CUBEJIT_TRY(machine, machineByName(text));
+  return setText(field, machine.name);
+}
+
 Status setStages(std::string& field, const std::string& text) {
   CUBEJIT_TRY(stages, parseDumpStages(text));
   static_cast<void>(stages);
@@ -104,6 +112,7 @@ const std::vector<EnvironmentVariable>& environmentVariables() {
       {"CUBEJIT_DUMP_FILTER", [](Text t, E& e) { return setText(e.diagnostics.dumpKernels, t); }},
       {"CUBEJIT_LAUNCH_TRACE", [](Text t, E& e) { return setText(e.launch.files.trace, t); }},
       {"CUBEJIT_LAUNCH_TIMELINE", [](Text t, E& e) { return setText(e.launch.files.timeline, t); }},
+      {"CUBEJIT_SOC", [](Text t, E& e) { return setChip(e.launch.soc, t); }},
       {"CUBEJIT_LAUNCH_FAST", [](Text t, E& e) { return setFlag(e.launch.fast, t); }},
   };
   return kAll;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what the environment may say to the library. Leaves what follows from it to sessions and launchers. The ACL face, a
-// library of its own, reads its two words in api/acl/options.cpp.
+// library of its own, reads its two words, CUBEJIT_SOC and CUBEJIT_ACL_EMULATE, in api/acl/options.cpp.
 #pragma once
 
 #include <string>
@@ -12,8 +12,9 @@
 
 namespace cubejit {
 
-/// To launches of kernels.
+/// To launches of kernels, and to the tilings they are given.
 struct LaunchEnvironment {
+  std::string soc;      ///< CUBEJIT_SOC, a name of machineByName(); empty: no chip was named
   TimelineFiles files;  ///< CUBEJIT_LAUNCH_TRACE, CUBEJIT_LAUNCH_TIMELINE
   bool fast = false;    ///< CUBEJIT_LAUNCH_FAST
 };

@@ -6,6 +6,7 @@
 #include "api/ascendc/request_rules.h"
 #include "api/ascendc/tiling_values.h"
 #include "cubejit/npu.h"
+#include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
 #include "cubejit_ascendc/tiling_request.h"
 #include "tiling/npu/cube_footprint.h"
@@ -33,6 +34,13 @@ std::int64_t guarded(const Body& body) noexcept {
   return -1;
 }
 
+// Why a request has no chip to plan for.
+std::string noChip() {
+  const auto usual = chipOf("");
+  return usual.ok() ? "the platform is of no chip; name one of `cubejit targets` where it is made, or in CUBEJIT_SOC"
+                    : usual.error().message;
+}
+
 // A kernel of one tap is not dilated, so its dilation is no one's limit.
 Problem plannedProblem(const TilingRequest& r, ConvCommonApi::ConvDtype dtype) {
   Problem p = problemOf(r);
@@ -47,6 +55,7 @@ Problem plannedProblem(const TilingRequest& r, ConvCommonApi::ConvDtype dtype) {
 
 std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3DBackpropInputTiling& out) noexcept {
   return guarded([&]() -> std::int64_t {
+    if (!asked.machine.isNpu()) return refuse({noChip()});
     TilingRequest r = asked;
     const std::vector<std::string> broken = inputRules(r);
     if (!broken.empty()) return refuse(broken);
@@ -67,6 +76,7 @@ std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3
 
 std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept {
   return guarded([&]() -> std::int64_t {
+    if (!r.machine.isNpu()) return refuse({noChip()});
     const std::vector<std::string> broken = filterRules(r);
     if (!broken.empty()) return refuse(broken);
     const Problem p = plannedProblem(r, r.gradOutput.dtype);

@@ -20,7 +20,6 @@ bool run(ConvCommonApi::ConvDtype dtype, const char* name) {
   using ConvCommonApi::TPosition;
   // [tiling]
   const auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance("Ascend910B2");
-  if (platform == nullptr) return std::fprintf(stderr, "%s\n", cubejit_last_error()), false;
   ConvBackpropApi::Conv3DBpInputTiling tiling(*platform);
   tiling.SetWeightType(TPosition::GM, ConvFormat::FRACTAL_Z_3D, dtype);
   tiling.SetInputType(TPosition::GM, ConvFormat::NCDHW, dtype);

@@ -12,7 +12,6 @@ int main() {
   using ConvCommonApi::ConvFormat;
   using ConvCommonApi::TPosition;
   const auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance("Ascend910B2");
-  if (platform == nullptr) return std::fprintf(stderr, "%s\n", cubejit_last_error()), 1;
 
   ConvBackpropApi::Conv3DBpInputTiling tiling(*platform);
   tiling.SetWeightType(TPosition::GM, ConvFormat::FRACTAL_Z_3D, ConvDtype::BF16);

@@ -110,6 +110,7 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
       {"CUBEJIT_VERBOSE", {{"loud", "plan,loud"}, "plan, dispatch, cache, profile, all"}},
       {"CUBEJIT_JIT_PROFILE", {{"perf"}, "perfmap, jitdump, gdb, vtune, all"}},
       {"CUBEJIT_DUMP", {{"asm,everything"}, "problem, plan, tile"}},
+      {"CUBEJIT_SOC", {{"Ascend910B9", "910b5"}, "near it are ascend910b, ascend910b1, "}},
       {"CUBEJIT_LAUNCH_FAST", {{"yes", "2"}, "must be 0 or 1"}},
   };
   const std::set<std::string> free{
@@ -139,6 +140,17 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
   const std::string both = readEnvironment().error().message;
   EXPECT_NE(both.find("CUBEJIT_BACKEND"), std::string::npos);
   EXPECT_NE(both.find("\nCUBEJIT_TUNE"), std::string::npos);
+}
+
+TEST_F(Environment, TheChipOfLaunchesIsAnyNameOfAChip) {
+  EXPECT_EQ(readEnvironment()->launch.soc, "");
+  for (const auto& [said, chip] : std::map<std::string, std::string>{
+           {"Ascend310P3", "ascend310p3"}, {"950", "ascend950pr_9599"}, {"host", ""}, {"toy", "toy"}}) {
+    setenv("CUBEJIT_SOC", said.c_str(), 1);
+    const auto environment = readEnvironment();
+    ASSERT_TRUE(environment.ok()) << environment.error().message;
+    EXPECT_EQ(environment->launch.soc, chip) << said;
+  }
 }
 
 TEST_F(Environment, ASessionThatIsGivenNoOptionsFollowsIt) {

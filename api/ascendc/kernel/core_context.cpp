@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cubejit/machines.h"
+#include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/json_machine.h"
 
@@ -111,11 +111,12 @@ CoreContext& currentCore() {
   if (current != nullptr) return *current;
   thread_local CoreContext alone = [] {
     Options options;
-    const auto machine = machineByName("ascend910b2");
+    const auto machine = chipOf("");
     options.machine = machine.ok() ? *machine : Machine{};
     std::string spelled = machineToJson(*options.machine);
     CoreContext context(std::move(options), std::move(spelled), 0);
     context.launched = false;
+    if (!machine.ok()) context.fault("the chip", machine.error().message);
     return context;
   }();
   return alone;

@@ -86,7 +86,7 @@ class CoreContext {
   std::int64_t dropped_ = 0;
 };
 
-/// The calling thread's core; without a launch, one of an ascend910b2 that is the thread's own.
+/// The calling thread's core; without a launch, one of chipOf("") that is the thread's own.
 CoreContext& currentCore();
 /// Makes `core` the calling thread's, null: none. Returns what it was.
 CoreContext* enterCore(CoreContext* core);

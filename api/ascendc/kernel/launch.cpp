@@ -10,7 +10,7 @@
 
 #include "api/ascendc/kernel/core_context.h"
 #include "api/ascendc/kernel/write_log.h"
-#include "cubejit/machines.h"
+#include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/core_threads.h"
 #include "runtime/environment.h"
@@ -68,7 +68,7 @@ LaunchOptions withEnvironment(LaunchOptions options, const LaunchEnvironment& en
 }
 
 Result<Machine> machineOf(const LaunchOptions& options) {
-  if (!options.machine.has_value()) return machineByName(options.soc);
+  if (!options.machine.has_value()) return chipOf(options.soc);
   return *options.machine;
 }
 

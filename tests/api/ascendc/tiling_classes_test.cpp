@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "api/ascendc/request_rules.h"
@@ -275,13 +277,58 @@ TEST(TilingClasses, MessagesBelongToTheirThread) {
   EXPECT_STREQ(cubejit_last_error(), "mine");
 }
 
+// A process' platform is chosen once: each question is a process of its own.
+int coresWith(const char* environment, const char* name) {
+  if (environment != nullptr) setenv("CUBEJIT_SOC", environment, 1);
+  return static_cast<int>(platform_ascendc::PlatformAscendCManager::GetInstance(name)->GetCoreNum());
+}
+
+TEST(PlatformDeathTest, IsNeverNullAndOfTheChipThatIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  using ::testing::ExitedWithCode;
+  EXPECT_EXIT(std::_Exit(coresWith(nullptr, nullptr)), ExitedWithCode(24), "");
+  EXPECT_EXIT(std::_Exit(coresWith("Ascend310P3", nullptr)), ExitedWithCode(8), "");
+  EXPECT_EXIT(std::_Exit(coresWith("950", nullptr)), ExitedWithCode(36), "");
+  EXPECT_EXIT(std::_Exit(coresWith("host", nullptr)), ExitedWithCode(24), "");
+  EXPECT_EXIT(std::_Exit(coresWith("Ascend310P3", "Ascend910B4")), ExitedWithCode(20), "");
+}
+
+TEST(PlatformDeathTest, OfAnUnknownChipIsOfNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto told = [](const char* environment, const char* name) {
+    const int cores = coresWith(environment, name);
+    const std::string why = cubejit_last_error();
+    Conv3DBpInputTiling tiling(*platform_ascendc::PlatformAscendCManager::GetInstance(name));
+    optiling::Conv3DBackpropInputTilingData data;
+    const bool refused = tiling.GetTiling(data) == -1;
+    std::fprintf(stderr, "%s\n%s\n", why.c_str(), cubejit_last_error());
+    unsetenv("CUBEJIT_SOC");  // the first chip that is found counts
+    std::_Exit(refused && cores == 0 && coresWith(nullptr, nullptr) == 24 ? 0 : 1);
+  };
+  EXPECT_EXIT(told(nullptr, "Ascend310P9"), ::testing::ExitedWithCode(0),
+              "'Ascend310P9'; near it are ascend310p1.*\nthe platform is of no chip");
+  EXPECT_EXIT(told("Ascend310P9", nullptr), ::testing::ExitedWithCode(0),
+              "CUBEJIT_SOC: .*near it are ascend310p1.*\nCUBEJIT_SOC: ");
+}
+
+TEST(TilingClasses, WithoutAPlatformAreForTheChipThatTheEnvironmentNames) {
+  setenv("CUBEJIT_SOC", "Ascend310P3", 1);
+  const OpenInput named;
+  setenv("CUBEJIT_SOC", "Ascend310P9", 1);
+  Conv3dBpFilterTiling unknown;
+  setX112(unknown);
+  AscendC::tiling::Conv3DBackpropFilterTilingData data;
+  EXPECT_EQ(unknown.GetTiling(data), -1);
+  EXPECT_THAT(cubejit_last_error(), AllOf(HasSubstr("CUBEJIT_SOC: "), HasSubstr("ascend310p3")));
+  unsetenv("CUBEJIT_SOC");
+  EXPECT_EQ(named.info().socVersion, SocVersion::ASCEND310P);
+  EXPECT_EQ(named.info().l0CSize, 262144U);
+  EXPECT_EQ(named.request().machine.cores, 8);
+}
+
 TEST(Platform, AChipAnswersLikeTheRealOne) {
   using platform_ascendc::CoreMemType;
-  EXPECT_EQ(platform_ascendc::PlatformAscendCManager::GetInstance(), nullptr);
-  EXPECT_THAT(cubejit_last_error(), HasSubstr("name a chip"));
-  EXPECT_EQ(platform_ascendc::PlatformAscendCManager::GetInstance("Ascend999"), nullptr);
-  auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance("Ascend910B2");
-  ASSERT_NE(platform, nullptr);
+  auto* platform = platform_ascendc::PlatformAscendCManager::GetInstance();
   EXPECT_EQ(platform_ascendc::PlatformAscendCManager::GetInstance("Ascend310P3"), platform);  // the first name counts
   EXPECT_EQ(platform->GetCoreNumAic(), 24U);
   EXPECT_EQ(platform->GetCoreNumAiv(), 48U);

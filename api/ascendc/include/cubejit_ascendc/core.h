@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what device code can ask about the core it runs on, and how an access to memory is checked. Leaves who runs it to
-// launch.h: code that no launcher started is block 0 of 1, on an ascend910b2. C++17.
+// launch.h: code that no launcher started is block 0 of 1, on the chip of CUBEJIT_SOC or an ascend910b2. C++17.
 #pragma once
 
 #include <cstdint>

@@ -37,11 +37,11 @@ GlobalMemory globalMemory(std::vector<T>& elements) {
 
 /// What is left at its default may be set by the environment, so that a kernel's program need not be built again:
 /// CUBEJIT_LAUNCH_TRACE and CUBEJIT_LAUNCH_TIMELINE name files (a process' second launch writes trace.2.json for trace.json, and so
-/// on), CUBEJIT_LAUNCH_FAST is 0 or 1. Ignored in processes that run with more rights than their caller.
+/// on), CUBEJIT_LAUNCH_FAST is 0 or 1, CUBEJIT_SOC names the chip. Ignored in processes that run with more rights than their caller.
 struct LaunchOptions {
-  std::string soc = "ascend910b2";  ///< a name of `cubejit targets`
-  std::optional<Machine> machine;   ///< of the caller's own, instead of `soc`
-  bool scalarModels = false;        ///< kernels run as plain loops instead of generated code: slow, the same bits
+  std::string soc;                 ///< a name of `cubejit targets`, or a family's; empty: see chipOf()
+  std::optional<Machine> machine;  ///< of the caller's own, instead of `soc`
+  bool scalarModels = false;       ///< kernels run as plain loops instead of generated code: slow, the same bits
   std::int64_t blocks = 0;  ///< GetBlockNum(); 0 = one for each core of the chip. More than there are cores take turns
   int hostThreads =
       0;  ///< cores that run at once; 0 = all. 1 = one after the other, in order, which also fixes the order of sums

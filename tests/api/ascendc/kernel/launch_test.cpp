@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <stdexcept>
 
@@ -48,6 +49,21 @@ TEST(Launch, RunsEveryBlockOnACoreOfTheChip) {
   for (const auto& [block, thread] : seen.blocks) EXPECT_EQ(thread, "core " + std::to_string(block));
   std::sort(seen.blocks.begin(), seen.blocks.end());
   for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(seen.blocks[i].first, static_cast<std::int64_t>(i));
+}
+
+TEST(Launch, TheEnvironmentNamesTheChipWhereTheProgramNamesNone) {
+  const auto chip = [](const LaunchOptions& options) {
+    const auto report = launch(options, [] {});
+    return report.ok() ? report->machine : report.error().message;
+  };
+  LaunchOptions named;
+  named.soc = "Ascend910B4";
+  setenv("CUBEJIT_SOC", "310p", 1);
+  EXPECT_EQ(chip({}), "ascend310p3");
+  EXPECT_EQ(chip(named), "ascend910b4");
+  setenv("CUBEJIT_SOC", "Ascend310P9", 1);
+  EXPECT_THAT(chip({}), AllOf(HasSubstr("CUBEJIT_SOC: "), HasSubstr("near it are ascend310p1")));
+  unsetenv("CUBEJIT_SOC");
 }
 
 TEST(Launch, MoreBlocksThanCoresTakeTurnsAndOneThreadKeepsTheirOrder) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cubejit/machines.h"
 #include "cubejit_ascendc/tiling_request.h"
 #include "tiling/platform/platform_ascendc.h"
 
@@ -47,10 +48,26 @@ class Conv3DBpTilingBase {
   void SetHF32(bool hf32) { request_.hf32 = hf32; }
 
  protected:
+  /// An ascend910b2 with the documented sizes; another chip if CUBEJIT_SOC names one. If that is none, GetTiling says so.
   Conv3DBpTilingBase() {
-    take({platform_ascendc::SocVersion::ASCEND910B, 524288, 131072, 262144, 65536, 65536, 1024, 2048});
+    fe::PlatFormInfos chip;
+    if (auto machine = cubejit::ascendc::chipOf(""); machine.ok()) chip.machine = *machine;
+    if (chip.machine.name == "ascend910b2")
+      take({platform_ascendc::SocVersion::ASCEND910B, 524288, 131072, 262144, 65536, 65536, 1024, 2048});
+    else
+      take(platform_ascendc::PlatformAscendC(&chip));
   }
-  explicit Conv3DBpTilingBase(const platform_ascendc::PlatformAscendC& platform) {
+  explicit Conv3DBpTilingBase(const platform_ascendc::PlatformAscendC& platform) { take(platform); }
+  explicit Conv3DBpTilingBase(const PlatformInfo& info) { take(info); }
+  ~Conv3DBpTilingBase() = default;
+  Conv3DBpTilingBase(const Conv3DBpTilingBase&) = default;
+  Conv3DBpTilingBase& operator=(const Conv3DBpTilingBase&) = default;
+
+  PlatformInfo platformInfo;
+  cubejit::ascendc::TilingRequest request_;
+
+ private:
+  void take(const platform_ascendc::PlatformAscendC& platform) {
     using platform_ascendc::CoreMemType;
     PlatformInfo sizes;
     sizes.socVersion = platform.GetSocVersion();
@@ -62,29 +79,20 @@ class Conv3DBpTilingBase {
     take(sizes);
     request_.machine = platform.machine();
   }
-  explicit Conv3DBpTilingBase(const PlatformInfo& info) { take(info); }
-  ~Conv3DBpTilingBase() = default;
-  Conv3DBpTilingBase(const Conv3DBpTilingBase&) = default;
-  Conv3DBpTilingBase& operator=(const Conv3DBpTilingBase&) = default;
-
-  PlatformInfo platformInfo;
-  cubejit::ascendc::TilingRequest request_;
-
- private:
-  // A chip for each SocVersion: the one with most cores that is common; sizes given replace its own.
+  // A SocVersion's chip is its family's; sizes given replace its own.
   void take(PlatformInfo info) {
     info.btSize = 1024;
     info.fbSize = 2048;
     platformInfo = info;
-    const char* chip = "ascend910b2";
+    const char* chip = "910b";
     switch (info.socVersion) {
-      case platform_ascendc::SocVersion::ASCEND910: chip = "ascend910a"; break;
-      case platform_ascendc::SocVersion::ASCEND310P: chip = "ascend310p3"; break;
-      case platform_ascendc::SocVersion::ASCEND310B: chip = "ascend310b1"; break;
-      case platform_ascendc::SocVersion::ASCEND310: chip = "ascend310"; break;
-      case platform_ascendc::SocVersion::ASCEND910_93: chip = "ascend910_9391"; break;
-      case platform_ascendc::SocVersion::ASCEND950: chip = "ascend950pr_9599"; break;
-      case platform_ascendc::SocVersion::ASCEND350: chip = "ascend350_355e"; break;
+      case platform_ascendc::SocVersion::ASCEND910: chip = "910"; break;
+      case platform_ascendc::SocVersion::ASCEND310P: chip = "310p"; break;
+      case platform_ascendc::SocVersion::ASCEND310B: chip = "310b"; break;
+      case platform_ascendc::SocVersion::ASCEND310: chip = "310"; break;
+      case platform_ascendc::SocVersion::ASCEND910_93: chip = "910_93"; break;
+      case platform_ascendc::SocVersion::ASCEND950: chip = "950"; break;
+      case platform_ascendc::SocVersion::ASCEND350: chip = "350"; break;
       default: break;
     }
     auto machine = cubejit::machineByName(chip);

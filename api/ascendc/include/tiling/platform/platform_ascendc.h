@@ -8,7 +8,8 @@
 #include <mutex>
 #include <string>
 
-#include "cubejit/machines.h"
+#include "cubejit/machine.h"
+#include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
 
 namespace fe {
@@ -133,25 +134,26 @@ class PlatformAscendC {
   fe::PlatFormInfos* platform_;
 };
 
+/// Page "PlatformAscendCManager" of the Ascend C API.
 class PlatformAscendCManager {
  public:
-  /// The process' platform: that of the first call that named a known chip. Null, with cubejit_last_error() set, before that.
+  /// The process' platform, never null: that of the first call that found a chip, whatever later calls name. Without a name it is the
+  /// chip that CUBEJIT_SOC says, else an ascend910b2; on a device it would be the device's. A name that there is not, in the call or
+  /// in CUBEJIT_SOC, gives a platform of no chip: cubejit_last_error() lists the nearest, sizes are 0, and tilings for it fail.
   static PlatformAscendC* GetInstance() { return GetInstance(nullptr); }
   static PlatformAscendC* GetInstance(const char* customSocVersion) {
     static std::mutex mutex;
+    static fe::PlatFormInfos noChip;
+    static PlatformAscendC unknown(&noChip);
     static std::unique_ptr<fe::PlatFormInfos> platform;
     static std::unique_ptr<PlatformAscendC> instance;
     const std::lock_guard<std::mutex> lock(mutex);
     if (instance != nullptr) return instance.get();
-    if (customSocVersion == nullptr) {
-      cubejit::ascendc::setLastError(
-          "PlatformAscendCManager::GetInstance: name a chip, e.g. \"Ascend910B2\": there is none here");
-      return nullptr;
-    }
-    auto machine = cubejit::machineByName(customSocVersion);
+    auto machine = cubejit::ascendc::chipOf(customSocVersion == nullptr ? "" : customSocVersion);
     if (!machine.ok()) {
+      noChip.machine.cores = 0;
       cubejit::ascendc::setLastError(machine.error().message);
-      return nullptr;
+      return &unknown;
     }
     platform = std::make_unique<fe::PlatFormInfos>(*machine);
     instance = std::make_unique<PlatformAscendC>(platform.get());
