@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "acl/acl.h"
-#include "aclnnop/aclnn_convolution_backward.h"
+#include "aclnnop/level2/aclnn_convolution_backward.h"  // as older toolkits have it
 
 namespace {
 

@@ -60,6 +60,15 @@ TEST(TilingClasses, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(t.request().n, -1);
 }
 
+TEST(TilingClasses, OlderSpellingsAreTheSame) {
+  Convolution3DBackprop::Conv3DBpInputTiling t;
+  t.SetWeightType(Convolution3DBackprop::TPosition::GM, Convolution3DBackprop::ConvFormat::FRACTAL_Z_3D,
+                  Convolution3DBackprop::ConvDtype::BF16);
+  static_assert(std::is_same_v<Convolution3DBackprop::TPosition, TPosition>);
+  static_assert(std::is_same_v<Convolution3DBackprop::ConvDtype, ConvDtype>);
+  static_assert(std::is_same_v<Convolution3DBackprop::Conv3DBpInputTiling, Conv3DBpInputTiling>);
+}
+
 TEST(TilingClasses, PlatformsAreTakenOver) {
   const OpenInput info(ConvBackpropApi::PlatformInfo{.socVersion = SocVersion::ASCEND910_93,
                                                      .l1Size = 100,

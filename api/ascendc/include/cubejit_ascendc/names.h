@@ -59,3 +59,10 @@ enum class ConvFormat : std::uint32_t {
 enum class ConvDtype : std::uint32_t { FLOAT16, FLOAT32, BF16, INT4, INT8, UINT8, INT32, INT64, UINT64, CONVDTYPEMAX };
 
 }  // namespace ConvCommonApi
+
+/// What some pages of the tiling classes put before the same names.
+namespace Convolution3DBackprop {
+using ConvCommonApi::ConvDtype;
+using ConvCommonApi::ConvFormat;
+using ConvCommonApi::TPosition;
+}  // namespace Convolution3DBackprop

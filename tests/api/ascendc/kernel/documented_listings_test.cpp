@@ -86,6 +86,8 @@ TEST(DocumentedListings, TheDescribedTypesAreTheOnesThatAreUsed) {
   static_assert(std::is_same_v<described::Conv3DBpInputCfg<W, S, Y, X>::SrcT, half>);
   static_assert(std::is_same_v<Made::SrcT, half> && std::is_same_v<Made::DstT, half> &&
                 std::is_same_v<Made::L0cT, float>);
+  using Both = ConvBackpropApi::ConvType<Position::GM, Format::ND, int32_t>;
+  static_assert(std::is_same_v<Both::T, int32_t> && std::is_same_v<Both::Type, int32_t>, "both pages' spellings");
 }
 
 // One gradient through a kernel, with the tiling of the documented class, changed by `change`.

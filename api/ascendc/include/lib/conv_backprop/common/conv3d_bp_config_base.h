@@ -9,12 +9,13 @@
 
 namespace ConvBackpropApi {
 
-/// One operand: where it is, how it lies in memory, what its elements are.
-template <AscendC::TPosition POSITION, ConvCommonApi::ConvFormat FORMAT, typename T>
+/// One operand: where it is, how it lies in memory, what its elements are: Type, which one page of Conv3DBackpropInput calls T.
+template <AscendC::TPosition POSITION, ConvCommonApi::ConvFormat FORMAT, typename TYPE>
 struct ConvType {
   constexpr static AscendC::TPosition pos = POSITION;
   constexpr static ConvCommonApi::ConvFormat format = FORMAT;
-  using Type = T;
+  using Type = TYPE;
+  using T = TYPE;
 };
 
 /// How a chip's load unit fills L0B. Results do not depend on it.
