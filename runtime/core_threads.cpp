@@ -49,11 +49,12 @@ class Gate {
 
 }  // namespace
 
-void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core), void* context) {
+void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core), void* context, CoreBarrier* barrier) {
   Gate gate(cores, atOnce);
   const auto run = [&](int core) {
     gate.enter(core);
     body(context, core);
+    if (barrier != nullptr) barrier->leave(core);
     gate.leave();
   };
   std::vector<std::thread> threads;
@@ -68,6 +69,12 @@ void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core)
     }
   } catch (const std::exception&) {  // no thread, or no memory for one: this one does the rest
   }
+  if (barrier != nullptr && atOnce < cores)
+    barrier->refuse(std::to_string(atOnce) + " of " + std::to_string(cores) +
+                    " cores run at once, so they cannot wait for each other; set hostThreads to 0 or at least " +
+                    std::to_string(cores));
+  if (barrier != nullptr && core < cores)
+    barrier->refuse("the host has no threads for all cores, so some run one after the other; launch fewer blocks");
   gate.open();
   for (; core < cores; ++core) run(core);
   for (std::thread& thread : threads) thread.join();

@@ -63,5 +63,28 @@ TEST(CoreThreads, RunOneAfterTheOtherInOrderOrSoManyAtOnce) {
   EXPECT_EQ(three.order.size(), 40U);
 }
 
+// What each core's wait was told.
+struct Waits {
+  CoreBarrier* barrier;
+  std::vector<std::string> told;
+};
+
+TEST(CoreThreads, WaitForEachOtherWhereAllRunAtOnce) {
+  const auto told = [](int cores, int atOnce) {
+    CoreBarrier barrier(cores);
+    Waits waits{&barrier, std::vector<std::string>(static_cast<std::size_t>(cores))};
+    runCoreThreads(
+        cores, atOnce,
+        [](void* context, int core) {
+          auto& all = *static_cast<Waits*>(context);
+          all.told[static_cast<std::size_t>(core)] = all.barrier->wait() + all.barrier->wait();
+        },
+        &waits, &barrier);
+    return waits.told;
+  };
+  for (const std::string& text : told(6, 6)) EXPECT_EQ(text, "");
+  for (const std::string& text : told(6, 5)) EXPECT_EQ(text.find("5 of 6 cores run at once"), 0U) << text;
+}
+
 }  // namespace
 }  // namespace cubejit
