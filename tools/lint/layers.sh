@@ -58,7 +58,7 @@ only tiling 'cubejit/|tiling/|algorithms/(algorithm\.h|kit/[a-z_]+\.h)'
 only codegen 'cubejit/|codegen/'
 only emulation 'cubejit/|tiling/npu/|tiling/rounding\.h|codegen/tile/|emulation/'
 only runtime 'cubejit/|tiling/|algorithms/(algorithm|lower|lower_task|kit/[a-z_]+|kit/lower/convert)\.h|codegen/|emulation/|runtime/'
-only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|algorithms/lower_task\.h|runtime/(last_error|core_threads|environment|kernel_core|json_machine)\.h'
+only api/ascendc 'cubejit/|cubejit_ascendc/|lib/conv_backprop/|kernel_operator\.h|api/ascendc/|tiling/|algorithms/lower_task\.h|runtime/(last_error|core_barrier|core_threads|environment|kernel_core|json_machine)\.h'
 only api/tbe 'cubejit/|cubejit_tbe/|api/tbe/|tiling/|runtime/last_error\.h'
 only api/acl 'cubejit/|cubejit_acl/|acl/|aclnn/|aclnnop/|opdev/|api/acl/'
 only tools/cli 'cubejit/|[a-z_]+\.h"|runtime/|algorithms/(algorithm|lower)\.h|codegen/(backend|vectorize|disassemble|code)\.h|codegen/(tile|vector)/|tiling/|cubejit_ascendc/'
@@ -72,7 +72,7 @@ nowhere_but '#include [<"]sqlite3' 'runtime/tuning/' 'SQLite belongs in runtime/
 nowhere_but '#include [<"]mpi' 'tools/cli/tune_mpi\.cpp|examples/data_parallel\.cpp' 'MPI belongs in tune_mpi.cpp and its example'
 nowhere_but '#include [<"](tbb|oneapi/tbb)/' 'runtime/' 'threads belong in runtime/'
 nowhere_but '#include <(pybind11|dlpack)/' 'python/' 'pybind11 and DLPack belong in python/'
-nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/|api/acl/(registry|executor|stream|memory|parts|prepare|phase_one)\.(h|cpp)' \
+nowhere_but '#include <(thread|mutex|fstream|sys/.*|unistd\.h|sched\.h|cpuid\.h|iostream)>' 'runtime/|tools/|bench/|examples/|api/ascendc/include/tiling/platform/|api/ascendc/kernel/gm_memory\.cpp|api/acl/(registry|executor|stream|memory|parts|prepare|phase_one)\.(h|cpp)' \
   'threads, files, memory maps and CPU detection belong in runtime/'
 nowhere_but '\b(getenv|secure_getenv)\(' 'runtime/environment\.cpp|api/acl/options\.cpp|tools/cli/' 'the environment is read in runtime/environment.cpp and api/acl/options.cpp'
 exit $broken

@@ -5,6 +5,11 @@
 
 #include "cubejit_ascendc/core.h"
 #include "cubejit_ascendc/elements.h"
+#include "cubejit_ascendc/fill.h"
 #include "cubejit_ascendc/global_tensor.h"
+#include "cubejit_ascendc/kernel_kind.h"
+#include "cubejit_ascendc/kernel_text.h"
+#include "cubejit_ascendc/kernel_tiling.h"
 #include "cubejit_ascendc/names.h"
+#include "cubejit_ascendc/pipe.h"
 #include "cubejit_ascendc/qualifiers.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cubejit_ascendc/chip.h"
+#include "cubejit_ascendc/kernel_kind.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/json_machine.h"
 
@@ -131,19 +132,39 @@ CoreContext* enterCore(CoreContext* core) {
 std::int64_t blockIndex() noexcept { return current == nullptr ? 0 : current->block; }
 std::int64_t blockCount() noexcept { return current == nullptr ? 1 : current->blocks; }
 
+void syncAll(bool vectorCoresOnly) noexcept {
+  try {
+    CoreContext& core = currentCore();
+    if (vectorCoresOnly)
+      core.note("SyncAll() waits for cube cores; on the chip only vector cores do, unless it is SyncAll<false>()");
+    if (core.barrier == nullptr) return;
+    const std::string broken = core.barrier->wait();
+    if (!broken.empty()) core.fault("SyncAll", broken);
+  } catch (...) {  // no memory for the report
+  }
+}
+
+bool onVectorCore() noexcept {
+  try {
+    currentCore().note("code for vector cores (ASCEND_IS_AIV) was left out: a launch runs cube cores alone");
+  } catch (...) {  // no memory for the note
+  }
+  return false;
+}
+
 bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t bytes, const char* call) noexcept {
   try {
     CoreContext& core = currentCore();
     if (range.address == nullptr) {
-      core.fault(std::string("GlobalTensor::") + call, std::string("the tensor") + kNoMemory);
+      core.fault(call, std::string("the tensor") + kNoMemory);
       return false;
     }
     const Bounds bounds = core.boundsOf(range);
     const std::uintptr_t first = at(range.address) + offset;
     if (bounds.holds(first, bytes)) return true;
-    core.fault(std::string("GlobalTensor::") + call,
-               "byte " + std::to_string(static_cast<std::int64_t>(first - bounds.begin)) + " of memory of " +
-                   std::to_string(bounds.end - bounds.begin) + " bytes");
+    const std::string from = std::to_string(static_cast<std::int64_t>(first - bounds.begin));
+    core.fault(call, (bounds.holds(first, 1) ? std::to_string(bytes) + " bytes from byte " + from : "byte " + from) +
+                         " of memory of " + std::to_string(bounds.end - bounds.begin) + " bytes");
   } catch (...) {  // no memory for the report
   }
   return false;

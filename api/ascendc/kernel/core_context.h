@@ -12,6 +12,7 @@
 
 #include "cubejit_ascendc/core.h"
 #include "cubejit_ascendc/launch.h"
+#include "runtime/core_barrier.h"
 #include "runtime/kernel_core.h"
 
 namespace cubejit::ascendc {
@@ -51,9 +52,10 @@ class CoreContext {
   std::int64_t core() const { return core_; }
   std::int64_t block = 0, blocks = 1;
   const std::vector<GlobalMemory>* memory = nullptr;
-  WriteLog* writes = nullptr;   ///< null: nobody watches
-  bool launched = true;         ///< false: faults go to cubejit_last_error()
-  std::int64_t mostEvents = 0;  ///< of this core; 0: none are kept
+  WriteLog* writes = nullptr;      ///< null: nobody watches
+  CoreBarrier* barrier = nullptr;  ///< of the launch; null: there is no other block
+  bool launched = true;            ///< false: faults go to cubejit_last_error()
+  std::int64_t mostEvents = 0;     ///< of this core; 0: none are kept
   CoreReport report;
   std::vector<TraceEvent> events;  ///< cycles since the launch began
   std::int64_t eventsDropped = 0;

@@ -116,12 +116,18 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
   const auto cores = static_cast<int>(std::min<std::int64_t>(machine->cores, launch.blocks));
   const Options coreOptions = optionsOfCores(environment, *machine, options);
   const std::string spelled = machineToJson(*machine);
+  CoreBarrier barrier(cores);
+  if (launch.blocks > cores)
+    barrier.refuse("blocks = " + std::to_string(launch.blocks) + " must be at most " + std::to_string(cores) +
+                   ", the cores of " + machine->name +
+                   ": more take turns, and those that wait would never see the others");
   for (int i = 0; i < cores; ++i) {
     launch.cores.push_back(std::make_unique<CoreContext>(coreOptions, spelled, i));
     CoreContext& core = *launch.cores.back();
     core.blocks = launch.blocks;
     core.memory = &memory;
     core.writes = &writes;
+    core.barrier = &barrier;
     core.mostEvents = options.trace ? options.mostEvents / cores : 0;
   }
   runCoreThreads(
@@ -130,7 +136,7 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
         const auto& all = *static_cast<const Launch*>(context);
         runBlocks(*all.cores[static_cast<std::size_t>(core)], all, core);
       },
-      &launch);
+      &launch, &barrier);
   LaunchReport report;
   report.machine = machine->name;
   std::vector<Fault> faults;

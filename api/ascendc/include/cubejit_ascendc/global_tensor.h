@@ -38,14 +38,14 @@ class GlobalTensor {
   }
 
   /// An element; 0, and a report, outside the memory.
-  T GetValue(uint64_t offset) const { return touches(offset, "GetValue") ? *at(offset) : T{}; }
+  T GetValue(uint64_t offset) const { return touches(offset, "GlobalTensor::GetValue") ? *at(offset) : T{}; }
   void SetValue(uint64_t offset, T value) const {
-    if (touches(offset, "SetValue")) *at(offset) = value;
+    if (touches(offset, "GlobalTensor::SetValue")) *at(offset) = value;
   }
   /// An element; outside the memory a place of no meaning, and a report.
   T& operator()(uint64_t offset) const {
     static thread_local T nowhere;
-    return touches(offset, "operator()") ? *at(offset) : nowhere;
+    return touches(offset, "GlobalTensor::operator()") ? *at(offset) : nowhere;
   }
 
   /// Elements from here to the end of what SetGlobalBuffer was told; 0 if it was told nothing.
