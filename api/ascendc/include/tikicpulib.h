@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the names of Ascend C's CPU debugging. Pages "ICPU_RUN_KF", "GmAlloc", "GmFree" and "SetKernelMode" of its API. C++17.
+// Decides the names of Ascend C's CPU debugging. Page "ICPU_RUN_KF" of its API, whose example calls GmAlloc; GmFree and SetKernelMode
+// without a page at hand. C++17.
 #pragma once
 
 #include <cstddef>

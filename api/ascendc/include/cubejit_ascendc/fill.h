@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a kernel initialises global memory, under the names the function has had: InitOutput, InitGlobalMemory, and now Fill, the
-// page of the Ascend C API. On the chip vector cores do it; here the core that calls it. C++17.
+// Decides how a kernel initialises global memory, under the names the function has had. Pages "InitGlobalMemory" and "Fill" of the
+// Ascend C API; InitOutput, the oldest, without a page at hand. On the chip vector cores do it; here the core that calls it. C++17.
 #pragma once
 
 #include <algorithm>

@@ -41,6 +41,6 @@ CUBEJIT_API bool onVectorCore() noexcept;
 /// The same, whatever the tiling key.
 #define KERNEL_TASK_TYPE(key, value) KERNEL_TASK_TYPE_DEFAULT(value)
 
-/// Which core runs the code, as in `if ASCEND_IS_AIC { }` and `if (ASCEND_IS_AIC) { }`. A block is one run on a cube core.
+/// Which core runs the code; no page was at hand, the names are those that kernels use, as in `if ASCEND_IS_AIC { }` and `if (ASCEND_IS_AIC) { }`. A block is one run on a cube core.
 #define ASCEND_IS_AIC (true)
 #define ASCEND_IS_AIV (::cubejit::ascendc::onVectorCore())

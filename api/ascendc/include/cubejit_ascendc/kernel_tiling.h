@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how a kernel gets at its tiling: a copy of what its last parameter points to. Pages "GET_TILING_DATA",
-// "GET_TILING_DATA_WITH_STRUCT", "GET_TILING_DATA_PTR_WITH_STRUCT" and "REGISTER_TILING_DEFAULT" of the Ascend C API. C++17.
+// "GET_TILING_DATA_PTR_WITH_STRUCT" and, for REGISTER_TILING_DEFAULT, "REGISTER_TILING_FOR_TILINGKEY" of the Ascend C API;
+// GET_TILING_DATA_WITH_STRUCT by analogy. C++17.
 #pragma once
 
 #include <cstring>

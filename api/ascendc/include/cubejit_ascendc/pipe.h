@@ -2,7 +2,8 @@
 //
 // Decides which part of the memory and queue objects of Ascend C kernels there is: a kernel of the convolution classes may have a
 // TPipe, and declare queues it does not use. Those classes manage their buffers themselves; local tensors of a kernel's own need a
-// vector unit's instructions, which are not emulated, and do not compile. Pages "TPipe" and "TQue" of the Ascend C API. C++17.
+// vector unit's instructions, which are not emulated, and do not compile. Pages "TPipe" of the Ascend C API (its
+// constructor, Init, Reset, Destroy), whose examples declare TQue. C++17.
 #pragma once
 
 #include <cstdint>
