@@ -105,7 +105,7 @@ Result<std::shared_ptr<KernelJob>> kernelJob(const std::string& key,
   CUBEJIT_TRY(made, make());
   if (std::shared_ptr<KernelJob> known = find()) return known;  // another thread was faster
   const std::lock_guard<std::mutex> lock(mutex);
-  jobs.emplace_front(key, std::make_shared<KernelJob>(std::move(made.first), std::move(made.second)));
+  jobs.emplace_front(key, std::make_shared<KernelJob>(std::move(made.first), made.second));
   if (jobs.size() > kMostJobs) jobs.pop_back();
   return jobs.front().second;
 }

@@ -34,7 +34,7 @@ struct TaskCode {
 /// What single shapes of the same extents have in common, and the programs that were made for them. Thread-safe.
 class KernelJob {
  public:
-  KernelJob(CubeJob job, TaskTensors tensors) : job_(std::move(job)), tensors_(std::move(tensors)) {}
+  KernelJob(CubeJob job, const TaskTensors& tensors) : job_(std::move(job)), tensors_(tensors) {}
 
   const CubeJob& job() const { return job_; }
   const TaskTensors& tensors() const { return tensors_; }
