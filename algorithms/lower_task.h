@@ -50,6 +50,7 @@ struct CubeTaskProgram {
   TileProgram tile;
   std::vector<TaskBlock> blocks;  ///< in the order of the plan
   std::int64_t image = 0, other = 0;
+  int l0c = -1;  ///< the buffer
 };
 
 /// Errors: kLimitExceeded, of a program that is too long. Preconditions: taskRules() finds nothing (tiling/npu/task_rules.h); channels of dW

@@ -8,8 +8,8 @@
 #include "emulation/move_out.h"
 #include "emulation/unit_models.h"
 #include "tiling/npu/block_stream.h"
+#include "tiling/npu/rule_lines.h"
 #include "tiling/npu/task_rules.h"
-#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {
@@ -85,9 +85,7 @@ Status CubeCore::begin(const CubeJob& job, const GlobalOperands& operands, const
   State& s = *state_;
   s.job = nullptr;
   s.block = CubeBlock{};
-  std::string broken;
-  for (const std::string& rule : taskRules(job, task)) broken += (broken.empty() ? "" : "\n") + rule;
-  if (!broken.empty()) return s.located(refuse(broken));
+  if (const auto broken = taskRules(job, task); !broken.empty()) return s.located(refuse(inLines(broken)));
   if (const Status filled = fillTables(job, operands, task, s.tables); !filled.ok()) return s.located(filled.error());
   s.job = &job;
   s.task = task;
@@ -112,10 +110,8 @@ Result<bool> CubeCore::iterate() {
 }
 
 float CubeCore::sum(std::int64_t m, std::int64_t n) const {
-  const State& s = *state_;
-  if (!s.block.computed) return 0;
-  const auto* sums = reinterpret_cast<const float*>(s.memory.at(CoreBuffer::kL0c, s.stream.l0c()));
-  return sums[(n / 16 * roundUp(s.block.m, 16) + m) * 16 + n % 16];
+  State& s = *state_;
+  return s.block.computed ? s.memory.l0c(s.stream.l0c())[sumInL0c(s.block, m, n)] : 0;
 }
 
 Status CubeCore::write(const BlockTarget& target) {

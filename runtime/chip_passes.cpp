@@ -64,20 +64,14 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
   std::vector<ProgramForms> all;
   for (std::size_t i = 0; i < lowered.size(); ++i) {
     ProgramForms forms{std::move(lowered[i]), machine.isa, {}, {}, machine.isa};
-    if (machine.isNpu()) {
-      const bool fast = options.forwardCopies;
-      const CubeShortcuts wanted = shortcutsOf(plans[i], problem, machine, fast);
-      TileProgram tile = forms.tile;
-      if (wanted.pairs || wanted.leavesOutZeros) {
-        CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, fast));
-        tile = std::move(staged);
-      }
-      if (asksValues(wanted, problem, plans[i].gradient))
-        forms.anyValues = fast ? withoutCopies(forms.tile) : forms.tile;
+    const bool fast = options.forwardCopies;
+    const CubeShortcuts wanted = machine.isNpu() ? shortcutsOf(plans[i], problem, machine, fast) : CubeShortcuts{};
+    if (machine.isNpu() && (fast || wanted.pairs)) {
+      CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, fast));
+      TileProgram faithful = std::exchange(forms.tile, fast ? withoutCopies(std::move(staged)) : std::move(staged));
+      if (asksValues(wanted, problem, plans[i].gradient)) forms.anyValues = fast ? withoutCopies(faithful) : faithful;
       forms.isa.bf16Dot = wanted.pairs;
-      if (fast) tile = withoutCopies(std::move(tile));
-      std::swap(tile, forms.tile);
-      if (fast && !(tile == forms.tile)) forms.lowered = std::move(tile);
+      if (fast && !(faithful == forms.tile)) forms.lowered = std::move(faithful);
     }
     all.push_back(std::move(forms));
   }

@@ -2,7 +2,6 @@
 //
 // Decides how an emulation runs: generated code, as a session makes it for the chip; or, for checking that, the models of the chip's
 // units, one instruction after the other.
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -13,11 +12,13 @@
 #include "cubejit/emulation.h"
 #include "emulation/cube_core.h"
 #include "emulation/move_out.h"
+#include "runtime/aligned_memory.h"
 #include "runtime/chip_report.h"
 #include "runtime/compile.h"
 #include "runtime/prove_forwarding.h"
 #include "runtime/weight_sums.h"
 #include "tiling/npu/gradient_tasks.h"
+#include "tiling/npu/rule_lines.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -35,9 +36,7 @@ class UnitModels {
   static Result<std::unique_ptr<UnitModels>> create(const Problem& problem, const TilingPlan& plan,
                                                     const Machine& chip) {
     std::unique_ptr<UnitModels> models(new UnitModels);
-    Machine host = chip;
-    host.isa = detectHost(runnableIsas().front()).isa;
-    CUBEJIT_TRY(tile, lower(problem, plan, host));  // what is counted is read off it
+    CUBEJIT_TRY(tile, lower(problem, plan, chip));  // what is counted is read off it
     models->tile_ = std::move(tile);
     models->problem_ = problem;
     models->plan_ = plan;
@@ -138,17 +137,13 @@ class UnitModels {
   std::optional<WeightSums> sums_;  ///< dw: memory that runs share
 };
 
-struct Free {
-  void operator()(char* p) const { std::free(p); }
-};
-
 }  // namespace
 
 struct Emulation::State {
   TilingPlan plan;
   std::shared_ptr<const Executable> executable;  ///< null: the models run
   std::unique_ptr<UnitModels> models;
-  std::unique_ptr<char, Free> workspace;
+  AlignedMemory workspace;
   std::size_t workspaceBytes = 0;
   std::optional<EmulationReport> counted;  ///< without events
 
@@ -179,10 +174,8 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
       return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                    std::string("the plan is one of ") + toString(request.plan->gradient) + ", not of " +
                        toString(request.gradient)};
-    std::string message;
-    for (const std::string& rule : checkOnNpu(request.problem, *request.plan, request.machine))
-      message += (message.empty() ? "" : "\n") + rule;
-    if (!message.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
+    const std::vector<std::string> broken = checkOnNpu(request.problem, *request.plan, request.machine);
+    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
     wanted.plans.push_back(*request.plan);
   }
   Options chosen = options;
@@ -200,7 +193,7 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     wanted.plans.push_back(planned.plan);
   }
   state.plan = wanted.plans.front();
-  CUBEJIT_TRY(models, UnitModels::create(request.problem, state.plan, request.machine));
+  CUBEJIT_TRY(models, UnitModels::create(request.problem, state.plan, session.machine()));
   state.models = std::move(models);
   return emulation;
 }
@@ -221,7 +214,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
   const int threads = how.threads > 0 ? how.threads : s.executable->threads();
   const std::size_t bytes = s.executable->workspaceBytes(threads);
   if (bytes > s.workspaceBytes) {
-    s.workspace.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    s.workspace = alignedMemory(bytes);
     s.workspaceBytes = s.workspace == nullptr ? 0 : bytes;
     if (s.workspace == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun,

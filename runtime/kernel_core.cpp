@@ -4,15 +4,16 @@
 #include "runtime/kernel_core.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "emulation/exponent_range.h"
+#include "runtime/aligned_memory.h"
 #include "runtime/chip_passes.h"
 #include "runtime/compile.h"
+#include "tiling/npu/rule_lines.h"
 #include "tiling/npu/task_rules.h"
 #include "tiling/rounding.h"
 
@@ -25,11 +26,8 @@ const void* behind(const std::byte* data, std::int64_t bytes) {
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(bytes));
 }
 
-struct Free {
-  void operator()(char* p) const { std::free(p); }
-};
 struct Workspace {
-  std::unique_ptr<char, Free> memory;
+  AlignedMemory memory;
   std::size_t bytes = 0;
 };
 
@@ -49,14 +47,17 @@ class Workspaces {
         return taken;
       }
     }
-    const std::size_t whole = (bytes + 63) / 64 * 64;
-    return {std::unique_ptr<char, Free>(static_cast<char*>(std::aligned_alloc(64, whole))), whole};
+    return {alignedMemory(bytes), bytes};
   }
-  void give(Workspace workspace) {
+  void give(Workspace workspace) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (workspace.memory == nullptr || kept_ + workspace.bytes > kMost) return;
-    kept_ += workspace.bytes;
-    free_.push_back(std::move(workspace));
+    const std::size_t bytes = workspace.bytes;
+    try {
+      free_.push_back(std::move(workspace));
+      kept_ += bytes;
+    } catch (...) {  // no memory to remember it: it goes
+    }
   }
 
  private:
@@ -95,7 +96,10 @@ struct KernelCore::State {
   CoreCounts counts;
 
   const TaskBlock& here() const { return code->blocks[next - 1]; }
-  const LaunchProgram& program() const { return *code->program; }
+  const CompiledGradient& part() const { return *code->executable->state().parts.front(); }
+  const LaunchProgram& program() const { return *part().launch; }
+  /// Of the program's buffers 0, 1, 2: the image, the other operand, the result.
+  BufferRole roleOf(std::size_t buffer) const { return part().tile.buffers[buffer].role; }
   char* l0c() const { return program().sharedBuffer(static_cast<std::size_t>(code->l0c), workspace.memory.get()); }
 
   Status reserve();
@@ -119,7 +123,7 @@ const std::vector<TraceEvent>& KernelCore::events() const {
 }
 
 Status KernelCore::State::reserve() {
-  if (code->program == nullptr) return Unit{};
+  if (code->executable == nullptr) return Unit{};
   const std::size_t bytes = program().workspaceBytes(1);
   if (bytes <= workspace.bytes) return Unit{};
   workspaces().give(std::move(workspace));
@@ -152,9 +156,7 @@ Status KernelCore::begin(std::shared_ptr<KernelJob> job, const TaskOperands& ope
   s.job = std::move(job);
   s.code = nullptr;
   s.next = 0;
-  std::string broken;
-  for (const std::string& rule : taskRules(s.job->job(), task)) broken += (broken.empty() ? "" : "\n") + rule;
-  if (!broken.empty()) return refuse(broken);
+  if (const auto broken = taskRules(s.job->job(), task); !broken.empty()) return refuse(inLines(broken));
   const TaskPlace place = placeOf(s.job->job(), s.job->tensors(), task);
   CUBEJIT_TRY(code, s.job->codeOf(task, place, s.machine.isa, s.options, s.allowed(operands)));
   s.code = std::move(code);
@@ -163,8 +165,10 @@ Status KernelCore::begin(std::shared_ptr<KernelJob> job, const TaskOperands& ope
     return room;
   }
   s.tensors = Tensors{};
-  s.read(s.code->imageRole, operands, place.image + s.code->image);
-  s.read(s.code->otherRole, operands, place.other + s.code->other);
+  if (s.code->executable != nullptr) {
+    s.read(s.roleOf(0), operands, place.image + s.code->image);
+    s.read(s.roleOf(1), operands, place.other + s.code->other);
+  }
   const DType type = s.job->job().work.type;
   if (!s.counter || s.counterFor != type) s.counter.emplace(s.machine, s.counterFor = type);
   s.counter->clock.keepEvents(s.keepEvents);
@@ -193,8 +197,7 @@ float KernelCore::sum(std::int64_t m, std::int64_t n) const {
   const State& s = *state_;
   const TaskBlock& here = s.here();
   if (here.compute < 0) return 0;
-  const auto* sums = reinterpret_cast<const float*>(s.l0c() + here.l0c);
-  return sums[(n / 16 * roundUp(here.block.m, 16) + m) * 16 + n % 16];
+  return reinterpret_cast<const float*>(s.l0c() + here.l0c)[sumInL0c(here.block, m, n)];
 }
 
 bool KernelCore::store(const BlockPitches& pitches, std::int64_t rows, std::int64_t columns, void* to) {
@@ -203,7 +206,7 @@ bool KernelCore::store(const BlockPitches& pitches, std::int64_t rows, std::int6
   if (here.store < 0 || rows != here.block.m || columns != here.storedColumns || !(pitches == s.job->tensors().result))
     return false;
   Tensors tensors;
-  (s.code->resultRole == BufferRole::kDx ? tensors.dx : tensors.dw) = to;
+  (s.roleOf(2) == BufferRole::kDx ? tensors.dx : tensors.dw) = to;
   const auto run = [&] {
     s.program().runPhase(static_cast<std::size_t>(here.store), tensors, s.workspace.memory.get());
   };

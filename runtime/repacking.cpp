@@ -3,12 +3,12 @@
 // Decides how a conversion alone is generated and run. Leaves its moves to algorithms/kit/lower/convert.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "algorithms/kit/lower/convert.h"
 #include "cubejit/index_map.h"
+#include "runtime/aligned_memory.h"
 #include "runtime/compile.h"
 #include "runtime/load_programs.h"
 #include "runtime/no_throw.h"
@@ -63,8 +63,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     const LaunchProgram& launch = *(streams ? s.streaming : s.ordinary).part->launch;
     const int slots = std::clamp(threads > 0 ? threads : s.threads, 1, 1024);
     const std::size_t bytes = launch.workspaceBytes(slots);  // panels of a few KiB a thread, if any
-    const std::unique_ptr<void, decltype(&std::free)> panels(
-        bytes == 0 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free);
+    const AlignedMemory panels = bytes == 0 ? nullptr : alignedMemory(bytes);
     if (bytes > 0 && panels == nullptr)
       return Error{ErrorCode::kLimitExceeded, Stage::kRun,
                    "no memory for panels of " + std::to_string(bytes) + " bytes"};

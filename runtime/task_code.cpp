@@ -18,10 +18,9 @@ constexpr std::size_t kMostJobs = 128;
 
 Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTensors& tensors, const CoreTask& task,
                                              const HostIsa& isa, const Options& options, const CubeShortcuts& allowed) {
-  const int lanes = isa.lanes();
-  CUBEJIT_TRY(lowered, lowerTask(job, tensors, task, lanes));
+  // Counts are the chip's, whatever a fast program leaves out.
+  CUBEJIT_TRY(lowered, lowerTask(job, tensors, task, isa.lanes(), options.forwardCopies ? CubeShortcuts{} : allowed));
   auto code = std::make_shared<TaskCode>();
-  code->blocks = lowered.blocks;
   ProgramTouch touch(lowered.tile);
   for (const TaskBlock& block : lowered.blocks) {
     code->instructions.emplace_back();
@@ -29,20 +28,15 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
     const Phase& phase = lowered.tile.phases[static_cast<std::size_t>(block.compute)];
     code->instructions.back() = instructionsOf(touch, phase, phase.body, {0, static_cast<int>(phase.body.size())});
   }
-  if (options.forwardCopies || allowed.pairs) {  // counts are the chip's, whatever the host leaves out
-    CUBEJIT_TRY(shorter, lowerTask(job, tensors, task, lanes, allowed));
+  if (options.forwardCopies) {
+    CUBEJIT_TRY(shorter, lowerTask(job, tensors, task, isa.lanes(), allowed));
     lowered = std::move(shorter);
-    if (options.forwardCopies) lowered.tile = withoutCopies(std::move(lowered.tile));
+    lowered.tile = withoutCopies(std::move(lowered.tile));
   }
+  code->blocks = std::move(lowered.blocks);
   code->image = lowered.image;
   code->other = lowered.other;
-  const std::vector<Buffer>& buffers = lowered.tile.buffers;
-  code->imageRole = buffers[0].role;
-  code->otherRole = buffers[1].role;
-  code->resultRole = buffers[2].role;
-  const auto l0c = std::find_if(buffers.begin(), buffers.end(),
-                                [](const Buffer& b) { return b.name == toString(CoreBuffer::kL0c); });
-  code->l0c = static_cast<int>(l0c - buffers.begin());
+  code->l0c = lowered.l0c;
   if (lowered.tile.phases.empty()) return std::shared_ptr<const TaskCode>(std::move(code));
   Machine machine = job.machine;
   machine.isa = isa;
@@ -60,9 +54,7 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
   state.options.diagnostics.dumpStages.clear();  // a dump tells of whole gradients
   CUBEJIT_TRY(followed, followLoad(state, machine));
   static_cast<void>(followed);
-  CompiledGradient& part = *state.parts.front();
-  part.tile.phases = {};  // the launch has its own form of them
-  code->program = part.launch.get();
+  state.parts.front()->tile.phases = {};  // the launch has its own form of them
   code->executable = std::move(executable);
   return std::shared_ptr<const TaskCode>(std::move(code));
 }
@@ -94,17 +86,18 @@ Result<std::shared_ptr<KernelJob>> kernelJob(const std::string& key,
                                              const std::function<Result<std::pair<CubeJob, TaskTensors>>()>& make) {
   static std::mutex mutex;
   static std::list<std::pair<std::string, std::shared_ptr<KernelJob>>> jobs;  // the one asked for last comes first
-  const auto find = [&]() -> std::shared_ptr<KernelJob> {
-    const std::lock_guard<std::mutex> lock(mutex);
+  const auto find = [&] {                                                     // under the lock
     const auto known = std::find_if(jobs.begin(), jobs.end(), [&](const auto& job) { return job.first == key; });
-    if (known == jobs.end()) return nullptr;
-    jobs.splice(jobs.begin(), jobs, known);
-    return known->second;
+    if (known != jobs.end()) jobs.splice(jobs.begin(), jobs, known);
+    return known != jobs.end();
   };
-  if (std::shared_ptr<KernelJob> known = find()) return known;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (find()) return jobs.front().second;
+  }
   CUBEJIT_TRY(made, make());
-  if (std::shared_ptr<KernelJob> known = find()) return known;  // another thread was faster
   const std::lock_guard<std::mutex> lock(mutex);
+  if (find()) return jobs.front().second;  // another thread was faster
   jobs.emplace_front(key, std::make_shared<KernelJob>(std::move(made.first), made.second));
   if (jobs.size() > kMostJobs) jobs.pop_back();
   return jobs.front().second;

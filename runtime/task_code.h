@@ -25,10 +25,8 @@ struct TaskCode {
   std::vector<TaskBlock> blocks;
   std::vector<std::vector<CoreInstruction>> instructions;  ///< of each block
   std::int64_t image = 0, other = 0;                       ///< as in CubeTaskProgram
-  BufferRole imageRole = BufferRole::kDy, otherRole = BufferRole::kW, resultRole = BufferRole::kDx;
-  int l0c = -1;                                  ///< the buffer
-  std::shared_ptr<const Executable> executable;  ///< holds `program`; null: nothing contributes to any block
-  const LaunchProgram* program = nullptr;
+  int l0c = -1;                                            ///< as in CubeTaskProgram
+  std::shared_ptr<const Executable> executable;  ///< of one part, the program; null: nothing contributes to any block
 };
 
 /// What single shapes of the same extents have in common, and the programs that were made for them. Thread-safe.
@@ -39,8 +37,7 @@ class KernelJob {
   const CubeJob& job() const { return job_; }
   const TaskTensors& tensors() const { return tensors_; }
   /// For the job's machine on the host's ISA. Of the options backend, forwardCopies and what profilers and debuggers are to be told are looked
-  /// at. `allowed`: what the operands' values
-  /// allow. Precondition: taskRules() finds nothing.
+  /// at. `allowed`: what the operands' values allow. Precondition: taskRules() finds nothing.
   Result<std::shared_ptr<const TaskCode>> codeOf(const CoreTask& task, const TaskPlace& place, const HostIsa& isa,
                                                  const Options& options, const CubeShortcuts& allowed);
 

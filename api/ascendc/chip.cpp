@@ -11,7 +11,7 @@ namespace cubejit::ascendc {
 Result<Machine> chipOf(const std::string& name) {
   if (!name.empty()) return machineByName(name);
   CUBEJIT_TRY(environment, readEnvironment());
-  return machineByName(environment.launch.soc.empty() ? "ascend910b2" : environment.launch.soc);
+  return machineByName(environment.launch.soc.empty() ? kUsualChip : environment.launch.soc);
 }
 
 }  // namespace cubejit::ascendc

@@ -10,14 +10,13 @@
 #include "cubejit_ascendc/last_error.h"
 #include "cubejit_ascendc/tiling_request.h"
 #include "tiling/npu/cube_footprint.h"
+#include "tiling/npu/rule_lines.h"
 
 namespace cubejit::ascendc {
 namespace {
 
 std::int64_t refuse(const std::vector<std::string>& rules) {
-  std::string message;
-  for (const std::string& rule : rules) message += (message.empty() ? "" : "\n") + rule;
-  setLastError(message);
+  setLastError(inLines(rules));
   return -1;
 }
 

@@ -7,15 +7,10 @@
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "tiling/check_problem.h"
+#include "tiling/npu/rule_lines.h"
 
 namespace cubejit::tbe {
 namespace {
-
-std::string lines(const std::vector<std::string>& rules) {
-  std::string text;
-  for (const std::string& rule : rules) text += (text.empty() ? "" : "\n") + rule;
-  return text;
-}
 
 // Raw results are those of a convolution whose groups are the real groups, padding of blocks included.
 Problem problemOf(const FilterCall& call, const Tensor& x, const Tensor& dy, const std::vector<std::int64_t>& filter,
@@ -60,7 +55,7 @@ Status fitsPart(const Problem& problem, const std::string& soc) {
 Result<ResTensor> conv3d_backprop_filter(const Tensor& x, const Tensor& out_backprop,
                                          const std::vector<std::int64_t>& filter_size, const ParaDict& para_dict) {
   const FilterRules rules = checkFilterCall(x, out_backprop, filter_size, para_dict);
-  if (!rules.broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, lines(rules.broken)};
+  if (!rules.broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, inLines(rules.broken)};
   ResTensor result;
   result.x = x;
   result.out_backprop = out_backprop;

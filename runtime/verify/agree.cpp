@@ -5,12 +5,12 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
 
 #include "cubejit/index_map.h"
+#include "runtime/aligned_memory.h"
 #include "runtime/verify/format_tensor.h"
 #include "runtime/verify/random_problem.h"
 
@@ -22,10 +22,6 @@ using Bytes = std::vector<char>;
 
 constexpr TensorId kOperands[] = {TensorId::kDy, TensorId::kX, TensorId::kW};
 constexpr TensorId kResults[] = {TensorId::kDx, TensorId::kDw, TensorId::kDb};
-
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
 
 Bytes operandOf(const Problem& p, TensorId t, std::mt19937_64& random) {
   Bytes memory(static_cast<std::size_t>(formatBytes(p, t)));
@@ -42,7 +38,7 @@ Result<std::array<Bytes, 3>> resultsOf(Session& session, const VerifyRequest& re
   for (std::size_t i = 0; i < 3; ++i) out[i].resize(static_cast<std::size_t>(formatBytes(p, kResults[i])), '\x55');
   const int threads = request.threads.front();
   const std::size_t bytes = executable->workspaceBytes(threads);
-  const std::unique_ptr<void, Free> workspace(std::aligned_alloc(64, bytes / 64 * 64 + 64));
+  const AlignedMemory workspace = alignedMemory(bytes);
   CUBEJIT_TRY(done, executable->run(Tensors{operands[0].data(), operands[1].data(), operands[2].data(), out[0].data(),
                                             out[1].data(), out[2].data()},
                                     workspace.get(), bytes, threads));

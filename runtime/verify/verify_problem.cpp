@@ -2,6 +2,7 @@
 //
 // Decides verdicts.
 #include "runtime/verify/verify_problem.h"
+#include "runtime/aligned_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -109,10 +110,6 @@ std::string compareNorms(const Side& side, const Distance& distance) {
 
 constexpr std::int64_t kProvenContracts = 24;
 
-struct AlignedDelete {
-  void operator()(char* p) const { std::free(p); }
-};
-
 }  // namespace
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
@@ -140,12 +137,12 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     const auto proven = proveForwarding(*part, session.machine(), kProvenContracts);
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
   }
-  std::unique_ptr<char, AlignedDelete> packed;  // once for all runs, which then do not see w
+  AlignedMemory packed;  // once for all runs, which then do not see w
   const std::size_t packedBytes =
       request.weights == WeightsUse::kKept && request.gradients.dx ? executable.packedWeightsBytes() : 0;
   return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
     if (packedBytes > 0 && packed == nullptr) {
-      packed.reset(static_cast<char*>(std::aligned_alloc(64, (packedBytes + 127) / 64 * 64)));
+      packed = alignedMemory(packedBytes);
       std::memset(packed.get(), 0xff, packedBytes);
       CUBEJIT_TRY(done, executable.packWeights(tensors.w, packed.get(), packedBytes, request.threads.back()));
       static_cast<void>(done);
@@ -155,8 +152,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
       tensors.packedW = packed.get();
     }
     const std::size_t bytes = executable.workspaceBytes(threads);
-    const std::unique_ptr<char, AlignedDelete> workspace(
-        static_cast<char*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64)));
+    const AlignedMemory workspace = alignedMemory(bytes);
     std::memset(workspace.get(), 0xff, bytes);  // NaN as well
     return executable.run(tensors, workspace.get(), bytes, threads);
   });

@@ -87,6 +87,16 @@ class SmallInputGradient {
     g.SetSingleShape(kPixels, k(), 32);
     g.SetStartPosition(0, -1);
   }
+  /// A launch of one block that computes it.
+  Result<ascendc::LaunchReport> launch(ascendc::LaunchOptions options) {
+    options.blocks = 1;
+    return ascendc::launch(options, [&] {
+      InputGradient<half> g;
+      prepare(g);
+      while (g.Iterate()) g.GetTensorC(output());
+      g.End();
+    });
+  }
   AscendC::GlobalTensor<half> output() {
     AscendC::GlobalTensor<half> dx;
     dx.SetGlobalBuffer(gradInput.data(), gradInput.size());

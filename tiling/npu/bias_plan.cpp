@@ -7,6 +7,7 @@
 
 #include "cubejit/machines.h"
 #include "tiling/check_problem.h"
+#include "tiling/npu/rule_lines.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
@@ -37,9 +38,7 @@ Result<PlanChoice> chooseBiasPlan(const Problem& problem, const Machine& machine
   PlanChoice choice;
   choice.plan = TilingPlan(Gradient::kDb, CubePlan{});
   const std::vector<std::string> broken = checkBiasPlan(problem, choice.plan, machine);
-  std::string message;
-  for (const std::string& rule : broken) message += (message.empty() ? "" : "\n") + rule;
-  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
+  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
   choice.cost = biasPlanCost(problem, machine);
   choice.considered.push_back(Candidate{choice.plan, choice.cost, {}});
   return choice;

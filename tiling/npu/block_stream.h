@@ -11,6 +11,7 @@
 #include "tiling/npu/cube_footprint.h"
 #include "tiling/npu/cube_job.h"
 #include "tiling/npu/unit_program.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 
@@ -22,6 +23,11 @@ struct CubeBlock {
   bool computed =
       false;  ///< false: nothing contributes (no kernel depth meets a depth of the image); write() then writes nothing
 };
+
+/// Which of a block's f32 in L0C ([n / 16][m rounded up to 16][16]) is the sum at (m, n).
+inline std::int64_t sumInL0c(const CubeBlock& block, std::int64_t m, std::int64_t n) {
+  return (n / 16 * roundUp(block.m, 16) + m) * 16 + n % 16;
+}
 
 /// A task cut to the matrix. Extents may be 0.
 struct TaskExtent {

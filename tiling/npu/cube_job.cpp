@@ -7,6 +7,7 @@
 
 #include "cubejit/npu.h"
 #include "tiling/npu/cube_rules.h"
+#include "tiling/npu/rule_lines.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
@@ -15,9 +16,7 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
                             bool ascendKernels) {
   TilingPlan checked = plan;
   const auto refuse = [](const std::vector<std::string>& rules) {
-    std::string message;
-    for (const std::string& rule : rules) message += (message.empty() ? "" : "\n") + rule;
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message};
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(rules)};
   };
   // Rules of the problem and the chip come first: the matrix view needs them kept.
   TilingPlan none;  // of the host

@@ -32,8 +32,7 @@ std::int64_t GradientTasks::parts() const {
   return !dx_ && regions() < kFewRegions && bytes < kMostPartBytes ? std::min(kMostParts, sums_) : 1;
 }
 
-GradientTasks::GradientTasks(const CubeJob& job, bool channelsOutside)
-    : job_(&job), dx_(job.work.gradient == Gradient::kDx), channelsOutside_(dx_ && channelsOutside) {
+GradientTasks::GradientTasks(const CubeJob& job) : job_(&job), dx_(job.work.gradient == Gradient::kDx) {
   const CubeWork& w = job.work;
   const CoreSplit s = splitOf(w, job.plan.cube().singleShape);
   const std::int64_t dx[kDigits] = {s.groups, s.rows, s.batch, s.depth, s.reduction, s.channelsN, 1};
@@ -77,16 +76,11 @@ int GradientTasks::coreOf(std::int64_t index) const {
 std::int64_t GradientTasks::taskOf(std::int64_t region, std::int64_t sum) const {
   const bool* summed = dx_ ? kSummedDx : kSummedDw;
   std::int64_t digits[kDigits], index = 0;
-  constexpr std::size_t kChannels = 5;
-  const auto take = [&](std::size_t i) {
+  for (std::size_t i = kDigits; i-- > 0;) {
     std::int64_t& from = summed[i] ? sum : region;
     digits[i] = from % sizes_[i];
     from /= sizes_[i];
-  };
-  for (std::size_t i = kDigits; i-- > 0;) {
-    if (!channelsOutside_ || i != kChannels) take(i);
   }
-  if (channelsOutside_) take(kChannels);
   for (std::size_t i = 0; i < kDigits; ++i) index = index * sizes_[i] + digits[i];
   return index;
 }

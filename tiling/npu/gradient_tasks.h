@@ -17,8 +17,7 @@ std::int64_t pixelStart(const CubeWork& work, std::int64_t pixels, std::int64_t 
 class GradientTasks {
  public:
   /// `job` must outlive this; its plan.cube().cores is not looked at.
-  /// `channelsOutside`: regions of dX with the same channels are numbered one after the other.
-  explicit GradientTasks(const CubeJob& job, bool channelsOutside = false);
+  explicit GradientTasks(const CubeJob& job);
 
   std::int64_t count() const { return count_; }
   CoreTask task(std::int64_t index) const;
@@ -35,7 +34,7 @@ class GradientTasks {
  private:
   CoreTask taskAt(const std::int64_t* digits) const;
   const CubeJob* job_;
-  bool dx_ = true, channelsOutside_ = false;
+  bool dx_ = true;
   /// dX: group, rows, image, depth, k, n. dW: group, pixels, image, depth, kernel depth, n, m.
   std::int64_t sizes_[7] = {1, 1, 1, 1, 1, 1, 1};
   std::int64_t count_ = 1, sums_ = 1;

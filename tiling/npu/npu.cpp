@@ -7,14 +7,13 @@
 #include "tiling/check_problem.h"
 #include "tiling/npu/cube_report.h"
 #include "tiling/npu/cube_rules.h"
+#include "tiling/npu/rule_lines.h"
 
 namespace cubejit {
 namespace {
 
 Error joined(ErrorCode code, const std::vector<std::string>& rules) {
-  std::string message;
-  for (const std::string& rule : rules) message += (message.empty() ? "" : "\n") + rule;
-  return Error{code, Stage::kPlan, message};
+  return Error{code, Stage::kPlan, inLines(rules)};
 }
 
 // What is wrong before any plan: with the machine, the problem, or the two together.

@@ -107,6 +107,13 @@ Result<Request> resolve(const RequestFlags& f) {
     broken += (broken.empty() ? "" : "\n") + e.message;
     if (e.code != ErrorCode::kInvalidProblem) code = e.code;
   };
+  // Gives a field what was parsed.
+  const auto take = [&](const auto& parsed, auto& field) {
+    if (parsed.ok())
+      field = *parsed;
+    else
+      note(parsed.error());
+  };
   const auto mask = parseGradients(f.gradients);
   Problem formats;
   const Status formatted = applyFormats(formats, f.dtype, f.layout);
@@ -122,20 +129,10 @@ Result<Request> resolve(const RequestFlags& f) {
     if (e != nullptr) note(*e);
   }
   if (environment.ok()) r.options = *environment;
-  if (!f.soc.empty()) {
-    const auto machine = readMachine(f.soc);
-    if (machine.ok())
-      r.options.machine = *machine;
-    else
-      note(machine.error());
-  }
+  if (!f.soc.empty()) take(readMachine(f.soc), r.options.machine);
   if (f.fast && f.soc.empty()) note(invalid("--fast leaves out copies of an emulated chip; add --soc"));
   if (!f.goal.empty()) {
-    const auto goal = parseTuneGoal(f.goal);
-    if (goal.ok())
-      r.options.tuneFor = *goal;
-    else
-      note(goal.error());
+    take(parseTuneGoal(f.goal), r.options.tuneFor);
     if (f.soc.empty())
       note(invalid("--for = " + f.goal +
                    " says what an emulated chip's plans are tuned for; add --soc, or leave it out: plans of this host "

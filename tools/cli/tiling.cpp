@@ -16,6 +16,7 @@
 #include "plan_npu.h"
 #include "request.h"
 #include "runtime/json_machine.h"
+#include "tiling/npu/rule_lines.h"
 #include "tiling_file.h"
 
 namespace cubejit::cli {
@@ -129,11 +130,7 @@ int import(const TilingFlags& flags, const std::string& typed) {
   const auto tiling = readTiling(flags.import);
   if (!tiling.ok()) return report(tiling.error(), typed);
   const auto broken = std::visit([&](const auto& t) { return ascendc::checkTiling(t, *machine); }, *tiling);
-  if (!broken.empty()) {
-    std::string message;
-    for (const std::string& rule : broken) message += (message.empty() ? "" : "\n") + rule;
-    return report(invalid(message), typed);
-  }
+  if (!broken.empty()) return report(invalid(inLines(broken)), typed);
   const Problem problem = std::visit([](const auto& t) { return ascendc::problemOf(t); }, *tiling);
   const TilingPlan plan = std::visit([&](const auto& t) { return ascendc::planOf(t, *machine); }, *tiling);
   const auto costs = reportOnNpu(problem, plan, *machine, true);

@@ -6,17 +6,31 @@
 #include "tiling/rounding.h"
 
 namespace cubejit {
+namespace {
 
-CubeTensors tensorsOf(const CubeJob& job) {
+// Without maps.
+CubeTensors idsOf(const CubeJob& job) {
   const bool dx = job.work.gradient == Gradient::kDx, transposed = job.problem.transposed;
   CubeTensors t;
   t.image = dx || transposed ? TensorId::kDy : TensorId::kX;
   t.other = dx ? TensorId::kW : transposed ? TensorId::kX : TensorId::kDy;
   t.result = dx ? TensorId::kDx : TensorId::kDw;
-  t.imageMap = indexMap(job.problem, t.image);
-  t.otherMap = indexMap(job.problem, t.other);
+  return t;
+}
+
+}  // namespace
+
+CubeTensors tensorsOf(const CubeJob& job, const IndexMap& image, const IndexMap& other) {
+  CubeTensors t = idsOf(job);
+  t.imageMap = image;
+  t.otherMap = other;
   t.resultMap = indexMap(job.problem, t.result);
   return t;
+}
+
+CubeTensors tensorsOf(const CubeJob& job) {
+  const CubeTensors t = idsOf(job);
+  return tensorsOf(job, indexMap(job.problem, t.image), indexMap(job.problem, t.other));
 }
 
 void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, CubeBuffers& buffers) {

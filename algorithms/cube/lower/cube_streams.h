@@ -20,6 +20,8 @@ struct CubeTensors {
   IndexMap imageMap, otherMap, resultMap;
 };
 CubeTensors tensorsOf(const CubeJob& job);
+/// Of operands that lie otherwise than the job's problem has them.
+CubeTensors tensorsOf(const CubeJob& job, const IndexMap& image, const IndexMap& other);
 
 /// Buffers of a program of cubes, by their numbers in it.
 struct CubeBuffers {

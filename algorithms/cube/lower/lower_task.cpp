@@ -21,13 +21,6 @@
 namespace cubejit {
 namespace {
 
-CubeTensors tensorsOf(const CubeJob& job, const TaskTensors& tensors) {
-  CubeTensors t = tensorsOf(job);
-  t.imageMap = tensors.image;
-  t.otherMap = tensors.other;
-  return t;
-}
-
 // Bytes of a buffer that the program's calls touch, from the least to the most.
 ByteRange touched(ProgramTouch& touch, int buffer) {
   const TileProgram& tile = touch.program();
@@ -60,7 +53,7 @@ class TaskLowering {
         task_(task),
         lanes_(lanes),
         shortcuts_(shortcuts),
-        t_(tensorsOf(job, tensors)),
+        t_(tensorsOf(job, tensors.image, tensors.other)),
         b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name + "_d" + std::to_string(task.depth) +
            "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
@@ -71,6 +64,7 @@ class TaskLowering {
     buffers_.result = tensor(t_.result);
     addCoreBuffers(b_, job_, BufferRole::kShared, buffers_);
     CubeTaskProgram out;
+    out.l0c = buffers_.l0c;
     CUBEJIT_TRY(computed, addBlocks(out.blocks));
     static_cast<void>(computed);
     for (TaskBlock& block : out.blocks) {
@@ -161,7 +155,7 @@ class TaskLowering {
 }  // namespace
 
 TaskPlace placeOf(const CubeJob& job, const TaskTensors& tensors, const CoreTask& task) {
-  const CubeTensors t = tensorsOf(job, tensors);
+  const CubeTensors t = tensorsOf(job, tensors.image, tensors.other);
   const CubeSums sums(job);
   const TaskKeys keys(job, t, sums);
   const TaskPlaces places = keys.places(task);

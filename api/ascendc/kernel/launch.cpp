@@ -10,6 +10,7 @@
 
 #include "api/ascendc/kernel/core_context.h"
 #include "api/ascendc/kernel/write_log.h"
+#include "cubejit/machines.h"
 #include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
 #include "runtime/core_threads.h"
@@ -58,6 +59,7 @@ std::string numbered(const std::string& file, std::int64_t launch) {
 // The caller's wishes; where there are none, those of the environment.
 LaunchOptions withEnvironment(LaunchOptions options, const LaunchEnvironment& environment) {
   options.fast = options.fast || environment.fast;
+  if (options.soc.empty()) options.soc = environment.soc.empty() ? kUsualChip : environment.soc;
   if (!options.files.any() && environment.files.any()) {
     static std::atomic<std::int64_t> launches{0};
     const std::int64_t launch = ++launches;
@@ -68,7 +70,7 @@ LaunchOptions withEnvironment(LaunchOptions options, const LaunchEnvironment& en
 }
 
 Result<Machine> machineOf(const LaunchOptions& options) {
-  if (!options.machine.has_value()) return chipOf(options.soc);
+  if (!options.machine.has_value()) return machineByName(options.soc);
   return *options.machine;
 }
 

@@ -11,7 +11,10 @@
 
 namespace cubejit::ascendc {
 
-/// The chip of that name or family. Empty: what CUBEJIT_SOC says, unless that is "host"; else ascend910b2. Errors: those of
+/// What is meant where neither the program nor CUBEJIT_SOC says anything.
+inline constexpr const char* kUsualChip = "ascend910b2";
+
+/// The chip of that name or family. Empty: what CUBEJIT_SOC says, unless that is "host"; else kUsualChip. Errors: those of
 /// machineByName(), and every variable of the environment with a value that it does not have. Thread-safe.
 CUBEJIT_API Result<Machine> chipOf(const std::string& name);
 
