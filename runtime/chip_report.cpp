@@ -5,9 +5,11 @@
 #include "runtime/chip_report.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "codegen/tile/walk.h"
 #include "emulation/program_counts.h"
 #include "tiling/npu/block_stream.h"
 #include "tiling/npu/cube_job.h"
@@ -114,22 +116,41 @@ void addCubes(const CubeJob& job, const Phase& phase, const PhaseCounts& counts,
   }
 }
 
+int coreOfVector(const Machine& chip, std::int64_t task, std::int64_t tasks) {
+  return static_cast<int>(task * chip.cores / tasks);
+}
+
 // A phase of the vector units: cores take equal runs of the tasks as they are numbered. `counted`: they are the gradient's own tasks.
 void addVectors(const Machine& chip, const Phase& phase, const PhaseCounts& counts, bool counted, Report& report) {
   std::vector<int> order;  // the class of each piece of a task
   counts.eachTask([&](const std::vector<const AxisStep*>&, int cls) { order.push_back(cls); });
   const std::int64_t tasks = taskCount(phase), all = static_cast<std::int64_t>(order.size());
   for (std::int64_t i = 0; i < all; ++i) {
-    const std::int64_t task = i * tasks / all;
+    const int core = coreOfVector(chip, i * tasks / all, tasks);
     const int cls = order[static_cast<std::size_t>(i)];
     const TaskCounts none, &piece = cls < 0 ? none : counts.classes()[static_cast<std::size_t>(cls)];
     CoreCounts done = piece.counts;
     if (counted && i % (all / tasks) == 0) ++done.tasks;
-    report.add(static_cast<int>(task * chip.cores / tasks), done, piece.events, cls < 0 ? 0 : kFirstByteCycles);
+    report.add(core, done, piece.events, cls < 0 ? 0 : kFirstByteCycles);
   }
 }
 
 }  // namespace
+
+std::vector<int> coresOfVisits(const Problem& problem, const TilingPlan& plan, const Machine& chip,
+                               const Phase& phase) {
+  std::vector<int> cores;
+  const auto job = isCubes(phase) ? makeCubeJob(problem, plan, chip, false) : Result<CubeJob>(CubeJob{});
+  if (!job.ok()) return cores;
+  std::optional<GradientTasks> tasks;
+  if (isCubes(phase)) tasks.emplace(*job);
+  walkChoices(phase, [&](const ChoiceSite& site) {
+    cores.push_back(tasks ? tasks->coreOf(chipTask(*job, phase, *site.steps))
+                          : coreOfVector(chip, site.task, taskCount(phase)));
+    return true;
+  });
+  return cores;
+}
 
 EmulationReport chipReport(const Problem& problem, const TilingPlan& plan, const Machine& chip, const TileProgram& tile,
                            bool trace, std::int64_t mostEvents) {

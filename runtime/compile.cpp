@@ -12,6 +12,7 @@
 #include "algorithms/kit/lower/convert.h"
 #include "cubejit/index_map.h"
 #include "runtime/chip_passes.h"
+#include "runtime/chip_sanitizer.h"
 #include "runtime/diagnose/follow.h"
 #include "runtime/interleave.h"
 #include "runtime/load_programs.h"
@@ -59,6 +60,8 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   CUBEJIT_TRY(planned, planInterleaving(chosen.problem, chosen.plans, request.plans.empty(), machine));
   state.times.planNs = watch.lapNs();
   CUBEJIT_TRY(tiles, lowerEach(chosen.problem, planned.plans, machine));
+  CUBEJIT_TRY(checked, sanitizeEach(tiles, chosen.problem, planned.plans, machine, options));
+  static_cast<void>(checked);
   state.together = interleave(tiles, planned);
   CUBEJIT_TRY(forms, formsOf(std::move(tiles), chosen.problem, planned.plans, machine, options));
   state.times.lowerNs = watch.lapNs();

@@ -102,6 +102,7 @@ const std::vector<EnvironmentVariable>& environmentVariables() {
       {"CUBEJIT_DB", [](Text t, E& e) { return setText(e.options.store, t); }},
       {"CUBEJIT_SYSTEM_DB", [](Text t, E& e) { return setText(e.options.systemStore, t); }},
       {"CUBEJIT_PIN", [](Text t, E& e) { return setText(e.options.pins, t); }},
+      {"CUBEJIT_SANITIZE", [](Text t, E& e) { return setFlag(e.options.sanitize, t); }},
       {"CUBEJIT_VERBOSE", [](Text t, E& e) { return set(e.diagnostics.verbose, parseVerboseTopics(t)); }},
       {"CUBEJIT_VERBOSE_FILE", [](Text t, E& e) { return setText(e.diagnostics.verboseFile, t); }},
       {"CUBEJIT_VERBOSE_FILTER", [](Text t, E& e) { return setText(e.diagnostics.verboseFilter, t); }},

@@ -17,6 +17,7 @@
 #include "cubejit/index_map.h"
 #include "runtime/chip_passes.h"
 #include "runtime/chip_report.h"
+#include "runtime/chip_sanitizer.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
@@ -274,17 +275,35 @@ std::vector<KernelView> Executable::kernels() const {
   return views;
 }
 
+namespace {
+
+// Of an executable for a chip, the part that computes the gradient.
+Result<const CompiledGradient*> partOf(const Executable::State& state, Gradient gradient, const char* what) {
+  if (!state.chip)
+    return Error{ErrorCode::kUnsupported, Stage::kRun,
+                 std::string("the gradient was compiled for this host; name an NPU in Options::machine to ") + what};
+  for (const auto& part : state.parts) {
+    if (part->plan.gradient == gradient) return part.get();
+  }
+  return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(gradient)) + " was not compiled"};
+}
+
+// As it was lowered, before passes.
+const TileProgram& programOfChip(const CompiledGradient& part) { return part.lowered ? *part.lowered : part.tile; }
+
+}  // namespace
+
 Result<EmulationReport> Executable::emulationReport(Gradient gradient, bool trace, std::int64_t mostEvents) const {
   return withoutThrowing(Stage::kRun, [&]() -> Result<EmulationReport> {
-    if (!state_->chip)
-      return Error{ErrorCode::kUnsupported, Stage::kRun,
-                   "the gradient was compiled for this host; name an NPU in Options::machine to count what one does"};
-    for (const auto& part : state_->parts) {
-      if (part->plan.gradient == gradient)
-        return chipReport(part->problem, part->plan, *state_->chip, part->lowered ? *part->lowered : part->tile, trace,
-                          mostEvents);
-    }
-    return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(gradient)) + " was not compiled"};
+    CUBEJIT_TRY(part, partOf(*state_, gradient, "count what one does"));
+    return chipReport(part->problem, part->plan, *state_->chip, programOfChip(*part), trace, mostEvents);
+  });
+}
+
+Result<SanitizerReport> Executable::sanitize(Gradient gradient) const {
+  return withoutThrowing(Stage::kRun, [&]() -> Result<SanitizerReport> {
+    CUBEJIT_TRY(part, partOf(*state_, gradient, "check what one does"));
+    return sanitizeChip(part->problem, part->plan, *state_->chip, programOfChip(*part));
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "codegen/tile/gather_moves.h"
 #include "codegen/tile/straight_calls.h"
+#include "codegen/tile/unit_flags.h"
 
 namespace cubejit {
 namespace {
@@ -204,7 +205,10 @@ TileProgram forwardCopies(TileProgram program, const CopyForwarding& options) {
   Calling calling(program);
   bool changed = false;
   for (Phase& phase : program.phases) changed = PhaseForwarding(program, phase, pool, calling).run(options) || changed;
-  if (changed) dropUnused(program);
+  if (changed) {
+    dropUnused(program);
+    clearUnitFlags(program);
+  }
   return program;
 }
 

@@ -178,7 +178,9 @@ class Printer {
          << (c.d < 0 ? std::string() : ", " + stream(3)) << ")"
          << (c.place.repeat > 1 ? " x" + std::to_string(c.place.repeat) : std::string());
     if (c.classAxes.empty()) {
-      out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0])) << "\n";
+      out_ << " = " << (c.variants.empty() ? "-" : text(c.variants[0]));
+      for (const UnitFlag& flag : c.flags) out_ << (&flag == &c.flags.front() ? "; " : ", ") << print(flag);
+      out_ << "\n";
       return;
     }
     out_ << " by the classes of";
@@ -214,6 +216,12 @@ class Printer {
 };
 
 }  // namespace
+
+std::string print(const UnitFlag& flag) {
+  if (flag.kind == UnitFlag::Kind::kBarrier) return "barrier";
+  return std::string(flag.kind == UnitFlag::Kind::kSet ? "set " : "wait ") + toString(flag.from) + "_" +
+         toString(flag.to) + ":" + std::to_string(flag.id);
+}
 
 std::string print(const TileProgram& program, Detail detail) { return Printer(program, detail).run(); }
 

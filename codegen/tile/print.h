@@ -16,6 +16,9 @@ enum class Detail : std::uint8_t {
 
 std::string print(const TileProgram& program, Detail detail = Detail::kSummary);
 
+/// "set MTE1_M:0": as hardware events are called.
+std::string print(const UnitFlag& flag);
+
 /// One kernel: a line that says what it is, then indented lines for its parts.
 std::string print(const Kernel& kernel, Detail detail);
 

@@ -120,6 +120,34 @@ constexpr const char* toString(CoreUnit u) {
   return kNames[static_cast<std::size_t>(u)];
 }
 
+/// The queue in which a unit's instructions wait for each other, in order, by its name in Ascend's documents. What brings memory to L1 and
+/// to UB is one.
+enum class UnitPipe : std::uint8_t { kMte2, kMte1, kM, kFix, kV, kMte3 };
+inline constexpr std::size_t kUnitPipes = 6;
+constexpr const char* toString(UnitPipe p) {
+  constexpr const char* kNames[] = {"MTE2", "MTE1", "M", "FIX", "V", "MTE3"};
+  return kNames[static_cast<std::size_t>(p)];
+}
+/// Precondition: it is a unit.
+constexpr UnitPipe pipeOf(CoreUnit unit) {
+  constexpr UnitPipe kPipeOf[] = {UnitPipe::kMte2, UnitPipe::kMte2, UnitPipe::kMte1, UnitPipe::kM,
+                                  UnitPipe::kFix,  UnitPipe::kMte2, UnitPipe::kV,    UnitPipe::kMte3};
+  return kPipeOf[static_cast<std::size_t>(unit)];
+}
+
+/// Order between pipes, which run side by side otherwise. kSet: behind the call, `from` raises the flag when it has done all that was
+/// issued to it so far. kWait: before the call, `to` waits until the flag is raised, and lowers it. kBarrier: before the call, every pipe
+/// waits for all that was issued. There is one before each task, and each iteration of the loops around a choice. The host runs calls in
+/// order and needs none of it.
+struct UnitFlag {
+  enum class Kind : std::uint8_t { kSet, kWait, kBarrier };
+  Kind kind = Kind::kSet;
+  UnitPipe from = UnitPipe::kMte2, to = UnitPipe::kMte1;
+  std::uint8_t id = 0;  ///< below kUnitFlags; each pair of pipes has its own
+  friend bool operator==(const UnitFlag& x, const UnitFlag& y) = default;
+};
+inline constexpr std::uint8_t kUnitFlags = 8;  ///< EVENT_ID0 to EVENT_ID7
+
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
 /// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d.
 struct Call {
@@ -132,6 +160,7 @@ struct Call {
   CoreUnit unit = CoreUnit::kNone;
   bool issues =
       false;  ///< an instruction of the unit begins with this call, and goes on with those of the unit that follow
+  std::vector<UnitFlag> flags{};
   friend bool operator==(const Call& x, const Call& y) = default;
 };
 

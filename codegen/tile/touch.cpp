@@ -204,4 +204,27 @@ std::int64_t ProgramTouch::bytesOf(const Variant& v, CallOperand operand) {
   return bytes;
 }
 
+std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, const Call& call) {
+  const Variant& v = call.variants.front();
+  const TileProgram& program = touch.program();
+  const auto* move = std::get_if<Move>(&program.kernels[static_cast<std::size_t>(v.kernel)]);
+  const bool adds = move == nullptr ? v.accumulate : move->kind == MoveKind::kAccumulate;
+  const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
+  std::vector<CallAccess> accesses;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    const ByteRange range = streams[s] < 0 ? ByteRange{} : touch.extentsOf(v)[s];
+    if (range.empty()) continue;
+    const Stream& stream = phase.streams[static_cast<std::size_t>(streams[s])];
+    const auto [low, high] = call.place.reach(s);
+    const auto operand = static_cast<CallOperand>(s);
+    const bool writes = operand == CallOperand::kC || operand == CallOperand::kD;
+    accesses.push_back({stream.buffer,
+                        operand,
+                        {stream.offset + low + range.begin, stream.offset + high + range.end},
+                        !writes || (adds && operand == CallOperand::kC),
+                        writes});
+  }
+  return accesses;
+}
+
 }  // namespace cubejit

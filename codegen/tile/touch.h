@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "codegen/tile/program.h"
 
@@ -49,5 +50,16 @@ class ProgramTouch {
   const TileProgram* program_;
   std::map<std::pair<int, int>, Touched> known_;  ///< by kernel and list
 };
+
+/// What a call does to one of its buffers.
+struct CallAccess {
+  int buffer = -1;
+  CallOperand operand = CallOperand::kA;
+  ByteRange
+      bytes;  ///< as ProgramTouch::extentsOf, over all repetitions of Call::place; from the stream's begin, without axes
+  bool reads = false, writes = false;
+};
+/// Those of a call with one variant, which has a kernel. An operand that adds to what is there reads and writes.
+std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, const Call& call);
 
 }  // namespace cubejit

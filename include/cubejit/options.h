@@ -79,6 +79,9 @@ struct Options {
   std::optional<Machine> machine;
   /// Of an NPU's programs: what only copies between the chip's buffers is left out. The same bits, counts and cycles, sooner.
   bool forwardCopies = false;
+  /// Programs of an NPU are checked before they run for what a real chip would get wrong (sanitizer.h): a program that has such a fault
+  /// is not compiled, kInternal, and the error says each finding, a line each.
+  bool sanitize = false;
   std::optional<IsaLevel> isa;  ///< unset: the best this CPU has
   BackendKind backend = kUsualBackend;
   std::string
@@ -109,7 +112,7 @@ struct Options {
 
 /// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS,
 /// CUBEJIT_CACHE_CAPACITY, CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_FOR (cycles, host-time),
-/// CUBEJIT_TUNE_SECONDS, CUBEJIT_DB, CUBEJIT_SYSTEM_DB, CUBEJIT_PIN and CUBEJIT_LLVM_COMPONENT say. A value that some CUBEJIT_ variable does not have is an error. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
+/// CUBEJIT_TUNE_SECONDS, CUBEJIT_DB, CUBEJIT_SYSTEM_DB, CUBEJIT_PIN, CUBEJIT_SANITIZE (0 or 1) and CUBEJIT_LLVM_COMPONENT say. A value that some CUBEJIT_ variable does not have is an error. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
 /// (~/.local/share) unless named. Ignored in processes that run with more rights than their caller.
 CUBEJIT_API Result<Options> optionsFromEnvironment();
 

@@ -19,6 +19,8 @@ TEST(EveryChip, RandomProblemsInEveryType) {
   std::mt19937_64 random(31);
   constexpr int kProblems = 36;  // of each chip and type
   int chips = 0, passed = 0;
+  Options options;
+  options.sanitize = true;  // and finds nothing
   for (const std::string& name : machineNames()) {
     const Machine machine = *machineByName(name);
     if (!machine.isNpu()) continue;
@@ -31,7 +33,7 @@ TEST(EveryChip, RandomProblemsInEveryType) {
         if (i % 3 == 0) randomFormats(random, p, false, true);
         const VerifyRequest request{p, {true, true, true}, {1, 2, 3}, static_cast<std::uint64_t>(i), false, {}};
         const bool fast = i % 9 == 0;  // with its proof, which interpreters make: most of the test's time
-        const VerifyOutcome outcome = verifyOnNpu(machine, Options{}, request, fast);
+        const VerifyOutcome outcome = verifyOnNpu(machine, options, request, fast);
         EXPECT_NE(outcome.verdict, Verdict::kFailed)
             << outcome.message << "\ncubejit verify --soc " << name << " " << toFlags(p);
         passed += outcome.verdict == Verdict::kPassed ? 1 : 0;

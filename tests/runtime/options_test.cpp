@@ -110,6 +110,7 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
       {"CUBEJIT_VERBOSE", {{"loud", "plan,loud"}, "plan, dispatch, cache, profile, all"}},
       {"CUBEJIT_JIT_PROFILE", {{"perf"}, "perfmap, jitdump, gdb, vtune, all"}},
       {"CUBEJIT_DUMP", {{"asm,everything"}, "problem, plan, tile"}},
+      {"CUBEJIT_SANITIZE", {{"on", "2"}, "must be 0 or 1"}},
       {"CUBEJIT_SOC", {{"Ascend910B9", "910b5"}, "near it are ascend910b, ascend910b1, "}},
       {"CUBEJIT_LAUNCH_FAST", {{"yes", "2"}, "must be 0 or 1"}},
   };

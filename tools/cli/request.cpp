@@ -94,6 +94,13 @@ void addEmulationFlags(CLI::App& app, RequestFlags& flags) {
       "it (default: $CUBEJIT_TUNE_FOR, or cycles)");
 }
 
+void addSanitizeFlag(CLI::App& app, RequestFlags& flags) {
+  app.add_flag(
+      "--sanitize", flags.sanitize,
+      "With --soc: check the chip's program before it runs for races, memory that nobody wrote, bounds, flags and "
+      "lost results; exit code 6 if there are any");
+}
+
 void addSocFlag(CLI::App& app, RequestFlags& f) {
   app.add_option("--soc", f.soc,
                  "An NPU by name (`cubejit targets` lists them) or family (910b, 950), or a file with one as JSON");
@@ -130,6 +137,7 @@ Result<Request> resolve(const RequestFlags& f) {
   }
   if (environment.ok()) r.options = *environment;
   if (!f.soc.empty()) take(readMachine(f.soc), r.options.machine);
+  if (f.sanitize && f.soc.empty()) note(invalid("--sanitize checks the program of an emulated chip; add --soc"));
   if (f.fast && f.soc.empty()) note(invalid("--fast leaves out copies of an emulated chip; add --soc"));
   if (!f.goal.empty()) {
     take(parseTuneGoal(f.goal), r.options.tuneFor);
@@ -210,6 +218,7 @@ Result<Request> resolve(const RequestFlags& f) {
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   r.gradients = *mask;
   r.options.forwardCopies = f.fast;
+  r.options.sanitize = r.options.sanitize || f.sanitize;
   if (!f.backend.empty())
     r.options.backend = *backend;
   else if (r.options.isa && r.options.backend == kUsualBackend)
@@ -233,6 +242,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (!f.pins.empty()) out << " --pin " << quoted(f.pins);
   if (!f.soc.empty()) out << " --soc " << quoted(f.soc);
   if (f.fast) out << " --fast";
+  if (f.sanitize) out << " --sanitize";
   if (!f.goal.empty()) out << " --for " << quoted(f.goal);
   return out.str();
 }

@@ -20,6 +20,7 @@ struct RequestFlags {
   std::string gradients = "dx,dw,db", dtype = "f32", layout, math, algorithm, isa, backend, threads, planFile, soc,
               pins, goal;
   bool json = false;
+  bool sanitize = false;     ///< --soc: check programs before they run
   bool fast = false;         ///< --soc: forward what only copies
   bool manyThreads = false;  ///< --threads may be a list
 };
@@ -29,6 +30,8 @@ void addRunFlags(CLI::App& app, RequestFlags& flags);
 void addSocFlag(CLI::App& app, RequestFlags& flags);
 /// --fast and --for, where --soc runs something, or plans for that.
 void addEmulationFlags(CLI::App& app, RequestFlags& flags);
+/// --sanitize, where it runs what --soc compiles.
+void addSanitizeFlag(CLI::App& app, RequestFlags& flags);
 
 /// What the flags ask for.
 struct Request {

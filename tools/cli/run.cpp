@@ -112,6 +112,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                  "--trace and --timeline show an emulated chip; add --soc"};
   CUBEJIT_TRY(executable, compute(request, tensors));
   if (request.soc()) {
+    if (request.options.sanitize) fmt::print(stderr, "sanitize: nothing found\n");
     CUBEJIT_TRY(told, tellOfChip(*executable, *request.soc(), pictures, flags.json));
     static_cast<void>(told);
   }
@@ -146,6 +147,7 @@ void addRun(CLI::App& app, Action& action) {
   command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
   addSocFlag(*command, *flags);
   addEmulationFlags(*command, *flags);
+  addSanitizeFlag(*command, *flags);
   auto files = std::make_shared<TimelineFiles>();
   command->add_option("--trace", files->trace,
                       "With --soc: write what every core did when, for Perfetto (Chrome trace)");

@@ -160,6 +160,7 @@ void addVerify(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
   addEmulationFlags(*command, *flags);
+  addSanitizeFlag(*command, *flags);
   command->get_option("--layout")
       ->description(
           "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");

@@ -11,6 +11,7 @@
 #include "algorithms/cube/lower/cube_streams.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/lower.h"
+#include "codegen/tile/unit_flags.h"
 #include "tiling/rounding.h"
 
 namespace cubejit {
@@ -61,7 +62,9 @@ class BiasLowering {
     b_.phase().parallelAxes = {channels};
     b_.phase().body = nest({strips}, {std::move(choice)});
     b_.phase().workCycles = static_cast<double>(formatBytes(p_, TensorId::kDy)) / 16;
-    return b_.finish();
+    TileProgram program = b_.finish();
+    setUnitFlags(program);
+    return program;
   }
 
  private:

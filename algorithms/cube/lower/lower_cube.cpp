@@ -15,6 +15,7 @@
 #include "algorithms/cube/lower/unit_calls.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "codegen/tile/coordinates.h"
+#include "codegen/tile/unit_flags.h"
 #include "tiling/npu/gradient_tasks.h"
 #include "tiling/rounding.h"
 
@@ -49,7 +50,9 @@ class Lowering {
     addCubePhase(axes, add);
     if (tooLong_) return tooManyCalls(job_.plan.cube());
     if (!dx_) addCastPhase(b_, job_, t_, sums_, buffers_.result, parts_, result_, buffers_.ub, lanes_);
-    return b_.finish();
+    TileProgram program = b_.finish();
+    setUnitFlags(program);
+    return program;
   }
 
  private:

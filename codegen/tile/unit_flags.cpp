@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides by vector clocks: an instruction waits for the last one of each pipe that it must be behind, unless what it waited for before says
+// that this one is done. A flag is used again only where its last wait is known to be over; where none is free, all pipes wait.
+#include "codegen/tile/unit_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "codegen/tile/touch.h"
+
+namespace cubejit {
+namespace {
+
+// By pipe: how many of its instructions are known to be done.
+using Done = std::array<std::int64_t, kUnitPipes>;
+
+void learn(Done& to, const Done& from) {
+  for (std::size_t p = 0; p < kUnitPipes; ++p) to[p] = std::max(to[p], from[p]);
+}
+
+// Bytes of a buffer that were touched alike.
+struct Part {
+  std::int64_t end = 0;
+  int writer = -1;
+  std::array<int, kUnitPipes> readers{-1, -1, -1, -1, -1, -1};
+};
+
+// Which instructions touched the bytes of a buffer last.
+class LastTouches {
+ public:
+  /// Calls `before` with each instruction that must be done.
+  template <class Before>
+  void touch(const ByteRange& bytes, bool writes, int instruction, UnitPipe pipe, const Before& before) {
+    cut(bytes.begin);
+    cut(bytes.end);
+    std::int64_t at = bytes.begin;
+    for (auto part = parts_.lower_bound(bytes.begin); at < bytes.end;) {
+      if (part == parts_.end() || part->first > at) {
+        const std::int64_t end = part == parts_.end() ? bytes.end : std::min(bytes.end, part->first);
+        part = parts_.emplace_hint(part, at, Part{end});
+      }
+      if (part->second.writer >= 0) before(part->second.writer);
+      if (writes) {
+        for (const int reader : part->second.readers) {
+          if (reader >= 0) before(reader);
+        }
+        part->second.writer = instruction;
+        part->second.readers.fill(-1);
+      } else {
+        part->second.readers[static_cast<std::size_t>(pipe)] = instruction;
+      }
+      at = part->second.end;
+      ++part;
+    }
+    if (writes) merge(bytes);
+  }
+
+ private:
+  void cut(std::int64_t at) {
+    auto part = parts_.lower_bound(at);
+    if (part == parts_.begin()) return;
+    --part;
+    if (part->second.end <= at) return;
+    Part rest = part->second;
+    part->second.end = at;
+    parts_.emplace(at, rest);
+  }
+  // Bytes that one instruction wrote are one part.
+  void merge(const ByteRange& bytes) {
+    auto first = parts_.find(bytes.begin);
+    first->second.end = bytes.end;
+    for (auto next = std::next(first); next != parts_.end() && next->first < bytes.end;) next = parts_.erase(next);
+  }
+  std::map<std::int64_t, Part> parts_;  ///< by where they begin
+};
+
+// The flags of one run.
+class RunFlags {
+ public:
+  RunFlags(ProgramTouch& touch, const Phase& phase, std::vector<Node>& calls, const Window& run)
+      : touch_(touch), phase_(phase), calls_(calls), run_(run) {}
+
+  void set() {
+    for (int i = run_.begin; i < run_.end;) {
+      int end = i + 1;
+      while (end < run_.end && !call(end).issues) ++end;
+      if (call(i).unit != CoreUnit::kNone) add(i, end);
+      i = end;
+    }
+  }
+
+ private:
+  struct Instruction {
+    UnitPipe pipe = UnitPipe::kMte2;
+    std::int64_t number = 0;  ///< of its pipe, from 1
+    int lastCall = -1;
+    Done done{};  ///< when it is done
+  };
+
+  Call& call(int i) { return calls_[static_cast<std::size_t>(i)].call; }
+
+  void add(int begin, int end) {
+    const auto self = static_cast<int>(instructions_.size());
+    const UnitPipe pipe = pipeOf(call(begin).unit);
+    std::set<int> before;  // in other pipes
+    for (int i = begin; i < end; ++i) {
+      for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
+        if (touch_.program().buffers[static_cast<std::size_t>(access.buffer)].role != BufferRole::kPrivate) continue;
+        touched_[access.buffer].touch(access.bytes, access.writes, self, pipe, [&](int other) {
+          if (other != self && instructions_[static_cast<std::size_t>(other)].pipe != pipe) before.insert(other);
+        });
+      }
+    }
+    Done& known = known_[static_cast<std::size_t>(pipe)];
+    // The latest knows most.
+    for (auto other = before.rbegin(); other != before.rend(); ++other) {
+      const Instruction& from = instructions_[static_cast<std::size_t>(*other)];
+      if (known[static_cast<std::size_t>(from.pipe)] < from.number) await(from, begin, pipe, known);
+    }
+    Instruction made{pipe, ++issued_[static_cast<std::size_t>(pipe)], end - 1, {}};
+    known[static_cast<std::size_t>(pipe)] = made.number;
+    made.done = known;
+    instructions_.push_back(made);
+  }
+
+  void await(const Instruction& from, int at, UnitPipe to, Done& known) {
+    // By flag: the number of the instruction that waited for it last.
+    auto& waited = waited_[{from.pipe, to}];
+    for (std::uint8_t id = 0; id < kUnitFlags; ++id) {
+      if (waited[id] > from.done[static_cast<std::size_t>(to)]) continue;
+      waited[id] = issued_[static_cast<std::size_t>(to)] + 1;
+      call(from.lastCall).flags.push_back({UnitFlag::Kind::kSet, from.pipe, to, id});
+      call(at).flags.push_back({UnitFlag::Kind::kWait, from.pipe, to, id});
+      return learn(known, from.done);
+    }
+    call(at).flags.push_back({UnitFlag::Kind::kBarrier, to, to, 0});
+    for (Done& done : known_) done = issued_;
+  }
+
+  ProgramTouch& touch_;
+  const Phase& phase_;
+  std::vector<Node>& calls_;
+  const Window run_;
+  std::vector<Instruction> instructions_;
+  std::array<Done, kUnitPipes> known_{};  ///< by each pipe
+  Done issued_{};
+  std::map<int, LastTouches> touched_;  ///< by buffer
+  std::map<std::pair<UnitPipe, UnitPipe>, std::array<std::int64_t, kUnitFlags>> waited_;
+};
+
+}  // namespace
+
+void eachUnitRun(std::vector<Node>& body,
+                 const std::function<void(std::vector<Node>& calls, const Window& run)>& visit) {
+  const auto isRun = [&](const Window& w) {
+    return std::all_of(body.begin() + w.begin, body.begin() + w.end, [](const Node& n) { return n.isCall(); });
+  };
+  const Window all{0, static_cast<int>(body.size())};
+  if (isRun(all)) {
+    if (all.begin < all.end) visit(body, all);
+    return;
+  }
+  for (Node& node : body) {
+    if (node.windows.empty()) {
+      eachUnitRun(node.body, visit);
+      continue;
+    }
+    std::set<std::pair<int, int>> seen;
+    for (const Window& w : node.windows) {
+      if (w.begin < w.end && seen.insert({w.begin, w.end}).second) visit(node.body, w);
+    }
+  }
+}
+
+void clearUnitFlags(TileProgram& program) {
+  for (Phase& phase : program.phases) {
+    eachUnitRun(phase.body, [](std::vector<Node>& calls, const Window& run) {
+      for (int i = run.begin; i < run.end; ++i) calls[static_cast<std::size_t>(i)].call.flags.clear();
+    });
+  }
+}
+
+void setUnitFlags(TileProgram& program) {
+  clearUnitFlags(program);
+  ProgramTouch touch(program);
+  for (Phase& phase : program.phases) {
+    eachUnitRun(phase.body,
+                [&](std::vector<Node>& calls, const Window& run) { RunFlags(touch, phase, calls, run).set(); });
+  }
+}
+
+}  // namespace cubejit

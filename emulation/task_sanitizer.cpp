@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides by going over the calls once: who touched which bytes last, and whether flags say that this was before; which bytes have been
+// written; which sums of the cube wait to leave.
+#include "emulation/task_sanitizer.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "emulation/unit_order.h"
+
+namespace cubejit {
+namespace {
+
+// Who touched bytes of a buffer last: calls of the run.
+struct Part {
+  std::int64_t end = 0;
+  int writer = -1;
+  std::array<int, kUnitPipes> readers{-1, -1, -1, -1, -1, -1};
+};
+using Parts = std::map<std::int64_t, Part>;
+
+void cut(Parts& parts, std::int64_t at) {
+  auto part = parts.upper_bound(at);
+  if (part == parts.begin()) return;
+  --part;
+  if (part->first == at || part->second.end <= at) return;
+  Part rest = part->second;
+  part->second.end = at;
+  parts.emplace(at, rest);
+}
+
+// Sums of the cube in a buffer.
+struct Sums {
+  ByteRange bytes;
+  int instruction = -1, call = -1;  ///< that added last
+  bool left = false;                ///< some of them, for other units
+};
+
+class RunSanitizer {
+ public:
+  RunSanitizer(ProgramTouch& touch, ExactTouch& exact, const Phase& phase, const std::vector<Node>& calls,
+               const Window& run, bool mayStay, Written& written)
+      : touch_(touch),
+        exact_(exact),
+        phase_(phase),
+        calls_(calls),
+        run_(run),
+        mayStay_(mayStay),
+        written_(written),
+        order_(calls, run) {}
+
+  std::vector<TaskFinding> run() {
+    for (const FlagFault& f : order_.faults()) add(FindingKind::kSync, f.call, f.otherCall, -1, {}, f.what);
+    for (int i = 0; i < run_.end - run_.begin; ++i) visit(i);
+    for (const Sums& sums : sums_) lost(sums, -1);
+    return std::move(findings_);
+  }
+
+ private:
+  const Call& call(int i) const { return calls_[static_cast<std::size_t>(run_.begin + i)].call; }
+
+  void add(FindingKind kind, int party, int other, int buffer, ByteRange bytes, std::string what) {
+    findings_.push_back({kind, party, other, buffer, bytes, std::move(what)});
+  }
+
+  void visit(int i) {
+    if (call(i).issues) ++instruction_;
+    for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
+      const Buffer& buffer = touch_.program().buffers[static_cast<std::size_t>(access.buffer)];
+      if (buffer.role != BufferRole::kPrivate) continue;
+      if (access.bytes.begin < 0 || access.bytes.end > buffer.bytes)
+        add(FindingKind::kBounds, i, -1, access.buffer, access.bytes,
+            std::string(access.writes ? "writes" : "reads") + " outside the " + std::to_string(buffer.bytes) +
+                " bytes of " + buffer.name);
+      if (order_.finishes()) race(i, access);
+      if (access.reads) init(i, access);
+      leave(i, access);
+    }
+    // Written together: an operand that adds has read before.
+    for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
+      if (!access.writes || bufferOf(access).role != BufferRole::kPrivate) continue;
+      ByteSet& bytes = bytesOf(access.buffer);
+      exact_.visit(call(i), access.operand, streamOffset(i, access), [&](ByteRange r) {
+        bytes.add(r);
+        return true;
+      });
+    }
+  }
+
+  const Buffer& bufferOf(const CallAccess& access) const {
+    return touch_.program().buffers[static_cast<std::size_t>(access.buffer)];
+  }
+  ByteSet& bytesOf(int buffer) {
+    return written_.try_emplace(buffer, ByteSet(touch_.program().buffers[static_cast<std::size_t>(buffer)].bytes))
+        .first->second;
+  }
+  std::int64_t streamOffset(int i, const CallAccess& access) const {
+    const std::array<int, 4> streams{call(i).a, call(i).b, call(i).c, call(i).d};
+    return phase_.streams[static_cast<std::size_t>(streams[static_cast<std::size_t>(access.operand)])].offset;
+  }
+
+  void collide(int i, int other, const CallAccess& access, const char* does, const char* did) {
+    if (other < 0 || other == i || order_.isBefore(other, i)) return;
+    if (!raced_.insert({i, other}).second) return;
+    add(FindingKind::kRace, i, other, access.buffer, access.bytes,
+        std::string(does) + " what the other " + did + ", and no flag says which is first");
+  }
+
+  void race(int i, const CallAccess& access) {
+    Parts& parts = parts_[access.buffer];
+    const ByteRange& bytes = access.bytes;
+    cut(parts, bytes.begin);
+    cut(parts, bytes.end);
+    std::int64_t at = bytes.begin;
+    for (auto part = parts.lower_bound(at); at < bytes.end; ++part) {
+      if (part == parts.end() || part->first > at)
+        part = parts.emplace_hint(part, at, Part{part == parts.end() ? bytes.end : std::min(bytes.end, part->first)});
+      Part& p = part->second;
+      collide(i, p.writer, access, access.writes ? "overwrites" : "reads", "writes");
+      if (access.writes) {
+        for (const int reader : p.readers) collide(i, reader, access, "overwrites", "reads");
+        p.writer = i;
+        p.readers.fill(-1);
+      } else {
+        p.readers[static_cast<std::size_t>(pipeOf(call(i).unit))] = i;
+      }
+      at = p.end;
+    }
+    if (!access.writes) return;
+    auto first = parts.find(bytes.begin);  // one part
+    first->second.end = bytes.end;
+    for (auto next = std::next(first); next != parts.end() && next->first < bytes.end;) next = parts.erase(next);
+  }
+
+  void init(int i, const CallAccess& access) {
+    const ByteSet& bytes = bytesOf(access.buffer);
+    std::int64_t missing = -1;
+    exact_.visit(call(i), access.operand, streamOffset(i, access), [&](ByteRange r) {
+      missing = bytes.firstMissing(r);
+      return missing < 0;
+    });
+    if (missing >= 0)
+      add(FindingKind::kInit, i, -1, access.buffer, {missing, missing + 1}, "reads bytes that nobody wrote");
+  }
+
+  // Sums of the cube: begun, added to, gone.
+  void leave(int i, const CallAccess& access) {
+    const bool cube = call(i).unit == CoreUnit::kCube;
+    if (cube && (!access.writes || bufferOf(access).name != "L0C")) return;
+    for (Sums& sums : sums_) {
+      if (sums.bytes.begin >= access.bytes.end || access.bytes.begin >= sums.bytes.end) continue;
+      if (cube && access.reads && sums.left && sums.instruction != instruction_)
+        add(FindingKind::kInit, i, sums.call, access.buffer, access.bytes,
+            "adds to sums that have left the core, for the first product of a block must not add");
+      if (!cube && access.reads && bufferOf(access).name == "L0C") sums.left = true;
+      if (cube && sums.instruction != instruction_ && !access.reads) lost(sums, i);
+      if (cube && sums.instruction != instruction_ && !access.reads) sums.left = true;
+    }
+    if (!cube) return;
+    auto same = std::find_if(sums_.begin(), sums_.end(), [&](const Sums& s) {
+      return s.instruction == instruction_ ||
+             (access.reads && access.bytes.begin < s.bytes.end && s.bytes.begin < access.bytes.end);
+    });
+    if (same == sums_.end()) {
+      std::erase_if(sums_, [](const Sums& s) { return s.left; });
+      sums_.push_back({access.bytes, instruction_, i, false});
+      return;
+    }
+    same->bytes = {std::min(same->bytes.begin, access.bytes.begin), std::max(same->bytes.end, access.bytes.end)};
+    same->instruction = instruction_;
+    same->call = i;
+    same->left = false;
+  }
+
+  void lost(const Sums& sums, int by) {
+    if (sums.left || mayStay_) return;
+    const int buffer = phase_.streams[static_cast<std::size_t>(call(sums.call).c)].buffer;
+    add(FindingKind::kOverwrite, sums.call, by, buffer, sums.bytes,
+        by < 0 ? "sums never leave the core" : "sums are overwritten before they leave the core");
+  }
+
+  ProgramTouch& touch_;
+  ExactTouch& exact_;
+  const Phase& phase_;
+  const std::vector<Node>& calls_;
+  const Window run_;
+  const bool mayStay_;
+  Written& written_;
+  const UnitOrder order_;
+  int instruction_ = -1;
+  std::map<int, Parts> parts_;
+  std::set<std::pair<int, int>> raced_;
+  std::vector<Sums> sums_;
+  std::vector<TaskFinding> findings_;
+};
+
+}  // namespace
+
+FindingParty partyOf(const Phase& phase, const std::vector<Node>& calls, const Window& run, int call) {
+  FindingParty party;
+  party.phase = phase.name;
+  std::int64_t blocks = 0, number = -1;
+  bool cubes = false;
+  for (int i = 0; i <= call; ++i) {
+    const Call& c = calls[static_cast<std::size_t>(run.begin + i)].call;
+    if (c.issues && i > 0 && cubes && c.unit != CoreUnit::kFixpipe &&
+        calls[static_cast<std::size_t>(run.begin + i - 1)].call.unit == CoreUnit::kFixpipe)
+      ++blocks;
+    cubes = cubes || c.unit == CoreUnit::kCube;
+    number += c.issues ? 1 : 0;
+  }
+  const Call& c = calls[static_cast<std::size_t>(run.begin + call)].call;
+  party.unit = toString(c.unit);
+  party.instruction = c.name;
+  party.number = std::max<std::int64_t>(0, number);
+  party.block = cubes || c.unit == CoreUnit::kGmToL1 || c.unit == CoreUnit::kL1ToL0 ? blocks : -1;
+  return party;
+}
+
+std::vector<TaskFinding> sanitizeRun(ProgramTouch& touch, ExactTouch& exact, const Phase& phase,
+                                     const std::vector<Node>& calls, const Window& run, bool mayStay,
+                                     Written& written) {
+  return RunSanitizer(touch, exact, phase, calls, run, mayStay, written).run();
+}
+
+}  // namespace cubejit

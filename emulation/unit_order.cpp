@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides by vector clocks: a wait learns what the pipe that set the flag knew. Flags are paired in the order of their pipes' queues, so
+// what is found does not depend on the order in which queues advance.
+#include "emulation/unit_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codegen/tile/print.h"
+
+namespace cubejit {
+namespace {
+
+std::size_t index(UnitPipe p) { return static_cast<std::size_t>(p); }
+
+template <class Over>
+void learn(Over& to, const Over& from) {
+  for (std::size_t p = 0; p < to.size(); ++p) to[p] = std::max(to[p], from[p]);
+}
+
+}  // namespace
+
+UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
+    : flags_(kUnitPipes * kUnitPipes * kUnitFlags), places_(static_cast<std::size_t>(run.end - run.begin)) {
+  int barriers = 0;
+  UnitPipe pipe = UnitPipe::kMte2;
+  for (int i = 0; i < run.end - run.begin; ++i) {
+    const Call& call = calls[static_cast<std::size_t>(run.begin + i)].call;
+    if (call.unit != CoreUnit::kNone) pipe = pipeOf(call.unit);
+    for (const UnitFlag& f : call.flags) {
+      if (f.id >= kUnitFlags)
+        fault({i}, index(f.to), -1, "\"" + print(f) + "\": flags are 0 to " + std::to_string(kUnitFlags - 1));
+      if (f.id >= kUnitFlags) continue;
+      if (f.kind == UnitFlag::Kind::kWait) queues_[index(f.to)].push_back({i, &f});
+      if (f.kind != UnitFlag::Kind::kBarrier) continue;
+      for (auto& queue : queues_) queue.push_back({i, &f, barriers});
+      ++barriers;
+    }
+    places_[static_cast<std::size_t>(i)].pipe = index(pipe);
+    queues_[index(pipe)].push_back({i});
+    for (const UnitFlag& f : call.flags) {
+      if (f.kind == UnitFlag::Kind::kSet && f.id < kUnitFlags) queues_[index(f.from)].push_back({i, &f});
+    }
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t p = 0; p < kUnitPipes; ++p) {
+      while (advance(p)) moved = true;
+    }
+    const bool allAtBarrier = std::all_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
+      const std::size_t at = next_[static_cast<std::size_t>(&queue - queues_.data())];
+      return at < queue.size() && queue[at].barrier >= 0;
+    });
+    if (!allAtBarrier) continue;
+    barrier();
+    moved = true;
+  }
+  explainDeadlock();
+  for (std::size_t f = 0; f < flags_.size() && finishes_; ++f) {
+    if (!flags_[f].raised) continue;
+    const UnitFlag name{UnitFlag::Kind::kSet, static_cast<UnitPipe>(f / kUnitFlags / kUnitPipes),
+                        static_cast<UnitPipe>(f / kUnitFlags % kUnitPipes), static_cast<std::uint8_t>(f % kUnitFlags)};
+    faults_.push_back({flags_[f].by.call, -1, name.from, "\"" + print(name) + "\" is never awaited"});
+  }
+}
+
+UnitOrder::Flag& UnitOrder::flag(const UnitFlag& f) {
+  return flags_[(index(f.from) * kUnitPipes + index(f.to)) * kUnitFlags + f.id];
+}
+
+void UnitOrder::fault(const Step& step, std::size_t pipe, int other, std::string what) {
+  faults_.push_back({step.call, other, static_cast<UnitPipe>(pipe), std::move(what)});
+}
+
+bool UnitOrder::advance(std::size_t pipe) {
+  if (next_[pipe] == queues_[pipe].size()) return false;
+  const Step& step = queues_[pipe][next_[pipe]];
+  if (step.barrier >= 0) return false;
+  Over& over = over_[pipe];
+  if (step.flag == nullptr) {
+    Place& place = places_[static_cast<std::size_t>(step.call)];
+    place.before = over;
+    place.number = ++over[pipe];
+  } else if (step.flag->kind == UnitFlag::Kind::kSet) {
+    Flag& f = flag(*step.flag);
+    if (f.raised) {
+      // The wait for the one before may come, but what says that it is over?
+      const auto& waits = queues_[index(step.flag->to)];
+      const bool comes = std::any_of(waits.begin() + static_cast<std::ptrdiff_t>(next_[index(step.flag->to)]),
+                                     waits.end(), [&](const Step& s) {
+                                       return s.flag != nullptr && s.barrier < 0 && s.flag->id == step.flag->id &&
+                                              s.flag->kind == UnitFlag::Kind::kWait && s.flag->from == step.flag->from;
+                                     });
+      fault(step, pipe, f.by.call,
+            "\"" + print(*step.flag) + "\" while it is set" + (comes ? ", for its wait need not be over" : ""));
+    } else if (over[index(step.flag->to)] < f.lowered) {
+      fault(step, pipe, f.loweredBy,
+            "\"" + print(*step.flag) + "\" again, though nothing orders it behind the wait before");
+    }
+    ++over[pipe];
+    f.raised = true;
+    f.by = {over, step.call};
+  } else {
+    Flag& f = flag(*step.flag);
+    if (!f.raised) return false;
+    f.raised = false;
+    learn(over, f.by.over);
+    f.lowered = ++over[pipe];
+    f.loweredBy = step.call;
+  }
+  ++next_[pipe];
+  return true;
+}
+
+void UnitOrder::barrier() {
+  Over all{};
+  for (const Over& over : over_) learn(all, over);
+  for (std::size_t p = 0; p < kUnitPipes; ++p) {
+    over_[p] = all;
+    ++next_[p];
+  }
+}
+
+void UnitOrder::explainDeadlock() {
+  for (std::size_t p = 0; p < kUnitPipes; ++p) {
+    if (next_[p] == queues_[p].size()) continue;
+    finishes_ = false;
+    const Step& step = queues_[p][next_[p]];
+    if (step.barrier >= 0) continue;  // others hold it up
+    int setBy = -1;                   // further back in a queue that stands
+    const auto& sets = queues_[index(step.flag->from)];
+    for (std::size_t s = next_[index(step.flag->from)]; s < sets.size() && setBy < 0; ++s) {
+      if (sets[s].flag != nullptr && sets[s].flag->kind == UnitFlag::Kind::kSet && sets[s].flag->to == step.flag->to &&
+          sets[s].flag->id == step.flag->id)
+        setBy = sets[s].call;
+    }
+    fault(step, p, setBy,
+          "\"" + print(*step.flag) + "\" waits for ever: " +
+              (setBy < 0 ? "the flag is never set" : "a deadlock, for what sets the flag waits, too"));
+  }
+}
+
+bool UnitOrder::isBefore(int first, int second) const {
+  const Place &a = places_[static_cast<std::size_t>(first)], &b = places_[static_cast<std::size_t>(second)];
+  return a.pipe == b.pipe ? a.number < b.number : b.before[a.pipe] >= a.number;
+}
+
+}  // namespace cubejit
