@@ -25,6 +25,12 @@ class ByteSet {
       return true;
     });
   }
+  void remove(ByteRange r) {
+    eachWord(clipped(r), [](std::uint64_t& word, std::uint64_t mask) {
+      word &= ~mask;
+      return true;
+    });
+  }
   /// The first byte of the range that is not in the set, -1 if all are. What is outside the buffer counts as in it.
   std::int64_t firstMissing(ByteRange r) const {
     std::int64_t found = -1;

@@ -50,6 +50,10 @@ MemorySanitizer::MemorySanitizer(const Problem& problem, const TileProgram& prog
     const Buffer& buffer = program.buffers[b];
     const std::optional<TensorId> tensor = tensorOf(buffer.role);
     std::vector<bool> elements = tensor ? elementsOfView(problem, *tensor) : std::vector<bool>{};
+    if (tensor) {
+      const TensorFormat f = formatOf(problem, *tensor);
+      repeats_ = repeats_ || (f.strided() && std::count(f.strides.begin(), f.strides.end(), 0) > 0);
+    }
     if (!isOutput(buffer.role) && buffer.role != BufferRole::kShared) {
       views_[b] = std::move(elements);
       continue;
@@ -63,6 +67,7 @@ MemorySanitizer::MemorySanitizer(const Problem& problem, const TileProgram& prog
       continue;
     }
     m.writer.resize(static_cast<std::size_t>(grains));
+    m.additions.resize(static_cast<std::size_t>(grains));
     if (!m.output) m.reader.resize(static_cast<std::size_t>(grains));
     m.element = std::move(elements);
     memories_.emplace(static_cast<int>(b), std::move(m));
@@ -77,6 +82,7 @@ MemorySanitizer::Memory* MemorySanitizer::memoryOf(int buffer) {
 void MemorySanitizer::visit(std::int64_t number, const CoreVisit& v, const std::function<void(MemoryFinding)>& found) {
   const Phase& phase = program_.phases[static_cast<std::size_t>(v.phase)];
   seen_.push_back({v.phase, v.core});
+  bool writes = false;
   for (int i = v.run.begin; i < v.run.end; ++i) {
     const Call& call = (*v.calls)[static_cast<std::size_t>(i)].call;
     const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
@@ -92,9 +98,13 @@ void MemorySanitizer::visit(std::int64_t number, const CoreVisit& v, const std::
                    " bytes of " + buffer.name});
         continue;
       }
+      writes = writes || access.writes;
       this->access(v, number, i, access, moved + phase.streams[stream].offset, found);
     }
   }
+  if (!writes || repeats_) return;
+  const auto [twin, fresh] = done_.try_emplace(std::tuple(v.phase, v.run.begin, v.at), number);
+  if (!fresh) found({FindingKind::kOverwrite, number, twin->second, -1, -1, {}, "does what another task has done"});
 }
 
 void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, const CallAccess& access,
@@ -127,8 +137,9 @@ void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, 
   const auto once = [&](FindingKind kind, std::int64_t other, std::int64_t grain, const char* what) {
     if (!std::exchange(told[static_cast<std::size_t>(kind)], true)) tell(kind, other, grain, m->grain, what);
   };
-  // Reads of sums that only some of which were added to: rows were forgotten.
-  std::int64_t begun = -1, added = -1;
+  // Of what is read, what was added to least and most often.
+  std::int64_t least = -1, most = -1;
+  const auto additionsAt = [&](std::int64_t grain) { return m->additions[static_cast<std::size_t>(grain)]; };
   exact_.visit(c, access.operand, at, [&](ByteRange r) {
     for (std::int64_t i = r.begin / m->grain; i < (r.end + m->grain - 1) / m->grain; ++i) {
       const auto g = static_cast<std::size_t>(i);
@@ -144,7 +155,8 @@ void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, 
                            : "reads what another core writes, without SyncAll");
       if (!access.writes) {
         m->reader[g] = mine;
-        if (who != nullptr) ((before & kAdds) != 0 ? added : begun) = i;
+        if (least < 0 || additionsAt(i) < additionsAt(least)) least = i;
+        if (most < 0 || additionsAt(i) > additionsAt(most)) most = i;
         continue;
       }
       if (samePhase && sameCore && !adds && other != number)
@@ -157,16 +169,53 @@ void MemorySanitizer::access(const CoreVisit& v, std::int64_t number, int call, 
           once(FindingKind::kRace, m->reader[g] - 1, i, "writes what another core reads, without SyncAll");
       }
       m->writer[g] = mine | (adds ? kAdds : 0);
+      if (adds) ++m->additions[g];
     }
     return true;
   });
-  if (!access.writes && begun >= 0 && added >= 0)
-    once(FindingKind::kInit, std::int64_t{m->writer[static_cast<std::size_t>(begun)] & ~kAdds} - 1, begun,
-         "reads sums that nobody added to, beside others that were");
+  // Rows of a block were forgotten.
+  if (!access.writes && least >= 0 && additionsAt(least) < additionsAt(most))
+    once(FindingKind::kInit, std::int64_t{m->writer[static_cast<std::size_t>(least)] & ~kAdds} - 1, least,
+         "reads sums that were added to less often than others that it reads");
+}
+
+// Where cores add to dx, all elements of a depth of an image are added to as often, or none.
+void MemorySanitizer::checkPlanes(int buffer, const Memory& m, const std::function<void(MemoryFinding)>& found) const {
+  const auto tensor = tensorOf(program_.buffers[static_cast<std::size_t>(buffer)].role);
+  if (tensor != TensorId::kDx || std::all_of(m.additions.begin(), m.additions.end(), [](auto n) { return n == 0; }))
+    return;
+  const IndexMap map = indexMap(problem_, *tensor);
+  for (std::int64_t n = 0; n < map.extent[0]; ++n) {
+    for (std::int64_t d = 0; d < map.extent[2]; ++d) {
+      const std::int64_t plane = map.along(0, n) + map.along(2, d);
+      std::int64_t least = -1, most = -1;
+      for (std::int64_t c = 0; c < map.extent[1]; ++c) {
+        for (std::int64_t h = 0; h < map.extent[3]; ++h) {
+          for (std::int64_t w = 0; w < map.extent[4]; ++w) {
+            const std::int64_t at = plane + map.along(1, c) + map.along(3, h) + map.along(4, w);
+            const auto additions = [&](std::int64_t i) { return m.additions[static_cast<std::size_t>(i)]; };
+            if (least < 0 || additions(at) < additions(least)) least = at;
+            if (most < 0 || additions(at) > additions(most)) most = at;
+          }
+        }
+      }
+      if (least < 0 || m.additions[static_cast<std::size_t>(least)] == m.additions[static_cast<std::size_t>(most)])
+        continue;
+      found({FindingKind::kInit,
+             -1,
+             -1,
+             -1,
+             buffer,
+             {least * m.grain, (least + 1) * m.grain},
+             "an element was added to less often than others of its image and depth"});
+      return;
+    }
+  }
 }
 
 void MemorySanitizer::finish(const std::function<void(MemoryFinding)>& found) {
   for (const auto& [buffer, m] : memories_) {
+    checkPlanes(buffer, m, found);
     std::int64_t first = -1, count = 0;
     std::map<std::uint32_t, std::pair<std::int64_t, bool>>
         unread;  // by visit: the first grain, whether another was read

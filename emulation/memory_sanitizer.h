@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "codegen/tile/program.h"
@@ -53,12 +54,14 @@ class MemorySanitizer {
     std::int64_t grain = 4;
     bool output = false;
     std::vector<std::uint32_t> writer, reader;
+    std::vector<std::uint16_t> additions;
     std::vector<bool> element;  ///< of a view: is one; empty: all are
   };
   struct Seen {  ///< of a visit
     int phase = -1, core = -1;
   };
   Memory* memoryOf(int buffer);
+  void checkPlanes(int buffer, const Memory& m, const std::function<void(MemoryFinding)>& found) const;
   void access(const CoreVisit& v, std::int64_t number, int call, const CallAccess& access, std::int64_t at,
               const std::function<void(MemoryFinding)>& found);
 
@@ -69,6 +72,9 @@ class MemorySanitizer {
   std::map<int, Memory> memories_;
   std::vector<std::vector<bool>> views_;  ///< elements of inputs that are views, by buffer
   std::vector<Seen> seen_;
+  /// Visits, by the calls they run and where their operands are: no two are to be the same,
+  std::map<std::tuple<int, int, std::vector<std::int64_t>>, std::int64_t> done_;
+  bool repeats_ = false;  ///< unless a view has the same elements again and again
   std::vector<std::string> unchecked_;
 };
 

@@ -122,11 +122,11 @@ class ProgramSanitizer {
     std::array<int, 3> key{-1, -1, -1};
     const auto of = [&](std::int64_t visit) -> const CoreVisit& { return visits_[static_cast<std::size_t>(visit)]; };
     if (f.visit >= 0) {
-      const int call = f.call >= 0 ? f.call : callAt(of(f.visit), f.buffer, f.bytes.begin);
+      const int call = f.call >= 0 || f.buffer < 0 ? f.call : callAt(of(f.visit), f.buffer, f.bytes.begin);
       made.party = party(of(f.visit), call);
       key = {of(f.visit).phase, of(f.visit).run.begin + call, -1};
     }
-    if (f.other >= 0) made.other = party(of(f.other), callAt(of(f.other), f.buffer, f.bytes.begin));
+    if (f.other >= 0) made.other = party(of(f.other), f.buffer < 0 ? -1 : callAt(of(f.other), f.buffer, f.bytes.begin));
     add(std::move(made), key);
   }
 

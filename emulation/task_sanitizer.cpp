@@ -32,6 +32,12 @@ void cut(Parts& parts, std::int64_t at) {
   parts.emplace(at, rest);
 }
 
+// Bytes, from the first to the last, that an instruction filled.
+struct Filled {
+  ByteRange bytes;
+  int instruction = -1, call = -1;  ///< its last call
+};
+
 // Sums of the cube in a buffer.
 struct Sums {
   ByteRange bytes;
@@ -68,6 +74,12 @@ class RunSanitizer {
 
   void visit(int i) {
     if (call(i).issues) ++instruction_;
+    // A strip on its way from L0C to memory takes the place of the one before.
+    if (call(i).unit == CoreUnit::kFixpipe) {
+      for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
+        if (access.writes && bufferOf(access).role == BufferRole::kPrivate) bytesOf(access.buffer).clear();
+      }
+    }
     for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
       const Buffer& buffer = touch_.program().buffers[static_cast<std::size_t>(access.buffer)];
       if (buffer.role != BufferRole::kPrivate) continue;
@@ -83,11 +95,29 @@ class RunSanitizer {
     for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
       if (!access.writes || bufferOf(access).role != BufferRole::kPrivate) continue;
       ByteSet& bytes = bytesOf(access.buffer);
+      if (bufferOf(access).name != "UB") replace(i, access, bytes);  // strips of UB are zeroed before they are filled
       exact_.visit(call(i), access.operand, streamOffset(i, access), [&](ByteRange r) {
         bytes.add(r);
         return true;
       });
     }
+  }
+
+  // What an instruction begins to overwrite is gone as a whole: nobody is to read the rest of it.
+  void replace(int i, const CallAccess& access, ByteSet& bytes) {
+    std::vector<Filled>& filled = filled_[access.buffer];
+    auto mine =
+        std::find_if(filled.begin(), filled.end(), [&](const Filled& f) { return f.instruction == instruction_; });
+    if (mine == filled.end()) mine = filled.insert(filled.end(), Filled{access.bytes, instruction_, i});
+    mine->call = i;
+    mine->bytes = {std::min(mine->bytes.begin, access.bytes.begin), std::max(mine->bytes.end, access.bytes.end)};
+    if (access.reads) return;  // it adds
+    std::erase_if(filled, [&](const Filled& f) {
+      const bool replaced =
+          f.instruction != instruction_ && f.bytes.begin < access.bytes.end && access.bytes.begin < f.bytes.end;
+      if (replaced) bytes.remove(f.bytes);
+      return replaced;
+    });
   }
 
   const Buffer& bufferOf(const CallAccess& access) const {
@@ -142,8 +172,16 @@ class RunSanitizer {
       missing = bytes.firstMissing(r);
       return missing < 0;
     });
-    if (missing >= 0)
-      add(FindingKind::kInit, i, -1, access.buffer, {missing, missing + 1}, "reads bytes that nobody wrote");
+    if (missing < 0) return;
+    int filler = -1;  // who filled what lies there, or before it
+    std::int64_t from = -1;
+    for (const Filled& f : filled_[access.buffer]) {
+      if (f.bytes.begin <= missing && f.bytes.begin > from) {
+        filler = f.call;
+        from = f.bytes.begin;
+      }
+    }
+    add(FindingKind::kInit, i, filler, access.buffer, {missing, missing + 1}, "reads bytes that nobody wrote");
   }
 
   // Sums of the cube: begun, added to, gone.
@@ -165,7 +203,9 @@ class RunSanitizer {
              (access.reads && access.bytes.begin < s.bytes.end && s.bytes.begin < access.bytes.end);
     });
     if (same == sums_.end()) {
-      std::erase_if(sums_, [](const Sums& s) { return s.left; });
+      std::erase_if(sums_, [&](const Sums& s) {
+        return s.left && s.bytes.begin < access.bytes.end && access.bytes.begin < s.bytes.end;
+      });
       sums_.push_back({access.bytes, instruction_, i, false});
       return;
     }
@@ -193,6 +233,7 @@ class RunSanitizer {
   int instruction_ = -1;
   std::map<int, Parts> parts_;
   std::set<std::pair<int, int>> raced_;
+  std::map<int, std::vector<Filled>> filled_;  ///< by buffer
   std::vector<Sums> sums_;
   std::vector<TaskFinding> findings_;
 };

@@ -58,10 +58,10 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
   }
   explainDeadlock();
   for (std::size_t f = 0; f < flags_.size() && finishes_; ++f) {
-    if (!flags_[f].raised) continue;
+    if (flags_[f].raised.empty()) continue;
     const UnitFlag name{UnitFlag::Kind::kSet, static_cast<UnitPipe>(f / kUnitFlags / kUnitPipes),
                         static_cast<UnitPipe>(f / kUnitFlags % kUnitPipes), static_cast<std::uint8_t>(f % kUnitFlags)};
-    faults_.push_back({flags_[f].by.call, -1, name.from, "\"" + print(name) + "\" is never awaited"});
+    faults_.push_back({flags_[f].raised.front().call, -1, name.from, "\"" + print(name) + "\" is never awaited"});
   }
 }
 
@@ -84,28 +84,19 @@ bool UnitOrder::advance(std::size_t pipe) {
     place.number = ++over[pipe];
   } else if (step.flag->kind == UnitFlag::Kind::kSet) {
     Flag& f = flag(*step.flag);
-    if (f.raised) {
-      // The wait for the one before may come, but what says that it is over?
-      const auto& waits = queues_[index(step.flag->to)];
-      const bool comes = std::any_of(waits.begin() + static_cast<std::ptrdiff_t>(next_[index(step.flag->to)]),
-                                     waits.end(), [&](const Step& s) {
-                                       return s.flag != nullptr && s.barrier < 0 && s.flag->id == step.flag->id &&
-                                              s.flag->kind == UnitFlag::Kind::kWait && s.flag->from == step.flag->from;
-                                     });
-      fault(step, pipe, f.by.call,
-            "\"" + print(*step.flag) + "\" while it is set" + (comes ? ", for its wait need not be over" : ""));
-    } else if (over[index(step.flag->to)] < f.lowered) {
+    if (!f.raised.empty())
+      fault(step, pipe, f.raised.back().call,
+            "\"" + print(*step.flag) + "\" while it is set, for nothing says that its wait is over");
+    else if (over[index(step.flag->to)] < f.lowered)
       fault(step, pipe, f.loweredBy,
             "\"" + print(*step.flag) + "\" again, though nothing orders it behind the wait before");
-    }
     ++over[pipe];
-    f.raised = true;
-    f.by = {over, step.call};
+    f.raised.push_back({over, step.call});
   } else {
     Flag& f = flag(*step.flag);
-    if (!f.raised) return false;
-    f.raised = false;
-    learn(over, f.by.over);
+    if (f.raised.empty()) return false;
+    learn(over, f.raised.front().over);
+    f.raised.erase(f.raised.begin());
     f.lowered = ++over[pipe];
     f.loweredBy = step.call;
   }

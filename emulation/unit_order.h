@@ -44,9 +44,8 @@ class UnitOrder {
     int call = -1;
   };
   struct Flag {
-    bool raised = false;
-    Raised by;
-    std::int64_t lowered = 0;  ///< number of the wait's step in its pipe
+    std::vector<Raised> raised;  ///< not awaited yet; more than one is a fault
+    std::int64_t lowered = 0;    ///< number of the wait's step in its pipe
     int loweredBy = -1;
   };
   Flag& flag(const UnitFlag& f);
