@@ -7,6 +7,20 @@
 
 namespace cubejit {
 
+void joinRanges(std::vector<ByteRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  });
+  std::size_t kept = 0;
+  for (const ByteRange& r : ranges) {
+    if (kept > 0 && r.begin <= ranges[kept - 1].end)
+      ranges[kept - 1].end = std::max(ranges[kept - 1].end, r.end);
+    else
+      ranges[kept++] = r;
+  }
+  ranges.resize(kept);
+}
+
 const std::vector<ByteRange>& ExactTouch::rangesOf(const Variant& v, CallOperand operand) {
   const auto [known, fresh] = known_.try_emplace({v.kernel, v.list, operand});
   std::vector<ByteRange>& ranges = known->second;
@@ -20,17 +34,7 @@ const std::vector<ByteRange>& ExactTouch::rangesOf(const Variant& v, CallOperand
       ranges.push_back(r);
     return true;
   });
-  std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-  });
-  std::size_t kept = 0;
-  for (const ByteRange& r : ranges) {
-    if (kept > 0 && r.begin <= ranges[kept - 1].end)
-      ranges[kept - 1].end = std::max(ranges[kept - 1].end, r.end);
-    else
-      ranges[kept++] = r;
-  }
-  ranges.resize(kept);
+  joinRanges(ranges);
   return ranges;
 }
 

@@ -12,6 +12,9 @@
 
 namespace cubejit {
 
+/// Sorts ranges, and joins those that meet.
+void joinRanges(std::vector<ByteRange>& ranges);
+
 /// It refers to the program; used by one thread at a time.
 class ExactTouch {
  public:

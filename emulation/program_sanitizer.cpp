@@ -163,7 +163,8 @@ std::string text(const FindingParty& p) {
   if (!p.phase.empty()) add("phase " + p.phase);
   if (p.task >= 0) add("task " + std::to_string(p.task));
   if (p.block >= 0) add("block " + std::to_string(p.block));
-  if (!p.unit.empty()) add(p.unit + " " + p.instruction + " (instruction " + std::to_string(p.number) + ")");
+  if (!p.unit.empty())
+    add(p.unit + " " + p.instruction + (p.number < 0 ? "" : " (instruction " + std::to_string(p.number) + ")"));
   return s;
 }
 
@@ -174,8 +175,9 @@ std::string describe(const Finding& f) {
   const std::string who = text(f.party);
   if (!who.empty()) s += who + ": ";
   s += f.what;
-  if (!f.buffer.empty())
-    s += "; " + f.buffer + " bytes [" + std::to_string(f.begin) + ", " + std::to_string(f.end) + ")";
+  if (f.end > f.begin)
+    s += "; " + f.buffer + (f.buffer.empty() ? "bytes [" : " bytes [") + std::to_string(f.begin) + ", " +
+         std::to_string(f.end) + ")";
   if (f.other.known()) s += "; the other: " + text(f.other);
   if (f.times > 1) s += " (" + std::to_string(f.times) + " times)";
   return s;

@@ -115,6 +115,7 @@ const std::vector<EnvironmentVariable>& environmentVariables() {
       {"CUBEJIT_LAUNCH_TIMELINE", [](Text t, E& e) { return setText(e.launch.files.timeline, t); }},
       {"CUBEJIT_SOC", [](Text t, E& e) { return setChip(e.launch.soc, t); }},
       {"CUBEJIT_LAUNCH_FAST", [](Text t, E& e) { return setFlag(e.launch.fast, t); }},
+      {"CUBEJIT_LAUNCH_STRICT", [](Text t, E& e) { return setFlag(e.launch.strict, t); }},
   };
   return kAll;
 }

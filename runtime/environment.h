@@ -17,6 +17,7 @@ struct LaunchEnvironment {
   std::string soc;      ///< CUBEJIT_SOC, a name of machineByName(); empty: no chip was named
   TimelineFiles files;  ///< CUBEJIT_LAUNCH_TRACE, CUBEJIT_LAUNCH_TIMELINE
   bool fast = false;    ///< CUBEJIT_LAUNCH_FAST
+  bool strict = false;  ///< CUBEJIT_LAUNCH_STRICT
 };
 
 struct Environment {

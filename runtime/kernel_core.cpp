@@ -215,6 +215,18 @@ bool KernelCore::store(const BlockPitches& pitches, std::int64_t rows, std::int6
   return true;
 }
 
+void KernelCore::eachRead(bool dy, const std::function<void(const std::byte*, std::int64_t)>& visit) {
+  State& s = *state_;
+  if (s.code == nullptr || s.code->executable == nullptr) return;
+  for (const std::size_t buffer : {std::size_t{0}, std::size_t{1}}) {
+    const BufferRole role = s.roleOf(buffer);
+    if ((role == BufferRole::kDy) != dy) continue;
+    const void* const base = dy ? s.tensors.dy : role == BufferRole::kX ? s.tensors.x : s.tensors.w;
+    for (const ByteRange& r : s.code->reads[buffer])
+      visit(static_cast<const std::byte*>(behind(static_cast<const std::byte*>(base), r.begin)), r.end - r.begin);
+  }
+}
+
 void KernelCore::addAlone(const std::function<void()>& add) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);

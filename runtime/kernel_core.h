@@ -37,7 +37,7 @@ struct TaskOperands {
 
 class KernelCore {
  public:
-  /// A core of options.machine; `index`: which one. Of the others isa, backend and forwardCopies are looked at. Precondition: it is an NPU.
+  /// A core of options.machine; `index`: which one. Of the others isa, backend, forwardCopies and sanitize are looked at. Precondition: it is an NPU.
   KernelCore(const Options& options, int index);
   ~KernelCore();
   KernelCore(const KernelCore&) = delete;
@@ -57,6 +57,10 @@ class KernelCore {
   /// Moves that block to memory, or adds it, converting it on the way; false, and nothing has happened, if the job's program writes other
   /// elements, elsewhere, or otherwise. `to`: where the block's first element goes.
   bool store(const BlockPitches& pitches, std::int64_t rows, std::int64_t columns, void* to);
+  /// Calls visit(begin, bytes) for all that the single shape reads of a tensor, `dy` or the other one: ascending, every byte once.
+  /// Precondition: begin() succeeded,
+  /// of a core whose options sanitize.
+  void eachRead(bool dy, const std::function<void(const std::byte* begin, std::int64_t bytes)>& visit);
   /// Runs `add` while no core of the process adds to memory.
   static void addAlone(const std::function<void()>& add);
   /// Counts that so many elements of that block have left L0C, whoever moved them.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <list>
 
+#include "emulation/exact_touch.h"
 #include "runtime/chip_passes.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/follow.h"
@@ -15,6 +16,22 @@ namespace cubejit {
 namespace {
 
 constexpr std::size_t kMostJobs = 128;
+
+void addReads(const TileProgram& tile, std::array<std::vector<ByteRange>, 2>& reads) {
+  ExactTouch exact(tile);
+  for (const Phase& phase : tile.phases) {
+    for (const Node& node : phase.body) {
+      if (node.call.a < 0) continue;
+      const Stream& stream = phase.streams[static_cast<std::size_t>(node.call.a)];
+      if (stream.buffer > 1) continue;
+      exact.visit(node.call, CallOperand::kA, stream.offset, [&](ByteRange r) {
+        reads[static_cast<std::size_t>(stream.buffer)].push_back(r);
+        return true;
+      });
+    }
+  }
+  for (auto& ranges : reads) joinRanges(ranges);
+}
 
 Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTensors& tensors, const CoreTask& task,
                                              const HostIsa& isa, const Options& options, const CubeShortcuts& allowed) {
@@ -28,6 +45,7 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
     const Phase& phase = lowered.tile.phases[static_cast<std::size_t>(block.compute)];
     code->instructions.back() = instructionsOf(touch, phase, phase.body, {0, static_cast<int>(phase.body.size())});
   }
+  if (options.sanitize) addReads(lowered.tile, code->reads);
   if (options.forwardCopies) {
     CUBEJIT_TRY(shorter, lowerTask(job, tensors, task, isa.lanes(), allowed));
     lowered = std::move(shorter);
@@ -66,7 +84,7 @@ Result<std::shared_ptr<const TaskCode>> KernelJob::codeOf(const CoreTask& task, 
                                                           const CubeShortcuts& allowed) {
   std::vector<std::int64_t> key = place.like;
   key.insert(key.end(), {static_cast<std::int64_t>(isa.level), static_cast<std::int64_t>(options.backend),
-                         options.forwardCopies, allowed.leavesOutZeros, allowed.pairs});
+                         options.forwardCopies, options.sanitize, allowed.leavesOutZeros, allowed.pairs});
   std::shared_ptr<Slot> slot;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

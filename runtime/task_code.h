@@ -4,6 +4,7 @@
 // process. Leaves running them to kernel_core.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -26,6 +27,8 @@ struct TaskCode {
   std::vector<std::vector<CoreInstruction>> instructions;  ///< of each block
   std::int64_t image = 0, other = 0;                       ///< as in CubeTaskProgram
   int l0c = -1;                                            ///< as in CubeTaskProgram
+  /// If Options::sanitize: what the chip's program reads of buffers 0 and 1, from where they begin.
+  std::array<std::vector<ByteRange>, 2> reads;
   std::shared_ptr<const Executable> executable;  ///< of one part, the program; null: nothing contributes to any block
 };
 
@@ -36,7 +39,7 @@ class KernelJob {
 
   const CubeJob& job() const { return job_; }
   const TaskTensors& tensors() const { return tensors_; }
-  /// For the job's machine on the host's ISA. Of the options backend, forwardCopies and what profilers and debuggers are to be told are looked
+  /// For the job's machine on the host's ISA. Of the options backend, forwardCopies, sanitize and what profilers and debuggers are to be told are looked
   /// at. `allowed`: what the operands' values allow. Precondition: taskRules() finds nothing.
   Result<std::shared_ptr<const TaskCode>> codeOf(const CoreTask& task, const TaskPlace& place, const HostIsa& isa,
                                                  const Options& options, const CubeShortcuts& allowed);

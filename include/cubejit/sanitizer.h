@@ -29,7 +29,7 @@ struct FindingParty {
   std::int64_t core = -1;
   std::string unit;          ///< "cube", "fixpipe", ... as in dumps; "" where nobody is named
   std::string instruction;   ///< the call, as in dumps, e.g. "mmad"
-  std::int64_t number = -1;  ///< of the instruction in its task, from 0
+  std::int64_t number = -1;  ///< of the instruction in its task, from 0; -1: of a kernel's call
   std::string phase;         ///< of the program
   std::int64_t task = -1;    ///< of the phase, from 0
   std::int64_t block = -1;   ///< base blocks of the task that left L0C before

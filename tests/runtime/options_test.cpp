@@ -113,6 +113,7 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
       {"CUBEJIT_SANITIZE", {{"on", "2"}, "must be 0 or 1"}},
       {"CUBEJIT_SOC", {{"Ascend910B9", "910b5"}, "near it are ascend910b, ascend910b1, "}},
       {"CUBEJIT_LAUNCH_FAST", {{"yes", "2"}, "must be 0 or 1"}},
+      {"CUBEJIT_LAUNCH_STRICT", {{"yes"}, "must be 0 or 1"}},
   };
   const std::set<std::string> free{
       "CUBEJIT_LLVM_COMPONENT", "CUBEJIT_DB",      "CUBEJIT_SYSTEM_DB", "CUBEJIT_PIN",         "CUBEJIT_VERBOSE_FILE",

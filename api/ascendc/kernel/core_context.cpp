@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/ascendc/kernel/write_log.h"
 #include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/kernel_kind.h"
 #include "cubejit_ascendc/last_error.h"
@@ -58,6 +59,37 @@ void CoreContext::fault(const std::string& where, const std::string& rule) {
 
 void CoreContext::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+void CoreContext::find(Finding finding) {
+  finding.party.core = core_;
+  const auto same = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& f) {
+    return f.kind == finding.kind && f.what == finding.what && f.party.instruction == finding.party.instruction;
+  });
+  if (same != findings_.end())
+    ++same->times;
+  else if (findings_.size() < kMostFaults)
+    findings_.push_back(std::move(finding));
+}
+
+void CoreContext::find(FindingKind kind, const Collision& c, FindingParty party) {
+  if (c.what.empty()) return;
+  Finding finding{kind, std::move(party), {}, {}, c.begin, c.end, c.what, 1};
+  if (c.argument >= 0) finding.buffer = "argument " + std::to_string(c.argument) + " of the launch";
+  if (c.other >= 0) finding.other.core = c.other;  // the block's core, unless blocks take turns
+  find(std::move(finding));
+}
+
+void CoreContext::touched(const void* begin, std::int64_t bytes, const char* call) {
+  if (!sanitize || writes == nullptr) return;
+  const std::string name = call;
+  const bool fills = name == "Fill" || name == "SetValue";
+  const BlockRound who{block, round};
+  FindingParty party;
+  party.instruction = name;
+  party.unit = "scalar";
+  find(FindingKind::kRace, fills ? writes->filled(who, begin, bytes) : writes->read(who, begin, bytes),
+       std::move(party));
 }
 
 std::unique_ptr<KernelCore> CoreContext::takeCore() {
@@ -139,6 +171,7 @@ void syncAll(bool vectorCoresOnly) noexcept {
       core.note("SyncAll() waits for cube cores; on the chip only vector cores do, unless it is SyncAll<false>()");
     if (core.barrier == nullptr) return;
     const std::string broken = core.barrier->wait();
+    ++core.round;
     if (!broken.empty()) core.fault("SyncAll", broken);
   } catch (...) {  // no memory for the report
   }
@@ -161,7 +194,10 @@ bool mayTouch(const GlobalRange& range, std::uint64_t offset, std::uint64_t byte
     }
     const Bounds bounds = core.boundsOf(range);
     const std::uintptr_t first = at(range.address) + offset;
-    if (bounds.holds(first, bytes)) return true;
+    if (bounds.holds(first, bytes)) {
+      core.touched(reinterpret_cast<const void*>(first), static_cast<std::int64_t>(bytes), call);
+      return true;
+    }
     const std::string from = std::to_string(static_cast<std::int64_t>(first - bounds.begin));
     core.fault(call, (bounds.holds(first, 1) ? std::to_string(bytes) + " bytes from byte " + from : "byte " + from) +
                          " of memory of " + std::to_string(bounds.end - bounds.begin) + " bytes");

@@ -18,6 +18,7 @@
 namespace cubejit::ascendc {
 
 class WriteLog;
+struct Collision;
 
 /// Of a tensor that begins nowhere.
 inline constexpr const char* kNoMemory = " has no memory: call SetGlobalBuffer first, and check the offset";
@@ -52,7 +53,9 @@ class CoreContext {
   std::int64_t core() const { return core_; }
   std::int64_t block = 0, blocks = 1;
   const std::vector<GlobalMemory>* memory = nullptr;
-  WriteLog* writes = nullptr;      ///< null: nobody watches
+  WriteLog* writes = nullptr;  ///< null: nobody watches
+  bool sanitize = false;
+  std::int64_t round = 0;          ///< of SyncAll()
   CoreBarrier* barrier = nullptr;  ///< of the launch; null: there is no other block
   bool launched = true;            ///< false: faults go to cubejit_last_error()
   std::int64_t mostEvents = 0;     ///< of this core; 0: none are kept
@@ -63,6 +66,11 @@ class CoreContext {
   /// The first kMostFaults that differ are kept.
   void fault(const std::string& where, const std::string& rule);
   void note(const std::string& text);
+  /// What the sanitiser found; the first of each kind and rule is kept.
+  void find(Finding finding);
+  void find(FindingKind kind, const Collision& collision, FindingParty party);
+  /// A call that is no gradient's has set or read these bytes.
+  void touched(const void* begin, std::int64_t bytes, const char* call);
   /// The emulated core itself: one that was given back, or another.
   std::unique_ptr<KernelCore> takeCore();
   /// Adds what it did since it was counted last. Single shapes are one after the other, whichever object they are of.
@@ -76,6 +84,7 @@ class CoreContext {
   const std::vector<Fault>& faults() const { return faults_; }
   std::int64_t droppedFaults() const { return dropped_; }
   const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<Finding>& findings() const { return findings_; }
 
  private:
   static constexpr std::size_t kMostFaults = 32;
@@ -84,6 +93,7 @@ class CoreContext {
   const std::int64_t core_;
   std::vector<Fault> faults_;
   std::vector<std::string> notes_;
+  std::vector<Finding> findings_;
   std::vector<std::unique_ptr<KernelCore>> idle_;  ///< they keep their memory
   std::int64_t dropped_ = 0;
 };

@@ -4,6 +4,7 @@
 #include "cubejit_ascendc/debug_run.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -27,6 +28,7 @@ void* gmAlloc(std::size_t bytes) noexcept {
   if (bytes > SIZE_MAX - kAlignment) return nullptr;
   void* const memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
   if (memory == nullptr) return nullptr;
+  std::memset(memory, 0xff, bytes);  // NaN in every type, so that what nobody wrote is seen
   try {
     const std::lock_guard<std::mutex> lock(given().mutex);
     given().bytes[memory] = bytes;

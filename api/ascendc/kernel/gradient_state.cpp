@@ -173,7 +173,65 @@ bool GradientOnCore::State::begin(const T& tiling) {
   readGradOutput_ = addressesOf(gradOutput_, prepared.gradOutput, types_.operand);
   readOther_ = addressesOf(other_, prepared.other, types_.operand);
   const Status begun = core_->begin(std::move(job), operands, prepared.task);
+  if (begun.ok()) checkReads();
   return begun.ok() || !fault(Call::kIterate, begun.error().message);
+}
+
+FindingParty GradientOnCore::State::party(const char* unit, Call call) const {
+  FindingParty party;
+  party.unit = unit;
+  party.instruction = "single shape " + std::to_string(singleShapes_) + ", " + name() + "::" + toString(call);
+  const CubeBlock& b = core_->block();
+  if (call == Call::kGetTensorC)
+    party.instruction =
+        "block m " + std::to_string(b.mIndex) + " n " + std::to_string(b.nIndex) + " of " + party.instruction;
+  return party;
+}
+
+namespace {
+
+// Whether an element is as GmAlloc gave it.
+bool isUnwritten(const std::byte* element, std::int64_t bytes) {
+  return std::all_of(element, element + bytes, [](std::byte b) { return b == std::byte{0xff}; });
+}
+
+}  // namespace
+
+void GradientOnCore::State::checkReads() {
+  CoreContext& core = currentCore();
+  if (!core.sanitize || core.writes == nullptr) return;
+  const std::int64_t element = byteSize(types_.operand);
+  for (const bool dy : {true, false}) {
+    const char* const tensor = dy ? "gradOutput" : isDx() ? "weight" : "input";
+    core_->eachRead(dy, [&](const std::byte* begin, std::int64_t bytes) {
+      core.find(FindingKind::kRace, core.writes->read({core.block, core.round}, begin, bytes),
+                party("gm_to_l1", Call::kIterate));
+      for (std::int64_t at = 0; at + element <= bytes; at += element) {
+        if (!isUnwritten(begin + at, element)) continue;
+        const std::int64_t from = begin + at - static_cast<const std::byte*>((dy ? gradOutput_ : other_).buffer);
+        core.find(FindingKind::kInit,
+                  {"reads memory that nobody wrote, of " + std::string(tensor), -1, -1, from, from + element},
+                  party("gm_to_l1", Call::kIterate));
+        break;
+      }
+    });
+  }
+}
+
+void GradientOnCore::State::checkAddition(const GlobalRange& output, const Placement& place) {
+  CoreContext& core = currentCore();
+  if (!core.sanitize) return;
+  const std::int64_t element = byteSize(types_.result);
+  place.eachRun([&](std::int64_t, std::int64_t, std::int64_t count, std::int64_t at) {
+    for (std::int64_t i = at; i < at + count; ++i) {
+      if (!isUnwritten(static_cast<const std::byte*>(output.address) + i * element, element)) continue;
+      core.find(
+          FindingKind::kInit,
+          {"adds to memory that nobody wrote: zero it first, with InitOutput", -1, -1, i * element, (i + 1) * element},
+          party("fixpipe", Call::kGetTensorC));
+      return;
+    }
+  });
 }
 
 bool GradientOnCore::State::next() {
@@ -251,12 +309,18 @@ void GradientOnCore::State::tensorC(const GlobalRange& output, std::uint8_t atom
   if (fault(Call::kGetTensorC, overlap(written, "gradOutput", readGradOutput_)) ||
       fault(Call::kGetTensorC, overlap(written, isDx() ? "weight" : "input", readOther_)))
     return;
+  if (atomic == 1) checkAddition(output, place);
   write(output, place, maskFor(output, sequential), atomic == 1);
   ++core.report.stored;
   if (core.writes == nullptr) return;
-  const std::string lost =
-      core.writes->wrote(core.block, output.address, place, static_cast<int>(byteSize(types_.result)), atomic == 1);
-  if (!lost.empty()) core.note(lost);
+  const Collision lost = core.writes->wrote({core.block, core.round}, output.address, place,
+                                            static_cast<int>(byteSize(types_.result)), atomic == 1);
+  if (lost.what.empty()) return;
+  if (core.sanitize)
+    core.find(lost.other == core.block ? FindingKind::kOverwrite : FindingKind::kRace, lost,
+              party("fixpipe", Call::kGetTensorC));
+  else
+    core.note(lost.what);
 }
 
 void GradientOnCore::State::end(bool first) {

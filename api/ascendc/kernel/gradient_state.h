@@ -54,6 +54,10 @@ class GradientOnCore::State {
   template <class T>
   std::shared_ptr<KernelJob> jobFor(const T& tiling);
   bool next();
+  /// What a sanitised launch asks of what the single shape reads, and of a block that is to be added.
+  void checkReads();
+  void checkAddition(const GlobalRange& output, const Placement& place);
+  FindingParty party(const char* unit, Call call) const;
   void write(const GlobalRange& output, const Placement& place, const GroupMask& mask, bool add);
   /// What is kept of the block: groups of dW that share a real group do not mix.
   GroupMask maskFor(const GlobalRange& output, bool sequential) const;

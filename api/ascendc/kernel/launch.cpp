@@ -57,8 +57,11 @@ std::string numbered(const std::string& file, std::int64_t launch) {
 }
 
 // The caller's wishes; where there are none, those of the environment.
-LaunchOptions withEnvironment(LaunchOptions options, const LaunchEnvironment& environment) {
+LaunchOptions withEnvironment(LaunchOptions options, const Environment& all) {
+  const LaunchEnvironment& environment = all.launch;
   options.fast = options.fast || environment.fast;
+  options.strict = options.strict || environment.strict;
+  options.sanitize = options.sanitize || all.options.sanitize;
   if (options.soc.empty()) options.soc = environment.soc.empty() ? kUsualChip : environment.soc;
   if (!options.files.any() && environment.files.any()) {
     static std::atomic<std::int64_t> launches{0};
@@ -79,11 +82,20 @@ void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& 
   report.cycles = std::max(report.cycles, core.report.counts.cycles);
   report.trace.insert(report.trace.end(), core.events.begin(), core.events.end());
   report.eventsDropped += core.eventsDropped;
+  report.findings.insert(report.findings.end(), core.findings().begin(), core.findings().end());
   faults.insert(faults.end(), core.faults().begin(), core.faults().end());
   dropped += core.droppedFaults();
   for (const std::string& note : core.notes()) {
     if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) report.notes.push_back(note);
   }
+}
+
+// Notes and findings, a line each.
+std::string strictly(const LaunchReport& report) {
+  std::string all;
+  for (const std::string& note : report.notes) all += (all.empty() ? "" : "\n") + ("note: " + note);
+  for (const Finding& finding : report.findings) all += (all.empty() ? "" : "\n") + describe(finding);
+  return all;
 }
 
 // How cores generate and run code.
@@ -92,6 +104,7 @@ Options optionsOfCores(const Environment& environment, const Machine& machine, c
   options.diagnostics = environment.diagnostics;
   options.machine = machine;
   options.forwardCopies = launch.fast;
+  options.sanitize = launch.sanitize;
   if (launch.scalarModels) options.backend = BackendKind::kTileInterpreter;
   return options;
 }
@@ -102,7 +115,7 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
   if (!machine.ok()) return failure(machine.error().code, machine.error().message);
   if (!machine->isNpu())
     return failure(ErrorCode::kUnsupported, machine->name + " has no cube; name a chip of `cubejit targets`");
-  WriteLog writes(memory);
+  WriteLog writes(memory, options.sanitize);
   Launch launch;
   launch.blocks = options.blocks == 0 ? machine->cores : options.blocks;
   launch.body = &body;
@@ -129,6 +142,7 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
     core.blocks = launch.blocks;
     core.memory = &memory;
     core.writes = &writes;
+    core.sanitize = options.sanitize;
     core.barrier = &barrier;
     core.mostEvents = options.trace ? options.mostEvents / cores : 0;
   }
@@ -144,10 +158,23 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
   std::vector<Fault> faults;
   std::int64_t dropped = 0;
   for (const auto& core : launch.cores) collect(*core, report, faults, dropped);
+  if (options.sanitize && faults.empty()) {
+    for (const Collision& c : writes.unwritten()) {
+      Finding finding;
+      finding.kind = FindingKind::kInit;
+      finding.buffer = "argument " + std::to_string(c.argument) + " of the launch";
+      finding.begin = c.begin;
+      finding.end = c.end;
+      finding.what = c.what;
+      report.findings.push_back(std::move(finding));
+    }
+  }
   report.microseconds = machine->npu.mhz > 0 ? report.cycles / machine->npu.mhz : 0;
   const Status drawn = writeTimelines(options.files, *machine, {{"launch", report.cycles, &report.trace}});
   if (faults.empty() && !drawn.ok()) return failure(drawn.error().code, drawn.error().message);
-  if (faults.empty()) return report;
+  const std::string strict = options.strict ? strictly(report) : "";
+  if (faults.empty() && strict.empty()) return report;
+  if (faults.empty()) return failure(ErrorCode::kInvalidProblem, strict);
   return failure(ErrorCode::kInvalidProblem,
                  describe(faults) + (dropped > 0 ? "\nand " + std::to_string(dropped) + " more" : ""));
 }
@@ -158,7 +185,7 @@ Result<LaunchReport> runOnCores(const LaunchOptions& options, const std::vector<
                                 const std::function<void()>& body) {
   const Result<Environment> environment = readEnvironment();
   if (!environment.ok()) return failure(environment.error().code, environment.error().message);
-  return runAll(withEnvironment(options, environment->launch), *environment, memory, body);
+  return runAll(withEnvironment(options, *environment), *environment, memory, body);
 }
 
 }  // namespace cubejit::ascendc

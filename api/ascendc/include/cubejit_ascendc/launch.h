@@ -16,6 +16,7 @@
 #include "cubejit/export.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
+#include "cubejit/sanitizer.h"
 #include "cubejit/timeline.h"
 
 namespace cubejit::ascendc {
@@ -37,7 +38,7 @@ GlobalMemory globalMemory(std::vector<T>& elements) {
 
 /// What is left at its default may be set by the environment, so that a kernel's program need not be built again:
 /// CUBEJIT_LAUNCH_TRACE and CUBEJIT_LAUNCH_TIMELINE name files (a process' second launch writes trace.2.json for trace.json, and so
-/// on), CUBEJIT_LAUNCH_FAST is 0 or 1, CUBEJIT_SOC names the chip. Ignored in processes that run with more rights than their caller.
+/// on), CUBEJIT_LAUNCH_FAST, CUBEJIT_LAUNCH_STRICT and CUBEJIT_SANITIZE are 0 or 1, CUBEJIT_SOC names the chip. Ignored in processes that run with more rights than their caller.
 struct LaunchOptions {
   std::string soc;                 ///< a name of `cubejit targets`, or a family's; empty: see chipOf()
   std::optional<Machine> machine;  ///< of the caller's own, instead of `soc`
@@ -48,6 +49,12 @@ struct LaunchOptions {
           ///< that cores add in memory
   bool fast =
       false;  ///< copies through L0A and L0B, and products that a stride makes zero, are left out: the same bits, counts and times
+  /// Look for what a real chip would get wrong (cubejit/sanitizer.h): blocks that read what others write without SyncAll(), memory that
+  /// nobody wrote (GmAlloc fills it with ones, which is NaN in every type), results written twice.
+  /// LaunchReport::findings has them; CUBEJIT_SANITIZE=1 asks for it as well.
+  bool sanitize = false;
+  /// Every note and every finding is an error, so that ok() can be trusted. CUBEJIT_LAUNCH_STRICT=1 asks for it as well.
+  bool strict = false;
   bool trace = false;                 ///< keep what every instruction of every core did, and when
   TimelineFiles files;                ///< the same, written to files in place of what is there
   std::int64_t mostEvents = 1000000;  ///< traced, an equal share of them a core; a core's later ones are left out
@@ -65,9 +72,10 @@ struct LaunchReport {
   std::string machine;
   std::vector<CoreReport> cores;  ///< of each core that ran
   std::vector<std::string>
-      notes;                ///< what is right here and would not be on the chip; blocks that overwrite each other
-  double cycles = 0;        ///< estimated: of the slowest core, its single shapes one after the other
-  double microseconds = 0;  ///< at the chip's clock
+      notes;                      ///< what is right here and would not be on the chip; blocks that overwrite each other
+  std::vector<Finding> findings;  ///< if sanitize: by core; of each kind the first of a launch
+  double cycles = 0;              ///< estimated: of the slowest core, its single shapes one after the other
+  double microseconds = 0;        ///< at the chip's clock
   std::vector<TraceEvent>
       trace;  ///< if asked for, or to be written: by core, then by time; cycles since the launch began
   std::int64_t eventsDropped = 0;

@@ -23,20 +23,22 @@ TEST(WriteLog, TellsWhoOverwritesWhom) {
   place.rows = 3, place.columns = 4, place.rowStride = 10;
   {
     WriteLog log({globalMemory(a), globalMemory(b)});
-    EXPECT_EQ(log.wrote(0, a.data(), place, 4, false), "");
-    EXPECT_EQ(log.wrote(1, a.data() + 4, place, 4, false), "") << "beside it";
-    EXPECT_EQ(log.wrote(1, b.data(), place, 4, false), "") << "another tensor";
-    EXPECT_EQ(log.wrote(0, a.data(), place, 4, true), "") << "adds to its own";
-    EXPECT_THAT(log.wrote(2, a.data() + 23, place, 4, false), HasSubstr("blocks 0 and 2 write the same results"));
-    EXPECT_EQ(log.wrote(2, a.data(), place, 4, false), "") << "told before";
+    EXPECT_EQ(log.wrote({0, 0}, a.data(), place, 4, false).what, "");
+    EXPECT_EQ(log.wrote({1, 0}, a.data() + 4, place, 4, false).what, "") << "beside it";
+    EXPECT_EQ(log.wrote({1, 0}, b.data(), place, 4, false).what, "") << "another tensor";
+    EXPECT_EQ(log.wrote({0, 0}, a.data(), place, 4, true).what, "") << "adds to its own";
+    EXPECT_THAT(log.wrote({2, 0}, a.data() + 23, place, 4, false).what,
+                HasSubstr("blocks 0 and 2 write the same results"));
+    EXPECT_EQ(log.wrote({2, 0}, a.data(), place, 4, false).what, "") << "told before";
   }
   WriteLog adds({globalMemory(a)});
-  for (const std::int64_t block : {0, 1, 2, 1}) EXPECT_EQ(adds.wrote(block, a.data(), place, 4, true), "");
-  EXPECT_THAT(adds.wrote(3, a.data(), place, 4, false), HasSubstr("blocks 1 and 3"));
+  for (const std::int64_t block : {0, 1, 2, 1}) EXPECT_EQ(adds.wrote({block, 0}, a.data(), place, 4, true).what, "");
+  EXPECT_THAT(adds.wrote({3, 0}, a.data(), place, 4, false).what, HasSubstr("blocks 1 and 3"));
   WriteLog own({globalMemory(a)});
-  EXPECT_EQ(own.wrote(5, a.data(), place, 4, false), "");
-  EXPECT_THAT(own.wrote(5, a.data(), place, 4, false), HasSubstr("block 5 overwrites results that it wrote before"));
-  EXPECT_EQ(own.wrote(6, b.data(), place, 4, false), "") << "memory that nobody told of";
+  EXPECT_EQ(own.wrote({5, 0}, a.data(), place, 4, false).what, "");
+  EXPECT_THAT(own.wrote({5, 0}, a.data(), place, 4, false).what,
+              HasSubstr("block 5 overwrites results that it wrote before"));
+  EXPECT_EQ(own.wrote({6, 0}, b.data(), place, 4, false).what, "") << "memory that nobody told of";
 }
 
 // Blocks of a launch that compute the same depth, or two.
