@@ -34,26 +34,45 @@ Clock::Part& Clock::part(CoreBuffer buffer, std::int64_t offset) {
   for (Part& p : parts) {
     if (p.offset == offset) return p;
   }
-  parts.push_back(Part{offset, 0, 0});
+  parts.push_back(Part{offset});
   return parts.back();
 }
 
-double Clock::occupy(Pipe pipe, const char* name, double earliest, double cycles, std::int64_t bytes,
-                     CoreCounts& counts) {
+Clock::Moment Clock::occupy(Pipe pipe, const char* name, const Moment& earliest, double cycles, std::int64_t bytes,
+                            CoreCounts& counts) {
   double& free = free_[static_cast<std::size_t>(pipe)];
   cycles = std::ceil(cycles);  // whole cycles: sums of them do not depend on their order
-  const double start = std::max(free, earliest);
+  const bool waits = earliest.at > free;
+  const double start = std::max(free, earliest.at);
   free = start + cycles;
   counts.busy[static_cast<std::size_t>(pipe)] += cycles;
   ++counts.instructions;
-  if (keep_) events_.push_back({0, pipe, name, start, free, bytes});
-  return free;
+  const auto self = std::ssize(events_);
+  if (keep_) {
+    TraceEvent event{0, pipe, name, start, free, bytes};
+    event.back = waits && earliest.event >= 0 ? static_cast<std::int32_t>(self - earliest.event) : 0;
+    event.buffer = filled_.buffer;
+    event.held = filled_.bytes;
+    event.until = free;
+    events_.push_back(event);
+  }
+  filled_.bytes = 0;
+  return {free, self};
+}
+
+void Clock::release(Part& part, const Moment& end) {
+  part.released = later(part.released, end);
+  if (keep_ && part.filledBy >= 0) {
+    double& until = events_[static_cast<std::size_t>(part.filledBy)].until;
+    until = std::max(until, end.at);
+  }
 }
 
 void Clock::load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts) {
   Part& to = part(CoreBuffer::kL1, l1);
   counts.bytes[static_cast<std::size_t>(Path::kGmToL1)] += bytes;
   to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(bytes), rates_.l2Read), bytes, counts);
+  to.filledBy = to.ready.event;
 }
 
 void Clock::fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes,
@@ -63,17 +82,20 @@ void Clock::fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t 
   Part& from = part(CoreBuffer::kL1, l1);
   counts.bytes[static_cast<std::size_t>(a ? Path::kL1ToL0a : Path::kL1ToL0b)] += bytes;
   const double cycles = over(real(bytes), a ? rates_.l1ToL0a : rates_.l1ToL0b) + kIssueCycles;
-  into.ready = occupy(Pipe::kL1ToL0, name, std::max(from.ready, into.released), cycles, bytes, counts);
-  from.released = std::max(from.released, into.ready);
+  into.ready = occupy(Pipe::kL1ToL0, name, later(from.ready, into.released), cycles, bytes, counts);
+  into.filledBy = into.ready.event;
+  release(from, into.ready);
 }
 
 void Clock::multiply(const char* name, std::int64_t l0a, std::int64_t l0b, std::int64_t l0c, std::int64_t steps,
                      bool first, CoreCounts& counts) {
   Part &a = part(CoreBuffer::kL0a, l0a), &b = part(CoreBuffer::kL0b, l0b), &sums = part(CoreBuffer::kL0c, l0c);
   counts.cubeSteps += steps;
-  const double earliest = std::max({a.ready, b.ready, first ? sums.released : sums.ready});
+  const Moment& earliest = later(later(a.ready, b.ready), first ? sums.released : sums.ready);
   sums.ready = occupy(Pipe::kCube, name, earliest, real(steps) * stepCycles_ + kIssueCycles, steps, counts);
-  a.released = b.released = sums.ready;
+  if (first) sums.filledBy = sums.ready.event;
+  release(a, sums.ready);
+  release(b, sums.ready);
 }
 
 void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, std::int64_t bytesOut,
@@ -83,7 +105,7 @@ void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, s
   if (fixpipe_) {
     counts.bytes[static_cast<std::size_t>(Path::kL0cToGm)] += bytesOut;
     const double cycles = std::max(read, over(real(bytesOut), rates_.l2Write));
-    from.released = occupy(Pipe::kOut, "fixpipe", from.ready, cycles, bytesOut, counts);
+    release(from, occupy(Pipe::kOut, "fixpipe", from.ready, cycles, bytesOut, counts));
     return;
   }
   // Strips of results go to UB, are converted there, and leave: three steps that overlap.
@@ -91,28 +113,30 @@ void Clock::moveOut(std::int64_t l0c, std::int64_t sums, std::int64_t results, s
   counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytesOut;
   const double cycles = std::max(
       {read, over(real(results) * 4, vectorBytes_), over(real(bytesOut), std::min(rates_.ubToL2, rates_.l2Write))});
-  from.released = occupy(Pipe::kOut, "l0c_to_ub, convert, ub_to_gm", from.ready, cycles, bytesOut, counts);
+  release(from, occupy(Pipe::kOut, "l0c_to_ub, convert, ub_to_gm", from.ready, cycles, bytesOut, counts));
 }
 
 void Clock::loadUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts) {
   Part& to = part(CoreBuffer::kUb, ub);
   counts.bytes[static_cast<std::size_t>(Path::kGmToUb)] += bytes;
   to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(bytes), rates_.l2Read), bytes, counts);
+  to.filledBy = to.ready.event;
 }
 
 void Clock::compute(const char* name, std::int64_t from, std::int64_t to, std::int64_t bytes, CoreCounts& counts) {
   Part& result = part(CoreBuffer::kUb, to);
   Part* source = from < 0 ? nullptr : &part(CoreBuffer::kUb, from);
-  const double earliest = std::max(source == nullptr ? 0 : source->ready, result.released);
+  const Moment& earliest = source == nullptr ? result.released : later(source->ready, result.released);
   result.ready = occupy(Pipe::kVector, name, earliest, over(real(bytes), vectorBytes_), bytes, counts);
-  if (source != nullptr) source->released = std::max(source->released, result.ready);
+  result.filledBy = result.ready.event;
+  if (source != nullptr) release(*source, result.ready);
 }
 
 void Clock::storeUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCounts& counts) {
   Part& from = part(CoreBuffer::kUb, ub);
   counts.bytes[static_cast<std::size_t>(Path::kUbToGm)] += bytes;
-  from.released =
-      occupy(Pipe::kOut, name, from.ready, over(real(bytes), std::min(rates_.ubToL2, rates_.l2Write)), bytes, counts);
+  release(from, occupy(Pipe::kOut, name, from.ready, over(real(bytes), std::min(rates_.ubToL2, rates_.l2Write)), bytes,
+                       counts));
 }
 
 double Clock::now() const { return *std::max_element(free_.begin(), free_.end()); }

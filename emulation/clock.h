@@ -23,6 +23,8 @@ class Clock {
   void keepEvents(bool keep) { keep_ = keep; }
   /// A new task: nothing is in the buffers, time is 0.
   void beginTask();
+  /// So many bytes are what the next instruction fills of a buffer.
+  void fills(CoreBuffer buffer, std::int64_t bytes) { filled_ = {buffer, bytes}; }
   // By unit; parts of buffers are named by where they begin.
   void load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
   void fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
@@ -40,12 +42,22 @@ class Clock {
   const std::vector<TraceEvent>& events() const { return events_; }
 
  private:
+  /// When something is so, and by which event, counted since the task began.
+  struct Moment {
+    double at = 0;
+    std::int64_t event = -1;
+  };
   struct Part {  ///< of a buffer
     std::int64_t offset = 0;
-    double ready = 0, released = 0;
+    Moment ready{}, released{};
+    std::int64_t filledBy = -1;  ///< the event
   };
+  static const Moment& later(const Moment& a, const Moment& b) { return b.at > a.at ? b : a; }
+  // Who reads a part releases it.
+  void release(Part& part, const Moment& end);
   Part& part(CoreBuffer buffer, std::int64_t offset);
-  double occupy(Pipe pipe, const char* name, double earliest, double cycles, std::int64_t bytes, CoreCounts& counts);
+  Moment occupy(Pipe pipe, const char* name, const Moment& earliest, double cycles, std::int64_t bytes,
+                CoreCounts& counts);
 
   PathRates rates_;
   double vectorBytes_ = 128, stepCycles_ = 1;
@@ -53,6 +65,10 @@ class Clock {
   std::array<double, kPipes> free_{};
   std::array<std::deque<Part>, kCoreBuffers> parts_;  ///< whose elements stay where they are
   std::vector<TraceEvent> events_;
+  struct {
+    CoreBuffer buffer = CoreBuffer::kL1;
+    std::int64_t bytes = 0;
+  } filled_;
 };
 
 }  // namespace cubejit

@@ -159,6 +159,7 @@ void CoreCounter::run(const CoreInstruction& i) {
     std::int64_t& high = counts.highWater[static_cast<std::size_t>(buffer)];
     high = std::max(high, t.end);
     parts_[static_cast<std::size_t>(buffer)].insert(t.begin);
+    if (i.unit != CoreUnit::kFixpipe && !i.accumulates) clock.fills(buffer, t.end - t.begin);
   }
   switch (i.unit) {
     case CoreUnit::kGmToL1: return clock.load(i.name, at(i.written, CoreBuffer::kL1).begin, i.loaded, counts);

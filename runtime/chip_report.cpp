@@ -42,7 +42,7 @@ std::int64_t chipTask(const CubeJob& job, const Phase& phase, const std::vector<
 class Report {
  public:
   Report(const Machine& machine, bool trace, std::int64_t mostEvents)
-      : cores_(static_cast<std::size_t>(machine.cores)), trace_(trace), most_(mostEvents) {}
+      : cores_(static_cast<std::size_t>(machine.cores)), tasks_(cores_.size()), trace_(trace), most_(mostEvents) {}
 
   /// `setUp`: cycles of the task that the core has behind it already.
   void add(int core, const CoreCounts& task, const std::vector<TraceEvent>& events, double setUp) {
@@ -58,9 +58,12 @@ class Report {
       }
       events_.push_back(event);
       events_.back().core = core;
+      events_.back().task = static_cast<std::int32_t>(tasks_[static_cast<std::size_t>(core)]);
       events_.back().start += start;
       events_.back().end += start;
+      events_.back().until += start;
     }
+    ++tasks_[static_cast<std::size_t>(core)];
   }
 
   EmulationReport take(const Machine& machine) {
@@ -75,6 +78,7 @@ class Report {
  private:
   std::vector<CoreCounts> cores_;
   std::vector<TraceEvent> events_;
+  std::vector<std::int64_t> tasks_;  ///< of each core so far
   bool trace_;
   std::int64_t most_, dropped_ = 0;
 };

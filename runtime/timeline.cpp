@@ -7,40 +7,15 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <string_view>
+
+#include "runtime/timeline_text.h"
 
 namespace cubejit {
 namespace {
 
 constexpr const char* kColours[kPipes] = {"#4878a8", "#6aa84f", "#c0504d", "#8064a2", "#d6a03c"};
 constexpr int kColumns = 1000, kLine = 8, kLeft = 60, kRight = 60, kTop = 40, kAxis = 36;
-
-double perMicrosecond(const Machine& m) { return m.npu.mhz > 0 ? m.npu.mhz : 1; }
-
-// A name as JSON and SVG take it.
-std::string plain(std::string name) {
-  for (char& c : name) {
-    if (c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&') c = '_';
-  }
-  return name;
-}
-
-// Appends text and numbers.
-class Text {
- public:
-  Text& operator<<(const std::string& text) { return all_ += text, *this; }
-  Text& operator<<(std::int64_t number) { return all_ += std::to_string(number), *this; }
-  Text& fixed(double number, int decimals, const char* label = "") {
-    all_ += label;
-    char buffer[64];
-    const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::fixed, decimals);
-    all_.append(buffer, end.ptr);
-    return *this;
-  }
-  std::string take() { return std::move(all_); }
-
- private:
-  std::string all_;
-};
 
 double wholeCycles(const std::vector<TimelinePart>& parts) {
   double cycles = 0;
@@ -98,6 +73,37 @@ Status writeText(const std::string& file, const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+// The pipe as hardware events name it.
+const char* hardwareName(const TraceEvent& e) {
+  if (e.pipe == Pipe::kOut) return std::string_view(e.name) == "ub_to_gm" ? "MTE3" : "FIX";
+  constexpr const char* kNames[kPipes] = {"MTE2", "MTE1", "M", "", "V"};
+  return kNames[static_cast<std::size_t>(e.pipe)];
+}
+
+// An arrow from what is awaited to what waits.
+void addWaits(const TimelinePart& part, double before, double scale, Text& out, std::int64_t& number) {
+  const std::vector<TraceEvent>& events = *part.events;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const TraceEvent& to = events[i];
+    if (to.back <= 0 || static_cast<std::size_t>(to.back) > i) continue;
+    const TraceEvent& from = events[i - static_cast<std::size_t>(to.back)];
+    const auto end = [&](const char* phase, const TraceEvent& e, double at) {
+      out << ",\n"
+          << R"({"ph":")" << phase << R"(","cat":"wait","id":)" << number << R"(,"name":")" << hardwareName(from) << "_"
+          << hardwareName(to) << R"(","pid":)" << e.core << R"(,"tid":)" << static_cast<std::int64_t>(e.pipe)
+          << R"(,"ts":)";
+      out.fixed((before + at) * scale, 4) << "}";
+    };
+    end("s", from, from.end - 0.5);  // within it
+    end(R"(f","bp":"e)", to, to.start);
+    ++number;
+  }
+}
+
+}  // namespace
+
 std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>& parts) {
   const double scale = 1 / perMicrosecond(machine);
   const std::string name = plain(machine.name);
@@ -113,6 +119,7 @@ std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>&
           << static_cast<std::int64_t>(pipe) << R"(,"args":{"name":")" << toString(static_cast<Pipe>(pipe)) << R"("}})";
   }
   double before = 0;
+  std::int64_t waits = 0;
   for (const TimelinePart& part : parts) {
     for (const TraceEvent& e : *part.events) {
       out << comma << R"({"ph":"X","name":")" << e.name << R"(","cat":")" << plain(part.name) << R"(","pid":)" << e.core
@@ -121,6 +128,7 @@ std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>&
       out.fixed((e.end - e.start) * scale, 4) << R"(,"args":{"cycles":)";
       out.fixed(e.end - e.start, 0) << ",\"" << (e.pipe == Pipe::kCube ? "steps" : "bytes") << "\":" << e.bytes << "}}";
     }
+    addWaits(part, before, scale, out, waits);
     before += part.cycles;
   }
   out << "\n]}\n";
@@ -192,7 +200,8 @@ Status writeTimelines(const TimelineFiles& files, const Machine& machine, const 
     static_cast<void>(written);
   }
   if (!files.timeline.empty()) {
-    CUBEJIT_TRY(drawn, writeText(files.timeline, timelineSvg(machine, parts)));
+    const bool page = files.timeline.size() >= 5 && files.timeline.substr(files.timeline.size() - 5) == ".html";
+    CUBEJIT_TRY(drawn, writeText(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
     static_cast<void>(drawn);
   }
   return Unit{};

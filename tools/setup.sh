@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [peers] [cross]
+# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [peers] [browser] [cross]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
@@ -10,6 +10,7 @@ test=(libgtest-dev libgmock-dev gdb libllvm14 zlib1g-dev python3-sklearn)  # lib
 lint=(clang-format-19 clang-tidy-19 git)
 peers=(libdnnl-dev python3 python3-numpy python3-torch)
 
+browser=(chromium)  # opens the pages that tests look at
 cross=(g++-aarch64-linux-gnu gcc-aarch64-linux-gnu qemu-user)
 
 wanted=()
@@ -20,9 +21,10 @@ for purpose in "${@:-build}"; do
     python) wanted+=("${python[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
+    browser) wanted+=("${browser[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint peers cross" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint peers browser cross" >&2; exit 2 ;;
   esac
 done
 

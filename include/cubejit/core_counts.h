@@ -69,6 +69,13 @@ struct TraceEvent {
   const char* name = "";
   double start = 0, end = 0;
   std::int64_t bytes = 0;  ///< moved; of the cube: steps
+  /// The event that this one waited for is so many before it, of the same core; 0: for none, its pipe was busy until it began.
+  std::int32_t back = 0;
+  std::int32_t task = -1;  ///< of the core, from 0, in a report
+  /// What it fills of a buffer, `held` bytes, until the last instruction that reads it has ended, at `until`. 0 bytes: nothing.
+  CoreBuffer buffer = CoreBuffer::kL1;
+  std::int64_t held = 0;
+  double until = 0;
 };
 
 /// What the cores of a chip do in a run of one gradient.

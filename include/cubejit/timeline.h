@@ -21,16 +21,21 @@ struct TimelinePart {
   const std::vector<TraceEvent>* events = nullptr;  ///< must outlive the part; cycles since the run began
 };
 
-/// JSON in the trace event format: a process a core, a thread a pipe, microseconds at the chip's clock.
+/// JSON in the trace event format: a process a core, a thread a pipe, microseconds at the chip's clock. An arrow leads from the instruction
+/// that another one waited for, named as hardware events are: MTE2_MTE1, MTE1_M, ...
 CUBEJIT_API std::string chromeTrace(const Machine& machine, const std::vector<TimelinePart>& parts);
 
 /// SVG: a row a core with a line a pipe; what is too short to be seen is drawn as shades of how busy the pipe is.
 CUBEJIT_API std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts);
 
+/// A page of its own, to be explored: zoom, fold, what an instruction waited for, buffers and memory over time, the critical path. It has
+/// the first 200,000 events, core by core, and says how many it leaves out.
+CUBEJIT_API std::string timelinePage(const Machine& machine, const std::vector<TimelinePart>& parts);
+
 /// Files that are wanted; empty = not.
 struct TimelineFiles {
   std::string trace;     ///< chromeTrace()
-  std::string timeline;  ///< timelineSvg()
+  std::string timeline;  ///< timelinePage() if its name ends in .html, else timelineSvg()
   bool any() const { return !trace.empty() || !timeline.empty(); }
 };
 

@@ -76,5 +76,33 @@ TEST(Timeline, AFileThatCannotBeWrittenIsAnError) {
   EXPECT_THAT(written.error().message, HasSubstr("no/such/folder/t.json"));
 }
 
+TEST(Timeline, ArrowsLeadFromWhatIsAwaited) {
+  const Machine machine = *machineByName("ascend910b2");
+  std::vector<TraceEvent> some{{0, Pipe::kGmToL1, "load image", 0, 100, 4096},
+                               {0, Pipe::kL1ToL0, "fill", 100, 150, 64}};
+  some[1].back = 1;
+  std::vector<Json> ends;
+  const Json trace = Json::parse(chromeTrace(machine, {{"dx", 150, &some}}));
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("name") == "MTE2_MTE1") ends.push_back(event);
+  }
+  ASSERT_EQ(ends.size(), 2U);
+  EXPECT_EQ(ends[0].at("ph"), "s");
+  EXPECT_EQ(ends[0].at("tid"), static_cast<int>(Pipe::kGmToL1));
+  EXPECT_EQ(ends[1].at("ph"), "f");
+  EXPECT_NEAR(ends[1].at("ts").get<double>(), 100 / 1800.0, 1e-4);
+  some[1].back = 2;  // of a trace that was cut
+  EXPECT_EQ(chromeTrace(machine, {{"dx", 150, &some}}).find("MTE2_MTE1"), std::string::npos);
+}
+
+TEST(Timeline, PagesSayWhatTheyLeaveOut) {
+  const Machine machine = *machineByName("ascend910b2");
+  std::vector<TraceEvent> many(200'010, TraceEvent{0, Pipe::kCube, "mmad", 0, 1, 1});
+  const std::string page = timelinePage(machine, {{"dx", 1, &many}});
+  EXPECT_THAT(page, HasSubstr(R"("left":10,)"));
+  EXPECT_LT(page.size(), 10'000'000U);
+  EXPECT_EQ(page.find("@DATA@"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cubejit

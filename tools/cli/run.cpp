@@ -151,7 +151,8 @@ void addRun(CLI::App& app, Action& action) {
   auto files = std::make_shared<TimelineFiles>();
   command->add_option("--trace", files->trace,
                       "With --soc: write what every core did when, for Perfetto (Chrome trace)");
-  command->add_option("--timeline", files->timeline, "With --soc: the same as a picture (SVG)");
+  command->add_option("--timeline", files->timeline,
+                      "With --soc: the same as a page to explore (FILE.html), or a picture (SVG)");
   command->callback([&action, flags, ins, outs, files] {
     action = [flags, ins, outs, files](const std::string& typed) {
       const Status status = execute(*flags, *files, *ins, *outs);

@@ -117,6 +117,8 @@ void CoreContext::count(KernelCore& core) {
     event.core = static_cast<std::int32_t>(core_);
     event.start += start;
     event.end += start;
+    event.until += start;
+    event.task = static_cast<std::int32_t>(report.counts.tasks - counts.tasks);
     events.push_back(event);
   }
 }
