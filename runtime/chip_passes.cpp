@@ -7,6 +7,7 @@
 
 #include "codegen/tile/forward_copies.h"
 #include "cubejit/core_counts.h"
+#include "cubejit/cubejit.hpp"
 #include "cubejit/index_map.h"
 
 namespace cubejit {
@@ -52,10 +53,13 @@ TileProgram withoutCopies(TileProgram program) {
   return forwardCopies(std::move(program), options);
 }
 
-Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip, bool fast) {
+Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip,
+                                  const Options& options) {
   if (!multiplies(plan)) return lower(problem, plan, chip);
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
-  return lower(job, chip.isa.lanes(), shortcutsOf(plan, problem, chip, fast));
+  CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.forwardCopies);
+  if (options.forwardCopies) shortcuts.threads = options.threads > 0 ? options.threads : defaultThreads();
+  return lower(job, chip.isa.lanes(), shortcuts);
 }
 
 Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, const Problem& problem,
@@ -67,7 +71,7 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
     const bool fast = options.forwardCopies;
     const CubeShortcuts wanted = machine.isNpu() ? shortcutsOf(plans[i], problem, machine, fast) : CubeShortcuts{};
     if (machine.isNpu() && (fast || wanted.pairs)) {
-      CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, fast));
+      CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, options));
       TileProgram faithful = std::exchange(forms.tile, fast ? withoutCopies(std::move(staged)) : std::move(staged));
       if (asksValues(wanted, problem, plans[i].gradient)) forms.anyValues = fast ? withoutCopies(faithful) : faithful;
       forms.isa.bf16Dot = wanted.pairs;

@@ -20,8 +20,9 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
                                           const std::vector<TilingPlan>& plans, const Machine& machine,
                                           const Options& options);
 
-/// The program that a pass changes, or that runs as it is if the program is not a fast one.
-Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip, bool fast);
+/// The program that a pass changes, or that runs as it is if the options do not ask for a fast one.
+Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip,
+                                  const Options& options);
 
 /// What is wanted of operands of a type on such a host.
 CubeShortcuts shortcutsOf(DType operand, IsaLevel level, bool fast);

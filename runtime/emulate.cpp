@@ -201,7 +201,7 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
 Result<std::int64_t> Emulation::proveForwarding(std::int64_t most) const {
   if (state_->executable == nullptr) return std::int64_t{0};
   const Executable::State& state = state_->executable->state();
-  return cubejit::proveForwarding(*state.parts.front(), *state.chip, most);
+  return cubejit::proveForwarding(*state.parts.front(), *state.chip, state.options, most);
 }
 
 Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRun& how) {

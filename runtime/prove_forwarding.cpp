@@ -196,9 +196,10 @@ class Comparison {
 
 }  // namespace
 
-Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, std::int64_t most) {
+Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, const Options& options,
+                                     std::int64_t most) {
   if (!part.lowered) return std::int64_t{0};
-  CUBEJIT_TRY(staged, stagedProgram(part.problem, part.plan, chip, true));
+  CUBEJIT_TRY(staged, stagedProgram(part.problem, part.plan, chip, options));
   useIsaRounding(staged, part.isa);  // as generate() does
   CUBEJIT_TRY(tile, Comparison(staged, part, nullptr).run(most));
   CUBEJIT_TRY(vector, Comparison(staged, part, &part.vectors).run(most));

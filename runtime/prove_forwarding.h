@@ -13,7 +13,9 @@ namespace cubejit {
 
 /// Runs tasks of each phase, from all over, until `most` contracts have been compared; the program that copies were forwarded in by the tile
 /// interpreter, that of the pass by both interpreters. Returns how many contracts were compared; 0 where no pass has changed anything.
+/// `options` are those it was compiled with.
 /// Error (kInternal): the first difference, with phase, task, call and byte; those of lowering.
-Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, std::int64_t most);
+Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, const Options& options,
+                                     std::int64_t most);
 
 }  // namespace cubejit

@@ -134,7 +134,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   }
   const Executable& executable = **compiled;
   for (const auto& part : executable.state().parts) {  // what passes left out is proven first
-    const auto proven = proveForwarding(*part, session.machine(), kProvenContracts);
+    const auto proven = proveForwarding(*part, session.machine(), session.options(), kProvenContracts);
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
   }
   AlignedMemory packed;  // once for all runs, which then do not see w

@@ -64,10 +64,11 @@ Tensors tensorsOf(Gradient g, const std::vector<char>& dy, const std::vector<cha
 TensorId resultOf(Gradient g) { return g == Gradient::kDx ? TensorId::kDx : TensorId::kDw; }
 
 Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* chip, bool fast,
-                                    const std::vector<char>& dy, const std::vector<char>& other) {
+                                    const std::vector<char>& dy, const std::vector<char>& other, int threads = 0) {
   Options options;
   options.machine = machineByName(chip).value();
   options.forwardCopies = fast;
+  options.threads = threads;
   Session session(options);
   CUBEJIT_TRY(executable, session.compile(p, {g == Gradient::kDx, g == Gradient::kDw, false}));
   const bool pairs = p.dtype == DType::kBf16 && isaOf(executable->state().isa.level).bf16Dot;
@@ -113,6 +114,48 @@ TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
           EXPECT_EQ(*slow, modelsOf(g, p, "ascend910b2", dy, other)) << what;
         }
       }
+    }
+  }
+}
+
+// Four images, each a part of its own: a thread alone adds them all, of 64 most would have nothing to do.
+TEST(ChipPasses, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
+  const auto sums = [](const TileProgram& program) {
+    for (const Buffer& buffer : program.buffers) {
+      if (buffer.name == "sums") return buffer.bytes;
+    }
+    return std::int64_t{0};
+  };
+  Problem p = strided(DType::kF32);
+  p.batch = 4;
+  for (const int threads : {1, 64}) {
+    Options options;
+    options.machine = machineByName("ascend910b2").value();
+    options.forwardCopies = true;
+    options.threads = threads;
+    Session session(options);
+    const auto executable = session.compile(p, {false, true, false});
+    ASSERT_TRUE(executable.ok()) << executable.error().message;
+    const CompiledGradient& part = *(*executable)->state().parts.front();
+    EXPECT_EQ(sums(*part.lowered), sums(part.tile) * (threads == 1 ? 4 : 1)) << threads;
+    EXPECT_GT(sums(part.tile), 0);
+  }
+  std::mt19937_64 random(7);
+  // All of each operand: products that underflow to -0 and +0, and NaNs and infinities among reals.
+  for (const float value : {1.0F, -1e-30F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    std::vector<char> dy = memoryOf(p, TensorId::kDy, random, value), x = memoryOf(p, TensorId::kX, random, 1.0F);
+    for (std::vector<char>* memory : {&dy, &x}) {
+      for (std::size_t i = 0; value == -1e-30F && i < memory->size(); i += 4) {
+        const float tiny = memory == &dy && random() % 2 == 0 ? value : -value;
+        std::memcpy(memory->data() + i, &tiny, 4);
+      }
+    }
+    const auto slow = programOf(Gradient::kDw, p, "ascend910b2", false, dy, x);
+    ASSERT_TRUE(slow.ok()) << slow.error().message;
+    for (const int threads : {1, 64}) {
+      const auto fast = programOf(Gradient::kDw, p, "ascend910b2", true, dy, x, threads);
+      ASSERT_TRUE(fast.ok()) << fast.error().message;
+      EXPECT_EQ(*slow, *fast) << value << ", planned for " << threads;
     }
   }
 }
