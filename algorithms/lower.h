@@ -13,8 +13,9 @@ namespace cubejit {
 
 /// What a host may do otherwise than a chip's cube. The sums are the same where emulation/exponent_range says so of the operands.
 struct CubeShortcuts {
-  bool leavesOutZeros =
-      false;  ///< products that a stride of dX makes zero, where zerosAddNothing(); and rows that stand for no result
+  /// Products that a stride of dX makes zero, where zerosAddNothing(), and rows that stand for no result. And, of whole programs, reading once
+  /// more from L0 what the cube has read for another block.
+  bool leavesOutZeros = false;
   bool pairs = false;  ///< bf16 is multiplied by dot products, where pairsAreExact()
   /// Parts of dW that a single task each adds to are one sum, where so many threads have no longer to work then; it begins with +0 and never
   /// becomes -0, so that the parts' bits are left. 0: parts stay.

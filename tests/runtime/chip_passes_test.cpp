@@ -13,6 +13,7 @@
 #include <random>
 
 #include "codegen/tile/element.h"
+#include "codegen/tile/touch.h"
 #include "codegen/tile/walk.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/emulation.h"
@@ -64,15 +65,17 @@ Tensors tensorsOf(Gradient g, const std::vector<char>& dy, const std::vector<cha
 TensorId resultOf(Gradient g) { return g == Gradient::kDx ? TensorId::kDx : TensorId::kDw; }
 
 Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* chip, bool fast,
-                                    const std::vector<char>& dy, const std::vector<char>& other, int threads = 0) {
+                                    const std::vector<char>& dy, const std::vector<char>& other, int threads = 0,
+                                    const std::vector<TilingPlan>& plans = {}) {
   Options options;
   options.machine = machineByName(chip).value();
   options.forwardCopies = fast;
   options.threads = threads;
   Session session(options);
-  CUBEJIT_TRY(executable, session.compile(p, {g == Gradient::kDx, g == Gradient::kDw, false}));
+  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, {g == Gradient::kDx, g == Gradient::kDw, false}, plans}));
   const bool pairs = p.dtype == DType::kBf16 && isaOf(executable->state().isa.level).bf16Dot;
-  EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr, (fast && g == Gradient::kDx) || pairs);
+  EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr,
+            (fast && g == Gradient::kDx && p.stride.h > 1) || pairs);
   std::vector<char> result(static_cast<std::size_t>(formatBytes(p, resultOf(g))), '\x55');
   const std::size_t bytes = executable->workspaceBytes(2);
   const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
@@ -182,6 +185,53 @@ TEST(ChipPasses, ZerosAreLeftOutWhereTheyAddNothing) {
   EXPECT_FALSE(allows(DType::kBf16, std::numeric_limits<float>::infinity(), 1))
       << "pairs want finite values on both sides";
   EXPECT_FALSE(valuesAllow(strided(DType::kF32), TilingPlan(Gradient::kDx, CubePlan{}), chip, true, Tensors{}));
+}
+
+// Of each panel, however many blocks multiply it; another one that comes to lie where it was is read for itself.
+TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
+  const auto read = [](const TileProgram& program) {
+    ProgramTouch touch(program);
+    std::int64_t bytes = 0;
+    for (const Phase& phase : program.phases) {
+      walkCalls(phase, [&](const CallSite& site) {
+        if (site.call->name == "read_l0a" || site.call->name == "read_l0b")
+          bytes += touch.bytesOf(*site.variant, CallOperand::kC);
+        return true;
+      });
+    }
+    return bytes;
+  };
+  std::mt19937_64 random(8);
+  for (const DType type : {DType::kF16, DType::kBf16, DType::kF32}) {
+    Problem p = strided(type);
+    p.cin = 96;
+    p.cout = 64;
+    p.in = p.out = {1, 7, 7};
+    p.stride = {1, 1, 1};
+    for (const Gradient g : {Gradient::kDx, Gradient::kDw}) {
+      Options options;
+      options.machine = machineByName("ascend910b2").value();
+      options.forwardCopies = true;
+      Session session(options);
+      CompileRequest request{p, {g == Gradient::kDx, g == Gradient::kDw, false}, {}};
+      const auto planned = session.plan(p, g);
+      ASSERT_TRUE(planned.ok()) << planned.error().message;
+      TilingPlan plan = planned->plan;
+      plan.cube().tile.base = {32, 32, 32};
+      request.plans = {plan};
+      const auto executable = session.compile(request);
+      ASSERT_TRUE(executable.ok()) << executable.error().message;
+      const CompiledGradient& part = *(*executable)->state().parts.front();
+      EXPECT_LT(10 * read(part.tile), 9 * read(*part.lowered)) << toString(g) << " " << toString(type);
+      const TensorId second = g == Gradient::kDx ? TensorId::kW : TensorId::kX;
+      const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, 1.0F), other = memoryOf(p, second, random, 1.0F);
+      const auto fast = programOf(g, p, "ascend910b2", true, dy, other, 0, request.plans);
+      ASSERT_TRUE(fast.ok()) << fast.error().message;
+      const auto slow = programOf(g, p, "ascend910b2", false, dy, other, 0, request.plans);
+      ASSERT_TRUE(slow.ok()) << slow.error().message;
+      EXPECT_EQ(*slow, *fast) << toString(g) << " " << toString(type);
+    }
+  }
 }
 
 // Rows that only fill a fractal up, and products with the zeros that a stride puts between elements.

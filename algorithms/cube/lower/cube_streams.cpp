@@ -3,6 +3,8 @@
 // Decides names and sizes of a core's buffers.
 #include "algorithms/cube/lower/cube_streams.h"
 
+#include <algorithm>
+
 #include "tiling/rounding.h"
 
 namespace cubejit {
@@ -19,6 +21,22 @@ CubeTensors idsOf(const CubeJob& job) {
 }
 
 }  // namespace
+
+PanelBytes::PanelBytes(const CubeJob& job) {
+  const Mkn& base = job.plan.cube().tile.base;
+  const std::int64_t k = roundUp(base.k, job.work.c0);
+  a = roundUp(base.m, 16) * k * 4;
+  b = roundUp(base.n, 16) * k * 4;
+}
+
+std::int64_t panelsOfBlock(const CubeJob& job) {
+  constexpr std::int64_t kMost = 1 << 19;  // half of the host's L2, or less
+  const CubePlan& plan = job.plan.cube();
+  const std::int64_t depths = job.work.gradient == Gradient::kDx ? job.work.kernel.d : 1;
+  const std::int64_t steps = depths * ceilDiv(plan.singleShape.k, plan.tile.base.k);
+  const PanelBytes bytes(job);
+  return (bytes.a + bytes.b) * steps <= kMost ? steps : 1;
+}
 
 CubeTensors tensorsOf(const CubeJob& job, const IndexMap& image, const IndexMap& other) {
   CubeTensors t = idsOf(job);
@@ -43,10 +61,12 @@ void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, Cube
   buffers.l0b = own("L0B", sizes.l0bBytes);
   buffers.l0c = b.addBuffer("L0C", kept, sizes.l0cBytes);
   buffers.ub = own("UB", sizes.ubBytes);
-  const std::int64_t m = roundUp(tile.base.m, 16), n = roundUp(tile.base.n, 16), k = roundUp(tile.base.k, w.c0);
+  const std::int64_t n = roundUp(tile.base.n, 16), k = roundUp(tile.base.k, w.c0);
   if (w.gradient == Gradient::kDw) buffers.unfolded = own("unfolded", n * k * w.elementBytes);
-  buffers.aWords = own("a_words", m * k * 4);
-  buffers.bWords = own("b_words", n * k * 4);
+  const PanelBytes panel(job);
+  const std::int64_t panels = std::max<std::int64_t>(1, buffers.panels);
+  buffers.aWords = own("a_words", panels * panel.a);
+  buffers.bWords = own("b_words", panels * panel.b);
 }
 
 CubeStreams addStreams(ProgramBuilder& b, const CubeTensors& tensors, const CubeBuffers& buffers, const char* result) {
@@ -62,6 +82,7 @@ CubeStreams addStreams(ProgramBuilder& b, const CubeTensors& tensors, const Cube
   if (buffers.unfolded >= 0) s.unfolded = b.addStream("unfolded", buffers.unfolded);
   s.aWords = b.addStream("a_words", buffers.aWords);
   s.bWords = b.addStream("b_words", buffers.bWords);
+  s.panels = buffers.panels;
   return s;
 }
 

@@ -28,7 +28,15 @@ struct CubeBuffers {
   int image = -1, other = -1, result = -1;
   int l1 = -1, l0a = -1, l0b = -1, l0c = -1, ub = -1;
   int unfolded = -1, aWords = -1, bWords = -1;
+  std::int64_t panels = 0;  ///< as in CubeStreams; set before addCoreBuffers()
 };
+/// Of the words that the cube reads in a step along k.
+struct PanelBytes {
+  explicit PanelBytes(const CubeJob& job);
+  std::int64_t a = 0, b = 0;
+};
+/// Steps along k of a task's block, if what the cube reads in them fits the host's L2; else 1.
+std::int64_t panelsOfBlock(const CubeJob& job);
 /// Adds those of a core, which are of the chip's sizes. `kept`: of L1 and L0C, which blocks share.
 void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, CubeBuffers& buffers);
 
@@ -48,6 +56,8 @@ struct CubeStreams {
   int unfolded = -1;  ///< runs of an image on their way to L0B, which the chip's load unit holds itself
   int aWords = -1,
       bWords = -1;  ///< what the cube has read from L0A, [k1][m][c0], and from L0B, [n1][k1][c0][16], as f32
+  /// So many of each lie behind each other, and are kept until as many others have been read. 0: there is room for one, which is not kept.
+  std::int64_t panels = 0;
 };
 /// Adds them to a phase.
 CubeStreams addStreams(ProgramBuilder& b, const CubeTensors& tensors, const CubeBuffers& buffers, const char* result);

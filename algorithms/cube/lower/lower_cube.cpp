@@ -71,6 +71,7 @@ class Lowering {
     buffers_.other = tensor(t_.other);
     result_ = tensor(t_.result);
     buffers_.result = dx_ ? result_ : b_.addBuffer("sums", BufferRole::kShared, parts_ * sums_.bytes());
+    if (shortcuts_.leavesOutZeros) buffers_.panels = panelsOfBlock(job_);
     addCoreBuffers(b_, job_, BufferRole::kPrivate, buffers_);
   }
 

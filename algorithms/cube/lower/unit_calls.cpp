@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "tiling/rounding.h"
 
@@ -22,6 +23,14 @@ void append(Fields& f, const Span& s) { f.insert(f.end(), {s.begin, s.count}); }
 void append(Fields& f, const LoadImage& i) {
   f.insert(f.end(), {i.l1, i.depth});
   for (const Span& s : {i.rows, i.columns, i.blocks}) append(f, s);
+}
+void append(Fields& f, const LoadPixels& i) {
+  f.insert(f.end(), {i.l1, i.depth});
+  for (const Span& s : {i.channels, i.pixels}) append(f, s);
+}
+void append(Fields& f, const LoadWeights& i) {
+  f.insert(f.end(), {i.l1, i.tapDepth, i.plain});
+  for (const Span& s : {i.units, i.n}) append(f, s);
 }
 void append(Fields& f, const Unfold& i) {
   f.insert(f.end(), {static_cast<std::int64_t>(i.side), i.l0});
@@ -61,6 +70,41 @@ void UnitCalls::beginTask(const CoreTask& task) {
   task_ = task;
   unfolded_.clear();
   along_.clear();
+  loaded_.clear();
+  const PanelBytes bytes(job_);
+  panelsA_ = {bytes.a, std::vector<Fields>(static_cast<std::size_t>(s_.panels)), 0, {}};
+  panelsB_ = {bytes.b, panelsA_.holds, 0, {}};
+}
+
+// Gives what fills L0 a place for its words; true if they lie there already, so that nobody reads L0.
+bool UnitCalls::keeps(const UnitInstruction& fill) {
+  Fields holds;
+  std::int64_t l0 = 0;
+  L0Side side = L0Side::kA;
+  if (const auto* unfold = std::get_if<Unfold>(&fill)) {
+    Unfold what = *unfold;
+    side = what.side;
+    l0 = std::exchange(what.l0, 0);
+    what.piece.l1 = 0;
+    append(holds, what);
+  } else {
+    LoadFractals what = *std::get_if<LoadFractals>(&fill);
+    side = what.side;
+    l0 = std::exchange(what.l0, 0);
+    holds = loaded_[std::exchange(what.l1, 0)];
+    append(holds, what);
+  }
+  Panels& panels = side == L0Side::kA ? panelsA_ : panelsB_;
+  if (panels.holds.empty()) return false;
+  const auto held = std::find(panels.holds.begin(), panels.holds.end(), holds);
+  const bool read = held != panels.holds.end();
+  const std::size_t place = read ? static_cast<std::size_t>(held - panels.holds.begin()) : panels.next;
+  if (!read) {
+    panels.holds[place] = std::move(holds);
+    panels.next = (place + 1) % panels.holds.size();
+  }
+  panels.of[l0] = {static_cast<std::int64_t>(place) * panels.bytes, read};
+  return read;
 }
 
 // Blocks and tasks have most instructions in common; loads are a task's own.
@@ -69,15 +113,26 @@ void UnitCalls::add(const UnitInstruction& instruction, CallSequence& calls) {
   if (const auto* unfold = std::get_if<Unfold>(&instruction)) {
     append(key, *unfold);
     if (unfold->side == L0Side::kA) unfolded_[unfold->l0] = *unfold;
+    if (keeps(instruction)) return;
   } else if (const auto* fractals = std::get_if<LoadFractals>(&instruction)) {
     append(key, *fractals);
     if (fractals->side == L0Side::kA) along_[fractals->l0] = fractals->y.count;
+    if (keeps(instruction)) return;
   } else if (const auto* mmad = std::get_if<Mmad>(&instruction)) {
     append(key, *mmad);
     const auto from = unfolded_.find(mmad->l0a);
     if (skipsZeros() && from != unfolded_.end()) append(key, from->second);
     key.push_back(tailWords(*mmad));
+    for (const Panel& panel : {panelsA_.of[mmad->l0a], panelsB_.of[mmad->l0b]})
+      key.insert(key.end(), {panel.at, panel.read});
   } else {
+    const auto remember = [&](auto load) {
+      Fields& of = loaded_[std::exchange(load.l1, 0)];
+      of.clear();
+      append(of, load);
+    };
+    if (const auto* pixels = std::get_if<LoadPixels>(&instruction)) remember(*pixels);
+    if (const auto* weights = std::get_if<LoadWeights>(&instruction)) remember(*weights);
     return spell(instruction, calls);
   }
   const auto [known, fresh] = known_.try_emplace(std::move(key));
@@ -309,7 +364,7 @@ Element UnitCalls::wordTo() const {
 }
 
 // The cube reads L0A: the words of a run for each row and k1 that is multiplied.
-void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const {
+void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, std::int64_t to, CallSequence& calls) const {
   const std::int64_t words = this->words(), m = i.m1 * kSide;
   const bool whole = std::ssize(classes.front().rows) == m;
   Move a = rowMove(MoveKind::kCopy, lanes_, whole ? kSide * words : words, wordFrom(), wordTo(), "read_l0a");
@@ -326,10 +381,10 @@ void UnitCalls::readA(const Mmad& i, const std::vector<RowClass>& classes, CallS
       }
     }
   }
-  read.emit(calls, "read_l0a", {s_.l0a, i.l0a}, {s_.aWords, 0});
+  read.emit(calls, "read_l0a", {s_.l0a, i.l0a}, {s_.aWords, to});
 }
 
-void UnitCalls::readB(const Mmad& i, CallSequence& calls) const {
+void UnitCalls::readB(const Mmad& i, std::int64_t to, CallSequence& calls) const {
   const std::int64_t words = this->words(), fractal = kSide * words * 4;
   Move b = rowMove(MoveKind::kTranspose, lanes_, words, wordFrom(), wordTo(), "read_l0b");
   b.rows = kSide;
@@ -339,7 +394,7 @@ void UnitCalls::readB(const Mmad& i, CallSequence& calls) const {
   b.cOuterStep = fractal;
   ListedMoves read;
   for (std::int64_t n = 0; n < i.n1; ++n) read.addSegment(b, {n * kFractal, n * i.k1 * fractal, i.k1});
-  read.emit(calls, "read_l0b", {s_.l0b, i.l0b}, {s_.bWords, 0});
+  read.emit(calls, "read_l0b", {s_.l0b, i.l0b}, {s_.bWords, to});
 }
 
 namespace {
@@ -380,8 +435,9 @@ std::vector<RowTile> rowTiles(const std::vector<std::int64_t>& rows, std::int64_
 void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
   const std::int64_t words = this->words(), m = i.m1 * kSide, tail = tailWords(i);
   const std::vector<RowClass> classes = rowClasses(i);
-  readA(i, classes, calls);
-  readB(i, calls);
+  const Panel a = panelsA_.of[i.l0a], b = panelsB_.of[i.l0b];
+  if (!a.read) readA(i, classes, a.at, calls);
+  if (!b.read) readB(i, b.at, calls);
   for (const RowClass& rows : classes) {
     if (rows.k1.empty() && !i.first) continue;  // adds nothing
     Variant variant;
@@ -403,7 +459,7 @@ void UnitCalls::multiply(const Mmad& i, CallSequence& calls) {
         place.repeat = tile.repeat;
         place.repeatStep = {tile.step * words * 4, 0, tile.step * kSide * 4, 0};
         variant.kernel = mmadKernel({tile.rows, m, tail});
-        calls.add("mmad", {s_.aWords, tile.first * words * 4}, {s_.bWords, n * i.k1 * kSide * words * 4},
+        calls.add("mmad", {s_.aWords, a.at + tile.first * words * 4}, {s_.bWords, b.at + n * i.k1 * kSide * words * 4},
                   {s_.l0c, i.l0c + (n * m + tile.first) * kSide * 4}, variant, place);
       }
     }

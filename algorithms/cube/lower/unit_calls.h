@@ -36,6 +36,18 @@ class UnitCalls {
     std::int64_t tail = 0;  ///< words of the last fractal along k, a section of their own; 0: it is like the others
     friend auto operator<=>(const MmadKernel& a, const MmadKernel& b) = default;
   };
+  // Where the words of what L0A or L0B holds lie.
+  struct Panel {
+    std::int64_t at = 0;  ///< bytes of a_words or b_words
+    bool read = false;    ///< the cube has read them for a block before
+  };
+  struct Panels {
+    std::int64_t bytes = 0;                        ///< of one
+    std::vector<std::vector<std::int64_t>> holds;  ///< by place, what fills L0 with it and what that takes from L1
+    std::size_t next = 0;
+    std::map<std::int64_t, Panel> of;  ///< by where L0 is filled
+  };
+  bool keeps(const UnitInstruction& fill);
   void spell(const UnitInstruction& instruction, CallSequence& calls);
   void load(const LoadImage& i, CallSequence& calls);
   void load(const LoadPixels& i, CallSequence& calls);
@@ -61,8 +73,8 @@ class UnitCalls {
   std::int64_t words() const { return shortcuts_.pairs ? w_.c0 / 2 : w_.c0; }
   Element wordFrom() const;
   Element wordTo() const;
-  void readA(const Mmad& i, const std::vector<RowClass>& classes, CallSequence& calls) const;
-  void readB(const Mmad& i, CallSequence& calls) const;
+  void readA(const Mmad& i, const std::vector<RowClass>& classes, std::int64_t to, CallSequence& calls) const;
+  void readB(const Mmad& i, std::int64_t to, CallSequence& calls) const;
   std::int64_t tailWords(const Mmad& i) const;
   int mmadKernel(MmadKernel wanted);
 
@@ -80,6 +92,8 @@ class UnitCalls {
   std::map<std::int64_t, Unfold> unfolded_;     ///< to L0A, by where it lies there
   std::map<std::int64_t, std::int64_t> along_;  ///< k that L0A has of dW's pixels, by where they lie there
   std::map<MmadKernel, int> mmads_;
+  std::map<std::int64_t, std::vector<std::int64_t>> loaded_;  ///< matrices, by where they lie in L1
+  Panels panelsA_, panelsB_;
 };
 
 }  // namespace cubejit
