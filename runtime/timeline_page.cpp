@@ -8,8 +8,8 @@
 
 #include "cubejit/describe_counts.h"
 #include "cubejit/timeline.h"
+#include "runtime/timeline_page_text.h"
 #include "runtime/timeline_text.h"
-#include "timeline_page_text.h"
 
 namespace cubejit {
 namespace {
