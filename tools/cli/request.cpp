@@ -247,6 +247,15 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   return out.str();
 }
 
+std::string labelOf(const Problem& problem) {
+  const std::string flags = toFlags(problem);
+  const auto word = [&](const std::string& flag) {
+    const std::size_t begin = flags.find(flag) + flag.size();
+    return flags.substr(begin, flags.find(' ', begin) - begin);
+  };
+  return word("--input ") + " * " + word("--weight ");
+}
+
 GradientMask maskOf(Gradient gradient) {
   return {gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
 }

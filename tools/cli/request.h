@@ -50,6 +50,9 @@ Result<Request> resolve(const RequestFlags& flags);
 /// The flags behind the subcommand's name that ask for this problem again.
 std::string reproduction(const std::string& command, const RequestFlags& flags, const Problem& problem);
 
+/// What a problem without a name is called.
+std::string labelOf(const Problem& problem);
+
 /// The list of gradients in a mask, in the order they are computed.
 std::vector<Gradient> gradientsOf(GradientMask mask);
 /// The mask of one gradient alone.

@@ -211,16 +211,6 @@ std::string resumeText(const std::string& typed) {
                      typed.find("--resume") == std::string::npos ? " --resume" : "");
 }
 
-// A problem without a name goes by its shapes, in tables, pages and records.
-std::string labelOf(const Problem& problem) {
-  const std::string flags = toFlags(problem);
-  const auto word = [&](const std::string& flag) {
-    const std::size_t begin = flags.find(flag) + flag.size();
-    return flags.substr(begin, flags.find(' ', begin) - begin);
-  };
-  return word("--input ") + " * " + word("--weight ");
-}
-
 int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typed) {
   if (!own.simulate.empty()) return simulate(own.simulate, flags.json, typed);
   auto mpi = own.mpi ? MpiWorld::join() : Result<std::unique_ptr<MpiWorld>>(nullptr);

@@ -17,6 +17,7 @@
 
 #include "cubejit/index_map.h"
 #include "failure.h"
+#include "page_text.h"
 #include "runtime/bandwidth.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
@@ -29,8 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kPlace = "__DATA__";
 
 // Bytes a gradient has to touch: its operands and its result once.
 double compulsoryBytes(const Problem& p, Gradient gradient) {
@@ -159,18 +158,6 @@ std::string utcNow() {
   return text.data();
 }
 
-// JSON inside a script element: nothing in it may look like the element's end or a comment.
-std::string embedded(const Json& json) {
-  std::string out;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
-  }
-  return out;
-}
-
 }  // namespace
 
 Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, RecordKeeper& keeper,
@@ -209,10 +196,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
         std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.gradient == gradient; });
     if (present) data["models"].push_back(modelJson(records, gradient));
   }
-  std::string text = kReportPage;
-  const std::size_t place = text.find(kPlace);
-  text.replace(place, std::string(kPlace).size(), embedded(data));
-  out << text;
+  out << pageText(kReportPage, data);
   out.close();
   std::error_code error;
   if (out) fs::rename(temporary, path, error);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how ranges are read and become machines. Leaves which machines make sense to checkMachine.
+#include "explore_grid.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "runtime/json_machine.h"
+#include "unknown_word.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kHbm = "hbm";
+constexpr std::size_t kMostRules = 8;  // of broken ones that are printed
+
+Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
+
+const std::map<std::string, std::string>& shortNames() {
+  static const std::map<std::string, std::string> kNames = {
+      {"l0a", "l0a_bytes"}, {"l0b", "l0b_bytes"}, {"l0c", "l0c_bytes"}, {"l1", "l1_bytes"}, {"l2", "l2_bytes"},
+      {"ub", "ub_bytes"},   {"bt", "bt_bytes"},   {"fb", "fb_bytes"},   {"clock", "mhz"}};
+  return kNames;
+}
+
+// Where numbers of a machine stand in its JSON: field -> pointer.
+std::map<std::string, std::string> numbersOf(const Json& machine) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : machine.items()) {
+    if (value.is_number()) out[key] = "/" + key;
+    if (!value.is_object()) continue;
+    for (const auto& [inner, number] : value.items()) out[key + "." + inner] = "/" + key + "/" + inner;
+  }
+  for (std::size_t i = 0; i < machine["cubes"].size(); ++i)
+    out["cubes." + machine["cubes"][i]["type"].get<std::string>() + ".cycles"] = fmt::format("/cubes/{}/cycles", i);
+  return out;
+}
+
+bool isSize(const std::string& field) { return field.size() > 6 && field.compare(field.size() - 6, 6, "_bytes") == 0; }
+
+// A field as typed: its short name, or its name without what stands before the dot.
+std::string fieldOf(const std::string& typed, const std::map<std::string, std::string>& numbers) {
+  if (const auto name = shortNames().find(typed); name != shortNames().end()) return name->second;
+  if (typed == kHbm || numbers.count(typed) > 0) return typed;
+  for (const char* part : {"rates.", "limits."}) {
+    if (numbers.count(part + typed) > 0) return part + typed;
+  }
+  return {};
+}
+
+// A number, whole where the field is; sizes may have a unit.
+Result<Json> numberOf(std::string text, const std::string& field, bool whole) {
+  const std::string typed = text;
+  std::int64_t unit = 1;
+  if (!text.empty()) {
+    const std::size_t power = std::string("KMG").find(static_cast<char>(std::toupper(text.back())));
+    if (power != std::string::npos) {
+      if (!isSize(field))
+        return invalid(fmt::format("--vary {}: '{}' has a unit; only sizes in bytes (l1, l2_bytes, ...) take K, M or G",
+                                   field, typed));
+      unit = std::int64_t{1} << (10 * (power + 1));
+      text.pop_back();
+    }
+  }
+  const auto parse = [&](auto value) -> Result<Json> {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool read = error == std::errc{} && stop == text.data() + text.size();
+    if (!read || !std::isfinite(static_cast<double>(value)))
+      return invalid(fmt::format(
+          "--vary {}: '{}' must be a {}", field, typed,
+          whole ? isSize(field) ? "whole number of bytes, with K, M or G if you like" : "whole number" : "number"));
+    if (whole && std::abs(static_cast<double>(value)) * static_cast<double>(unit) > 1e18)
+      return invalid(fmt::format("--vary {}: '{}' is out of range", field, typed));
+    return Json(value * static_cast<decltype(value)>(unit));
+  };
+  return whole ? parse(std::int64_t{}) : parse(double{});
+}
+
+Json sum(const Json& a, const Json& b) {
+  if (a.is_number_integer()) return a.get<std::int64_t>() + b.get<std::int64_t>();
+  return a.get<double>() + b.get<double>();
+}
+
+// A..B and A..B:STEP.
+Result<std::vector<Json>> rangeOf(const std::string& text, std::size_t dots, const std::string& field, bool whole) {
+  const std::size_t colon = text.find(':', dots);
+  CUBEJIT_TRY(first, numberOf(text.substr(0, dots), field, whole));
+  CUBEJIT_TRY(last,
+              numberOf(text.substr(dots + 2, colon == std::string::npos ? colon : colon - dots - 2), field, whole));
+  if (last < first)
+    return invalid(fmt::format("--vary {}: {} ends before it begins; write the smaller value first", field, text));
+  const bool linear = colon != std::string::npos;
+  Json step;
+  if (linear) {
+    CUBEJIT_TRY(given, numberOf(text.substr(colon + 1), field, whole));
+    step = given;
+    if (step <= 0) return invalid(fmt::format("--vary {}: the step {} must be more than 0", field, step.dump()));
+  } else if (first <= 0) {
+    return invalid(fmt::format("--vary {}: {} cannot be doubled; begin above 0, or give a step: {}:STEP", field,
+                               first.dump(), text));
+  }
+  std::vector<Json> values;
+  // A step of a fraction does not miss the end by a rounding.
+  const double end = last.get<double>() * (1 + 1e-12);
+  for (Json value = first; value.get<double>() <= end; value = linear ? sum(value, step) : sum(value, value)) {
+    values.push_back(value);
+    if (values.size() > kMostPoints)
+      return invalid(
+          fmt::format("--vary {}: {} has more than {} values; take a larger step", field, text, kMostPoints));
+  }
+  if (!linear && values.back() < last) values.push_back(last);
+  return values;
+}
+
+Result<std::vector<Json>> valuesOf(const std::string& text, const std::string& field, bool whole) {
+  if (const std::size_t dots = text.find(".."); dots != std::string::npos) return rangeOf(text, dots, field, whole);
+  std::vector<Json> values;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    CUBEJIT_TRY(value, numberOf(text.substr(begin, end - begin), field, whole));
+    values.push_back(value);
+    begin = end + 1;
+  }
+  std::sort(values.begin(), values.end());
+  const auto twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end()) return invalid(fmt::format("--vary {}: {} is listed twice", field, twice->dump()));
+  return values;
+}
+
+Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map<std::string, std::string>& numbers) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return invalid(fmt::format("--vary '{}' must be FIELD=A..B, FIELD=A..B:STEP or FIELD=V,V,...", text));
+  const std::string typed = text.substr(0, equals);
+  const std::string field = fieldOf(typed, numbers);
+  if (field.empty()) {
+    std::vector<std::string> known = {kHbm};
+    for (const auto& [name, meant] : shortNames()) known.push_back(name);
+    for (const auto& [name, place] : numbers) known.push_back(name);
+    const std::string near = nearest(typed, known);
+    return invalid(fmt::format("--vary {}: a machine has no number of that name; {}", typed,
+                               near.empty() ? "`cubejit targets --soc NAME` prints one" : "the nearest is " + near));
+  }
+  const bool whole = field != kHbm && machine[Json::json_pointer(numbers.at(field))].is_number_integer();
+  CUBEJIT_TRY(values, valuesOf(text.substr(equals + 1), field, whole));
+  return Axis{field, values};
+}
+
+// The machine with the values of a point.
+Result<Machine> machineOf(const Json& base, const Json& vary, const std::map<std::string, std::string>& numbers) {
+  Json machine = base;
+  for (const auto& [field, value] : vary.items()) {
+    if (field != kHbm) machine[Json::json_pointer(numbers.at(field))] = value;
+    machine["name"] = machine["name"].get<std::string>() + " " + field + "=" + value.dump();
+  }
+  // Cores share the chip's memory, and its clock is its own.
+  const auto product = [](const Json& m) { return m["cores"].get<double>() * m["mhz"].get<double>(); };
+  for (const char* rate : {"ddr_read", "ddr_write"}) {
+    if (vary.contains(std::string("rates.") + rate) || product(machine) <= 0) continue;
+    if (vary.contains(kHbm))
+      machine["rates"][rate] = vary[kHbm].get<double>() * 1e3 / product(machine);
+    else if (product(machine) != product(base))
+      machine["rates"][rate] = base["rates"][rate].get<double>() * product(base) / product(machine);
+  }
+  return machineFromJson(machine.dump());
+}
+
+}  // namespace
+
+Result<std::vector<Axis>> parseAxes(const std::vector<std::string>& texts, const Machine& base) {
+  const Json machine = Json::parse(machineToJson(base));
+  const auto numbers = numbersOf(machine);
+  std::vector<Axis> axes;
+  std::string broken;
+  const auto note = [&](const std::string& rule) { broken += (broken.empty() ? "" : "\n") + rule; };
+  for (const std::string& text : texts) {
+    auto axis = axisOf(text, machine, numbers);
+    if (!axis.ok()) {
+      note(axis.error().message);
+      continue;
+    }
+    const auto named = [&](const char* field) {
+      return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.field == field; });
+    };
+    if (named(axis->field.c_str()))
+      note(fmt::format("--vary {}: is given twice; put its values in one list", axis->field));
+    axes.push_back(std::move(*axis));
+    if (named(kHbm) && (named("rates.ddr_read") || named("rates.ddr_write")))
+      note("--vary hbm: sets rates.ddr_read and rates.ddr_write; vary either it or them");
+  }
+  if (!broken.empty()) return invalid(broken);
+  return axes;
+}
+
+Result<std::vector<GridPoint>> gridOf(const std::vector<Axis>& axes, const Machine& base) {
+  std::size_t count = 1;
+  std::string sizes;
+  for (const Axis& axis : axes) {
+    count *= axis.values.size();  // of each at most kMostPoints, and stopped below
+    sizes += fmt::format("{}{} {}", sizes.empty() ? "" : " x ", axis.values.size(), axis.field);
+    if (count > kMostPoints)
+      return invalid(fmt::format("--vary: {} are {} points; the most is {}: take larger steps or fewer fields", sizes,
+                                 count, kMostPoints));
+  }
+  const Json machine = Json::parse(machineToJson(base));
+  const auto numbers = numbersOf(machine);
+  std::vector<GridPoint> points;
+  std::vector<std::string> broken;
+  for (std::size_t i = 0; i < count; ++i) {
+    GridPoint point{base, Json::object()};
+    std::size_t place = i;
+    for (std::size_t a = axes.size(); a-- > 0; place /= axes[a].values.size())
+      point.vary[axes[a].field] = axes[a].values[place % axes[a].values.size()];
+    // Written in the order of the flags.
+    Json ordered = Json::object();
+    for (const Axis& axis : axes) ordered[axis.field] = point.vary[axis.field];
+    point.vary = ordered;
+    auto made = machineOf(machine, point.vary, numbers);
+    if (made.ok()) {
+      point.machine = std::move(*made);
+    } else {
+      const std::string rules = made.error().message;
+      for (std::size_t begin = 0; begin <= rules.size();) {
+        const std::size_t end = std::min(rules.find('\n', begin), rules.size());
+        const std::string rule = "--vary: " + rules.substr(begin, end - begin);
+        if (std::find(broken.begin(), broken.end(), rule) == broken.end()) broken.push_back(rule);
+        begin = end + 1;
+      }
+    }
+    points.push_back(std::move(point));
+  }
+  if (broken.empty()) return points;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(broken.size(), kMostRules); ++i) text += (i == 0 ? "" : "\n") + broken[i];
+  if (broken.size() > kMostRules) text += fmt::format("\n... and {} more", broken.size() - kMostRules);
+  return invalid(text);
+}
+
+}  // namespace cubejit::cli

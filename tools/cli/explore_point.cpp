@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides where the numbers of a point come from: plans and cycles from the planner, bytes from the lowered program's counts.
+#include "explore_point.h"
+
+#include <algorithm>
+
+#include "algorithms/lower.h"
+#include "plan_npu.h"
+#include "runtime/chip_report.h"
+#include "runtime/json_machine.h"
+#include "runtime/json_problem.h"
+#include "tiling/npu/cube_work.h"
+
+namespace cubejit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What the cost model has memory read and write: it keeps the cycles of both together.
+double memoryBytesOf(const Problem& problem, const NpuReport& report, const Machine& m) {
+  const double written = cubeWorkOf(problem, report.plan.gradient, m, false).writtenBytes;
+  const double readCycles = report.memoryCycles - written / (m.npu.paths.ddrWrite * m.cores);
+  return written + readCycles * m.npu.paths.ddrRead * m.cores;
+}
+
+double sumOf(const Json& numbers) {
+  double sum = 0;
+  for (const Json& number : numbers) sum += number.get<double>();
+  return sum;
+}
+
+Result<Json> gradientToJson(const Problem& problem, Gradient gradient, const Machine& machine,
+                            const EnergyFigures& figures) {
+  CUBEJIT_TRY(planned, planOnNpu(problem, gradient, machine));
+  CUBEJIT_TRY(program, lower(problem, planned.plan, machine));
+  const CoreCounts counts = chipReport(problem, planned.plan, machine, program, false, 0).total;
+  Json out = npuReportToJson(problem, machine, planned);
+  for (const char* known : {"schema", "soc", "core_cycles", "bytes_in", "bytes_out"}) out.erase(known);
+  for (std::size_t i = 0; i < kPaths; ++i) out["bytes"][toString(static_cast<Path>(i))] = counts.bytes[i];
+  out["memory_bytes"] = memoryBytesOf(problem, planned, machine);
+  out["cube_steps"] = counts.cubeSteps;
+  out["energy"] = energyOf(figures, machine, *machine.npu.step(planned.plan.cube().tile.operand), counts,
+                           out["memory_bytes"].get<double>());
+  out["energy_pj"] = sumOf(out["energy"]);
+  return out;
+}
+
+double onChipBytes(const Machine& m) {
+  const Buffers& b = m.buffers;
+  return static_cast<double>(m.cores) *
+             static_cast<double>(b.l0aBytes + b.l0bBytes + b.l0cBytes + b.l1Bytes + b.ubBytes) +
+         static_cast<double>(b.l2Bytes);
+}
+
+}  // namespace
+
+Json pointToJson(const GridPoint& point, const Question& question) {
+  Machine machine = point.machine;
+  machine.isa = question.isa;
+  Json out{{"vary", point.vary},
+           {"machine", Json::parse(machineToJson(machine))},
+           {"cycles", 0.0},
+           {"us", 0.0},
+           {"energy_pj", 0.0},
+           {"memory_bytes", 0.0},
+           {"on_chip_bytes", onChipBytes(machine)},
+           {"failed", 0},
+           {"bytes", Json::object()},
+           {"energy", Json::object()},
+           {"gradients", Json::array()}};
+  const auto add = [](Json& sum, const Json& more) { sum = sum.get<double>() + more.get<double>(); };
+  for (const Problem& problem : question.problems) {
+    for (const Gradient gradient : question.gradients) {
+      auto one = gradientToJson(problem, gradient, machine, question.figures);
+      if (!one.ok()) {
+        out["failed"] = out["failed"].get<int>() + 1;
+        out["gradients"].push_back(
+            {{"name", problem.name}, {"gradient", toString(gradient)}, {"error", one.error().message}});
+        continue;
+      }
+      add(out["cycles"], (*one)["predicted_cycles"]);
+      add(out["us"], (*one)["predicted_us"]);
+      for (const char* key : {"energy_pj", "memory_bytes"}) add(out[key], (*one)[key]);
+      for (const char* key : {"bytes", "energy"}) {
+        for (const auto& [name, value] : (*one)[key].items())
+          out[key][name] = out[key].value(name, 0.0) + value.get<double>();
+      }
+      out["gradients"].push_back(std::move(*one));
+    }
+  }
+  return out;
+}
+
+std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i]["failed"] == 0) order.push_back(i);
+  }
+  const auto at = [&](std::size_t i) { return std::pair(points[i][x].get<double>(), points[i][y].get<double>()); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return at(a) < at(b); });
+  std::vector<std::size_t> front;
+  for (const std::size_t i : order) {
+    // Equal points are all on it; among those of one x only the least y is.
+    if (front.empty() || at(i).second < at(front.back()).second || at(i) == at(front.back())) front.push_back(i);
+  }
+  return front;
+}
+
+}  // namespace cubejit::cli

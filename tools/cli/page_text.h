@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how data gets into a self-contained page.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cubejit::cli {
+
+/// The page with the data in place of __DATA__, inside a script element: nothing in it looks like the element's end or a comment.
+inline std::string pageText(std::string page, const nlohmann::ordered_json& data) {
+  std::string json;
+  for (const char c : data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) {
+    if (c == '<')
+      json += "\\u003c";
+    else
+      json += c;
+  }
+  const std::string place = "__DATA__";
+  return page.replace(page.find(place), place.size(), json);
+}
+
+}  // namespace cubejit::cli
