@@ -18,7 +18,7 @@
 namespace cubejit {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
 const std::string kShape = "--input 1,64,20,24 --weight 48,64,3,3 --padding 1 --dtype f16";

@@ -26,8 +26,8 @@ void addRun(CLI::App& app, Action& action);
 void addVerify(CLI::App& app, Action& action);
 void addPack(CLI::App& app, Action& action);  ///< pack and unpack
 void addBench(CLI::App& app, Action& action);
-void addTune(CLI::App& app, Action& action);
 void addExplore(CLI::App& app, Action& action);
+void addTune(CLI::App& app, Action& action);
 void addDb(CLI::App& app, Action& action);
 
 }  // namespace cubejit::cli

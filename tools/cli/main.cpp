@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
   cubejit::cli::addVerify(app, action);
   cubejit::cli::addPack(app, action);
   cubejit::cli::addBench(app, action);
-  cubejit::cli::addTune(app, action);
   cubejit::cli::addExplore(app, action);
+  cubejit::cli::addTune(app, action);
   cubejit::cli::addDb(app, action);
   const std::string typed = cubejit::cli::commandLine(argc, argv);
   try {
