@@ -273,10 +273,11 @@ TEST_F(Explore, ThePageOpensWithTheFrontAndAPlan) {
   if (std::system("command -v chromium >/dev/null 2>&1") != 0) GTEST_SKIP() << "no chromium to open it with";
   write(
       "suite.jsonl",
-      R"({"name":"</script><b>hostile","rank":2,"n":1,"ci":16,"co":16,"groups":1,"input":[1,8,8],"output":[1,8,8],"kernel":[1,3,3],"stride":[1,1,1],"pad":[0,0,1,1,1,1],"dilation":[1,1,1]})"
+      R"({"name":"</script><b>hostile","rank":2,"n":1,"ci":64,"co":48,"groups":1,"input":[1,20,24],"output":[1,20,24],"kernel":[1,3,3],"stride":[1,1,1],"pad":[0,0,1,1,1,1],"dilation":[1,1,1]})"
       "\n");
   const std::vector<Json> points = explored(
-      "explore --suite suite.jsonl --gradients dx --dtype f16 --soc ascend910b2 --vary cores=2..8 --vary l1=128K..512K "
+      "explore --suite suite.jsonl --gradients dx --dtype f16 --soc ascend910b2 --vary cores=2..48 "
+      "--vary l0c=32K..256K --vary l2_read=20,110 "
       "--report page.html");
   const std::string page = (folder_ / "page.html").string(), dom = (logs_ / "dom").string();
   const std::string open =
@@ -291,6 +292,7 @@ TEST_F(Explore, ThePageOpensWithTheFrontAndAPlan) {
            std::pair(points[b].at("us"), points[b].at("energy_pj"));
   });
   for (const std::size_t i : byHand) front += (front.empty() ? "" : " ") + std::to_string(i);
+  ASSERT_GT(byHand.size(), 1U);
   EXPECT_THAT(shown, HasSubstr("data-front=\"" + front + "\""));
   std::size_t dots = 0;
   for (std::size_t at = shown.find("<circle"); at != std::string::npos; at = shown.find("<circle", at + 1)) ++dots;
