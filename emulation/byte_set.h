@@ -16,7 +16,6 @@ class ByteSet {
  public:
   explicit ByteSet(std::int64_t bytes = 0) : words_(static_cast<std::size_t>(bytes / 64 + 1)), bytes_(bytes) {}
 
-  std::int64_t bytes() const { return bytes_; }
   void clear() { std::fill(words_.begin(), words_.end(), 0); }
   /// What is outside the buffer is left out.
   void add(ByteRange r) {
@@ -42,7 +41,6 @@ class ByteSet {
     });
     return found;
   }
-  friend bool operator==(const ByteSet& a, const ByteSet& b) = default;
   friend bool operator<(const ByteSet& a, const ByteSet& b) { return a.words_ < b.words_; }
 
  private:

@@ -14,7 +14,7 @@ namespace cubejit {
 namespace {
 
 constexpr std::uint32_t kAdds = std::uint32_t{1} << 31;
-constexpr std::int64_t kMostGrains = std::int64_t{1} << 28;  // 2 GiB of shadow
+constexpr std::int64_t kMostGrains = std::int64_t{1} << 28;  // of ten bytes of shadow each, or six
 
 // Of a view, which elements of its memory are its own; empty: all of them.
 std::vector<bool> elementsOfView(const Problem& p, TensorId t) {
@@ -39,8 +39,6 @@ std::vector<bool> elementsOfView(const Problem& p, TensorId t) {
   return is;
 }
 
-bool isOutput(BufferRole role) { return role == BufferRole::kDx || role == BufferRole::kDw || role == BufferRole::kDb; }
-
 }  // namespace
 
 MemorySanitizer::MemorySanitizer(const Problem& problem, const TileProgram& program, ProgramTouch& touch,
@@ -54,12 +52,12 @@ MemorySanitizer::MemorySanitizer(const Problem& problem, const TileProgram& prog
       const TensorFormat f = formatOf(problem, *tensor);
       repeats_ = repeats_ || (f.strided() && std::count(f.strides.begin(), f.strides.end(), 0) > 0);
     }
-    if (!isOutput(buffer.role) && buffer.role != BufferRole::kShared) {
+    if (!isResult(buffer.role) && buffer.role != BufferRole::kShared) {
       views_[b] = std::move(elements);
       continue;
     }
     Memory m;
-    m.output = isOutput(buffer.role);
+    m.output = isResult(buffer.role);
     m.grain = tensor ? byteSize(formatOf(problem, *tensor).dtype) : 4;
     const std::int64_t grains = buffer.bytes / m.grain;
     if (grains > kMostGrains) {
@@ -85,11 +83,10 @@ void MemorySanitizer::visit(std::int64_t number, const CoreVisit& v, const std::
   bool writes = false;
   for (int i = v.run.begin; i < v.run.end; ++i) {
     const Call& call = (*v.calls)[static_cast<std::size_t>(i)].call;
-    const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
     for (const CallAccess& access : accessesOf(touch_, phase, call)) {
       const Buffer& buffer = program_.buffers[static_cast<std::size_t>(access.buffer)];
       if (buffer.role == BufferRole::kPrivate || buffer.role == BufferRole::kConstant) continue;
-      const auto stream = static_cast<std::size_t>(streams[static_cast<std::size_t>(access.operand)]);
+      const auto stream = static_cast<std::size_t>(access.stream);
       const std::int64_t moved = v.at[stream];
       const ByteRange bytes{access.bytes.begin + moved, access.bytes.end + moved};
       if (bytes.begin < 0 || bytes.end > buffer.bytes) {

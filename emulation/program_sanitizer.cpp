@@ -102,10 +102,9 @@ class ProgramSanitizer {
     const Phase& phase = p_.phases[static_cast<std::size_t>(v.phase)];
     for (int i = v.run.end; i-- > v.run.begin;) {
       const Call& call = (*v.calls)[static_cast<std::size_t>(i)].call;
-      const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
       for (const CallAccess& access : accessesOf(touch_, phase, call)) {
         if (access.buffer != buffer) continue;
-        const auto stream = static_cast<std::size_t>(streams[static_cast<std::size_t>(access.operand)]);
+        const auto stream = static_cast<std::size_t>(access.stream);
         bool touches = false;
         exact_.visit(call, access.operand, v.at[stream] + phase.streams[stream].offset, [&](ByteRange r) {
           touches = r.begin <= byte && byte < r.end;

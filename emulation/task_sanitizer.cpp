@@ -5,32 +5,14 @@
 #include "emulation/task_sanitizer.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
+#include "codegen/tile/last_touches.h"
 #include "emulation/unit_order.h"
 
 namespace cubejit {
 namespace {
-
-// Who touched bytes of a buffer last: calls of the run.
-struct Part {
-  std::int64_t end = 0;
-  int writer = -1;
-  std::array<int, kUnitPipes> readers{-1, -1, -1, -1, -1, -1};
-};
-using Parts = std::map<std::int64_t, Part>;
-
-void cut(Parts& parts, std::int64_t at) {
-  auto part = parts.upper_bound(at);
-  if (part == parts.begin()) return;
-  --part;
-  if (part->first == at || part->second.end <= at) return;
-  Part rest = part->second;
-  part->second.end = at;
-  parts.emplace(at, rest);
-}
 
 // Bytes, from the first to the last, that an instruction filled.
 struct Filled {
@@ -74,15 +56,16 @@ class RunSanitizer {
 
   void visit(int i) {
     if (call(i).issues) ++instruction_;
-    // A strip on its way from L0C to memory takes the place of the one before.
-    if (call(i).unit == CoreUnit::kFixpipe) {
-      for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
-        if (access.writes && bufferOf(access).role == BufferRole::kPrivate) bytesOf(access.buffer).clear();
-      }
-    }
+    std::vector<CallAccess> own;  // of the core's buffers
     for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
-      const Buffer& buffer = touch_.program().buffers[static_cast<std::size_t>(access.buffer)];
-      if (buffer.role != BufferRole::kPrivate) continue;
+      if (bufferOf(access).role == BufferRole::kPrivate) own.push_back(access);
+    }
+    for (const CallAccess& access : own) {
+      // A strip on its way from L0C to memory takes the place of the one before.
+      if (access.writes && call(i).unit == CoreUnit::kFixpipe) bytesOf(access.buffer).clear();
+    }
+    for (const CallAccess& access : own) {
+      const Buffer& buffer = bufferOf(access);
       if (access.bytes.begin < 0 || access.bytes.end > buffer.bytes)
         add(FindingKind::kBounds, i, -1, access.buffer, access.bytes,
             std::string(access.writes ? "writes" : "reads") + " outside the " + std::to_string(buffer.bytes) +
@@ -92,11 +75,11 @@ class RunSanitizer {
       leave(i, access);
     }
     // Written together: an operand that adds has read before.
-    for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
-      if (!access.writes || bufferOf(access).role != BufferRole::kPrivate) continue;
+    for (const CallAccess& access : own) {
+      if (!access.writes) continue;
       ByteSet& bytes = bytesOf(access.buffer);
       if (bufferOf(access).name != "UB") replace(i, access, bytes);  // strips of UB are zeroed before they are filled
-      exact_.visit(call(i), access.operand, streamOffset(i, access), [&](ByteRange r) {
+      exact_.visit(call(i), access.operand, streamOffset(access), [&](ByteRange r) {
         bytes.add(r);
         return true;
       });
@@ -127,48 +110,23 @@ class RunSanitizer {
     return written_.try_emplace(buffer, ByteSet(touch_.program().buffers[static_cast<std::size_t>(buffer)].bytes))
         .first->second;
   }
-  std::int64_t streamOffset(int i, const CallAccess& access) const {
-    const std::array<int, 4> streams{call(i).a, call(i).b, call(i).c, call(i).d};
-    return phase_.streams[static_cast<std::size_t>(streams[static_cast<std::size_t>(access.operand)])].offset;
-  }
-
-  void collide(int i, int other, const CallAccess& access, const char* does, const char* did) {
-    if (other < 0 || other == i || order_.isBefore(other, i)) return;
-    if (!raced_.insert({i, other}).second) return;
-    add(FindingKind::kRace, i, other, access.buffer, access.bytes,
-        std::string(does) + " what the other " + did + ", and no flag says which is first");
+  std::int64_t streamOffset(const CallAccess& access) const {
+    return phase_.streams[static_cast<std::size_t>(access.stream)].offset;
   }
 
   void race(int i, const CallAccess& access) {
-    Parts& parts = parts_[access.buffer];
-    const ByteRange& bytes = access.bytes;
-    cut(parts, bytes.begin);
-    cut(parts, bytes.end);
-    std::int64_t at = bytes.begin;
-    for (auto part = parts.lower_bound(at); at < bytes.end; ++part) {
-      if (part == parts.end() || part->first > at)
-        part = parts.emplace_hint(part, at, Part{part == parts.end() ? bytes.end : std::min(bytes.end, part->first)});
-      Part& p = part->second;
-      collide(i, p.writer, access, access.writes ? "overwrites" : "reads", "writes");
-      if (access.writes) {
-        for (const int reader : p.readers) collide(i, reader, access, "overwrites", "reads");
-        p.writer = i;
-        p.readers.fill(-1);
-      } else {
-        p.readers[static_cast<std::size_t>(pipeOf(call(i).unit))] = i;
-      }
-      at = p.end;
-    }
-    if (!access.writes) return;
-    auto first = parts.find(bytes.begin);  // one part
-    first->second.end = bytes.end;
-    for (auto next = std::next(first); next != parts.end() && next->first < bytes.end;) next = parts.erase(next);
+    touched_[access.buffer].touch(access.bytes, access.writes, i, pipeOf(call(i).unit), [&](int other, bool wrote) {
+      if (other == i || order_.isBefore(other, i) || !raced_.insert({i, other}).second) return;
+      add(FindingKind::kRace, i, other, access.buffer, access.bytes,
+          std::string(access.writes ? "overwrites" : "reads") + " what the other " + (wrote ? "writes" : "reads") +
+              ", and no flag says which is first");
+    });
   }
 
   void init(int i, const CallAccess& access) {
     const ByteSet& bytes = bytesOf(access.buffer);
     std::int64_t missing = -1;
-    exact_.visit(call(i), access.operand, streamOffset(i, access), [&](ByteRange r) {
+    exact_.visit(call(i), access.operand, streamOffset(access), [&](ByteRange r) {
       missing = bytes.firstMissing(r);
       return missing < 0;
     });
@@ -231,7 +189,7 @@ class RunSanitizer {
   Written& written_;
   const UnitOrder order_;
   int instruction_ = -1;
-  std::map<int, Parts> parts_;
+  std::map<int, LastTouches> touched_;  ///< by buffer
   std::set<std::pair<int, int>> raced_;
   std::map<int, std::vector<Filled>> filled_;  ///< by buffer
   std::vector<Sums> sums_;

@@ -29,8 +29,7 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
     const Call& call = calls[static_cast<std::size_t>(run.begin + i)].call;
     if (call.unit != CoreUnit::kNone) pipe = pipeOf(call.unit);
     for (const UnitFlag& f : call.flags) {
-      if (f.id >= kUnitFlags)
-        fault({i}, index(f.to), -1, "\"" + print(f) + "\": flags are 0 to " + std::to_string(kUnitFlags - 1));
+      if (f.id >= kUnitFlags) fault({i}, -1, "\"" + print(f) + "\": flags are 0 to " + std::to_string(kUnitFlags - 1));
       if (f.id >= kUnitFlags) continue;
       if (f.kind == UnitFlag::Kind::kWait) queues_[index(f.to)].push_back({i, &f});
       if (f.kind != UnitFlag::Kind::kBarrier) continue;
@@ -61,7 +60,7 @@ UnitOrder::UnitOrder(const std::vector<Node>& calls, const Window& run)
     if (flags_[f].raised.empty()) continue;
     const UnitFlag name{UnitFlag::Kind::kSet, static_cast<UnitPipe>(f / kUnitFlags / kUnitPipes),
                         static_cast<UnitPipe>(f / kUnitFlags % kUnitPipes), static_cast<std::uint8_t>(f % kUnitFlags)};
-    faults_.push_back({flags_[f].raised.front().call, -1, name.from, "\"" + print(name) + "\" is never awaited"});
+    faults_.push_back({flags_[f].raised.front().call, -1, "\"" + print(name) + "\" is never awaited"});
   }
 }
 
@@ -69,8 +68,8 @@ UnitOrder::Flag& UnitOrder::flag(const UnitFlag& f) {
   return flags_[(index(f.from) * kUnitPipes + index(f.to)) * kUnitFlags + f.id];
 }
 
-void UnitOrder::fault(const Step& step, std::size_t pipe, int other, std::string what) {
-  faults_.push_back({step.call, other, static_cast<UnitPipe>(pipe), std::move(what)});
+void UnitOrder::fault(const Step& step, int other, std::string what) {
+  faults_.push_back({step.call, other, std::move(what)});
 }
 
 bool UnitOrder::advance(std::size_t pipe) {
@@ -85,11 +84,10 @@ bool UnitOrder::advance(std::size_t pipe) {
   } else if (step.flag->kind == UnitFlag::Kind::kSet) {
     Flag& f = flag(*step.flag);
     if (!f.raised.empty())
-      fault(step, pipe, f.raised.back().call,
+      fault(step, f.raised.back().call,
             "\"" + print(*step.flag) + "\" while it is set, for nothing says that its wait is over");
     else if (over[index(step.flag->to)] < f.lowered)
-      fault(step, pipe, f.loweredBy,
-            "\"" + print(*step.flag) + "\" again, though nothing orders it behind the wait before");
+      fault(step, f.loweredBy, "\"" + print(*step.flag) + "\" again, though nothing orders it behind the wait before");
     ++over[pipe];
     f.raised.push_back({over, step.call});
   } else {
@@ -126,7 +124,7 @@ void UnitOrder::explainDeadlock() {
           sets[s].flag->id == step.flag->id)
         setBy = sets[s].call;
     }
-    fault(step, p, setBy,
+    fault(step, setBy,
           "\"" + print(*step.flag) + "\" waits for ever: " +
               (setBy < 0 ? "the flag is never set" : "a deadlock, for what sets the flag waits, too"));
   }

@@ -16,7 +16,6 @@ namespace cubejit {
 struct FlagFault {
   int call = -1;       ///< of the run, from 0
   int otherCall = -1;  ///< of the other party, if there is one
-  UnitPipe pipe = UnitPipe::kMte2;
   std::string what;
 };
 
@@ -52,7 +51,7 @@ class UnitOrder {
   bool advance(std::size_t pipe);
   void barrier();
   void explainDeadlock();
-  void fault(const Step& step, std::size_t pipe, int other, std::string what);
+  void fault(const Step& step, int other, std::string what);
 
   std::array<std::vector<Step>, kUnitPipes> queues_;
   std::array<std::size_t, kUnitPipes> next_{};

@@ -7,6 +7,7 @@
 
 #include "emulation/program_sanitizer.h"
 #include "runtime/chip_report.h"
+#include "tiling/npu/rule_lines.h"
 
 namespace cubejit {
 
@@ -18,15 +19,15 @@ SanitizerReport sanitizeChip(const Problem& problem, const TilingPlan& plan, con
 Status sanitizeEach(const std::vector<TileProgram>& tiles, const Problem& problem, const std::vector<TilingPlan>& plans,
                     const Machine& machine, const Options& options) {
   if (!options.sanitize || !machine.isNpu()) return Unit{};
-  std::string all;
+  std::vector<std::string> all;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const SanitizerReport report = sanitizeChip(problem, plans[i], machine, tiles[i]);
     for (const Finding& finding : report.findings)
-      all += (all.empty() ? "" : "\n") + std::string(toString(plans[i].gradient)) + ": " + describe(finding);
-    if (report.dropped > 0) all += "\nand " + std::to_string(report.dropped) + " more";
+      all.push_back(std::string(toString(plans[i].gradient)) + ": " + describe(finding));
+    if (report.dropped > 0) all.push_back("and " + std::to_string(report.dropped) + " more");
   }
   if (all.empty()) return Unit{};
-  return Error{ErrorCode::kInternal, Stage::kTile, all};
+  return Error{ErrorCode::kInternal, Stage::kTile, inLines(all)};
 }
 
 }  // namespace cubejit

@@ -23,8 +23,6 @@ const char* tensorName(BufferRole role) {
   return role <= BufferRole::kDb ? kNames[static_cast<int>(role)] : nullptr;
 }
 
-bool isResult(BufferRole role) { return role >= BufferRole::kDx && role <= BufferRole::kDb; }
-
 // What C compilers know of the CPU they run on; of AArch64 the system says it (Linux, arch/arm64/include/uapi/asm/hwcap.h).
 const char* cpuTest(IsaLevel level) {
   switch (level) {

@@ -38,6 +38,9 @@ enum class BufferRole : std::uint8_t {
   kConstant  ///< read-only f32 values held by the program (`Buffer::values`)
 };
 
+/// Whether it is a tensor that a run computes.
+constexpr bool isResult(BufferRole role) { return role >= BufferRole::kDx && role <= BufferRole::kDb; }
+
 struct Buffer {
   std::string name;
   BufferRole role = BufferRole::kShared;

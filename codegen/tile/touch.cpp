@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/tile/copies.h"
+#include "codegen/tile/walk.h"
 
 namespace cubejit {
 namespace {
@@ -209,7 +210,7 @@ std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, cons
   const TileProgram& program = touch.program();
   const auto* move = std::get_if<Move>(&program.kernels[static_cast<std::size_t>(v.kernel)]);
   const bool adds = move == nullptr ? v.accumulate : move->kind == MoveKind::kAccumulate;
-  const std::array<int, 4> streams{call.a, call.b, call.c, call.d};
+  const std::array<int, 4> streams = streamsOf(call);
   std::vector<CallAccess> accesses;
   for (std::size_t s = 0; s < streams.size(); ++s) {
     const ByteRange range = streams[s] < 0 ? ByteRange{} : touch.extentsOf(v)[s];
@@ -218,7 +219,8 @@ std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, cons
     const auto [low, high] = call.place.reach(s);
     const auto operand = static_cast<CallOperand>(s);
     const bool writes = operand == CallOperand::kC || operand == CallOperand::kD;
-    accesses.push_back({stream.buffer,
+    accesses.push_back({streams[s],
+                        stream.buffer,
                         operand,
                         {stream.offset + low + range.begin, stream.offset + high + range.end},
                         !writes || (adds && operand == CallOperand::kC),

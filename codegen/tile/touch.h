@@ -53,7 +53,7 @@ class ProgramTouch {
 
 /// What a call does to one of its buffers.
 struct CallAccess {
-  int buffer = -1;
+  int stream = -1, buffer = -1;
   CallOperand operand = CallOperand::kA;
   ByteRange
       bytes;  ///< as ProgramTouch::extentsOf, over all repetitions of Call::place; from the stream's begin, without axes

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "codegen/tile/touch.h"
+#include "codegen/tile/last_touches.h"
 
 namespace cubejit {
 namespace {
@@ -20,62 +20,6 @@ using Done = std::array<std::int64_t, kUnitPipes>;
 void learn(Done& to, const Done& from) {
   for (std::size_t p = 0; p < kUnitPipes; ++p) to[p] = std::max(to[p], from[p]);
 }
-
-// Bytes of a buffer that were touched alike.
-struct Part {
-  std::int64_t end = 0;
-  int writer = -1;
-  std::array<int, kUnitPipes> readers{-1, -1, -1, -1, -1, -1};
-};
-
-// Which instructions touched the bytes of a buffer last.
-class LastTouches {
- public:
-  /// Calls `before` with each instruction that must be done.
-  template <class Before>
-  void touch(const ByteRange& bytes, bool writes, int instruction, UnitPipe pipe, const Before& before) {
-    cut(bytes.begin);
-    cut(bytes.end);
-    std::int64_t at = bytes.begin;
-    for (auto part = parts_.lower_bound(bytes.begin); at < bytes.end;) {
-      if (part == parts_.end() || part->first > at) {
-        const std::int64_t end = part == parts_.end() ? bytes.end : std::min(bytes.end, part->first);
-        part = parts_.emplace_hint(part, at, Part{end});
-      }
-      if (part->second.writer >= 0) before(part->second.writer);
-      if (writes) {
-        for (const int reader : part->second.readers) {
-          if (reader >= 0) before(reader);
-        }
-        part->second.writer = instruction;
-        part->second.readers.fill(-1);
-      } else {
-        part->second.readers[static_cast<std::size_t>(pipe)] = instruction;
-      }
-      at = part->second.end;
-      ++part;
-    }
-    if (writes) merge(bytes);
-  }
-
- private:
-  void cut(std::int64_t at) {
-    auto part = parts_.lower_bound(at);
-    if (part == parts_.begin()) return;
-    --part;
-    if (part->second.end <= at) return;
-    Part rest = part->second;
-    part->second.end = at;
-    parts_.emplace(at, rest);
-  }
-  // Bytes that one instruction wrote are one part.
-  void merge(const ByteRange& bytes) {
-    auto first = parts_.find(bytes.begin);
-    first->second.end = bytes.end;
-    for (auto next = std::next(first); next != parts_.end() && next->first < bytes.end;) next = parts_.erase(next);
-  }
-  std::map<std::int64_t, Part> parts_;  ///< by where they begin
-};
 
 // The flags of one run.
 class RunFlags {
@@ -109,7 +53,7 @@ class RunFlags {
     for (int i = begin; i < end; ++i) {
       for (const CallAccess& access : accessesOf(touch_, phase_, call(i))) {
         if (touch_.program().buffers[static_cast<std::size_t>(access.buffer)].role != BufferRole::kPrivate) continue;
-        touched_[access.buffer].touch(access.bytes, access.writes, self, pipe, [&](int other) {
+        touched_[access.buffer].touch(access.bytes, access.writes, self, pipe, [&](int other, bool) {
           if (other != self && instructions_[static_cast<std::size_t>(other)].pipe != pipe) before.insert(other);
         });
       }

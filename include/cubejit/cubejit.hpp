@@ -124,7 +124,7 @@ class Executable {
   CUBEJIT_API Result<EmulationReport> emulationReport(Gradient gradient, bool trace = false,
                                                       std::int64_t mostEvents = 1000000) const;
   /// What the program of the NPU it was compiled for does that a real chip would get wrong (sanitizer.h): read off the program, without a
-  /// run. Thread-safe, like all else; takes up to 2 GiB for a shadow of large outputs. kUnsupported: it was compiled for this host.
+  /// run. Thread-safe, like all else; takes up to 2.5 GiB for the shadow of a large workspace. kUnsupported: it was compiled for this host.
   CUBEJIT_API Result<SanitizerReport> sanitize(Gradient gradient) const;
 
   struct State;

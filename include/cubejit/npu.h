@@ -49,6 +49,7 @@ struct NpuReport {
   double predictedCycles = 0;  ///< of the slowest core, or of memory if that takes longer
   double predictedMicroseconds = 0;
   double memoryCycles = 0;  ///< the chip's memory
+  double memoryBytes = 0;   ///< that it reads and writes: each tensor once, and what L2 does not hold again
   std::string bound;        ///< the pipe that takes the longest, or "memory"
   std::int64_t tasks = 0;
   std::vector<double> coreCycles;  ///< of each core of the chip

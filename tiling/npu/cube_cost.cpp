@@ -62,12 +62,14 @@ TaskTimes fillKinds(const CubeWork& w, const TilingPlan& plan, const Machine& ma
 double totalOf(const TaskTimes& t) { return t.total; }
 
 // Memory gives each tensor once; what is read again comes from L2 as far as L2 holds the tensors.
-double memoryCyclesOf(const CubeWork& w, const TaskTimes& sums, const Machine& m) {
+void addMemory(const CubeWork& w, const Machine& m, CubeCost& cost) {
+  const TaskTimes& sums = cost.sums;
   const double once = std::min(w.readBytes, sums.bytesIn), again = sums.bytesIn - once;
   const double missed = std::max(0.0, 1.0 - static_cast<double>(m.buffers.l2Bytes) / std::max(1.0, once));
   const PathRates& r = m.npu.paths;
-  const double parts = static_cast<double>(m.cores);
-  return (once + again * missed) / (r.ddrRead * parts) + w.writtenBytes / (r.ddrWrite * parts);
+  const double parts = static_cast<double>(m.cores), read = once + again * missed;
+  cost.memoryBytes = read + w.writtenBytes;
+  cost.memoryCycles = read / (r.ddrRead * parts) + w.writtenBytes / (r.ddrWrite * parts);
 }
 
 }  // namespace
@@ -83,7 +85,7 @@ CubeCost cubeCost(const CubeWork& w, const TilingPlan& plan, const Machine& mach
     return cost;
   }
   cost.meanCore = shares.total() / machine.cores;
-  cost.memoryCycles = memoryCyclesOf(w, cost.sums, machine);
+  addMemory(w, machine, cost);
   cost.totalCycles = std::max(cost.meanCore, cost.memoryCycles);
   if (cost.totalCycles > limit) {
     cost.exact = false;

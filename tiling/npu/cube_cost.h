@@ -20,6 +20,7 @@ struct CubeCost {
   double slowestCore = 0;
   double meanCore = 0;      ///< over all cores of the chip: what perfect balance would take
   double memoryCycles = 0;  ///< the chip's memory, all cores together
+  double memoryBytes = 0;   ///< that it moves
   TaskTimes sums;           ///< over all tasks
   std::int64_t tasks = 0;
   bool exact = true;  ///< false: only `totalCycles`, a lower bound that already exceeds `limit`

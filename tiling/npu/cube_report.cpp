@@ -68,6 +68,7 @@ NpuReport reportOf(const Problem& problem, const CubeWork& w, const TilingPlan& 
   r.predictedCycles = cost.totalCycles;
   r.predictedMicroseconds = cost.totalCycles / m.npu.mhz;
   r.memoryCycles = cost.memoryCycles;
+  r.memoryBytes = cost.memoryBytes;
   r.bound = boundOf(cost);
   r.tasks = cost.tasks;
   r.coreCycles = coreCycles(w, plan, m);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include "explore_page.h"
 #include "explore_point.h"
 #include "failure.h"
+#include "interrupts.h"
 #include "json_line.h"
 #include "progress.h"
 #include "runtime/json_machine.h"
@@ -33,13 +33,6 @@ struct ExploreFlags {
   std::vector<std::string> vary;
   std::string energy, out, report;
 };
-
-// A handler can be given nothing but globals. The first signal lets the points under way end, the second is taken at its word.
-std::atomic<int> interrupts{0};
-static_assert(std::atomic<int>::is_always_lock_free);
-void onInterrupt(int) {
-  if (interrupts.fetch_add(1) > 0) _exit(130);
-}
 
 struct Asked {
   Question question;
@@ -170,7 +163,7 @@ Status evaluate(const Asked& asked, PointFile& file, std::vector<Json>& points) 
   std::mutex mutex;
   Status status = Unit{};
   const auto work = [&] {
-    for (std::size_t i = next++; i < open.size() && interrupts == 0; i = next++) {
+    for (std::size_t i = next++; i < open.size() && !stopRequested(); i = next++) {
       Json point{{"point", open[i]}};
       point.update(pointToJson(asked.points[open[i]], asked.question));
       const std::scoped_lock lock(mutex);
@@ -219,8 +212,7 @@ int explore(const RequestFlags& flags, const ExploreFlags& own, const std::strin
   PointFile file;
   if (const Status opened = file.open(own.out, asked->request, points); !opened.ok())
     return report(opened.error(), typed);
-  std::signal(SIGINT, onInterrupt);
-  std::signal(SIGTERM, onInterrupt);
+  listenForInterrupts();
   if (const Status done = evaluate(*asked, file, points); !done.ok()) return report(done.error(), typed);
   const bool stopped = std::any_of(points.begin(), points.end(), [](const Json& p) { return p.is_null(); });
   points.erase(std::remove(points.begin(), points.end(), Json()), points.end());

@@ -10,19 +10,11 @@
 #include "runtime/chip_report.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
-#include "tiling/npu/cube_work.h"
 
 namespace cubejit::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// What the cost model has memory read and write: it keeps the cycles of both together.
-double memoryBytesOf(const Problem& problem, const NpuReport& report, const Machine& m) {
-  const double written = cubeWorkOf(problem, report.plan.gradient, m, false).writtenBytes;
-  const double readCycles = report.memoryCycles - written / (m.npu.paths.ddrWrite * m.cores);
-  return written + readCycles * m.npu.paths.ddrRead * m.cores;
-}
 
 double sumOf(const Json& numbers) {
   double sum = 0;
@@ -38,7 +30,7 @@ Result<Json> gradientToJson(const Problem& problem, Gradient gradient, const Mac
   Json out = npuReportToJson(problem, machine, planned);
   for (const char* known : {"schema", "soc", "core_cycles", "bytes_in", "bytes_out"}) out.erase(known);
   for (std::size_t i = 0; i < kPaths; ++i) out["bytes"][toString(static_cast<Path>(i))] = counts.bytes[i];
-  out["memory_bytes"] = memoryBytesOf(problem, planned, machine);
+  out["memory_bytes"] = planned.memoryBytes;
   out["cube_steps"] = counts.cubeSteps;
   out["energy"] = energyOf(figures, machine, *machine.npu.step(planned.plan.cube().tile.operand), counts,
                            out["memory_bytes"].get<double>());

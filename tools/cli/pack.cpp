@@ -4,7 +4,6 @@
 // in NumPy or raw files. Leaves the conversion to the library's generated kernels.
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -16,6 +15,7 @@
 #include "npy.h"
 #include "request.h"
 #include "runtime/problem_text.h"
+#include "whole_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -48,14 +48,7 @@ Result<std::vector<char>> readTensor(const std::string& path, const Problem& p, 
 
 Status writeTensor(const std::string& path, const Problem& p, TensorId t, std::vector<char> bytes) {
   if (isNumpy(path)) return writeNpy({NpyOutput{path, memoryShape(p, t), formatOf(p, t).dtype, std::move(bytes)}});
-  const std::string temporary = path + ".tmp";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(temporary, path, error);
-  if (file && !error) return Unit{};
-  std::filesystem::remove(temporary, error);
+  if (writeWholeFile(path, {bytes.data(), bytes.size()})) return Unit{};
   return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path};
 }
 

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +15,7 @@
 #include "commands.h"
 #include "duration.h"
 #include "failure.h"
+#include "interrupts.h"
 #include "json_line.h"
 #include "request.h"
 #include "runtime/json_problem.h"
@@ -39,15 +38,6 @@ struct TuneFlags {
   std::uint64_t seed = 1;
   bool resume = false, mpi = false;
 };
-
-// A handler can be given nothing but globals. The first signal asks for a clean end, the second is taken at its word.
-std::atomic<int> interrupts{0};
-static_assert(std::atomic<int>::is_always_lock_free);
-void onInterrupt(int) {
-  if (interrupts.fetch_add(1) > 0) _exit(130);
-}
-
-bool stopRequested() { return interrupts.load() > 0; }
 
 constexpr int kDefaultTrials = 64;
 constexpr double kBusyShare = 0.75;  // of the cores taken by others
@@ -222,8 +212,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
     if (*mpi != nullptr) (*mpi)->leave(code);
     return code;
   }
-  std::signal(SIGINT, onInterrupt);
-  std::signal(SIGTERM, onInterrupt);
+  listenForInterrupts();
   asked->request.options.tune = TuneMode::kOff;
   const Session session(asked->request.options);
   TuneView view(asked->view, asked->options.seconds);

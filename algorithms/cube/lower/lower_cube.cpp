@@ -51,7 +51,7 @@ class Lowering {
     if (tooLong_) return tooManyCalls(job_.plan.cube());
     if (!dx_) addCastPhase(b_, job_, t_, sums_, buffers_.result, parts_, result_, buffers_.ub, lanes_);
     TileProgram program = b_.finish();
-    setUnitFlags(program);
+    if (!shortcuts_.leavesOutZeros) setUnitFlags(program);  // else its calls are not all that the units do
     return program;
   }
 

@@ -42,6 +42,13 @@ std::string describe(const std::vector<Fault>& faults) {
   return all;
 }
 
+Finding findingOf(FindingKind kind, const Collision& c, FindingParty party) {
+  Finding finding{kind, std::move(party), {}, {}, c.begin, c.end, c.what, 1};
+  if (c.argument >= 0) finding.buffer = "argument " + std::to_string(c.argument) + " of the launch";
+  if (c.other >= 0) finding.other.core = c.other;  // the block's core, unless blocks take turns
+  return finding;
+}
+
 void CoreContext::fault(const std::string& where, const std::string& rule) {
   const Fault made{"core " + std::to_string(core_) +
                        (block != core_ ? " (GetBlockIdx " + std::to_string(block) + ")" : std::string()),
@@ -73,11 +80,7 @@ void CoreContext::find(Finding finding) {
 }
 
 void CoreContext::find(FindingKind kind, const Collision& c, FindingParty party) {
-  if (c.what.empty()) return;
-  Finding finding{kind, std::move(party), {}, {}, c.begin, c.end, c.what, 1};
-  if (c.argument >= 0) finding.buffer = "argument " + std::to_string(c.argument) + " of the launch";
-  if (c.other >= 0) finding.other.core = c.other;  // the block's core, unless blocks take turns
-  find(std::move(finding));
+  if (!c.what.empty()) find(findingOf(kind, c, std::move(party)));
 }
 
 void CoreContext::touched(const void* begin, std::int64_t bytes, const char* call) {

@@ -32,6 +32,9 @@ struct Bounds {
   }
 };
 
+/// A collision as a finding.
+Finding findingOf(FindingKind kind, const Collision& collision, FindingParty party);
+
 /// A fault, and how often a core had it.
 struct Fault {
   std::string core;  ///< "core 3"

@@ -16,6 +16,7 @@
 #include "runtime/core_threads.h"
 #include "runtime/environment.h"
 #include "runtime/json_machine.h"
+#include "tiling/npu/rule_lines.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -90,11 +91,10 @@ void collect(const CoreContext& core, LaunchReport& report, std::vector<Fault>& 
   }
 }
 
-// Notes and findings, a line each.
-std::string strictly(const LaunchReport& report) {
-  std::string all;
-  for (const std::string& note : report.notes) all += (all.empty() ? "" : "\n") + ("note: " + note);
-  for (const Finding& finding : report.findings) all += (all.empty() ? "" : "\n") + describe(finding);
+std::vector<std::string> notesAndFindings(const LaunchReport& report) {
+  std::vector<std::string> all;
+  for (const std::string& note : report.notes) all.push_back("note: " + note);
+  for (const Finding& finding : report.findings) all.push_back(describe(finding));
   return all;
 }
 
@@ -159,22 +159,14 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
   std::int64_t dropped = 0;
   for (const auto& core : launch.cores) collect(*core, report, faults, dropped);
   if (options.sanitize && faults.empty()) {
-    for (const Collision& c : writes.unwritten()) {
-      Finding finding;
-      finding.kind = FindingKind::kInit;
-      finding.buffer = "argument " + std::to_string(c.argument) + " of the launch";
-      finding.begin = c.begin;
-      finding.end = c.end;
-      finding.what = c.what;
-      report.findings.push_back(std::move(finding));
-    }
+    for (const Collision& c : writes.unwritten()) report.findings.push_back(findingOf(FindingKind::kInit, c, {}));
   }
   report.microseconds = machine->npu.mhz > 0 ? report.cycles / machine->npu.mhz : 0;
   const Status drawn = writeTimelines(options.files, *machine, {{"launch", report.cycles, &report.trace}});
   if (faults.empty() && !drawn.ok()) return failure(drawn.error().code, drawn.error().message);
-  const std::string strict = options.strict ? strictly(report) : "";
+  const std::vector<std::string> strict = options.strict ? notesAndFindings(report) : std::vector<std::string>{};
   if (faults.empty() && strict.empty()) return report;
-  if (faults.empty()) return failure(ErrorCode::kInvalidProblem, strict);
+  if (faults.empty()) return failure(ErrorCode::kInvalidProblem, inLines(strict));
   return failure(ErrorCode::kInvalidProblem,
                  describe(faults) + (dropped > 0 ? "\nand " + std::to_string(dropped) + " more" : ""));
 }
