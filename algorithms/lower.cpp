@@ -16,7 +16,7 @@ namespace {
 
 Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
   if (plan.gradient == Gradient::kDb) return lowerBias(problem, chip, chip.isa.lanes());
-  CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
+  CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
   return lower(job, chip.isa.lanes());
 }
 

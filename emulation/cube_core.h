@@ -4,7 +4,7 @@
 // order of the tiling, and write a block to memory. Everything passes through the core's own buffers of the chip's sizes. Slow; generated
 // programs must leave the same bits. Leaves cutting a gradient into tasks to its callers.
 //
-//   CubeJob job = *makeCubeJob(problem, plan, machine, false);
+//   CubeJob job = *makeCubeJob(problem, plan, machine);
 //   auto core = *CubeCore::create(machine, 0);
 //   core->begin(job, operands, task);
 //   while (*core->iterate()) core->write(target);

@@ -56,7 +56,7 @@ TileProgram withoutCopies(TileProgram program) {
 Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan, const Machine& chip,
                                   const Options& options) {
   if (!multiplies(plan)) return lower(problem, plan, chip);
-  CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
+  CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
   CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.forwardCopies);
   if (options.forwardCopies) shortcuts.threads = options.threads > 0 ? options.threads : defaultThreads();
   return lower(job, chip.isa.lanes(), shortcuts);

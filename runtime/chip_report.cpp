@@ -144,7 +144,7 @@ void addVectors(const Machine& chip, const Phase& phase, const PhaseCounts& coun
 std::vector<int> coresOfVisits(const Problem& problem, const TilingPlan& plan, const Machine& chip,
                                const Phase& phase) {
   std::vector<int> cores;
-  const auto job = isCubes(phase) ? makeCubeJob(problem, plan, chip, false) : Result<CubeJob>(CubeJob{});
+  const auto job = isCubes(phase) ? makeCubeJob(problem, plan, chip) : Result<CubeJob>(CubeJob{});
   if (!job.ok()) return cores;
   std::optional<GradientTasks> tasks;
   if (isCubes(phase)) tasks.emplace(*job);
@@ -160,7 +160,7 @@ EmulationReport chipReport(const Problem& problem, const TilingPlan& plan, const
                            bool trace, std::int64_t mostEvents) {
   Report report(chip, trace, mostEvents);
   const bool bias = plan.gradient == Gradient::kDb;
-  const auto job = bias ? Result<CubeJob>(CubeJob{}) : makeCubeJob(problem, plan, chip, false);
+  const auto job = bias ? Result<CubeJob>(CubeJob{}) : makeCubeJob(problem, plan, chip);
   const DType operand = bias || !job.ok() ? chip.npu.cubes.front().operand : job->work.type;
   for (const Phase& phase : tile.phases) {
     const PhaseCounts counts(tile, phase, chip, operand);

@@ -42,7 +42,7 @@ class UnitModels {
     models->plan_ = plan;
     models->chip_ = chip;
     if (plan.gradient == Gradient::kDb) return models;
-    CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip, false));
+    CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
     CUBEJIT_TRY(core, CubeCore::create(chip, 0));
     models->job_ = std::move(job);
     models->core_ = std::move(core);

@@ -119,15 +119,16 @@ void setTile(const T& t, CubeTile& c) {
 
 template <class T>
 TilingPlan planFrom(const T& t, Gradient gradient, const Problem& p, Mkn single, const Machine& machine) {
-  const CubeWork w = cubeWorkOf(p, gradient, machine, true);
+  const CubeWork w = cubeWorkOf(p, gradient, machine, CubeKernels::kAscendC);
   TilingPlan plan;
   plan.algorithm = CubePlan{};
   plan.gradient = gradient;
   plan.cube().tile.operand = w.type;
   setTile(t, plan.cube().tile);
-  // Published tilings round the last task up to fractals; what lies beyond the tensor is never computed.
-  std::int64_t& pixels = gradient == Gradient::kDx ? single.m : single.k;
-  pixels = std::min(pixels, w.pixels.h * w.pixels.w);
+  // Published tilings round tasks up to fractals and base blocks; what lies beyond the tensor is never computed.
+  single.m = std::min(single.m, w.gemm.m);
+  single.k = std::min(single.k, gradient == Gradient::kDx ? w.gemm.k * w.kernel.d : w.gemm.k);
+  single.n = std::min(single.n, w.gemm.n);
   plan.cube().singleShape = single;
   if (single.m > 0 && single.k > 0 && single.n > 0) plan.cube().cores = splitOf(w, single);
   return plan;
@@ -136,7 +137,7 @@ TilingPlan planFrom(const T& t, Gradient gradient, const Problem& p, Mkn single,
 template <class T>
 Rules checkPlanned(const T& t, const TilingPlan& plan, const Machine& machine, bool input) {
   Rules broken;
-  for (const std::string& rule : checkOnNpu(problemOf(t), plan, machine, true))
+  for (const std::string& rule : checkOnNpu(problemOf(t), plan, machine, CubeKernels::kAscendC))
     broken.push_back(inWordsOf(rule, input));
   return broken;
 }
@@ -202,7 +203,7 @@ Rules checkTiling(const FilterTiling& t, const Machine& machine) {
   FilterTiling need = t;
   setProblemFields(need, p, p.dtype);
   if (broken.empty()) {
-    const CubeWork w = cubeWorkOf(p, Gradient::kDw, machine, true);
+    const CubeWork w = cubeWorkOf(p, Gradient::kDw, machine, CubeKernels::kAscendC);
     const std::int64_t least = footprintOf(w, plan).l1B / w.elementBytes;
     if (static_cast<std::int64_t>(t.bl1Bound) < least)
       broken.push_back("bl1Bound = " + std::to_string(t.bl1Bound) + " must be at least " + std::to_string(least) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what GetTiling does: the request's rules, the planner, the tiling's fields. A failure writes nothing.
+// Decides what GetTiling does: the request's rules, where its plan comes from, the tiling's fields. A failure writes nothing.
 #include <exception>
 
 #include "api/ascendc/request_rules.h"
@@ -9,6 +9,8 @@
 #include "cubejit_ascendc/chip.h"
 #include "cubejit_ascendc/last_error.h"
 #include "cubejit_ascendc/tiling_request.h"
+#include "runtime/tuning/plan_source.h"
+#include "tiling/check_problem.h"
 #include "tiling/npu/cube_footprint.h"
 #include "tiling/npu/rule_lines.h"
 
@@ -50,53 +52,108 @@ Problem plannedProblem(const TilingRequest& r, ConvCommonApi::ConvDtype dtype) {
   return p;
 }
 
+CubeKernels kernelsOf(const TilingRequest& r) { return r.forChip ? CubeKernels::kVendor : CubeKernels::kAscendC; }
+
+// Every rule of a plan that was not made for this request.
+std::vector<std::string> brokenBy(const TilingRequest& r, const Problem& p, const TilingPlan& plan) {
+  return checkOnNpu(p, plan, r.machine, kernelsOf(r));
+}
+
+// Chosen tilings of dX have the documented iterateOrder; a plan of the caller's may have the other.
+constexpr BlockOrder kInputOrder = BlockOrder::kNOuter;
+
+std::vector<std::string> brokenByKept(const TilingRequest& r, const Problem& p, const TilingPlan& plan) {
+  std::vector<std::string> broken = brokenBy(r, p, plan);
+  if (broken.empty() && plan.gradient == Gradient::kDx && plan.cube().tile.order != kInputOrder)
+    broken.push_back("iterateOrder = 0 must be 1 for dx");
+  return broken;
+}
+
+Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Gradient gradient) {
+  if (r.plan) {
+    const std::vector<std::string> broken = brokenBy(r, p, *r.plan);
+    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
+    return SourcedPlan{r.plan, PlanSource::kCaller, {}};
+  }
+  CUBEJIT_TRY(options, optionsFromEnvironment());
+  if (options.tune != TuneMode::kOff) options.tune = TuneMode::kUse;
+  options.tuneFor = TuneGoal::kCycles;
+  options.algorithm.clear();
+  // Extents that do not follow from one another have been tuned for by nobody.
+  SourcedPlan kept;
+  if (checkProblem(p).ok()) {
+    CUBEJIT_TRY(found, findKeptPlan(p, gradient, r.machine, options,
+                                    [&](const TilingPlan& plan) { return brokenByKept(r, p, plan); }));
+    kept = found;
+  }
+  if (kept.plan) return kept;
+  NpuPlanOptions asked;
+  asked.kernels = kernelsOf(r);
+  if (gradient == Gradient::kDx) asked.order = kInputOrder;
+  asked.trustExtents = gradient == Gradient::kDw;  // the documented class plans for extents that do not follow
+  CUBEJIT_TRY(report, planOnNpu(p, gradient, r.machine, asked));
+  kept.plan = report.plan;
+  return kept;
+}
+
+void tell(const SourcedPlan& plan, std::string* source) {
+  if (source != nullptr) *source = toString(plan.source) + (plan.note.empty() ? "" : ": " + plan.note);
+}
+
 }  // namespace
 
-std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3DBackpropInputTiling& out) noexcept {
+std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3DBackpropInputTiling& out,
+                             std::string* source) noexcept {
   return guarded([&]() -> std::int64_t {
     if (!asked.machine.isNpu()) return refuse({noChip()});
     TilingRequest r = asked;
     const std::vector<std::string> broken = inputRules(r);
     if (!broken.empty()) return refuse(broken);
-    const Problem p = plannedProblem(r, r.gradOutput.dtype);
-    NpuPlanOptions options;
-    options.ascendKernels = true;
-    const auto report = planOnNpu(p, Gradient::kDx, r.machine, options);
-    if (!report.ok()) return refuse({report.error().message});
+    const auto found = planFor(r, plannedProblem(r, r.gradOutput.dtype), Gradient::kDx);
+    if (!found.ok()) return refuse({found.error().message});
     AscendC::tiling::TConv3DBackpropInputTiling t;
     const Problem stated = problemOf(r);
-    setProblemFields(t, stated, report->plan.cube().tile.operand);
-    setPlanFields(t, report->plan);
+    setProblemFields(t, stated, found->plan->cube().tile.operand);
+    setPlanFields(t, *found->plan);
+    if (r.forChip) {
+      t.singleCoreCin = t.baseN;
+      t.singleCoreCin1 = static_cast<std::uint32_t>(ceilDiv(t.baseN, t.c0));
+    }
     t.initOutputFlag = initOutputFlagOf(stated, r.transpose);
+    tell(*found, source);
     out = t;
     return 0;
   });
 }
 
-std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept {
+std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBackpropFilterTilingData& out,
+                              std::string* source) noexcept {
   return guarded([&]() -> std::int64_t {
     if (!r.machine.isNpu()) return refuse({noChip()});
     const std::vector<std::string> broken = filterRules(r);
     if (!broken.empty()) return refuse(broken);
     const Problem p = plannedProblem(r, r.gradOutput.dtype);
-    NpuPlanOptions options;
-    options.ascendKernels = true;
-    options.trustExtents = true;  // the documented class plans for extents that do not follow from one another
-    const auto report = planOnNpu(p, Gradient::kDw, r.machine, options);
-    if (!report.ok()) return refuse({report.error().message});
-    const TilingPlan& plan = report->plan;
-    AscendC::tiling::Conv3DBackpropFilterTilingData t;
-    setProblemFields(t.dwTiling, problemOf(r), plan.cube().tile.operand);
-    setPlanFields(t.dwTiling, plan);
-    const CubeWork work = cubeWorkOf(p, Gradient::kDw, r.machine, true);
-    t.dwTiling.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, plan).l1B / work.elementBytes);
-    t.params.totalL1Size = static_cast<std::uint32_t>(r.machine.buffers.l1Bytes);
-    t.basicBlockTiling = {static_cast<std::uint32_t>(plan.cube().singleShape.m),
-                          static_cast<std::uint32_t>(plan.cube().singleShape.n),
-                          static_cast<std::uint32_t>(plan.cube().singleShape.k)};
-    out = t;
+    const auto found = planFor(r, p, Gradient::kDw);
+    if (!found.ok()) return refuse({found.error().message});
+    AscendC::tiling::TConv3DBpFilterTiling t;
+    setProblemFields(t, problemOf(r), found->plan->cube().tile.operand);
+    setPlanFields(t, *found->plan);
+    const CubeWork work = cubeWorkOf(p, Gradient::kDw, r.machine, kernelsOf(r));
+    t.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, *found->plan).l1B / work.elementBytes);
+    tell(*found, source);
+    out = filterDataOf(t, r.machine);
     return 0;
   });
+}
+
+AscendC::tiling::Conv3DBackpropFilterTilingData filterDataOf(const AscendC::tiling::TConv3DBpFilterTiling& t,
+                                                             const Machine& machine) {
+  AscendC::tiling::Conv3DBackpropFilterTilingData data;
+  data.params.totalL1Size = static_cast<std::uint32_t>(machine.buffers.l1Bytes);
+  data.dwTiling = t;
+  data.basicBlockTiling = {t.singleCoreCout, static_cast<std::uint32_t>(t.singleCoreCin) * t.hk * t.wk,
+                           t.singleCoreHo * t.wo};
+  return data;
 }
 
 }  // namespace cubejit::ascendc

@@ -13,6 +13,7 @@ using ConvCommonApi::ConvFormat;
 
 constexpr std::int64_t kMostExtent = 2147483647;  // products of two stay within 64 bits
 constexpr std::int64_t kMostPlane = 4294967295;
+constexpr std::int64_t kMostGroups = 65535;
 constexpr const char* kAxes[] = {"D", "H", "W"};
 constexpr const char* kPads[] = {"padFront", "padBack", "padUp", "padDown", "padLeft", "padRight"};
 
@@ -44,11 +45,14 @@ void format(Rules& rules, const char* tensor, ConvFormat given, ConvFormat neede
   rules.require(given == needed, std::string(tensor) + " format = " + nameOf(given) + " must be " + nameOf(needed));
 }
 
+void divides(Rules& rules, std::int64_t groups, const char* field, std::int64_t channels) {
+  rules.require(channels % groups == 0, "groups = " + std::to_string(groups) + " must divide " + field + " = " +
+                                            std::to_string(channels) + ", the channels of all groups");
+}
+
 // What both classes ask of attributes and extents.
 bool shared(const TilingRequest& r, Rules& rules) {
   const std::size_t before = rules.broken.size();
-  rules.require(r.groups == 1,
-                "groups = " + std::to_string(r.groups) + " must be 1: the documented classes have no other");
   for (std::size_t i = 0; i < 6; ++i) rules.range(kPads[i], r.pads[i], 0, kMostExtent);
   for (std::size_t a = 0; a < 3; ++a) {
     rules.range(axis("stride", a), r.stride[a], 1, kMostExtent);
@@ -59,6 +63,10 @@ bool shared(const TilingRequest& r, Rules& rules) {
   rules.range("N", r.n, 1, kMostExtent);
   rules.range("cin", r.cin, 1, kMostExtent);
   rules.range("cout", r.cout, 1, kMostExtent);
+  if (rules.range("groups", r.groups, 1, kMostGroups)) {
+    divides(rules, r.groups, "cin", r.cin);
+    divides(rules, r.groups, "cout", r.cout);
+  }
   return rules.broken.size() == before;
 }
 

@@ -44,7 +44,7 @@ Status fitsPart(const Problem& problem, const std::string& soc) {
   Problem asked = problem;
   asked.formats[static_cast<std::size_t>(TensorId::kDw)]->dtype = DType::kF32;
   NpuPlanOptions options;
-  options.ascendKernels = true;  // rows are staged whole, as the DSL does
+  options.kernels = CubeKernels::kAscendC;  // rows are staged whole, as the DSL does
   CUBEJIT_TRY(report, planOnNpu(asked, Gradient::kDw, machine, options));
   static_cast<void>(report);
   return Unit{};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,21 @@
 
 namespace cubejit {
 
+/// Whose kernels are to run a plan. Each asks for what the one before does, and for more.
+enum class CubeKernels : std::uint8_t {
+  kOwn,      ///< this library's programs: all that a core can do
+  kAscendC,  ///< the kernel classes of Ascend C, as they are emulated: rows of the image staged whole, one base block along m and n in L1
+  /// The vendor's own, on a chip: plans in the conventions of what its GetTiling fills. L0A and L0B double, L0C single; for dX the whole
+  /// sum and base.n columns in a task, m fastest; for dW m fastest where a task has more rows than columns, else n; no groups;
+  /// chips of the Atlas A2 and A3 series. Source: the documentation of the two tiling structs, and published tilings.
+  kVendor
+};
+
 struct NpuPlanOptions {
   bool explain = false;  ///< fill `candidates`, `refusedBy` and `better` of the report; plans several times
-  /// Keep to what the Ascend C kernels take: rows of the image staged whole, one base block along m and n in L1.
-  bool ascendKernels = false;
-  Mkn singleShape;  ///< extents of a task that are given; 0 = free
+  CubeKernels kernels = CubeKernels::kOwn;
+  Mkn singleShape;                  ///< extents of a task that are given; 0 = free
+  std::optional<BlockOrder> order;  ///< of base blocks, if it is given
   /// Plan for extents as they are, whether or not they follow from one another. They must be at least 1 and less than 2^32, and
   /// planes less than 2^40.
   bool trustExtents = false;
@@ -71,11 +82,11 @@ CUBEJIT_API Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradien
 
 /// What a plan of the caller's is expected to cost. It must be legal.
 CUBEJIT_API Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                                          bool ascendKernels = false);
+                                          CubeKernels kernels = CubeKernels::kOwn);
 
 /// Every rule a plan of the caller's breaks: for buffers the name, both byte counts and the field to change. Empty = legal.
 /// Precondition: the problem is legal and within the chip's limits, or the rules it breaks are returned.
 CUBEJIT_API std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                                                bool ascendKernels = false);
+                                                CubeKernels kernels = CubeKernels::kOwn);
 
 }  // namespace cubejit

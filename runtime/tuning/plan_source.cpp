@@ -17,11 +17,35 @@
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
 #include "tiling/legal_plans.h"
+#include "tiling/npu/rule_lines.h"
 
 namespace cubejit {
+namespace {
+
+// What the cost model of a chip sees of a problem: not its rank or how tensors lie in memory, of types what is multiplied and what dx is
+// stored as, and nothing of a dilation between taps that there are not.
+Problem modelledProblem(const Problem& problem, Gradient gradient) {
+  Problem seen = problem;
+  seen.rank = 3;
+  seen.dtype = formatOf(problem, TensorId::kDy).dtype;
+  seen.layout = Problem{}.layout;
+  seen.formats = {};
+  seen.math = MathMode::kStrict;
+  for (int a = 0; a < 3; ++a) {
+    if (seen.kernel[a] == 1) seen.dilation[a] = 1;
+  }
+  TensorFormat dx = formatOf(seen, TensorId::kDx);
+  dx.dtype = formatOf(problem, TensorId::kDx).dtype;
+  if (gradient == Gradient::kDx && dx != formatOf(seen, TensorId::kDx))
+    seen.formats[static_cast<std::size_t>(TensorId::kDx)] = dx;
+  return seen;
+}
+
+}  // namespace
 
 TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
-  if (isModelled(machine, options)) return {problem, gradient, machineFingerprint(machine), "model", 1};
+  if (isModelled(machine, options))
+    return {modelledProblem(problem, gradient), gradient, machineFingerprint(machine), "model", 1};
   // Plans may be made for fewer cores than there are; the key has the threads.
   const std::string where = machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies)
                                             : machineFingerprint(detectHost(machine.isa.level));
@@ -52,45 +76,50 @@ bool canRun(const TilingPlan& plan, const Options& options) {
   return plan.backend != PlanBackend::kLlvm || llvmComponent(options.llvmComponent).ok();
 }
 
-// The best of the key's winners that need not the component.
-Result<std::optional<TuneRecord>> bestWithoutLlvm(const TuningStore& store, const TuneKey& key) {
-  CUBEJIT_TRY(records, store.of(key, version()));
-  std::optional<TuneRecord> best;
-  for (TuneRecord& r : records) {
-    const bool winner = r.won && r.verified && r.status == TrialStatus::kMeasured && r.relative > 0;
-    if (winner && r.plan.backend != PlanBackend::kLlvm && (!best || r.relative < best->relative)) best = std::move(r);
-  }
-  return best;
-}
+std::string pinnedFor(const Machine& machine) { return machine.isNpu() ? machine.name : toString(machine.isa.level); }
 
-// The best record of the file whose plan is legal here.
-std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, const Machine& machine,
-                                 const Options& options, std::string& notes) {
+// What a plan is looked for.
+struct Sought {
+  const Problem& problem;
+  const Machine& machine;
+  const Options& options;
+  const PlanRules& rules;
+
+  /// Why a record's plan is not used; empty if it can be.
+  std::string whyNot(const TilingPlan& plan) const {
+    if (!canRun(plan, options)) return "the best record's plan wants LLVM, whose component is not here";
+    std::vector<std::string> broken = checkPlan(problem, plan, machine);
+    if (broken.empty() && rules) broken = rules(plan);
+    return broken.empty() ? "" : "the record's plan is not legal here: " + broken.front();
+  }
+};
+
+// The best record of the file whose plan is legal here and keeps the rules.
+std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, const Sought& sought,
+                                 std::string& notes) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
   const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr);
   if (!store.ok()) {
     addNote(notes, store.error().message);
     return std::nullopt;
   }
-  auto best = (*store)->best(key, version());
-  if (best.ok() && *best && !canRun((*best)->plan, options)) {
-    addNote(notes, "the best record's plan wants LLVM, whose component is not here");
-    best = bestWithoutLlvm(**store, key);
-  }
-  if (!best.ok()) {
-    addNote(notes, best.error().message);
+  auto winners = (*store)->winners(key, version());
+  if (!winners.ok()) {
+    addNote(notes, winners.error().message);
     return std::nullopt;
   }
-  if (!*best) {
-    const auto others = (*store)->elsewhere(key, version());
-    if (others.ok() && *others > 0)
-      addNote(notes,
-              std::to_string(*others) + " winners of other machines, threads, backends or versions are not used");
-    return std::nullopt;
+  std::string whyNot;  // of the best that cannot be used
+  for (TuneRecord& record : *winners) {
+    const std::string broken = sought.whyNot(record.plan);
+    if (whyNot.empty()) whyNot = broken;
+    if (!broken.empty()) continue;
+    if (!whyNot.empty()) addNote(notes, whyNot);
+    return std::move(record);
   }
-  const std::vector<std::string> broken = checkPlan(key.problem, (*best)->plan, machine);
-  if (broken.empty()) return **best;
-  addNote(notes, "the record's plan is not legal here: " + broken.front());
+  if (!whyNot.empty()) addNote(notes, whyNot);
+  const auto others = (*store)->elsewhere(key, version());
+  if (winners->empty() && others.ok() && *others > 0)
+    addNote(notes, std::to_string(*others) + " winners of other machines, threads, backends or versions are not used");
   return std::nullopt;
 }
 
@@ -128,20 +157,21 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
   if (!outcome.ok()) addNote(notes, outcome.error().message);
 }
 
-SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
+SourcedPlan findTuned(const Sought& sought, Gradient gradient) {
+  const auto& [problem, machine, options, rules] = sought;
   SourcedPlan out;
   if (options.tune == TuneMode::kOff || !options.algorithm.empty()) return out;
   const bool modelled = isModelled(machine, options);
   if (machine.isNpu() && gradient == Gradient::kDb) return out;
   if (!modelled && options.backend != BackendKind::kXbyak) return out;
   const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
-  auto found = lookUp(options.store, key, machine, options, out.note);
+  auto found = lookUp(options.store, key, sought, out.note);
   const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);
   if (search && !options.store.empty()) {
     tuneNow(key, machine, options, out.note);
-    found = lookUp(options.store, key, machine, options, out.note);
+    found = lookUp(options.store, key, sought, out.note);
   }
-  if (!found) found = lookUp(options.systemStore, key, machine, options, out.note);
+  if (!found) found = lookUp(options.systemStore, key, sought, out.note);
   if (!found) return out;
   out.plan = found->plan;
   out.plan = completed(problem, *out.plan, machine);
@@ -155,26 +185,36 @@ SourcedPlan findTuned(const Problem& problem, Gradient gradient, const Machine& 
 
 }  // namespace
 
+Result<SourcedPlan> findKeptPlan(const Problem& problem, Gradient gradient, const Machine& machine,
+                                 const Options& options, const PlanRules& rules) {
+  const Sought sought{problem, machine, options, rules};
+  if (options.pins.empty()) return findTuned(sought, gradient);
+  CUBEJIT_TRY(pin, findPin(options.pins, problem, gradient, pinnedFor(machine)));
+  if (!pin) return findTuned(sought, gradient);
+  if (rules) {
+    const std::vector<std::string> broken = rules(*pin);
+    if (!broken.empty())
+      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                   "the plan that " + options.pins + " pins cannot be used here\n" + inLines(broken)};
+  }
+  SourcedPlan pinned{*pin, PlanSource::kPin, options.pins};
+  if (canRun(*pin, options)) return pinned;
+  pinned.plan->backend = PlanBackend::kSession;  // every backend gives the same bits
+  addNote(pinned.note, "it wants LLVM, whose component is not here");
+  return pinned;
+}
+
 Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine,
                              const Options& options) {
-  if (options.pins.empty()) return findTuned(problem, gradient, machine, options);
-  const std::string isa = machine.isNpu() ? machine.name : toString(machine.isa.level);
-  CUBEJIT_TRY(pin, findPin(options.pins, problem, gradient, isa));
-  if (pin) {
-    SourcedPlan pinned{*pin, PlanSource::kPin, options.pins};
-    if (canRun(*pin, options)) return pinned;
-    pinned.plan->backend = PlanBackend::kSession;  // every backend gives the same bits
-    addNote(pinned.note, "it wants LLVM, whose component is not here");
-    return pinned;
-  }
-  SourcedPlan chosen = findTuned(problem, gradient, machine, options);
-  if (!chosen.plan) {
+  CUBEJIT_TRY(kept, findKeptPlan(problem, gradient, machine, options));
+  if (options.pins.empty() || kept.source == PlanSource::kPin) return kept;
+  if (!kept.plan) {
     CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, WeightsUse::kEachRun, options.algorithm));
-    chosen.plan = choice.plan;
+    kept.plan = choice.plan;
   }
-  CUBEJIT_TRY(added, addPin(options.pins, problem, *chosen.plan, isa));
+  CUBEJIT_TRY(added, addPin(options.pins, problem, *kept.plan, pinnedFor(machine)));
   static_cast<void>(added);
-  return chosen;
+  return kept;
 }
 
 }  // namespace cubejit

@@ -271,15 +271,13 @@ Result<std::vector<TuneRecord>> TuningStore::of(const TuneKey& key, const std::s
   return readRows(rows, nullptr);
 }
 
-Result<std::optional<TuneRecord>> TuningStore::best(const TuneKey& key, const std::string& version) const {
+Result<std::vector<TuneRecord>> TuningStore::winners(const TuneKey& key, const std::string& version) const {
   Statement rows(db_, (std::string(kColumns) + kOfKey +
                        " AND won = 1 AND verified = 1 AND status = 'measured' AND relative > 0"
-                       " ORDER BY relative, unix_time DESC LIMIT 4")
+                       " ORDER BY relative, unix_time DESC")
                           .c_str());
   bindKey(rows, key, version);
-  CUBEJIT_TRY(found, readRows(rows, nullptr));
-  if (found.empty()) return std::optional<TuneRecord>();
-  return std::optional<TuneRecord>(found.front());
+  return readRows(rows, nullptr);
 }
 
 Result<std::int64_t> TuningStore::elsewhere(const TuneKey& key, const std::string& version) const {

@@ -44,8 +44,8 @@ class TuningStore {
   Result<std::vector<TuneRecord>> all(std::int64_t* unreadable = nullptr) const;
   /// The records of one key, of this library version.
   Result<std::vector<TuneRecord>> of(const TuneKey& key, const std::string& version) const;
-  /// The verified winner of the key with the least relative time, of this version.
-  Result<std::optional<TuneRecord>> best(const TuneKey& key, const std::string& version) const;
+  /// The verified winners of the key, of this version, the one with the least relative time first.
+  Result<std::vector<TuneRecord>> winners(const TuneKey& key, const std::string& version) const;
   /// Verified winners of the problem and gradient measured on other machines, threads or versions: to say why none was used.
   Result<std::int64_t> elsewhere(const TuneKey& key, const std::string& version) const;
 

@@ -48,7 +48,7 @@ CubeJob jobOf(BlockOrder order, std::int64_t buffers) {
       buffers;
   plan.cube().tile.buffersL0c = 1;
   plan.cube().tile.order = order;
-  auto job = makeCubeJob(p, plan, machine, false);
+  auto job = makeCubeJob(p, plan, machine);
   EXPECT_TRUE(job.ok()) << job.error().message;
   return *job;
 }
@@ -145,7 +145,7 @@ TEST(GradientTasks, CoverTheGradientOnceInRegionsThatAddUpInOrder) {
   const Machine machine = *machineByName("toy");
   const auto report = planOnNpu(p, Gradient::kDw, machine);
   ASSERT_TRUE(report.ok());
-  const auto dw = makeCubeJob(p, report->plan, machine, false);
+  const auto dw = makeCubeJob(p, report->plan, machine);
   ASSERT_TRUE(dw.ok());
   const GradientTasks parts(*dw);
   EXPECT_EQ(parts.count(), report->tasks);

@@ -57,10 +57,10 @@ class CubeCoreTest : public ::testing::Test {
   }
   CubeJob job(Gradient gradient) {
     NpuPlanOptions options;
-    options.ascendKernels = true;
+    options.kernels = CubeKernels::kAscendC;
     const auto report = planOnNpu(p_, gradient, machine_, options);
     EXPECT_TRUE(report.ok());
-    const auto made = makeCubeJob(p_, report->plan, machine_, true);
+    const auto made = makeCubeJob(p_, report->plan, machine_, CubeKernels::kAscendC);
     EXPECT_TRUE(made.ok()) << made.error().message;
     return *made;
   }
@@ -167,7 +167,7 @@ TEST_F(CubeCoreTest, WhatIsWrongIsSaidWithCoreBlockAndRule) {
 TEST_F(CubeCoreTest, TilingsThatDoNotFitAreRefusedWithBothByteCountsAndTheField) {
   TilingPlan plan = job(Gradient::kDx).plan;
   const auto refused = [&](const TilingPlan& broken) {
-    const auto made = makeCubeJob(p_, broken, machine_, true);
+    const auto made = makeCubeJob(p_, broken, machine_, CubeKernels::kAscendC);
     return made.ok() ? std::string() : made.error().message;
   };
   TilingPlan broken = plan;

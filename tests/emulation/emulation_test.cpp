@@ -143,7 +143,7 @@ TEST(Emulation, AnyLegalTilingComputesTheGradient) {
         t.buffersL0a = pick({1, 2}), t.buffersL0b = pick({1, 2}), t.buffersL0c = pick({1, 2});
         t.buffersA1 = pick({1, 2}), t.buffersB1 = pick({1, 2});
         t.order = random() % 2 == 0 ? BlockOrder::kMOuter : BlockOrder::kNOuter;
-        const CubeWork work = cubeWorkOf(p, gradient, machine, false);
+        const CubeWork work = cubeWorkOf(p, gradient, machine);
         std::int64_t& pixels = gradient == Gradient::kDx ? plan.cube().singleShape.m : plan.cube().singleShape.k;
         pixels = pick({work.row(), 2 * work.row(), std::max<std::int64_t>(1, work.row() / 2), pixels});
         plan.cube().cores = splitOf(work, plan.cube().singleShape);

@@ -42,7 +42,7 @@ class UnitModels : public ::testing::Test {
     const Problem p = problemOf(type);
     const auto report = planOnNpu(p, gradient, machine_);
     ASSERT_TRUE(report.ok()) << report.error().message;
-    auto job = makeCubeJob(p, report->plan, machine_, false);
+    auto job = makeCubeJob(p, report->plan, machine_);
     ASSERT_TRUE(job.ok()) << job.error().message;
     job_ = *job;
     memory_ = std::make_unique<CoreMemory>(machine_.buffers);

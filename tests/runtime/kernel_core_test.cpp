@@ -67,13 +67,13 @@ class KernelCores : public ::testing::Test {
     p_ = problemOf(c);
     machine_ = machineByName(c.chip).value();
     NpuPlanOptions options;
-    options.ascendKernels = true;
+    options.kernels = CubeKernels::kAscendC;
     const auto report = planOnNpu(p_, c.gradient, machine_, options);
     ASSERT_TRUE(report.ok()) << report.error().message;
     TilingPlan plan = report->plan;
     CubeTile& tile = plan.cube().tile;
     tile.base.m = std::min(tile.base.m, c.baseM), tile.base.n = c.baseN;  // several blocks
-    auto job = makeCubeJob(p_, plan, machine_, true);
+    auto job = makeCubeJob(p_, plan, machine_, CubeKernels::kAscendC);
     ASSERT_TRUE(job.ok()) << job.error().message;
     job_ = std::move(*job);
     for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kW}) {

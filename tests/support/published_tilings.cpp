@@ -40,14 +40,15 @@ Status fillInput(PublishedTiling& row, const Json& fields, const Machine& machin
   t.stepM = t.stepN = t.iterateOrder = 1;
   row.broken = ascendc::checkTiling(t, machine);
   if (!row.broken.empty()) return Unit{};
-  CUBEJIT_TRY(theirs, reportOnNpu(ascendc::problemOf(t), ascendc::planOf(t, machine), machine, true));
+  CUBEJIT_TRY(theirs, reportOnNpu(ascendc::problemOf(t), ascendc::planOf(t, machine), machine, CubeKernels::kAscendC));
   row.theirs = theirs;
   return Unit{};
 }
 
 Status fillFilter(PublishedTiling& row, const Json& fields, const Machine& machine) {
   NpuPlanOptions given;
-  given.ascendKernels = given.trustExtents = true;
+  given.kernels = CubeKernels::kAscendC;
+  given.trustExtents = true;
   const Problem& p = row.problem;
   // The published K rounds a whole plane up to fractals; what lies beyond it is never computed.
   const std::int64_t plane = p.out.h * p.out.w;
@@ -73,7 +74,8 @@ Result<PublishedTiling> rowOf(const std::string& line, const Machine& machine) {
                                                       : fillFilter(row, json.at("tiling"), machine);
   if (!filled.ok()) return filled.error();
   NpuPlanOptions options;
-  options.ascendKernels = options.trustExtents = true;
+  options.kernels = CubeKernels::kAscendC;
+  options.trustExtents = true;
   CUBEJIT_TRY(ours, planOnNpu(row.problem, row.gradient, machine, options));
   row.ours = ours;
   return row;

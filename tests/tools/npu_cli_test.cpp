@@ -213,10 +213,48 @@ TEST_F(NpuCli, WhatIsNoTilingIsRefused) {
   EXPECT_THAT(run("tiling --import a.bin --soc ascend910b2").err, HasSubstr("a.bin has 7 bytes"));
   EXPECT_EQ(run("tiling --import none.bin --soc ascend910b2").code, 5);
   EXPECT_EQ(run("tiling --input 1,16,8,8 --weight 16,16,3,3").code, 2);  // no --soc
-  const Outcome groups =
-      run("tiling --input 1,16,8,8 --weight 16,8,3,3 --groups 2 --dtype f16 --soc ascend910b2 --gradients dx");
-  EXPECT_EQ(groups.code, 2);
-  EXPECT_THAT(groups.err, HasSubstr("groups = 2 must be 1"));
+  const std::string groups =
+      "tiling --input 1,16,8,8 --weight 16,8,3,3 --groups 2 --dtype f16 --soc ascend910b2 --gradients dx";
+  EXPECT_THAT(run(groups).out, HasSubstr("plan of the model"));
+  const Outcome forChip = run(groups + " --for-chip");
+  EXPECT_EQ(forChip.code, 2);
+  EXPECT_THAT(forChip.err, HasSubstr("groups = 2 must be 1: the vendor's tilings have no other"));
+}
+
+// plan --json, tiling --plan, tiling --import --json and run --plan pass one plan on; --raw writes all that a kernel reads.
+TEST_F(NpuCli, PlansAndTilingsBecomeOneAnother) {
+  const std::string layer = std::string(" ") + kLayer;
+  for (const auto& [gradient, bytes] : {std::pair<std::string, std::size_t>{"dx", 280}, {"dw", 248}}) {
+    const std::string asked = layer + " --gradients " + gradient;
+    const Outcome made = run("tiling" + asked + " --for-chip --json --raw a.bin");
+    ASSERT_EQ(made.code, 0) << made.err;
+    EXPECT_EQ(fs::file_size(folder_ / "a.bin"), bytes);
+    write("a.json", made.out);
+    const Outcome plan = run("tiling --import a.bin --soc ascend910b2 --json");
+    ASSERT_EQ(plan.code, 0) << plan.err;
+    write("plan.json", plan.out);
+    const Outcome again = run("tiling" + asked + " --for-chip --plan plan.json --json");
+    EXPECT_EQ(again.out, made.out) << again.err;
+    EXPECT_THAT(run("tiling" + asked + " --plan plan.json").out, HasSubstr("plan of the caller"));
+    EXPECT_EQ(Json::parse(run("plan" + asked + " --plan plan.json --json").out).at("plan"),
+              Json::parse(plan.out).at("plan"));
+    EXPECT_THAT(run("verify" + asked + " --plan plan.json").out, HasSubstr("1 passed, 0 failed"));
+  }
+  Json changed = Json::parse(run("plan" + layer + " --gradients dx --json").out);
+  changed.at("plan")["step_n"] = 2;
+  write("plan.json", changed.dump());
+  const Outcome refused = run("tiling" + layer + " --gradients dx --plan plan.json");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("step_n = 2 must be 1 for the Ascend C kernels"));
+}
+
+// What tuning found for the chip is in the struct.
+TEST_F(NpuCli, TunedPlansReachTilings) {
+  const std::string layer =
+      "--input 1,96,28,28 --weight 80,96,3,3 --padding 1 --dtype f16 --soc ascend310p3 --gradients dw ";
+  const std::string store = "env CUBEJIT_DB=tune.db CUBEJIT_SYSTEM_DB= CUBEJIT_TUNE=use ";
+  const Outcome tuned = run("tune " + layer + "--db tune.db --trials 60 --json");
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
 }
 
 const char* const kSmallLayer = "--input 2,20,9,11 --weight 24,20,3,3 --stride 2 --padding 1 --dtype f16 --soc toy ";

@@ -65,7 +65,7 @@ BlockStream::BlockStream(const CubeJob& job, const CoreTask& task)
   plan.cube().singleShape = task.extent;
   if (dx_) plan.cube().singleShape.n = roundUp(plan.cube().singleShape.n, w.c0);
   const CubeFootprint f = footprintOf(w, plan);
-  wholeRows_ = w.wholeRows || (dx_ ? task.extent.m : task.extent.k) / w.row() > 1;
+  wholeRows_ = w.wholeRows() || (dx_ ? task.extent.m : task.extent.k) / w.row() > 1;
   mBlocks_ = ceilDiv(extent_.count.m, t.base.m);
   nBlocks_ = ceilDiv(extent_.count.n, t.base.n);
   kSteps_ = ceilDiv(extent_.count.k, t.base.k);

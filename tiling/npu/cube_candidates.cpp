@@ -178,7 +178,7 @@ class Search {
       parts = std::max<std::int64_t>(1, parts);
       if (parts <= w_.pixels.h)
         addOnce(sizes, ceilDiv(w_.pixels.h, parts) * w_.row());
-      else if (!w_.wholeRows)
+      else if (!w_.wholeRows())
         addOnce(sizes, roundUp(ceilDiv(w_.row(), ceilDiv(parts, w_.pixels.h)), 16) < w_.row()
                            ? roundUp(ceilDiv(w_.row(), ceilDiv(parts, w_.pixels.h)), 16)
                            : w_.row());
@@ -264,11 +264,11 @@ class Search {
     t.stepKa = ceilDiv(whole, ceilDiv(whole, stepKa));
     t.stepKb = ceilDiv(whole, ceilDiv(whole, stepKb));
     const bool stays = (t.stepKa >= whole || t.stepKb >= whole) && !(dx_ && w_.depthKinds.meets.back() > 1);
-    t.order = BlockOrder::kNOuter;
-    visit();
-    if (!stays) return;
-    t.order = BlockOrder::kMOuter;
-    visit();
+    for (const BlockOrder order : {BlockOrder::kNOuter, BlockOrder::kMOuter}) {
+      const bool free = order == BlockOrder::kNOuter || stays || w_.kernels == CubeKernels::kVendor;
+      t.order = order;
+      if (fixed_.order ? *fixed_.order == order : free) visit();
+    }
   }
 
   void visit() {

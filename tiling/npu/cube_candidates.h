@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "cubejit/machine.h"
 #include "cubejit/plan.h"
@@ -14,6 +15,7 @@ namespace cubejit {
 /// Fields the caller has fixed; 0 = free.
 struct CubeFixed {
   Mkn singleShape;
+  std::optional<BlockOrder> order = std::nullopt;
 };
 
 /// Whether candidates are worth looking at that differ from a plan in steps and buffers of L1 alone.

@@ -25,7 +25,7 @@ ImagePiece pieceOf(const CubeWork& w, std::int64_t pixels, std::int64_t taskPixe
   const std::int64_t taskRows = std::max<std::int64_t>(1, taskPixels / w.row());
   const std::int64_t rows = taskRows == 1 ? 1 : std::min(taskRows, unitsTouched(pixels, w.row()));
   const std::int64_t run = std::min(pixels, w.row());
-  const bool whole = w.wholeRows || taskRows > 1;
+  const bool whole = w.wholeRows() || taskRows > 1;
   const std::int64_t reachH = (w.kernel.h - 1) * w.dilation.h, reachW = (w.kernel.w - 1) * w.dilation.w;
   if (w.spread) {
     const std::int64_t height = (w.image.h - 1) * w.stride.h + 1, width = (w.image.w - 1) * w.stride.w + 1;

@@ -13,7 +13,7 @@
 namespace cubejit {
 
 Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                            bool ascendKernels) {
+                            CubeKernels kernels) {
   TilingPlan checked = plan;
   const auto refuse = [](const std::vector<std::string>& rules) {
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(rules)};
@@ -21,9 +21,9 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
   // Rules of the problem and the chip come first: the matrix view needs them kept.
   TilingPlan none;  // of the host
   none.gradient = plan.gradient;
-  const std::vector<std::string> before = checkOnNpu(problem, none, machine, ascendKernels);
+  const std::vector<std::string> before = checkOnNpu(problem, none, machine, kernels);
   if (before.size() != 1 || before.front().rfind("algorithm = ", 0) != 0) return refuse(before);
-  CubeJob job{problem, plan, machine, cubeWorkOf(problem, plan.gradient, machine, ascendKernels)};
+  CubeJob job{problem, plan, machine, cubeWorkOf(problem, plan.gradient, machine, kernels)};
   const CubeStep& step = *machine.npu.step(job.work.type);
   if (!(step.fractal == Mkn{16, job.work.c0, 16}))
     return refuse({std::string("the cube's fractal of ") + toString(step.operand) + " is " +

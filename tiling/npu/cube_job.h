@@ -35,9 +35,9 @@ struct CoreTask {
   Mkn extent;                         ///< singleShapeM, K, N in elements; n of dX is rounded up to c0
 };
 
-/// Checks problem, plan and machine together. Errors name every rule. `ascendKernels`: rows are staged whole, as the documented
-/// kernels do. plan.cube().cores is not looked at; tasks may have other extents than plan.cube().singleShape, and are checked when they begin.
-Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine, bool ascendKernels);
+/// Checks problem, plan and machine together. Errors name every rule. plan.cube().cores is not looked at; tasks may have other extents than plan.cube().singleShape, and are checked when they begin.
+Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                            CubeKernels kernels = CubeKernels::kOwn);
 
 /// Channels of the big (or small) tensor in one group of the problem, and the first of a real group.
 struct ChannelRange {

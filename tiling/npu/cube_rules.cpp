@@ -58,7 +58,7 @@ void checkFields(const TilingPlan& plan, const CubeStep& step, Broken& broken) {
 // Pixels of a task: whole rows, or a piece of one row where the rows need not be staged whole.
 void checkPixels(const CubeWork& w, const char* field, std::int64_t pixels, Broken& broken) {
   const bool rows = pixels >= w.row();
-  require(broken, rows ? pixels % w.row() == 0 : !w.wholeRows, field, pixels, [&] {
+  require(broken, rows ? pixels % w.row() == 0 : !w.wholeRows(), field, pixels, [&] {
     return std::string(rows ? "must be a multiple of" : "must be at least") + " a row's " + std::to_string(w.row()) +
            " pixels";
   });
@@ -104,6 +104,28 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
       return "must be " + std::to_string(count.need) + ", which covers the gradient once with tasks of single_shape";
     });
   }
+}
+
+// What the vendor's tilings are like, so that its kernels meet no other; see CubeKernels::kVendor.
+void checkVendor(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
+  const CubeTile& t = plan.cube().tile;
+  const Mkn& s = plan.cube().singleShape;
+  const bool dx = w.gradient == Gradient::kDx;
+  const auto must = [&](const char* field, std::int64_t have, std::int64_t need) {
+    require(broken, have == need, field, have,
+            [&] { return "must be " + std::to_string(need) + ", as the vendor's tilings have it"; });
+  };
+  must("buffers_l0a", t.buffersL0a, 2);
+  must("buffers_l0b", t.buffersL0b, 2);
+  must("buffers_l0c", t.buffersL0c, 1);
+  if (dx) {
+    must("single_shape_k", s.k, w.gemm.k * w.kernel.d);
+    must("single_shape_n", s.n, std::min(roundUp(t.base.n, w.c0), w.gemm.n));
+  }
+  const BlockOrder order = dx || s.m > s.n ? BlockOrder::kNOuter : BlockOrder::kMOuter;
+  if (t.order != order)
+    broken.push_back(std::string("block_order = ") + toString(t.order) + " must be " + toString(order) +
+                     ", as the vendor's tilings have it" + (dx ? "" : " for tasks of this extent"));
 }
 
 void fits(Broken& broken, const Machine& machine, const char* buffer, std::int64_t needed, std::int64_t capacity,
@@ -167,11 +189,12 @@ std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan
   checkFields(plan, *step, broken);
   if (!broken.empty()) return broken;  // the rest divides by them
   checkTask(w, plan, broken);
-  if (w.wholeRows) {
+  if (w.wholeRows()) {
     const auto one = [] { return std::string("must be 1 for the Ascend C kernels"); };
     require(broken, plan.cube().tile.stepM == 1, "step_m", plan.cube().tile.stepM, one);
     require(broken, plan.cube().tile.stepN == 1, "step_n", plan.cube().tile.stepN, one);
   }
+  if (w.kernels == CubeKernels::kVendor) checkVendor(w, plan, broken);
   checkBuffers(w, plan, m, broken);
   return broken;
 }

@@ -24,7 +24,7 @@ PlanCost told(const CubeCost& cost) {
 }  // namespace
 
 std::vector<Candidate> legalCubePlans(const Problem& problem, Gradient gradient, const Machine& machine) {
-  const CubeWork work = cubeWorkOf(problem, gradient, machine, false);
+  const CubeWork work = cubeWorkOf(problem, gradient, machine);
   struct Ranked {
     Candidate candidate;
     double slowestCore;
@@ -46,11 +46,11 @@ std::vector<Candidate> legalCubePlans(const Problem& problem, Gradient gradient,
 }
 
 PlanCost cubePlanCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return told(cubeCost(cubeWorkOf(problem, plan.gradient, machine, false), plan, machine));
+  return told(cubeCost(cubeWorkOf(problem, plan.gradient, machine), plan, machine));
 }
 
 TilingPlan withCubeSplit(const Problem& problem, TilingPlan plan, const Machine& machine) {
-  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, false);
+  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine);
   const bool dx = plan.gradient == Gradient::kDx;
   const std::int64_t pixels = work.pixels.h * work.row();
   Mkn& s = plan.cube().singleShape;

@@ -78,7 +78,7 @@ DType cubeOperandOf(const Problem& p, const Machine& m) {
   return step == nullptr ? asked : step->operand;
 }
 
-CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine, bool wholeRows) {
+CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine, CubeKernels kernels) {
   const DType type = cubeOperandOf(p, machine);
   CubeWork w;
   w.gradient = gradient;
@@ -87,7 +87,7 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   w.elementBytes = byteSize(type);
   w.resultBytes =
       gradient == Gradient::kDw ? 4 : byteSize(formatOf(p, TensorId::kDx).dtype);  // dW is summed in memory, in f32
-  w.wholeRows = wholeRows;
+  w.kernels = kernels;
   w.batch = p.batch;
   const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
   const std::int64_t bigChannels = p.transposed ? p.cout : p.cin, smallChannels = p.transposed ? p.cin : p.cout;

@@ -11,6 +11,7 @@
 #include "cubejit/index_map.h"
 #include "cubejit/machine.h"
 #include "cubejit/mkn.h"
+#include "cubejit/npu.h"
 #include "cubejit/problem.h"
 #include "tiling/rounding.h"
 
@@ -38,8 +39,8 @@ struct CubeWork {
   Gradient gradient = Gradient::kDx;
   DType type = DType::kF16;
   std::int64_t c0 = 16, elementBytes = 2, resultBytes = 2;
-  bool spread = true;      ///< the image is spread by the stride (dX of an ordinary convolution)
-  bool wholeRows = false;  ///< rows of the image are staged whole, as the Ascend C kernels do
+  bool spread = true;  ///< the image is spread by the stride (dX of an ordinary convolution)
+  CubeKernels kernels = CubeKernels::kOwn;
   std::int64_t batch = 1;
   RealGroups groups;  ///< inner = the big tensor's channels, outer = the small one's
   std::int64_t smallBlocks =
@@ -56,6 +57,8 @@ struct CubeWork {
   DepthKinds depthKinds;
   double readBytes = 0, writtenBytes = 0;  ///< of the tensors in memory, channels padded to blocks
 
+  /// Whether rows of the image are staged whole.
+  bool wholeRows() const { return kernels != CubeKernels::kOwn; }
   /// Columns of N (dW) or rows of K (dX) that one channel block of the image gives.
   std::int64_t blockUnit() const { return tapsHw * c0; }
   /// Pixels along one row: what M (dX) or K (dW) of a task is a multiple of, or less than.
@@ -64,7 +67,8 @@ struct CubeWork {
 
 /// Precondition: `problem` passed checkProblem; `gradient` is dx or dw; batch > 0.
 /// The type comes from the problem: that of dy, in the width the machine's cube has of hf32.
-CubeWork cubeWorkOf(const Problem& problem, Gradient gradient, const Machine& machine, bool wholeRows);
+CubeWork cubeWorkOf(const Problem& problem, Gradient gradient, const Machine& machine,
+                    CubeKernels kernels = CubeKernels::kOwn);
 
 /// What the machine's cube multiplies for a problem: the type of dy, in the width the cube has of hf32.
 DType cubeOperandOf(const Problem& problem, const Machine& machine);

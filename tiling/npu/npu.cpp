@@ -12,19 +12,29 @@
 namespace cubejit {
 namespace {
 
+constexpr const char* kVendorKernels = "Atlas A2 and A3";  // CubeKernels::kVendor
+
 Error joined(ErrorCode code, const std::vector<std::string>& rules) {
   return Error{code, Stage::kPlan, inLines(rules)};
 }
 
 // What is wrong before any plan: with the machine, the problem, or the two together.
-Status checkBefore(const Problem& problem, Gradient gradient, const Machine& machine, bool trustExtents = false) {
+Status checkBefore(const Problem& problem, Gradient gradient, const Machine& machine, CubeKernels kernels,
+                   bool trustExtents = false) {
   if (!machine.isNpu())
     return joined(ErrorCode::kUnsupported, {machine.name + " has no cube; plan on it with a Session"});
   const std::vector<std::string> broken = checkMachine(machine);
   if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
   const Status legal = trustExtents ? Status(Unit{}) : checkProblem(problem);
   if (!legal.ok()) return legal.error();
-  const std::vector<std::string> limits = checkChip(problem, gradient, machine);
+  std::vector<std::string> limits = checkChip(problem, gradient, machine);
+  if (kernels == CubeKernels::kVendor) {
+    if (problem.groups != 1)
+      limits.push_back("groups = " + std::to_string(problem.groups) + " must be 1: the vendor's tilings have no other");
+    if (machine.npu.product != kVendorKernels)
+      limits.push_back("soc = " + machine.name + " must be one of " + kVendorKernels +
+                       ", for which the kernel classes are documented");
+  }
   if (!limits.empty()) return joined(ErrorCode::kUnsupported, limits);
   return Unit{};
 }
@@ -33,10 +43,10 @@ Status checkBefore(const Problem& problem, Gradient gradient, const Machine& mac
 
 Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
                             const NpuPlanOptions& options) {
-  CUBEJIT_TRY(checked, checkBefore(problem, gradient, machine, options.trustExtents));
+  CUBEJIT_TRY(checked, checkBefore(problem, gradient, machine, options.kernels, options.trustExtents));
   static_cast<void>(checked);
-  const CubeWork work = cubeWorkOf(problem, gradient, machine, options.ascendKernels);
-  CUBEJIT_TRY(choice, chooseCubePlan(work, machine, options.explain, CubeFixed{options.singleShape}));
+  const CubeWork work = cubeWorkOf(problem, gradient, machine, options.kernels);
+  CUBEJIT_TRY(choice, chooseCubePlan(work, machine, options.explain, CubeFixed{options.singleShape, options.order}));
   NpuReport report = reportOf(problem, work, choice.plan, choice.cost, machine);
   report.legal = choice.legal;
   report.refused = choice.refused;
@@ -49,17 +59,17 @@ Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Mac
 }
 
 std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                                    bool ascendKernels) {
-  const Status before = checkBefore(problem, plan.gradient, machine);
+                                    CubeKernels kernels) {
+  const Status before = checkBefore(problem, plan.gradient, machine, kernels);
   if (!before.ok()) return {before.error().message};
-  return checkCubePlan(cubeWorkOf(problem, plan.gradient, machine, ascendKernels), plan, machine);
+  return checkCubePlan(cubeWorkOf(problem, plan.gradient, machine, kernels), plan, machine);
 }
 
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                              bool ascendKernels) {
-  CUBEJIT_TRY(checked, checkBefore(problem, plan.gradient, machine));
+                              CubeKernels kernels) {
+  CUBEJIT_TRY(checked, checkBefore(problem, plan.gradient, machine, kernels));
   static_cast<void>(checked);
-  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, ascendKernels);
+  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, kernels);
   const std::vector<std::string> broken = checkCubePlan(work, plan, machine);
   if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
   return reportOf(problem, work, plan, cubeCost(work, plan, machine), machine);

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "algorithms/algorithm.h"
@@ -34,6 +35,12 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
     begin = end + 1;
   }
   return out;
+}
+
+// The plan of a line: the line itself, or what `plan --json` or `tiling --import --json` told of it.
+std::string planIn(const std::string& line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  return json.is_object() && json.contains("plan") && json["plan"].is_object() ? json["plan"].dump() : line;
 }
 
 }  // namespace
@@ -199,7 +206,7 @@ Result<Request> resolve(const RequestFlags& f) {
     std::string line;
     for (int number = 1; std::getline(file, line); ++number) {
       if (line.empty()) continue;
-      const auto plan = planFromJson(line);
+      const auto plan = planFromJson(planIn(line));
       if (plan.ok())
         r.plans.push_back(*plan);
       else

@@ -4,7 +4,6 @@
 // file, check it and say what it costs.
 #include <fmt/core.h>
 
-#include <fstream>
 #include <memory>
 
 #include "commands.h"
@@ -18,6 +17,7 @@
 #include "runtime/json_machine.h"
 #include "tiling/npu/rule_lines.h"
 #include "tiling_file.h"
+#include "whole_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -26,6 +26,7 @@ struct TilingFlags {
   RequestFlags request;
   std::vector<std::string> compare;
   std::string import, raw;
+  bool forChip = false;
 };
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kPlan, message}; }
@@ -51,36 +52,52 @@ ascendc::TilingRequest requestFor(const Problem& p, const Machine& machine) {
   return r;
 }
 
-Result<Tiling> fill(const Problem& p, Gradient gradient, const Machine& machine) {
+struct Filled {
+  Tiling tiling;
+  std::string source;  ///< of its plan
+};
+
+Result<Filled> fill(const Problem& p, Gradient gradient, const Request& asked, bool forChip) {
   if (gradient == Gradient::kDb) return invalid("db has no tiling: ask for dx or dw");
   if (p.transposed) return invalid("the tiling classes know gradients of ordinary convolutions only; use plan --soc");
-  const ascendc::TilingRequest request = requestFor(p, machine);
+  ascendc::TilingRequest request = requestFor(p, *asked.soc());
+  request.forChip = forChip;
+  for (const TilingPlan& plan : asked.plans) {
+    if (plan.gradient == gradient) request.plan = plan;
+  }
+  std::string source;
   if (gradient == Gradient::kDx) {
     InputTiling tiling;
-    if (ascendc::fillInputTiling(request, tiling) == 0) return Tiling(tiling);
+    if (ascendc::fillInputTiling(request, tiling, &source) == 0) return Filled{tiling, source};
   } else {
     AscendC::tiling::Conv3DBackpropFilterTilingData tiling;
-    if (ascendc::fillFilterTiling(request, tiling) == 0) return Tiling(tiling.dwTiling);
+    if (ascendc::fillFilterTiling(request, tiling, &source) == 0) return Filled{tiling.dwTiling, source};
   }
   return invalid(cubejit_last_error());
 }
 
-void print(const Tiling& tiling, bool json) {
+void print(const Filled& filled, bool json) {
+  const Tiling& tiling = filled.tiling;
   if (json) {
     fmt::print("{}\n", tilingToJson(tiling));
     return;
   }
-  fmt::print("{}\n",
-             std::holds_alternative<InputTiling>(tiling) ? "TConv3DBackpropInputTiling" : "TConv3DBpFilterTiling");
+  fmt::print("{}, plan of the {}\n",
+             std::holds_alternative<InputTiling>(tiling) ? "TConv3DBackpropInputTiling" : "TConv3DBpFilterTiling",
+             filled.source);
   describeTiling(tiling, [](const char* name, const auto& value) { fmt::print("  {:<18} {}\n", name, value); });
 }
 
-Status writeRaw(const Tiling& tiling, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  std::visit([&](const auto& t) { out.write(reinterpret_cast<const char*>(&t), sizeof(t)); }, tiling);
-  out.flush();
-  if (!out) return Error{ErrorCode::kIo, Stage::kPlan, "cannot write " + path};
-  return Unit{};
+// What a kernel's last parameter points to.
+Status writeRaw(const Tiling& tiling, const Machine& machine, const std::string& path) {
+  const auto bytes = [](const auto& data) { return std::string(reinterpret_cast<const char*>(&data), sizeof(data)); };
+  const auto written = [&](const std::string& data) -> Status {
+    if (writeWholeFile(path, data)) return Unit{};
+    return Error{ErrorCode::kIo, Stage::kPlan, "cannot write " + path};
+  };
+  if (const auto* input = std::get_if<InputTiling>(&tiling))
+    return written(bytes(AscendC::tiling::Conv3DBackpropInputTilingData{*input}));
+  return written(bytes(ascendc::filterDataOf(std::get<FilterTiling>(tiling), machine)));
 }
 
 int printFilled(const TilingFlags& flags, const std::string& typed) {
@@ -90,13 +107,13 @@ int printFilled(const TilingFlags& flags, const std::string& typed) {
   if (mask.dx && mask.dw) mask.db = false;
   for (const Problem& problem : request->problems) {
     for (const Gradient gradient : gradientsOf(mask)) {
-      const auto tiling = fill(problem, gradient, *request->soc());
-      if (!tiling.ok()) return report(tiling.error(), reproduction("tiling", flags.request, problem));
+      const auto filled = fill(problem, gradient, *request, flags.forChip);
+      if (!filled.ok()) return report(filled.error(), reproduction("tiling", flags.request, problem));
       if (!flags.raw.empty()) {
-        const Status written = writeRaw(*tiling, flags.raw);
+        const Status written = writeRaw(filled->tiling, *request->soc(), flags.raw);
         if (!written.ok()) return report(written.error(), typed);
       }
-      print(*tiling, flags.request.json);
+      print(*filled, flags.request.json);
     }
   }
   return 0;
@@ -133,7 +150,7 @@ int import(const TilingFlags& flags, const std::string& typed) {
   if (!broken.empty()) return report(invalid(inLines(broken)), typed);
   const Problem problem = std::visit([](const auto& t) { return ascendc::problemOf(t); }, *tiling);
   const TilingPlan plan = std::visit([&](const auto& t) { return ascendc::planOf(t, *machine); }, *tiling);
-  const auto costs = reportOnNpu(problem, plan, *machine, true);
+  const auto costs = reportOnNpu(problem, plan, *machine, CubeKernels::kAscendC);
   if (!costs.ok()) return report(costs.error(), typed);
   if (flags.request.json)
     fmt::print("{}", jsonLine(npuReportToJson(problem, *machine, *costs)));
@@ -160,7 +177,12 @@ void addTiling(CLI::App& app, Action& action) {
   addProblemFlags(*command, flags->request, true);
   addSocFlag(*command, flags->request);
   command->add_flag("--json", flags->request.json, "One JSON object a line on standard output");
-  command->add_option("--raw", flags->raw, "Also write the struct's bytes to this file");
+  command->add_option(
+      "--plan", flags->request.planFile,
+      "File with plans as JSON, one a line, to be told as structs; else pins, records and the planner choose");
+  command->add_flag("--for-chip", flags->forChip,
+                    "Keep to the conventions of the vendor's own tilings: for kernels of a real chip");
+  command->add_option("--raw", flags->raw, "Also write the bytes of the whole struct to this file");
   command
       ->add_option("--diff", flags->compare,
                    "Compare two tiling files (JSON or bytes) field by field; exit code 1 if they differ")

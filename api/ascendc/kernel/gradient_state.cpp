@@ -139,7 +139,7 @@ std::shared_ptr<KernelJob> GradientOnCore::State::jobFor(const T& tiling) {
     append(value);
   auto made = kernelJob(key, [&]() -> Result<std::pair<CubeJob, TaskTensors>> {
     const Problem problem = problemOf(tiling, types_, shape_);
-    CUBEJIT_TRY(cube, makeCubeJob(problem, planOf(tiling, problem, shape_, machine), machine, true));
+    CUBEJIT_TRY(cube, makeCubeJob(problem, planOf(tiling, problem, shape_, machine), machine, CubeKernels::kAscendC));
     const IndexMap dy = mapOf(tiling, types_, TensorId::kDy),
                    other = mapOf(tiling, types_, isDx() ? TensorId::kW : TensorId::kX);
     return std::pair{std::move(cube), TaskTensors{isDx() ? dy : other, isDx() ? other : dy,

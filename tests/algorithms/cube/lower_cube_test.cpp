@@ -60,7 +60,7 @@ Status runCompiled(TileProgram tile, const Machine& host, Arrays& arrays) {
 // Empty: the program, the same with its copies forwarded, and the units agree.
 std::string difference(const Problem& p, Gradient gradient, const Machine& chip, const TilingPlan& plan,
                        std::mt19937_64& random) {
-  const auto job = makeCubeJob(p, plan, chip, false);
+  const auto job = makeCubeJob(p, plan, chip);
   if (!job.ok()) return "";
   Arrays units{randomBytes(random, p, TensorId::kDy),
                randomBytes(random, p, TensorId::kX),
@@ -146,7 +146,7 @@ TEST(LowerCube, ProgramsHaveABound) {
   p.dtype = DType::kF16;
   const auto planned = planOnNpu(p, Gradient::kDx, chip);
   ASSERT_TRUE(planned.ok()) << planned.error().message;
-  const auto job = makeCubeJob(p, planned->plan, chip, false);
+  const auto job = makeCubeJob(p, planned->plan, chip);
   ASSERT_TRUE(job.ok());
   const auto tile = lower(*job, 8);
   ASSERT_FALSE(tile.ok());

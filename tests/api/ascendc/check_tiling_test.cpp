@@ -5,14 +5,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
+#include "api/ascendc/tiling_values.h"
+#include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
+#include "cubejit/npu.h"
 #include "cubejit_ascendc/last_error.h"
 #include "cubejit_ascendc/tiling_request.h"
 #include "runtime/last_error.h"
+#include "runtime/tuning/plan_source.h"
+#include "runtime/tuning/store.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/published_tilings.h"
+#include "tests/support/tuning_cases.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -46,6 +53,18 @@ AscendC::tiling::TConv3DBpFilterTiling filterTiling() {
 const Machine& chip() {
   static const Machine m = *machineByName("ascend910b2");
   return m;
+}
+
+TilingRequest requestOf(const Problem& p) {
+  TilingRequest r;
+  r.machine = chip();
+  r.n = p.batch, r.cin = p.cin, r.cout = p.cout, r.groups = p.groups;
+  r.in = {p.in.d, p.in.h, p.in.w}, r.out = {p.out.d, p.out.h, p.out.w}, r.kernel = {p.kernel.d, p.kernel.h, p.kernel.w};
+  r.stride = {p.stride.d, p.stride.h, p.stride.w}, r.dilation = {p.dilation.d, p.dilation.h, p.dilation.w};
+  r.pads = {p.padBefore.d, p.padAfter.d, p.padBefore.h, p.padAfter.h, p.padBefore.w, p.padAfter.w};
+  const auto dtype = p.dtype == DType::kF32 ? ConvCommonApi::ConvDtype::FLOAT32 : ConvCommonApi::ConvDtype::FLOAT16;
+  r.weight.dtype = r.input.dtype = r.gradOutput.dtype = dtype;
+  return r;
 }
 
 TEST(PublishedTilings, AreLegalAndNeverCheaperThanOurs) {
@@ -137,6 +156,107 @@ TEST(CheckTiling, AnythingIsAnswered) {
   EXPECT_GT(broken, 4000);
 }
 
+// A plan becomes a struct, and the struct the plan: what the kernels take loses nothing on the way.
+TEST(CheckTiling, PlansBecomeTilingsAndPlansAgain) {
+  std::mt19937_64 random(11);
+  int turned = 0, mOuter = 0;
+  for (int i = 0; i < 300; ++i) {
+    Problem p = randomProblem(random);
+    if (p.transposed || p.batch == 0) continue;
+    p.dtype = i % 3 == 0 ? DType::kF32 : DType::kF16;
+    p.formats = {};
+    TilingRequest r = requestOf(p);
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+      NpuPlanOptions options;
+      options.kernels = CubeKernels::kAscendC;
+      if (i % 2 == 0) options.order = BlockOrder::kMOuter;
+      const auto planned = planOnNpu(p, gradient, chip(), options);
+      if (!planned.ok()) continue;
+      r.plan = planned->plan;
+      mOuter += planned->plan.cube().tile.order == BlockOrder::kMOuter ? 1 : 0;
+      AscendC::tiling::TConv3DBackpropInputTiling t;
+      AscendC::tiling::Conv3DBackpropFilterTilingData f;
+      std::string source;
+      const std::int64_t status =
+          gradient == Gradient::kDx ? fillInputTiling(r, t, &source) : fillFilterTiling(r, f, &source);
+      if (status != 0) continue;  // the documented rules of the classes
+      EXPECT_EQ(source, "caller");
+      const TilingPlan back = gradient == Gradient::kDx ? planOf(t, chip()) : planOf(f.dwTiling, chip());
+      EXPECT_EQ(planToJson(back), planToJson(*r.plan));
+      ++turned;
+    }
+  }
+  EXPECT_GT(turned, 100);
+  EXPECT_GT(mOuter, 20);
+}
+
+TEST(CheckTiling, APlanThatTheKernelsCannotRunIsNoTiling) {
+  TilingRequest r = request();
+  r.plan = planOf(inputTiling(), chip());
+  r.plan->cube().tile.stepM = 2;
+  r.plan->cube().tile.base.m = 4000;
+  AscendC::tiling::TConv3DBackpropInputTiling t;
+  EXPECT_EQ(fillInputTiling(r, t), -1);
+  EXPECT_THAT(lastError(), AllOf(HasSubstr("step_m = 2 must be 1 for the Ascend C kernels"), HasSubstr("L0C needs")));
+  AscendC::tiling::Conv3DBackpropFilterTilingData f;
+  EXPECT_EQ(fillFilterTiling(r, f), -1);
+  EXPECT_THAT(lastError(), HasSubstr("gradient = dx must be dw"));
+}
+
+// What was tuned for the chip reaches the struct, if the kernels can run it; the next best where they cannot.
+TEST(CheckTiling, RecordsOfTheStoreReachTheTiling) {
+  const ScratchFolder folder("tilings");
+  setenv("CUBEJIT_DB", folder.file("tune.db").c_str(), 1);
+  setenv("CUBEJIT_TUNE", "use", 1);
+  TilingRequest r = request();
+  Problem p = problemOf(r);
+  p.dtype = DType::kF16;
+  const auto planOfRequest = [&] { return planOf(inputTiling(), chip()); };
+  const TilingPlan untuned = planOfRequest();
+  NpuPlanOptions options;
+  options.kernels = CubeKernels::kAscendC;
+  options.explain = true;
+  const auto explained = planOnNpu(p, Gradient::kDx, chip(), options);
+  ASSERT_TRUE(explained.ok());
+  std::vector<TilingPlan> others;
+  for (const NpuCandidate& candidate : explained->candidates) {
+    if (planToJson(candidate.plan) != planToJson(untuned)) others.push_back(candidate.plan);
+  }
+  ASSERT_GT(others.size(), 2U);
+  TilingPlan usable = others[0], cannotRun = others[1];
+  usable.cube().tile.order = BlockOrder::kNOuter;
+  cannotRun.cube().tile.order = BlockOrder::kMOuter;
+  Options sessionOptions;
+  Problem typed = p;  // tuned by the command, with its usual layout and in two dimensions
+  typed.layout = Layout::kNdhwc;
+  const auto record = [&](const TilingPlan& plan, double relative, const char* run) {
+    TuneRecord made;
+    made.key = tuneKeyOf(typed, Gradient::kDx, chip(), sessionOptions);
+    made.version = version();
+    made.run = run;
+    made.code = "0123456789abcdef";
+    made.plan = plan;
+    made.won = made.verified = true;
+    made.relative = relative;
+    made.unixTime = 1700000000;
+    return made;
+  };
+  ASSERT_TRUE(TuningStore::open(folder.file("tune.db"), StoreAccess::kReadWrite, nullptr)
+                  .value()
+                  ->addAll({record(cannotRun, 0.5, "fast"), record(usable, 0.8, "slower")})
+                  .ok());
+  AscendC::tiling::TConv3DBackpropInputTiling t;
+  std::string source;
+  ASSERT_EQ(fillInputTiling(r, t, &source), 0) << lastError();
+  EXPECT_THAT(source, AllOf(HasSubstr("record: "), HasSubstr("iterateOrder = 0 must be 1"), HasSubstr("run slower")));
+  EXPECT_EQ(planToJson(planOf(t, chip())), planToJson(usable));
+  setenv("CUBEJIT_TUNE", "off", 1);
+  ASSERT_EQ(fillInputTiling(r, t, &source), 0);
+  EXPECT_EQ(source, "model");
+  EXPECT_EQ(planToJson(planOf(t, chip())), planToJson(untuned));
+  unsetenv("CUBEJIT_DB");
+}
+
 // Whatever GetTiling returns for a random convolution passes the check and stands for a problem of these extents.
 TEST(CheckTiling, TilingsOfRandomProblemsPass) {
   std::mt19937_64 random(9);
@@ -144,13 +264,10 @@ TEST(CheckTiling, TilingsOfRandomProblemsPass) {
   for (int i = 0; i < 600; ++i) {
     const Problem p = randomProblem(random);
     if (p.transposed || p.batch == 0) continue;
-    TilingRequest r;
-    r.machine = chip();
-    r.n = p.batch, r.cin = p.cin, r.cout = p.cout, r.groups = p.groups;
-    r.in = {p.in.d, p.in.h, p.in.w}, r.out = {p.out.d, p.out.h, p.out.w},
-    r.kernel = {p.kernel.d, p.kernel.h, p.kernel.w};
-    r.stride = {p.stride.d, p.stride.h, p.stride.w}, r.dilation = {p.dilation.d, p.dilation.h, p.dilation.w};
-    r.pads = {p.padBefore.d, p.padAfter.d, p.padBefore.h, p.padAfter.h, p.padBefore.w, p.padAfter.w};
+    Problem half = p;
+    half.dtype = DType::kF16;
+    TilingRequest r = requestOf(half);
+    r.forChip = i % 4 == 0;
     AscendC::tiling::TConv3DBackpropInputTiling t;
     if (fillInputTiling(r, t) == 0) {
       ++filled;

@@ -153,14 +153,15 @@ TEST(TilingClasses, TransposedInputIsInferred) {
 TEST(TilingClasses, EveryBrokenRuleOfAnInputTilingIsTold) {
   Conv3DBpInputTiling t;
   setX112(t);
-  t.SetGroup(2);
+  t.SetGroup(3);
   t.SetStride(4, 64, 1);
   t.SetWeightType(TPosition::GM, ConvFormat::NCDHW, ConvDtype::FLOAT32);
   t.SetPadding(3, 0, 1, 1, 1, 1);
   AscendC::tiling::Conv3DBackpropInputTilingData data;
   EXPECT_EQ(t.GetTiling(data), -1);
   EXPECT_THAT(cubejit_last_error(),
-              AllOf(HasSubstr("groups = 2 must be 1"), HasSubstr("weight format = NCDHW must be FRACTAL_Z_3D"),
+              AllOf(HasSubstr("groups = 3 must divide cin = 256"), HasSubstr("groups = 3 must divide cout"),
+                    HasSubstr("weight format = NCDHW must be FRACTAL_Z_3D"),
                     HasSubstr("gradOutput dtype = FLOAT16 must be that of weight, FLOAT32"),
                     HasSubstr("strideD = 4 must be at most kernel D = 3"), HasSubstr("strideH = 64 must be 1 to 63")));
   Conv3DBpInputTiling empty;
@@ -207,6 +208,88 @@ TEST(TilingClasses, InitOutputFlagIsSetWhereBlocksReceiveNothing) {
   EXPECT_EQ(cubejit::ascendc::initOutputFlagOf(p, false), 0);
   p.dilation.d = 2;
   EXPECT_EQ(cubejit::ascendc::initOutputFlagOf(p, false), 1);
+}
+
+TEST(TilingClasses, GroupsAreTiledByRealGroups) {
+  Conv3DBpInputTiling dx;
+  Conv3dBpFilterTiling dw;
+  AscendC::tiling::Conv3DBackpropInputTilingData input;
+  AscendC::tiling::Conv3DBackpropFilterTilingData filter;
+  const auto set = [](auto& t) {
+    t.SetWeightShape(40, 20, 1, 3, 3);
+    t.SetInputShape(1, 20, 2, 8, 8);
+    t.SetGradOutputShape(1, 40, 2, 8, 8);
+    t.SetPadding(0, 0, 1, 1, 1, 1);
+    t.SetGroup(10);
+  };
+  set(dx), set(dw);
+  ASSERT_EQ(dx.GetTiling(input), 0) << cubejit_last_error();
+  ASSERT_EQ(dw.GetTiling(filter), 0) << cubejit_last_error();
+  // 2 and 4 channels a group: 8 groups share the 16 channels of a block, so there are 2 real ones.
+  EXPECT_EQ(input.conv3DDxTiling.group, 2U);
+  EXPECT_EQ(input.conv3DDxTiling.cin1G, 1U);
+  EXPECT_EQ(input.conv3DDxTiling.cout1G, 2U);
+  EXPECT_EQ(filter.dwTiling.group, 10U);
+  const cubejit::Machine chip = *cubejit::machineByName("ascend910b2");
+  EXPECT_THAT(cubejit::ascendc::checkTiling(input.conv3DDxTiling, chip), testing::IsEmpty());
+  EXPECT_THAT(cubejit::ascendc::checkTiling(filter.dwTiling, chip), testing::IsEmpty());
+  EXPECT_EQ(cubejit::ascendc::problemOf(filter.dwTiling).groups, 10);
+  dx.SetGroup(65536);
+  EXPECT_EQ(dx.GetTiling(input), -1);
+  EXPECT_THAT(cubejit_last_error(), HasSubstr("groups = 65536 must be 1 to 65535"));
+  dw.SetForChip(true);
+  EXPECT_EQ(dw.GetTiling(filter), -1);
+  EXPECT_THAT(cubejit_last_error(), HasSubstr("groups = 10 must be 1: the vendor's tilings have no other"));
+}
+
+// The conventions that facts about the vendor's structs and published tilings show.
+TEST(TilingClasses, ForAChipAreLikeThePublishedOnes) {
+  const cubejit::Machine chip = *cubejit::machineByName("ascend910b2");
+  for (const ConvDtype dtype : {ConvDtype::FLOAT16, ConvDtype::BF16, ConvDtype::FLOAT32}) {
+    for (const std::int64_t cin : {4, 64, 256}) {
+      Conv3DBpInputTiling dx;
+      Conv3dBpFilterTiling dw;
+      const auto set = [&](auto& t) {
+        t.SetWeightShape(64, cin, 3, 3, 3);
+        t.SetInputShape(1, cin, 5, 32, 40);
+        t.SetGradOutputShape(1, 64, 3, 32, 40);
+        t.SetPadding(0, 0, 1, 1, 1, 1);
+        t.SetWeightType(TPosition::GM, ConvFormat::FRACTAL_Z_3D, dtype);
+        t.SetGradOutputType(TPosition::GM, ConvFormat::NDC1HWC0, dtype);
+        t.SetInputType(TPosition::GM, ConvFormat::NDC1HWC0, dtype);
+        t.SetForChip(true);
+      };
+      set(dx), set(dw);
+      AscendC::tiling::Conv3DBackpropInputTilingData input;
+      ASSERT_EQ(dx.GetTiling(input), 0) << cubejit_last_error();
+      const auto& i = input.conv3DDxTiling;
+      EXPECT_EQ(i.al0Pbuffer, 2U);
+      EXPECT_EQ(i.bl0Pbuffer, 2U);
+      EXPECT_EQ(i.cl0Pbuffer, 1U);
+      EXPECT_EQ(i.stepM, 1U);
+      EXPECT_EQ(i.stepN, 1U);
+      EXPECT_EQ(i.iterateOrder, 1U);
+      EXPECT_EQ(i.singleCoreCout1, i.cout1G);
+      EXPECT_EQ(i.singleCoreCin, i.baseN);
+      EXPECT_EQ(i.singleCoreCin1, (i.baseN + i.c0 - 1) / i.c0);
+      EXPECT_THAT(cubejit::ascendc::checkTiling(i, chip), testing::IsEmpty());
+      AscendC::tiling::Conv3DBackpropFilterTilingData filter;
+      ASSERT_EQ(dw.GetTiling(filter), 0) << cubejit_last_error();
+      const auto& f = filter.dwTiling;
+      EXPECT_EQ(f.al0Pbuffer, 2U);
+      EXPECT_EQ(f.bl0Pbuffer, 2U);
+      EXPECT_EQ(f.cl0Pbuffer, 1U);
+      EXPECT_EQ(f.iterateOrder, f.singleCoreCout > filter.basicBlockTiling.singleCoreN ? 1U : 0U);
+      EXPECT_THAT(cubejit::ascendc::checkTiling(f, chip), testing::IsEmpty());
+    }
+  }
+  fe::PlatFormInfos inference(*cubejit::machineByName("Ascend310P3"));
+  Conv3DBpInputTiling other{platform_ascendc::PlatformAscendC(&inference)};
+  setX112(other);
+  other.SetForChip(true);
+  AscendC::tiling::Conv3DBackpropInputTilingData data;
+  EXPECT_EQ(other.GetTiling(data), -1);
+  EXPECT_THAT(cubejit_last_error(), HasSubstr("ascend310p3 must be one of Atlas A2 and A3"));
 }
 
 TEST(TilingClasses, FilterTilingHasAllFieldsInBothForms) {

@@ -60,7 +60,7 @@ TEST_F(Store, GivesBackWhatItWasGiven) {
   EXPECT_EQ(recordToJson(all.value().front()), recordToJson(expected));
 }
 
-TEST_F(Store, BestIsTheFastestVerifiedWinnerOfTheKey) {
+TEST_F(Store, WinnersOfTheKeyAreVerifiedAndTheFastestIsFirst) {
   const auto store = open();
   TuneRecord a = winnerFor(key_, 0.9, "a"), b = winnerFor(key_, 0.7, "b"), unverified = winnerFor(key_, 0.5, "c"),
              loser = winnerFor(key_, 0.4, "d"), crashed = winnerFor(key_, 0.3, "e");
@@ -71,12 +71,14 @@ TEST_F(Store, BestIsTheFastestVerifiedWinnerOfTheKey) {
   otherThreads.key.threads = 7;
   otherMachine.key.machine = "elsewhere";
   ASSERT_TRUE(store->addAll({a, b, unverified, loser, crashed, otherThreads, otherMachine}).ok());
-  const auto best = store->best(key_, version());
-  ASSERT_TRUE(best.ok() && best.value().has_value());
-  EXPECT_EQ(best.value()->run, "b");
+  const auto winners = store->winners(key_, version());
+  ASSERT_TRUE(winners.ok());
+  ASSERT_EQ(winners->size(), 2U);
+  EXPECT_EQ(winners->front().run, "b");
+  EXPECT_EQ(winners->back().run, "a");
   EXPECT_EQ(store->of(key_, version()).value().size(), 5U);
   EXPECT_EQ(store->elsewhere(key_, version()).value(), 2);
-  EXPECT_FALSE(store->best(key_, "other version").value().has_value());
+  EXPECT_TRUE(store->winners(key_, "other version")->empty());
 }
 
 TEST_F(Store, RunsDoNotReplaceOneAnotherButARunMayCorrectItself) {

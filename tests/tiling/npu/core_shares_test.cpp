@@ -30,7 +30,7 @@ Case randomCase(std::mt19937_64& random) {
   p.kernel.d = upTo(3);
   p.in = Dhw{p.kernel.d + upTo(4), upTo(9), 16};
   p.out = Dhw{p.in.d - p.kernel.d + 1, p.in.h, 16};
-  Case c{cubeWorkOf(p, random() % 2 == 0 ? Gradient::kDx : Gradient::kDw, toyMachine(), false), {}};
+  Case c{cubeWorkOf(p, random() % 2 == 0 ? Gradient::kDx : Gradient::kDw, toyMachine()), {}};
   c.plan = handPlan(c.work);
   const std::int64_t rows = upTo(4) * 16;
   if (c.work.gradient == Gradient::kDx)

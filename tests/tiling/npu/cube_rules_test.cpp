@@ -27,7 +27,7 @@ class Rules : public ::testing::TestWithParam<Gradient> {
  protected:
   std::vector<std::string> check() const { return checkCubePlan(work, plan, machine); }
   Machine machine = toyMachine();
-  CubeWork work = cubeWorkOf(handProblem(), GetParam(), machine, false);
+  CubeWork work = cubeWorkOf(handProblem(), GetParam(), machine);
   TilingPlan plan = handPlan(work);
 };
 
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Gradients, Rules, ::testing::Values(Gradient::kDx, Grad
 
 TEST(CubeRules, TasksAreWholeBlocksOfTheirAxes) {
   const Machine machine = toyMachine();
-  CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, machine, true);
+  CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, machine, CubeKernels::kAscendC);
   TilingPlan plan = handPlan(w);
   plan.cube().singleShape = Mkn{24, 100, 20};
   plan.cube().cores = splitOf(w, plan.cube().singleShape);
@@ -114,7 +114,7 @@ TEST(CubeRules, TasksAreWholeBlocksOfTheirAxes) {
                     Contains("step_m = 2 must be 1 for the Ascend C kernels")));
   plan.cube().singleShape.m = 8;
   EXPECT_THAT(checkCubePlan(w, plan, machine), Contains("single_shape_m = 8 must be at least a row's 16 pixels"));
-  w = cubeWorkOf(handProblem(), Gradient::kDw, machine, false);
+  w = cubeWorkOf(handProblem(), Gradient::kDw, machine);
   plan = handPlan(w);
   plan.cube().singleShape = Mkn{40, 24, 48};
   plan.cube().cores = splitOf(w, plan.cube().singleShape);
@@ -125,7 +125,7 @@ TEST(CubeRules, TasksAreWholeBlocksOfTheirAxes) {
 }
 
 TEST(CubeRules, PiecesOfARowAreTasksOfTheirOwn) {
-  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, toyMachine(), false);
+  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, toyMachine());
   EXPECT_EQ(pixelTasks(w, 16), 8);
   EXPECT_EQ(pixelTasks(w, 48), 3);
   EXPECT_EQ(pixelTasks(w, 6), 8 * 3);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,16 +37,22 @@ struct TilingRequest {
   std::array<std::int64_t, 4> backpropPads{};  ///< up, down, left, right, as preset
   std::int64_t groups = 1;
   bool hf32 = false;
+  bool forChip =
+      false;  ///< in the conventions of the vendor's own tilings: CubeKernels::kVendor, singleCoreCin = baseN
+  std::optional<cubejit::TilingPlan> plan;  ///< instead of a kept one or the planner's
   TensorNote weight{ConvCommonApi::TPosition::GM, ConvCommonApi::ConvFormat::FRACTAL_Z_3D,
                     ConvCommonApi::ConvDtype::FLOAT16};
   TensorNote input, gradOutput;
 };
 
-/// Fills a tiling from the planner's choice. 0, or -1 with every broken rule in cubejit_last_error(); then nothing is written.
-CUBEJIT_API std::int64_t fillInputTiling(const TilingRequest& request,
-                                         AscendC::tiling::TConv3DBackpropInputTiling& out) noexcept;
+/// Fills a tiling from the request's plan, else from a pin or the fastest record of `cubejit tune --soc` that the kernel classes can
+/// run (CUBEJIT_TUNE=off: neither), else from the planner's choice. Chosen tilings of dX have iterateOrder 1. 0, or -1 with every
+/// broken rule in cubejit_last_error(); then nothing is written. `source`: where the plan came from, for people.
+CUBEJIT_API std::int64_t fillInputTiling(const TilingRequest& request, AscendC::tiling::TConv3DBackpropInputTiling& out,
+                                         std::string* source = nullptr) noexcept;
 CUBEJIT_API std::int64_t fillFilterTiling(const TilingRequest& request,
-                                          AscendC::tiling::Conv3DBackpropFilterTilingData& out) noexcept;
+                                          AscendC::tiling::Conv3DBackpropFilterTilingData& out,
+                                          std::string* source = nullptr) noexcept;
 
 /// Every rule that a tiling filled or changed by hand breaks on a machine, in the tiling's own field names: for buffers both byte
 /// counts and the fields to change. Empty = it can be run.
@@ -53,6 +60,10 @@ CUBEJIT_API std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DB
                                                  const cubejit::Machine& machine);
 CUBEJIT_API std::vector<std::string> checkTiling(const AscendC::tiling::TConv3DBpFilterTiling& tiling,
                                                  const cubejit::Machine& machine);
+
+/// The whole struct around a filter gradient's tiling: the fields beside it follow from it and the chip.
+CUBEJIT_API AscendC::tiling::Conv3DBackpropFilterTilingData filterDataOf(
+    const AscendC::tiling::TConv3DBpFilterTiling& tiling, const cubejit::Machine& machine);
 
 /// The problem and the plan a tiling stands for; tasks that reach beyond the tensor are cut to it. Precondition of planOf:
 /// checkTiling found nothing.

@@ -39,7 +39,7 @@ Problem typed(Problem p) {
 
 NpuReport planned(const Problem& p, Gradient gradient) {
   NpuPlanOptions options;
-  options.ascendKernels = true;
+  options.kernels = CubeKernels::kAscendC;
   auto report = planOnNpu(p, gradient, *machineByName("ascend910b2"), options);
   EXPECT_TRUE(report.ok()) << report.error().message;
   return *report;
@@ -53,7 +53,7 @@ FilterData filterTiling(const Problem& problem) {
   FilterData data;
   ascendc::setProblemFields(data.dwTiling, p, p.dtype);
   ascendc::setPlanFields(data.dwTiling, plan);
-  const CubeWork work = cubeWorkOf(p, Gradient::kDw, machine, true);
+  const CubeWork work = cubeWorkOf(p, Gradient::kDw, machine, CubeKernels::kAscendC);
   data.dwTiling.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, plan).l1B / work.elementBytes);
   return data;
 }

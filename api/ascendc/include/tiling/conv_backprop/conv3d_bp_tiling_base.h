@@ -43,9 +43,12 @@ class Conv3DBpTilingBase {
   void SetDilation(int64_t dilationD, int64_t dilationH, int64_t dilationW) {
     request_.dilation = {dilationD, dilationH, dilationW};
   }
-  /// Beyond the documented interface: the vendor keeps these two to itself.
+  /// Beyond the documented interface: the vendor keeps these two to itself. Channels of shapes are those of all groups.
   void SetGroup(int64_t groups) { request_.groups = groups; }
   void SetHF32(bool hf32) { request_.hf32 = hf32; }
+  /// Beyond the documented interface: whether tilings keep to the conventions of the vendor's own (CubeKernels::kVendor in npu.h says
+  /// which), for kernels of a real chip.
+  void SetForChip(bool forChip) { request_.forChip = forChip; }
 
  protected:
   /// An ascend910b2 with the documented sizes; another chip if CUBEJIT_SOC names one. If that is none, GetTiling says so.
