@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/forward_names.h"
 #include "algorithms/kit/lower/reorder.h"
 #include "algorithms/kit/reorder.h"
 
@@ -23,6 +25,10 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
 }  // namespace
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (plan.gradient == Gradient::kY) {
+    CUBEJIT_TRY(program, lower(adjointOf(problem), asData(plan), machine));
+    return inForwardNames(std::move(program), problem);
+  }
   if (machine.isNpu()) return lowerForChip(problem, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)

@@ -64,7 +64,7 @@ def measure_ours(command, problem, layouts, gradients, dtype, threads, flags, mi
 
 
 def bytes_of(problem, gradient, dtype):
-    """Bytes of the three tensors a gradient reads and writes, each once."""
+    """Bytes of the three tensors a pass reads and writes, each once."""
     volume = lambda axes: axes[0] * axes[1] * axes[2]
     x = problem["n"] * problem["ci"] * volume(problem["input"])
     dy = problem["n"] * problem["co"] * volume(problem["output"])
@@ -93,7 +93,7 @@ def main():
     parser.add_argument("suite", type=pathlib.Path, help="a file of bench/shapes/")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="writes OUTPUT.json, OUTPUT.md, OUTPUT.html")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench")
-    parser.add_argument("--gradients", default="dx,dw", help="of dx, dw, dw+db")
+    parser.add_argument("--gradients", default="dx,dw", help="passes: of y, dx, dw, dw+db")
     parser.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     parser.add_argument("--layouts", default="ndhwc,ncdhw", help="everyone's; oneDNN also takes the one it likes")
     parser.add_argument("--own-layouts", default="ndc1hwc16",
@@ -101,7 +101,7 @@ def main():
     parser.add_argument("--peers", default="onednn,torch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--isa", default="", help="ours; default: the best this machine has")
-    parser.add_argument("--keep-weights", action="store_true", help="ours packs dx's weights outside what is measured, as oneDNN does")
+    parser.add_argument("--keep-weights", action="store_true", help="ours packs the weights of y and dx outside what is measured, as oneDNN does")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=100, help="per peer, problem, gradient, layout and round")
     parser.add_argument("--match", default="", help="only problems whose name contains this")

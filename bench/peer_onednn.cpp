@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how oneDNN is measured: one line of bench/shapes/*.jsonl on standard input gives one JSON line per gradient and
+// Decides how oneDNN is measured: one line of bench/shapes/*.jsonl on standard input gives one JSON line per pass and
 // layout on standard output. Weights are always in the layout oneDNN likes best and their conversion is not counted, nor
 // is that of activations in layout "any": its numbers are upper bounds.
 // Leaves pinning and interleaving to compare_peers.py.
@@ -112,6 +112,13 @@ Prepared prepare(const PeerProblem& p, const std::string& gradient, const std::s
   const auto window = std::make_tuple(d.stride, d.dilation, d.padBefore, d.padAfter);
   const auto forward = primitiveOf<dnnl::convolution_forward>(
       engine, std::tuple_cat(std::make_tuple(dnnl::prop_kind::forward_training, direct, d.x, d.w, d.y), window));
+  if (gradient == "y") {
+    return {dnnl::convolution_forward(forward),
+            {{DNNL_ARG_SRC, filled(forward.src_desc(), engine, stream)},
+             {DNNL_ARG_WEIGHTS, filled(forward.weights_desc(), engine, stream)},
+             {DNNL_ARG_DST, memory(forward.dst_desc(), engine)}},
+            forward.impl_info_str()};
+  }
   if (gradient == "dx") {
     const auto pd = primitiveOf<dnnl::convolution_backward_data>(
         engine, std::tuple_cat(std::make_tuple(direct, d.x, d.w, d.y), window), forward);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides how PyTorch is measured: one line of bench/shapes/*.jsonl on standard input gives one JSON line per gradient
-and layout on standard output, through torch.ops.aten.convolution_backward. Leaves pinning and interleaving to
+"""Decides how PyTorch is measured: one line of bench/shapes/*.jsonl on standard input gives one JSON line per pass
+and layout on standard output, through torch.ops.aten.convolution and convolution_backward. Leaves pinning and interleaving to
 compare_peers.py."""
 import argparse
 import json
@@ -57,13 +57,17 @@ def measure(problem, gradient, layout, dtype, milliseconds):
     line = {"schema": "cubejit-peer/1", "peer": "torch " + torch.__version__, "name": problem["name"],
             "gradient": gradient, "layout": layout}
     try:
-        arguments = (*operands(problem, layout, dtype), MASKS[gradient])
+        dy, x, w, bias, *geometry = operands(problem, layout, dtype)
+        if gradient == "y":
+            call = lambda: torch.ops.aten.convolution(x, w, None, *geometry)
+        else:
+            call = lambda: torch.ops.aten.convolution_backward(dy, x, w, bias, *geometry, MASKS[gradient])
         samples, total = [], 0
         for run in range(-2, 500):
             if run >= 5 and total >= milliseconds * 1e6:
                 break
             begin = time.perf_counter_ns()
-            torch.ops.aten.convolution_backward(*arguments)
+            call()
             elapsed = time.perf_counter_ns() - begin
             if run >= 0:
                 samples.append(elapsed)

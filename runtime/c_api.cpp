@@ -81,6 +81,19 @@ Status fill(const char* name, T* out, T values) {
   return Unit{};
 }
 
+// A caller's struct as ours, where it may end before `since`: fields that it has not are zero.
+template <class T>
+Result<T> wholeOf(const char* name, const T* given, std::size_t since) {
+  std::size_t size = since;
+  if (given != nullptr) std::memcpy(&size, given, sizeof(size));
+  const bool whole = size >= sizeof(T);
+  CUBEJIT_TRY(sized, checkSize(name, given, whole ? sizeof(T) : since));
+  static_cast<void>(sized);
+  T out{};
+  std::memcpy(&out, given, whole ? sizeof(T) : since);
+  return out;
+}
+
 Dhw axes(const std::int64_t (&values)[3]) { return Dhw{values[0], values[1], values[2]}; }
 
 Result<DType> dtypeOf(const std::string& name, std::int32_t given) {
@@ -98,9 +111,9 @@ Result<Layout> layoutOf(const std::string& name, std::int32_t given) {
                  " is unknown; there are 0 (ncdhw), 1 (ndhwc), 2 (ndc1hwc0), 3 (fractal_z_3d)");
 }
 
-Result<Problem> problemOf(const cubejit_problem* given) {
-  CUBEJIT_TRY(sized, checkSize("problem", given, sizeof(cubejit_problem)));
-  static_cast<void>(sized);
+Result<Problem> problemOf(const cubejit_problem* asked) {
+  CUBEJIT_TRY(all, wholeOf("problem", asked, offsetof(cubejit_problem, reserved)));
+  const cubejit_problem* const given = &all;
   CUBEJIT_TRY(dtype, dtypeOf("", given->dtype));
   CUBEJIT_TRY(layout, layoutOf("", given->layout));
   Problem p;
@@ -110,7 +123,7 @@ Result<Problem> problemOf(const cubejit_problem* given) {
   p.layout = layout;
   p.math = given->relaxed_math != 0 ? MathMode::kRelaxed : MathMode::kStrict;
   for (const TensorId t : kTensorIds) {
-    const cubejit_format& format = given->formats[static_cast<std::size_t>(t)];
+    const cubejit_format& format = t == TensorId::kY ? given->y_format : given->formats[static_cast<std::size_t>(t)];
     if (format.given == 0) continue;
     const std::string name = std::string(toString(t)) + ": ";
     CUBEJIT_TRY(type, dtypeOf(name, format.dtype));
@@ -133,20 +146,16 @@ Result<Problem> problemOf(const cubejit_problem* given) {
   return p;
 }
 
-Result<Options> optionsOf(const cubejit_options* given) {
-  if (given == nullptr) return optionsFromEnvironment();
+Result<Options> optionsOf(const cubejit_options* asked) {
+  if (asked == nullptr) return optionsFromEnvironment();
   Options options;
-  // Older callers' structs end before `machine`.
-  std::size_t size = 0;
-  std::memcpy(&size, given, sizeof(size));
-  const bool whole = size >= sizeof(cubejit_options);
-  CUBEJIT_TRY(sized, checkSize("options", given, whole ? sizeof(cubejit_options) : offsetof(cubejit_options, machine)));
-  static_cast<void>(sized);
-  if (whole && given->machine != nullptr) {
+  CUBEJIT_TRY(all, wholeOf("options", asked, offsetof(cubejit_options, machine)));
+  const cubejit_options* const given = &all;
+  if (given->machine != nullptr) {
     CUBEJIT_TRY(machine, readMachine(given->machine));
     options.machine = machine;
   }
-  options.forwardCopies = whole && given->forward_copies != 0;
+  options.forwardCopies = given->forward_copies != 0;
   constexpr IsaLevel kLevels[] = {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kAvx512Bf16, IsaLevel::kNeon,
                                   IsaLevel::kSve256};
   if (given->isa < CUBEJIT_ISA_BEST || given->isa > CUBEJIT_ISA_SVE256)
@@ -171,17 +180,20 @@ Result<Gradient> gradientOf(int gradient) {
   if (gradient == CUBEJIT_DX) return Gradient::kDx;
   if (gradient == CUBEJIT_DW) return Gradient::kDw;
   if (gradient == CUBEJIT_DB) return Gradient::kDb;
-  return invalid("gradient = " + std::to_string(gradient) + " must be one of 1 (dx), 2 (dw), 4 (db)");
+  if (gradient == CUBEJIT_Y) return Gradient::kY;
+  return invalid("gradient = " + std::to_string(gradient) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
 }
 
 int bitOf(Gradient gradient) {
-  return gradient == Gradient::kDx ? CUBEJIT_DX : gradient == Gradient::kDw ? CUBEJIT_DW : CUBEJIT_DB;
+  constexpr int kBits[] = {CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB, CUBEJIT_Y};
+  return kBits[static_cast<std::size_t>(gradient)];
 }
 
-Result<GradientMask> maskOf(int gradients) {
-  if (gradients < 1 || gradients > 7)
-    return invalid("gradients = " + std::to_string(gradients) + " must be a set of 1 (dx), 2 (dw), 4 (db)");
-  return GradientMask{(gradients & CUBEJIT_DX) != 0, (gradients & CUBEJIT_DW) != 0, (gradients & CUBEJIT_DB) != 0};
+Result<GradientMask> maskOfBits(int gradients) {
+  if (gradients == 0 || (gradients & ~(CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB | CUBEJIT_Y)) != 0)
+    return invalid("gradients = " + std::to_string(gradients) + " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+  return GradientMask{(gradients & CUBEJIT_DX) != 0, (gradients & CUBEJIT_DW) != 0, (gradients & CUBEJIT_DB) != 0,
+                      (gradients & CUBEJIT_Y) != 0};
 }
 
 std::string textOf(const TilingPlan& plan) {
@@ -256,7 +268,7 @@ cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* 
     if (session == nullptr) return cubejit::invalid("session is null");
     if (executable == nullptr) return cubejit::invalid("executable is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    CUBEJIT_TRY(mask, cubejit::maskOf(gradients & ~CUBEJIT_KEEP_WEIGHTS));
+    CUBEJIT_TRY(mask, cubejit::maskOfBits(gradients & ~CUBEJIT_KEEP_WEIGHTS));
     const bool keeps = (gradients & CUBEJIT_KEEP_WEIGHTS) != 0;
     CUBEJIT_TRY(compiled, session->session.compile(asked, mask,
                                                    keeps ? cubejit::WeightsUse::kKept : cubejit::WeightsUse::kEachRun));
@@ -277,11 +289,9 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
                            size_t workspace_bytes, int threads) {
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
     if (executable == nullptr) return cubejit::invalid("executable is null");
-    CUBEJIT_TRY(sized, cubejit::checkSize("tensors", tensors, sizeof(cubejit_tensors)));
-    static_cast<void>(sized);
-    return executable->executable->run(
-        cubejit::Tensors{tensors->dy, tensors->x, tensors->w, tensors->dx, tensors->dw, tensors->db, tensors->packed_w},
-        workspace, workspace_bytes, threads);
+    CUBEJIT_TRY(t, cubejit::wholeOf("tensors", tensors, offsetof(cubejit_tensors, y)));
+    return executable->executable->run(cubejit::Tensors{t.dy, t.x, t.w, t.dx, t.dw, t.db, t.packed_w, t.y}, workspace,
+                                       workspace_bytes, threads);
   });
 }
 

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "algorithms/kit/adjoint.h"
+#include "algorithms/kit/lower/forward_names.h"
 #include "codegen/tile/forward_copies.h"
 #include "cubejit/core_counts.h"
 #include "cubejit/cubejit.hpp"
@@ -13,10 +15,16 @@
 namespace cubejit {
 namespace {
 
+// What the cube multiplies.
+DType operandOf(const Problem& problem, Gradient gradient) {
+  return formatOf(problem, gradient == Gradient::kY ? TensorId::kX : TensorId::kDy).dtype;
+}
+
 bool multiplies(const TilingPlan& plan) { return plan.gradient != Gradient::kDb; }
 
 // Of dX: whether products are zero because of a stride.
 bool spreadsZeros(const Problem& problem, Gradient gradient) {
+  if (gradient == Gradient::kY) return spreadsZeros(adjointOf(problem), Gradient::kDx);
   return gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
 }
 
@@ -26,7 +34,7 @@ ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
 }
 
 CubeShortcuts shortcutsOf(const TilingPlan& plan, const Problem& problem, const Machine& chip, bool fast) {
-  return multiplies(plan) ? shortcutsOf(formatOf(problem, TensorId::kDy).dtype, chip.isa.level, fast) : CubeShortcuts{};
+  return multiplies(plan) ? shortcutsOf(operandOf(problem, plan.gradient), chip.isa.level, fast) : CubeShortcuts{};
 }
 
 }  // namespace
@@ -37,7 +45,7 @@ CubeShortcuts shortcutsOf(DType operand, IsaLevel level, bool fast) {
 
 CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient, const ExponentRange& dy,
                         const ExponentRange& other) {
-  const DType operand = formatOf(problem, TensorId::kDy).dtype;
+  const DType operand = operandOf(problem, gradient);
   return {wanted.leavesOutZeros && (!spreadsZeros(problem, gradient) || zerosAddNothing(operand, dy, other)),
           wanted.pairs && pairsAreExact(dy, other)};
 }
@@ -59,7 +67,8 @@ Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
   CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.forwardCopies);
   if (options.forwardCopies) shortcuts.threads = options.threads > 0 ? options.threads : defaultThreads();
-  return lower(job, chip.isa.lanes(), shortcuts);
+  CUBEJIT_TRY(program, lower(job, chip.isa.lanes(), shortcuts));
+  return plan.gradient == Gradient::kY ? inForwardNames(std::move(program), problem) : std::move(program);
 }
 
 Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, const Problem& problem,
@@ -84,6 +93,8 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
 
 bool valuesAllow(const Problem& problem, const TilingPlan& plan, const Machine& chip, bool fast,
                  const Tensors& tensors) {
+  if (plan.gradient == Gradient::kY)
+    return valuesAllow(adjointOf(problem), asData(plan), chip, fast, adjointTensors(tensors));
   const bool dx = plan.gradient == Gradient::kDx;
   const void* other = dx ? tensors.w : tensors.x;
   if (tensors.dy == nullptr || other == nullptr) return false;

@@ -55,8 +55,8 @@ struct Executable::State {
   StageTimes times;
   mutable std::atomic<std::int64_t> timedRuns{0}, timedNs{0};  ///< if Options::timeKernels
 
-  /// The part that reads weights; null if none does.
-  const CompiledGradient* weightsReader() const;
+  /// The parts that read weights.
+  std::vector<const CompiledGradient*> weightsReaders() const;
   /// What memory that packWeights() filled begins with: the same for executables that may share it.
   std::uint64_t packedTag = 0;
 };

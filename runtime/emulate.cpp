@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/kit/adjoint.h"
 #include "algorithms/lower.h"
 #include "codegen/tile/element.h"
 #include "cubejit/cubejit.hpp"
@@ -35,6 +36,11 @@ class UnitModels {
  public:
   static Result<std::unique_ptr<UnitModels>> create(const Problem& problem, const TilingPlan& plan,
                                                     const Machine& chip) {
+    if (plan.gradient == Gradient::kY) {
+      CUBEJIT_TRY(adjoint, create(adjointOf(problem), asData(plan), chip));
+      adjoint->forward_ = true;
+      return std::move(adjoint);
+    }
     std::unique_ptr<UnitModels> models(new UnitModels);
     CUBEJIT_TRY(tile, lower(problem, plan, chip));  // what is counted is read off it
     models->tile_ = std::move(tile);
@@ -49,8 +55,9 @@ class UnitModels {
     return models;
   }
 
-  Status run(const Tensors& tensors) {
+  Status run(const Tensors& given) {
     const Gradient g = plan_.gradient;
+    const Tensors tensors = forward_ ? adjointTensors(given) : given;
     const void* result = g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db;
     if (result == nullptr) return broken(std::string(toString(g)) + " is null");
     return g == Gradient::kDb ? sumBias(tensors) : multiply(tensors);
@@ -128,6 +135,7 @@ class UnitModels {
     }
   }
 
+  bool forward_ = false;  ///< the problem is the adjoint of the one asked for
   Problem problem_;
   TilingPlan plan_;
   Machine chip_;
@@ -166,9 +174,7 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
   emulation->state_ = std::make_unique<State>();
   State& state = *emulation->state_;
   CompileRequest wanted{request.problem, {}, {}};
-  (request.gradient == Gradient::kDx   ? wanted.gradients.dx
-   : request.gradient == Gradient::kDw ? wanted.gradients.dw
-                                       : wanted.gradients.db) = true;
+  wanted.gradients = maskOf(request.gradient);
   if (request.plan && request.gradient != Gradient::kDb) {
     if (request.plan->gradient != request.gradient)
       return Error{ErrorCode::kInvalidProblem, Stage::kPlan,

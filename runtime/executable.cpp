@@ -62,9 +62,10 @@ Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* wo
     const Extent& extent = state.extents[static_cast<std::size_t>(id)];
     ranges.add({toString(id), begin, extent.bytes, extent.alignment, written});
   };
-  add(TensorId::kDy, t.dy, false);
-  if (mask.dw) add(TensorId::kX, t.x, false);
-  if (mask.dx && t.packedW == nullptr) add(TensorId::kW, t.w, false);
+  if (mask.reads(TensorId::kDy)) add(TensorId::kDy, t.dy, false);
+  if (mask.reads(TensorId::kX)) add(TensorId::kX, t.x, false);
+  if (mask.reads(TensorId::kW) && t.packedW == nullptr) add(TensorId::kW, t.w, false);
+  if (mask.y) add(TensorId::kY, t.y, true);
   if (mask.dx) add(TensorId::kDx, t.dx, true);
   if (mask.dw) add(TensorId::kDw, t.dw, true);
   if (mask.db) add(TensorId::kDb, t.db, true);
@@ -188,7 +189,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const std::string broken =
         brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
-    if (tensors.packedW != nullptr && state_->gradients.dx) {
+    if (tensors.packedW != nullptr && state_->gradients.reads(TensorId::kW)) {
       const std::string rule = brokenPackedRules(*this, tensors.packedW);
       if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
     }
@@ -197,7 +198,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const bool times = state_->options.timeKernels;
     const auto start = profiles || times ? Clock::now() : Clock::time_point{};
     Tensors seen = tensors;
-    seen.packedW = packedBuffers(tensors.packedW);
+    const auto keptBy = [&](const CompiledGradient& part) { return packedBuffers(*state_, part, tensors.packedW); };
     char* rest = static_cast<char*>(workspace);
     if (state_->sharedDy != nullptr) {  // converted once, at the beginning of the workspace, for all gradients
       Tensors ends;
@@ -207,10 +208,14 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       seen.dy = ends.dx;
       state_->sharedDy->launch->run(ends, rest, team);
     }
+    for (const auto& part : state_->parts) {  // dx is the only one of those that read dy
+      if (part->plan.gradient == Gradient::kDx) seen.packedW = keptBy(*part);
+    }
     if (state_->together) LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
       if (state_->together && state_->together->includes(i)) continue;
       const CompiledGradient& part = *state_->parts[i];
+      seen.packedW = keptBy(part);
       const bool careful = part.anyValues != nullptr &&
                            !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
       (careful ? *part.anyValues : part).launch->run(seen, rest, team);

@@ -34,7 +34,7 @@ Result<TensorId> parseTensor(const std::string& name) {
   for (const TensorId t : kTensorIds) {
     if (name == toString(t)) return t;
   }
-  return unknown("tensor", name, "dy, x, w, dx, dw, db");
+  return unknown("tensor", name, "dy, x, w, dx, dw, db, y");
 }
 
 // A layout and, where it is blocked, how many channels a block has (0: what fills 32 bytes).
@@ -73,7 +73,8 @@ void setLayout(TensorFormat& f, const NamedLayout& named) {
 void setActivations(Problem& p, const NamedLayout& named) {
   p.layout = named.layout;
   if (named.c0 == 0) return;
-  for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kDx}) {
+  for (const TensorId t : kTensorIds) {
+    if (!isActivation(t)) continue;
     TensorFormat format = formatOf(p, t);
     setLayout(format, named);
     p.formats[static_cast<std::size_t>(t)] = format;

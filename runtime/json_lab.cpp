@@ -63,8 +63,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       CUBEJIT_TRY(problem, problemFromIdentity(spell(json.at("problem"))));
       q.task.problem = problem;
       q.task.problem.name = json.at("name").get<std::string>();
-      const std::string gradient = json.at("gradient").get<std::string>();
-      q.task.gradient = gradient == "dx" ? Gradient::kDx : gradient == "dw" ? Gradient::kDw : Gradient::kDb;
+      q.task.gradient = passNamed(json.at("gradient").get<std::string>()).value_or(Gradient::kDb);
       q.task.isa = json.at("isa").get<std::string>();
       q.task.backend = json.at("backend").get<std::string>();
       q.task.threads = json.at("threads").get<int>();

@@ -116,8 +116,8 @@ class ObjectReader {
 };
 
 /// Finds the value that is spelled `text`.
-template <class Enum, std::size_t N>
-bool parseEnum(const std::string& text, const Enum (&values)[N], Enum& to) {
+template <class Values, class Enum>
+bool parseEnum(const std::string& text, const Values& values, Enum& to) {
   for (const Enum value : values) {
     if (text != toString(value)) continue;
     to = value;

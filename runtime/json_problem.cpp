@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/adjoint.h"
 #include "runtime/json_object.h"
 
 namespace cubejit {
@@ -141,10 +142,14 @@ namespace {
 // A plan of the algorithm with all decisions at their defaults.
 Result<TilingPlan> emptyPlan(Gradient gradient, const std::string& algorithm) {
   if (algorithm == CubePlan::kName) return TilingPlan(gradient, CubePlan{});
-  if (const Algorithm* a = algorithmNamed(algorithm, gradient)) return a->plan();
+  if (const Algorithm* a = algorithmNamed(algorithm, solvedAs(gradient))) {
+    TilingPlan plan = a->plan();
+    plan.gradient = gradient;
+    return plan;
+  }
   std::string known;
   for (const Algorithm* a : algorithms()) {
-    if (a->gradient == gradient) known += std::string(a->name) + ", ";
+    if (a->gradient == solvedAs(gradient)) known += std::string(a->name) + ", ";
   }
   return invalid("'algorithm' = '" + algorithm + "' is not part of this build; of " + toString(gradient) +
                  " there are " + known + CubePlan::kName);
@@ -166,8 +171,8 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   reader.string("gradient", gradientName);
   reader.string("algorithm", algorithm);
   Gradient gradient{};
-  if (!parseEnum(gradientName, {Gradient::kDx, Gradient::kDw, Gradient::kDb}, gradient))
-    return invalid("'gradient' = '" + gradientName + "' is not known; there are dx, dw, db");
+  if (!parseEnum(gradientName, kPasses, gradient))
+    return invalid("'gradient' = '" + gradientName + "' is not known; there are y, dx, dw, db");
   CUBEJIT_TRY(plan, emptyPlan(gradient, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {

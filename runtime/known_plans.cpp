@@ -20,7 +20,7 @@ void SourcedRequest::mark(const Executable::State& state) const {
 Result<SourcedRequest> withKnownPlans(const CompileRequest& request, const Machine& machine, const Options& options) {
   SourcedRequest sourced{request, {}};
   for (const TilingPlan& plan : request.plans) sourced.sources.emplace_back(plan.gradient, PlanSource::kCaller);
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+  for (const Gradient gradient : kPasses) {
     const bool given = std::any_of(request.plans.begin(), request.plans.end(),
                                    [&](const TilingPlan& plan) { return plan.gradient == gradient; });
     if (given || !request.gradients.has(gradient)) continue;

@@ -239,6 +239,7 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
       case BufferRole::kDx: base = static_cast<char*>(t.dx); break;
       case BufferRole::kDw: base = static_cast<char*>(t.dw); break;
       case BufferRole::kDb: base = static_cast<char*>(t.db); break;
+      case BufferRole::kY: base = static_cast<char*>(t.y); break;
       case BufferRole::kShared:
         base =
             places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b] : places.workspace + place_[b];

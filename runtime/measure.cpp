@@ -53,17 +53,13 @@ Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, GradientMas
   std::mt19937_64 random(1);
   const std::vector<float> table = randomReals(random, kTableValues);
   for (const TensorId tensor : kTensorIds) {
-    const bool needed = tensor == TensorId::kDy   ? mask.any()
-                        : tensor == TensorId::kX  ? mask.dw
-                        : tensor == TensorId::kW  ? mask.dx
-                        : tensor == TensorId::kDx ? mask.dx
-                        : tensor == TensorId::kDw ? mask.dw
-                                                  : mask.db;
+    bool needed = mask.reads(tensor);
+    for (const Gradient g : kPasses) needed = needed || (mask.has(g) && resultOf(g) == tensor);
     const std::int64_t bytes = needed ? formatBytes(p, tensor) : 0;
     workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(bytes)));
     void* data = workload->tensors_.back()->data();
     if (data == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
-    if (tensor <= TensorId::kW) fill(data, bytes, formatOf(p, tensor).dtype, table);
+    if (!isResult(tensor)) fill(data, bytes, formatOf(p, tensor).dtype, table);
   }
   return workload;
 }
@@ -82,7 +78,8 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
                         tensors_[3]->data(),
                         tensors_[4]->data(),
                         tensors_[5]->data(),
-                        packed_ == nullptr ? nullptr : packed_->data()};
+                        packed_ == nullptr ? nullptr : packed_->data(),
+                        tensors_[6]->data()};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   CUBEJIT_TRY(done, executable.run(tensors, workspace_->data(), bytes));

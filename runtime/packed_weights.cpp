@@ -17,28 +17,34 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 64;
 
+// Of a part, to the line.
+std::size_t keptBytes(const CompiledGradient& part) { return (part.launch->prepackBytes() + 63) / 64 * 64; }
+
 bool isAligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 64 == 0; }
 
 }  // namespace
 
 std::uint64_t packedTagOf(const Executable::State& state) {
-  const CompiledGradient* part = state.weightsReader();
-  if (part == nullptr) return 0;
-  std::string identity = problemKey(part->problem, GradientMask{true, false, false}) + version();
+  const auto parts = state.weightsReaders();
+  if (parts.empty()) return 0;
+  std::string identity = version();
   identity += toString(state.isa.level);
-  identity += algorithmName(part->plan);
-  describePlan(part->plan, [&](const char*, const auto& field) {
-    const auto value = static_cast<std::int64_t>(field);
-    identity.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  });
+  for (const CompiledGradient* part : parts) {
+    identity += problemKey(part->problem, maskOf(part->plan.gradient));
+    identity += algorithmName(part->plan);
+    describePlan(part->plan, [&](const char*, const auto& field) {
+      const auto value = static_cast<std::int64_t>(field);
+      identity.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    });
+  }
   return std::hash<std::string>{}(identity) | 1U;
 }
 
 std::string brokenPackedRules(const Executable& executable, const void* packed) {
   if (!isAligned(packed)) return "packedW is not aligned to 64 bytes";
   if (executable.packedWeightsBytes() == 0)
-    return "packedW is given, but no gradient of this executable reads packed weights; compile dx with "
-           "WeightsUse::kKept";
+    return "packedW is given, but no gradient of this executable reads packed weights; compile dx or y "
+           "with WeightsUse::kKept";
   std::uint64_t tag = 0;
   std::memcpy(&tag, packed, sizeof(tag));
   if (tag == executable.state().packedTag) return {};
@@ -46,20 +52,30 @@ std::string brokenPackedRules(const Executable& executable, const void* packed) 
          "version";
 }
 
-const void* packedBuffers(const void* packed) {
-  return packed == nullptr ? nullptr : static_cast<const char*>(packed) + kHeaderBytes;
-}
-
-const CompiledGradient* Executable::State::weightsReader() const {
-  for (const auto& part : parts) {
-    if (part->plan.gradient == Gradient::kDx) return part.get();
+const void* packedBuffers(const Executable::State& state, const CompiledGradient& part, const void* packed) {
+  if (packed == nullptr) return nullptr;
+  std::size_t place = kHeaderBytes;
+  for (const CompiledGradient* reader : state.weightsReaders()) {
+    if (reader == &part) return static_cast<const char*>(packed) + place;
+    place += keptBytes(*reader);
   }
   return nullptr;
 }
 
+std::vector<const CompiledGradient*> Executable::State::weightsReaders() const {
+  std::vector<const CompiledGradient*> readers;
+  for (const auto& part : parts) {
+    if (reads(part->plan.gradient, TensorId::kW)) readers.push_back(part.get());
+  }
+  return readers;
+}
+
 std::size_t Executable::packedWeightsBytes() const {
-  const CompiledGradient* part = state_->weightsReader();
-  const std::size_t bytes = part == nullptr ? 0 : part->launch->prepackBytes();
+  std::size_t bytes = 0;
+  for (const CompiledGradient* part : state_->weightsReaders()) {
+    if (keptBytes(*part) == 0) return 0;  // it reads w itself
+    bytes += keptBytes(*part);
+  }
   return bytes == 0 ? 0 : kHeaderBytes + bytes;
 }
 
@@ -68,12 +84,12 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     const std::size_t needed = packedWeightsBytes();
     if (needed == 0)
       return Error{ErrorCode::kUnsupported, Stage::kRun,
-                   "this executable does not pack weights beforehand; compile dx with WeightsUse::kKept"};
+                   "this executable does not pack weights beforehand; compile dx or y with WeightsUse::kKept"};
     std::string broken;
     const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
     const std::int64_t weightBytes = formatBytes(state_->problem, TensorId::kW);
     const std::int64_t alignment = byteSize(formatOf(state_->problem, TensorId::kW).dtype);
-    const auto from = reinterpret_cast<std::uintptr_t>(w), to = reinterpret_cast<std::uintptr_t>(packed);
+    const auto from = reinterpret_cast<std::uintptr_t>(w), into = reinterpret_cast<std::uintptr_t>(packed);
     if (w == nullptr)
       rule("w is null but " + std::to_string(weightBytes) + " bytes are needed");
     else if (from % static_cast<std::uintptr_t>(alignment) != 0)
@@ -83,13 +99,16 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     if (bytes < needed)
       rule("packed has " + std::to_string(bytes) + " bytes, " + std::to_string(needed) +
            " are needed; ask packedWeightsBytes()");
-    if (broken.empty() && from < to + needed && to < from + static_cast<std::uintptr_t>(weightBytes))
+    if (broken.empty() && from < into + needed && into < from + static_cast<std::uintptr_t>(weightBytes))
       rule("w and packed overlap; packed weights need memory of their own");
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
     auto* const header = static_cast<char*>(packed);
     std::memset(header, 0, kHeaderBytes);  // not this executable's until all is there
-    state_->weightsReader()->launch->prepack(w, header + kHeaderBytes,
-                                             state_->team(threads > 0 ? threads : state_->threads));
+    char* to = header + kHeaderBytes;
+    for (const CompiledGradient* part : state_->weightsReaders()) {
+      part->launch->prepack(w, to, state_->team(threads > 0 ? threads : state_->threads));
+      to += keptBytes(*part);
+    }
     std::memcpy(header, &state_->packedTag, sizeof(state_->packedTag));
     return Unit{};
   });

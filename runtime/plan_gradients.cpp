@@ -31,7 +31,7 @@ Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& gi
 Result<Costed> planEach(const CompileRequest& request, const Problem& problem, const Machine& machine,
                         const std::string& algorithm) {
   Costed out{{problem, {}, false}, 0};
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+  for (const Gradient gradient : kPasses) {
     if (!request.gradients.has(gradient)) continue;
     const auto given = std::find_if(request.plans.begin(), request.plans.end(),
                                     [&](const TilingPlan& p) { return p.gradient == gradient; });
@@ -55,7 +55,10 @@ Result<GradientPlans> planGradients(const CompileRequest& request, const Machine
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
   const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);
-  if (machine.isNpu() || apart.gradients.plans.size() < 2 || !request.plans.empty() || alike)
+  if (machine.isNpu() ||
+      std::count_if(kPasses.begin(), kPasses.end(),
+                    [&](Gradient g) { return request.gradients.has(g) && reads(g, TensorId::kDy); }) < 2 ||
+      !request.plans.empty() || alike)
     return std::move(apart.gradients);
   auto together = planEach(request, shared, machine, algorithm);
   if (!together.ok()) return std::move(apart.gradients);

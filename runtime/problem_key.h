@@ -28,7 +28,7 @@ inline std::string problemKey(const Problem& problem, GradientMask gradients) {
       append(static_cast<std::int64_t>(field));
     }
   });
-  append((gradients.dx ? 1 : 0) | (gradients.dw ? 2 : 0) | (gradients.db ? 4 : 0));
+  append((gradients.dx ? 1 : 0) | (gradients.dw ? 2 : 0) | (gradients.db ? 4 : 0) | (gradients.y ? 8 : 0));
   return key;
 }
 

@@ -180,14 +180,11 @@ Result<GradientMask> parseGradients(const std::string& text) {
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    if (name == "dx")
-      mask.dx = true;
-    else if (name == "dw")
-      mask.dw = true;
-    else if (name == "db")
-      mask.db = true;
+    const std::optional<Gradient> pass = passNamed(name);
+    if (pass)
+      mask.add(*pass);
     else
-      return invalid("unknown gradient '" + name + "'; there are dx, dw, db");
+      return invalid("unknown pass '" + name + "'; there are y, dx, dw, db");
     begin = end + 1;
   }
   return mask;

@@ -98,9 +98,10 @@ struct Session::State {
   // What the cache did with a key; the problem as text is only made if somebody wants to read it.
   void logCache(const char* event, const Problem& problem, GradientMask gradients) const {
     if (!logs(options.diagnostics, Topic::kCache)) return;
-    std::string asked = gradients.dx ? "dx" : "";
-    if (gradients.dw) asked += asked.empty() ? "dw" : ",dw";
-    if (gradients.db) asked += asked.empty() ? "db" : ",db";
+    std::string asked;
+    for (const Gradient g : kPasses) {
+      if (gradients.has(g)) asked += (asked.empty() ? "" : ",") + std::string(toString(g));
+    }
     logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"gradients", asked}});
   }
 
@@ -171,7 +172,7 @@ Compiled Session::State::generate(const CompileRequest& request) const {
                      " code; it can be planned and dumped, or interpreted"};
   }
   if (!request.gradients.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
   CUBEJIT_TRY(checked, checkProblem(request.problem));
   static_cast<void>(checked);
   CUBEJIT_TRY(sourced, withKnownPlans(request, machine, options));

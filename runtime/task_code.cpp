@@ -62,7 +62,7 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
   auto executable = std::make_shared<Executable>();
   Executable::State& state = executable->state();
   const Gradient gradient = job.work.gradient;
-  state.describe({job.problem, {gradient == Gradient::kDx, gradient == Gradient::kDw, false}, {}}, machine, options);
+  state.describe({job.problem, maskOf(gradient), {}}, machine, options);
   LoadedCode loaded;
   CUBEJIT_TRY(program, compileProgram(std::move(lowered.tile), machine, options, loaded));
   program->problem = job.problem;

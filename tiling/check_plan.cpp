@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/npu.h"
 #include "tiling/npu/bias_plan.h"
@@ -70,6 +71,11 @@ void checkRanges(const TilingPlan& plan, Rules& rules) {
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
+  if (plan.gradient == Gradient::kY) {
+    std::vector<std::string> broken = checkPlan(adjointOf(asked), asData(plan), machine);
+    for (std::string& rule : broken) rule = inForwardWords(rule);
+    return broken;
+  }
   if (machine.isNpu())
     return plan.gradient == Gradient::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);

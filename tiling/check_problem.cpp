@@ -135,7 +135,7 @@ class Rules {
   void format(TensorId t) {
     const TensorFormat f = formatOf(p_, t);
     const std::string name = toString(t);
-    const bool weights = t == TensorId::kW || t == TensorId::kDw, result = t >= TensorId::kDx;
+    const bool weights = isWeights(t), result = isResult(t);
     require(static_cast<int>(f.dtype) <= static_cast<int>(DType::kHf32Low) && f.layout <= Layout::kFractalZ3d,
             name + ": dtype or layout is not one there is");
     require(!result || !isHf32(f.dtype), name + " cannot be " + toString(f.dtype) +
@@ -169,7 +169,7 @@ class Rules {
     const TensorFormat f = formatOf(p_, t);
     if (f.layout != Layout::kNdc1hwc0 && f.layout != Layout::kFractalZ3d) return;
     if (f.c0 < 0 || f.c0 > 256) return;
-    const bool weights = t == TensorId::kW || t == TensorId::kDw, ofX = t == TensorId::kX || t == TensorId::kDx;
+    const bool weights = isWeights(t), ofX = !isOfOutput(t);
     const Dhw& space = weights ? p_.kernel : ofX ? p_.in : p_.out;
     const Wide c0 = f.blockChannels();
     const auto up = [](Wide value, Wide step) { return (value + step - 1) / step * step; };

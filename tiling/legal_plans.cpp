@@ -5,11 +5,17 @@
 
 #include <utility>
 
+#include "algorithms/kit/adjoint.h"
 #include "tiling/npu/cube_space.h"
 
 namespace cubejit {
 
 Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradient, const Machine& machine) {
+  if (gradient == Gradient::kY) {
+    CUBEJIT_TRY(legal, legalPlans(adjointOf(problem), Gradient::kDx, machine));
+    for (Candidate& candidate : legal) candidate.plan = asForward(std::move(candidate.plan));
+    return legal;
+  }
   const bool explain = !machine.isNpu();
   CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
   if (machine.isNpu() && gradient != Gradient::kDb) return legalCubePlans(problem, gradient, machine);
@@ -22,6 +28,7 @@ Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradi
 }
 
 TilingPlan completed(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (plan.gradient == Gradient::kY) return asForward(completed(adjointOf(problem), asData(plan), machine));
   if (machine.isNpu() && plan.gradient != Gradient::kDb) return withCubeSplit(problem, plan, machine);
   return plan;
 }

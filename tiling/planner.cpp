@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/rates.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
@@ -98,6 +99,7 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 }
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  if (plan.gradient == Gradient::kY) return planCost(adjointOf(problem), asData(plan), machine);
   if (machine.isNpu())
     return plan.gradient == Gradient::kDb ? biasPlanCost(problem, machine) : cubePlanCost(problem, plan, machine);
   PlanCost cost = algorithmOf(plan)->cost(coreProblem(problem, plan), plan, machine);
@@ -108,6 +110,7 @@ PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine&
 }
 
 Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
+  if (plan.gradient == Gradient::kY) return singleShapeOf(adjointOf(problem), asData(plan));
   if (plan.is<CubePlan>()) return plan.as<CubePlan>().singleShape;
   return algorithmOf(plan)->singleShape(coreProblem(problem, plan), plan);
 }
@@ -194,10 +197,27 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
   return out;
 }
 
+Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine, bool explain, WeightsUse weights,
+                                 const std::string& algorithm) {
+  auto choice = choosePlan(adjointOf(problem), Gradient::kDx, machine, explain, weights, algorithm);
+  if (!choice.ok()) {
+    Error error = choice.error();
+    error.message = inForwardWords(error.message);
+    return error;
+  }
+  choice->plan = asForward(std::move(choice->plan));
+  for (Candidate& candidate : choice->considered) {
+    candidate.plan = asForward(std::move(candidate.plan));
+    for (std::string& rule : candidate.refusedBy) rule = inForwardWords(rule);
+  }
+  return choice;
+}
+
 }  // namespace
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
                               WeightsUse weights, const std::string& algorithm) {
+  if (gradient == Gradient::kY) return chooseForward(problem, machine, explain, weights, algorithm);
   if (machine.isNpu())
     return gradient == Gradient::kDb ? chooseBiasPlan(problem, machine)
                                      : chooseNpuPlan(problem, gradient, machine, explain);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [peers] [browser] [cross]
+# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [peers] [browser] [cross] [wheel]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
@@ -11,6 +11,7 @@ lint=(clang-format-19 clang-tidy-19 git)
 peers=(libdnnl-dev python3 python3-numpy python3-torch)
 
 browser=(chromium)  # opens the pages that tests look at
+wheel=(python3-pip python3-setuptools python3-wheel python3-build python3-venv)
 cross=(g++-aarch64-linux-gnu gcc-aarch64-linux-gnu qemu-user)
 
 wanted=()
@@ -22,9 +23,10 @@ for purpose in "${@:-build}"; do
     test) wanted+=("${test[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
+    wheel) wanted+=("${wheel[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint peers browser cross" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint peers browser cross wheel" >&2; exit 2 ;;
   esac
 done
 

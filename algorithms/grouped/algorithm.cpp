@@ -14,9 +14,9 @@ namespace {
 bool takesActivation(const Problem& p, TensorId t) {
   if (isPlainOrChannelsLast(p, t)) return true;
   const TensorFormat f = formatOf(p, t);
-  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
+  const bool activation = isActivation(t);
   if (!activation || f.strided() || f.layout != Layout::kNdc1hwc0 || isHf32(f.dtype)) return false;
-  const std::int64_t channels = t == TensorId::kDy ? p.cout : p.cin, block = f.blockChannels();
+  const std::int64_t channels = isOfOutput(t) ? p.cout : p.cin, block = f.blockChannels();
   const bool depthwise = p.cin == p.groups && p.cout == p.groups;
   return channels > 0 && block % (channels / p.groups) == 0 &&
          (t != TensorId::kDx || depthwise || channels % block == 0);

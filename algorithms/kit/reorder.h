@@ -22,9 +22,8 @@ inline GradientTensors tensorsOf(Gradient g) {
 
 /// True if every lowering takes the tensor as it is: dense f32; activations plain or channels-last, weights plain.
 inline bool isCore(const TensorFormat& f, TensorId t) {
-  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
   return f.dtype == DType::kF32 && !f.strided() &&
-         (t == TensorId::kDb || f.layout == Layout::kNcdhw || (activation && f.layout == Layout::kNdhwc));
+         (t == TensorId::kDb || f.layout == Layout::kNcdhw || (isActivation(t) && f.layout == Layout::kNdhwc));
 }
 
 /// True for dense tensors that direct algorithms take through panels where need be: activations of any type, in any layout whose
@@ -32,17 +31,16 @@ inline bool isCore(const TensorFormat& f, TensorId t) {
 inline bool isDenseInWholeBlocks(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   if (f.strided()) return false;
-  if (t == TensorId::kW || t == TensorId::kDw) return f.layout == Layout::kNcdhw;
+  if (isWeights(t)) return f.layout == Layout::kNcdhw;
   if (t == TensorId::kDb) return f.dtype == DType::kF32;
-  const std::int64_t channels = (t == TensorId::kDy ? p.cout : p.cin) / p.groups;
+  const std::int64_t channels = (isOfOutput(t) ? p.cout : p.cin) / p.groups;
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
 }
 
 /// True for dense activations that are plain or channels-last.
 inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
-  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
-  return activation && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
+  return isActivation(t) && !f.strided() && (f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
 }
 
 /// True if the gradient's operands are pairs for a dot product of bf16: both bf16.
@@ -58,9 +56,8 @@ inline bool wholePairs(const Problem& p) { return p.cout / p.groups % 2 == 0; }
 
 /// What a staged tensor is converted to: f32, activations channels-last, weights plain.
 inline TensorFormat coreFormat(TensorId t) {
-  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
   TensorFormat f;
-  f.layout = activation ? Layout::kNdhwc : Layout::kNcdhw;
+  f.layout = isActivation(t) ? Layout::kNdhwc : Layout::kNcdhw;
   return f;
 }
 

@@ -26,12 +26,12 @@ class Preparation {
   Preparation(const ConvCall& call, Session& session)
       : call_(call), session_(session), prepared_(std::make_shared<Prepared>()) {
     prepared_->views = call.views;
-    for (const TensorId id : kTensorIds) places_[at(id)].tensor = static_cast<int>(id);
+    for (const TensorId id : kBackwardTensors) places_[at(id)].tensor = static_cast<int>(id);
   }
 
   Result<std::shared_ptr<const Prepared>> make() {
     Problem problem = call_.geometry;
-    for (const TensorId id : kTensorIds) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
+    for (const TensorId id : kBackwardTensors) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
     for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) denseResult(problem, id);
     for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) widenOperand(problem, id);
     GradientMask mask = call_.mask;

@@ -15,6 +15,10 @@
 
 namespace cubejit::acl {
 
+/// The tensors of the backward operators, by TensorId.
+inline constexpr std::array<TensorId, 6> kBackwardTensors{TensorId::kDy, TensorId::kX,  TensorId::kW,
+                                                          TensorId::kDx, TensorId::kDw, TensorId::kDb};
+
 /// A checked request: the geometry, the views of the six tensors, and the type operands are rounded to.
 struct ConvCall {
   Problem geometry;

@@ -18,6 +18,7 @@ std::optional<TensorId> tensorOf(BufferRole role) {
     case BufferRole::kDx: return TensorId::kDx;
     case BufferRole::kDw: return TensorId::kDw;
     case BufferRole::kDb: return TensorId::kDb;
+    case BufferRole::kY: return TensorId::kY;
     default: return std::nullopt;
   }
 }
@@ -26,7 +27,7 @@ TensorAxes axesOf(const Problem& problem, TensorId tensor) {
   TensorAxes axes;
   const IndexMap map = indexMap(problem, tensor);
   axes.extent = map.extent;
-  if (tensor == TensorId::kW || tensor == TensorId::kDw) {
+  if (isWeights(tensor)) {
     axes.names = {problem.transposed ? "i" : "o", problem.transposed ? "o" : "i", "kd", "kh", "kw"};
     axes.extent[1] /= std::max<std::int64_t>(1, map.groups);
   } else {

@@ -28,6 +28,7 @@ char* tensorOf(BufferRole role, const Tensors& t) {
     case BufferRole::kW: return bytesOf(t.w);
     case BufferRole::kDx: return bytesOf(t.dx);
     case BufferRole::kDw: return bytesOf(t.dw);
+    case BufferRole::kY: return bytesOf(t.y);
     default: return bytesOf(t.db);
   }
 }

@@ -32,14 +32,15 @@ enum class BufferRole : std::uint8_t {
   kW,
   kDx,
   kDw,
-  kDb,       ///< the caller's tensors
+  kDb,
+  kY,        ///< the caller's tensors
   kShared,   ///< workspace, one for the run
   kPrivate,  ///< workspace, one per thread
   kConstant  ///< read-only f32 values held by the program (`Buffer::values`)
 };
 
 /// Whether it is a tensor that a run computes.
-constexpr bool isResult(BufferRole role) { return role >= BufferRole::kDx && role <= BufferRole::kDb; }
+constexpr bool isResult(BufferRole role) { return role >= BufferRole::kDx && role <= BufferRole::kY; }
 
 struct Buffer {
   std::string name;

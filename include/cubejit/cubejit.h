@@ -28,20 +28,21 @@ typedef enum cubejit_status {
   CUBEJIT_INTERNAL = 6 /* a bug in cubejit */
 } cubejit_status;
 
-/* Gradients; a set of them is their bitwise or. cubejit_compile() also takes CUBEJIT_KEEP_WEIGHTS among them: w will be packed
+/* Passes, by their results; a set of them is their bitwise or. cubejit_compile() also takes CUBEJIT_KEEP_WEIGHTS among them: w will be packed
  * by cubejit_pack_weights(), once for many runs. */
-enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4, CUBEJIT_KEEP_WEIGHTS = 8 };
+enum { CUBEJIT_DX = 1, CUBEJIT_DW = 2, CUBEJIT_DB = 4, CUBEJIT_KEEP_WEIGHTS = 8, CUBEJIT_Y = 16 };
 /* Element types (dtype.h) and memory orders (layout.h). */
 enum { CUBEJIT_F32 = 0, CUBEJIT_F16 = 1, CUBEJIT_BF16 = 2, CUBEJIT_HF32 = 3, CUBEJIT_HF32_LOW = 4 };
 enum { CUBEJIT_NCDHW = 0, CUBEJIT_NDHWC = 1, CUBEJIT_NDC1HWC0 = 2, CUBEJIT_FRACTAL_Z_3D = 3 };
-/* Tensors, in the order of cubejit_problem::formats. */
+/* Tensors, in the order of cubejit_problem::formats; the format of y is cubejit_problem::y_format. */
 enum {
   CUBEJIT_TENSOR_DY = 0,
   CUBEJIT_TENSOR_X = 1,
   CUBEJIT_TENSOR_W = 2,
   CUBEJIT_TENSOR_DX = 3,
   CUBEJIT_TENSOR_DW = 4,
-  CUBEJIT_TENSOR_DB = 5
+  CUBEJIT_TENSOR_DB = 5,
+  CUBEJIT_TENSOR_Y = 6
 };
 enum {
   CUBEJIT_ISA_BEST = 0,
@@ -79,6 +80,9 @@ typedef struct cubejit_problem {
   int64_t pad_before[3], pad_after[3];
   cubejit_format formats[6]; /* by CUBEJIT_TENSOR_...: exceptions from dtype and layout */
   int32_t relaxed_math;      /* 1: Winograd is allowed, whose sums are of other products (MathMode in problem.h) */
+  /* Since 0.3; a caller's struct may end before these. */
+  int32_t reserved; /* 0 */
+  cubejit_format y_format;
 } cubejit_problem;
 
 /* Calls body(context, i) for every i in [0, count), on any threads, one after the other if need be; returns when all are done. */
@@ -101,12 +105,13 @@ typedef struct cubejit_options {
   int32_t reserved; /* 0 */
 } cubejit_options;
 
-/* Tensors of the problem's types and layouts; only those the gradients need are looked at. Start from cubejit_default_tensors(). */
+/* Tensors of the problem's types and layouts; only those the passes need are looked at. Start from cubejit_default_tensors(). */
 typedef struct cubejit_tensors {
   size_t struct_size;
   const void *dy, *x, *w;
   void *dx, *dw, *db;
   const void* packed_w; /* what cubejit_pack_weights() filled, read in place of w; or null */
+  void* y;              /* since 0.3; a caller's struct may end before it */
 } cubejit_tensors;
 
 typedef struct cubejit_plan_report {
@@ -127,7 +132,7 @@ typedef struct cubejit_statistics {
 typedef struct cubejit_kernel {
   size_t struct_size;
   const char* name;
-  int32_t gradient;  /* CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB */
+  int32_t gradient;  /* the pass: CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB or CUBEJIT_Y */
   const void* entry; /* null if the backend interprets */
   const void* bytes; /* as emitted: machine code (xbyak), an ELF object (LLVM) */
   uint64_t byte_count;
@@ -157,7 +162,9 @@ static inline cubejit_problem cubejit_default_problem(void) {
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0},
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0},
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0}},
-                       0};
+                       0,
+                       0,
+                       {0, 0, 0, {0, 0, 0, 0, 0}, 0}};
   return p;
 }
 static inline cubejit_options cubejit_default_options(void) {
@@ -165,7 +172,7 @@ static inline cubejit_options cubejit_default_options(void) {
   return o;
 }
 static inline cubejit_tensors cubejit_default_tensors(void) {
-  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0, 0};
+  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0, 0, 0};
   return t;
 }
 
@@ -179,28 +186,28 @@ CUBEJIT_API cubejit_status cubejit_session_create(const cubejit_options* options
 CUBEJIT_API void cubejit_session_destroy(cubejit_session* session);
 CUBEJIT_API cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);
 
-/* Plans one gradient without generating code. The report's texts are valid until this thread's next call of cubejit_plan. */
+/* Plans one pass without generating code. The report's texts are valid until this thread's next call of cubejit_plan. */
 CUBEJIT_API cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
                                         cubejit_plan_report* report);
 
-/* Generates code for a set of gradients, or finds it in the session. The executable may outlive the session. */
+/* Generates code for a set of passes, or finds it in the session. The executable may outlive the session. */
 CUBEJIT_API cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
                                            cubejit_executable** executable);
 CUBEJIT_API void cubejit_executable_destroy(cubejit_executable* executable);
 
 /* Bytes of workspace a run on this many threads needs (0 threads: the session's choice); 0 for a null handle. */
 CUBEJIT_API size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
-/* Computes the gradients. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. */
+/* Computes the passes. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. */
 CUBEJIT_API cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors,
                                        void* workspace, size_t workspace_bytes, int threads);
 
-/* What a run of the gradient (CUBEJIT_DX, CUBEJIT_DW or CUBEJIT_DB) does on the NPU it was compiled for: estimated cycles, bytes over each path,
+/* What a run of the pass does on the NPU it was compiled for: estimated cycles, bytes over each path,
  * work and time of each core, as JSON ("cubejit.soc_run/1", as `cubejit run --soc --json` prints it). It is the same for every run, so none is
  * needed. The text is valid until this thread's next call of cubejit_emulation_report. CUBEJIT_UNSUPPORTED: compiled for this host. */
 CUBEJIT_API cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int gradient,
                                                     const char** json);
 
-/* Bytes of the memory that packed weights take; 0 unless dx was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
+/* Bytes of the memory that packed weights take; 0 unless dx or y was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
 CUBEJIT_API size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);
 /* Packs w into `packed`, aligned to 64 bytes, for cubejit_tensors::packed_w. Say again when w has changed. */
 CUBEJIT_API cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,

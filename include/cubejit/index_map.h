@@ -108,7 +108,7 @@ inline void placeWeights(IndexMap& map, const TensorFormat& f) {
 /// The map of a tensor of a legal problem. db is a line of channels on axis c.
 inline IndexMap indexMap(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
-  const bool weights = t == TensorId::kW || t == TensorId::kDw, ofX = t == TensorId::kX || t == TensorId::kDx;
+  const bool weights = isWeights(t), ofX = !isOfOutput(t);
   IndexMap map;
   if (t == TensorId::kDb) {
     map.extent[1] = p.cout;

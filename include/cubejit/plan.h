@@ -81,11 +81,12 @@ template <class P, class Visitor>
 void describePlan(P& p, Visitor&& v) {
   if (!p.template is<CubePlan>()) {
     v("backend", p.backend);
-    v("reorder_dy", p.reorders.dy);
+    const bool forward = p.gradient == Gradient::kY, data = forward || p.gradient == Gradient::kDx;
+    v(forward ? "reorder_x" : "reorder_dy", p.reorders.dy);  // of y it is x that is in the place of dy
     if (p.gradient == Gradient::kDw) v("reorder_x", p.reorders.x);
-    if (p.gradient == Gradient::kDx) v("reorder_w", p.reorders.w);
+    if (data) v("reorder_w", p.reorders.w);
     v("reorder_result", p.reorders.result);
-    if (p.gradient == Gradient::kDx) v("space_to_depth", p.reorders.spaceToDepth);
+    if (data) v("space_to_depth", p.reorders.spaceToDepth);
   }
   std::visit([&](auto& plan) { std::decay_t<decltype(plan)>::describe(plan, v); }, p.algorithm);
 }

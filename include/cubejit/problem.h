@@ -8,15 +8,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cubejit/dtype.h"
 #include "cubejit/layout.h"
 
 namespace cubejit {
 
-/// Which gradient. dx is the data gradient, dw the weight gradient, db the bias gradient.
-enum class Gradient : std::uint8_t { kDx, kDw, kDb };
-constexpr const char* toString(Gradient g) { return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : "db"; }
+/// Which pass of a convolution, by its result. Backward data gives dx, backward weights dw, the bias' gradient is db; forward gives y.
+enum class Gradient : std::uint8_t { kDx, kDw, kDb, kY };
+constexpr const char* toString(Gradient g) {
+  return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : g == Gradient::kDb ? "db" : "y";
+}
+/// In the order in which they are planned, told and run.
+inline constexpr std::array<Gradient, 4> kPasses{Gradient::kY, Gradient::kDx, Gradient::kDw, Gradient::kDb};
 
 /// Which sums a gradient may be computed by. Every plan is deterministic; this is about what it computes.
 enum class MathMode : std::uint8_t {
@@ -37,12 +42,31 @@ struct Dhw {
 };
 
 /// The tensors of a convolution and its gradients.
-enum class TensorId : std::uint8_t { kDy, kX, kW, kDx, kDw, kDb };
-inline constexpr std::array<TensorId, 6> kTensorIds{TensorId::kDy, TensorId::kX,  TensorId::kW,
-                                                    TensorId::kDx, TensorId::kDw, TensorId::kDb};
+enum class TensorId : std::uint8_t { kDy, kX, kW, kDx, kDw, kDb, kY };
+inline constexpr std::array<TensorId, 7> kTensorIds{TensorId::kDy, TensorId::kX,  TensorId::kW, TensorId::kDx,
+                                                    TensorId::kDw, TensorId::kDb, TensorId::kY};
 constexpr const char* toString(TensorId t) {
-  constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db"};
+  constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y"};
   return kNames[static_cast<std::size_t>(t)];
+}
+constexpr bool isResult(TensorId t) { return t >= TensorId::kDx; }
+constexpr bool isWeights(TensorId t) { return t == TensorId::kW || t == TensorId::kDw; }
+/// x, y and their gradients.
+constexpr bool isActivation(TensorId t) { return !isWeights(t) && t != TensorId::kDb; }
+/// Those with the extents of y.
+constexpr bool isOfOutput(TensorId t) { return t == TensorId::kDy || t == TensorId::kY; }
+constexpr TensorId resultOf(Gradient g) {
+  return g == Gradient::kDx   ? TensorId::kDx
+         : g == Gradient::kDw ? TensorId::kDw
+         : g == Gradient::kDb ? TensorId::kDb
+                              : TensorId::kY;
+}
+/// Whether a pass reads the tensor: dx dy and w; dw dy and x; db dy; y x and w.
+constexpr bool reads(Gradient g, TensorId t) {
+  return t == TensorId::kDy  ? g != Gradient::kY
+         : t == TensorId::kX ? g == Gradient::kDw || g == Gradient::kY
+         : t == TensorId::kW ? g == Gradient::kDx || g == Gradient::kY
+                             : false;
 }
 
 /// How a tensor lies in memory.
@@ -78,28 +102,45 @@ struct Problem {
   Dhw padBefore{0, 0, 0}, padAfter{0, 0, 0};
   bool transposed = false;
   DType dtype = DType::kF32;       ///< of every tensor that `formats` does not mention
-  Layout layout = Layout::kNdhwc;  ///< of x, dx, dy unless `formats` mentions them; w and dw are plain
-  std::array<std::optional<TensorFormat>, 6> formats;  ///< by TensorId; see formatOf()
+  Layout layout = Layout::kNdhwc;  ///< of x, y, dx, dy unless `formats` mentions them; w and dw are plain
+  std::array<std::optional<TensorFormat>, kTensorIds.size()> formats;  ///< by TensorId; see formatOf()
   MathMode math = MathMode::kStrict;
 };
 
 /// How a tensor of the problem lies in memory. HF32 is how operands are rounded, so results of an hf32 problem are f32.
 inline TensorFormat formatOf(const Problem& p, TensorId t) {
   if (const auto& given = p.formats[static_cast<std::size_t>(t)]) return *given;
-  const bool result = t == TensorId::kDx || t == TensorId::kDw || t == TensorId::kDb;
-  const bool activation = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kDx;
-  return TensorFormat{result && isHf32(p.dtype) ? DType::kF32 : p.dtype, activation ? p.layout : Layout::kNcdhw, {}};
+  return TensorFormat{
+      isResult(t) && isHf32(p.dtype) ? DType::kF32 : p.dtype, isActivation(t) ? p.layout : Layout::kNcdhw, {}};
 }
 
-/// A set of gradients asked for in one call.
+/// A set of passes asked for in one call.
 struct GradientMask {
-  bool dx = false, dw = false, db = false;
-  bool has(Gradient g) const { return g == Gradient::kDx ? dx : g == Gradient::kDw ? dw : db; }
-  bool any() const { return dx || dw || db; }
+  bool dx = false, dw = false, db = false, y = false;
+  bool has(Gradient g) const { return g == Gradient::kDx ? dx : g == Gradient::kDw ? dw : g == Gradient::kDb ? db : y; }
+  void add(Gradient g) { (g == Gradient::kDx ? dx : g == Gradient::kDw ? dw : g == Gradient::kDb ? db : y) = true; }
+  bool any() const { return dx || dw || db || y; }
+  /// Whether one of them reads the tensor.
+  bool reads(TensorId t) const {
+    for (const Gradient g : kPasses) {
+      if (has(g) && cubejit::reads(g, t)) return true;
+    }
+    return false;
+  }
   friend bool operator==(const GradientMask& a, const GradientMask& b) {
-    return a.dx == b.dx && a.dw == b.dw && a.db == b.db;
+    return a.dx == b.dx && a.dw == b.dw && a.db == b.db && a.y == b.y;
   }
 };
+/// The pass that is spelled so, or nothing.
+constexpr std::optional<Gradient> passNamed(std::string_view name) {
+  for (const Gradient g : kPasses) {
+    if (name == toString(g)) return g;
+  }
+  return std::nullopt;
+}
+constexpr GradientMask maskOf(Gradient g) {
+  return {g == Gradient::kDx, g == Gradient::kDw, g == Gradient::kDb, g == Gradient::kY};
+}
 
 /// Calls v(fieldName, field&) for every field that distinguishes one problem from another (all but `name`).
 /// Hash, equality, JSON, printing and the random generator are written against it.

@@ -5,8 +5,8 @@
 
 namespace cubejit {
 
-/// The caller's tensors. Only those a gradient needs must be set: dx reads dy and w; dw reads dy and x; db reads dy.
-/// x [n][cin][in], dy [n][cout][out]; w [cout][cin/groups][kernel] (transposed: [cin][cout/groups][kernel]); dx like x, dw like
+/// The caller's tensors. Only those a pass needs must be set: y reads x and w; dx reads dy and w; dw reads dy and x; db reads dy.
+/// x [n][cin][in], y and dy [n][cout][out]; w [cout][cin/groups][kernel] (transposed: [cin][cout/groups][kernel]); dx like x, dw like
 /// w, db [cout]; each of the type and in the layout of formatOf(problem, tensor). Results are overwritten, padding of blocked
 /// layouts with zeros. Alignment to an element is enough; 64 bytes are faster.
 struct Tensors {
@@ -18,6 +18,7 @@ struct Tensors {
   void* db = nullptr;
   /// What Executable::packWeights() made of w. Given, it is read in place of w, which may be null.
   const void* packedW = nullptr;
+  void* y = nullptr;
 };
 
 }  // namespace cubejit

@@ -42,7 +42,7 @@ TensorId tensorNamed(const std::string& name) {
   for (const TensorId tensor : kTensorIds) {
     if (name == toString(tensor)) return tensor;
   }
-  unknown("tensor", name, "dy, x, w, dx, dw, db");
+  unknown("tensor", name, "dy, x, w, dx, dw, db, y");
 }
 
 using Formats = std::map<std::string, std::pair<std::string, std::string>>;

@@ -22,18 +22,18 @@ using Texts = std::vector<std::string>;
 GradientMask maskOf(const Texts& names) {
   GradientMask mask;
   for (const std::string& name : names) {
-    bool* flag = name == "dx" ? &mask.dx : name == "dw" ? &mask.dw : name == "db" ? &mask.db : nullptr;
-    if (flag == nullptr)
+    const std::optional<Gradient> pass = passNamed(name);
+    if (!pass)
       throw Failure(
-          Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown gradient '" + name + "'; there are dx, dw, db"});
-    *flag = true;
+          Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
+    mask.add(*pass);
   }
   return mask;
 }
 
 Gradient gradientOf(const std::string& name) {
-  const GradientMask mask = maskOf({name});
-  return mask.dx ? Gradient::kDx : mask.dw ? Gradient::kDw : Gradient::kDb;
+  maskOf(Texts{name});  // throws if there is no such pass
+  return *passNamed(name);
 }
 
 // What the environment says, changed by what is given.

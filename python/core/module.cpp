@@ -17,5 +17,6 @@ PYBIND11_MODULE(_core, module) {
       "Compiles gradients and keeps them. May be used by many threads at once; the GIL is released while it works.");
   bindSession(module, session);
   bindGradients(session);
+  bindLayer(module, session);
   bindTbe(module);
 }

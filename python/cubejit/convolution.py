@@ -1,9 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides what conv_backward means: aten::convolution_backward. Leaves shapes, types and rules to cubejit._core."""
+"""Decides what conv and conv_backward mean: aten::convolution and aten::convolution_backward. Leaves shapes, types and rules to
+cubejit._core."""
 
 from cubejit.errors import InvalidProblem
 from cubejit.frameworks import like, operand
 from cubejit.session import default_session
+
+
+def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1, *, math="keep", out=None,
+         session=None, threads=0):
+    """The result y (N, Cout, spatial...) of a 1D, 2D or 3D convolution, like x: the same kind of object, type and memory order.
+
+    x, w and everything else as conv_backward() has them. out: y to be written; dense, of any of the three types.
+    """
+    result = (session or default_session()).conv(
+        operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, math, out, threads)
+    return like(result, x)
 
 
 def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1,

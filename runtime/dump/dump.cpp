@@ -20,17 +20,17 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
   CUBEJIT_TRY(stages, parseDumpStages(dump.stages));
   static_cast<void>(stages);
   if (!request.gradients.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from dx, dw, db"};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
   // An interpreter makes no code: what it interprets is shown as xbyak spells it.
   Options options = session.options();
   if (!emitsCode(options.backend)) options.backend = usualBackend(session.machine().isa.level);
   // What a session would run is dumped: pins and records count, but nothing is measured for it.
   if (options.tune != TuneMode::kOff) options.tune = TuneMode::kUse;
   std::vector<std::string> folders;
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+  for (const Gradient gradient : kPasses) {
     if (!request.gradients.has(gradient)) continue;
     CompileRequest alone = request;
-    alone.gradients = {gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
+    alone.gradients = maskOf(gradient);
     CUBEJIT_TRY(sourced, withKnownPlans(alone, session.machine(), options));
     CUBEJIT_TRY(generated, generateExecutable(sourced.request, session.machine(), options));
     const CompiledGradient& part = *generated->state().parts.front();

@@ -82,9 +82,7 @@ LocalLab::LocalLab(const LabTask& task, const Options& options, std::string turn
     : task_(task), turnFile_(std::move(turnFile)), session_(options) {}
 LocalLab::~LocalLab() = default;
 
-GradientMask LocalLab::mask() const {
-  return {task_.gradient == Gradient::kDx, task_.gradient == Gradient::kDw, task_.gradient == Gradient::kDb};
-}
+GradientMask LocalLab::mask() const { return maskOf(task_.gradient); }
 
 LabReply LocalLab::load(int number, const TilingPlan& plan) {
   if (plan.gradient != task_.gradient) return {TrialStatus::kRefused, "the plan is for another gradient", {}, {}};

@@ -22,22 +22,22 @@
 namespace cubejit {
 namespace {
 
-// What the cost model of a chip sees of a problem: not its rank or how tensors lie in memory, of types what is multiplied and what dx is
-// stored as, and nothing of a dilation between taps that there are not.
+// What the cost model of a chip sees of a problem: not its rank or how tensors lie in memory, of types what is multiplied and what
+// dx or y is stored as, and nothing of a dilation between taps that there are not.
 Problem modelledProblem(const Problem& problem, Gradient gradient) {
   Problem seen = problem;
   seen.rank = 3;
-  seen.dtype = formatOf(problem, TensorId::kDy).dtype;
+  seen.dtype = formatOf(problem, gradient == Gradient::kY ? TensorId::kX : TensorId::kDy).dtype;
   seen.layout = Problem{}.layout;
   seen.formats = {};
   seen.math = MathMode::kStrict;
   for (int a = 0; a < 3; ++a) {
     if (seen.kernel[a] == 1) seen.dilation[a] = 1;
   }
-  TensorFormat dx = formatOf(seen, TensorId::kDx);
-  dx.dtype = formatOf(problem, TensorId::kDx).dtype;
-  if (gradient == Gradient::kDx && dx != formatOf(seen, TensorId::kDx))
-    seen.formats[static_cast<std::size_t>(TensorId::kDx)] = dx;
+  TensorFormat result = formatOf(seen, resultOf(gradient));
+  result.dtype = formatOf(problem, resultOf(gradient)).dtype;
+  if (gradient != Gradient::kDw && result != formatOf(seen, resultOf(gradient)))
+    seen.formats[static_cast<std::size_t>(resultOf(gradient))] = result;
   return seen;
 }
 

@@ -21,7 +21,8 @@ using Verdict = VerifyOutcome::Verdict;
 using Bytes = std::vector<char>;
 
 constexpr TensorId kOperands[] = {TensorId::kDy, TensorId::kX, TensorId::kW};
-constexpr TensorId kResults[] = {TensorId::kDx, TensorId::kDw, TensorId::kDb};
+constexpr std::array<TensorId, 4> kResults{TensorId::kDx, TensorId::kDw, TensorId::kDb, TensorId::kY};
+using Results = std::array<Bytes, kResults.size()>;
 
 Bytes operandOf(const Problem& p, TensorId t, std::mt19937_64& random) {
   Bytes memory(static_cast<std::size_t>(formatBytes(p, t)));
@@ -29,18 +30,18 @@ Bytes operandOf(const Problem& p, TensorId t, std::mt19937_64& random) {
   return memory;
 }
 
-// dx, dw and db; those not asked for stay as they were.
-Result<std::array<Bytes, 3>> resultsOf(Session& session, const VerifyRequest& request,
-                                       const std::array<Bytes, 3>& operands) {
+// Those not asked for stay as they were.
+Result<Results> resultsOf(Session& session, const VerifyRequest& request, const std::array<Bytes, 3>& operands) {
   const Problem& p = request.problem;
   CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.gradients, request.plans}));
-  std::array<Bytes, 3> out;
-  for (std::size_t i = 0; i < 3; ++i) out[i].resize(static_cast<std::size_t>(formatBytes(p, kResults[i])), '\x55');
+  Results out;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i].resize(static_cast<std::size_t>(formatBytes(p, kResults[i])), '\x55');
   const int threads = request.threads.front();
   const std::size_t bytes = executable->workspaceBytes(threads);
   const AlignedMemory workspace = alignedMemory(bytes);
   CUBEJIT_TRY(done, executable->run(Tensors{operands[0].data(), operands[1].data(), operands[2].data(), out[0].data(),
-                                            out[1].data(), out[2].data()},
+                                            out[1].data(), out[2].data(), nullptr, out[3].data()},
                                     workspace.get(), bytes, threads));
   static_cast<void>(done);
   return out;
@@ -80,7 +81,8 @@ std::vector<std::unique_ptr<Session>> sessionsFor(Options options, const std::ve
 
 VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& sessions, const VerifyRequest& request) {
   std::mt19937_64 random(request.seed);
-  std::array<Bytes, 3> operands, want;
+  std::array<Bytes, 3> operands;
+  Results want;
   for (std::size_t i = 0; i < 3; ++i) operands[i] = operandOf(request.problem, kOperands[i], random);
   for (const auto& session : sessions) {
     auto got = resultsOf(*session, request, operands);
@@ -93,7 +95,7 @@ VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& session
       return {other ? Verdict::kSkipped : Verdict::kFailed, name + ": " + got.error().message};
     }
     if (session == sessions.front()) want = *got;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < want.size(); ++i) {
       const std::string text = difference(request.problem, kResults[i], want[i], (*got)[i]);
       if (text.empty()) continue;
       return {Verdict::kFailed,

@@ -72,7 +72,8 @@ Problem plainProblem(const Problem& problem) {
 
 std::int64_t plainElements(const Problem& p, TensorId t) {
   switch (t) {
-    case TensorId::kDy: return yElements(p);
+    case TensorId::kDy:
+    case TensorId::kY: return yElements(p);
     case TensorId::kX:
     case TensorId::kDx: return xElements(p);
     case TensorId::kDb: return p.cout;

@@ -91,8 +91,7 @@ void randomFormats(std::mt19937_64& random, Problem& p, bool types, bool layouts
   const auto oneType = static_cast<DType>(dice.in(0, 4));  // often the same for all
   const bool mixed = dice.oneIn(3);
   for (const TensorId t : kTensorIds) {
-    const bool weights = t == TensorId::kW || t == TensorId::kDw;
-    const bool input = t == TensorId::kDy || t == TensorId::kX || t == TensorId::kW;
+    const bool weights = isWeights(t), input = !isResult(t);
     TensorFormat f = formatOf(p, t);
     if (types) f.dtype = mixed ? static_cast<DType>(dice.in(0, 4)) : oneType;
     if (!input && isHf32(f.dtype)) f.dtype = DType::kF32;

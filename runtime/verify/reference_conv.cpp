@@ -52,8 +52,9 @@ ReferenceGradients referenceGradients(const Problem& p, GradientMask mask, const
   r.dx = r.dxBound = size(mask.dx, xElements(p));
   r.dw = r.dwBound = size(mask.dw, wElements(p));
   r.db = r.dbBound = size(mask.db, p.cout);
+  r.y = r.yBound = size(mask.y, yElements(p));
   const std::int64_t ci = p.cin / p.groups, co = p.cout / p.groups, taps = p.kernel.volume();
-  if (mask.dx || mask.dw) {
+  if (mask.dx || mask.dw || mask.y) {
     forEachTap(p, [&](const Dhw& o, const Dhw& i, std::int64_t tap) {
       const Dhw &xAt = p.transposed ? o : i, &yAt = p.transposed ? i : o;
       for (std::int64_t n = 0; n < p.batch; ++n) {
@@ -68,6 +69,11 @@ ReferenceGradients referenceGradients(const Problem& p, GradientMask mask, const
                 const double product = static_cast<double>(dy[yi]) * static_cast<double>(w[wi]);
                 r.dx[xi] += product;
                 r.dxBound[xi] += std::fabs(product);
+              }
+              if (mask.y) {
+                const double product = static_cast<double>(x[xi]) * static_cast<double>(w[wi]);
+                r.y[yi] += product;
+                r.yBound[yi] += std::fabs(product);
               }
               if (mask.dw) {
                 const double product = static_cast<double>(dy[yi]) * static_cast<double>(x[xi]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what the right gradients are: naive loops in double, to be checked by eye.
+// Decides what the right results are: naive loops in double, to be checked by eye.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@
 namespace cubejit {
 
 struct ReferenceGradients {
-  std::vector<double> dx, dw, db;  ///< in the problem's layout
-  std::vector<double> dxBound, dwBound,
-      dbBound;  ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
+  std::vector<double> dx, dw, db, y;  ///< in the problem's layout
+  std::vector<double> dxBound, dwBound, dbBound,
+      yBound;  ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
 };
 
 /// `mask` says which gradients to compute; the others stay empty. Tensors in the problem's layout.
@@ -22,7 +22,7 @@ ReferenceGradients referenceGradients(const Problem& problem, GradientMask mask,
 /// Multiply-adds whose taps fall inside the tensors (padding not counted).
 double insideMultiplyAdds(const Problem& problem);
 
-/// Flops of a gradient: 2 per multiply-add that falls inside; db: one per element of dy.
+/// Flops of a pass: 2 per multiply-add that falls inside; db: one per element of dy.
 double gradientFlops(const Problem& problem, Gradient gradient);
 
 }  // namespace cubejit

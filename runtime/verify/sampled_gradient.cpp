@@ -35,6 +35,20 @@ class Gather {
     return e;
   }
 
+  SampledElement y(const Position& at) const {
+    SampledElement e{activation(p_.out, p_.cout, at), 0, 0};
+    const std::int64_t group = at.c / co_;
+    eachTap([&](const Dhw& k, std::int64_t tap) {
+      Position from{at.n, 0, {}};
+      if (!(p_.transposed ? toSmall(at.at, k, p_.in, from.at) : toBig(at.at, k, p_.in, from.at))) return;
+      for (std::int64_t a = 0; a < ci_; ++a) {
+        from.c = group * ci_ + a;
+        add(e, x_[activation(p_.in, p_.cin, from)], w_[weight(from.c, at.c, tap)]);
+      }
+    });
+    return e;
+  }
+
   /// `y` and `x` are channels of one group.
   SampledElement dw(std::int64_t y, std::int64_t x, const Dhw& k) const {
     SampledElement e{weight(x, y, (k.d * p_.kernel.h + k.h) * p_.kernel.w + k.w), 0, 0};
@@ -147,13 +161,16 @@ std::vector<SampledElement> sampledGradient(const Problem& p, Gradient gradient,
   const Gather gather(p, dy, x, w);
   const std::int64_t elements = gradient == Gradient::kDx   ? xElements(p)
                                 : gradient == Gradient::kDw ? wElements(p)
+                                : gradient == Gradient::kY  ? yElements(p)
                                                             : bElements(p);
   const double pixels = static_cast<double>(p.batch * (p.transposed ? p.in : p.out).volume());
-  // Of an ordinary convolution's taps an element of dx meets one in each stride; the others are only looked at.
+  // Of taps an element of dx (of y, if transposed) meets one in each stride; the others are only looked at.
   const double taps = static_cast<double>(p.kernel.volume());
-  const double met = p.transposed ? taps : std::min(taps, std::ceil(taps / static_cast<double>(p.stride.volume())));
-  const double perElement =
-      gradient == Gradient::kDx ? std::max(taps, met * static_cast<double>(p.cout / p.groups)) : pixels;
+  const bool all = p.transposed == (gradient == Gradient::kDx);
+  const double met = all ? taps : std::min(taps, std::ceil(taps / static_cast<double>(p.stride.volume())));
+  const std::int64_t summed = (gradient == Gradient::kDx ? p.cout : p.cin) / p.groups;
+  const bool ofTaps = gradient == Gradient::kDx || gradient == Gradient::kY;
+  const double perElement = ofTaps ? std::max(taps, met * static_cast<double>(summed)) : pixels;
   const double affordable = multiplyAdds / std::max(1.0, perElement);
   const auto samples = std::min(elements, static_cast<std::int64_t>(std::clamp(affordable, 16.0, 1e6)));
   const std::int64_t ci = p.cin / p.groups, co = p.cout / p.groups;
@@ -163,6 +180,9 @@ std::vector<SampledElement> sampledGradient(const Problem& p, Gradient gradient,
     if (gradient == Gradient::kDx) {
       const std::int64_t n = index(p.batch), c = index(p.cin);
       result.push_back(gather.dx({n, c, pick(random, p.in, s)}));
+    } else if (gradient == Gradient::kY) {
+      const std::int64_t n = index(p.batch), c = index(p.cout);
+      result.push_back(gather.y({n, c, pick(random, p.out, s)}));
     } else if (gradient == Gradient::kDw) {
       const std::int64_t group = index(p.groups), y = index(co), xc = index(ci);
       result.push_back(gather.dw(group * co + y, group * ci + xc, pick(random, p.kernel, s)));

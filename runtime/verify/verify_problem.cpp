@@ -138,8 +138,9 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
   }
   AlignedMemory packed;  // once for all runs, which then do not see w
-  const std::size_t packedBytes =
-      request.weights == WeightsUse::kKept && request.gradients.dx ? executable.packedWeightsBytes() : 0;
+  const std::size_t packedBytes = request.weights == WeightsUse::kKept && request.gradients.reads(TensorId::kW)
+                                      ? executable.packedWeightsBytes()
+                                      : 0;
   return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
     if (packedBytes > 0 && packed == nullptr) {
       packed = alignedMemory(packedBytes);
@@ -185,11 +186,11 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return values;
   };
   std::vector<float> dy = operand(TensorId::kDy), x = operand(TensorId::kX), w = operand(TensorId::kW);
-  constexpr Gradient kGradients[3] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
-  constexpr TensorId kResults[3] = {TensorId::kDx, TensorId::kDw, TensorId::kDb};
-  std::vector<SampledElement> want[3];
+  constexpr std::size_t kCount = 4;
+  constexpr Gradient kGradients[kCount] = {Gradient::kDx, Gradient::kDw, Gradient::kDb, Gradient::kY};
+  std::vector<SampledElement> want[kCount];
   if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < kCount; ++i) {
       if (!request.gradients.has(kGradients[i])) continue;
       want[i] = sampledGradient(plain, kGradients[i], request.sampleAbove, request.seed, dy, x, w);
     }
@@ -198,12 +199,13 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     want[0] = everyElement(r.dx, r.dxBound);
     want[1] = everyElement(r.dw, r.dwBound);
     want[2] = everyElement(r.db, r.dbBound);
+    want[3] = everyElement(r.y, r.yBound);
   }
 
   VerifyOutcome passed;
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < kCount; ++i) {
     if (!request.gradients.has(kGradients[i])) continue;
-    passed.elements += plainElements(p, kResults[i]);
+    passed.elements += plainElements(p, resultOf(kGradients[i]));
     passed.compared += static_cast<std::int64_t>(want[i].size());
   }
   // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
@@ -215,25 +217,27 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
-  std::vector<char> before[3];
+  std::vector<char> before[kCount];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN of every type: an element nobody writes is found.
-    std::unique_ptr<GuardedBuffer> results[3];
-    std::size_t bytesOf[3];
-    for (std::size_t i = 0; i < 3; ++i) {
-      bytesOf[i] = request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, kResults[i])) : 0;
+    std::unique_ptr<GuardedBuffer> results[kCount];
+    std::size_t bytesOf[kCount];
+    for (std::size_t i = 0; i < kCount; ++i) {
+      bytesOf[i] =
+          request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
       results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
-    const Tensors tensors{gdy->data(),        gx->data(),         gw->data(),
-                          results[0]->data(), results[1]->data(), results[2]->data()};
+    const Tensors tensors{gdy->data(),        gx->data(),         gw->data(), results[0]->data(),
+                          results[1]->data(), results[2]->data(), nullptr,    results[3]->data()};
     const int threads = request.threads[run];
     const Status status = runGradients(tensors, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < kCount; ++i) {
       if (bytesOf[i] == 0) continue;
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());
-      const Side side{kResults[i], formatOf(p, kResults[i]).dtype, want[i], decodeTensor(p, kResults[i], memory)};
+      const Side side{resultOf(kGradients[i]), formatOf(p, resultOf(kGradients[i])).dtype, want[i],
+                      decodeTensor(p, resultOf(kGradients[i]), memory)};
       const bool relaxed = p.math == MathMode::kRelaxed && kGradients[i] != Gradient::kDb;
       const Distance distance = distanceOf(side);
       passed.relativeError = std::max(passed.relativeError, distance.norm);
@@ -241,7 +245,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
           relaxed && side.got.dirtyPadding < 0 ? compareNorms(side, distance) : compare(side, request.reals, summands);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
       if (run > 0 && std::memcmp(memory, before[i].data(), bytesOf[i]) != 0) {
-        return {Verdict::kFailed, std::string(toString(kResults[i])) + " differs in bits between " +
+        return {Verdict::kFailed, std::string(toString(resultOf(kGradients[i]))) + " differs in bits between " +
                                       std::to_string(request.threads[run - 1]) + " and " + std::to_string(threads) +
                                       " threads"};
       }

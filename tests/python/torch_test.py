@@ -77,6 +77,45 @@ class Peers(unittest.TestCase):
         self.compare(torch.float16, 150, lambda t: t, 2**-11)
 
 
+class ForwardPeers(unittest.TestCase):
+    def compare(self, dtype, count, change, relative):
+        chosen = random.Random(count)
+        generator = torch.Generator().manual_seed(19)
+        for _ in range(count):
+            c = random_convolution(chosen)
+            x, w = (change(torch.randn(s, generator=generator).to(dtype)) for s in (c.x, c.w))
+            y = cubejit.conv(x, w, *c.geometry)
+            stride, padding, dilation, transposed, output_padding, groups = c.geometry
+            wanted = torch.ops.aten.convolution(x.double(), w.double(), None, stride, padding, dilation, transposed, output_padding,
+                                                groups)
+            self.assertEqual((y.dtype, y.shape), (dtype, wanted.shape), f"{c}")
+            limit = relative * max(1.0, wanted.abs().max().item())
+            self.assertLessEqual((y.double() - wanted).abs().max().item(), limit, f"{c}")
+
+    def test_float32(self):
+        self.compare(torch.float32, 300, lambda t: t, 1e-5)
+
+    def test_float32_channels_last(self):
+        self.compare(torch.float32, 150, channels_last, 1e-5)
+
+    def test_float32_with_gaps(self):
+        self.compare(torch.float32, 100, gaps, 1e-5)
+
+    def test_bfloat16_channels_last(self):
+        self.compare(torch.bfloat16, 150, channels_last, 2**-8)
+
+    def test_float16(self):
+        self.compare(torch.float16, 100, lambda t: t, 2**-11)
+
+    def test_results_are_written_in_place(self):
+        x, w = torch.randn(1, 3, 5, 5), torch.randn(4, 3, 3, 3)
+        y = torch.empty(1, 4, 3, 3)
+        self.assertIs(cubejit.conv(x, w, out=y), y)
+        torch.testing.assert_close(y, torch.nn.functional.conv2d(x, w))
+        with self.assertRaisesRegex(cubejit.InvalidProblem, r"y of out has shape \(1, 4, 2, 3\)"):
+            cubejit.conv(x, w, out=torch.empty(1, 4, 2, 3))
+
+
 class Memory(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)

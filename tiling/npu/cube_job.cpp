@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/kit/adjoint.h"
 #include "cubejit/npu.h"
 #include "tiling/npu/cube_rules.h"
 #include "tiling/npu/rule_lines.h"
@@ -14,7 +15,8 @@ namespace cubejit {
 
 Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                             CubeKernels kernels) {
-  TilingPlan checked = plan;
+  const bool forward = plan.gradient == Gradient::kY;
+  TilingPlan checked = forward ? asData(plan) : plan;
   const auto refuse = [](const std::vector<std::string>& rules) {
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(rules)};
   };
@@ -23,7 +25,8 @@ Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, cons
   none.gradient = plan.gradient;
   const std::vector<std::string> before = checkOnNpu(problem, none, machine, kernels);
   if (before.size() != 1 || before.front().rfind("algorithm = ", 0) != 0) return refuse(before);
-  CubeJob job{problem, plan, machine, cubeWorkOf(problem, plan.gradient, machine, kernels)};
+  const Problem solved = forward ? adjointOf(problem) : problem;
+  CubeJob job{solved, checked, machine, cubeWorkOf(solved, checked.gradient, machine, kernels)};
   const CubeStep& step = *machine.npu.step(job.work.type);
   if (!(step.fractal == Mkn{16, job.work.c0, 16}))
     return refuse({std::string("the cube's fractal of ") + toString(step.operand) + " is " +

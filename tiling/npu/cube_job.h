@@ -35,7 +35,7 @@ struct CoreTask {
   Mkn extent;                         ///< singleShapeM, K, N in elements; n of dX is rounded up to c0
 };
 
-/// Checks problem, plan and machine together. Errors name every rule. plan.cube().cores is not looked at; tasks may have other extents than plan.cube().singleShape, and are checked when they begin.
+/// Checks problem, plan and machine together. The job of a plan of y is that of the adjoint's dx. Errors name every rule. plan.cube().cores is not looked at; tasks may have other extents than plan.cube().singleShape, and are checked when they begin.
 Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                             CubeKernels kernels = CubeKernels::kOwn);
 

@@ -3,6 +3,7 @@
 // Decides the order of planning for an NPU: the problem's rules, the chip's, then the search or the check.
 #include "cubejit/npu.h"
 
+#include "algorithms/kit/adjoint.h"
 #include "cubejit/machines.h"
 #include "tiling/check_problem.h"
 #include "tiling/npu/cube_report.h"
@@ -39,10 +40,23 @@ Status checkBefore(const Problem& problem, Gradient gradient, const Machine& mac
   return Unit{};
 }
 
-}  // namespace
+// A report of the adjoint's dx as one of y.
+Result<NpuReport> asForward(Result<NpuReport> report) {
+  if (!report.ok()) {
+    Error error = report.error();
+    error.message = inForwardWords(error.message);
+    return error;
+  }
+  report->plan = asForward(std::move(report->plan));
+  for (NpuCandidate& candidate : report->candidates) candidate.plan = asForward(std::move(candidate.plan));
+  for (std::string& rule : report->refusedBy) rule = inForwardWords(rule);
+  return report;
+}
 
-Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
-                            const NpuPlanOptions& options) {
+// The three questions of a pass that chips compute. Extents of an adjoint need not follow from one another the other way round: who asks of one
+// has checked the convolution, and trusts them.
+Result<NpuReport> planned(const Problem& problem, Gradient gradient, const Machine& machine,
+                          const NpuPlanOptions& options) {
   CUBEJIT_TRY(checked, checkBefore(problem, gradient, machine, options.kernels, options.trustExtents));
   static_cast<void>(checked);
   const CubeWork work = cubeWorkOf(problem, gradient, machine, options.kernels);
@@ -58,21 +72,49 @@ Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Mac
   return report;
 }
 
-std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                                    CubeKernels kernels) {
-  const Status before = checkBefore(problem, plan.gradient, machine, kernels);
+std::vector<std::string> broken(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                CubeKernels kernels, bool trustExtents) {
+  const Status before = checkBefore(problem, plan.gradient, machine, kernels, trustExtents);
   if (!before.ok()) return {before.error().message};
   return checkCubePlan(cubeWorkOf(problem, plan.gradient, machine, kernels), plan, machine);
 }
 
+Result<NpuReport> reported(const Problem& problem, const TilingPlan& plan, const Machine& machine, CubeKernels kernels,
+                           bool trustExtents) {
+  const std::vector<std::string> rules = broken(problem, plan, machine, kernels, trustExtents);
+  if (!rules.empty()) return joined(ErrorCode::kInvalidProblem, rules);
+  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, kernels);
+  return reportOf(problem, work, plan, cubeCost(work, plan, machine), machine);
+}
+
+}  // namespace
+
+Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
+                            const NpuPlanOptions& options) {
+  if (gradient != Gradient::kY) return planned(problem, gradient, machine, options);
+  const Status legal = options.trustExtents ? Status(Unit{}) : checkProblem(problem);
+  if (!legal.ok()) return legal.error();
+  NpuPlanOptions trusting = options;
+  trusting.trustExtents = true;
+  return asForward(planned(adjointOf(problem), Gradient::kDx, machine, trusting));
+}
+
+std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
+                                    CubeKernels kernels) {
+  if (plan.gradient != Gradient::kY) return broken(problem, plan, machine, kernels, false);
+  const Status legal = checkProblem(problem);
+  if (!legal.ok()) return {legal.error().message};
+  std::vector<std::string> rules = broken(adjointOf(problem), asData(plan), machine, kernels, true);
+  for (std::string& rule : rules) rule = inForwardWords(rule);
+  return rules;
+}
+
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                               CubeKernels kernels) {
-  CUBEJIT_TRY(checked, checkBefore(problem, plan.gradient, machine, kernels));
-  static_cast<void>(checked);
-  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, kernels);
-  const std::vector<std::string> broken = checkCubePlan(work, plan, machine);
-  if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
-  return reportOf(problem, work, plan, cubeCost(work, plan, machine), machine);
+  if (plan.gradient != Gradient::kY) return reported(problem, plan, machine, kernels, false);
+  CUBEJIT_TRY(legal, checkProblem(problem));
+  static_cast<void>(legal);
+  return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));
 }
 
 }  // namespace cubejit

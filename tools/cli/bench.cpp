@@ -86,7 +86,7 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   for (const Gradient gradient : what.gradients()) out.plans.push_back((*compiled)->plan(gradient));
   auto workload = Workload::create(p, mask);
   if (!workload.ok()) return workload.error();
-  if (sampling.keepWeights && mask.dx) {
+  if (sampling.keepWeights && mask.reads(TensorId::kW)) {
     CUBEJIT_TRY(kept, (*workload)->keepWeights(**compiled));
     static_cast<void>(kept);
   }
@@ -154,7 +154,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
       const std::int64_t median = measured->samplesNs[measured->samplesNs.size() / 2];
       const double flops = what.flops(p), gflops = flops / static_cast<double>(std::max<std::int64_t>(1, median));
       const bool multiplies =
-          what.mask.dx || what.mask.dw;  // db only adds: the multiplications' peak is no measure of it
+          what.mask.dx || what.mask.dw || what.mask.y;  // db only adds: the multiplications' peak is no measure of it
       auto& [sum, count] = logSum[what.name];
       if (gflops > 0 && multiplies) {
         sum += std::log(gflops / *peak);

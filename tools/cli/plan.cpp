@@ -127,7 +127,7 @@ Result<SourcedReport> npuPlan(const Session& session, const Request& request, co
 int planForSoc(const RequestFlags& flags, const Request& request, bool explained) {
   const Session session(request.options);
   GradientMask mask = request.gradients;
-  if (mask.dx && mask.dw) mask.db = false;  // not asked for by name: db is no product and has no plan
+  if (mask.y || mask.dx || mask.dw) mask.db = false;  // not asked for by name: db is no product and has no plan
   int code = 0;
   for (const Problem& problem : request.problems) {
     for (const Gradient gradient : gradientsOf(mask)) {

@@ -80,7 +80,7 @@ nlohmann::ordered_json npuReportToJson(const Problem& problem, const Machine& ma
 void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r, bool explained) {
   const TilingPlan& p = r.plan;
   const CubeTile& t = p.cube().tile;
-  const bool dx = p.gradient == Gradient::kDx;
+  const bool dx = p.gradient != Gradient::kDw;
   fmt::print("{}{} on {} ({} cores, {}, {:.0f} MHz)\n", problem.name.empty() ? "" : problem.name + ": ",
              toString(p.gradient), m.name, m.cores, toString(t.operand), m.npu.mhz);
   fmt::print("  base       m {} k {} n {}; in L1 step_m {} step_n {} step_ka {} step_kb {}; {}\n", t.base.m, t.base.k,

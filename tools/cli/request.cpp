@@ -73,7 +73,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
          "--math", f.math,
          "strict: sums of the definition's products; relaxed: Winograd is allowed (default: as the problem says)")
       ->group("Problem");
-  app.add_option("--gradients", f.gradients, "Which of dx,dw,db");
+  app.add_option("--passes,--gradients", f.gradients, "Which of y (forward), dx, dw and db");
   app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,...");
 }
 
@@ -263,13 +263,9 @@ std::string labelOf(const Problem& problem) {
   return word("--input ") + " * " + word("--weight ");
 }
 
-GradientMask maskOf(Gradient gradient) {
-  return {gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
-}
-
 std::vector<Gradient> gradientsOf(GradientMask mask) {
   std::vector<Gradient> out;
-  for (const Gradient g : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+  for (const Gradient g : kPasses) {
     if (mask.has(g)) out.push_back(g);
   }
   return out;

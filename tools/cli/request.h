@@ -56,6 +56,5 @@ std::string labelOf(const Problem& problem);
 /// The list of gradients in a mask, in the order they are computed.
 std::vector<Gradient> gradientsOf(GradientMask mask);
 /// The mask of one gradient alone.
-GradientMask maskOf(Gradient gradient);
 
 }  // namespace cubejit::cli

@@ -59,9 +59,9 @@ Result<std::shared_ptr<const Executable>> compute(const Request& request, const 
 Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const std::vector<std::string>& inPairs,
                const std::vector<std::string>& outPairs) {
   CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w"}, "--in"));
-  CUBEJIT_TRY(outs, parsePairs(outPairs, {"dx", "dw", "db"}, "--out"));
+  CUBEJIT_TRY(outs, parsePairs(outPairs, {"y", "dx", "dw", "db"}, "--out"));
   if (outs.empty())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of dx, dw, db"};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of y, dx, dw, db"};
   std::set<std::string> paths;
   for (const auto& [name, file] : outs) {
     if (!paths.insert(file).second)
@@ -72,12 +72,11 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   for (const auto& [name, file] : outs) wanted.gradients += (wanted.gradients.empty() ? "" : ",") + name;
   CUBEJIT_TRY(request, resolve(wanted));
   const Problem& p = request.problems.front();
-  const std::map<std::string, bool> needed{{"dy", true}, {"x", request.gradients.dw}, {"w", request.gradients.dx}};
   std::string missing;
-  for (const auto& [name, need] : needed) {
-    if (need && ins.count(name) == 0)
-      missing +=
-          fmt::format("{}--in {}=FILE is missing; the gradients asked for need it", missing.empty() ? "" : "\n", name);
+  for (const TensorId t : kTensorIds) {
+    if (request.gradients.reads(t) && ins.count(toString(t)) == 0)
+      missing += fmt::format("{}--in {}=FILE is missing; the passes asked for need it", missing.empty() ? "" : "\n",
+                             toString(t));
   }
   if (!missing.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, missing};
   std::map<std::string, std::vector<std::int64_t>> shapes;
@@ -101,12 +100,19 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
     }
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
-  std::map<std::string, std::vector<char>> results{{"dx", {}}, {"dw", {}}, {"db", {}}};
-  if (request.gradients.dx) results["dx"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDx)));
-  if (request.gradients.dw) results["dw"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDw)));
-  if (request.gradients.db) results["db"].resize(static_cast<std::size_t>(formatBytes(p, TensorId::kDb)));
-  const Tensors tensors{arrays["dy"].bytes.data(), arrays["x"].bytes.data(), arrays["w"].bytes.data(),
-                        results["dx"].data(),      results["dw"].data(),     results["db"].data()};
+  std::map<std::string, std::vector<char>> results;
+  for (const Gradient pass : gradientsOf(request.gradients)) {
+    const TensorId t = resultOf(pass);
+    results[toString(t)].resize(static_cast<std::size_t>(formatBytes(p, t)));
+  }
+  const Tensors tensors{arrays["dy"].bytes.data(),
+                        arrays["x"].bytes.data(),
+                        arrays["w"].bytes.data(),
+                        results["dx"].data(),
+                        results["dw"].data(),
+                        results["db"].data(),
+                        nullptr,
+                        results["y"].data()};
   if (!request.soc() && pictures.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                  "--trace and --timeline show an emulated chip; add --soc"};

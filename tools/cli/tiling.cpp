@@ -58,7 +58,8 @@ struct Filled {
 };
 
 Result<Filled> fill(const Problem& p, Gradient gradient, const Request& asked, bool forChip) {
-  if (gradient == Gradient::kDb) return invalid("db has no tiling: ask for dx or dw");
+  if (gradient == Gradient::kDb || gradient == Gradient::kY)
+    return invalid(std::string(toString(gradient)) + " has no tiling: ask for dx or dw");
   if (p.transposed) return invalid("the tiling classes know gradients of ordinary convolutions only; use plan --soc");
   ascendc::TilingRequest request = requestFor(p, *asked.soc());
   request.forChip = forChip;

@@ -75,7 +75,8 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
   if (request.ok() && request->soc()) {
-    if (request->gradients.dx || request->gradients.dw) request->gradients.db = false;  // it has but one plan
+    if (request->gradients.y || request->gradients.dx || request->gradients.dw)
+      request->gradients.db = false;  // it has but one plan
   }
   if (!own.budget.empty()) {
     const auto seconds = parseDuration("--budget", own.budget);

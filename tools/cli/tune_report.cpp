@@ -31,12 +31,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Bytes a gradient has to touch: its operands and its result once.
-double compulsoryBytes(const Problem& p, Gradient gradient) {
-  const auto bytes = [&](TensorId tensor) { return static_cast<double>(formatBytes(p, tensor)); };
-  if (gradient == Gradient::kDx) return bytes(TensorId::kDy) + bytes(TensorId::kW) + bytes(TensorId::kDx);
-  if (gradient == Gradient::kDw) return bytes(TensorId::kDy) + bytes(TensorId::kX) + bytes(TensorId::kDw);
-  return bytes(TensorId::kDy) + bytes(TensorId::kDb);
+// Bytes a pass has to touch: its operands and its result once.
+double compulsoryBytes(const Problem& p, Gradient pass) {
+  auto bytes = static_cast<double>(formatBytes(p, resultOf(pass)));
+  for (const TensorId tensor : kTensorIds) {
+    if (reads(pass, tensor)) bytes += static_cast<double>(formatBytes(p, tensor));
+  }
+  return bytes;
 }
 
 Json trialJson(const TuneRecord& r) {
@@ -191,7 +192,7 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
     records.insert(records.end(), own.begin(), own.end());
   }
   data["models"] = Json::array();
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+  for (const Gradient gradient : kPasses) {
     const bool present =
         std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.gradient == gradient; });
     if (present) data["models"].push_back(modelJson(records, gradient));

@@ -91,7 +91,7 @@ void addCalls(Hash& hash, const TileProgram& program) {
 }
 
 constexpr Gradient kGradients[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
-GradientMask only(Gradient g) { return {g == Gradient::kDx, g == Gradient::kDw, g == Gradient::kDb}; }
+GradientMask only(Gradient g) { return maskOf(g); }
 
 struct Asked {
   Problem problem;

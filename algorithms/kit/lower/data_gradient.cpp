@@ -73,12 +73,13 @@ std::string problemLabel(const Problem& p, Gradient gradient) {
   };
   std::string s = toString(gradient);
   s += p.transposed ? "_t_" : "_";
-  s += toString(formatOf(p, TensorId::kDy).dtype) + std::string("_n");
+  const TensorFormat operand = formatOf(p, gradient == Gradient::kY ? TensorId::kX : TensorId::kDy);
+  s += toString(operand.dtype) + std::string("_n");
   s += std::to_string(p.batch) + "c" + std::to_string(p.cin) + "k" + std::to_string(p.cout);
   if (p.groups > 1) s += "g" + std::to_string(p.groups);
   s += "_" + dims(p.in) + "_k" + dims(p.kernel) + "_s" + dims(p.stride) + "_p" + dims(p.padBefore);
   if (p.dilation != Dhw{1, 1, 1}) s += "_d" + dims(p.dilation);
-  return s + "_" + toString(formatOf(p, TensorId::kDy).layout);
+  return s + "_" + toString(operand.layout);
 }
 
 }  // namespace cubejit

@@ -22,8 +22,6 @@ IndexMap coreMap(const Problem& asked, const Problem& inner, const TilingPlan& p
   return indexMap(there, t);
 }
 
-bool isResult(TensorId t) { return t == TensorId::kDx || t == TensorId::kDw || t == TensorId::kDb; }
-
 }  // namespace
 
 TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decides how PyTorch's convolutions get cubejit's gradients: forward is PyTorch's own, backward is conv_backward.
+"""Decides how PyTorch's convolutions get cubejit's passes: enable() puts forward and backward under the dispatcher for all there are; for
+single modules, whose forward stays PyTorch's own, backward is conv_backward.
 
 conv1d ... conv_transpose3d are functions, Conv1d ... ConvTranspose3d modules with the arguments of torch.nn's;
 use(module) gives a network that exists the same gradients. Tensors lie on the CPU; gradients of gradients are not there.
@@ -11,12 +12,12 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from cubejit.convolution import conv_backward
-from cubejit.session import own_threads_said
+from cubejit.torch.dispatcher import disable, enable, enabled, record, report
+from cubejit.torch.layers import threads as _threads
 
-
-def _threads():
-    """Of one call. Plans stay those of the session, so that torch.set_num_threads() changes no bit of a result."""
-    return 0 if own_threads_said() else torch.get_num_threads()
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "conv1d", "conv2d", "conv3d",
+           "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "disable", "enable", "enabled", "record",
+           "report", "use"]
 
 
 class _Convolution(torch.autograd.Function):

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how forward is computed: y is the data gradient of the adjoint convolution, which is transposed where the one asked for is not,
+// has the same weights, reads x in the place of dy and writes y in that of dx. Who plans, checks, costs or lowers asks here first;
+// algorithms and chips know data gradients alone.
+#pragma once
+
+#include <string>
+
+#include "cubejit/plan.h"
+#include "cubejit/problem.h"
+#include "cubejit/tensors.h"
+
+namespace cubejit {
+
+/// The pass that algorithms compute instead: itself, or dx for y.
+constexpr Gradient solvedAs(Gradient pass) { return pass == Gradient::kY ? Gradient::kDx : pass; }
+
+/// The adjoint convolution: the same relation between the same tensors, the other way round.
+Problem adjointOf(const Problem& problem);
+
+/// A plan of y as one of dx of the adjoint, and back. Precondition: it is of the other of the two.
+TilingPlan asData(TilingPlan forward);
+TilingPlan asForward(TilingPlan data);
+
+/// What is said of the adjoint's tensors, said of those of the convolution: dy is x, dx is y.
+std::string inForwardWords(const std::string& text);
+
+/// The adjoint's tensors.
+Tensors adjointTensors(const Tensors& tensors);
+
+/// Calls `solve` with the problem and the plan that algorithms and chips see, which are copied for y alone.
+template <class Solve>
+auto withSolved(const Problem& problem, const TilingPlan& plan, const Solve& solve) {
+  if (plan.gradient != Gradient::kY) return solve(problem, plan);
+  return solve(adjointOf(problem), asData(plan));
+}
+
+}  // namespace cubejit

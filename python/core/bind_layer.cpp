@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how passes of one convolution are compiled once and run on bare addresses: for frameworks that call a layer again and again and
+// know where its tensors lie.
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "python/core/bindings.h"
+#include "python/core/call.h"
+#include "python/core/failure.h"
+
+namespace cubejit::python {
+
+namespace py = pybind11;
+
+namespace {
+
+// Immutable; runs on addresses of tensors that lie as they were described.
+struct Layer {
+  SharedSession session;  ///< outlived by none of its executables
+  std::shared_ptr<const Executable> executable;
+
+  void run(std::uintptr_t dy, std::uintptr_t x, std::uintptr_t w, std::uintptr_t dx, std::uintptr_t dw,
+           std::uintptr_t db, std::uintptr_t y, int threads) const {
+    const auto in = [](std::uintptr_t address) { return reinterpret_cast<const void*>(address); };
+    const auto to = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+    const py::gil_scoped_release released;
+    const std::size_t bytes = executable->workspaceBytes(threads);
+    const auto workspace = allocate(bytes);
+    require(executable->run({in(dy), in(x), in(w), to(dx), to(dw), to(db), nullptr, to(y)}, workspace.get(), bytes,
+                            threads));
+  }
+};
+
+using Described = std::tuple<Shape, Shape, std::string>;  ///< shape, strides in elements, type
+
+TensorView viewOf(const char* name, const Described& tensor) {
+  const auto& [shape, strides, type] = tensor;
+  const DType dtype = type == "float16" ? DType::kF16 : type == "bfloat16" ? DType::kBf16 : DType::kF32;
+  if (dtype == DType::kF32 && type != "float32")
+    throw Failure(Error{ErrorCode::kUnsupported, Stage::kProblem,
+                        std::string(name) + " is " + type + "; it must be float32, float16 or bfloat16"});
+  return {name, nullptr, dtype, shape, strides, false, nullptr};
+}
+
+Gradient passOf(const std::string& name) {
+  if (const std::optional<Gradient> pass = passNamed(name)) return *pass;
+  throw Failure(
+      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
+}
+
+Layer layerOf(const SharedSession& session, const std::vector<std::string>& passes, const Described& x,
+              const Described& w, const std::optional<Described>& dy, const IntOrList& stride, const IntOrList& padding,
+              const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
+              const std::string& math) {
+  requireMath(math);
+  Call call;
+  call.views = {dy ? viewOf("dy", *dy) : TensorView{}, viewOf("x", x), viewOf("w", w)};
+  std::optional<Shape> dyShape;
+  if (dy) dyShape = std::get<0>(*dy);
+  call.describe(math, dyShape, {stride, padding, dilation, outputPadding, transposed, groups});
+  call.likeOperands();
+  for (const std::string& name : passes) {
+    const Gradient pass = passOf(name);
+    call.mask.add(pass);
+    call.aim(pass, py::none());
+  }
+  const py::gil_scoped_release released;
+  call.settle();
+  for (const Operand& operand : call.operands) {
+    if (operand.copy != nullptr)
+      throw Failure(Error{ErrorCode::kUnsupported, Stage::kProblem, "negative strides are taken by copies only"});
+  }
+  return {session, valueOf(session->compile(call.problem, call.mask))};
+}
+
+std::string algorithmOf(const Layer& layer, const std::string& pass) {
+  const Gradient which = passOf(pass);
+  return layer.executable->gradients().has(which) ? algorithmName(layer.executable->plan(which)) : "";
+}
+
+bool channelsLast(const Layer& layer, const std::string& tensor) {
+  for (const TensorId t : kTensorIds) {
+    if (tensor == toString(t)) return formatOf(layer.executable->problem(), t).layout == Layout::kNdhwc;
+  }
+  return false;
+}
+
+}  // namespace
+
+void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session) {
+  py::class_<Layer>(module, "Layer")
+      .def_property_readonly("shape", [](const Layer& layer) { return shapeOfY(layer.executable->problem()); })
+      .def_property_readonly("problem", [](const Layer& layer) { return layer.executable->problem(); })
+      .def("algorithm", &algorithmOf, py::arg("name"))
+      .def("channels_last", &channelsLast, py::arg("tensor"))
+      .def("run", &Layer::run, py::arg("dy") = 0, py::arg("x") = 0, py::arg("w") = 0, py::arg("dx") = 0,
+           py::arg("dw") = 0, py::arg("db") = 0, py::arg("y") = 0, py::arg("threads") = 0);
+  session.def("layer", &layerOf, py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"),
+              py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
+              py::arg("groups"), py::arg("math") = "keep");
+}
+
+}  // namespace cubejit::python

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which memory is fit for a result, and the order of what a call does.
+#include "python/core/call.h"
+
+#include "python/core/failure.h"
+
+namespace cubejit::python {
+
+namespace py = pybind11;
+
+namespace {
+
+DType mathType(DType type, const std::string& math) {
+  if (math == "keep" || math == "relaxed" || type != DType::kF32) return type;
+  return math == "hf32" ? DType::kHf32 : DType::kHf32Low;
+}
+
+Layout layoutOf(Density density) { return density == Density::kChannelsLast ? Layout::kNdhwc : Layout::kNcdhw; }
+
+std::size_t at(TensorId t) { return static_cast<std::size_t>(t); }
+
+}  // namespace
+
+void requireMath(const std::string& math) {
+  if (math != "keep" && math != "hf32" && math != "hf32_low" && math != "relaxed")
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
+}
+
+Shape shapeOfY(const Problem& problem) {
+  Shape shape{problem.batch, problem.cout};
+  for (int axis = 3 - problem.rank; axis < 3; ++axis) shape.push_back(problem.out[axis]);
+  return shape;
+}
+
+void Call::describe(const std::string& asked, const std::optional<Shape>& dy, const ConvolutionArguments& arguments) {
+  math = asked;
+  problem = problemOf(views[1].shape, views[2].shape, dy, arguments);
+  problem.dtype = views[1].dtype;
+  problem.layout = Layout::kNcdhw;
+  if (math == "relaxed") problem.math = MathMode::kRelaxed;
+}
+
+void Call::likeOperands() {
+  like(Gradient::kDx) = views[1];
+  like(Gradient::kDw) = views[2];
+  const DType type = (views[0].shape.empty() ? views[1] : views[0]).dtype;
+  like(Gradient::kDb) = {"db", nullptr, type, {problem.cout}, {1}, false, nullptr};
+}
+
+void Call::aim(Gradient pass, const py::object& given) {
+  TensorView& wanted = like(pass);
+  if (pass == Gradient::kY) wanted = {"y", nullptr, views[1].dtype, shapeOfY(problem), {}, false, nullptr};
+  const TensorView& ordered = pass == Gradient::kDw ? views[2] : views[1];
+  Target& to = target(pass);
+  to.format = {wanted.dtype, pass == Gradient::kDb ? Layout::kNcdhw : layoutOf(densityOf(ordered)), {}};
+  if (given.is_none()) return;
+  const char* name = toString(pass);
+  to.given = given;
+  to.view = viewOf(name, given);
+  const TensorView& view = to.view;
+  std::string broken;
+  const Density own = densityOf(view);
+  if (view.shape != wanted.shape)
+    broken = "has shape (" + listText(view.shape) + "); it must be (" + listText(wanted.shape) + ")";
+  else if (!view.writable)
+    broken = "is read-only";
+  else if (own == Density::kNone)
+    broken = "has strides (" + listText(view.strides) + "); results must be dense, plain or channels-last";
+  if (!broken.empty())
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(name) + " of out " + broken});
+  to.data = view.data;
+  to.format = {view.dtype, layoutOf(own), {}};
+}
+
+void Call::settle() {
+  for (std::size_t i = 0; i < kOperands.size(); ++i) {
+    if (views[i].shape.empty()) continue;
+    operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
+    problem.formats[at(kOperands[i])] = operands[i].format;
+  }
+  for (const Gradient pass : kPasses) {
+    const bool known = !like(pass).shape.empty();
+    problem.formats[at(resultOf(pass))] =
+        mask.has(pass) ? target(pass).format : TensorFormat{known ? like(pass).dtype : DType::kF32, Layout::kNcdhw, {}};
+  }
+}
+
+void Call::compute(Session& session, int threads) {
+  settle();
+  const auto executable = valueOf(session.compile(problem, mask));
+  for (const Gradient pass : kPasses) {
+    Target& to = target(pass);
+    if (!mask.has(pass) || to.data != nullptr) continue;
+    to.array = resultLike(like(pass), to.format.layout);
+    to.data = to.array.memory.get();
+  }
+  const auto resultAt = [&](Gradient pass) { return target(pass).data; };
+  const std::size_t bytes = executable->workspaceBytes(threads);
+  const auto workspace = allocate(bytes);
+  require(executable->run({operands[0].data, operands[1].data, operands[2].data, resultAt(Gradient::kDx),
+                           resultAt(Gradient::kDw), resultAt(Gradient::kDb), nullptr, resultAt(Gradient::kY)},
+                          workspace.get(), bytes, threads));
+}
+
+py::object Call::result(Gradient pass) {
+  if (!mask.has(pass)) return py::none();
+  return target(pass).given.is_none() ? py::cast(target(pass).array) : target(pass).given;
+}
+
+}  // namespace cubejit::python

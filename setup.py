@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how the Python packages become a wheel: CMake builds and installs the library into a folder of its own, and what Python needs of it
+lies beside the module. CMAKE_ARGS adds to what CMake is told, CMAKE_BUILD_PARALLEL_LEVEL says how many compilers run.
+
+    pip install --no-build-isolation .            # needs no network
+    python3 -m build --no-isolation               # the same as a wheel, in dist/
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+PACKAGES = find_packages("python")
+
+
+class BuildWithCMake(build_ext):
+    def run(self):
+        build = Path(self.build_temp).resolve() / "cmake"
+        target = ROOT / "python" if self.inplace else Path(self.build_lib).resolve()
+        off = [f"-DCUBEJIT_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES", "TOOLS", "LLVM")]
+        # The library lies in the package, where the module looks for it.
+        places = ["-DCMAKE_INSTALL_LIBDIR=cubejit", "-DCUBEJIT_PYTHON_INSTALL_DIR=.", "-DCUBEJIT_PYTHON=ON", "-DCUBEJIT_INSTALL=ON"]
+        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+        subprocess.run(["cmake", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", *off, *places,
+                        f"-DCUBEJIT_PYTHON_EXECUTABLE={os.sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))], check=True)
+        subprocess.run(["cmake", "--build", build], check=True)
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = Path(folder)
+            subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+            (target / "cubejit").mkdir(parents=True, exist_ok=True)
+            for module in (prefix / "cubejit").glob("_core*.so"):
+                shutil.copy2(module, target / "cubejit")
+            # A wheel holds no links: the library by the name that the module asks for.
+            for library in (prefix / "cubejit").glob("libcubejit.so.*"):
+                if re.fullmatch(r"libcubejit\.so\.\d+\.\d+", library.name):
+                    shutil.copy2(library.resolve(), target / "cubejit" / library.name)
+
+
+def version():
+    return re.search(r"project\(cubejit\s+VERSION\s+([\d.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
+
+
+setup(version=version(), packages=PACKAGES, package_dir={"": "python"}, ext_modules=[Extension("cubejit._core", [])],
+      cmdclass={"build_ext": BuildWithCMake})
