@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how a problem is computed by the command: flags, files, layouts, chips. Leaves right and wrong to judge.py."""
+
+import os
+import subprocess
+import tempfile
+
+import numpy
+
+import data
+
+ALGORITHMS = ("", "direct", "spatial", "grouped")
+SOCS = ("ascend910b2", "ascend310p3", "ascend910b1", "ascend950")
+NAMES = ("dy", "x", "w", "dx", "dw", "db")
+
+
+class Refused(Exception):
+    """The command ended with a message."""
+
+
+def usual():
+    return {"layout": {}, "dtype": {}, "flags": [], "gradients": ("dx", "dw", "db")}
+
+
+def degenerate_options(isas, backends):
+    for layout in ("ncdhw", "ndhwc", "ndc1hwc0"):
+        for dtype in ("f32", "f16", "bf16"):
+            yield {**usual(), "layout": dict.fromkeys(("dy", "x", "dx"), layout), "dtype": dict.fromkeys(NAMES, dtype)}
+    for flags in (*(["--isa", isa] for isa in isas), *(["--backend", b] for b in backends), ["--threads", "3"],
+                  *(["--algorithm", a] for a in ALGORITHMS if a), ["--algorithm", "winograd", "--math", "relaxed"], ["--math", "relaxed"]):
+        yield {**usual(), "flags": flags}
+    for soc in SOCS[:2]:
+        for dtype in ("f16", "f32", "bf16"):
+            for fast in ([], ["--fast"], ["--sanitize"]):
+                yield {**usual(), "dtype": dict.fromkeys(NAMES, dtype), "flags": ["--soc", soc, *fast]}
+
+
+def random_options(random, isas, backends, chip):
+    options = usual()
+    everywhere = random.choice(("ncdhw", "ndhwc", "ndc1hwc0"))
+    options["layout"] = {n: everywhere if random.random() < 0.8 else random.choice(("ncdhw", "ndhwc", "ndc1hwc0"))
+                         for n in ("dy", "x", "dx")}
+    options["layout"].update({n: random.choice(("ncdhw", "ncdhw", "ndhwc")) for n in ("w", "dw")})
+    main = random.choice(("f16", "bf16", "f32"))
+    options["dtype"] = {n: main for n in NAMES}
+    if random.random() < 0.3:
+        options["dtype"] = {n: random.choice(("f16", "bf16", "f32")) for n in NAMES}
+    flags = ["--threads", random.choice("123")]
+    if chip:
+        flags += ["--soc", random.choice(SOCS), *random.choice(([], ["--fast"], ["--sanitize"]))]
+    else:
+        flags += ["--isa", random.choice(isas), "--backend", random.choice(backends[:2] * 3 + backends)]
+        algorithm = random.choice(ALGORITHMS)
+        flags += ["--algorithm", algorithm] if algorithm else []
+        flags += ["--math", "relaxed"] if random.random() < 0.1 else []
+    options["flags"] = flags
+    options["gradients"] = random.choice([("dx", "dw", "db")] * 3 + [("dx",), ("dw",), ("db",), ("dx", "db")])
+    return options
+
+
+def _into(array, layout, dtype):
+    """An array with axes N, C, spatial as the layout orders them in a file."""
+    if layout == "ncdhw":
+        return array
+    if layout == "ndhwc":
+        return numpy.moveaxis(array, 1, -1)
+    c0 = 8 if dtype == "f32" else 16
+    blocks = -(-array.shape[1] // c0)
+    full = numpy.zeros((array.shape[0], blocks * c0, *array.shape[2:]), array.dtype)
+    full[:, :array.shape[1]] = array
+    full = full.reshape(array.shape[0], blocks, c0, *array.shape[2:])
+    full = numpy.moveaxis(full, 2, -1)  # N, C1, spatial, C0
+    if array.ndim == 3:
+        return full[:, :, None]  # a row of pixels is an image
+    return numpy.moveaxis(full, 1, 2) if array.ndim == 5 else full  # with a depth: N, D, C1, H, W, C0
+
+
+def _back(array, layout, shape):
+    if layout == "ncdhw":
+        return array
+    if layout == "ndhwc":
+        return numpy.moveaxis(array, -1, 1)
+    if len(shape) == 3:
+        array = array[:, :, 0]
+    if len(shape) == 5:
+        array = numpy.moveaxis(array, 2, 1)
+    array = numpy.moveaxis(array, -1, 2)
+    return array.reshape(array.shape[0], array.shape[1] * array.shape[2], *array.shape[3:])[:, :shape[1]]
+
+
+def _words(values):
+    return ",".join(map(str, values))
+
+
+def flags_of(c, options):
+    words = ["--input", _words(c.x_shape), "--weight", _words(c.w_shape), "--stride", _words(c.stride), "--dilation", _words(c.dilation),
+             "--padding", _words(side for pair in zip(c.before, c.after) for side in pair), "--groups", str(c.groups)]
+    if c.transposed:
+        words += ["--transposed", "--output-padding", _words(c.output_padding)]
+    layouts = {**dict.fromkeys(("dy", "x", "dx", "w", "dw"), "ncdhw"), **options["layout"]}
+    words += ["--layout", ",".join(f"{n}={t}" for n, t in layouts.items())]
+    types = {**dict.fromkeys(NAMES, "f32"), **options["dtype"]}
+    words += ["--dtype", ",".join(f"{n}={t}" for n, t in types.items())]
+    return words + options["flags"], layouts, types
+
+
+def run(random, c, kind, dice, command, options):
+    """As python_face.run."""
+    words, layouts, types = flags_of(c, options)
+    shapes = {"dy": c.y_shape, "x": c.x_shape, "w": c.w_shape, "dx": c.x_shape, "dw": c.w_shape, "db": (c.cout,)}
+    values = data.operands(dice, kind, [shapes[n] for n in NAMES[:3]], [types[n] for n in NAMES[:3]])
+    did = "cubejit run " + " ".join(words) + "".join(f" --in {n}={n}.npy" for n in NAMES[:3])
+    with tempfile.TemporaryDirectory() as folder:
+        line = [command, "run", *words]
+        for name, array in zip(NAMES, values):
+            # 16-bit types are also read from float32, which the command rounds.
+            stored = array.astype(numpy.float32) if random.random() < 0.2 else data.encode(array, types[name])
+            numpy.save(f"{folder}/{name}.npy", numpy.ascontiguousarray(_into(stored, layouts[name], types[name])))
+            line += ["--in", f"{name}={folder}/{name}.npy"]
+        for name in options["gradients"]:
+            line += ["--out", f"{name}={folder}/{name}.npy"]
+        did += "".join(f" --out {n}={n}.npy" for n in options["gradients"])
+        ended = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "CUBEJIT_TUNE": "off"}, timeout=300)
+        if ended.returncode != 0:
+            message = ended.stderr.strip()
+            if ended.returncode < 0 or not message:
+                return values, [None] * 3, [f"ended with {ended.returncode}: {message}"], did
+            raise Refused(message)
+        found = []
+        for name in ("dx", "dw", "db"):
+            if name not in options["gradients"]:
+                found.append(None)
+                continue
+            array = numpy.load(f"{folder}/{name}.npy")
+            if array.dtype != data.STORED[types[name]]:
+                return values, [None] * 3, [f"{name}.npy holds {array.dtype}"], did
+            array = _back(array, layouts.get(name, "ncdhw"), shapes[name])
+            found.append((data.decode(array, types[name]), types[name]))
+    return values, found, [], did

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides what numbers operands hold and how element types hold them. Leaves how arrays lie in memory to views.py.
+
+Kinds of data, of which all but `normal` have sums that are exact in float32, in whatever order they are added:
+    whole     small whole numbers
+    special   the same, and a few NaN, +-infinity and -0
+    denormal  one operand's numbers are whole multiples of its type's least denormal, the others' are whole
+    scaled    the same, the others times a power of two that brings products back to normal numbers
+    normal    normally distributed, in a type's own precision"""
+
+import numpy
+
+KINDS = ("whole", "whole", "special", "denormal", "scaled", "normal", "normal")
+STORED = {"f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.uint16}  # bf16 as its bits
+LEAST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}
+HALF_ULP = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}  # relative, of rounding to nearest
+
+
+@numpy.errstate(all="ignore")
+def encode(values, dtype):
+    """float64 in the type, rounded once to nearest, ties to even."""
+    if dtype != "bf16":
+        return values.astype(STORED[dtype])
+    # Once: the first rounding is to odd, so that the second sees on which side of a tie the number was.
+    nearest = values.astype(numpy.float32)
+    back = nearest.astype(numpy.float64)
+    bits = nearest.view(numpy.uint32).copy()
+    inexact = (back != values) & numpy.isfinite(back)
+    bits[inexact & (numpy.abs(back) > numpy.abs(values))] -= 1
+    bits[inexact] |= 1
+    rounded = ((bits.astype(numpy.uint64) + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
+    return numpy.where(numpy.isnan(values), numpy.uint16(0x7FC0), rounded)
+
+
+@numpy.errstate(all="ignore")
+def decode(stored, dtype):
+    if dtype != "bf16":
+        return numpy.asarray(stored).astype(numpy.float64)
+    bits = numpy.ascontiguousarray(stored).astype(numpy.uint16)
+    return (bits.astype(numpy.uint32) << 16).view(numpy.float32).astype(numpy.float64)
+
+
+def operands(dice, kind, shapes, dtypes):
+    """Float64 numbers for arrays of these shapes, each a number of its type."""
+    if kind == "normal":
+        spread = 2.0 ** dice.integers(-2, 3)
+        return [decode(encode(dice.normal(size=s) * spread, t), t) for s, t in zip(shapes, dtypes)]
+    arrays = [dice.integers(-3, 4, s).astype(numpy.float64) for s in shapes]
+    if kind == "special":
+        for array in arrays:
+            if array.size and dice.random() < 0.7:
+                count = int(dice.integers(1, 4))
+                array.reshape(-1)[dice.integers(0, array.size, count)] = dice.choice(
+                    [numpy.nan, numpy.inf, -numpy.inf, -0.0], count)
+    if kind in ("denormal", "scaled"):
+        tiny = int(dice.integers(0, len(arrays)))
+        for i, dtype in enumerate(dtypes):
+            if i == tiny:
+                arrays[i] *= LEAST[dtype]
+            elif kind == "scaled":
+                arrays[i] *= 2.0**10 if dtype == "f16" else 2.0**50
+    return arrays

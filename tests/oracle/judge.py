@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides whether a gradient is right, given the definition's sums in float64. Leaves those to definition.py.
+
+Of whole, special and denormal numbers (data.py) every sum of the definition is exact in float32 in any order, so that
+  - a result is the exact sum, rounded once to its type: equal, or NaN where and only where the definition's sum is NaN, which is
+    where a term is NaN or 0 x infinity, or terms are infinities of both signs. Padding is no term.
+  - signs of zeros and bits of NaNs are not judged: they depend on the order of a sum.
+Of normal numbers, |result - sum| <= gamma(n + 2) * (sum of |terms|) + (rounding to the result's type): n terms added in any order,
+each product rounded or not, with gamma(n) = n u / (1 - n u), u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms,
+2nd ed., SIAM 2002, sections 3.1 and 4.2; 2 more for products that are rounded and for a sum of parts that starts from another's).
+HF32 rounds operands first: to 11 or 10 bits, each product off by 2 h + h^2 of itself, h = 2^-12 or 2^-11.
+Relaxed math (Winograd) forms other products: neither bits nor NaNs are the definition's, and errors are judged by norms, as it
+promises: 2e-5 of the gradient's L2 norm and 2e-4 of its largest element, beside the rounding to the result's type."""
+
+import numpy
+
+from data import HALF_ULP, LEAST, decode, encode
+
+_HF32 = {"hf32": 2.0**-12, "hf32_low": 2.0**-11}
+
+
+def _gamma(n):
+    return n * 2.0**-24 / (1 - n * 2.0**-24)
+
+
+def _first(wrong, result, wanted):
+    at = tuple(int(i) for i in numpy.argwhere(wrong)[0])
+    return f"{int(wrong.sum())} of {wrong.size} wrong, first [{', '.join(map(str, at))}] = {result[at]!r}, not {wanted[at]!r}"
+
+
+@numpy.errstate(all="ignore")
+def exact(result, sums, dtype):
+    """What is wrong with a result (float64) whose exact sums are given; None: nothing."""
+    if result.shape != sums.shape:
+        return f"shape {result.shape}, not {sums.shape}"
+    wanted = decode(encode(sums, dtype), dtype)
+    wrong = ~((result == wanted) | (numpy.isnan(result) & numpy.isnan(wanted)))
+    return _first(wrong, result, wanted) if wrong.any() else None
+
+
+def near(result, sums, magnitudes, terms, dtype, math="keep"):
+    """The same for sums that are rounded."""
+    if result.shape != sums.shape:
+        return f"shape {result.shape}, not {sums.shape}"
+    rounding = HALF_ULP[dtype] * numpy.abs(sums) + LEAST[dtype]
+    if math == "relaxed":
+        error = numpy.maximum(numpy.abs(result - sums) - 2 * rounding, 0)
+        most = numpy.abs(sums).max(initial=0)
+        if not (error <= 2e-4 * most).all() or not numpy.linalg.norm(error) <= 2e-5 * numpy.linalg.norm(sums):
+            return f"relaxed: off by {numpy.linalg.norm(error):.3g} of {numpy.linalg.norm(sums):.3g} in norm, {error.max():.3g} at most"
+        return None
+    h = _HF32.get(math, 0)
+    of_sums = (_gamma(terms + 2) + 2 * h + h * h) * magnitudes
+    # The rounding is of the sum that was found, which may be larger than the exact one.
+    wrong = ~(numpy.abs(result - sums) <= of_sums + HALF_ULP[dtype] * of_sums + rounding)
+    return _first(wrong, result, sums) if wrong.any() else None

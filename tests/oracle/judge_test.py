@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides that a judge sees what is wrong: right results pass, and each with one wrong number, one term less or another rounding fails."""
+
+import random
+import unittest
+
+import numpy
+
+import data
+import draw
+import judge
+import views
+from definition import Convolution, gradients, magnitudes, terms
+
+LAYER = Convolution(2, 3, 4, (5, 6), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1))
+
+
+def found(kind, dtype, seed=1, c=LAYER):
+    """Operands, and gradients as a library would compute them: sums of float32."""
+    dice = numpy.random.default_rng(seed)
+    read = data.operands(dice, kind, (c.y_shape, c.x_shape, c.w_shape), (dtype,) * 3)
+    with numpy.errstate(all="ignore"):
+        results = [data.decode(data.encode(g.astype(numpy.float32).astype(float), dtype), dtype) for g in gradients(c, *read)]
+    return read, results
+
+
+class JudgeTest(unittest.TestCase):
+    def test_right_results_pass(self):
+        for dtype in data.STORED:
+            for kind in set(data.KINDS):
+                read, results = found(kind, dtype)
+                sums, sizes = gradients(LAYER, *read), magnitudes(LAYER, *read)
+                for i, result in enumerate(results):
+                    wrong = judge.near(result, sums[i], sizes[i], terms(LAYER)[i], dtype) if kind == "normal" else \
+                        judge.exact(result, sums[i], dtype)
+                    self.assertIsNone(wrong, (dtype, kind))
+
+    def test_one_wrong_number_fails(self):
+        for dtype in data.STORED:
+            read, results = found("whole", dtype)
+            for result, sums in zip(results, gradients(LAYER, *read)):
+                result.reshape(-1)[-1] = data.decode(data.encode(sums.reshape(-1)[-1:] + 1, dtype), dtype)[0]
+                if (result != sums).any():
+                    self.assertIn("1 of", judge.exact(result, sums, dtype))
+
+    def test_special_numbers_must_be_where_they_are(self):
+        sums = numpy.array([1.0, numpy.nan, numpy.inf, -numpy.inf, 0.0])
+        self.assertIsNone(judge.exact(numpy.array([1.0, numpy.nan, numpy.inf, -numpy.inf, -0.0]), sums, "f32"))
+        for i, other in enumerate((numpy.nan, 0.0, 65504.0, numpy.inf, 2.0**-149)):
+            result = sums.copy()
+            result[i] = other
+            self.assertIn("1 of 5", judge.exact(result, sums, "f32"))
+
+    def test_a_term_less_fails(self):
+        for dtype in data.STORED:
+            read, _ = found("normal", dtype)
+            sums, sizes = gradients(LAYER, *read), magnitudes(LAYER, *read)
+            less = [a.copy() for a in read]
+            less[2][0, 0, 0, 0] = 0
+            short = gradients(LAYER, *less)[0]
+            self.assertIsNotNone(judge.near(short, sums[0], sizes[0], terms(LAYER)[0], dtype))
+            less[0][0, 0, 2, 2] = 0
+            for i in (1, 2):
+                self.assertIsNotNone(judge.near(gradients(LAYER, *less)[i], sums[i], sizes[i], terms(LAYER)[i], dtype))
+
+    def test_relaxed_results_are_judged_by_norms(self):
+        read, results = found("normal", "f32")
+        sums, sizes = gradients(LAYER, *read), magnitudes(LAYER, *read)
+        self.assertIsNone(judge.near(results[0], sums[0], sizes[0], 36, "f32", "relaxed"))
+        for wrong in (results[0] * (1 + 5e-5), results[0] + numpy.eye(6)[:5] * abs(sums[0]).max() * 1e-3, results[0] * numpy.nan):
+            self.assertIsNotNone(judge.near(wrong, sums[0], sizes[0], 36, "f32", "relaxed"))
+
+    def test_infinity_is_not_near(self):
+        self.assertIsNotNone(judge.near(numpy.array([numpy.inf]), numpy.ones(1), numpy.ones(1), 1, "f16"))
+
+
+class NumbersTest(unittest.TestCase):
+    def test_rounding_to_bf16_is_one_rounding(self):
+        tie = 1 + 2.0**-8
+        cases = {1.0: 1.0, tie: 1.0, tie + 2.0**-7: 1 + 2.0**-6, tie + 2.0**-40: 1 + 2.0**-7, tie - 2.0**-40: 1.0,
+                 -tie - 2.0**-40: -1 - 2.0**-7, 2.0**-134: 0.0, 3 * 2.0**-134: 2.0**-132, 2.0**-134 + 2.0**-170: 2.0**-133, 2.0**128: numpy.inf, -numpy.inf: -numpy.inf}
+        for value, wanted in cases.items():
+            self.assertEqual(data.decode(data.encode(numpy.array([value]), "bf16"), "bf16")[0], wanted, value)
+        self.assertTrue(numpy.isnan(data.decode(data.encode(numpy.array([numpy.nan]), "bf16"), "bf16")[0]))
+
+    def test_every_stored_number_comes_back(self):
+        bits = numpy.arange(1 << 16, dtype=numpy.uint16)
+        for dtype, stored in (("bf16", bits), ("f16", bits.view(numpy.float16))):
+            values = data.decode(stored, dtype)
+            again = data.decode(data.encode(values, dtype), dtype)
+            self.assertTrue(((again == values) | numpy.isnan(values) & numpy.isnan(again)).all())
+
+    # Operands are numbers of their type, and hold what the kind says.
+    def test_kinds(self):
+        dice = numpy.random.default_rng(1)
+        for kind in set(data.KINDS):
+            for dtype in data.STORED:
+                arrays = [a for _ in range(20) for a in data.operands(dice, kind, ((3, 4),) * 3, (dtype,) * 3)]
+                for a in arrays:
+                    self.assertIsNone(judge.exact(a, a, dtype), (kind, dtype))
+                some = numpy.array(arrays)
+                self.assertEqual(bool(numpy.isnan(some).any() and numpy.isinf(some).any()), kind == "special")
+                normal = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[dtype]
+                self.assertEqual(bool((abs(some[some != 0]) < normal).any()), kind in ("denormal", "scaled"))
+
+
+class ViewsTest(unittest.TestCase):
+    def test_views_lie_as_their_names_say(self):
+        dice = random.Random(1)
+        seen = {view: set() for view in views.ALL}
+        for dtype in data.STORED:
+            for _ in range(30):
+                values = data.encode(numpy.random.default_rng(dice.randrange(1000)).integers(-9, 9, (2, 3, 4, 5)).astype(float), dtype)
+                for view in views.ALL:
+                    array = view(dice, values)
+                    self.assertEqual((array.shape, array.dtype), (values.shape, values.dtype))
+                    self.assertFalse(numpy.isnan(data.decode(array, dtype)).any())
+                    if view not in (views.broadcast, views.overlapping):
+                        self.assertTrue((array == values).all())
+                    seen[view] |= {"negative"} if min(array.strides) < 0 else set()
+                    seen[view] |= {"zero"} if min(array.strides) == 0 else set()
+                    seen[view] |= set() if array.flags.aligned else {"unaligned"}
+                    seen[view] |= set() if array.flags.writeable else {"read-only"}
+        self.assertEqual(seen[views.backwards], {"negative"})
+        self.assertLessEqual({"zero", "read-only"}, seen[views.broadcast])
+        self.assertIn("unaligned", seen[views.unaligned])
+        self.assertIn("read-only", seen[views.read_only])
+        self.assertEqual(seen[views.plain], set())
+
+    def test_edges_can_be_laid_anyhow(self):
+        dice = random.Random(2)
+        for c in draw.DEGENERATE.values():
+            for shape in (c.x_shape, c.w_shape, c.y_shape):
+                for view in views.ALL:
+                    self.assertEqual(view(dice, numpy.zeros(shape, numpy.float32)).shape, shape)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides how a problem is computed through Python: which session, objects, views, types, results. Leaves right and wrong to judge.py."""
+
+import itertools
+import math as mathematics
+import warnings
+
+import numpy
+
+import cubejit
+import data
+import views
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+MASKS = [mask for mask in itertools.product((True, False), repeat=3) if any(mask)]
+MATHS = ("keep", "relaxed", "hf32", "hf32_low")
+RESULTS = ("made", "plain", "channels last", "unaligned", "of another type")
+
+
+def _works(**options):
+    """Whether this build on this CPU has such a session."""
+    one = numpy.ones((1, 1, 1), numpy.float32)
+    try:
+        cubejit.conv_backward(one, one, one, session=cubejit.Session(threads=1, **options))
+    except cubejit.Error:
+        return False
+    return True
+
+
+class Sessions:
+    """One of each kind, made when it is first used; code that is not used is dropped."""
+
+    def __init__(self):
+        self.isas = [isa for isa in ("avx2", "avx512", "avx512_bf16", "neon", "sve256") if _works(isa=isa)]
+        self.backends = [b for b in ("xbyak", "llvm", "interpreter", "tile_interpreter") if _works(backend=b)]
+        self.machines = cubejit.machines()
+        self._made = {}
+
+    def of(self, options):
+        key = tuple(sorted(options.items()))
+        if key not in self._made:
+            if len(self._made) > 40:
+                self._made.pop(next(iter(self._made)))
+            self._made[key] = cubejit.Session(**options)
+        return self._made[key]
+
+    def clear(self):
+        for session in self._made.values():
+            session.clear()
+
+
+def degenerate_options(sessions):
+    """Every option, the others usual."""
+    usual = {"session": {"threads": 1}, "math": "keep", "mask": (True,) * 3, "results": "made", "threads": 0}
+    for isa, backend in itertools.product(sessions.isas, sessions.backends):
+        yield {**usual, "session": {"isa": isa, "backend": backend, "threads": 2}}
+    for changed in (*({"mask": m} for m in MASKS), *({"math": m} for m in MATHS), *({"results": r} for r in RESULTS),
+                    *({"threads": n} for n in (1, 2, 7)), {"session": {"threads": 64}}, {"session": {"threads": 2, "tune": "use"}}):
+        yield {**usual, **changed}
+    for view in views.ALL:
+        yield {**usual, "view": view}
+    for machine in ("ascend910b2", "ascend310p3"):
+        for fast in (False, True):
+            yield {**usual, "session": {"machine": machine, "forward_copies": fast, "threads": 1}}
+
+
+def random_options(random, sessions, chip):
+    session = {"threads": random.choice((1, 1, 2, 3))}
+    if chip:
+        session.update(machine=random.choice(sessions.machines), forward_copies=random.random() < 0.5)
+    else:
+        session["isa"] = random.choice(sessions.isas)
+        session["backend"] = random.choices(sessions.backends, [{"xbyak": 8, "llvm": 3}.get(b, 1) for b in sessions.backends])[0]
+    return {"session": session, "math": random.choice(("keep",) * 5 + MATHS[1:]), "threads": random.choice((0, 0, 1, 2, 5)),
+            "mask": random.choice([(True,) * 3] * 6 + MASKS), "results": random.choice(("made",) + RESULTS)}
+
+
+def _objects(random, dtype):
+    if dtype == "bf16":
+        return "torch"
+    return random.choice(("numpy",) * 4 + (("memoryview",) if dtype == "f32" else ()) + (("torch",) if torch else ()))
+
+
+def _to_torch(array, dtype):
+    warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+    return torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16) if dtype == "bf16" else torch.from_numpy(array)
+
+
+def _operand(random, values, dtype, view):
+    """(what is handed over, its numbers, how it was made)"""
+    kind = _objects(random, dtype)
+    view = view or random.choice(views.ALL)
+    if kind == "torch" and view in (views.backwards, views.unaligned):
+        view = views.sliced  # PyTorch has no such tensors
+    array = view(random, data.encode(values, dtype))
+    made = {"numpy": lambda: array, "memoryview": lambda: memoryview(array), "torch": lambda: _to_torch(array, dtype)}[kind]()
+    return made, array, f"{kind} {dtype} {view.__name__}"
+
+
+def _target(random, shape, dtype, results):
+    """(what is to be written, the array its numbers are in, its type, memory that must stay NaN)"""
+    if results == "made":
+        return None, None, dtype, None
+    if results == "of another type":
+        dtype = random.choice([t for t in data.STORED if t != "bf16" or torch])
+    count = mathematics.prod(shape)
+    offset = random.randrange(1, 64) if results == "unaligned" and dtype != "bf16" else 0
+    around = views.memory(count + 32, data.STORED[dtype], offset)
+    inside = around[16:16 + count]
+    if results == "channels last" and len(shape) > 1:
+        inside = numpy.moveaxis(inside.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
+    else:
+        inside = inside.reshape(shape)
+    given = _to_torch(inside, dtype) if dtype == "bf16" else inside
+    return given, inside, dtype, around
+
+
+def _bits(array):
+    return numpy.ascontiguousarray(array).view(numpy.uint8).tobytes()
+
+
+def _numbers(result):
+    """(numbers, type) of a result that was made."""
+    if torch is not None and isinstance(result, torch.Tensor):
+        if result.dtype == torch.bfloat16:
+            return data.decode(result.view(torch.int16).numpy().view(numpy.uint16), "bf16"), "bf16"
+        result = result.numpy()
+    array = numpy.asarray(result)
+    dtype = {"f": "f32", "e": "f16"}[array.dtype.char]
+    return data.decode(array, dtype), dtype
+
+
+def run(random, c, kind, dice, sessions, options):
+    """(numbers of dy, x and w that were read, [(numbers, type)] or None for dx, dw, db, faults, what was done)"""
+    dtypes = [random.choice(("f32", "f32", "f16") + (("bf16",) if torch else ())) for _ in range(3)]
+    if random.random() < 0.5:
+        dtypes = [dtypes[0]] * 3
+    values = data.operands(dice, kind, (c.y_shape, c.x_shape, c.w_shape), dtypes)
+    made = [_operand(random, v, t, options.get("view")) for v, t in zip(values, dtypes)]
+    read = [data.decode(array, t) for (_, array, _), t in zip(made, dtypes)]
+    before = [_bits(array) for _, array, _ in made]
+    shapes = (c.x_shape, c.w_shape, (c.cout,))
+    targets = [_target(random, s, t, options["results"]) for s, t in zip(shapes, (dtypes[1], dtypes[2], dtypes[0]))]
+    padding = list(c.before) if c.before == c.after else [side for pair in zip(c.before, c.after) for side in pair]
+    did = (f"Session({options['session']}), math={options['math']}, mask={options['mask']}, threads={options['threads']}, "
+           f"results {options['results']}, dy {made[0][2]}, x {made[1][2]}, w {made[2][2]}")
+    results = cubejit.conv_backward(
+        *(m[0] for m in made), stride=list(c.stride), padding=padding, dilation=list(c.dilation), transposed=c.transposed,
+        output_padding=list(c.output_padding) if c.transposed else 0, groups=c.groups, output_mask=options["mask"],
+        math=options["math"], out=None if options["results"] == "made" else tuple(t[0] for t in targets),
+        session=sessions.of(options["session"]), threads=options["threads"])
+    faults = [f"{name} was written to" for name, (_, array, _), old in zip(("dy", "x", "w"), made, before) if _bits(array) != old]
+    found = []
+    for name, asked, result, (given, inside, dtype, around) in zip(("dx", "dw", "db"), options["mask"], results, targets):
+        if not asked:
+            if result is not None:
+                faults.append(f"{name} was not asked for and is there")
+            if around is not None and not (data.decode(around, dtype) != data.decode(around, dtype)).all():
+                faults.append(f"{name} was not asked for and written")
+            found.append(None)
+        elif given is None:
+            found.append(_numbers(result))
+            if found[-1][1] != dtype:
+                faults.append(f"{name} is {found[-1][1]}, not {dtype}")
+        else:
+            found.append((data.decode(inside, dtype), dtype))
+            if result is not given:
+                faults.append(f"{name} is not the object that was given")
+            outside = data.decode(numpy.concatenate([around[:16], around[-16:]]), dtype)
+            if not numpy.isnan(outside).all():
+                faults.append(f"memory beside {name} was written to")
+    return read, found, faults, did
