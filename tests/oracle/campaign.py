@@ -13,12 +13,13 @@ import command_face
 import draw
 import judge
 import python_face
+import torch_face
 from data import KINDS
 from definition import gradients, magnitudes, terms
 
 import cubejit
 
-_DIRECT = "python", "python", "python", "python", "python", "python", "python chip", "command", "command chip"
+_FACES = ("python",) * 6 + ("python chip", "torch", "command", "command chip")
 
 
 class Campaign:
@@ -42,7 +43,7 @@ class Campaign:
         if number < len(self.edges):
             name, face, options = self.edges[number]
             return draw.DEGENERATE[name], kind, face, options
-        face = dice.choice(_DIRECT)
+        face = dice.choice(_FACES)
         isas, backends = self.sessions.isas, self.sessions.backends
         chip = face.endswith("chip")
         if face.startswith("command") and not self.command:
@@ -52,7 +53,8 @@ class Campaign:
         else:
             options = python_face.random_options(dice, self.sessions, chip)
         slow = "interpreter" in str(options) or chip
-        return draw.convolution(dice, draw.MOST_MEETINGS // 4 if slow else draw.MOST_MEETINGS), kind, face, options
+        c = draw.convolution(dice, draw.MOST_MEETINGS // 4 if slow else draw.MOST_MEETINGS)
+        return c, kind, "python" if face == "torch" and not torch_face.takes(c) else face, options
 
     def _limited(self, options, kind):
         """(the kind of data that can be judged, whether a refusal is allowed)"""
@@ -73,22 +75,27 @@ class Campaign:
         dice = random.Random(self.seed * 1_000_003 + number)
         numbers = numpy.random.default_rng([self.seed, number])
         c, kind, face, options = self._what(number, dice)
-        kind, may_refuse = self._limited(options, kind)
+        kind, may_refuse = self._limited({} if face == "torch" else options, kind)
         self.by_face[face] += 1
         try:
             if face.startswith("command"):
                 read, found, faults, did = command_face.run(dice, c, kind, numbers, self.command, options)
+            elif face == "torch":
+                read, found, faults, did = torch_face.run(dice, c, kind, numbers)
             else:
                 read, found, faults, did = python_face.run(dice, c, kind, numbers, self.sessions, options)
+        except python_face.Refused as refusal:
+            self.refused[str(refusal)] += 1
+            return []
         except (cubejit.InvalidProblem, cubejit.Unsupported, command_face.Refused) as refusal:
             if may_refuse:
-                self.refused[str(refusal).splitlines()[0][:60]] += 1
+                self.refused[str(refusal).splitlines()[0]] += 1
                 return []
             return [f"refused: {refusal}", f"{c}", f"{face} {options}"]
         except Exception as error:
             return [f"{type(error).__name__}: {error}", f"{c}", f"{face} {options}"]
         sums, sizes = gradients(c, *read), None
-        math = options.get("math") or ("relaxed" if "relaxed" in str(options) else "keep")
+        math = "keep" if face == "torch" else options.get("math") or ("relaxed" if "relaxed" in str(options) else "keep")
         for i, name in enumerate(("dx", "dw", "db")):
             if found[i] is None:
                 continue

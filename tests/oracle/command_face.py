@@ -8,8 +8,9 @@ import tempfile
 import numpy
 
 import data
+import layouts
 
-ALGORITHMS = ("", "direct", "spatial", "grouped")
+ALGORITHMS = ("", "direct", "spatial", "grouped", "winograd")
 SOCS = ("ascend910b2", "ascend310p3", "ascend910b1", "ascend950")
 NAMES = ("dy", "x", "w", "dx", "dw", "db")
 
@@ -27,7 +28,8 @@ def degenerate_options(isas, backends):
         for dtype in ("f32", "f16", "bf16"):
             yield {**usual(), "layout": dict.fromkeys(("dy", "x", "dx"), layout), "dtype": dict.fromkeys(NAMES, dtype)}
     for flags in (*(["--isa", isa] for isa in isas), *(["--backend", b] for b in backends), ["--threads", "3"],
-                  *(["--algorithm", a] for a in ALGORITHMS if a), ["--algorithm", "winograd", "--math", "relaxed"], ["--math", "relaxed"]):
+                  *(["--algorithm", a] for a in ALGORITHMS[1:4]), ["--algorithm", "winograd", "--math", "relaxed"],
+                  ["--math", "relaxed"]):
         yield {**usual(), "flags": flags}
     for soc in SOCS[:2]:
         for dtype in ("f16", "f32", "bf16"):
@@ -36,14 +38,15 @@ def degenerate_options(isas, backends):
 
 
 def random_options(random, isas, backends, chip):
+    """Of problems without groups and with; flags_of leaves fractals to the first."""
     options = usual()
     everywhere = random.choice(("ncdhw", "ndhwc", "ndc1hwc0"))
     options["layout"] = {n: everywhere if random.random() < 0.8 else random.choice(("ncdhw", "ndhwc", "ndc1hwc0"))
                          for n in ("dy", "x", "dx")}
-    options["layout"].update({n: random.choice(("ncdhw", "ncdhw", "ndhwc")) for n in ("w", "dw")})
+    options["layout"].update({n: random.choice(("ncdhw", "ncdhw", "ndhwc", "fractal_z_3d")) for n in ("w", "dw")})
     main = random.choice(("f16", "bf16", "f32"))
     options["dtype"] = {n: main for n in NAMES}
-    if random.random() < 0.3:
+    if random.random() < (0.05 if chip else 0.3):
         options["dtype"] = {n: random.choice(("f16", "bf16", "f32")) for n in NAMES}
     flags = ["--threads", random.choice("123")]
     if chip:
@@ -52,40 +55,10 @@ def random_options(random, isas, backends, chip):
         flags += ["--isa", random.choice(isas), "--backend", random.choice(backends[:2] * 3 + backends)]
         algorithm = random.choice(ALGORITHMS)
         flags += ["--algorithm", algorithm] if algorithm else []
-        flags += ["--math", "relaxed"] if random.random() < 0.1 else []
+        flags += ["--math", "relaxed"] if algorithm == "winograd" or random.random() < 0.1 else []
     options["flags"] = flags
     options["gradients"] = random.choice([("dx", "dw", "db")] * 3 + [("dx",), ("dw",), ("db",), ("dx", "db")])
     return options
-
-
-def _into(array, layout, dtype):
-    """An array with axes N, C, spatial as the layout orders them in a file."""
-    if layout == "ncdhw":
-        return array
-    if layout == "ndhwc":
-        return numpy.moveaxis(array, 1, -1)
-    c0 = 8 if dtype == "f32" else 16
-    blocks = -(-array.shape[1] // c0)
-    full = numpy.zeros((array.shape[0], blocks * c0, *array.shape[2:]), array.dtype)
-    full[:, :array.shape[1]] = array
-    full = full.reshape(array.shape[0], blocks, c0, *array.shape[2:])
-    full = numpy.moveaxis(full, 2, -1)  # N, C1, spatial, C0
-    if array.ndim == 3:
-        return full[:, :, None]  # a row of pixels is an image
-    return numpy.moveaxis(full, 1, 2) if array.ndim == 5 else full  # with a depth: N, D, C1, H, W, C0
-
-
-def _back(array, layout, shape):
-    if layout == "ncdhw":
-        return array
-    if layout == "ndhwc":
-        return numpy.moveaxis(array, -1, 1)
-    if len(shape) == 3:
-        array = array[:, :, 0]
-    if len(shape) == 5:
-        array = numpy.moveaxis(array, 2, 1)
-    array = numpy.moveaxis(array, -1, 2)
-    return array.reshape(array.shape[0], array.shape[1] * array.shape[2], *array.shape[3:])[:, :shape[1]]
 
 
 def _words(values):
@@ -97,16 +70,18 @@ def flags_of(c, options):
              "--padding", _words(side for pair in zip(c.before, c.after) for side in pair), "--groups", str(c.groups)]
     if c.transposed:
         words += ["--transposed", "--output-padding", _words(c.output_padding)]
-    layouts = {**dict.fromkeys(("dy", "x", "dx", "w", "dw"), "ncdhw"), **options["layout"]}
-    words += ["--layout", ",".join(f"{n}={t}" for n, t in layouts.items())]
+    orders = {**dict.fromkeys(("dy", "x", "dx", "w", "dw"), "ncdhw"), **options["layout"]}
+    if c.groups > 1:
+        orders.update({n: "ncdhw" for n in ("w", "dw") if orders[n] == "fractal_z_3d"})
+    words += ["--layout", ",".join(f"{n}={t}" for n, t in orders.items())]
     types = {**dict.fromkeys(NAMES, "f32"), **options["dtype"]}
     words += ["--dtype", ",".join(f"{n}={t}" for n, t in types.items())]
-    return words + options["flags"], layouts, types
+    return words + options["flags"], orders, types
 
 
 def run(random, c, kind, dice, command, options):
     """As python_face.run."""
-    words, layouts, types = flags_of(c, options)
+    words, orders, types = flags_of(c, options)
     shapes = {"dy": c.y_shape, "x": c.x_shape, "w": c.w_shape, "dx": c.x_shape, "dw": c.w_shape, "db": (c.cout,)}
     values = data.operands(dice, kind, [shapes[n] for n in NAMES[:3]], [types[n] for n in NAMES[:3]])
     did = "cubejit run " + " ".join(words) + "".join(f" --in {n}={n}.npy" for n in NAMES[:3])
@@ -115,7 +90,7 @@ def run(random, c, kind, dice, command, options):
         for name, array in zip(NAMES, values):
             # 16-bit types are also read from float32, which the command rounds.
             stored = array.astype(numpy.float32) if random.random() < 0.2 else data.encode(array, types[name])
-            numpy.save(f"{folder}/{name}.npy", numpy.ascontiguousarray(_into(stored, layouts[name], types[name])))
+            numpy.save(f"{folder}/{name}.npy", numpy.ascontiguousarray(layouts.into(stored, orders[name], types[name])))
             line += ["--in", f"{name}={folder}/{name}.npy"]
         for name in options["gradients"]:
             line += ["--out", f"{name}={folder}/{name}.npy"]
@@ -134,6 +109,8 @@ def run(random, c, kind, dice, command, options):
             array = numpy.load(f"{folder}/{name}.npy")
             if array.dtype != data.STORED[types[name]]:
                 return values, [None] * 3, [f"{name}.npy holds {array.dtype}"], did
-            array = _back(array, layouts.get(name, "ncdhw"), shapes[name])
+            array = layouts.back(array, orders.get(name, "ncdhw"), shapes[name])
+            if array is None:
+                return values, [None] * 3, [f"{name}.npy is not zero between channels"], did
             found.append((data.decode(array, types[name]), types[name]))
     return values, found, [], did
