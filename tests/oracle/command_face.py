@@ -9,6 +9,7 @@ import numpy
 
 import data
 import layouts
+import plans
 
 ALGORITHMS = ("", "direct", "spatial", "grouped", "winograd")
 SOCS = ("ascend910b2", "ascend310p3", "ascend910b1", "ascend950")
@@ -20,7 +21,8 @@ class Refused(Exception):
 
 
 def usual():
-    return {"layout": {}, "dtype": {}, "flags": [], "gradients": ("dx", "dw", "db")}
+    """plans: of which session any legal plan may be taken, None for the one that is chosen."""
+    return {"layout": {}, "dtype": {}, "flags": [], "gradients": ("dx", "dw", "db"), "plans": None}
 
 
 def degenerate_options(isas, backends):
@@ -48,8 +50,13 @@ def random_options(random, isas, backends, chip):
     options["dtype"] = {n: main for n in NAMES}
     if random.random() < (0.05 if chip else 0.3):
         options["dtype"] = {n: random.choice(("f16", "bf16", "f32")) for n in NAMES}
-    flags = ["--threads", random.choice("123")]
-    if chip:
+    threads = random.choice((1, 2, 3))
+    flags = ["--threads", str(threads)]
+    if not chip and random.random() < 0.5:
+        isa = random.choice(isas)
+        flags += ["--isa", isa]
+        options["plans"] = {"isa": isa, "threads": threads}
+    elif chip:
         flags += ["--soc", random.choice(SOCS), *random.choice(([], ["--fast"], ["--sanitize"]))]
     else:
         flags += ["--isa", random.choice(isas), "--backend", random.choice(backends[:2] * 3 + backends)]
@@ -79,7 +86,7 @@ def flags_of(c, options):
     return words + options["flags"], orders, types
 
 
-def run(random, c, kind, dice, command, options):
+def run(random, c, kind, dice, command, sessions, options):
     """As python_face.run."""
     words, orders, types = flags_of(c, options)
     shapes = {"dy": c.y_shape, "x": c.x_shape, "w": c.w_shape, "dx": c.x_shape, "dw": c.w_shape, "db": (c.cout,)}
@@ -94,6 +101,15 @@ def run(random, c, kind, dice, command, options):
             line += ["--in", f"{name}={folder}/{name}.npy"]
         for name in options["gradients"]:
             line += ["--out", f"{name}={folder}/{name}.npy"]
+        chosen = []
+        if options["plans"]:
+            session = sessions.of(options["plans"])
+            chosen = [random.choice(plans.legal(c, orders, types, g, session, command)) for g in ("dx", "dw") if g in options["gradients"]]
+            with open(f"{folder}/plans.jsonl", "w", encoding="ascii") as file:
+                file.write("".join(plan + "\n" for plan in chosen))
+        if chosen:
+            line += ["--plan", f"{folder}/plans.jsonl"]
+            did += f" --plan (a file of {chosen})"
         did += "".join(f" --out {n}={n}.npy" for n in options["gradients"])
         ended = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "CUBEJIT_TUNE": "off"}, timeout=300)
         if ended.returncode != 0:

@@ -50,6 +50,7 @@ class JudgeTest(unittest.TestCase):
             result = sums.copy()
             result[i] = other
             self.assertIn("1 of 5", judge.exact(result, sums, "f32"))
+            self.assertEqual(judge.exact(result, sums, "f32", cube=True) is None, bool(numpy.isnan(other)))
 
     def test_a_term_less_fails(self):
         for dtype in data.STORED:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how a problem is computed through Python: which session, objects, views, types, results. Leaves right and wrong to judge.py."""
 
+import functools
 import itertools
 import math as mathematics
 import warnings
@@ -170,14 +171,24 @@ def run(random, c, kind, dice, sessions, options):
     padding = list(c.before) if c.before == c.after else [side for pair in zip(c.before, c.after) for side in pair]
     did = (f"Session({options['session']}), math={options['math']}, mask={options['mask']}, threads={options['threads']}, "
            f"results {options['results']}, dy {made[0][2]}, x {made[1][2]}, w {made[2][2]}")
-    results = _conv_backward(
-        off, *(m[0] for m in made), stride=list(c.stride), padding=padding, dilation=list(c.dilation), transposed=c.transposed,
+    geometry = dict(
+        stride=list(c.stride), padding=padding, dilation=list(c.dilation), transposed=c.transposed,
         output_padding=list(c.output_padding) if c.transposed else 0, groups=c.groups, output_mask=options["mask"],
-        math=options["math"], out=None if options["results"] == "made" else tuple(t[0] for t in targets),
-        session=sessions.of(options["session"]), threads=options["threads"])
+        math=options["math"])
+    results = _conv_backward(off, *(m[0] for m in made), **geometry, session=sessions.of(options["session"]), threads=options["threads"],
+                             out=None if options["results"] == "made" else tuple(t[0] for t in targets))
     faults = [f"{name} was written to" for name, (_, array, _), old in zip(("dy", "x", "w"), made, before) if _bits(array) != old]
     found = []
-    for name, asked, result, (given, inside, dtype, around) in zip(("dx", "dw", "db"), options["mask"], results, targets):
+    other, how = dict(options["session"]), "on other threads"
+    if chip:
+        other["forward_copies"], how = not other.get("forward_copies"), "with the other forward_copies"
+
+    @functools.cache
+    def again():
+        return cubejit.conv_backward(*(m[0] for m in made), **geometry, session=sessions.of(other), threads=random.choice((1, 2, 3)))
+
+    for i, (name, asked, result, target) in enumerate(zip(("dx", "dw", "db"), options["mask"], results, targets)):
+        given, inside, dtype, around = target
         if not asked:
             if result is not None:
                 faults.append(f"{name} was not asked for and is there")
@@ -188,6 +199,8 @@ def run(random, c, kind, dice, sessions, options):
             found.append(numbers_of(result))
             if found[-1][1] != dtype:
                 faults.append(f"{name} is {found[-1][1]}, not {dtype}")
+            elif _bits(found[-1][0]) != _bits(numbers_of(again()[i])[0]):
+                faults.append(f"{name} has other bits when it is computed {how}")
         else:
             found.append((data.decode(inside, dtype), dtype))
             if result is not given:
