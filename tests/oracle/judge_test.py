@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides that a judge sees what is wrong: right results pass, and each with one wrong number, one term less or another rounding fails."""
 
+import os
 import random
+import signal
+import subprocess
+import sys
 import unittest
 
 import numpy
@@ -127,6 +131,15 @@ class ViewsTest(unittest.TestCase):
         self.assertIn("unaligned", seen[views.unaligned])
         self.assertIn("read-only", seen[views.read_only])
         self.assertEqual(seen[views.plain], set())
+
+    def test_what_is_beside_a_guarded_array_ends_the_process(self):
+        for at_end, beside in ((True, "32"), (False, "-1")):
+            code = f"import guard, numpy; a = guard.memory(32, numpy.float32, {at_end}); a[...] = 1; assert a.sum() == 32; " \
+                   f"b = a.ctypes.data + 4 * {beside}; print('here', flush=True); " \
+                   "import ctypes; ctypes.c_float.from_address(b).value"
+            ended = subprocess.run([sys.executable, "-B", "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True,
+                                   text=True)
+            self.assertEqual((ended.returncode, ended.stdout), (-signal.SIGSEGV, "here\n"), ended.stderr)
 
     def test_edges_can_be_laid_anyhow(self):
         dice = random.Random(2)

@@ -10,6 +10,7 @@ import numpy
 
 import cubejit
 import data
+import guard
 import views
 
 try:
@@ -23,7 +24,7 @@ class Refused(Exception):
 
 MASKS = [mask for mask in itertools.product((True, False), repeat=3) if any(mask)]
 MATHS = ("keep", "relaxed", "hf32", "hf32_low")
-RESULTS = ("made", "plain", "channels last", "unaligned", "of another type")
+RESULTS = ("made", "plain", "channels last", "unaligned", "of another type", "guarded")
 
 
 def _works(**options):
@@ -118,8 +119,12 @@ def _target(random, shape, dtype, results):
         offset = random.randrange(1, 16) * numpy.dtype(data.STORED[dtype]).itemsize
         if random.random() < 0.1 and dtype != "bf16":
             offset += 1
-    around = views.memory(count + 32, data.STORED[dtype], offset)
-    inside = around[16:16 + count]
+    if results == "guarded":
+        around = inside = guard.memory(count, data.STORED[dtype], random.random() < 0.6)
+        inside[...] = numpy.asarray(views.memory(1, inside.dtype))[0]
+    else:
+        around = views.memory(count + 32, data.STORED[dtype], offset)
+        inside = around[16:16 + count]
     if results == "channels last" and len(shape) > 1:
         inside = numpy.moveaxis(inside.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
     else:
@@ -206,6 +211,6 @@ def run(random, c, kind, dice, sessions, options):
             if result is not given:
                 faults.append(f"{name} is not the object that was given")
             outside = data.decode(numpy.concatenate([around[:16], around[-16:]]), dtype)
-            if not numpy.isnan(outside).all():
+            if options["results"] != "guarded" and not numpy.isnan(outside).all():
                 faults.append(f"memory beside {name} was written to")
     return read, found, faults, did

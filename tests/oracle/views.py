@@ -5,6 +5,8 @@ from math import prod
 
 import numpy
 
+import guard
+
 _NAN = {numpy.dtype(numpy.float32): numpy.nan, numpy.dtype(numpy.float16): numpy.nan, numpy.dtype(numpy.uint16): 0x7FC0}
 
 
@@ -79,10 +81,21 @@ def overlapping(random, values):
     return numpy.lib.stride_tricks.as_strided(row, values.shape, [s * values.itemsize for s in strides], writeable=False)
 
 
+def guarded(random, values):
+    """Beside pages that must not be touched."""
+    array = guard.memory(values.size, values.dtype, random.random() < 0.6)
+    if random.random() < 0.5:
+        array = array.reshape(values.shape)
+    else:
+        array = numpy.moveaxis(array.reshape(values.shape[0], *values.shape[2:], values.shape[1]), -1, 1)
+    array[...] = values
+    return array
+
+
 def read_only(random, values):
     array = channels_last(values) if random.random() < 0.5 else values.copy()
     array.flags.writeable = False
     return array
 
 
-ALL = (plain, last, permuted, unaligned, sliced, backwards, broadcast, overlapping, read_only)
+ALL = (plain, last, permuted, unaligned, sliced, backwards, broadcast, overlapping, read_only, guarded)
