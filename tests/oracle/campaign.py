@@ -53,7 +53,7 @@ class Campaign:
         else:
             options = python_face.random_options(dice, self.sessions, chip)
         slow = "interpreter" in str(options) or chip
-        c = draw.convolution(dice, draw.MOST_MEETINGS // 4 if slow else draw.MOST_MEETINGS)
+        c = draw.convolution(dice, draw.MOST_MEETINGS // 4 if slow else draw.MOST_MEETINGS, not slow and dice.random() < 0.04)
         return c, kind, "python" if face == "torch" and not torch_face.takes(c) else face, options
 
     def _limited(self, options, kind):

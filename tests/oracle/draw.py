@@ -24,12 +24,14 @@ def _axis(random, transposed, most):
     return None if room < 0 else (image, kernel, stride, dilation, before, after, more)
 
 
-def convolution(random, most_terms=MOST_MEETINGS):
-    """Any: of 1 to 3 axes, grouped or not, transposed or not, padded anyhow."""
+def convolution(random, most_meetings=MOST_MEETINGS, wide=False):
+    """Any: of 1 to 3 axes, grouped or not, transposed or not, padded anyhow. wide: many pixels or channels, which loops are cut by."""
+    grown = 8 if wide else 1
+    least = 5e6 if wide else 0
     while True:
         rank = random.choice((1, 2, 2, 2, 3, 3))
         transposed = random.random() < 0.35
-        axes = [_axis(random, transposed, (60, 16, 8)[rank - 1]) for _ in range(rank)]
+        axes = [_axis(random, transposed, (60, 16, 8)[rank - 1] * (3 if wide else 1)) for _ in range(rank)]
         if None in axes:
             continue
         image, kernel, stride, dilation, before, after, more = zip(*axes)
@@ -43,8 +45,9 @@ def convolution(random, most_terms=MOST_MEETINGS):
         c = Convolution(batch, inner * groups, outer * groups, image, kernel, stride, dilation, before, after, groups, transposed,
                         more if transposed else ())
         pixels = prod(c.image) if transposed else prod(c.out)
-        if pixels * prod(kernel) <= most_terms and max(map(prod, (c.x_shape, c.w_shape, c.y_shape))) <= 60000 \
-                and inner * outer * groups <= 4500:
+        meetings, pairs = pixels * prod(kernel), inner * outer * groups
+        if meetings <= most_meetings * grown and max(map(prod, (c.x_shape, c.w_shape, c.y_shape))) <= 60000 * grown \
+                and pairs <= 4500 * grown and meetings * pairs * batch >= least:
             return c
 
 

@@ -141,6 +141,14 @@ class ViewsTest(unittest.TestCase):
                                    text=True)
             self.assertEqual((ended.returncode, ended.stdout), (-signal.SIGSEGV, "here\n"), ended.stderr)
 
+    def test_arrays_of_one_memory(self):
+        shapes, shared = ((2, 3), (4, 5), (1, 6)), 0
+        for seed in range(20):
+            arrays = views.of_one_memory(random.Random(seed), [numpy.full(s, i, numpy.float32) for i, s in enumerate(shapes)])
+            self.assertEqual(tuple(a.shape for a in arrays), shapes)
+            shared += numpy.shares_memory(arrays[0], arrays[1])
+        self.assertGreater(shared, 5)
+
     def test_edges_can_be_laid_anyhow(self):
         dice = random.Random(2)
         for c in draw.DEGENERATE.values():

@@ -166,7 +166,11 @@ def run(random, c, kind, dice, sessions, options):
     if chip or random.random() < 0.5:
         dtypes = [dtypes[0]] * 3
     values = data.operands(dice, kind, (c.y_shape, c.x_shape, c.w_shape), dtypes)
-    made = [_operand(random, v, t, options.get("view")) for v, t in zip(values, dtypes)]
+    if kind not in ("denormal", "scaled") and len(set(dtypes)) == 1 and dtypes[0] != "bf16" and random.random() < 0.08:
+        arrays = views.of_one_memory(random, [data.encode(v, dtypes[0]) for v in values])
+        made = [(array, array, f"numpy {dtypes[0]} of one memory") for array in arrays]
+    else:
+        made = [_operand(random, v, t, options.get("view")) for v, t in zip(values, dtypes)]
     read = [data.decode(array, t) for (_, array, _), t in zip(made, dtypes)]
     before = [_bits(array) for _, array, _ in made]
     off = {name for name, (_, array, _) in zip(("dy", "x", "w"), made) if not array.flags.aligned}

@@ -98,4 +98,12 @@ def read_only(random, values):
     return array
 
 
+def of_one_memory(random, several):
+    """Arrays that begin at random elements of the same memory."""
+    row = numpy.concatenate([values.reshape(-1) for values in several])
+    most = max(values.size for values in several)
+    starts = [random.randrange(row.size - most + 1) for _ in several]
+    return [row[start:start + values.size].reshape(values.shape) for start, values in zip(starts, several)]
+
+
 ALL = (plain, last, permuted, unaligned, sliced, backwards, broadcast, overlapping, read_only, guarded)
