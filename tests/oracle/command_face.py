@@ -96,7 +96,7 @@ def run(random, c, kind, dice, command, sessions, options):
         line = [command, "run", *words]
         for name, array in zip(NAMES, values):
             # 16-bit types are also read from float32, which the command rounds.
-            stored = array.astype(numpy.float32) if random.random() < 0.2 else data.encode(array, types[name])
+            stored = array.astype(numpy.float32) if random.random() < 0.2 else data.operand(array, types[name], random)
             numpy.save(f"{folder}/{name}.npy", numpy.ascontiguousarray(layouts.into(stored, orders[name], types[name])))
             line += ["--in", f"{name}={folder}/{name}.npy"]
         for name in options["gradients"]:

@@ -40,6 +40,21 @@ def decode(stored, dtype):
     return (bits.astype(numpy.uint32) << 16).view(numpy.float32).astype(numpy.float64)
 
 
+_NANS = {"f32": (numpy.uint32, (0x7FC00000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0xFF800001, 0xFFC00000)),
+         "f16": (numpy.uint16, (0x7E00, 0x7C01, 0x7FFF, 0xFFFF, 0xFC01)),
+         "bf16": (numpy.uint16, (0x7FC0, 0x7F81, 0x7FFF, 0xFFFF, 0xFF81))}
+
+
+def operand(values, dtype, random):
+    """encode(), NaNs of all kinds: quiet and signalling, of both signs, of all bits and the last alone."""
+    stored = encode(values, dtype)
+    kind, patterns = _NANS[dtype]
+    bits = stored.view(kind)
+    for at in numpy.argwhere(numpy.isnan(values)):
+        bits[tuple(at)] = random.choice(patterns)
+    return stored
+
+
 def operands(dice, kind, shapes, dtypes):
     """Float64 numbers for arrays of these shapes, each a number of its type."""
     if kind == "normal":

@@ -95,6 +95,13 @@ class NumbersTest(unittest.TestCase):
             again = data.decode(data.encode(values, dtype), dtype)
             self.assertTrue(((again == values) | numpy.isnan(values) & numpy.isnan(again)).all())
 
+    def test_every_nan_is_one(self):
+        values = numpy.array([1.0, numpy.nan, -numpy.inf, *[numpy.nan] * 60])
+        for dtype in data.STORED:
+            stored = data.operand(values, dtype, random.Random(1))
+            self.assertTrue((numpy.isnan(data.decode(stored, dtype)) == numpy.isnan(values)).all())
+            self.assertGreater(len(set(stored.view(numpy.uint32 if dtype == "f32" else numpy.uint16).tolist())), 6)
+
     # Operands are numbers of their type, and hold what the kind says.
     def test_kinds(self):
         dice = numpy.random.default_rng(1)

@@ -102,7 +102,7 @@ def _operand(random, values, dtype, view):
     view = view or random.choice(views.ALL)
     if kind == "torch" and view in (views.backwards, views.unaligned):
         view = views.sliced  # PyTorch has no such tensors
-    array = view(random, data.encode(values, dtype))
+    array = view(random, data.operand(values, dtype, random))
     made = {"numpy": lambda: array, "memoryview": lambda: memoryview(array), "torch": lambda: to_torch(array, dtype)}[kind]()
     return made, array, f"{kind} {dtype} {view.__name__}"
 
@@ -167,7 +167,7 @@ def run(random, c, kind, dice, sessions, options):
         dtypes = [dtypes[0]] * 3
     values = data.operands(dice, kind, (c.y_shape, c.x_shape, c.w_shape), dtypes)
     if kind not in ("denormal", "scaled") and len(set(dtypes)) == 1 and dtypes[0] != "bf16" and random.random() < 0.08:
-        arrays = views.of_one_memory(random, [data.encode(v, dtypes[0]) for v in values])
+        arrays = views.of_one_memory(random, [data.operand(v, dtypes[0], random) for v in values])
         made = [(array, array, f"numpy {dtypes[0]} of one memory") for array in arrays]
     else:
         made = [_operand(random, v, t, options.get("view")) for v, t in zip(values, dtypes)]

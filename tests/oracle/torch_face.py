@@ -23,7 +23,7 @@ def run(random, c, kind, dice):
     dtype = "f32" if c.transposed else random.choice(("f32", "f32", "bf16"))  # PyTorch's forward has no others on every CPU
     values = data.operands(dice, kind, (c.y_shape, c.x_shape, c.w_shape), (dtype,) * 3)
     chosen = [random.choice(VIEWS) for _ in values]
-    arrays = [view(random, data.encode(v, dtype)) for view, v in zip(chosen, values)]
+    arrays = [view(random, data.operand(v, dtype, random)) for view, v in zip(chosen, values)]
     dy, x, w = (python_face.to_torch(a, dtype) for a in arrays)
     read = [data.decode(a, dtype) for a in arrays]
     asked = [random.random() < 0.8 for _ in range(3)]
