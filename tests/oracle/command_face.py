@@ -125,7 +125,7 @@ def run(random, c, kind, dice, command, sessions, options):
             array = numpy.load(f"{folder}/{name}.npy")
             if array.dtype != data.STORED[types[name]]:
                 return values, [None] * 3, [f"{name}.npy holds {array.dtype}"], did
-            array = layouts.back(array, orders.get(name, "ncdhw"), shapes[name])
+            array = layouts.back(array, orders.get(name, "ncdhw"), shapes[name], kind == "special" and "--soc" in words)
             if array is None:
                 return values, [None] * 3, [f"{name}.npy is not zero between channels"], did
             found.append((data.decode(array, types[name]), types[name]))

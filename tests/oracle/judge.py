@@ -5,7 +5,7 @@ Of whole, special and denormal numbers (data.py) every sum of the definition is 
   - a result is the exact sum, rounded once to its type: equal, or NaN where and only where the definition's sum is NaN, which is
     where a term is NaN or 0 x infinity, or terms are infinities of both signs. Padding is no term.
   - an emulated cube also multiplies zeros that fill it up, padding among them, as a chip does: there a result may be NaN where the
-    definition's is not, and for no other reason different.
+    definition's is not, and for no other reason different. So may what fills up a block of channels of its results.
   - signs of zeros and bits of NaNs are not judged: they depend on the order of a sum.
 Of normal numbers, |result - sum| <= gamma(n + 2) * (sum of |terms|) + (rounding to the result's type): n terms added in any order,
 each product rounded or not, with gamma(n) = n u / (1 - n u), u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms,

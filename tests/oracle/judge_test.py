@@ -13,6 +13,7 @@ import numpy
 import data
 import draw
 import judge
+import layouts
 import views
 from definition import Convolution, gradients, magnitudes, terms
 
@@ -114,6 +115,31 @@ class NumbersTest(unittest.TestCase):
                 self.assertEqual(bool(numpy.isnan(some).any() and numpy.isinf(some).any()), kind == "special")
                 normal = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[dtype]
                 self.assertEqual(bool((abs(some[some != 0]) < normal).any()), kind in ("denormal", "scaled"))
+
+
+class LayoutsTest(unittest.TestCase):
+    def test_what_goes_in_comes_back(self):
+        for shape in ((2, 3, 4), (2, 17, 3, 4), (1, 9, 2, 3, 4), (33, 40, 1, 2, 2)):
+            array = numpy.random.default_rng(1).random(shape).astype(numpy.float32)
+            for layout in ("ncdhw", "ndhwc", "ndc1hwc0", "fractal_z_3d"):
+                there = layouts.into(array, layout, "f32")
+                self.assertTrue((layouts.back(there, layout, shape) == array).all())
+
+    def test_known_orders(self):
+        array = numpy.arange(2 * 9 * 3).reshape(2, 9, 1, 3)
+        blocks = layouts.into(array, "ndc1hwc0", "f32")
+        self.assertEqual((blocks.shape, blocks[1, 1, 0, 2, 0], blocks[1, 1, 0, 2, 1]), ((2, 2, 1, 3, 8), array[1, 8, 0, 2], 0))
+        fractal = layouts.into(array, "fractal_z_3d", "f32")
+        self.assertEqual((fractal.shape, fractal[3 + 2, 0, 1, 0], fractal[2, 0, 1, 7]),
+                         ((2 * 3, 1, 16, 8), array[1, 8, 0, 2], array[1, 7, 0, 2]))
+
+    def test_what_fills_up_must_be_zero(self):
+        there = layouts.into(numpy.ones((1, 3, 4), numpy.float32), "ndc1hwc0", "f32")
+        there[0, 0, 0, 1, 5] = numpy.nan
+        self.assertIsNone(layouts.back(there, "ndc1hwc0", (1, 3, 4)))
+        self.assertIsNotNone(layouts.back(there, "ndc1hwc0", (1, 3, 4), cube=True))
+        there[0, 0, 0, 2, 6] = 1
+        self.assertIsNone(layouts.back(there, "ndc1hwc0", (1, 3, 4), cube=True))
 
 
 class ViewsTest(unittest.TestCase):

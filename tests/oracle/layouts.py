@@ -13,6 +13,10 @@ def _as_3d(array):
     return array.reshape(*array.shape[:2], *(1,) * (5 - array.ndim), *array.shape[2:])
 
 
+def _nan(array):
+    return (array & 0x7FFF) > 0x7F80 if array.dtype == numpy.uint16 else numpy.isnan(array)
+
+
 def _filled(array, axis, step):
     more = [(0, 0)] * array.ndim
     more[axis] = (0, -array.shape[axis] % step)
@@ -37,8 +41,8 @@ def into(array, layout, dtype):
     return full if array.ndim == 5 else full[:, 0]
 
 
-def back(array, layout, shape):
-    """The inverse: an array of that shape, or None where what fills up blocks is not zero."""
+def back(array, layout, shape, cube=False):
+    """The inverse: an array of that shape, or None where what fills up blocks is not zero; cube: nor bits of a NaN."""
     if layout == "ncdhw":
         return array
     if layout == "ndhwc":
@@ -51,6 +55,7 @@ def back(array, layout, shape):
         full = array if len(shape) == 5 else array[:, None]
         full = full.transpose(0, 2, 5, 1, 3, 4)
         full = full.reshape(full.shape[0], full.shape[1] * full.shape[2], *space)
-    if full[shape[0]:].any() or full[:, shape[1]:].any():
-        return None
+    for missing in (full[shape[0]:], full[:, shape[1]:]):
+        if (missing[~_nan(missing)] if cube else missing).any():
+            return None
     return full[:shape[0], :shape[1]].reshape(shape)
