@@ -82,5 +82,7 @@ DEGENERATE = {
     "one channel out": _make(3, 19, 1, (6, 7), (3, 3), padding=1),
     "a row of pixels": _make(1, 4, 4, (1, 37), (1, 7), padding=(0, 3)),
     "output padding without a term": _make(1, 3, 3, (2, 2), (1, 1), stride=3, transposed=True, more=2),
+    "a stride of a million": _make(1, 4, 5, (1,), (1,), stride=2**20, padding=(2**20, 0)),
+    "a dilation of a million": _make(1, 4, 5, (3,), (2,), dilation=2**20, padding=(2**20, 0)),
     "kernel as large as the image": _make(4, 6, 10, (4, 3, 2), (4, 3, 2)),
 }

@@ -84,7 +84,8 @@ class NumbersTest(unittest.TestCase):
     def test_rounding_to_bf16_is_one_rounding(self):
         tie = 1 + 2.0**-8
         cases = {1.0: 1.0, tie: 1.0, tie + 2.0**-7: 1 + 2.0**-6, tie + 2.0**-40: 1 + 2.0**-7, tie - 2.0**-40: 1.0,
-                 -tie - 2.0**-40: -1 - 2.0**-7, 2.0**-134: 0.0, 3 * 2.0**-134: 2.0**-132, 2.0**-134 + 2.0**-170: 2.0**-133, 2.0**128: numpy.inf, -numpy.inf: -numpy.inf}
+                 -tie - 2.0**-40: -1 - 2.0**-7, 2.0**-134: 0.0, 3 * 2.0**-134: 2.0**-132, 2.0**-134 + 2.0**-170: 2.0**-133,
+                 2.0**128: numpy.inf, -numpy.inf: -numpy.inf}
         for value, wanted in cases.items():
             self.assertEqual(data.decode(data.encode(numpy.array([value]), "bf16"), "bf16")[0], wanted, value)
         self.assertTrue(numpy.isnan(data.decode(data.encode(numpy.array([numpy.nan]), "bf16"), "bf16")[0]))
@@ -148,7 +149,8 @@ class ViewsTest(unittest.TestCase):
         seen = {view: set() for view in views.ALL}
         for dtype in data.STORED:
             for _ in range(30):
-                values = data.encode(numpy.random.default_rng(dice.randrange(1000)).integers(-9, 9, (2, 3, 4, 5)).astype(float), dtype)
+                numbers = numpy.random.default_rng(dice.randrange(1000))
+                values = data.encode(numbers.integers(-9, 9, (2, 3, 4, 5)).astype(float), dtype)
                 for view in views.ALL:
                     array = view(dice, values)
                     self.assertEqual((array.shape, array.dtype), (values.shape, values.dtype))
