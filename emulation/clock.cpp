@@ -27,6 +27,8 @@ void Clock::beginTask() {
   free_.fill(kFirstByteCycles);
   for (auto& parts : parts_) parts.clear();
   events_.clear();
+  occupancy_.clear();
+  before_.clear();
 }
 
 Clock::Part& Clock::part(CoreBuffer buffer, std::int64_t offset) {
@@ -51,28 +53,32 @@ Clock::Moment Clock::occupy(Pipe pipe, const char* name, const Moment& earliest,
   if (keep_) {
     TraceEvent event{0, pipe, name, start, free, bytes};
     event.back = waits && earliest.event >= 0 ? static_cast<std::int32_t>(self - earliest.event) : 0;
-    event.buffer = filled_.buffer;
-    event.held = filled_.bytes;
-    event.until = free;
-    events_.push_back(event);
+    keep(event);
   }
-  filled_.bytes = 0;
+  read_.clear();
+  filled_ = {};
   return {free, self};
 }
 
-void Clock::release(Part& part, const Moment& end) {
-  part.released = later(part.released, end);
-  if (keep_ && part.filledBy >= 0) {
-    double& until = events_[static_cast<std::size_t>(part.filledBy)].until;
-    until = std::max(until, end.at);
+void Clock::keep(TraceEvent event) {
+  for (const BufferPiece& read : read_) {
+    const bool filled = occupancy_.eachFill(read.buffer, read.bytes, [&](std::int64_t filledBy) {
+      double& until = events_[static_cast<std::size_t>(filledBy)].until;
+      until = std::max(until, event.end);
+    });
+    if (!filled) before_.push_back({read.buffer, read.bytes, event.end});
   }
+  event.buffer = filled_.buffer;
+  event.held = filled_.bytes.end - filled_.bytes.begin;
+  event.until = event.end;
+  if (event.held > 0) occupancy_.fill(filled_.buffer, filled_.bytes, std::ssize(events_));
+  events_.push_back(event);
 }
 
 void Clock::load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts) {
   Part& to = part(CoreBuffer::kL1, l1);
   counts.bytes[static_cast<std::size_t>(Path::kGmToL1)] += bytes;
   to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(bytes), rates_.l2Read), bytes, counts);
-  to.filledBy = to.ready.event;
 }
 
 void Clock::fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes,
@@ -83,7 +89,6 @@ void Clock::fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t 
   counts.bytes[static_cast<std::size_t>(a ? Path::kL1ToL0a : Path::kL1ToL0b)] += bytes;
   const double cycles = over(real(bytes), a ? rates_.l1ToL0a : rates_.l1ToL0b) + kIssueCycles;
   into.ready = occupy(Pipe::kL1ToL0, name, later(from.ready, into.released), cycles, bytes, counts);
-  into.filledBy = into.ready.event;
   release(from, into.ready);
 }
 
@@ -93,7 +98,6 @@ void Clock::multiply(const char* name, std::int64_t l0a, std::int64_t l0b, std::
   counts.cubeSteps += steps;
   const Moment& earliest = later(later(a.ready, b.ready), first ? sums.released : sums.ready);
   sums.ready = occupy(Pipe::kCube, name, earliest, real(steps) * stepCycles_ + kIssueCycles, steps, counts);
-  if (first) sums.filledBy = sums.ready.event;
   release(a, sums.ready);
   release(b, sums.ready);
 }
@@ -120,7 +124,6 @@ void Clock::loadUb(const char* name, std::int64_t ub, std::int64_t bytes, CoreCo
   Part& to = part(CoreBuffer::kUb, ub);
   counts.bytes[static_cast<std::size_t>(Path::kGmToUb)] += bytes;
   to.ready = occupy(Pipe::kGmToL1, name, to.released, over(real(bytes), rates_.l2Read), bytes, counts);
-  to.filledBy = to.ready.event;
 }
 
 void Clock::compute(const char* name, std::int64_t from, std::int64_t to, std::int64_t bytes, CoreCounts& counts) {
@@ -128,7 +131,6 @@ void Clock::compute(const char* name, std::int64_t from, std::int64_t to, std::i
   Part* source = from < 0 ? nullptr : &part(CoreBuffer::kUb, from);
   const Moment& earliest = source == nullptr ? result.released : later(source->ready, result.released);
   result.ready = occupy(Pipe::kVector, name, earliest, over(real(bytes), vectorBytes_), bytes, counts);
-  result.filledBy = result.ready.event;
   if (source != nullptr) release(*source, result.ready);
 }
 

@@ -12,6 +12,7 @@
 
 #include "cubejit/core_counts.h"
 #include "cubejit/machine.h"
+#include "emulation/occupancy.h"
 
 namespace cubejit {
 
@@ -23,8 +24,9 @@ class Clock {
   void keepEvents(bool keep) { keep_ = keep; }
   /// A new task: nothing is in the buffers, time is 0.
   void beginTask();
-  /// So many bytes are what the next instruction fills of a buffer.
-  void fills(CoreBuffer buffer, std::int64_t bytes) { filled_ = {buffer, bytes}; }
+  // What the next instruction reads and fills of buffers, for its event; told before it.
+  void reads(CoreBuffer buffer, ByteRange bytes) { read_.push_back({buffer, bytes, 0}); }
+  void fills(CoreBuffer buffer, ByteRange bytes) { filled_ = {buffer, bytes, 0}; }
   // By unit; parts of buffers are named by where they begin.
   void load(const char* name, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
   void fill(const char* name, CoreBuffer l0, std::int64_t to, std::int64_t l1, std::int64_t bytes, CoreCounts& counts);
@@ -40,6 +42,9 @@ class Clock {
   /// When the last instruction ends.
   double now() const;
   const std::vector<TraceEvent>& events() const { return events_; }
+  // While events are kept: what is in the buffers now, and who has read what nobody has filled since the task began.
+  const Occupancy& occupancy() const { return occupancy_; }
+  const std::vector<BufferPiece>& readBefore() const { return before_; }
 
  private:
   /// When something is so, and by which event, counted since the task began.
@@ -50,11 +55,11 @@ class Clock {
   struct Part {  ///< of a buffer
     std::int64_t offset = 0;
     Moment ready{}, released{};
-    std::int64_t filledBy = -1;  ///< the event
   };
   static const Moment& later(const Moment& a, const Moment& b) { return b.at > a.at ? b : a; }
   // Who reads a part releases it.
-  void release(Part& part, const Moment& end);
+  static void release(Part& part, const Moment& end) { part.released = later(part.released, end); }
+  void keep(TraceEvent event);
   Part& part(CoreBuffer buffer, std::int64_t offset);
   Moment occupy(Pipe pipe, const char* name, const Moment& earliest, double cycles, std::int64_t bytes,
                 CoreCounts& counts);
@@ -65,10 +70,9 @@ class Clock {
   std::array<double, kPipes> free_{};
   std::array<std::deque<Part>, kCoreBuffers> parts_;  ///< whose elements stay where they are
   std::vector<TraceEvent> events_;
-  struct {
-    CoreBuffer buffer = CoreBuffer::kL1;
-    std::int64_t bytes = 0;
-  } filled_;
+  Occupancy occupancy_;
+  std::vector<BufferPiece> read_, before_;  ///< by the next instruction; of what was there
+  BufferPiece filled_;
 };
 
 }  // namespace cubejit

@@ -49,9 +49,12 @@ class InstructionReader {
     const Variant& v = call.variants.front();
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
     operand(call, call.a, 0, i_.read);
-    operand(call, call.c, 2, i_.written);
+    const bool ofCore = operand(call, call.c, 2, i_.written);
     const auto* contract = std::get_if<Contract>(&kernel);
-    if (contract == nullptr) return;
+    if (contract == nullptr) {
+      i_.accumulates = ofCore && std::get_if<Move>(&kernel)->kind == MoveKind::kAccumulate;
+      return;
+    }
     i_.accumulates = v.accumulate;
     for (std::size_t s = 0; s < contract->sections.size(); ++s) {
       std::int64_t uses = 0;
@@ -88,23 +91,25 @@ class InstructionReader {
     return {lo + range.begin, hi + range.end, touch_.bytesOf(v, static_cast<CallOperand>(s)) * call.place.repeat};
   }
 
-  void operand(const Call& call, int stream, std::size_t s, CoreInstruction::Side& side) {
-    if (stream < 0) return;
+  // Whether it is of a buffer of the core.
+  bool operand(const Call& call, int stream, std::size_t s, CoreInstruction::Side& side) {
+    if (stream < 0) return false;
     const Buffer& buffer =
         p_.buffers[static_cast<std::size_t>(phase_.streams[static_cast<std::size_t>(stream)].buffer)];
     const Traffic t = traffic(call, s);
     const std::optional<CoreBuffer> of = coreBuffer(buffer);
     if (!of) {
-      if (buffer.role == BufferRole::kPrivate) return;
+      if (buffer.role == BufferRole::kPrivate) return false;
       i_.memory += t.bytes;
       if (call.unit == CoreUnit::kGmToL1) imageRuns_ += traffic(call, 2).bytes;
-      return;
+      return false;
     }
     const auto [known, fresh] = side.emplace(*of, t);
-    if (fresh) return;
+    if (fresh) return true;
     known->second.begin = std::min(known->second.begin, t.begin);
     known->second.end = std::max(known->second.end, t.end);
     known->second.bytes += t.bytes;
+    return true;
   }
 
   ProgramTouch& touch_;
@@ -122,7 +127,7 @@ TaskCounts countsOf(ProgramTouch& program, const Phase& phase, const Node& choic
   for (const CoreInstruction& instruction : instructionsOf(program, phase, choice.body, window))
     counter.run(instruction);
   counter.counts.cycles = counter.clock.now();
-  return {counter.counts, counter.clock.events()};
+  return {counter.counts, counter.clock.events(), counter.clock.occupancy(), counter.clock.readBefore()};
 }
 
 }  // namespace
@@ -159,7 +164,14 @@ void CoreCounter::run(const CoreInstruction& i) {
     std::int64_t& high = counts.highWater[static_cast<std::size_t>(buffer)];
     high = std::max(high, t.end);
     parts_[static_cast<std::size_t>(buffer)].insert(t.begin);
-    if (i.unit != CoreUnit::kFixpipe && !i.accumulates) clock.fills(buffer, t.end - t.begin);
+    if (i.accumulates)
+      clock.reads(buffer, {t.begin, t.end});
+    else
+      clock.fills(buffer, {t.begin, t.end});
+  }
+  for (const auto& [buffer, t] : i.read) {
+    if (i.written.count(CoreBuffer::kUb) == 0 || i.unit != CoreUnit::kFixpipe || buffer != CoreBuffer::kUb)
+      clock.reads(buffer, {t.begin, t.end});  // of UB, a block on its way out reads its own strips
   }
   switch (i.unit) {
     case CoreUnit::kGmToL1: return clock.load(i.name, at(i.written, CoreBuffer::kL1).begin, i.loaded, counts);

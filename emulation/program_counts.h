@@ -33,7 +33,7 @@ struct CoreInstruction {
   std::int64_t memory = 0;    ///< bytes read or written there
   std::int64_t loaded = 0;    ///< of L1, those that memory was read for
   std::int64_t products = 0;  ///< of the cube
-  bool accumulates = false;
+  bool accumulates = false;   ///< in a buffer of the core
 };
 
 /// The instructions that calls [calls.begin, calls.end) of `nodes` are, in order. Precondition: the nodes are calls with one variant.
@@ -61,7 +61,9 @@ class CoreCounter {
 /// What tasks that make the same calls, but for where operands lie in memory, have in common.
 struct TaskCounts {
   CoreCounts counts;
-  std::vector<TraceEvent> events;  ///< since the task began; the names live as long as the process
+  std::vector<TraceEvent> events;   ///< since the task began; the names live as long as the process
+  Occupancy left;                   ///< what is in the buffers when it ends, by event
+  std::vector<BufferPiece> before;  ///< reads of what was there when it began
 };
 
 /// Of one phase of a chip's program. Tasks are numbered as the phase's loops run: parallel axes, then loops around the choice.

@@ -42,30 +42,21 @@ std::int64_t chipTask(const CubeJob& job, const Phase& phase, const std::vector<
 class Report {
  public:
   Report(const Machine& machine, bool trace, std::int64_t mostEvents)
-      : cores_(static_cast<std::size_t>(machine.cores)), tasks_(cores_.size()), trace_(trace), most_(mostEvents) {}
+      : cores_(static_cast<std::size_t>(machine.cores)),
+        there_(cores_.size()),
+        tasks_(cores_.size()),
+        trace_(trace),
+        most_(mostEvents) {}
 
-  /// `setUp`: cycles of the task that the core has behind it already.
-  void add(int core, const CoreCounts& task, const std::vector<TraceEvent>& events, double setUp) {
+  /// `counts`: of the task, or of a piece of one. `setUp`: cycles of it that the core has behind it already. `first`: nothing is in the buffers.
+  void add(int core, const CoreCounts& task, const TaskCounts& piece, double setUp, bool first) {
     CoreCounts& counts = cores_[static_cast<std::size_t>(core)];
     const double start = counts.cycles - setUp;
     counts.add(task);
     counts.cycles -= setUp;
-    for (const TraceEvent& event : events) {
-      if (!trace_) return;
-      if (static_cast<std::int64_t>(events_.size()) >= most_) {
-        ++dropped_;
-        continue;
-      }
-      events_.push_back(event);
-      events_.back().core = core;
-      events_.back().task = static_cast<std::int32_t>(tasks_[static_cast<std::size_t>(core)]);
-      events_.back().start += start;
-      events_.back().end += start;
-      events_.back().until += start;
-    }
+    if (trace_) addEvents(core, piece, start, first);
     ++tasks_[static_cast<std::size_t>(core)];
   }
-
   EmulationReport take(const Machine& machine) {
     EmulationReport report = reportOf(std::move(cores_), machine);
     std::stable_sort(events_.begin(), events_.end(),
@@ -76,8 +67,32 @@ class Report {
   }
 
  private:
+  void addEvents(int core, const TaskCounts& piece, double start, bool first) {
+    const std::int64_t from = std::ssize(events_);
+    Occupancy& there = there_[static_cast<std::size_t>(core)];
+    if (first) there.clear();
+    for (const BufferPiece& read : piece.before)
+      there.eachFill(read.buffer, read.bytes, [&](std::int64_t event) {
+        if (event < most_) events_[static_cast<std::size_t>(event)].until = start + read.at;
+      });
+    there.fillAll(piece.left, from);
+    for (const TraceEvent& event : piece.events) {
+      if (std::ssize(events_) >= most_) {
+        ++dropped_;
+        continue;
+      }
+      events_.push_back(event);
+      events_.back().core = core;
+      events_.back().task = static_cast<std::int32_t>(tasks_[static_cast<std::size_t>(core)]);
+      events_.back().start += start;
+      events_.back().end += start;
+      events_.back().until += start;
+    }
+  }
+
   std::vector<CoreCounts> cores_;
   std::vector<TraceEvent> events_;
+  std::vector<Occupancy> there_;  ///< of each core: who filled its buffers; from `most_` on, an event that is left out
   std::vector<std::int64_t> tasks_;  ///< of each core so far
   bool trace_;
   std::int64_t most_, dropped_ = 0;
@@ -116,7 +131,7 @@ void addCubes(const CubeJob& job, const Phase& phase, const PhaseCounts& counts,
       const Mkn& base = job.plan.cube().tile.base;
       counted.skipped = ceilDiv(extent.m, base.m) * ceilDiv(extent.n, base.n);
     }
-    report.add(tasks.coreOf(i), counted, task.events, 0);
+    report.add(tasks.coreOf(i), counted, task, 0, true);
   }
 }
 
@@ -134,8 +149,9 @@ void addVectors(const Machine& chip, const Phase& phase, const PhaseCounts& coun
     const int cls = order[static_cast<std::size_t>(i)];
     const TaskCounts none, &piece = cls < 0 ? none : counts.classes()[static_cast<std::size_t>(cls)];
     CoreCounts done = piece.counts;
-    if (counted && i % (all / tasks) == 0) ++done.tasks;
-    report.add(core, done, piece.events, cls < 0 ? 0 : kFirstByteCycles);
+    const bool first = i % (all / tasks) == 0;
+    if (counted && first) ++done.tasks;
+    report.add(core, done, piece, cls < 0 ? 0 : kFirstByteCycles, first);
   }
 }
 

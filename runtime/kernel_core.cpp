@@ -237,14 +237,16 @@ void KernelCore::wrote(std::int64_t elements, DType type) {
   State& s = *state_;
   const CubeBlock& block = s.here().block;
   CoreCounts& counts = s.counter->counts;
+  Clock& clock = s.counter->clock;
   if (!s.machine.npu.fixpipe) {
-    const std::int64_t strip = block.m * 16 * (4 + byteSize(type)) * 2;
+    const std::int64_t strip = std::min(block.m * 16 * (4 + byteSize(type)) * 2, s.machine.buffers.ubBytes);
     std::int64_t& most = counts.highWater[static_cast<std::size_t>(CoreBuffer::kUb)];
-    most = std::max(most, std::min(strip, s.machine.buffers.ubBytes));
+    most = std::max(most, strip);
+    clock.fills(CoreBuffer::kUb, {0, strip});
   }
-  const std::int64_t columns = roundUp(block.n, 16);
-  s.counter->clock.moveOut(s.here().l0c, roundUp(block.m, 16) * columns, block.m * columns, elements * byteSize(type),
-                           counts);
+  const std::int64_t columns = roundUp(block.n, 16), sums = roundUp(block.m, 16) * columns, l0c = s.here().l0c;
+  clock.reads(CoreBuffer::kL0c, {l0c, l0c + sums * 4});
+  clock.moveOut(l0c, sums, block.m * columns, elements * byteSize(type), counts);
 }
 
 void KernelCore::State::endTask() {
