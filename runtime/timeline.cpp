@@ -152,6 +152,9 @@ std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>&
   out.fixed(whole, 0) << " cycles, ";
   out.fixed(whole / perMicrosecond(machine), 1) << " us";
   if (first > 0) out.fixed(first, 0, "; the first event begins at cycle ");
+  std::int64_t dropped = 0;
+  for (const TimelinePart& part : parts) dropped += part.dropped;
+  if (dropped > 0) out << "; " << dropped << " instructions beyond the trace's limit are not drawn";
   out << "</text>\n";
   for (std::size_t pipe = 0; pipe < kPipes; ++pipe) {
     const std::int64_t x = kLeft + static_cast<std::int64_t>(pipe) * 110;

@@ -74,7 +74,7 @@ std::string timelinePage(const Machine& machine, const std::vector<TimelinePart>
   out << "],\"parts\":[";
   for (const TimelinePart& part : parts) {
     out << (&part == &parts.front() ? "" : ",") << R"({"name":")" << plain(part.name) << R"(","cycles":)";
-    out.fixed(part.cycles, 0) << "}";
+    out.fixed(part.cycles, 0) << R"(,"traced":)" << std::ssize(*part.events) << R"(,"dropped":)" << part.dropped << "}";
   }
   out << "],\"events\":[" << events.take() << "]}";
   std::string page = kTimelinePage;

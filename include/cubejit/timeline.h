@@ -4,6 +4,7 @@
 // recording it to emulation.h and to launchers. All functions are pure, except those that write files; all are thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct TimelinePart {
   std::string name;
   double cycles = 0;                                ///< of the slowest core
   const std::vector<TraceEvent>* events = nullptr;  ///< must outlive the part; cycles since the run began
+  std::int64_t dropped = 0;  ///< instructions beyond the trace's limit, which no event stands for
 };
 
 /// JSON in the trace event format: a process a core, a thread a pipe, microseconds at the chip's clock. An arrow leads from the instruction
@@ -29,7 +31,7 @@ CUBEJIT_API std::string chromeTrace(const Machine& machine, const std::vector<Ti
 CUBEJIT_API std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>& parts);
 
 /// A page of its own, to be explored: zoom, fold, what an instruction waited for, buffers and memory over time, the critical path. It has
-/// the first 200,000 events, core by core, and says how many it leaves out.
+/// the first 200,000 events, core by core, and says how many it leaves out and how many the trace dropped.
 CUBEJIT_API std::string timelinePage(const Machine& machine, const std::vector<TimelinePart>& parts);
 
 /// Files that are wanted; empty = not.

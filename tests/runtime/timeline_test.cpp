@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<TraceEvent> events() {
   return {{0, Pipe::kGmToL1, "load image", 0, 100, 4096}, {1, Pipe::kCube, "mmad", 150, 350.5, 12}};
@@ -98,8 +99,13 @@ TEST(Timeline, ArrowsLeadFromWhatIsAwaited) {
 TEST(Timeline, PagesSayWhatTheyLeaveOut) {
   const Machine machine = *machineByName("ascend910b2");
   std::vector<TraceEvent> many(200'010, TraceEvent{0, Pipe::kCube, "mmad", 0, 1, 1});
-  const std::string page = timelinePage(machine, {{"dx", 1, &many}});
+  const std::string page = timelinePage(machine, {{"dx", 1, &many, 77}});
   EXPECT_THAT(page, HasSubstr(R"("left":10,)"));
+  EXPECT_THAT(page, HasSubstr(R"("traced":200010,"dropped":77})"));
+  const std::vector<TraceEvent> some = events();
+  EXPECT_THAT(timelineSvg(machine, {{"dx", 900, &some, 77}, {"dw", 900, &some, 3}}),
+              HasSubstr("; 80 instructions beyond the trace's limit are not drawn"));
+  EXPECT_THAT(timelineSvg(machine, {{"dx", 900, &some}}), Not(HasSubstr("are not drawn")));
   EXPECT_LT(page.size(), 10'000'000U);
   EXPECT_EQ(page.find("@DATA@"), std::string::npos);
 }

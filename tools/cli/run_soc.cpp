@@ -53,7 +53,7 @@ Status tellOfChip(const Executable& executable, const Machine& chip, const Timel
   }
   std::vector<TimelinePart> parts;
   for (const OneRun& run : runs) {
-    parts.push_back({toString(run.gradient), run.report.cycles, &run.report.trace});
+    parts.push_back({toString(run.gradient), run.report.cycles, &run.report.trace, run.report.eventsDropped});
     if (run.report.eventsDropped > 0)
       fmt::print(stderr, "note: the trace of {} leaves out {} instructions of the last tasks\n", toString(run.gradient),
                  run.report.eventsDropped);

@@ -162,7 +162,8 @@ Result<LaunchReport> runAll(const LaunchOptions& options, const Environment& env
     for (const Collision& c : writes.unwritten()) report.findings.push_back(findingOf(FindingKind::kInit, c, {}));
   }
   report.microseconds = machine->npu.mhz > 0 ? report.cycles / machine->npu.mhz : 0;
-  const Status drawn = writeTimelines(options.files, *machine, {{"launch", report.cycles, &report.trace}});
+  const Status drawn =
+      writeTimelines(options.files, *machine, {{"launch", report.cycles, &report.trace, report.eventsDropped}});
   if (faults.empty() && !drawn.ok()) return failure(drawn.error().code, drawn.error().message);
   const std::vector<std::string> strict = options.strict ? notesAndFindings(report) : std::vector<std::string>{};
   if (faults.empty() && strict.empty()) return report;

@@ -11,11 +11,15 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "cubejit/cubejit.h"
+#include "cubejit/describe_counts.h"
+#include "cubejit/machines.h"
 #include "runtime/environment.h"
 #include "tests/support/ascend_dx_kernel.h"
+#include "tests/support/most_held.h"
 
 namespace cubejit {
 namespace {
@@ -105,6 +109,40 @@ TEST_F(LaunchTrace, ShowsEveryCoresSingleShapesOneAfterTheOther) {
   EXPECT_THAT(read(path("t.svg")), HasSubstr("ascend910b2: "));
 }
 
+// A block of sums is in L0C from its first product until it has left, and no buffer holds more than it has.
+TEST_F(LaunchTrace, TellsWhatBuffersHold) {
+  for (const char* chip : {"ascend910b2", "ascend910a"}) {
+    LaunchOptions options;
+    options.soc = chip;
+    options.trace = true;
+    const auto report = launch(options);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    std::vector<TraceEvent> core;
+    std::set<double> left;
+    for (const TraceEvent& e : report->trace) {
+      if (e.core != 0) continue;
+      core.push_back(e);
+      if (e.pipe == Pipe::kOut) left.insert(e.end);
+    }
+    std::size_t sums = 0;
+    for (const TraceEvent& e : core) {
+      if (e.held == 0 || e.buffer != CoreBuffer::kL0c) continue;
+      ++sums;
+      EXPECT_GT(e.until, e.end);
+      EXPECT_EQ(left.count(e.until), 1U);
+    }
+    EXPECT_EQ(sums, left.size());
+    EXPECT_GT(sums, 0U);
+    const auto most = mostHeld(core);
+    const Machine machine = *machineByName(chip);
+    for (std::size_t b = 0; b < kCoreBuffers; ++b) {
+      EXPECT_LE(most.at(b), capacityOf(machine.buffers, static_cast<CoreBuffer>(b)));
+      EXPECT_LE(most.at(b), report->cores[0].counts.highWater.at(b));
+      EXPECT_EQ(most.at(b) > 0, report->cores[0].counts.highWater.at(b) > 0);
+    }
+  }
+}
+
 TEST_F(LaunchTrace, TheEnvironmentNamesFilesThatLaunchesNumber) {
   setenv("CUBEJIT_LAUNCH_TRACE", path("all.trace.json").c_str(), 1);
   const auto first = launch({}), second = launch({});
@@ -128,10 +166,12 @@ TEST_F(LaunchTrace, KeepsNoMoreThanAsked) {
   LaunchOptions options;
   options.trace = true;
   options.mostEvents = 30;  // ten a core
+  options.files.timeline = path("t.html");
   const auto report = launch(options);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->trace.size(), 20U);
   EXPECT_GT(report->eventsDropped, 0);
+  EXPECT_THAT(read(path("t.html")), HasSubstr(",\"traced\":20,\"dropped\":" + std::to_string(report->eventsDropped)));
   EXPECT_TRUE(launch({})->trace.empty());
   options.mostEvents = -1;
   EXPECT_THAT(launch(options).error().message, HasSubstr("mostEvents = -1 must not be negative"));
