@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "cubejit_tbe/conv3d_backprop_filter.h"
+#include "cubejit_tbe/conv_backprop.h"
 #include "cubejit_tbe/operator.h"
 
 namespace tbe = cubejit::tbe;
@@ -32,7 +32,7 @@ int main() {
   if (!op.ok()) return std::fprintf(stderr, "%s\n", op.error().message.c_str()), 1;
 
   constexpr std::uint16_t kOne = 0x3c00;  // 1.0 in float16
-  const std::vector<std::uint16_t> x(op->xBytes() / 2, kOne), dy(op->outBackpropBytes() / 2, kOne);
+  const std::vector<std::uint16_t> x(op->firstBytes() / 2, kOne), dy(op->outBackpropBytes() / 2, kOne);
   std::vector<float> dw(op->resultBytes() / 4);
   const std::unique_ptr<void, void (*)(void*)> workspace(std::aligned_alloc(64, (op->workspaceBytes() + 127) / 64 * 64),
                                                          std::free);

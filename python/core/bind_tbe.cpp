@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "cubejit/machines.h"
 #include "cubejit_tbe/operator.h"
 #include "python/core/bindings.h"
 #include "python/core/failure.h"
@@ -29,10 +30,12 @@ Dict dictOf(const tbe::GroupDict& groups) {
   throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, message});
 }
 
-tbe::GroupDict groupsOf(Dict given) {
-  tbe::GroupDict groups;
+// The dictionary's fields, each once; describe(groups, visitor) visits them.
+template <class Groups, class Describe>
+Groups groupsOf(Dict given, Describe describe) {
+  Groups groups;
   std::string broken;
-  tbe::describeGroupDict(groups, [&](const char* field, std::int64_t& value) {
+  describe(groups, [&](const char* field, std::int64_t& value) {
     const auto found = given.find(field);
     if (found == given.end()) {
       broken += (broken.empty() ? "" : "\n") + std::string("group_dict has no ") + field;
@@ -47,22 +50,44 @@ tbe::GroupDict groupsOf(Dict given) {
   return groups;
 }
 
-tbe::ResTensor filterGradient(const tbe::Tensor& x, const tbe::Tensor& dy, const Ints& filter, const Ints& strides,
-                              const Ints& pads, const Ints& dilations, const std::string& resDtype,
-                              const std::string& kernelName, const std::optional<Dict>& groupDict, std::int64_t groups,
-                              const std::string& groupResult, const std::string& soc) {
-  if (groupResult != "masked" && groupResult != "raw")
-    invalid("group_result is '" + groupResult + "'; it must be masked or raw");
-  tbe::ParaDict para;
-  para.strides = strides, para.pads = pads, para.dilations = dilations;
-  para.res_dtype = resDtype;
-  para.kernel_name = kernelName;
-  if (groupDict) para.group_dict = groupsOf(*groupDict);
-  para.groups = groups;
-  para.group_result = groupResult == "raw" ? tbe::GroupResult::kRaw : tbe::GroupResult::kMasked;
-  para.soc = soc;
-  const py::gil_scoped_release released;
-  return valueOf(tbe::conv3d_backprop_filter(x, dy, filter, para));
+void bindParaDict(py::module_& module) {
+  using Para = tbe::ParaDict;
+  py::class_<Para>(module, "TbeParaDict")
+      .def(py::init<>())
+      .def_readwrite("strides", &Para::strides)
+      .def_readwrite("pads", &Para::pads)
+      .def_readwrite("dilations", &Para::dilations)
+      .def_readwrite("res_dtype", &Para::res_dtype)
+      .def_readwrite("kernel_name", &Para::kernel_name)
+      .def_readwrite("groups", &Para::groups)
+      .def_readwrite("offset_x", &Para::offset_x)
+      .def_readwrite("offset_w", &Para::offset_w)
+      .def_readwrite("soc", &Para::soc)
+      .def_property("group_dict", nullptr,
+                    [](Para& para, const std::optional<Dict>& given) {
+                      if (given)
+                        para.group_dict = groupsOf<tbe::GroupDict>(
+                            *given, [](auto& g, const auto& v) { tbe::describeGroupDict(g, v); });
+                    })
+      .def_property("extend_dict", nullptr,
+                    [](Para& para, const std::optional<Dict>& given) {
+                      if (given)
+                        para.extend_dict = groupsOf<tbe::ExtendDict>(
+                            *given, [](auto& g, const auto& v) { tbe::describeExtendDict(g, v); });
+                    })
+      .def_property("group_result", nullptr, [](Para& para, const std::string& given) {
+        if (given != "masked" && given != "raw") invalid("group_result is '" + given + "'; it must be masked or raw");
+        para.group_result = given == "raw" ? tbe::GroupResult::kRaw : tbe::GroupResult::kMasked;
+      });
+}
+
+// A call without the interpreter's lock.
+template <class... Arguments>
+auto released(Result<tbe::ResTensor> (*call)(const Arguments&...)) {
+  return [call](const Arguments&... arguments) {
+    const py::gil_scoped_release unlocked;
+    return valueOf(call(arguments...));
+  };
 }
 
 DType typeOf(const tbe::Tensor& tensor) { return tensor.dtype == "float32" ? DType::kF32 : DType::kF16; }
@@ -78,9 +103,10 @@ TensorView arrayFor(const tbe::Tensor& tensor, const py::object& given) {
   return view;
 }
 
-py::object runOperator(const tbe::Operator& self, const py::object& x, const py::object& dy, const py::object& out) {
+py::object runOperator(const tbe::Operator& self, const py::object& first, const py::object& dy,
+                       const py::object& out) {
   const tbe::Tensor& result = self.result().tensor;
-  const TensorView xView = arrayFor(self.result().x, x), dyView = arrayFor(self.result().out_backprop, dy);
+  const TensorView firstView = arrayFor(self.result().first, first), dyView = arrayFor(self.result().out_backprop, dy);
   Array array;
   TensorView given;
   if (out.is_none()) {
@@ -95,10 +121,10 @@ py::object runOperator(const tbe::Operator& self, const py::object& x, const py:
   void* target = out.is_none() ? array.memory.get() : given.data;
   {
     const py::gil_scoped_release released;
-    const auto xDense = denseCopy(xView), dyDense = denseCopy(dyView);  // the views keep their owners
+    const auto firstDense = denseCopy(firstView), dyDense = denseCopy(dyView);  // the views keep their owners
     const std::size_t bytes = self.workspaceBytes();
     const auto workspace = allocate(bytes);
-    require(self.run(xDense.get(), dyDense.get(), target, workspace.get(), bytes));
+    require(self.run(firstDense.get(), dyDense.get(), target, workspace.get(), bytes));
   }
   return out.is_none() ? py::cast(array) : out;
 }
@@ -117,13 +143,20 @@ void bindTbe(py::module_& module) {
       .def_readonly("tensor", &tbe::ResTensor::tensor)
       .def_readonly("problem", &tbe::ResTensor::problem)
       .def_readonly("groups", &tbe::ResTensor::groups)
+      .def_property_readonly("gradient", [](const tbe::ResTensor& r) { return toString(r.gradient); })
       .def_property_readonly("group_dict", [](const tbe::ResTensor& r) { return dictOf(r.group_dict); });
   py::class_<tbe::Operator>(module, "TbeOperator").def("run", &runOperator);
-  module.def("tbe_conv3d_backprop_filter", &filterGradient);
+  bindParaDict(module);
+  module.attr("TBE_C0_SIZE") = tbe::kC0Size;
+  module.def("tbe_conv2d_backprop_filter", released(&tbe::conv2d_backprop_filter));
+  module.def("tbe_conv2d_backprop_input", released(&tbe::conv2d_backprop_input));
+  module.def("tbe_conv3d_backprop_filter", released(&tbe::conv3d_backprop_filter));
+  module.def("tbe_conv3d_backprop_input", released(&tbe::conv3d_backprop_input));
   module.def("tbe_build", [](const SharedSession& session, const tbe::ResTensor& result) {
     const py::gil_scoped_release released;
     return valueOf(tbe::build(*session, result));
   });
+  module.def("tbe_soc", [](const std::string& name) { return valueOf(machineByName(name)).name; });
   module.def("tbe_group_dict",
              [](std::int64_t fmapC, std::int64_t cout, std::int64_t groups, std::int64_t cout0, std::int64_t cin0) {
                return dictOf(valueOf(tbe::groupDict(fmapC, cout, groups, cout0, cin0)));

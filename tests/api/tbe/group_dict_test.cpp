@@ -58,6 +58,36 @@ TEST(GroupDict, IsTheDocumentedFormula) {
   }
 }
 
+// The formula as conv2d_backprop_input's document spells it: of the weights' shape.
+TEST(ExtendDict, IsTheDocumentedFormula) {
+  const auto ceil = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  for (std::int64_t groups = 1; groups <= 40; groups += 3) {
+    for (std::int64_t dx_c_ori = 1; dx_c_ori <= 20; ++dx_c_ori) {
+      for (std::int64_t dy_c_ori = 1; dy_c_ori <= 50; dy_c_ori += 7) {
+        const std::int64_t dx_c_extend = std::lcm(dx_c_ori, 16) / dx_c_ori,
+                           dy_c_extend = std::lcm(dy_c_ori, 16) / dy_c_ori;
+        const std::int64_t multiple_extend = std::min(std::lcm(dx_c_extend, dy_c_extend), groups);
+        const std::int64_t expected[] = {groups,
+                                         ceil(groups, multiple_extend),
+                                         multiple_extend,
+                                         ceil(multiple_extend * dx_c_ori, 16),
+                                         ceil(multiple_extend * dy_c_ori, 16),
+                                         dx_c_ori,
+                                         dy_c_ori,
+                                         dy_c_ori,
+                                         dx_c_ori};
+        const auto formula = groupDict(dx_c_ori * groups, dy_c_ori * groups, groups);
+        ASSERT_TRUE(formula.ok());
+        const ExtendDict computed = extendDict(*formula, groups);
+        std::size_t at = 0;
+        describeExtendDict(computed, [&](const char* field, std::int64_t value) {
+          ASSERT_EQ(value, expected[at++]) << field << " of " << dx_c_ori << ", " << dy_c_ori << ", " << groups;
+        });
+      }
+    }
+  }
+}
+
 TEST(GroupDict, NamesEveryBrokenRule) {
   const auto uneven = groupDict(10, 9, 4);
   ASSERT_FALSE(uneven.ok());

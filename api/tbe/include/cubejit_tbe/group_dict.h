@@ -39,6 +39,46 @@ void describeGroupDict(G& g, Visitor&& v) {
   v("cout_ori", g.cout_ori);
 }
 
+/// A GroupDict as conv2d_backprop_input spells it: channels of one group, blocks of real groups.
+struct ExtendDict {
+  std::int64_t groups = 1;            ///< of the convolution
+  std::int64_t g_extend = 1;          ///< real groups
+  std::int64_t multiple_extend = 1;   ///< groups in a real group
+  std::int64_t dx_c1_extend = 1;      ///< blocks of input channels in a real group
+  std::int64_t dy_c1_extend = 1;      ///< blocks of output channels in a real group
+  std::int64_t dx_c_ori = 1;          ///< input channels of a group
+  std::int64_t dy_c_ori = 1;          ///< output channels of a group
+  std::int64_t filter_batch_ori = 1;  ///< output channels of a group
+  std::int64_t filter_c_ori = 1;      ///< input channels of a group
+};
+
+/// Calls v(fieldName, field&) for every field.
+template <class G, class Visitor>
+void describeExtendDict(G& g, Visitor&& v) {
+  v("groups", g.groups);
+  v("g_extend", g.g_extend);
+  v("multiple_extend", g.multiple_extend);
+  v("dx_c1_extend", g.dx_c1_extend);
+  v("dy_c1_extend", g.dy_c1_extend);
+  v("dx_c_ori", g.dx_c_ori);
+  v("dy_c_ori", g.dy_c_ori);
+  v("filter_batch_ori", g.filter_batch_ori);
+  v("filter_c_ori", g.filter_c_ori);
+}
+
+/// The same groups in the other spelling. Precondition: `groups` divides the channels.
+constexpr ExtendDict extendDict(const GroupDict& g, std::int64_t groups) {
+  return {groups,
+          g.real_g,
+          g.mag_factor,
+          g.cin1_g,
+          g.cout_g / kC0Size,
+          g.cin_ori / groups,
+          g.cout_ori / groups,
+          g.cout_ori / groups,
+          g.cin_ori / groups};
+}
+
 /// The formula:
 ///   mag_factor0 = lcm(fmap_c / groups, cin0) / (fmap_c / groups),  mag_factor1 the same of cout and cout0,
 ///   mag_factor = min(lcm(mag_factor0, mag_factor1), groups),  real_g = ceil(groups / mag_factor),

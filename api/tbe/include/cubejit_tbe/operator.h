@@ -9,7 +9,7 @@
 
 #include "cubejit/cubejit.hpp"
 #include "cubejit/export.h"
-#include "cubejit_tbe/conv3d_backprop_filter.h"
+#include "cubejit_tbe/conv_backprop.h"
 
 namespace cubejit::tbe {
 
@@ -21,13 +21,13 @@ class Operator {
   const ResTensor& result() const { return result_; }
   const Executable& executable() const { return *executable_; }
   /// Bytes of the three arrays.
-  CUBEJIT_API std::size_t xBytes() const;
+  CUBEJIT_API std::size_t firstBytes() const;
   CUBEJIT_API std::size_t outBackpropBytes() const;
   CUBEJIT_API std::size_t resultBytes() const;
   /// Bytes of workspace a run needs (threads 0: the session's choice).
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
   /// Computes. `workspace` must be 64-byte aligned. Errors: null, overlapping or misaligned memory, a workspace too small.
-  CUBEJIT_API Status run(const void* x, const void* outBackprop, void* result, void* workspace,
+  CUBEJIT_API Status run(const void* first, const void* outBackprop, void* result, void* workspace,
                          std::size_t workspaceBytes, int threads = 0) const;
 
  private:
