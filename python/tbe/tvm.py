@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides what stands for arrays while a graph is built. Leaves what is computed of them to tbe.dsl."""
 
+import contextlib
+
 
 class Tensor:
     """A node of the graph: a placeholder, or the result of an operation on others. shape, dtype and name do not change."""
@@ -25,3 +27,12 @@ def placeholder(shape, dtype="float32", name="placeholder"):
     if any(extent < 1 for extent in extents):
         raise ValueError(f"placeholder {name}: extents {extents} must be at least 1")
     return Tensor(extents, dtype, name)
+
+
+class target:  # noqa: N801  (a module's name in the documents)
+    """What code is generated for: always what the session has that an operator is built in."""
+
+    @staticmethod
+    def cce():
+        """with tvm.target.cce(): the documents schedule and build in it. Without effect."""
+        return contextlib.nullcontext()
