@@ -3,10 +3,12 @@
 
 import numpy as np
 
-from documented_example import dedw, dedy, fmap, kernel_name, shape_dedy, shape_fmap
-from tbe import dsl
+from documented_conv3d_backprop_filter import dedw, dedy, fmap, kernel_name, shape_dedy, shape_fmap
+from tbe import dsl, tvm
 
-operator = dsl.build(dsl.auto_schedule(dedw), {"name": kernel_name, "tensor_list": [fmap, dedy, dedw]})
+with tvm.target.cce():
+    sch = dsl.auto_schedule(dedw)
+operator = dsl.build(sch, {"name": kernel_name, "tensor_list": [fmap, dedy, dedw]})
 
 generator = np.random.default_rng(0)
 x = generator.integers(-3, 4, size=shape_fmap).astype(np.float16)

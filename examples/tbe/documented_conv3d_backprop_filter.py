@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The example of the DSL's document, as it is written there: placeholders in, the gradient's tensor out."""
+"""The example of the document of conv3d_backprop_filter, as it is written there: placeholders in, the tensor of the gradient out."""
 
 from tbe import tvm
 from tbe import dsl
