@@ -58,7 +58,7 @@ class Checker {
     const bool first =
         operation_.ofFilter() ? activation(operation_.first, call_.first, true) : filterTensor(call_.first);
     const bool dy = activation("out_backprop", call_.out_backprop, false), filter = filterSize();
-    const bool shapes = first && dy && filter && (operation_.ofFilter() || inputSize());
+    const bool input = operation_.ofFilter() || inputSize(), shapes = first && dy && filter && input;
     const bool stepped = strides(), padded = pads(), dilated = dilations();
     texts();
     if (shapes) channels();
@@ -117,7 +117,8 @@ class Checker {
       return false;
     bool holds = true;
     for (std::size_t a = 0; a < filter_.size(); ++a)
-      holds &= range(name + "[" + std::to_string(a) + "]", filter_[a], 1, kMostAxis);
+      holds &= range(name + "[" + std::to_string(a) + "]", filter_[a], 1,
+                     kSpace.find(operation_.filterOrder[a]) == std::string_view::npos ? kMostAxis : kMostDilatedFilter);
     return holds;
   }
 

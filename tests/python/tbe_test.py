@@ -178,7 +178,7 @@ class Platform(unittest.TestCase):
         call(soc="")
         tbe_platform.set_current_compile_soc_info("")
         call()
-        with self.assertRaisesRegex(cubejit.Unsupported, "ascend910a"):
+        with self.assertRaisesRegex(cubejit.Unsupported, "Ascend910A"):
             tbe_platform.set_current_compile_soc_info("Ascend910AA")
 
 

@@ -234,6 +234,19 @@ TEST(FilterCall, NamesAllBrokenRulesAtOnce) {
     EXPECT_THAT(result.error().message, HasSubstr(rule));
 }
 
+TEST(InputCall, NamesAllBrokenRulesAtOnce) {
+  Case c = documentedInput();
+  c.first.dtype = "int8";
+  c.filter[3] = 256;
+  c.input.pop_back();
+  c.para.strides[2] = 0;
+  const auto result = c.call();
+  ASSERT_FALSE(result.ok());
+  for (const char* rule :
+       {"filter is int8", "filter_size[3] = 256 must be 1 to 255", "input_size has 4 values", "strides H = 0"})
+    EXPECT_THAT(result.error().message, HasSubstr(rule));
+}
+
 TEST(FilterCall, TheSmallestTileMustFitThePart) {
   Case c = documentedFilter();
   c.para.soc = "ascend911";
