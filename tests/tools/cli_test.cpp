@@ -362,7 +362,7 @@ TEST_F(Cli, WrongFlags) {
   refused(2, "plan", {"no problem given"});
   refused(2, std::string("plan ") + kSmall + " --prb ic1iw1oc1kw1", {"more than one way"});
   refused(2, "plan --prb mb1ic4iw8oc4kw3 --stride 2", {"belong to --input and --weight"});
-  refused(2, std::string("plan ") + kSmall + " --gradients dx,dz", {"unknown gradient 'dz'"});
+  refused(2, std::string("plan ") + kSmall + " --gradients dx,dz", {"unknown pass 'dz'"});
   refused(2, std::string("bench ") + kSmall + " --threads 1,2", {"only verify takes one"});
   refused(2, std::string("verify ") + kSmall + " --threads 0", {"--threads"});
   refused(3, std::string("plan ") + kSmall + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
@@ -416,6 +416,14 @@ TEST_F(Cli, ArraysOfTheWrongKind) {
     with(good.substr(0, length), 2, "dy.npy");
   write("dy.npy", good);
   EXPECT_EQ(run(ask).code, 0) << "the array they are all made from is fine";
+}
+
+// What files and arguments hold is not obeyed by a terminal, and is UTF-8.
+TEST_F(Cli, ErrorsHoldNoControls) {
+  refused(2,
+          "plan --prb 'mb1\x1b[31mic\xff\xc2\x9b"
+          "2J'",
+          {R"(mb1\x1b[31mic\xff\xc2\x9b2J)"});
 }
 
 TEST_F(Cli, TensorsThatAreNotNamed) {

@@ -24,10 +24,26 @@ const char* helpFor(ErrorCode code) {
   return "";
 }
 
+// Words of files and command lines may hold anything: a terminal is shown no controls, and no bytes that are not UTF-8.
+std::string printable(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = byte < 0x80 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    bool valid = byte == '\t' || (byte >= 0x20 && byte < 0x7f) || (byte >= 0xc2 && byte < 0xf5);
+    for (std::size_t k = 1; valid && k < length; ++k)
+      valid = i + k < text.size() && (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
+    if (valid && length == 2) valid = byte != 0xc2 || static_cast<unsigned char>(text[i + 1]) >= 0xa0;  // C1 controls
+    out += valid ? text.substr(i, length) : fmt::format("\\x{:02x}", byte);
+    i += valid ? length : 1;
+  }
+  return out;
+}
+
 void printLines(const char* code, const std::string& message) {
   for (std::size_t begin = 0; begin <= message.size();) {
     const std::size_t end = std::min(message.find('\n', begin), message.size());
-    fmt::print(stderr, "error[{}]: {}\n", code, message.substr(begin, end - begin));
+    fmt::print(stderr, "error[{}]: {}\n", code, printable(message.substr(begin, end - begin)));
     begin = end + 1;
   }
 }
@@ -48,7 +64,7 @@ int exitCode(ErrorCode code) {
 
 int report(const Error& error, const std::string& reproduction) {
   printLines(toString(error.code), error.message);
-  fmt::print(stderr, "  = help: {}\n  = repro: {}\n", helpFor(error.code), reproduction);
+  fmt::print(stderr, "  = help: {}\n  = repro: {}\n", helpFor(error.code), printable(reproduction));
   return exitCode(error.code);
 }
 
@@ -56,7 +72,7 @@ int reportUsage(const std::string& what, const std::string& reproduction) {
   printLines("usage", what);
   fmt::print(stderr,
              "  = help: `cubejit --help` lists the commands, `cubejit COMMAND --help` their flags\n  = repro: {}\n",
-             reproduction);
+             printable(reproduction));
   return 2;
 }
 
