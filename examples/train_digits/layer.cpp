@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a layer asks for its gradients.
+// Decides how a layer asks for its passes.
 #include "layer.h"
 
 #include <algorithm>
@@ -33,12 +33,7 @@ Layer::Layer(std::int64_t batch, std::int64_t cin, std::int64_t cout, std::int64
 }
 
 cubejit::Status Layer::compile(cubejit::Session& session, bool first) {
-  // y of the layer is the data gradient of the transposed convolution that maps y's shape to x's, with the same weights.
-  Problem turned = problem_;
-  turned.transposed = true;
-  std::swap(turned.cin, turned.cout);
-  std::swap(turned.in, turned.out);
-  const auto forward = session.compile(turned, {true, false, false});
+  const auto forward = session.compile(problem_, {/*dx=*/false, /*dw=*/false, /*db=*/false, /*y=*/true});
   if (!forward.ok()) return forward.error();
   const auto backward = session.compile(problem_, {!first, true, true});
   if (!backward.ok()) return backward.error();
@@ -50,8 +45,9 @@ cubejit::Status Layer::compile(cubejit::Session& session, bool first) {
 
 cubejit::Status Layer::forward(const std::vector<float>& x, bool rectify, std::vector<float>& y) {
   y.resize(outputs());
-  const auto done = forward_->run({x.data(), nullptr, w_.data(), y.data(), nullptr, nullptr}, workspace_.memory.get(),
-                                  workspace_.bytes);
+  cubejit::Tensors tensors;
+  tensors.x = x.data(), tensors.w = w_.data(), tensors.y = y.data();
+  const auto done = forward_->run(tensors, workspace_.memory.get(), workspace_.bytes);
   if (!done.ok()) return done;
   for (std::size_t i = 0; i < y.size(); ++i) {
     y[i] += b_[i % b_.size()];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a layer is: a convolution with bias, its gradients, and how its parameters follow them. All sums are cubejit's: the
-// forward pass is the data gradient of the transposed convolution. Leaves the order of layers to main.cpp.
+// Decides what a layer is: a convolution with bias, its gradients, and how its parameters follow them. All sums are cubejit's.
+// Leaves the order of layers to main.cpp.
 #pragma once
 
 #include <memory>
