@@ -26,7 +26,8 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kY) {
-    CUBEJIT_TRY(program, lower(adjointOf(problem), asData(plan), machine));
+    CUBEJIT_TRY(program, machine.isNpu() ? lowerForChip(problem, plan, machine)  // whose job is the adjoint's
+                                         : lower(adjointOf(problem), asData(plan), machine));
     return inForwardNames(std::move(program), problem);
   }
   if (machine.isNpu()) return lowerForChip(problem, plan, machine);

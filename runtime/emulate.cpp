@@ -36,20 +36,19 @@ class UnitModels {
  public:
   static Result<std::unique_ptr<UnitModels>> create(const Problem& problem, const TilingPlan& plan,
                                                     const Machine& chip) {
-    if (plan.gradient == Gradient::kY) {
-      CUBEJIT_TRY(adjoint, create(adjointOf(problem), asData(plan), chip));
-      adjoint->forward_ = true;
-      return std::move(adjoint);
-    }
     std::unique_ptr<UnitModels> models(new UnitModels);
     CUBEJIT_TRY(tile, lower(problem, plan, chip));  // what is counted is read off it
     models->tile_ = std::move(tile);
+    models->asked_ = problem;
+    models->askedPlan_ = plan;
     models->problem_ = problem;
     models->plan_ = plan;
     models->chip_ = chip;
     if (plan.gradient == Gradient::kDb) return models;
     CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
     CUBEJIT_TRY(core, CubeCore::create(chip, 0));
+    models->problem_ = job.problem;  // of y: the adjoint
+    models->plan_ = job.plan;
     models->job_ = std::move(job);
     models->core_ = std::move(core);
     return models;
@@ -57,14 +56,14 @@ class UnitModels {
 
   Status run(const Tensors& given) {
     const Gradient g = plan_.gradient;
-    const Tensors tensors = forward_ ? adjointTensors(given) : given;
+    const Tensors tensors = askedPlan_.gradient == Gradient::kY ? adjointTensors(given) : given;
     const void* result = g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db;
     if (result == nullptr) return broken(std::string(toString(g)) + " is null");
     return g == Gradient::kDb ? sumBias(tensors) : multiply(tensors);
   }
 
   EmulationReport report(bool trace, std::int64_t mostEvents) const {
-    return chipReport(problem_, plan_, chip_, tile_, trace, mostEvents);
+    return chipReport(asked_, askedPlan_, chip_, tile_, trace, mostEvents);
   }
 
  private:
@@ -135,9 +134,8 @@ class UnitModels {
     }
   }
 
-  bool forward_ = false;  ///< the problem is the adjoint of the one asked for
-  Problem problem_;
-  TilingPlan plan_;
+  Problem asked_, problem_;  ///< of y the adjoint is solved
+  TilingPlan askedPlan_, plan_;
   Machine chip_;
   TileProgram tile_;
   CubeJob job_;  ///< dx, dw

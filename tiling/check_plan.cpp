@@ -71,13 +71,13 @@ void checkRanges(const TilingPlan& plan, Rules& rules) {
 }  // namespace
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
+  if (machine.isNpu())
+    return plan.gradient == Gradient::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
   if (plan.gradient == Gradient::kY) {
     std::vector<std::string> broken = checkPlan(adjointOf(asked), asData(plan), machine);
     for (std::string& rule : broken) rule = inForwardWords(rule);
     return broken;
   }
-  if (machine.isNpu())
-    return plan.gradient == Gradient::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return {std::string("the plan is of the algorithm ") + algorithmName(plan) + ", which " + machine.name +

@@ -11,13 +11,13 @@
 namespace cubejit {
 
 Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradient, const Machine& machine) {
-  if (gradient == Gradient::kY) {
-    CUBEJIT_TRY(legal, legalPlans(adjointOf(problem), Gradient::kDx, machine));
+  const bool explain = !machine.isNpu();
+  CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
+  if (machine.isNpu() && gradient == Gradient::kY) {
+    std::vector<Candidate> legal = legalCubePlans(adjointOf(problem), Gradient::kDx, machine);
     for (Candidate& candidate : legal) candidate.plan = asForward(std::move(candidate.plan));
     return legal;
   }
-  const bool explain = !machine.isNpu();
-  CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
   if (machine.isNpu() && gradient != Gradient::kDb) return legalCubePlans(problem, gradient, machine);
   std::vector<Candidate> legal;
   for (Candidate& candidate : choice.considered) {

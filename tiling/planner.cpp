@@ -217,10 +217,10 @@ Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine,
 
 Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
                               WeightsUse weights, const std::string& algorithm) {
-  if (gradient == Gradient::kY) return chooseForward(problem, machine, explain, weights, algorithm);
   if (machine.isNpu())
     return gradient == Gradient::kDb ? chooseBiasPlan(problem, machine)
                                      : chooseNpuPlan(problem, gradient, machine, explain);
+  if (gradient == Gradient::kY) return chooseForward(problem, machine, explain, weights, algorithm);
   Search search{problem, machine, explain, weights, {}, {}};
   for (auto& [candidate, plans] : inOrderOfPreference(problem, gradient, machine)) {
     const bool asked = algorithm.empty() || gradient == Gradient::kDb || algorithm == candidate->name;

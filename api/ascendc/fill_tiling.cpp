@@ -71,6 +71,10 @@ std::vector<std::string> brokenByKept(const TilingRequest& r, const Problem& p, 
 
 Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Gradient gradient) {
   if (r.plan) {
+    if (r.plan->gradient != gradient)
+      return Error{
+          ErrorCode::kInvalidProblem, Stage::kPlan,
+          std::string("gradient = ") + toString(r.plan->gradient) + " of the plan must be " + toString(gradient)};
     const std::vector<std::string> broken = brokenBy(r, p, *r.plan);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
     return SourcedPlan{r.plan, PlanSource::kCaller, {}};

@@ -19,8 +19,7 @@ namespace cubejit {
 namespace {
 
 const char* tensorName(BufferRole role) {
-  static constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y"};
-  return role <= BufferRole::kY ? kNames[static_cast<int>(role)] : nullptr;
+  return role <= BufferRole::kY ? toString(role) : nullptr;
 }
 
 // What C compilers know of the CPU they run on; of AArch64 the system says it (Linux, arch/arm64/include/uapi/asm/hwcap.h).

@@ -10,17 +10,19 @@
 #include "codegen/tile/walk.h"
 
 namespace cubejit {
+
+const char* toString(BufferRole role) {
+  static constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y", "shared", "private", "constant"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(BufferRole::kConstant) + 1);
+  return kNames[static_cast<int>(role)];
+}
+
 namespace {
 
 // Of a summary: entries of an enumeration that are shown.
 constexpr std::size_t kShown = 4;
 
 std::string signedText(std::int64_t value) { return (value < 0 ? "" : "+") + std::to_string(value); }
-
-const char* toString(BufferRole role) {
-  static constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "shared", "private", "constant"};
-  return kNames[static_cast<int>(role)];
-}
 
 class Printer {
  public:

@@ -23,11 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* roleName(BufferRole role) {
-  static constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "shared", "private", "constant"};
-  return kNames[static_cast<int>(role)];
-}
-
 // What assemblers call a vector register.
 const char* registerName(const HostIsa& isa) {
   if (architectureOf(isa.level) == Architecture::kAarch64) return isa.maskRegs > 0 ? "z" : "v";
@@ -80,7 +75,7 @@ class PageData {
   static Json dhw(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
 
   Json buffer(const Buffer& b) const {
-    Json out{{"name", b.name}, {"role", roleName(b.role)}, {"bytes", b.bytes}};
+    Json out{{"name", b.name}, {"role", toString(b.role)}, {"bytes", b.bytes}};
     const auto tensor = tensorOf(b.role);
     if (!tensor) return out;
     const TensorAxes axes = axesOf(s_.problem, *tensor);

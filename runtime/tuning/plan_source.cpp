@@ -117,9 +117,19 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
     return std::move(record);
   }
   if (!whyNot.empty()) addNote(notes, whyNot);
-  const auto others = (*store)->elsewhere(key, version());
-  if (winners->empty() && others.ok() && *others > 0)
-    addNote(notes, std::to_string(*others) + " winners of other machines, threads, backends or versions are not used");
+  if (!winners->empty()) return std::nullopt;
+  // A chip's modelled cycles are kept under another form of the problem than times.
+  const Problem modelled = modelledProblem(sought.problem, key.gradient);
+  std::int64_t others = 0;
+  for (const Problem* form : {&sought.problem, &modelled}) {
+    if (form == &modelled && modelled == sought.problem) continue;
+    TuneKey told = key;
+    told.problem = *form;
+    const auto count = (*store)->elsewhere(told, version());
+    others += count.ok() ? *count : 0;
+  }
+  if (others > 0)
+    addNote(notes, std::to_string(others) + " winners of other machines, threads, backends or versions are not used");
   return std::nullopt;
 }
 

@@ -83,10 +83,10 @@ class Planning(unittest.TestCase):
         self.assertEqual(cubejit.plan(blocked, "dw")["plan"]["gradient"], "dw")
 
     def test_wrong_words(self):
-        for words, call in (("unknown gradient 'dz'; there are dx, dw, db", lambda: cubejit.plan(PROBLEM, "dz")),
+        for words, call in (("unknown pass 'dz'; there are y, dx, dw, db", lambda: cubejit.plan(PROBLEM, "dz")),
                             ("unknown dtype 'f64'; there are f32", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), dtype="f64")),
                             ("unknown layout 'chwn'", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), layout="chwn")),
-                            ("unknown tensor 'y'", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), formats={"y": ("f32", "ncdhw")})),
+                            ("unknown tensor 'z'", lambda: cubejit.Problem((1, 1, 1), (1, 1, 1), formats={"z": ("f32", "ncdhw")})),
                             ("the dilated kernel, 5, is larger", lambda: cubejit.plan(cubejit.Problem((1, 1, 3), (1, 1, 5)))),
                             ("unknown backend 'gcc'", lambda: cubejit.Session(backend="gcc")),
                             ("unknown ISA 'mmx'", lambda: cubejit.Session(isa="mmx")),

@@ -373,7 +373,7 @@ class Wrong(unittest.TestCase):
 
     def test_keys(self):
         self.refused("para_dict has an unknown key 'stride'; the nearest is strides", stride=[1, 1, 1])
-        self.refused("para_dict has an unknown key 'padding'; the nearest is pads", padding=[0] * 4)
+        self.refused("para_dict has an unknown key 'padding'; there are strides, ", padding=[0] * 4)
         with self.assertRaisesRegex(cubejit.InvalidProblem, "para_dict has no strides\npara_dict has no pads"):
             dsl.conv3d_backprop_filter(self.fmap, self.dedy, [16, 1, 16, 3, 3], {})
         self.refused("group_dict has no mag_factor", "group_dict has no cout_ori", "unknown key 'x'",

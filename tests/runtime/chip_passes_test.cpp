@@ -62,7 +62,6 @@ Tensors tensorsOf(Gradient g, const std::vector<char>& dy, const std::vector<cha
   (g == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
   return tensors;
 }
-TensorId resultOf(Gradient g) { return g == Gradient::kDx ? TensorId::kDx : TensorId::kDw; }
 
 Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* chip, bool fast,
                                     const std::vector<char>& dy, const std::vector<char>& other, int threads = 0,

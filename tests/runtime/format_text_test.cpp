@@ -35,7 +35,7 @@ TEST(FormatText, BlocksMayHaveASize) {
   EXPECT_EQ(formatOf(p, TensorId::kX).layout, Layout::kNdc1hwc0);
   EXPECT_EQ(formatOf(p, TensorId::kDx).layout, Layout::kNdhwc);
   EXPECT_EQ(formatOf(p, TensorId::kDx).c0, 0);
-  EXPECT_EQ(layoutText(p), "ndc1hwc0,dy=ndc1hwc32,x=ndc1hwc8,dx=ndhwc");
+  EXPECT_EQ(layoutText(p), "ndc1hwc0,dy=ndc1hwc32,x=ndc1hwc8,dx=ndhwc,y=ndc1hwc32");
   Problem weights;
   ASSERT_TRUE(applyFormats(weights, "", "w=fractal_z_3d:8").ok());
   EXPECT_EQ(formatOf(weights, TensorId::kW).c0, 8);

@@ -58,8 +58,12 @@ TEST(Adjoint, PlansAndProgramsOfForwardNameItsTensors) {
     for (const Buffer& buffer : program->buffers) {
       EXPECT_NE(buffer.role, BufferRole::kDy) << buffer.name;
       EXPECT_NE(buffer.role, BufferRole::kDx) << buffer.name;
-      if (buffer.role == BufferRole::kX) EXPECT_EQ(buffer.name, "x");
-      if (buffer.role == BufferRole::kY) EXPECT_EQ(buffer.name, "y");
+      if (buffer.role == BufferRole::kX) {
+        EXPECT_EQ(buffer.name, "x");
+      }
+      if (buffer.role == BufferRole::kY) {
+        EXPECT_EQ(buffer.name, "y");
+      }
     }
     EXPECT_EQ(program->name.substr(0, 2), "y_");
   }

@@ -14,6 +14,7 @@
 #include "cubejit/npu.h"
 #include "cubejit_ascendc/last_error.h"
 #include "cubejit_ascendc/tiling_request.h"
+#include "runtime/json_problem.h"
 #include "runtime/last_error.h"
 #include "runtime/tuning/plan_source.h"
 #include "runtime/tuning/store.h"
@@ -200,7 +201,7 @@ TEST(CheckTiling, APlanThatTheKernelsCannotRunIsNoTiling) {
   EXPECT_THAT(lastError(), AllOf(HasSubstr("step_m = 2 must be 1 for the Ascend C kernels"), HasSubstr("L0C needs")));
   AscendC::tiling::Conv3DBackpropFilterTilingData f;
   EXPECT_EQ(fillFilterTiling(r, f), -1);
-  EXPECT_THAT(lastError(), HasSubstr("gradient = dx must be dw"));
+  EXPECT_THAT(lastError(), HasSubstr("gradient = dx of the plan must be dw"));
 }
 
 // What was tuned for the chip reaches the struct, if the kernels can run it; the next best where they cannot.

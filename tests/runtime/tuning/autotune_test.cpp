@@ -244,7 +244,8 @@ TEST_F(Autotune, ALaterRunWithdrawsOrReplacesWinnersThatNobodyConfirms) {
     setField(lucky.plan, "unroll", fieldOf(lucky.plan, "unroll") == 1 ? 2 : 1);
     setup_.known = {lucky};
     lab_.time = [&](const TilingPlan& plan) {
-      return 1e6 * (otherIsFaster && fieldOf(plan, "register_vectors") == 1 ? 0.7 : 1.0);
+      const bool other = planIdentity(plan) != untuned_ && planIdentity(plan) != planIdentity(lucky.plan);
+      return 1e6 * (otherIsFaster && other ? 0.7 : 1.0);
     };
     int asked = 0;
     watch_.stop = [&] { return ++asked > 3; };
