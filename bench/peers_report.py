@@ -53,7 +53,7 @@ class Rates:
         return geometric_mean([r for r in ratios if r])
 
     def gradients(self):
-        return sorted({row[1] for row in self.rows}, key=["dx", "dw", "dw+db"].index)
+        return sorted({row[1] for row in self.rows}, key=["y", "dx", "dw", "dw+db"].index)
 
 
 def summary(document):

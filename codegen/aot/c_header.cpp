@@ -18,9 +18,7 @@
 namespace cubejit {
 namespace {
 
-const char* tensorName(BufferRole role) {
-  return role <= BufferRole::kY ? toString(role) : nullptr;
-}
+const char* tensorName(BufferRole role) { return role <= BufferRole::kY ? toString(role) : nullptr; }
 
 // What C compilers know of the CPU they run on; of AArch64 the system says it (Linux, arch/arm64/include/uapi/asm/hwcap.h).
 const char* cpuTest(IsaLevel level) {

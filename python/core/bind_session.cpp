@@ -10,6 +10,7 @@
 #include "cubejit/machines.h"
 #include "python/core/bindings.h"
 #include "python/core/failure.h"
+#include "python/core/openmp.h"
 
 namespace cubejit::python {
 
@@ -41,7 +42,7 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
                   const std::optional<std::string>& tune, const std::optional<std::string>& store,
                   const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
                   const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                  bool forwardCopies) {
+                  bool forwardCopies, bool openmp) {
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
@@ -54,6 +55,7 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
   if (llvmComponent) options.llvmComponent = *llvmComponent;
   if (machine) options.machine = valueOf(readMachine(*machine));
   options.forwardCopies = forwardCopies;
+  if (openmp) options.parallelFor = openmpThreads();
   return options;
 }
 
@@ -165,14 +167,14 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
                        const std::optional<std::string>& tune, const std::optional<std::string>& store,
                        const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
                        const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                       bool forwardCopies) {
+                       bool forwardCopies, bool openmp) {
              return std::make_shared<Session>(optionsOf(isa, backend, threads, tune, store, tuneSeconds, pins,
-                                                        llvmComponent, machine, forwardCopies));
+                                                        llvmComponent, machine, forwardCopies, openmp));
            }),
            py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
            py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
            py::arg("pins") = py::none(), py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(),
-           py::arg("forward_copies") = false)
+           py::arg("forward_copies") = false, py::arg("openmp") = false)
       .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
            "The plan for one gradient as a dict; explain=True adds the candidates and what refused some.")
       .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},

@@ -27,6 +27,7 @@ class Session(_core.Session):
     the process may use. isa, backend, tune, store, tune_seconds, pins, llvm_component: as the command has them.
     machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host.
     forward_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
+    openmp: run on the threads of the OpenMP runtime that is in the process, if there is one, PyTorch's, instead of a pool of our own.
     """
 
     def __init__(self, *, threads=0, **options):

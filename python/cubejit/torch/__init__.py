@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from cubejit.convolution import conv_backward
 from cubejit.torch.dispatcher import disable, enable, enabled, record, report
+from cubejit.torch.layers import session as _session
 from cubejit.torch.layers import threads as _threads
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "conv1d", "conv2d", "conv3d",
@@ -37,7 +38,7 @@ class _Convolution(torch.autograd.Function):
     def backward(ctx, dy):
         x, w = ctx.saved_tensors
         mask = tuple(ctx.needs_input_grad[:3])
-        dx, dw, db = conv_backward(dy, x, w, *ctx.geometry, mask, threads=_threads())
+        dx, dw, db = conv_backward(dy, x, w, *ctx.geometry, mask, session=_session(), threads=_threads())
         if db is not None and db.dtype != ctx.bias_dtype:
             db = db.to(ctx.bias_dtype)
         return dx, dw, db, None, None, None, None, None, None

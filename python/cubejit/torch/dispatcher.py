@@ -8,6 +8,7 @@ import json
 import threading
 
 import torch
+from torch.autograd import forward_ad
 
 from cubejit.torch import layers as _layers
 
@@ -74,11 +75,19 @@ def _of_autograd(x, w, bias, *geometry):
     """aten::convolution with gradients."""
     if torch._C._get_tracing_state() is not None:  # traces hold operators of PyTorch
         return _theirs(x, w, bias, geometry)
-    return _Convolution.apply(x, w, bias, *geometry)
+    return _with_gradients(x, w, bias, geometry)
 
 
 def _of_autograd_traced(x, w, bias, stride, padding, dilation, transposed, output_padding, groups, *_):
-    return _Convolution.apply(x, w, bias, stride, padding, dilation, transposed, output_padding, groups)
+    """aten::_convolution with gradients, of which traces are made."""
+    return _with_gradients(x, w, bias, (stride, padding, dilation, transposed, output_padding, groups))
+
+
+def _with_gradients(x, w, bias, geometry):
+    wanted = torch.is_grad_enabled() and (x.requires_grad or w.requires_grad or (bias is not None and bias.requires_grad))
+    if wanted or forward_ad._current_level >= 0:
+        return _Convolution.apply(x, w, bias, *geometry)
+    return _on_cpu(x, w, bias, *geometry)
 
 
 class _Enabled(contextlib.AbstractContextManager):

@@ -8,7 +8,7 @@ import time
 import torch
 
 from cubejit.errors import Error
-from cubejit.session import default_session, own_threads_said
+from cubejit.session import Session, own_threads_said
 
 _COMPUTED = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16"}
 _ROUNDS, _SECONDS = 3, 0.3  # of measuring one pass
@@ -21,6 +21,20 @@ def threads():
 
 def _described(tensor):
     return tuple(tensor.shape), tuple(tensor.stride()), _COMPUTED[tensor.dtype]
+
+
+_session_lock = threading.Lock()
+_session = None
+
+
+def session():
+    """The session of PyTorch's calls, which runs on PyTorch's own threads: those of two pools would fight for the cores."""
+    global _session
+    if _session is None:
+        with _session_lock:
+            if _session is None:
+                _session = Session(openmp=True)
+    return _session
 
 
 class Pass:
@@ -168,7 +182,7 @@ def forward(layers, x, w, bias, geometry, theirs):
         entry.chosen = entry.passed_on is not None
 
     def compiled():
-        return default_session().layer(["y"], _described(x), _described(w), None, *geometry)
+        return session().layer(["y"], _described(x), _described(w), None, *geometry)
 
     def ours(layer):
         y = _empty(layer.shape, x, layer.channels_last("y"))
@@ -188,7 +202,7 @@ def backward(layers, dy, x, w, bias_dtype, geometry, mask, theirs):
         entry.chosen = entry.passed_on is not None
 
     def compiled():
-        return default_session().layer(wanted, _described(x), _described(w), _described(dy), *geometry)
+        return session().layer(wanted, _described(x), _described(w), _described(dy), *geometry)
 
     def ours(layer):
         dx = _empty(x.shape, x, layer.channels_last("dx")) if mask[0] else None
