@@ -134,7 +134,7 @@ class WaveNet(nn.Module):
 # name: network, shape of its input
 MODELS = {
     "unet3d": (UNet3d, (1, 1, 48, 48, 48)),
-    "r3d18": (r3d18, (1, 3, 8, 56, 56)),
+    "r3d18": (r3d18, (2, 3, 8, 56, 56)),
     "x3d": (x3d, (2, 3, 8, 80, 80)),
     "convnext": (convnext, (4, 3, 112, 112)),
     "conformer": (lambda: nn.Sequential(*(Conformer() for _ in range(4))), (8, 144, 200)),
