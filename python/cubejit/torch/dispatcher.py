@@ -142,13 +142,13 @@ class Report:
         self.double_backward = double_backward
 
     def __str__(self):
-        head = ("layer", "pass", "calls", "ms", "ms a call", "PyTorch ms", "by")
+        head = ("layer", "pass", "calls", "ms", "ms a call", "measured", "PyTorch", "by")
         lines = [head]
         for r in self.rows:
             by = r["algorithm"] if r["passed_on"] is None else f"PyTorch: {r['passed_on']}"
-            before = "" if r["torch_ms"] is None else f"{r['torch_ms']:.3f}"
-            each = r["ms"] / max(1, r["calls"])
-            lines.append((r["layer"], r["pass"], str(r["calls"]), f"{r['ms']:.1f}", f"{each:.3f}", before, by))
+            ours, before = ("" if ms is None else f"{ms:.3f}" for ms in (r["ours_ms"], r["torch_ms"]))
+            each = r["ms"] / max(1, r["calls"] - 1)
+            lines.append((r["layer"], r["pass"], str(r["calls"]), f"{r['ms']:.1f}", f"{each:.3f}", ours, before, by))
         widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
         text = "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1]]).rstrip()
                          for line in lines)
@@ -165,7 +165,8 @@ def _label(geometry, x, w):
 
 
 def report(reset=False):
-    """What became of every convolution: who computed it, why, how often, and how long it took; the slowest first."""
+    """What became of every convolution: who computed it, why, how often, and how long it took, the slowest first. The first call of each
+    compiles and chooses and is not in the times; `measured` and `PyTorch` are the ms of one call of both when it chose."""
     rows = []
     for p in _layers_seen.passes():
         _, geometry, x, _, dtype, w, *_ = p.key

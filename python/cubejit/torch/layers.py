@@ -47,7 +47,7 @@ class Pass:
         self.passed_on = None  # why PyTorch computes it; None: cubejit does
         self.chosen = False
         self.calls = 0
-        self.seconds = 0.0
+        self.seconds = 0.0  # of all calls but the first, which compiles and chooses
         self.ours_seconds = self.theirs_seconds = None  # of one call, measured
 
     @property
@@ -87,14 +87,11 @@ class Layers:
 
     def run(self, entry, compile_ours, ours, theirs):
         """The pass' result. compile_ours: makes the Layer, or raises Error. ours(layer), theirs(): compute it."""
-        start = time.perf_counter()
-        if not entry.chosen:
-            result = self._first(entry, compile_ours, ours, theirs)
-        elif entry.ours:
-            result = ours(entry.layer)
-        else:
-            result = theirs()
         entry.calls += 1
+        if not entry.chosen:
+            return self._first(entry, compile_ours, ours, theirs)
+        start = time.perf_counter()
+        result = ours(entry.layer) if entry.ours else theirs()
         entry.seconds += time.perf_counter() - start
         return result
 
