@@ -5,11 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "cubejit/float16.h"
+#include "runtime/aligned_memory.h"
 #include "tests/support/operands.h"
 
 namespace cubejit {
@@ -128,6 +133,40 @@ TEST(CApi, CompilesForAnEmulatedChip) {
   const ExecutableHandle host = compile(older.get(), problem, CUBEJIT_DX);
   const char* json = nullptr;
   EXPECT_EQ(cubejit_emulation_report(host.get(), CUBEJIT_DX, &json), CUBEJIT_UNSUPPORTED);
+}
+
+// y of ones: 9 taps of 16 channels, fewer at the edges. Structs of callers that know nothing of y are taken, and compute what they can.
+TEST(CApi, ForwardAndCallersOfBeforeIt) {
+  const SessionHandle session = makeSession();
+  cubejit_problem p = square(1, 16, 8, 4);
+  p.y_format = cubejit_format{1, CUBEJIT_F16, CUBEJIT_NCDHW, {0, 0, 0, 0, 0}, 0};
+  const ExecutableHandle forward = compile(session.get(), p, CUBEJIT_Y);
+  std::vector<float> x(16 * 16, 1), w(8 * 16 * 9, 1), dy(8 * 16, 1), dx(x.size());
+  std::vector<std::uint16_t> y(8 * 16);
+  cubejit_tensors tensors = cubejit_default_tensors();
+  tensors.x = x.data(), tensors.w = w.data(), tensors.y = y.data();
+  const std::size_t bytes = std::max(cubejit_workspace_bytes(forward.get(), 1), std::size_t{1} << 20);
+  const AlignedMemory workspace = alignedMemory(bytes);
+  ASSERT_EQ(cubejit_run(forward.get(), &tensors, workspace.get(), bytes, 1), CUBEJIT_OK) << cubejit_last_error();
+  EXPECT_EQ(f16ToFloat(y[5]), 144.0F);  // plain: the second row's second pixel
+  EXPECT_EQ(f16ToFloat(y[0]), 64.0F);
+  tensors.y = nullptr;
+  EXPECT_EQ(cubejit_run(forward.get(), &tensors, workspace.get(), bytes, 1), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_NE(std::string(cubejit_last_error()).find("y is null"), std::string::npos) << cubejit_last_error();
+
+  cubejit_problem old = square(1, 16, 8, 4);
+  old.struct_size = offsetof(cubejit_problem, reserved);
+  cubejit_tensors before = cubejit_default_tensors();
+  before.struct_size = offsetof(cubejit_tensors, y);
+  before.dy = dy.data(), before.w = w.data(), before.dx = dx.data();
+  const ExecutableHandle backward = compile(session.get(), old, CUBEJIT_DX);
+  EXPECT_EQ(cubejit_run(backward.get(), &before, workspace.get(), bytes, 1), CUBEJIT_OK) << cubejit_last_error();
+  EXPECT_EQ(dx[5 * 16], 72.0F);  // channels-last: the same pixel
+  old.struct_size -= 8;
+  cubejit_executable* none = nullptr;
+  EXPECT_EQ(cubejit_compile(session.get(), &old, CUBEJIT_DX, &none), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_EQ(cubejit_compile(session.get(), &p, 32, &none), CUBEJIT_INVALID_PROBLEM);
+  EXPECT_NE(std::string(cubejit_last_error()).find("16 (y)"), std::string::npos) << cubejit_last_error();
 }
 
 TEST(CApi, PlansKernelsAndStatistics) {

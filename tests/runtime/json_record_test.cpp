@@ -9,6 +9,7 @@
 #include <random>
 
 #include "runtime/json_lab.h"
+#include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
@@ -101,6 +102,28 @@ TEST(JsonRecord, Pins) {
   EXPECT_TRUE(pin.value().problem == record.key.problem);
   EXPECT_EQ(planIdentity(pin.value().plan), planIdentity(record.plan));
   EXPECT_FALSE(pinFromJson("{\"schema\":\"cubejit.pin/1\"}").ok());
+}
+
+// Every pass stays itself on its way through texts: questions to workers, records, plans, command lines.
+TEST(JsonLab, EveryPassIsWhatItIs) {
+  for (const Gradient pass : kPasses) {
+    LabQuestion open;
+    open.task.problem = smallConvolution();
+    open.task.gradient = pass;
+    const auto opened = questionFromJson(questionToJson(open));
+    ASSERT_TRUE(opened.ok());
+    EXPECT_EQ(opened->task.gradient, pass);
+    TuneRecord record = winnerFor(keyFor(smallConvolution(), pass), 0.9);
+    EXPECT_EQ(record.plan.gradient, pass);
+    const auto read = recordFromJson(recordToJson(record));
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->key.gradient, pass);
+    EXPECT_EQ(read->plan.gradient, pass);
+    EXPECT_EQ(passNamed(toString(pass)), pass);
+    const auto mask = parseGradients(toString(pass));
+    ASSERT_TRUE(mask.ok());
+    EXPECT_TRUE(*mask == maskOf(pass));
+  }
 }
 
 TEST(JsonLab, QuestionsAndReplies) {
