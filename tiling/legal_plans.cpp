@@ -15,7 +15,7 @@ Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradi
   CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
   if (machine.isNpu() && gradient == Gradient::kY) {
     std::vector<Candidate> legal = legalCubePlans(adjointOf(problem), Gradient::kDx, machine);
-    for (Candidate& candidate : legal) candidate.plan = asForward(std::move(candidate.plan));
+    for (Candidate& candidate : legal) candidate.plan = asForward(candidate.plan);
     return legal;
   }
   if (machine.isNpu() && gradient != Gradient::kDb) return legalCubePlans(problem, gradient, machine);

@@ -205,9 +205,9 @@ Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine,
     error.message = inForwardWords(error.message);
     return error;
   }
-  choice->plan = asForward(std::move(choice->plan));
+  choice->plan = asForward(choice->plan);
   for (Candidate& candidate : choice->considered) {
-    candidate.plan = asForward(std::move(candidate.plan));
+    candidate.plan = asForward(candidate.plan);
     for (std::string& rule : candidate.refusedBy) rule = inForwardWords(rule);
   }
   return choice;

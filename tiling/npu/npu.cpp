@@ -47,8 +47,8 @@ Result<NpuReport> asForward(Result<NpuReport> report) {
     error.message = inForwardWords(error.message);
     return error;
   }
-  report->plan = asForward(std::move(report->plan));
-  for (NpuCandidate& candidate : report->candidates) candidate.plan = asForward(std::move(candidate.plan));
+  report->plan = asForward(report->plan);
+  for (NpuCandidate& candidate : report->candidates) candidate.plan = asForward(candidate.plan);
   for (std::string& rule : report->refusedBy) rule = inForwardWords(rule);
   return report;
 }
