@@ -16,9 +16,7 @@ namespace cubejit {
 namespace {
 
 // What the cube multiplies.
-DType operandOf(const Problem& problem, Gradient gradient) {
-  return formatOf(problem, gradient == Gradient::kY ? TensorId::kX : TensorId::kDy).dtype;
-}
+DType operandOf(const Problem& problem, Gradient gradient) { return formatOf(problem, inputOf(gradient)).dtype; }
 
 bool multiplies(const TilingPlan& plan) { return plan.gradient != Gradient::kDb; }
 

@@ -39,31 +39,27 @@ class UnitModels {
     std::unique_ptr<UnitModels> models(new UnitModels);
     CUBEJIT_TRY(tile, lower(problem, plan, chip));  // what is counted is read off it
     models->tile_ = std::move(tile);
-    models->asked_ = problem;
-    models->askedPlan_ = plan;
     models->problem_ = problem;
     models->plan_ = plan;
     models->chip_ = chip;
     if (plan.gradient == Gradient::kDb) return models;
     CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
     CUBEJIT_TRY(core, CubeCore::create(chip, 0));
-    models->problem_ = job.problem;  // of y: the adjoint
-    models->plan_ = job.plan;
     models->job_ = std::move(job);
     models->core_ = std::move(core);
     return models;
   }
 
   Status run(const Tensors& given) {
-    const Gradient g = plan_.gradient;
-    const Tensors tensors = askedPlan_.gradient == Gradient::kY ? adjointTensors(given) : given;
+    const Gradient g = solvedAs(plan_.gradient);
+    const Tensors tensors = plan_.gradient == Gradient::kY ? adjointTensors(given) : given;
     const void* result = g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db;
-    if (result == nullptr) return broken(std::string(toString(g)) + " is null");
+    if (result == nullptr) return broken(std::string(toString(plan_.gradient)) + " is null");
     return g == Gradient::kDb ? sumBias(tensors) : multiply(tensors);
   }
 
   EmulationReport report(bool trace, std::int64_t mostEvents) const {
-    return chipReport(asked_, askedPlan_, chip_, tile_, trace, mostEvents);
+    return chipReport(problem_, plan_, chip_, tile_, trace, mostEvents);
   }
 
  private:
@@ -89,15 +85,16 @@ class UnitModels {
   }
 
   Status multiply(const Tensors& tensors) {
-    const bool dx = plan_.gradient == Gradient::kDx;
+    const Problem& problem = job_.problem;
+    const bool dx = job_.plan.gradient == Gradient::kDx;
     const GradientTasks tasks(job_);
     const TensorId t = dx ? TensorId::kDx : TensorId::kDw;
-    const GlobalView result = viewOf(problem_, t, dx ? tensors.dx : tensors.dw);
-    const GlobalOperands operands{viewOf(problem_, TensorId::kDy, tensors.dy),
-                                  viewOf(problem_, TensorId::kX, tensors.x), viewOf(problem_, TensorId::kW, tensors.w)};
+    const GlobalView result = viewOf(problem, t, dx ? tensors.dx : tensors.dw);
+    const GlobalOperands operands{viewOf(problem, TensorId::kDy, tensors.dy), viewOf(problem, TensorId::kX, tensors.x),
+                                  viewOf(problem, TensorId::kW, tensors.w)};
     const bool add = !dx || tasks.sums() > 1;
     // Blocks of channels that are not the chip's have padding that no task reaches.
-    const bool unreached = result.map.padded && (!dx || formatOf(problem_, t).blockChannels() != job_.work.c0);
+    const bool unreached = result.map.padded && (!dx || formatOf(problem, t).blockChannels() != job_.work.c0);
     if ((dx && add) || unreached) std::memset(result.data, 0, static_cast<std::size_t>(result.bytes));
     const std::int64_t parts = dx ? 1 : tasks.parts();
     if (!dx && !sums_) {
@@ -134,11 +131,11 @@ class UnitModels {
     }
   }
 
-  Problem asked_, problem_;  ///< of y the adjoint is solved
-  TilingPlan askedPlan_, plan_;
+  Problem problem_;
+  TilingPlan plan_;
   Machine chip_;
   TileProgram tile_;
-  CubeJob job_;  ///< dx, dw
+  CubeJob job_;  ///< all but db; of y, of the adjoint
   std::unique_ptr<CubeCore> core_;
   std::optional<WeightSums> sums_;  ///< dw: memory that runs share
 };

@@ -208,10 +208,12 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       seen.dy = ends.dx;
       state_->sharedDy->launch->run(ends, rest, team);
     }
-    for (const auto& part : state_->parts) {  // dx is the only one of those that read dy
-      if (part->plan.gradient == Gradient::kDx) seen.packedW = keptBy(*part);
+    if (state_->together) {
+      for (const auto& part : state_->parts) {  // dx is the only one of those that read dy
+        if (part->plan.gradient == Gradient::kDx) seen.packedW = keptBy(*part);
+      }
+      LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     }
-    if (state_->together) LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     for (std::size_t i = 0; i < state_->parts.size(); ++i) {
       if (state_->together && state_->together->includes(i)) continue;
       const CompiledGradient& part = *state_->parts[i];

@@ -73,11 +73,7 @@ void checkRanges(const TilingPlan& plan, Rules& rules) {
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
   if (machine.isNpu())
     return plan.gradient == Gradient::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
-  if (plan.gradient == Gradient::kY) {
-    std::vector<std::string> broken = checkPlan(adjointOf(asked), asData(plan), machine);
-    for (std::string& rule : broken) rule = inForwardWords(rule);
-    return broken;
-  }
+  if (plan.gradient == Gradient::kY) return inForwardWords(checkPlan(adjointOf(asked), asData(plan), machine));
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return {std::string("the plan is of the algorithm ") + algorithmName(plan) + ", which " + machine.name +

@@ -200,15 +200,11 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
 Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine, bool explain, WeightsUse weights,
                                  const std::string& algorithm) {
   auto choice = choosePlan(adjointOf(problem), Gradient::kDx, machine, explain, weights, algorithm);
-  if (!choice.ok()) {
-    Error error = choice.error();
-    error.message = inForwardWords(error.message);
-    return error;
-  }
+  if (!choice.ok()) return inForwardWords(choice.error());
   choice->plan = asForward(choice->plan);
   for (Candidate& candidate : choice->considered) {
     candidate.plan = asForward(candidate.plan);
-    for (std::string& rule : candidate.refusedBy) rule = inForwardWords(rule);
+    candidate.refusedBy = inForwardWords(std::move(candidate.refusedBy));
   }
   return choice;
 }

@@ -58,6 +58,16 @@ std::string inForwardWords(const std::string& text) {
   return out;
 }
 
+std::vector<std::string> inForwardWords(std::vector<std::string> rules) {
+  for (std::string& rule : rules) rule = inForwardWords(rule);
+  return rules;
+}
+
+Error inForwardWords(Error error) {
+  error.message = inForwardWords(error.message);
+  return error;
+}
+
 Tensors adjointTensors(const Tensors& tensors) {
   Tensors adjoint;
   adjoint.dy = tensors.x;

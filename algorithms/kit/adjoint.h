@@ -6,15 +6,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
+#include "cubejit/result.h"
 #include "cubejit/tensors.h"
 
 namespace cubejit {
 
 /// The pass that algorithms compute instead: itself, or dx for y.
 constexpr Gradient solvedAs(Gradient pass) { return pass == Gradient::kY ? Gradient::kDx : pass; }
+
+/// The operand of a pass that comes from the layer before it, in its direction: x forward, dy backward.
+constexpr TensorId inputOf(Gradient pass) { return pass == Gradient::kY ? TensorId::kX : TensorId::kDy; }
 
 /// The adjoint convolution: the same relation between the same tensors, the other way round.
 Problem adjointOf(const Problem& problem);
@@ -25,15 +30,10 @@ TilingPlan asForward(TilingPlan data);
 
 /// What is said of the adjoint's tensors, said of those of the convolution: dy is x, dx is y.
 std::string inForwardWords(const std::string& text);
+std::vector<std::string> inForwardWords(std::vector<std::string> rules);
+Error inForwardWords(Error error);
 
 /// The adjoint's tensors.
 Tensors adjointTensors(const Tensors& tensors);
-
-/// Calls `solve` with the problem and the plan that algorithms and chips see, which are copied for y alone.
-template <class Solve>
-auto withSolved(const Problem& problem, const TilingPlan& plan, const Solve& solve) {
-  if (plan.gradient != Gradient::kY) return solve(problem, plan);
-  return solve(adjointOf(problem), asData(plan));
-}
 
 }  // namespace cubejit

@@ -22,7 +22,7 @@ namespace {
 
 // Immutable; runs on addresses of tensors that lie as they were described.
 struct Layer {
-  SharedSession session;  ///< outlived by none of its executables
+  SharedSession session;  ///< lives at least as long as what it compiled
   std::shared_ptr<const Executable> executable;
 
   void run(std::uintptr_t dy, std::uintptr_t x, std::uintptr_t w, std::uintptr_t dx, std::uintptr_t dw,
@@ -46,12 +46,6 @@ TensorView viewOf(const char* name, const Described& tensor) {
     throw Failure(Error{ErrorCode::kUnsupported, Stage::kProblem,
                         std::string(name) + " is " + type + "; it must be float32, float16 or bfloat16"});
   return {name, nullptr, dtype, shape, strides, false, nullptr};
-}
-
-Gradient passOf(const std::string& name) {
-  if (const std::optional<Gradient> pass = passNamed(name)) return *pass;
-  throw Failure(
-      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
 }
 
 Layer layerOf(const SharedSession& session, const std::vector<std::string>& passes, const Described& x,

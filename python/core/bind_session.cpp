@@ -9,6 +9,7 @@
 #include "cubejit/dump.h"
 #include "cubejit/machines.h"
 #include "python/core/bindings.h"
+#include "python/core/call.h"
 #include "python/core/failure.h"
 #include "python/core/openmp.h"
 
@@ -22,19 +23,8 @@ using Texts = std::vector<std::string>;
 
 GradientMask maskOf(const Texts& names) {
   GradientMask mask;
-  for (const std::string& name : names) {
-    const std::optional<Gradient> pass = passNamed(name);
-    if (!pass)
-      throw Failure(
-          Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
-    mask.add(*pass);
-  }
+  for (const std::string& name : names) mask.add(passOf(name));
   return mask;
-}
-
-Gradient gradientOf(const std::string& name) {
-  maskOf(Texts{name});  // throws if there is no such pass
-  return *passNamed(name);
 }
 
 // What the environment says, changed by what is given.
@@ -95,7 +85,7 @@ py::dict reportDict(const PlanReport& report, bool explain) {
 }
 
 py::dict planOf(const SharedSession& session, const Problem& problem, const std::string& gradient, bool explain) {
-  const Gradient which = gradientOf(gradient);
+  const Gradient which = passOf(gradient);
   const PlanReport report = [&] {
     const py::gil_scoped_release released;
     return valueOf(session->plan(problem, which, explain));
@@ -122,7 +112,7 @@ py::dict countsDict(const CoreCounts& c) {
 }
 
 py::dict reportOf(const SharedSession& session, const Problem& problem, const std::string& gradient, bool trace) {
-  const Gradient which = gradientOf(gradient);
+  const Gradient which = passOf(gradient);
   const EmulationReport report = [&] {
     const py::gil_scoped_release released;
     return valueOf(valueOf(session->compile(problem, maskOf({gradient})))->emulationReport(which, trace));

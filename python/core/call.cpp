@@ -28,6 +28,12 @@ void requireMath(const std::string& math) {
                         "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
 }
 
+Gradient passOf(const std::string& name) {
+  if (const std::optional<Gradient> pass = passNamed(name)) return *pass;
+  throw Failure(
+      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
+}
+
 Shape shapeOfY(const Problem& problem) {
   Shape shape{problem.batch, problem.cout};
   for (int axis = 3 - problem.rank; axis < 3; ++axis) shape.push_back(problem.out[axis]);

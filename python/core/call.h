@@ -55,6 +55,9 @@ struct Call {
   pybind11::object result(Gradient pass);
 };
 
+/// The pass of a name; throws, and says which there are.
+Gradient passOf(const std::string& name);
+
 /// The shape of y.
 Shape shapeOfY(const Problem& problem);
 

@@ -7,6 +7,7 @@
 
 #include <ctime>
 
+#include "algorithms/kit/adjoint.h"
 #include "runtime/json_record.h"
 #include "runtime/llvm_component.h"
 #include "runtime/tuning/autotune.h"
@@ -27,7 +28,7 @@ namespace {
 Problem modelledProblem(const Problem& problem, Gradient gradient) {
   Problem seen = problem;
   seen.rank = 3;
-  seen.dtype = formatOf(problem, gradient == Gradient::kY ? TensorId::kX : TensorId::kDy).dtype;
+  seen.dtype = formatOf(problem, inputOf(gradient)).dtype;
   seen.layout = Problem{}.layout;
   seen.formats = {};
   seen.math = MathMode::kStrict;

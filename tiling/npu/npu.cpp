@@ -42,14 +42,10 @@ Status checkBefore(const Problem& problem, Gradient gradient, const Machine& mac
 
 // A report of the adjoint's dx as one of y.
 Result<NpuReport> asForward(Result<NpuReport> report) {
-  if (!report.ok()) {
-    Error error = report.error();
-    error.message = inForwardWords(error.message);
-    return error;
-  }
+  if (!report.ok()) return inForwardWords(report.error());
   report->plan = asForward(report->plan);
   for (NpuCandidate& candidate : report->candidates) candidate.plan = asForward(candidate.plan);
-  for (std::string& rule : report->refusedBy) rule = inForwardWords(rule);
+  report->refusedBy = inForwardWords(std::move(report->refusedBy));
   return report;
 }
 
@@ -104,9 +100,7 @@ std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& pl
   if (plan.gradient != Gradient::kY) return broken(problem, plan, machine, kernels, false);
   const Status legal = checkProblem(problem);
   if (!legal.ok()) return {legal.error().message};
-  std::vector<std::string> rules = broken(adjointOf(problem), asData(plan), machine, kernels, true);
-  for (std::string& rule : rules) rule = inForwardWords(rule);
-  return rules;
+  return inForwardWords(broken(adjointOf(problem), asData(plan), machine, kernels, true));
 }
 
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,

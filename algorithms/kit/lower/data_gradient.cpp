@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "algorithms/kit/adjoint.h"
+
 namespace cubejit {
 
 DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
@@ -73,7 +75,7 @@ std::string problemLabel(const Problem& p, Gradient gradient) {
   };
   std::string s = toString(gradient);
   s += p.transposed ? "_t_" : "_";
-  const TensorFormat operand = formatOf(p, gradient == Gradient::kY ? TensorId::kX : TensorId::kDy);
+  const TensorFormat operand = formatOf(p, inputOf(gradient));
   s += toString(operand.dtype) + std::string("_n");
   s += std::to_string(p.batch) + "c" + std::to_string(p.cin) + "k" + std::to_string(p.cout);
   if (p.groups > 1) s += "g" + std::to_string(p.groups);
