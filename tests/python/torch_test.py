@@ -40,6 +40,13 @@ def gaps(t):
     return view
 
 
+def assert_near(test, mine, theirs, dtype, relative, name):
+    """Sums are float32 and rounded once: the error is a part of the largest value."""
+    test.assertEqual((mine.dtype, mine.shape), (dtype, theirs.shape), name)
+    limit = relative * max(1.0, theirs.abs().max().item())
+    test.assertLessEqual((mine.double() - theirs).abs().max().item(), limit, name)
+
+
 class Peers(unittest.TestCase):
     def compare(self, dtype, count, change, relative):
         chosen = random.Random(count)
@@ -53,10 +60,7 @@ class Peers(unittest.TestCase):
                 self.assertEqual(mine is not None, asked, f"{name} of {c}")
                 if not asked:
                     continue
-                self.assertEqual((mine.dtype, mine.shape), (dtype, theirs.shape))
-                # Sums are float32 and rounded once: the error is a part of the largest value.
-                limit = relative * max(1.0, theirs.abs().max().item())
-                self.assertLessEqual((mine.double() - theirs).abs().max().item(), limit, f"{name} of {c}")
+                assert_near(self, mine, theirs, dtype, relative, f"{name} of {c}")
 
     def test_float32(self):
         self.compare(torch.float32, 300, lambda t: t, 1e-5)
@@ -88,9 +92,7 @@ class ForwardPeers(unittest.TestCase):
             stride, padding, dilation, transposed, output_padding, groups = c.geometry
             wanted = torch.ops.aten.convolution(x.double(), w.double(), None, stride, padding, dilation, transposed, output_padding,
                                                 groups)
-            self.assertEqual((y.dtype, y.shape), (dtype, wanted.shape), f"{c}")
-            limit = relative * max(1.0, wanted.abs().max().item())
-            self.assertLessEqual((y.double() - wanted).abs().max().item(), limit, f"{c}")
+            assert_near(self, y, wanted, dtype, relative, f"{c}")
 
     def test_float32(self):
         self.compare(torch.float32, 300, lambda t: t, 1e-5)
