@@ -9,6 +9,7 @@
 #include "algorithms/kit/adjoint.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/forward_names.h"
+#include "algorithms/kit/lower/post_ops.h"
 #include "algorithms/kit/lower/reorder.h"
 #include "algorithms/kit/reorder.h"
 
@@ -26,9 +27,22 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.gradient == Gradient::kY) {
-    CUBEJIT_TRY(program, machine.isNpu() ? lowerForChip(problem, plan, machine)  // whose job is the adjoint's
-                                         : lower(adjointOf(problem), asData(plan), machine));
-    return inForwardNames(std::move(program), problem);
+    if (machine.isNpu()) {  // whose job is the adjoint's
+      CUBEJIT_TRY(program, lowerForChip(problem, plan, machine));
+      return inForwardNames(std::move(program), problem);
+    }
+    Problem adjoint = adjointOf(problem);
+    // A reorder rounds what it stores, and post-ops come before rounding.
+    const bool wide = problem.postOps.any() && isReordered(plan.reorders, TensorId::kY) &&
+                      byteSize(formatOf(problem, TensorId::kY).dtype) == 2;
+    if (wide) {
+      TensorFormat f32 = formatOf(adjoint, TensorId::kDx);
+      f32.c0 = f32.blockChannels();
+      f32.dtype = DType::kF32;
+      adjoint.formats[static_cast<std::size_t>(TensorId::kDx)] = f32;
+    }
+    CUBEJIT_TRY(program, lower(adjoint, asData(plan), machine));
+    return addPostOps(inForwardNames(std::move(program), problem), problem, wide, machine.isa.lanes());
   }
   if (machine.isNpu()) return lowerForChip(problem, plan, machine);
   const Algorithm* algorithm = algorithmOf(plan);

@@ -121,6 +121,10 @@ Result<Problem> problemOf(const cubejit_problem* asked) {
   p.transposed = given->transposed != 0;
   p.dtype = dtype;
   p.layout = layout;
+  if (given->post_ops != nullptr) {
+    CUBEJIT_TRY(post, parsePostOps(given->post_ops));
+    p.postOps = post;
+  }
   p.math = given->relaxed_math != 0 ? MathMode::kRelaxed : MathMode::kStrict;
   for (const TensorId t : kTensorIds) {
     const cubejit_format& format = t == TensorId::kY ? given->y_format : given->formats[static_cast<std::size_t>(t)];
@@ -290,8 +294,8 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
     if (executable == nullptr) return cubejit::invalid("executable is null");
     CUBEJIT_TRY(t, cubejit::wholeOf("tensors", tensors, offsetof(cubejit_tensors, y)));
-    return executable->executable->run(cubejit::Tensors{t.dy, t.x, t.w, t.dx, t.dw, t.db, t.packed_w, t.y}, workspace,
-                                       workspace_bytes, threads);
+    return executable->executable->run(cubejit::Tensors{t.dy, t.x, t.w, t.dx, t.dw, t.db, t.packed_w, t.y, t.b, t.z},
+                                       workspace,                                       workspace_bytes, threads);
   });
 }
 

@@ -35,7 +35,7 @@ struct Executable::State {
   void keep(LoadedCode loaded);
 
   Problem problem;
-  std::array<Extent, kTensorIds.size()>
+  std::array<Extent, kTensors>
       extents;  ///< by TensorId; said once, as a run of a small problem takes no longer than this
   GradientMask gradients;
   Options options;

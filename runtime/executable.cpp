@@ -48,7 +48,7 @@ int slotsOf(int threads, const Executable::State& state) {
 
 // What a run reads and writes: at most every tensor, and the workspace. A small layer takes as long as a few allocations would.
 struct Ranges {
-  std::array<NamedRange, kTensorIds.size() + 1> all;
+  std::array<NamedRange, kTensors + 1> all;
   std::size_t count = 0;
   void add(const NamedRange& range) { all[count++] = range; }
   const NamedRange* begin() const { return all.data(); }
@@ -65,7 +65,11 @@ Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* wo
   if (mask.reads(TensorId::kDy)) add(TensorId::kDy, t.dy, false);
   if (mask.reads(TensorId::kX)) add(TensorId::kX, t.x, false);
   if (mask.reads(TensorId::kW) && t.packedW == nullptr) add(TensorId::kW, t.w, false);
-  if (mask.y) add(TensorId::kY, t.y, true);
+  if (mask.y) {
+    add(TensorId::kY, t.y, true);
+    if (state.problem.postOps.bias) add(TensorId::kB, t.b, false);
+    if (state.problem.postOps.add) add(TensorId::kZ, t.z, false);
+  }
   if (mask.dx) add(TensorId::kDx, t.dx, true);
   if (mask.dw) add(TensorId::kDw, t.dw, true);
   if (mask.db) add(TensorId::kDb, t.db, true);
@@ -137,8 +141,9 @@ Executable::~Executable() = default;
 
 void Executable::State::describe(const CompileRequest& request, const Machine& machine, const Options& chosen) {
   problem = request.problem;
-  for (const TensorId t : kTensorIds) {
-    extents[static_cast<std::size_t>(t)] = {formatBytes(problem, t), byteSize(formatOf(problem, t).dtype)};
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    const auto t = static_cast<TensorId>(i);
+    extents[i] = {formatBytes(problem, t), byteSize(formatOf(problem, t).dtype)};
   }
   gradients = request.gradients;
   options = chosen;

@@ -56,6 +56,11 @@ Result<Problem> problemFromJson(const std::string& text) {
   reader.string("math", math);
   if (!parseEnum(math, kAllMathModes, p.math))
     return invalid("'math' = '" + math + "' is not known; there are strict, relaxed");
+  std::string postOps;
+  reader.string("post_ops", postOps);
+  const auto post = parsePostOps(postOps);
+  if (!post.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + post.error().message);
+  p.postOps = *post;
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();
   if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);
@@ -79,6 +84,7 @@ std::string problemToJson(const Problem& p) {
   json["dilation"] = axesToJson(p.dilation);
   if (p.transposed) json["transposed"] = true;
   if (p.math != MathMode::kStrict) json["math"] = toString(p.math);
+  if (p.postOps.any()) json["post_ops"] = toString(p.postOps);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a name may not be UTF-8
 }
 

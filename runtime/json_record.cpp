@@ -97,6 +97,8 @@ Json problemJson(const Problem& problem) {
       if (!formats.empty()) json[name] = formats;
     } else if constexpr (std::is_same_v<Field, MathMode>) {
       if (field != MathMode::kStrict) json[name] = toString(field);  // as records were before there was a choice
+    } else if constexpr (std::is_same_v<Field, PostOps>) {
+      if (field.any()) json[name] = toString(field);
     } else if constexpr (std::is_same_v<Field, Dhw>)
       json[name] = Json::array({field.d, field.h, field.w});
     else if constexpr (std::is_enum_v<Field>)
@@ -124,6 +126,10 @@ Result<Problem> problemOf(const Json& json) {
       right = value.is_array() && value.size() == 3 && std::all_of(value.begin(), value.end(), isWhole);
       for (int axis = 0; right && axis < 3; ++axis)
         field[axis] = value[static_cast<std::size_t>(axis)].template get<std::int64_t>();
+    } else if constexpr (std::is_same_v<Field, PostOps>) {
+      const auto post = parsePostOps(value.is_string() ? value.get<std::string>() : "?");
+      right = post.ok();
+      if (right) field = *post;
     } else if constexpr (std::is_enum_v<Field>) {
       right = value.is_string() && parseNamed(value.get<std::string>(), field);
     } else if constexpr (std::is_same_v<Field, bool>) {

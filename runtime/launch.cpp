@@ -51,6 +51,7 @@ struct LaunchProgram::Walk {
   std::array<char*, kMaxStreams> base{};
   std::array<int, kMaxAxes> cls{};
   KernelTimes::Counter* counters = nullptr;  ///< of the slot; null = runs are not timed
+  std::int64_t residual = 0;                 ///< bytes from y to z
 
   char* at(int stream, const std::int64_t* offsets) const {
     return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
@@ -67,6 +68,8 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     alignments_.push_back(contract == nullptr ? 0 : std::int64_t{contract->lanes} * 4);
   }
   for (const Buffer& buffer : program.buffers) {
+    if (buffer.role == BufferRole::kY) y_ = static_cast<int>(place_.size());
+    if (buffer.role == BufferRole::kZ) z_ = static_cast<int>(place_.size());
     std::size_t at = 0;
     if (buffer.role == BufferRole::kShared) {
       at = sharedBytes_;
@@ -155,6 +158,7 @@ void LaunchProgram::callStep(const Walk& w, const Operands& place, const CallSte
   args.bRepeat = step.bRepeat;
   args.cRepeat = step.cRepeat;
   args.d = place.d + step.d;
+  args.residual = w.residual;
   if (w.counters == nullptr) {
     callKernel(variant, args);
   } else {
@@ -207,7 +211,7 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
 }
 
 void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const {
-  Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr};
+  Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr, residualOf(slot.bases)};
   const std::uint64_t began = w.counters == nullptr ? 0 : ticksNow();
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
     w.base[s] = slot.bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
@@ -227,6 +231,12 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int6
   if (w.counters != nullptr) w.counters[times_->phaseAt(static_cast<std::size_t>(&phase - phases_.data()))].add(began);
 }
 
+std::int64_t LaunchProgram::residualOf(const std::vector<char*>& bases) const {
+  if (z_ < 0 || y_ < 0) return 0;
+  const auto address = [&](int buffer) { return reinterpret_cast<std::intptr_t>(bases[static_cast<std::size_t>(buffer)]); };
+  return static_cast<std::int64_t>(address(z_) - address(y_));
+}
+
 std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const {
   const Tensors& t = places.tensors;
   std::vector<char*> bases;
@@ -240,6 +250,8 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
       case BufferRole::kDw: base = static_cast<char*>(t.dw); break;
       case BufferRole::kDb: base = static_cast<char*>(t.db); break;
       case BufferRole::kY: base = static_cast<char*>(t.y); break;
+      case BufferRole::kB: base = static_cast<char*>(const_cast<void*>(t.b)); break;
+      case BufferRole::kZ: base = static_cast<char*>(const_cast<void*>(t.z)); break;
       case BufferRole::kShared:
         base =
             places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b] : places.workspace + place_[b];

@@ -52,8 +52,9 @@ Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, GradientMas
   std::unique_ptr<Workload> workload(new Workload(p));
   std::mt19937_64 random(1);
   const std::vector<float> table = randomReals(random, kTableValues);
-  for (const TensorId tensor : kTensorIds) {
-    bool needed = mask.reads(tensor);
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    const auto tensor = static_cast<TensorId>(i);
+    bool needed = passesRead(p, mask, tensor);
     for (const Gradient g : kPasses) needed = needed || (mask.has(g) && resultOf(g) == tensor);
     const std::int64_t bytes = needed ? formatBytes(p, tensor) : 0;
     workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(bytes)));
@@ -79,7 +80,9 @@ Result<std::int64_t> Workload::run(const Executable& executable) {
                         tensors_[4]->data(),
                         tensors_[5]->data(),
                         packed_ == nullptr ? nullptr : packed_->data(),
-                        tensors_[6]->data()};
+                        tensors_[6]->data(),
+                        tensors_[7]->data(),
+                        tensors_[8]->data()};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   CUBEJIT_TRY(done, executable.run(tensors, workspace_->data(), bytes));

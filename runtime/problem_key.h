@@ -24,6 +24,10 @@ inline std::string problemKey(const Problem& problem, GradientMask gradients) {
         append(format.c0);
         for (const std::int64_t stride : format.strides) append(stride);
       }
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(field)>, PostOps>) {
+      const std::string text = toString(field);
+      append(static_cast<std::int64_t>(text.size()));
+      key += text;
     } else {
       append(static_cast<std::int64_t>(field));
     }

@@ -170,6 +170,7 @@ std::string toFlags(const Problem& p) {
                   " --dilation " + axes(p.dilation) + " --groups " + std::to_string(p.groups);
   if (p.transposed) s += " --transposed --output-padding " + outputPadding;
   if (p.math != MathMode::kStrict) s += std::string(" --math ") + toString(p.math);
+  if (p.postOps.any()) s += " --post-ops " + toString(p.postOps);
   s += " --layout " + layoutText(p);
   return dtypeText(p) == "f32" ? s : s + " --dtype " + dtypeText(p);
 }

@@ -7,6 +7,7 @@
 #include "cubejit/index_map.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -40,6 +41,7 @@ class Rules {
     for (int a = 0; a < 3; ++a) shape(a);
     sizes();
     for (const TensorId t : kTensorIds) format(t);
+    postOps();
     if (broken_.empty()) return Unit{};
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_};
   }
@@ -162,6 +164,21 @@ class Rules {
     for (std::size_t a = 0; a < 5; ++a)
       span += Wide{std::min<std::int64_t>(std::max<std::int64_t>(1, extents[a]), std::int64_t{1} << 47)} * f.strides[a];
     require(span * 4 <= kMostBytes, name + ": its strides reach beyond the 2^47 bytes a process can address");
+  }
+
+  // Numbers that an activation does not have are 0, so that equal post-ops are spelled the same.
+  void postOps() {
+    const PostOps& post = p_.postOps;
+    const std::string which = "post_ops = " + toString(post) + ": ";
+    const bool clips = post.activation == Activation::kClip, scales = post.activation == Activation::kLeakyRelu;
+    require(post.activation <= Activation::kClip, "post_ops: the activation is not one there is");
+    require(std::isfinite(post.alpha) && std::isfinite(post.beta), which + "its numbers must be finite");
+    require((clips || post.beta == 0) && (clips || scales || post.alpha == 0), which + "numbers that nothing takes must be 0");
+    require(!clips || post.alpha <= post.beta, which + "the lower limit is above the upper one");
+    const TensorFormat f = formatOf(p_, TensorId::kY);
+    const bool fills = f.layout == Layout::kNdc1hwc0 && f.c0 >= 0 && p_.cout % f.blockChannels() != 0;
+    require(!clips || !fills || (post.alpha <= 0 && post.beta >= 0),
+            which + "y as " + toString(f.layout) + " has channels that only fill up a block and are 0, which must be within the limits");
   }
 
   // Blocks of channels make small tensors larger: by up to 16 x 256 elements for one.

@@ -23,6 +23,7 @@ Problem adjointOf(const Problem& problem) {
   adjoint.transposed = !problem.transposed;
   const auto at = [](TensorId t) { return static_cast<std::size_t>(t); };
   adjoint.formats = {};
+  adjoint.postOps = {};
   adjoint.formats[at(TensorId::kDy)] = problem.formats[at(TensorId::kX)];
   adjoint.formats[at(TensorId::kW)] = problem.formats[at(TensorId::kW)];
   adjoint.formats[at(TensorId::kDx)] = problem.formats[at(TensorId::kY)];

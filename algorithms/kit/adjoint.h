@@ -21,7 +21,7 @@ constexpr Gradient solvedAs(Gradient pass) { return pass == Gradient::kY ? Gradi
 /// The operand of a pass that comes from the layer before it, in its direction: x forward, dy backward.
 constexpr TensorId inputOf(Gradient pass) { return pass == Gradient::kY ? TensorId::kX : TensorId::kDy; }
 
-/// The adjoint convolution: the same relation between the same tensors, the other way round.
+/// The adjoint convolution: the same relation between the same tensors, the other way round. It has no post-ops: they are y's.
 Problem adjointOf(const Problem& problem);
 
 /// A plan of y as one of dx of the adjoint, and back. Precondition: it is of the other of the two.

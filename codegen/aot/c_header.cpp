@@ -18,7 +18,7 @@
 namespace cubejit {
 namespace {
 
-const char* tensorName(BufferRole role) { return role <= BufferRole::kY ? toString(role) : nullptr; }
+const char* tensorName(BufferRole role) { return role <= BufferRole::kZ ? toString(role) : nullptr; }
 
 // What C compilers know of the CPU they run on; of AArch64 the system says it (Linux, arch/arm64/include/uapi/asm/hwcap.h).
 const char* cpuTest(IsaLevel level) {
@@ -137,11 +137,11 @@ class Header {
           "to repeat the whole\n"
        << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. Some kernels "
           "copy what they load\n"
-       << " * through b to d, for others to read. A list says, per section of the kernel,\n"
+       << " * through b to d, for others to read; others read biases there, and z so many bytes from c as residual says. A list says, per section of the kernel,\n"
        << " * how many segments follow; a segment is three words: bytes to add to a, bytes to add to b, iterations. "
           "*/\n"
        << "typedef struct " << n_ << "_args {\n  const void *a, *b;\n  void* c;\n  const int64_t* list;\n"
-       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n} " << n_ << "_args;\n\n";
+       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n  int64_t residual;\n} " << n_ << "_args;\n\n";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
       std::string about = print(p_.kernels[k], Detail::kSummary);
       about = about.substr(0, about.find('\n'));
@@ -186,14 +186,14 @@ class Header {
           "*/\n"
        << "static inline void " << n_
        << "_call(const int64_t* variant, char* a, char* b, char* c, char* d, int64_t times, int64_t a_step,\n"
-       << "                        int64_t b_step, int64_t c_step) {\n"
+       << "                        int64_t b_step, int64_t c_step, int64_t residual) {\n"
        << "  static void (*const kernels[])(const " << n_ << "_args*) = {";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) o_ << (k == 0 ? "" : ", ") << aotKernelSymbol(n_, k);
     o_ << "};\n  " << n_ << "_args args;\n  if (variant[0] < 0) return;\n"
        << "  args.a = a;\n  args.b = b;\n  args.c = c;\n"
        << "  args.list = variant[1] < 0 ? (const int64_t*)0 : " << n_ << "_tables + variant[1];\n"
        << "  args.repeat = times;\n  args.a_repeat = a_step;\n  args.b_repeat = b_step;\n  args.c_repeat = c_step;\n"
-       << "  args.accumulate = variant[2];\n  args.d = d;\n  kernels[variant[0]](&args);\n}\n\n";
+       << "  args.accumulate = variant[2];\n  args.d = d;\n  args.residual = residual;\n  kernels[variant[0]](&args);\n}\n\n";
   }
 
   void phase(std::size_t index) {
@@ -340,6 +340,17 @@ class Header {
     o_ << in << "  }\n" << in << "}\n";
   }
 
+  // From y to z, as numbers: they are two objects.
+  std::string residual() const {
+    std::string y, z;
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
+      const std::string at = "(int64_t)(intptr_t)m->at[" + std::to_string(b) + "]";
+      if (role(b) == BufferRole::kY) y = at;
+      if (role(b) == BufferRole::kZ) z = at;
+    }
+    return z.empty() || y.empty() ? "0" : z + " - " + y;
+  }
+
   void call(const Call& c, const std::string& in, int innermost) {
     const std::string which = number(c.classAxes);
     const std::array<int, 4> streams = streamsOf(c);
@@ -362,7 +373,7 @@ class Header {
                                                  : step(innermost) + "[1]";
     o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++]
        << (which.empty() ? "" : " + 3 * (" + which + ")") << ", " << at(0) << ", " << at(1) << ", " << at(2) << ", "
-       << at(3) << ", " << times << ", " << repeat(0) << ", " << repeat(1) << ", " << repeat(2) << "); /* " << c.name
+       << at(3) << ", " << times << ", " << repeat(0) << ", " << repeat(1) << ", " << repeat(2) << ", " << residual() << "); /* " << c.name
        << " */\n";
   }
 

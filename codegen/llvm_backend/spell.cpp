@@ -50,6 +50,8 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kFmaLoad: return fma(o.src1, load(floats_, o, nullptr), o.dst);
     case VOp::kFmaBroadcast: return merge(o, fma(o.src1, broadcast(o), o.dst));
     case VOp::kAddF: return b_.CreateFAdd(o.src1, o.src2);
+    case VOp::kMinF: return b_.CreateSelect(b_.CreateFCmpOLT(o.src1, o.src2), o.src1, o.src2);
+    case VOp::kMaxF: return b_.CreateSelect(b_.CreateFCmpOGT(o.src1, o.src2), o.src1, o.src2);
     case VOp::kMul: return b_.CreateFMul(o.src1, o.src2);
     case VOp::kDot: return merge(o, dot(o.src1, o.src2, o.dst));
     case VOp::kDotLoad: return dot(o.src1, load(floats_, o, nullptr), o.dst);

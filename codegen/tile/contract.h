@@ -25,6 +25,8 @@
 //                    vectorsB = kPair)
 //         a += section.aOuterStep;  b += section.bOuterStep
 //     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
+//     acc[0][i] = post(acc[0][i]): if post.bias, + load(D + biasOffset[i]), a whole vector; then if post.add, + load(C + args.residual +
+//                 cOffset[i]), of type `result`; then the activation (post_ops.h)          for every accumulator i
 //     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
 //     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat
 //
@@ -37,6 +39,7 @@
 #include <vector>
 
 #include "codegen/tile/element.h"
+#include "cubejit/post_ops.h"
 
 namespace cubejit {
 
@@ -96,6 +99,7 @@ struct Section {
 struct Accumulator {
   std::int32_t cOffset = 0;  ///< from C
   LaneRange lanes;           ///< lanes that exist at cOffset
+  std::int32_t biasOffset = 0;  ///< from D, if Contract::post adds biases
   friend bool operator==(const Accumulator& x, const Accumulator& y) = default;
 };
 
@@ -117,12 +121,13 @@ struct Contract {
   std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
+  PostOps post{};                  ///< what is done with the sums before they are stored
   std::string label;               ///< spells what it is, for names and dumps
   friend bool operator==(const Contract& x, const Contract& y) {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sets == y.sets && x.sections == y.sections &&
            x.tables == y.tables && x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
            x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
-           x.pairPitchB == y.pairPitchB && x.copiesB == y.copiesB && x.result == y.result;
+           x.pairPitchB == y.pairPitchB && x.copiesB == y.copiesB && x.result == y.result && x.post == y.post;
   }
 };
 

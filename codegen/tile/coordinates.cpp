@@ -19,6 +19,8 @@ std::optional<TensorId> tensorOf(BufferRole role) {
     case BufferRole::kDw: return TensorId::kDw;
     case BufferRole::kDb: return TensorId::kDb;
     case BufferRole::kY: return TensorId::kY;
+    case BufferRole::kB: return TensorId::kB;
+    case BufferRole::kZ: return TensorId::kZ;
     default: return std::nullopt;
   }
 }

@@ -31,7 +31,9 @@ static_assert(static_cast<int>(BufferRole::kDy) == static_cast<int>(TensorId::kD
               static_cast<int>(BufferRole::kDx) == static_cast<int>(TensorId::kDx) &&
               static_cast<int>(BufferRole::kDw) == static_cast<int>(TensorId::kDw) &&
               static_cast<int>(BufferRole::kDb) == static_cast<int>(TensorId::kDb) &&
-              static_cast<int>(BufferRole::kY) == static_cast<int>(TensorId::kY));
+              static_cast<int>(BufferRole::kY) == static_cast<int>(TensorId::kY) &&
+              static_cast<int>(BufferRole::kB) == static_cast<int>(TensorId::kB) &&
+              static_cast<int>(BufferRole::kZ) == static_cast<int>(TensorId::kZ));
 
 TensorAxes axesOf(const Problem& problem, TensorId tensor);
 

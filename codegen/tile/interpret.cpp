@@ -31,6 +31,26 @@ Vector load(const char* base, const LaneRange& lanes, int count, Element element
   return v;
 }
 
+// A sum that is done, as it is stored.
+float finished(const PostOps& post, float sum, float bias, float addend) {
+  if (post.bias) sum += bias;
+  if (post.add) sum += addend;
+  const auto larger = [](float x, float y) { return x > y ? x : y; };
+  const auto smaller = [](float x, float y) { return x < y ? x : y; };
+  switch (post.activation) {
+    case Activation::kNone: return sum;
+    case Activation::kRelu: return larger(0, sum);
+    case Activation::kLeakyRelu:
+      return post.alpha <= 1 ? larger(post.alpha * sum, sum) : smaller(post.alpha * sum, sum);
+    case Activation::kClip: return smaller(post.beta, larger(post.alpha, sum));
+  }
+  return sum;
+}
+
+float addendAt(const char* result, std::int64_t residual, Element element) {
+  return floatOf(readElement(element, result + residual, 0));
+}
+
 Vector operandValue(const Contract& c, const AOperand& operand, const char* a) {
   if (operand.kind == AKind::kBroadcast) return Vector(static_cast<std::size_t>(c.lanes), at(a + operand.offset, 0));
   Vector source = load(a + operand.offset, operand.lanes, c.lanes, c.vectorsA);
@@ -101,9 +121,11 @@ void interpret(const Contract& c, const KernelArgs& args) {
       }
       const Accumulator& to = c.accumulators[i];
       for (int l = 0; l < c.lanes; ++l) {
-        if (inside(to.lanes, l))
-          writeElement(c.result, c0 + to.cOffset + l * elementBytes(c.result),
-                       bitsOf(acc[i][static_cast<std::size_t>(l)]));
+        if (!inside(to.lanes, l)) continue;
+        char* const at = c0 + to.cOffset + l * elementBytes(c.result);
+        const float bias = c.post.bias ? cubejit::at(static_cast<const char*>(args.d) + to.biasOffset, l) : 0;
+        const float addend = c.post.add ? addendAt(at, args.residual, c.result) : 0;
+        writeElement(c.result, at, bitsOf(finished(c.post, acc[i][static_cast<std::size_t>(l)], bias, addend)));
       }
     }
   }
@@ -129,7 +151,13 @@ void moveMatrix(const Move& m, const KernelArgs& args) {
         const bool cut = turned ? c >= m.cols - m.pairsCut : r >= m.rows - m.pairsCut;
         char* to = turned ? dst + c * m.dstPitch + r * out : dst + r * m.dstPitch + c * out;
         const char* from = src + r * m.srcPitch + c * in;
-        if (m.kind == MoveKind::kZero)
+        if (m.post.any()) {
+          const float sum = m.kind == MoveKind::kZero ? 0 : at(from, 0);
+          const float bias =
+              m.post.bias ? at(static_cast<const char*>(args.d) + r * m.biasRow + c * m.biasColumn, 0) : 0;
+          const float addend = m.post.add ? addendAt(to, args.residual, m.to) : 0;
+          writeElement(m.to, to, bitsOf(finished(m.post, sum, bias, addend)));
+        } else if (m.kind == MoveKind::kZero)
           std::memset(to, 0, static_cast<std::size_t>(out));
         else if (m.kind == MoveKind::kAccumulate)
           put(to, 0, at(to, 0) + at(from, 0));

@@ -29,6 +29,8 @@ char* tensorOf(BufferRole role, const Tensors& t) {
     case BufferRole::kDx: return bytesOf(t.dx);
     case BufferRole::kDw: return bytesOf(t.dw);
     case BufferRole::kY: return bytesOf(t.y);
+    case BufferRole::kB: return bytesOf(t.b);
+    case BufferRole::kZ: return bytesOf(t.z);
     default: return bytesOf(t.db);
   }
 }
@@ -51,6 +53,15 @@ class Memory {
   }
 
   const std::string& missing() const { return missing_; }
+  /// From y to z, where there is one.
+  std::int64_t residual() const {
+    const char *y = nullptr, *z = nullptr;
+    for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
+      if (p_.buffers[i].role == BufferRole::kY) y = bases_[i];
+      if (p_.buffers[i].role == BufferRole::kZ) z = bases_[i];
+    }
+    return z == nullptr ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(z) - reinterpret_cast<std::intptr_t>(y));
+  }
   char* base(int buffer) const { return bases_[static_cast<std::size_t>(buffer)]; }
   void forgetPrivate() {
     for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
@@ -96,6 +107,7 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
       args.bRepeat = site.repeatStep[1];
       args.cRepeat = site.repeatStep[2];
       args.accumulate = site.variant->accumulate ? 1 : 0;
+      args.residual = memory.residual();
       interpret(program.kernels[static_cast<std::size_t>(site.variant->kernel)], args);
       return true;
     });

@@ -48,6 +48,7 @@ class ContractRules {
         c_.result != Element::kBf16Flushed)
       rules_.fail(std::string("results of type ") + toString(c_.result));
     if (c_.result != Element::kF32 && c_.streamingStore) rules_.fail("16-bit results with streaming stores");
+    rules_.require(!c_.post.bias || !c_.copiesB, "biases are read through d, where b's copies go");
     const bool formed = c_.vectorsB == Element::kPair;
     rules_.require(!formed || (c_.dotProducts && c_.pairPitchB != 0),
                    "b vectors of pairs need dot products and a pitch from first to second members, which is " +
@@ -127,7 +128,13 @@ std::vector<std::string> moveRules(const Move& m) {
                                                                   " x " + std::to_string(m.cols));
   rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
                 "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
-  const bool converts = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose;
+  const bool converts = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose || m.post.any();
+  if (m.post.any()) {
+    rules.require((m.kind == MoveKind::kCopy || m.kind == MoveKind::kZero) && m.from == Element::kF32 && !m.listed,
+                  "post-ops of what is no copy of f32, nor zeros");
+    rules.require(m.biasColumn == 0 || m.biasColumn == 4,
+                  "a column's bias is " + std::to_string(m.biasColumn) + " bytes behind the last one's");
+  }
   rules.require(converts || (m.from == m.to &&
                              (m.from == Element::kF32 || (m.from == Element::kHalf && m.kind == MoveKind::kZero))),
                 std::string("only copies and transposes convert ") + toString(m.from) + " to " + toString(m.to));

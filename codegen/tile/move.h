@@ -9,6 +9,7 @@
 #include <string>
 
 #include "codegen/tile/element.h"
+#include "cubejit/post_ops.h"
 
 namespace cubejit {
 
@@ -36,6 +37,9 @@ inline float laneSum(const float* lane, int lanes) {
 /// Copies and transposes turn elements of type `from` into type `to`; sizes of rows and of padding are those of the type
 /// on that side. Equal types keep every bit. The other kinds know f32 only.
 ///
+/// With `post`, a copy of f32, or zeros: each element becomes post(element) before it is rounded to `to`, as in contract.h. Its bias is the
+/// f32 at D + r * biasRow + c * biasColumn; vectors of them are read, whatever is left of a row. D is the same in all repetitions.
+///
 ///   for rep in 0 .. args.repeat: the matrix below; then A += args.aRepeat, C += args.cRepeat      (A = src, C = dst)
 ///
 /// With `listed`, once for each segment {aOffset, bOffset, outer} of a run-time list of one section (contract.h):
@@ -56,12 +60,14 @@ struct Move {
   std::int64_t pairsCut = 0;  ///< the last so many rows (kTranspose: columns) of the source have no second member
   bool listed = false;
   std::int64_t aOuterStep = 0, cOuterStep = 0;  ///< listed only
+  PostOps post{};
+  std::int64_t biasRow = 0, biasColumn = 0;  ///< bytes; a column's are 0 or 4
   friend bool operator==(const Move& x, const Move& y) {
     return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
            x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore &&
            x.prefetchAhead == y.prefetchAhead && x.from == y.from && x.to == y.to && x.pairPitch == y.pairPitch &&
            x.pairsCut == y.pairsCut && x.listed == y.listed && x.aOuterStep == y.aOuterStep &&
-           x.cOuterStep == y.cOuterStep;
+           x.cOuterStep == y.cOuterStep && x.post == y.post && x.biasRow == y.biasRow && x.biasColumn == y.biasColumn;
   }
 };
 

@@ -153,7 +153,7 @@ class Follower {
         writes(*move, site, phase, now);
         reads(*move, site, phase, now);
       }
-      if (move == nullptr && site.call->d >= 0) copies(std::get<Contract>(kernel), site, phase, now);
+      if (move == nullptr && site.call->d >= 0 && !readsD(kernel)) copies(std::get<Contract>(kernel), site, phase, now);
       return now.order < kMostCalls;
     });
   }

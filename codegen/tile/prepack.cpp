@@ -21,9 +21,12 @@ void addUse(const TileProgram& program, const Phase& phase, const std::vector<No
     for (const int stream : {node.call.a, node.call.b}) {
       if (stream >= 0) use.reads.insert(bufferOf(stream));
     }
-    for (const int stream : {node.call.c, node.call.d}) {
-      if (stream >= 0) use.writes.insert(bufferOf(stream));
-    }
+    if (node.call.c >= 0) use.writes.insert(bufferOf(node.call.c));
+    if (node.call.d < 0) continue;
+    const bool reads = std::any_of(node.call.variants.begin(), node.call.variants.end(), [&](const Variant& v) {
+      return v.kernel >= 0 && readsD(program.kernels[static_cast<std::size_t>(v.kernel)]);
+    });
+    (reads ? use.reads : use.writes).insert(bufferOf(node.call.d));
   }
 }
 

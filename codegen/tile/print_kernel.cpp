@@ -12,6 +12,18 @@ std::string lanesText(const LaneRange& r) {
   return r.all() ? "" : "[" + std::to_string(r.lo) + ".." + std::to_string(r.hi) + ")";
 }
 
+// What follows the sums, in the order in which it is done.
+std::string postText(const PostOps& p) {
+  std::string text;
+  const auto then = [&](const std::string& what) { text += (text.empty() ? ", then " : ", ") + what; };
+  if (p.bias) then("+ bias");
+  if (p.add) then("+ z");
+  if (p.activation != Activation::kNone) then(toString(p.activation));
+  if (p.activation == Activation::kLeakyRelu || p.activation == Activation::kClip) text += " " + std::to_string(p.alpha);
+  if (p.activation == Activation::kClip) text += " to " + std::to_string(p.beta);
+  return text;
+}
+
 std::string place(const char* base, std::int64_t offset, const LaneRange& lanes = {}) {
   return base + std::string(offset < 0 ? "" : "+") + std::to_string(offset) + lanesText(lanes);
 }
@@ -51,7 +63,7 @@ std::string printContract(const Contract& c, Detail detail) {
       << (c.vectorsA != Element::kF32 ? std::string(", a of ") + toString(c.vectorsA) : "")
       << (c.vectorsB != Element::kF32 ? std::string(", b of ") + toString(c.vectorsB) : "")
       << (c.vectorsB == Element::kPair ? " " + std::to_string(c.pairPitchB) + " apart" : "")
-      << (c.copiesB ? ", copies b to d" : "") << (c.prefetchResults ? ", prefetches results" : "") << "\n";
+      << (c.copiesB ? ", copies b to d" : "") << (c.prefetchResults ? ", prefetches results" : "") << postText(c.post) << "\n";
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     std::size_t fmas = 0, loads = 0;
@@ -73,7 +85,8 @@ std::string printContract(const Contract& c, Detail detail) {
     out << "\n";
   }
   for (std::size_t i = 0; i < c.accumulators.size(); ++i) {
-    out << "    acc" << i << " at " << place("c", c.accumulators[i].cOffset, c.accumulators[i].lanes) << "\n";
+    out << "    acc" << i << " at " << place("c", c.accumulators[i].cOffset, c.accumulators[i].lanes)
+        << (c.post.bias ? ", bias at " + place("d", c.accumulators[i].biasOffset) : "") << "\n";
   }
   return out.str();
 }
@@ -90,7 +103,9 @@ std::string printMove(const Move& m) {
   if (m.listed) out << "; of a list, a += " << m.aOuterStep << ", c += " << m.cOuterStep;
   if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
   out << ", " << m.lanes << " lanes" << (m.streamingStore ? ", streaming store" : "")
-      << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "") << "\n";
+      << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "") << postText(m.post);
+  if (m.post.bias) out << ", biases " << m.biasRow << " a row, " << m.biasColumn << " a column";
+  out << "\n";
   return out.str();
 }
 

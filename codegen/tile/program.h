@@ -33,7 +33,9 @@ enum class BufferRole : std::uint8_t {
   kDx,
   kDw,
   kDb,
-  kY,        ///< the caller's tensors
+  kY,
+  kB,
+  kZ,        ///< the caller's tensors
   kShared,   ///< workspace, one for the run
   kPrivate,  ///< workspace, one per thread
   kConstant  ///< read-only f32 values held by the program (`Buffer::values`)
@@ -153,7 +155,8 @@ struct UnitFlag {
 inline constexpr std::uint8_t kUnitFlags = 8;  ///< EVENT_ID0 to EVENT_ID7
 
 /// Calls kernels[v.kernel] on streams a, b, c, where v = variants[mixed radix number of the classes of classAxes' current
-/// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d.
+/// steps, first axis most significant]. Moves use a (source) and c (destination), contracts that copy their B vectors d, kernels
+/// that add biases read them through d. Kernels that add z find it in the buffer of that role, where c is in that of the result.
 struct Call {
   std::string name;
   int a = -1, b = -1, c = -1;
@@ -191,6 +194,12 @@ struct Phase {
 };
 
 using Kernel = std::variant<Contract, Move>;
+
+inline const PostOps& postOpsOf(const Kernel& kernel) {
+  return std::visit([](const auto& k) -> const PostOps& { return k.post; }, kernel);
+}
+/// Whether operand d is only read: biases. Else it is written, if there is one.
+inline bool readsD(const Kernel& kernel) { return postOpsOf(kernel).bias; }
 
 /// Segment list of one variant: per section of its contract, its segments.
 using SegmentList = std::vector<std::vector<Segment>>;

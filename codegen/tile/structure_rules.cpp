@@ -16,7 +16,8 @@ std::string range(std::int64_t value, std::size_t limit) {
 }
 bool within(std::int64_t value, std::size_t limit) { return value >= 0 && static_cast<std::uint64_t>(value) < limit; }
 bool readOnly(BufferRole role) {
-  return role == BufferRole::kDy || role == BufferRole::kX || role == BufferRole::kW || role == BufferRole::kConstant;
+  return role == BufferRole::kDy || role == BufferRole::kX || role == BufferRole::kW || role == BufferRole::kB ||
+         role == BufferRole::kZ || role == BufferRole::kConstant;
 }
 
 class Structure {
@@ -224,6 +225,7 @@ class Structure {
       return;
     }
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
+    postOps(c, postOpsOf(kernel), which);
     if (const auto* m = std::get_if<Move>(&kernel)) {
       stream(c, c.a, "a", m->kind != MoveKind::kZero, false);
       stream(c, c.c, "c", true, true);
@@ -244,9 +246,24 @@ class Structure {
     stream(c, c.a, "a", true, false);
     stream(c, c.b, "b", true, false);
     stream(c, c.c, "c", true, true);
-    stream(c, c.d, "d", contract.copiesB, true);
+    if (!contract.post.bias) stream(c, c.d, "d", contract.copiesB, true);
     if (v.aligned != -1) twin(contract, v.aligned, which);
     list(v.list, contract.sections.size(), "contract " + contract.label, which);
+  }
+
+  // Biases come through d; z lies as far from the result as c is in it.
+  void postOps(const Call& c, const PostOps& post, const std::string& which) {
+    if (post.bias) stream(c, c.d, "d", true, false);
+    if (!post.add || !within(c.c, phase_->streams.size())) return;
+    const auto bytesOf = [&](auto wanted) {
+      std::int64_t bytes = -1;
+      for (const Buffer& b : p_.buffers) bytes = b.role == wanted ? b.bytes : bytes;
+      return bytes;
+    };
+    const int to = phase_->streams[static_cast<std::size_t>(c.c)].buffer;
+    require(within(to, p_.buffers.size()) && p_.buffers[static_cast<std::size_t>(to)].role == BufferRole::kY &&
+                bytesOf(BufferRole::kZ) == bytesOf(BufferRole::kY),
+            which + "adds z, but c does not lead to y, or z is not as large");
   }
 
   void list(int number, std::size_t sections, const std::string& kernel, const std::string& which) {

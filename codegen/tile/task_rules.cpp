@@ -33,18 +33,21 @@ class Tasks {
         walkCalls(phase_,
                   [&](const CallSite& site) {
                     const auto writes = [&](std::uint32_t& owner, std::int64_t word) { claim(site, owner, word); };
-                    return eachWord(site, CallOperand::kC, writes) && eachWord(site, CallOperand::kD, writes);
+                    return eachWord(site, CallOperand::kC, writes) && (readsDAt(site) || eachWord(site, CallOperand::kD, writes));
                   }) &&
         walkCalls(phase_, [&](const CallSite& site) {
           const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
             if (owner != kNobody && owner != static_cast<std::uint32_t>(site.task)) collide(site, "reads", owner, word);
           };
-          return eachWord(site, CallOperand::kA, reads) && eachWord(site, CallOperand::kB, reads);
+          return eachWord(site, CallOperand::kA, reads) && eachWord(site, CallOperand::kB, reads) &&
+                 (!readsDAt(site) || eachWord(site, CallOperand::kD, reads));
         });
     if (followed || !broken_.empty()) rules.insert(rules.end(), broken_.begin(), broken_.end());
   }
 
  private:
+  bool readsDAt(const CallSite& site) const { return readsD(p_.kernels[static_cast<std::size_t>(site.variant->kernel)]); }
+
   void claim(const CallSite& site, std::uint32_t& owner, std::int64_t word) {
     if (owner == kNobody)
       owner = static_cast<std::uint32_t>(site.task);
@@ -71,7 +74,8 @@ class Tasks {
     if (buffer.role == BufferRole::kPrivate) return true;  // every thread has its own
     auto owners = owners_.find(index);
     if (owners == owners_.end()) {
-      if (operand != CallOperand::kC && operand != CallOperand::kD) return true;  // nobody writes it
+      const bool written = operand == CallOperand::kC || (operand == CallOperand::kD && !readsDAt(site));
+      if (!written) return true;  // nobody writes it
       if (buffer.bytes > kMostBytes) return false;
       owners =
           owners_

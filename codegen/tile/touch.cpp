@@ -54,6 +54,9 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
     return std::all_of(c.accumulators.begin(), c.accumulators.end(), [&](const Accumulator& acc) {
       return visit(vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
     });
+  if (operand == CallOperand::kD && c.post.bias)
+    return std::all_of(c.accumulators.begin(), c.accumulators.end(),
+                       [&](const Accumulator& acc) { return visit(vectorAt(acc.biasOffset, {}, c.lanes)); });
   if (operand == CallOperand::kD)
     return visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) { return visit(vectorAt(at, r, c.lanes)); });
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
@@ -71,7 +74,16 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
   return true;
 }
 
+// Biases of one row: whole vectors.
+std::int64_t biasBytesOfRow(const Move& m) { return (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord; }
+
 bool visitMatrix(const Move& m, CallOperand operand, const std::function<bool(ByteRange)>& visit) {
+  if (operand == CallOperand::kD && m.post.bias) {
+    for (std::int64_t r = 0; r < m.rows && m.cols > 0; ++r) {
+      if (!visit({r * m.biasRow, r * m.biasRow + biasBytesOfRow(m)})) return false;
+    }
+    return true;
+  }
   if (operand == CallOperand::kB || operand == CallOperand::kD ||
       (operand == CallOperand::kA && m.kind == MoveKind::kZero))
     return true;
@@ -110,6 +122,9 @@ std::array<ByteRange, 4> extentsOf(const Contract& c, const SegmentList* list) {
   std::array<ByteRange, 4> whole;
   for (const Accumulator& acc : c.accumulators)
     include(whole[2], vectorAt(acc.cOffset, acc.lanes, c.lanes, elementBytes(c.result)));
+  for (const Accumulator& acc : c.accumulators) {
+    if (c.post.bias) include(whole[3], vectorAt(acc.biasOffset, {}, c.lanes));
+  }
   visitCopies(c, *list, [&](std::int64_t at, const LaneRange& r) {
     include(whole[3], vectorAt(at, r, c.lanes));
     return true;
@@ -145,6 +160,7 @@ std::array<ByteRange, 4> extentsOfMatrix(const Move& m) {
       include(whole[0], swept({m.pairPitch, m.pairPitch + (m.cols - cutColumns) * elementBytes(m.from)},
                               m.rows - cutRows, m.srcPitch));
   }
+  if (m.post.bias && m.cols > 0) whole[3] = swept({0, biasBytesOfRow(m)}, m.rows, m.biasRow);
   if (m.kind == MoveKind::kLaneSums) {
     whole[2] = {0, m.rows * kWord};
     return whole;
@@ -218,7 +234,8 @@ std::vector<CallAccess> accessesOf(ProgramTouch& touch, const Phase& phase, cons
     const Stream& stream = phase.streams[static_cast<std::size_t>(streams[s])];
     const auto [low, high] = call.place.reach(s);
     const auto operand = static_cast<CallOperand>(s);
-    const bool writes = operand == CallOperand::kC || operand == CallOperand::kD;
+    const bool writes = operand == CallOperand::kC ||
+                        (operand == CallOperand::kD && !readsD(program.kernels[static_cast<std::size_t>(v.kernel)]));
     accesses.push_back({streams[s],
                         stream.buffer,
                         operand,

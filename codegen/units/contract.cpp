@@ -10,6 +10,7 @@
 #include "codegen/units/assembler.h"
 #include "codegen/units/element_code.h"
 #include "codegen/units/pair_code.h"
+#include "codegen/units/post_code.h"
 #include "cubejit/microkernel_registers.h"
 
 namespace cubejit {
@@ -17,6 +18,7 @@ namespace {
 
 enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, kSegments, kFlag };
 constexpr int kCopy = kFlag;  // nothing else needs it while sections run
+constexpr int kBias = kAt, kAddend = kBt;  // when they have run
 
 class Lowering {
  public:
@@ -28,6 +30,7 @@ class Lowering {
         vectorsB_(asm_, contract.vectorsB, Element::kF32, contract.pairPitchB),
         firstMembersB_(asm_, contract.vectorsB, Element::kF32),
         results_(asm_, Element::kF32, contract.result),
+        post_(asm_, contract.post, contract.result),
         pairCode_(asm_, contract.lanes, contract.pairPitchB) {}
 
   Result<VectorProgram> run() {
@@ -174,8 +177,14 @@ class Lowering {
       scratch = NarrowScratch{free[0], free[1], free[2]};
     }
     for (int i = sums_; i < accs_; ++i) asm_.addF(i % sums_, i % sums_, i);
+    if (c_.post.bias) asm_.arg(kBias, ArgSlot::kD);
+    if (c_.post.add) {
+      asm_.arg(kAddend, ArgSlot::kResidual);
+      asm_.add(kAddend, kAddend, kC);
+    }
     for (int i = 0; i < sums_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
+      if (post_.any()) post_.apply(i, freeAtEnd().front(), kBias, acc.biasOffset, kAddend, acc.cOffset, acc.lanes);
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
       else
@@ -392,6 +401,7 @@ class Lowering {
   const HostIsa isa_;
   VectorAssembler asm_;
   ElementCode vectorsA_, vectorsB_, firstMembersB_, results_;
+  PostCode post_;
   PairCode pairCode_;
   int sums_ = 0, accs_ = 0;  ///< results, and registers that their sets take
   int set_ = 0;              ///< first register of the set of the step that is emitted

@@ -14,6 +14,7 @@
 #include "codegen/units/element_code.h"
 #include "codegen/units/interleave.h"
 #include "codegen/units/lane_sums.h"
+#include "codegen/units/post_code.h"
 #include "codegen/units/transpose.h"
 
 namespace cubejit {
@@ -21,9 +22,12 @@ namespace {
 
 enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst, kBlocks, kWalk, kFlag, kList };
 constexpr Scalar kSegments = kFlag;  // a move with a list has no repetitions to step to
+// Nor has it post-ops; where there are some nothing is transposed.
+constexpr Scalar kRowBias = kList, kBlockBias = kWalk;
 
 // The same move with as few rows as it can be said in: dense matrices are one row, and turning one row or column is a copy.
 Move simplest(Move m) {
+  if (m.post.any()) return m;
   const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
   const bool denseRow = m.rows == 1 && m.dstPitch == out && m.padCols == 0,
              denseColumn = m.cols == 1 && m.srcPitch == in;
@@ -51,7 +55,7 @@ Move simplest(Move m) {
 class Lowering {
  public:
   Lowering(const Move& move, const HostIsa& isa)
-      : m_(simplest(move)), isa_(isa), a_(move.label, isa), elements_(a_, m_.from, m_.to, m_.pairPitch) {
+      : m_(simplest(move)), isa_(isa), a_(move.label, isa), elements_(a_, m_.from, m_.to, m_.pairPitch), post_(a_, m_.post, m_.to) {
     if (Interleave::applies(m_, isa_)) interleave_.emplace(a_, isa_, m_);
   }
 
@@ -63,6 +67,7 @@ class Lowering {
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
     prefetchNext();
+    if (m_.post.bias) a_.arg(kRowBias, ArgSlot::kD);
     if (m_.rows > 0 && m_.cols > 0) {
       if (m_.pairsCut > 0 && m_.pairPitch != 0)
         cutPairs();
@@ -164,6 +169,12 @@ class Lowering {
     }
   }
 
+  // A place in memory.
+  struct At {
+    Scalar base;
+    std::int64_t disp;
+  };
+
   LaneRange lanesOf(std::int64_t count) const { return lanesUpTo(count, m_.lanes); }
 
   void reserveMasks(std::int64_t rows, std::int64_t cols) {
@@ -199,16 +210,25 @@ class Lowering {
     if (count > 1) a_.endLoop();
   }
 
+  // Moves the cursor over the biases on.
+  void stepBias(Scalar cursor, std::int64_t bytes) {
+    if (m_.post.bias) a_.addImm(cursor, cursor, bytes);
+  }
+
   // ---- copy, zero, accumulate: row by row ----
   void copyAll() {
     const std::int64_t vectors = m_.cols / m_.lanes, perRow = vectors + 2;
     std::int64_t unroll = std::clamp<std::int64_t>(12 / std::max<std::int64_t>(1, perRow), 1, m_.rows);
     if (m_.srcPitch * unroll > kReach || m_.dstPitch * unroll > kReach) unroll = 1;
     const auto rows = [&](std::int64_t count) {
-      for (std::int64_t r = 0; r < count; ++r) copyRow(r * m_.srcPitch, r * m_.dstPitch);
+      for (std::int64_t r = 0; r < count; ++r) copyRow(r * m_.srcPitch, r * m_.dstPitch, r * m_.biasRow);
+      stepBias(kRowBias, count * m_.biasRow);
     };
     if (vectors > kUnrolledVectors) {
-      repeat(kRows, m_.rows, kRowSrc, m_.srcPitch, kRowDst, m_.dstPitch, [&] { longRow(); });
+      repeat(kRows, m_.rows, kRowSrc, m_.srcPitch, kRowDst, m_.dstPitch, [&] {
+        longRow();
+        stepBias(kRowBias, m_.biasRow);
+      });
       return;
     }
     repeat(kRows, m_.rows / unroll, kRowSrc, unroll * m_.srcPitch, kRowDst, unroll * m_.dstPitch,
@@ -216,62 +236,77 @@ class Lowering {
     rows(m_.rows % unroll);
   }
 
-  void copyRow(std::int64_t src, std::int64_t dst) {
+  void copyRow(std::int64_t src, std::int64_t dst, std::int64_t bias) {
     std::int64_t c = 0;
-    for (; c + m_.lanes <= m_.cols; c += m_.lanes) copyVector(kRowSrc, src + c * in(), kRowDst, dst + c * out(), {});
-    tail(kRowSrc, src + c * in(), kRowDst, dst + c * out(), m_.cols - c);
+    for (; c + m_.lanes <= m_.cols; c += m_.lanes)
+      copyVector({kRowSrc, src + c * in()}, {kRowDst, dst + c * out()}, {kRowBias, bias + c * m_.biasColumn}, {});
+    tail({kRowSrc, src + c * in()}, {kRowDst, dst + c * out()}, {kRowBias, bias + c * m_.biasColumn}, m_.cols - c);
   }
 
   void longRow() {
     const std::int64_t vectors = m_.cols / m_.lanes, read = m_.lanes * in(), written = m_.lanes * out();
     a_.copy(kBlockSrc, kRowSrc);
     a_.copy(kBlockDst, kRowDst);
+    if (m_.post.bias) a_.copy(kBlockBias, kRowBias);
+    const std::int64_t biases = m_.lanes * m_.biasColumn;
     const auto some = [&](std::int64_t count) {
-      for (std::int64_t v = 0; v < count; ++v) copyVector(kBlockSrc, v * read, kBlockDst, v * written, {});
+      for (std::int64_t v = 0; v < count; ++v)
+        copyVector({kBlockSrc, v * read}, {kBlockDst, v * written}, {kBlockBias, v * biases}, {});
     };
-    repeat(kBlocks, vectors / 8, kBlockSrc, 8 * read, kBlockDst, 8 * written, [&] { some(8); });
-    some(vectors % 8);
-    tail(kBlockSrc, vectors % 8 * read, kBlockDst, vectors % 8 * written, m_.cols % m_.lanes);
+    repeat(kBlocks, vectors / 8, kBlockSrc, 8 * read, kBlockDst, 8 * written, [&] {
+      some(8);
+      stepBias(kBlockBias, 8 * biases);
+    });
+    const std::int64_t left = vectors % 8;
+    some(left);
+    tail({kBlockSrc, left * read}, {kBlockDst, left * written}, {kBlockBias, left * biases}, m_.cols % m_.lanes);
   }
 
   // What is left of a row: `count` elements (fewer than a vector), then the padding.
-  void tail(Scalar srcBase, std::int64_t src, Scalar dstBase, std::int64_t dst, std::int64_t count) {
+  void tail(At src, At dst, At bias, std::int64_t count) {
     std::int64_t written = 0;
     const std::int64_t all = count + m_.padCols;
     if (count > 0) {
       written = std::min<std::int64_t>(m_.lanes, all);
-      if (m_.kind == MoveKind::kCopy) {  // the masked load has zeros behind the elements: they are the padding
+      if (m_.kind == MoveKind::kCopy && !post_.any()) {  // the masked load has zeros behind the elements: they are the padding
         const int r = next();
-        elements_.load(r, pairTemporary(), srcBase, src, lanesOf(count));
-        elements_.store(r, scratch(), dstBase, dst, lanesOf(written));
+        elements_.load(r, pairTemporary(), src.base, src.disp, lanesOf(count));
+        elements_.store(r, scratch(), dst.base, dst.disp, lanesOf(written));
       } else {
         written = count;
-        copyVector(srcBase, src, dstBase, dst, lanesOf(count));
+        copyVector(src, dst, bias, lanesOf(count));
       }
     }
     for (; written < all; written += m_.lanes) {
       const int r = next();
       a_.zero(r);
-      storeZeros(r, dstBase, dst + written * out(), lanesOf(all - written));
+      storeZeros(r, dst.base, dst.disp + written * out(), lanesOf(all - written));
     }
   }
 
-  void copyVector(Scalar srcBase, std::int64_t src, Scalar dstBase, std::int64_t dst, LaneRange lanes) {
+  void copyVector(At src, At dst, At bias, LaneRange lanes) {
     const int r = next();
     if (m_.kind == MoveKind::kZero) {
       a_.zero(r);
     } else {
-      elements_.load(r, pairTemporary(), srcBase, src, lanes);
+      elements_.load(r, pairTemporary(), src.base, src.disp, lanes);
     }
     if (m_.kind == MoveKind::kAccumulate) {
       const int old = next();
-      a_.load(old, dstBase, dst, lanes);
+      a_.load(old, dst.base, dst.disp, lanes);
       a_.addF(r, old, r);
     }
+    if (post_.any()) {
+      if (post_.adds()) {
+        a_.arg(kFlag, ArgSlot::kResidual);
+        a_.add(kFlag, kFlag, dst.base);
+      }
+      post_.apply(r, pairTemporary(), bias.base, bias.disp, kFlag, dst.disp, lanes);
+    }
     if (m_.streamingStore && lanes.all())
-      a_.storeStream(r, dstBase, dst);
+      a_.storeStream(r, dst.base, dst.disp);
     else
-      elements_.store(r, scratch(), dstBase, dst, lanes);
+      elements_.store(r, scratch(), dst.base, dst.disp, lanes);
   }
 
   void storeZeros(int zero, Scalar base, std::int64_t disp, LaneRange lanes) {
@@ -390,6 +425,7 @@ class Lowering {
   const HostIsa isa_;
   VectorAssembler a_;
   ElementCode elements_;
+  PostCode post_;
   std::optional<Interleave> interleave_;
   int next_ = 0;
 };

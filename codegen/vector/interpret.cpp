@@ -155,6 +155,8 @@ class Cpu {
         break;
       }
       case VOp::kAddF: each([&](std::size_t l) { return word(real(x[l]) + real(y[l])); }); break;
+      case VOp::kMinF: each([&](std::size_t l) { return real(x[l]) < real(y[l]) ? x[l] : y[l]; }); break;
+      case VOp::kMaxF: each([&](std::size_t l) { return real(x[l]) > real(y[l]) ? x[l] : y[l]; }); break;
       case VOp::kMul: each([&](std::size_t l) { return word(real(x[l]) * real(y[l])); }); break;
       case VOp::kDot: masked([&](std::size_t l) { return dot(x[l], y[l], old(l)); }); break;
       case VOp::kDotLoad: each([&](std::size_t l) { return dot(x[l], readAt<Word>(i.mem, l), old(l)); }); break;

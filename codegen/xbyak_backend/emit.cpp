@@ -278,6 +278,8 @@ void Emitter::emit(const VInstr& i, std::size_t index) {
     case VOp::kFmaLoad: vfmadd231ps(vec(i.dst), vec(i.src1), at(i.mem)); break;
     case VOp::kFmaBroadcast: vfmadd231ps(vec(i.dst, i.mask), vec(i.src1), broadcastAt(i.mem)); break;
     case VOp::kAddF: vaddps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kMinF: vminps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
+    case VOp::kMaxF: vmaxps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kMul: vmulps(vec(i.dst), vec(i.src1), vec(i.src2)); break;
     case VOp::kPermute:
       if (wide_)

@@ -83,6 +83,7 @@ typedef struct cubejit_problem {
   /* Since 0.3; a caller's struct may end before these. */
   int32_t reserved; /* 0 */
   cubejit_format y_format;
+  const char* post_ops; /* of y: "bias,add,relu", see post_ops.h; null: none. It is read by the call alone */
 } cubejit_problem;
 
 /* Calls body(context, i) for every i in [0, count), on any threads, one after the other if need be; returns when all are done. */
@@ -111,7 +112,9 @@ typedef struct cubejit_tensors {
   const void *dy, *x, *w;
   void *dx, *dw, *db;
   const void* packed_w; /* what cubejit_pack_weights() filled, read in place of w; or null */
-  void* y;              /* since 0.3; a caller's struct may end before it */
+  /* Since 0.3; a caller's struct may end before these. */
+  void* y;
+  const void *b, *z; /* of post-ops of y */
 } cubejit_tensors;
 
 typedef struct cubejit_plan_report {
@@ -164,7 +167,8 @@ static inline cubejit_problem cubejit_default_problem(void) {
                         {0, 0, 0, {0, 0, 0, 0, 0}, 0}},
                        0,
                        0,
-                       {0, 0, 0, {0, 0, 0, 0, 0}, 0}};
+                       {0, 0, 0, {0, 0, 0, 0, 0}, 0},
+                       0};
   return p;
 }
 static inline cubejit_options cubejit_default_options(void) {
@@ -172,7 +176,7 @@ static inline cubejit_options cubejit_default_options(void) {
   return o;
 }
 static inline cubejit_tensors cubejit_default_tensors(void) {
-  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0, 0, 0};
+  cubejit_tensors t = {sizeof(cubejit_tensors), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   return t;
 }
 

@@ -105,12 +105,12 @@ inline void placeWeights(IndexMap& map, const TensorFormat& f) {
 
 }  // namespace index_map_detail
 
-/// The map of a tensor of a legal problem. db is a line of channels on axis c.
+/// The map of a tensor of a legal problem. db and b are a line of channels on axis c.
 inline IndexMap indexMap(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   const bool weights = isWeights(t), ofX = !isOfOutput(t);
   IndexMap map;
-  if (t == TensorId::kDb) {
+  if (isBias(t)) {
     map.extent[1] = p.cout;
     map.digits[1][0] = Digit{1, p.cout, 1};
     map.elements = p.cout;
@@ -135,7 +135,7 @@ inline IndexMap indexMap(const Problem& p, TensorId t) {
 inline std::int64_t formatBytes(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
   const IndexMap map = indexMap(p, t);
-  if (!f.strided() || t == TensorId::kDb) return map.elements * byteSize(f.dtype);
+  if (!f.strided() || isBias(t)) return map.elements * byteSize(f.dtype);
   std::int64_t span = 1;
   for (std::size_t a = 0; a < 5; ++a) {
     if (map.extent[a] == 0) return 0;

@@ -13,7 +13,8 @@
 //
 // There are two sorts of kernels:
 //   contracts  multiply and add: C (+)= sums over A and B along a list of segments;
-//   moves      copy, transpose, convert, add up or fill: from A to C. They read neither b, list, bRepeat, accumulate nor d.
+//   moves      copy, transpose, convert, add up or fill: from A to C. They read neither b, list, bRepeat nor accumulate.
+// Either may end with post-ops of forward: they read biases through d, and z so many bytes from c as `residual` says.
 // How far a kernel reaches from a, b and c, its strides, is fixed when it is generated: they are those of the tensors and buffers
 // of its program. KernelView::call shows a call as a run makes it: buffers, offsets and list that may be passed as they are.
 //
@@ -31,7 +32,7 @@
 
 namespace cubejit {
 
-/// What a kernel is called with: ten words of 8 bytes. Start from KernelArgs{} and set what the kernel uses.
+/// What a kernel is called with: eleven words of 8 bytes. Start from KernelArgs{} and set what the kernel uses.
 ///
 /// Alignment: a, b, c and d to an element of what lies there (f32: 4 bytes, 16-bit types: 2). A vector is faster.
 /// c and cRepeat must be multiples of KernelView::resultAlignment. The list: 8 bytes.
@@ -47,13 +48,14 @@ struct KernelArgs {
   std::int64_t bRepeat = 0;            ///< bytes added to b
   std::int64_t cRepeat = 0;            ///< bytes added to c
   std::int64_t accumulate = 0;  ///< contracts: 1 = start from what is in C (f32 results only), 0 = start from zero
-  void* d =
-      nullptr;  ///< where copies of B's vectors go, one behind another, for contracts that make some; others: not used
+  void* d = nullptr;  ///< where copies of B's vectors go, one behind another, for contracts that make some; biases as f32 for
+                      ///< kernels that add them (only read); others: not used
+  std::int64_t residual = 0;  ///< bytes from an element of c to that of z, for kernels that add it
 };
 
 /// Names of the words, in order. A kernel finds word i at 8 * i bytes.
-enum class ArgSlot : std::uint8_t { kA, kB, kC, kList, kRepeat, kARepeat, kBRepeat, kCRepeat, kAccumulate, kD };
-inline constexpr int kArgSlots = 10;
+enum class ArgSlot : std::uint8_t { kA, kB, kC, kList, kRepeat, kARepeat, kBRepeat, kCRepeat, kAccumulate, kD, kResidual };
+inline constexpr int kArgSlots = 11;
 static_assert(sizeof(KernelArgs) == kArgSlots * 8);
 
 /// KernelView::entry is one of these.

@@ -12,6 +12,7 @@
 
 #include "cubejit/dtype.h"
 #include "cubejit/layout.h"
+#include "cubejit/post_ops.h"
 
 namespace cubejit {
 
@@ -41,27 +42,31 @@ struct Dhw {
   friend bool operator!=(const Dhw& a, const Dhw& b) { return !(a == b); }
 };
 
-/// The tensors of a convolution and its gradients.
-enum class TensorId : std::uint8_t { kDy, kX, kW, kDx, kDw, kDb, kY };
+/// The tensors of a convolution and its gradients; b and z are those of post-ops.
+enum class TensorId : std::uint8_t { kDy, kX, kW, kDx, kDw, kDb, kY, kB, kZ };
+inline constexpr std::size_t kTensors = 9;
+/// Those that have a format of their own; b and z have that of y.
 inline constexpr std::array<TensorId, 7> kTensorIds{TensorId::kDy, TensorId::kX,  TensorId::kW, TensorId::kDx,
                                                     TensorId::kDw, TensorId::kDb, TensorId::kY};
 constexpr const char* toString(TensorId t) {
-  constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y"};
+  constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y", "b", "z"};
   return kNames[static_cast<std::size_t>(t)];
 }
-constexpr bool isResult(TensorId t) { return t >= TensorId::kDx; }
+constexpr bool isResult(TensorId t) { return t >= TensorId::kDx && t <= TensorId::kY; }
 constexpr bool isWeights(TensorId t) { return t == TensorId::kW || t == TensorId::kDw; }
-/// x, y and their gradients.
-constexpr bool isActivation(TensorId t) { return !isWeights(t) && t != TensorId::kDb; }
+/// One value an output channel.
+constexpr bool isBias(TensorId t) { return t == TensorId::kDb || t == TensorId::kB; }
+/// x, y, their gradients, and z.
+constexpr bool isActivation(TensorId t) { return !isWeights(t) && !isBias(t); }
 /// Those with the extents of y.
-constexpr bool isOfOutput(TensorId t) { return t == TensorId::kDy || t == TensorId::kY; }
+constexpr bool isOfOutput(TensorId t) { return t == TensorId::kDy || t == TensorId::kY || t == TensorId::kZ; }
 constexpr TensorId resultOf(Gradient g) {
   return g == Gradient::kDx   ? TensorId::kDx
          : g == Gradient::kDw ? TensorId::kDw
          : g == Gradient::kDb ? TensorId::kDb
                               : TensorId::kY;
 }
-/// Whether a pass reads the tensor: dx dy and w; dw dy and x; db dy; y x and w.
+/// Whether a pass reads the tensor: dx dy and w; dw dy and x; db dy; y x and w. What post-ops read besides is postOpsRead().
 constexpr bool reads(Gradient g, TensorId t) {
   return t == TensorId::kDy  ? g != Gradient::kY
          : t == TensorId::kX ? g == Gradient::kDw || g == Gradient::kY
@@ -105,10 +110,18 @@ struct Problem {
   Layout layout = Layout::kNdhwc;  ///< of x, y, dx, dy unless `formats` mentions them; w and dw are plain
   std::array<std::optional<TensorFormat>, kTensorIds.size()> formats;  ///< by TensorId; see formatOf()
   MathMode math = MathMode::kStrict;
+  PostOps postOps;  ///< of y alone: gradients are those of the convolution, whatever is done with its sums
 };
+
+/// Whether forward reads the tensor for its post-ops.
+inline bool postOpsRead(const Problem& p, TensorId t) {
+  return (t == TensorId::kB && p.postOps.bias) || (t == TensorId::kZ && p.postOps.add);
+}
 
 /// How a tensor of the problem lies in memory. HF32 is how operands are rounded, so results of an hf32 problem are f32.
 inline TensorFormat formatOf(const Problem& p, TensorId t) {
+  if (t == TensorId::kZ) return formatOf(p, TensorId::kY);
+  if (t == TensorId::kB) return TensorFormat{formatOf(p, TensorId::kY).dtype, Layout::kNcdhw, {}};
   if (const auto& given = p.formats[static_cast<std::size_t>(t)]) return *given;
   return TensorFormat{
       isResult(t) && isHf32(p.dtype) ? DType::kF32 : p.dtype, isActivation(t) ? p.layout : Layout::kNcdhw, {}};
@@ -131,6 +144,10 @@ struct GradientMask {
     return a.dx == b.dx && a.dw == b.dw && a.db == b.db && a.y == b.y;
   }
 };
+/// Whether a call of these passes reads the tensor.
+inline bool passesRead(const Problem& p, GradientMask mask, TensorId t) {
+  return mask.reads(t) || (mask.y && postOpsRead(p, t));
+}
 /// The pass that is spelled so, or nothing.
 constexpr std::optional<Gradient> passNamed(std::string_view name) {
   for (const Gradient g : kPasses) {
@@ -163,13 +180,14 @@ void describeProblem(P& p, Visitor&& v) {
   v("layout", p.layout);
   v("formats", p.formats);
   v("math", p.math);
+  v("post_ops", p.postOps);
 }
 
 inline bool operator==(const Problem& a, const Problem& b) {
   return a.rank == b.rank && a.batch == b.batch && a.groups == b.groups && a.cin == b.cin && a.cout == b.cout &&
          a.in == b.in && a.kernel == b.kernel && a.out == b.out && a.stride == b.stride && a.dilation == b.dilation &&
          a.padBefore == b.padBefore && a.padAfter == b.padAfter && a.transposed == b.transposed && a.dtype == b.dtype &&
-         a.layout == b.layout && a.formats == b.formats && a.math == b.math;
+         a.layout == b.layout && a.formats == b.formats && a.math == b.math && a.postOps == b.postOps;
 }
 inline bool operator!=(const Problem& a, const Problem& b) { return !(a == b); }
 

@@ -42,13 +42,15 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
 py::object convForward(const SharedSession& session, const py::object& x, const py::object& w, const IntOrList& stride,
                        const IntOrList& padding, const IntOrList& dilation, bool transposed,
                        const IntOrList& outputPadding, std::int64_t groups, const std::string& math,
-                       const py::object& out, int threads) {
+                       const py::object& out, int threads, const py::object& bias, const py::object& add,
+                       const std::string& activation) {
   requireMath(math);
   requireThreads(threads);
   Call call;
   call.mask.y = true;
   call.views = {TensorView{}, viewOf("x", x), viewOf("w", w)};
   call.describe(math, std::nullopt, {stride, padding, dilation, outputPadding, transposed, groups});
+  call.finish(bias, add, activation);
   call.aim(Gradient::kY, out);
   {
     const py::gil_scoped_release released;
@@ -65,7 +67,8 @@ void bindGradients(py::class_<Session, SharedSession>& session) {
               py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"), py::arg("threads") = 0);
   session.def("conv", &convForward, py::arg("x"), py::arg("w"), py::arg("stride"), py::arg("padding"),
               py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"), py::arg("math"),
-              py::arg("out"), py::arg("threads") = 0);
+              py::arg("out"), py::arg("threads") = 0, py::arg("bias") = py::none(), py::arg("add") = py::none(),
+              py::arg("activation") = "");
 }
 
 }  // namespace cubejit::python

@@ -26,14 +26,14 @@ struct Layer {
   std::shared_ptr<const Executable> executable;
 
   void run(std::uintptr_t dy, std::uintptr_t x, std::uintptr_t w, std::uintptr_t dx, std::uintptr_t dw,
-           std::uintptr_t db, std::uintptr_t y, int threads) const {
+           std::uintptr_t db, std::uintptr_t y, std::uintptr_t b, std::uintptr_t z, int threads) const {
     const auto in = [](std::uintptr_t address) { return reinterpret_cast<const void*>(address); };
     const auto to = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
     const py::gil_scoped_release released;
     const std::size_t bytes = executable->workspaceBytes(threads);
     const auto workspace = allocate(bytes);
-    require(executable->run({in(dy), in(x), in(w), to(dx), to(dw), to(db), nullptr, to(y)}, workspace.get(), bytes,
-                            threads));
+    require(executable->run({in(dy), in(x), in(w), to(dx), to(dw), to(db), nullptr, to(y), in(b), in(z)},
+                            workspace.get(), bytes, threads));
   }
 };
 
@@ -51,13 +51,14 @@ TensorView viewOf(const char* name, const Described& tensor) {
 Layer layerOf(const SharedSession& session, const std::vector<std::string>& passes, const Described& x,
               const Described& w, const std::optional<Described>& dy, const IntOrList& stride, const IntOrList& padding,
               const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
-              const std::string& math) {
+              const std::string& math, const std::string& postOps) {
   requireMath(math);
   Call call;
   call.views = {dy ? viewOf("dy", *dy) : TensorView{}, viewOf("x", x), viewOf("w", w)};
   std::optional<Shape> dyShape;
   if (dy) dyShape = std::get<0>(*dy);
   call.describe(math, dyShape, {stride, padding, dilation, outputPadding, transposed, groups});
+  call.problem.postOps = valueOf(parsePostOps(postOps));
   call.likeOperands();
   for (const std::string& name : passes) {
     const Gradient pass = passOf(name);
@@ -94,10 +95,11 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
       .def("algorithm", &algorithmOf, py::arg("name"))
       .def("channels_last", &channelsLast, py::arg("tensor"))
       .def("run", &Layer::run, py::arg("dy") = 0, py::arg("x") = 0, py::arg("w") = 0, py::arg("dx") = 0,
-           py::arg("dw") = 0, py::arg("db") = 0, py::arg("y") = 0, py::arg("threads") = 0);
+           py::arg("dw") = 0, py::arg("db") = 0, py::arg("y") = 0, py::arg("b") = 0, py::arg("z") = 0,
+           py::arg("threads") = 0);
   session.def("layer", &layerOf, py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"),
               py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
-              py::arg("groups"), py::arg("math") = "keep");
+              py::arg("groups"), py::arg("math") = "keep", py::arg("post_ops") = "");
 }
 
 }  // namespace cubejit::python

@@ -48,6 +48,35 @@ void Call::describe(const std::string& asked, const std::optional<Shape>& dy, co
   if (math == "relaxed") problem.math = MathMode::kRelaxed;
 }
 
+void Call::finish(const py::object& b, const py::object& z, const std::string& activation) {
+  problem.postOps = valueOf(parsePostOps(activation));
+  if (problem.postOps.bias || problem.postOps.add)
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "activation = '" + activation + "'; bias and add are arguments of their own"});
+  if (!b.is_none()) bias = viewOf("bias", b);
+  if (!z.is_none()) addend = viewOf("add", z);
+  problem.postOps.bias = !b.is_none();
+  problem.postOps.add = !z.is_none();
+}
+
+// What is added lies as y does, and is of its type: it is read where y is written.
+void Call::checkFinish() const {
+  const TensorFormat y = formatOf(problem, TensorId::kY);
+  std::string broken;
+  const auto check = [&](const TensorView& view, const Shape& shape, bool fits) {
+    const auto rule = [&](const std::string& what) { broken += (broken.empty() ? "" : "\n") + (view.name + (" " + what)); };
+    if (view.shape != shape) rule("has shape (" + listText(view.shape) + "); it must be (" + listText(shape) + ")");
+    if (view.dtype != y.dtype) rule(std::string("is ") + toString(view.dtype) + "; it must be " + toString(y.dtype) + ", as y is");
+    if (!fits) rule("has strides (" + listText(view.strides) + "); it must be dense, in the memory order of y");
+  };
+  if (problem.postOps.bias) check(bias, {problem.cout}, bias.shape.empty() || bias.strides[0] == 1 || bias.shape[0] == 1);
+  if (problem.postOps.add) {
+    const Density own = densityOf(addend);
+    check(addend, shapeOfY(problem), own != Density::kNone && layoutOf(own) == y.layout);
+  }
+  if (!broken.empty()) throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken});
+}
+
 void Call::likeOperands() {
   like(Gradient::kDx) = views[1];
   like(Gradient::kDw) = views[2];
@@ -58,7 +87,8 @@ void Call::likeOperands() {
 void Call::aim(Gradient pass, const py::object& given) {
   TensorView& wanted = like(pass);
   if (pass == Gradient::kY) wanted = {"y", nullptr, views[1].dtype, shapeOfY(problem), {}, false, nullptr};
-  const TensorView& ordered = pass == Gradient::kDw ? views[2] : views[1];
+  const bool likeAddend = pass == Gradient::kY && !addend.shape.empty();
+  const TensorView& ordered = pass == Gradient::kDw ? views[2] : likeAddend ? addend : views[1];
   Target& to = target(pass);
   to.format = {wanted.dtype, pass == Gradient::kDb ? Layout::kNcdhw : layoutOf(densityOf(ordered)), {}};
   if (given.is_none()) return;
@@ -95,6 +125,7 @@ void Call::settle() {
 
 void Call::compute(Session& session, int threads) {
   settle();
+  checkFinish();
   const auto executable = valueOf(session.compile(problem, mask));
   for (const Gradient pass : kPasses) {
     Target& to = target(pass);
@@ -106,7 +137,8 @@ void Call::compute(Session& session, int threads) {
   const std::size_t bytes = executable->workspaceBytes(threads);
   const auto workspace = allocate(bytes);
   require(executable->run({operands[0].data, operands[1].data, operands[2].data, resultAt(Gradient::kDx),
-                           resultAt(Gradient::kDw), resultAt(Gradient::kDb), nullptr, resultAt(Gradient::kY)},
+                           resultAt(Gradient::kDw), resultAt(Gradient::kDb), nullptr, resultAt(Gradient::kY), bias.data,
+                           addend.data},
                           workspace.get(), bytes, threads));
 }
 

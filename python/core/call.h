@@ -37,6 +37,7 @@ struct Call {
   std::array<TensorView, kPasses.size()> likes;    ///< by Gradient: shapes and types of results
   std::array<Target, kPasses.size()> targets;      ///< by Gradient
   std::array<Operand, kOperands.size()> operands;  ///< since settle()
+  TensorView bias, addend;                         ///< of post-ops; empty where there are none
 
   TensorView& like(Gradient pass) { return likes[static_cast<std::size_t>(pass)]; }
   Target& target(Gradient pass) { return targets[static_cast<std::size_t>(pass)]; }
@@ -45,8 +46,12 @@ struct Call {
   void describe(const std::string& math, const std::optional<Shape>& dy, const ConvolutionArguments& arguments);
   /// Where the result of a pass goes: to `given`, or, None, to new memory in the order of the operand it is like; y is like x.
   void aim(Gradient pass, const pybind11::object& given);
+  /// What forward does with its sums: b, z, or None, and an activation's text. To be said before aim(): y lies as z does.
+  void finish(const pybind11::object& b, const pybind11::object& z, const std::string& activation);
   /// What dx, dw and db are like.
   void likeOperands();
+  /// Throws if b or z does not fit y, which is settled.
+  void checkFinish() const;
   /// How every tensor lies in memory becomes the problem's.
   void settle();
   /// Computes the passes of the mask. Memory for results is made once the problem is known to be legal.

@@ -7,14 +7,19 @@ from cubejit.frameworks import like, operand
 from cubejit.session import default_session
 
 
-def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1, *, math="keep", out=None,
-         session=None, threads=0):
+def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1, *, bias=None, add=None, activation=None,
+         math="keep", out=None, session=None, threads=0):
     """The result y (N, Cout, spatial...) of a 1D, 2D or 3D convolution, like x: the same kind of object, type and memory order.
+
+    bias (Cout), add (like y) and activation, "relu", "leaky_relu:SLOPE" or "clip:LOW:HIGH", are post-ops: y is
+    activation(sum + bias + add), in float32 and rounded once, in the same pass over memory. bias and add have y's type; y lies as add does,
+    or else as x does. y must not be add's memory.
 
     x, w and everything else as conv_backward() has them. out: y to be written; dense, of any of the three types.
     """
     result = (session or default_session()).conv(
-        operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, math, out, threads)
+        operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, math, out, threads,
+        None if bias is None else operand(bias), None if add is None else operand(add), activation or "")
     return like(result, x)
 
 

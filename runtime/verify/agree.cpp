@@ -20,7 +20,8 @@ namespace {
 using Verdict = VerifyOutcome::Verdict;
 using Bytes = std::vector<char>;
 
-constexpr TensorId kOperands[] = {TensorId::kDy, TensorId::kX, TensorId::kW};
+constexpr TensorId kOperands[] = {TensorId::kDy, TensorId::kX, TensorId::kW, TensorId::kB, TensorId::kZ};
+using Operands = std::array<std::vector<char>, std::size(kOperands)>;
 constexpr std::array<TensorId, 4> kResults{TensorId::kDx, TensorId::kDw, TensorId::kDb, TensorId::kY};
 using Results = std::array<Bytes, kResults.size()>;
 
@@ -31,7 +32,7 @@ Bytes operandOf(const Problem& p, TensorId t, std::mt19937_64& random) {
 }
 
 // Those not asked for stay as they were.
-Result<Results> resultsOf(Session& session, const VerifyRequest& request, const std::array<Bytes, 3>& operands) {
+Result<Results> resultsOf(Session& session, const VerifyRequest& request, const Operands& operands) {
   const Problem& p = request.problem;
   CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.gradients, request.plans}));
   Results out;
@@ -41,7 +42,8 @@ Result<Results> resultsOf(Session& session, const VerifyRequest& request, const 
   const std::size_t bytes = executable->workspaceBytes(threads);
   const AlignedMemory workspace = alignedMemory(bytes);
   CUBEJIT_TRY(done, executable->run(Tensors{operands[0].data(), operands[1].data(), operands[2].data(), out[0].data(),
-                                            out[1].data(), out[2].data(), nullptr, out[3].data()},
+                                            out[1].data(), out[2].data(), nullptr, out[3].data(), operands[3].data(),
+                                            operands[4].data()},
                                     workspace.get(), bytes, threads));
   static_cast<void>(done);
   return out;
@@ -81,9 +83,13 @@ std::vector<std::unique_ptr<Session>> sessionsFor(Options options, const std::ve
 
 VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& sessions, const VerifyRequest& request) {
   std::mt19937_64 random(request.seed);
-  std::array<Bytes, 3> operands;
+  Operands operands;
   Results want;
-  for (std::size_t i = 0; i < 3; ++i) operands[i] = operandOf(request.problem, kOperands[i], random);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool ofPostOps = kOperands[i] == TensorId::kB || kOperands[i] == TensorId::kZ;
+    if (ofPostOps && !postOpsRead(request.problem, kOperands[i])) continue;
+    operands[i] = operandOf(request.problem, kOperands[i], random);
+  }
   for (const auto& session : sessions) {
     auto got = resultsOf(*session, request, operands);
     const std::string name = toString(session->options().backend);

@@ -73,9 +73,11 @@ Problem plainProblem(const Problem& problem) {
 std::int64_t plainElements(const Problem& p, TensorId t) {
   switch (t) {
     case TensorId::kDy:
+    case TensorId::kZ:
     case TensorId::kY: return yElements(p);
     case TensorId::kX:
     case TensorId::kDx: return xElements(p);
+    case TensorId::kB:
     case TensorId::kDb: return p.cout;
     default: return wElements(p);
   }

@@ -133,6 +133,20 @@ void fitRelaxedMath(std::mt19937_64& random, Problem& p) {
   }
 }
 
+void randomPostOps(std::mt19937_64& random, Problem& p) {
+  Dice dice(random);
+  PostOps& post = p.postOps;
+  post = {};
+  post.bias = !dice.oneIn(3);
+  post.add = dice.oneIn(2);
+  post.activation = static_cast<Activation>(dice.in(0, 3));
+  if (post.activation == Activation::kLeakyRelu) post.alpha = static_cast<float>(dice.in(-4, 8)) / 4;
+  if (post.activation != Activation::kClip) return;
+  const bool keepsZero = formatOf(p, TensorId::kY).layout == Layout::kNdc1hwc0;
+  post.alpha = static_cast<float>(dice.in(-8, keepsZero ? 0 : 4));
+  post.beta = static_cast<float>(dice.in(keepsZero ? 0 : static_cast<std::int64_t>(post.alpha), 12));
+}
+
 std::vector<float> randomIntegers(std::mt19937_64& random, std::int64_t count, double summands) {
   Dice dice(random);
   // |products| <= 16; sums below 2^24 are exact. Keep only so many non-zeros that even the worst sum stays below.

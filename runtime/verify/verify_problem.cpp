@@ -110,6 +110,26 @@ std::string compareNorms(const Side& side, const Distance& distance) {
 
 constexpr std::int64_t kProvenContracts = 24;
 
+// What y is of its exact sums: the definition of post-ops, in f32.
+void applyPostOps(const Problem& p, const std::vector<float>& b, const std::vector<float>& z, std::vector<SampledElement>& y) {
+  const auto channels = static_cast<std::size_t>(p.cout), pixels = static_cast<std::size_t>(p.out.volume());
+  for (SampledElement& e : y) {
+    const float bias = p.postOps.bias ? b[e.index / pixels % channels] : 0, addend = p.postOps.add ? z[e.index] : 0;
+    const double sum = e.value + static_cast<double>(bias) + static_cast<double>(addend);
+    e.bound += std::fabs(static_cast<double>(bias)) + std::fabs(static_cast<double>(addend));
+    const auto alpha = static_cast<double>(p.postOps.alpha);
+    switch (p.postOps.activation) {
+      case Activation::kNone: e.value = sum; break;
+      case Activation::kRelu: e.value = std::max(sum, 0.0); break;
+      case Activation::kLeakyRelu:
+        e.value = sum > 0 ? sum : static_cast<double>(static_cast<float>(sum) * p.postOps.alpha);
+        e.bound *= std::max(1.0, std::fabs(alpha));
+        break;
+      case Activation::kClip: e.value = std::clamp(sum, alpha, static_cast<double>(p.postOps.beta)); break;
+    }
+  }
+}
+
 }  // namespace
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
@@ -186,6 +206,9 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return values;
   };
   std::vector<float> dy = operand(TensorId::kDy), x = operand(TensorId::kX), w = operand(TensorId::kW);
+  std::vector<float> b, z;
+  if (passesRead(p, request.gradients, TensorId::kB)) b = operand(TensorId::kB);
+  if (passesRead(p, request.gradients, TensorId::kZ)) z = operand(TensorId::kZ);
   constexpr std::size_t kCount = 4;
   constexpr Gradient kGradients[kCount] = {Gradient::kDx, Gradient::kDw, Gradient::kDb, Gradient::kY};
   std::vector<SampledElement> want[kCount];
@@ -202,6 +225,8 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     want[3] = everyElement(r.y, r.yBound);
   }
 
+  applyPostOps(plain, b, z, want[3]);
+
   VerifyOutcome passed;
   for (std::size_t i = 0; i < kCount; ++i) {
     if (!request.gradients.has(kGradients[i])) continue;
@@ -217,6 +242,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
+  const auto gb = b.empty() ? nullptr : encoded(TensorId::kB, b), gz = z.empty() ? nullptr : encoded(TensorId::kZ, z);
   std::vector<char> before[kCount];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN of every type: an element nobody writes is found.
@@ -229,7 +255,9 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
     const Tensors tensors{gdy->data(),        gx->data(),         gw->data(), results[0]->data(),
-                          results[1]->data(), results[2]->data(), nullptr,    results[3]->data()};
+                          results[1]->data(), results[2]->data(), nullptr,    results[3]->data(),
+                          gb == nullptr ? nullptr : gb->data(),
+                          gz == nullptr ? nullptr : gz->data()};
     const int threads = request.threads[run];
     const Status status = runGradients(tensors, threads);
     if (!status.ok()) return {Verdict::kFailed, status.error().message};

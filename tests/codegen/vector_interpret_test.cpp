@@ -62,6 +62,8 @@ TEST(VectorInterpret, ArithmeticAndMasks) {
             (Floats{32, 35, 38, 35, 36, 37, 38, 39}));
   EXPECT_EQ(run(isa, {.op = VOp::kAddF, .dst = 3, .src1 = 0, .src2 = 1}), (Floats{16, 18, 20, 22, 24, 26, 28, 30}));
   EXPECT_EQ(run(isa, {.op = VOp::kMul, .dst = 3, .src1 = 0, .src2 = 0}), (Floats{0, 1, 4, 9, 16, 25, 36, 49}));
+  EXPECT_EQ(run(isa, {.op = VOp::kMinF, .dst = 3, .src1 = 1, .src2 = 0}), (Floats{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(run(isa, {.op = VOp::kMaxF, .dst = 3, .src1 = 1, .src2 = 0}), (Floats{16, 17, 18, 19, 20, 21, 22, 23}));
   EXPECT_EQ(run(isa, {.op = VOp::kMove, .dst = 3, .src1 = 0, .mask = 1}), (Floats{32, 1, 2, 35, 36, 37, 38, 39}));
   EXPECT_EQ(run(isa, {.op = VOp::kLoad, .dst = 3, .mask = 1, .mem = {0, 40}}), (Floats{0, 11, 12, 0, 0, 0, 0, 0}));
   EXPECT_EQ(run(isa, {.op = VOp::kBroadcast, .dst = 3, .mem = {0, 20}}), Floats(8, 5.0f));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/kit/adjoint.h"
 #include "runtime/verify/random_problem.h"
 #include "tests/support/host.h"
 #include "tests/support/plan_fields.h"
@@ -55,6 +56,38 @@ TEST_P(EveryAlgorithm, PlansAreRight) {
         const VerifyOutcome outcome = verifyProblem(session, request);
         ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
             << outcome.message << "\ncubejit verify " << toFlags(p) << "\n"
+            << planToJson(plan);
+      }
+    }
+    EXPECT_GT(verified, 10) << toString(level);
+  }
+}
+
+// Forward with post-ops: whatever way an algorithm's sums leave, they are finished once, and rounded behind that.
+TEST_P(EveryAlgorithm, ForwardEndsWithPostOps) {
+  const Algorithm& algorithm = *GetParam();
+  if (algorithm.gradient != Gradient::kDx) GTEST_SKIP() << "forward is backward data of the adjoint";
+  for (const IsaLevel level : runnableIsas()) {
+    Session session(eagerOptions(level));
+    const Machine machine = machineOfSmallL2(level);
+    std::mt19937_64 random(72);
+    int verified = 0;
+    for (int i = 0; i < 80; ++i) {
+      Problem p = problemFor(random, i);
+      randomPostOps(random, p);
+      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, adjointOf(p), Gradient::kDx, machine);
+      std::shuffle(plans.begin(), plans.end(), random);
+      int left = 3;
+      for (const TilingPlan& data : plans) {
+        const TilingPlan plan = asForward(data);
+        if (left == 0 || !checkPlan(p, plan, machine).empty()) continue;
+        --left;
+        ++verified;
+        VerifyRequest request{p, maskOf(Gradient::kY), {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed,
+                              {plan}};
+        const VerifyOutcome outcome = verifyProblem(session, request);
+        ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+            << outcome.message << "\ncubejit verify --passes y " << toFlags(p) << "\n"
             << planToJson(plan);
       }
     }

@@ -92,6 +92,24 @@ TEST_P(Formats, KeptWeightsMatchReference) {
   EXPECT_GE(kept, 190) << "all but empty problems";
 }
 
+// Post-ops in every format, with the plans the planner likes best; every third time weights are kept.
+TEST_P(Formats, PostOpsMatchReference) {
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Session session(eagerOptions(GetParam()));
+  std::mt19937_64 random(5000 + static_cast<int>(GetParam()));
+  for (int i = 0; i < 500; ++i) {
+    Problem problem = randomProblem(random, 3e5);
+    if (i % 2 == 1) randomFormats(random, problem, true, true);
+    randomPostOps(random, problem);
+    const WeightsUse weights = i % 3 == 0 ? WeightsUse::kKept : WeightsUse::kEachRun;
+    const VerifyRequest request{
+        problem, maskOf(Gradient::kY), {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {}, 0, weights};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify --passes y " << toFlags(problem) << " --isa " << toString(GetParam());
+  }
+}
+
 // No images; or one position that no tap meets, and one that the only tap does.
 Problem degenerate(std::mt19937_64& random, int kind) {
   Problem p = randomProblem(random, 5e5);
@@ -193,7 +211,8 @@ TEST(Backends, AgreeBitByBit) {
     const auto sessions = sessionsFor(options, backends);
     std::mt19937_64 random(5);
     for (int i = 0; i < 60; ++i) {
-      const VerifyRequest request{randomProblem(random, 2e4), kAll, {2}, static_cast<std::uint64_t>(i), true, {}};
+      VerifyRequest request{randomProblem(random, 2e4), kAll, {2}, static_cast<std::uint64_t>(i), true, {}};
+      if (i % 2 == 1) randomPostOps(random, request.problem);
       const VerifyOutcome outcome = agreeBitByBit(sessions, request);
       ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
           << outcome.message << "\n"

@@ -15,7 +15,7 @@ namespace cubejit::cli {
 /// G*D*C1*H*W, N1, 16, C0. Weights: O, I/g and so on.
 inline std::vector<std::int64_t> memoryShape(const Problem& p, TensorId t) {
   const IndexMap map = indexMap(p, t);
-  if (t == TensorId::kDb) return {map.extent[1]};
+  if (isBias(t)) return {map.extent[1]};
   const TensorFormat f = formatOf(p, t);
   const std::int64_t c0 = f.blockChannels(), inner = map.extent[1] / map.groups;
   if (f.layout == Layout::kFractalZ3d) {
@@ -37,7 +37,7 @@ inline std::vector<std::int64_t> memoryShape(const Problem& p, TensorId t) {
 
 /// The names of its axes, outermost first: "N,H,W,C".
 inline std::string memoryAxes(const Problem& p, TensorId t) {
-  if (t == TensorId::kDb) return "O";
+  if (isBias(t)) return "O";
   const std::string spatial = std::string("D,H,W").substr(2 * (3 - static_cast<std::size_t>(p.rank)));
   const bool weights = t == TensorId::kW || t == TensorId::kDw;
   std::string first = weights ? "O" : "N", second = weights ? "I/g" : "C";

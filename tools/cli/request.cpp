@@ -73,6 +73,10 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
          "--math", f.math,
          "strict: sums of the definition's products; relaxed: Winograd is allowed (default: as the problem says)")
       ->group("Problem");
+  app.add_option("--post-ops", f.postOps,
+                 "Of y, in this order: bias (b), add (z), relu or leaky_relu:SLOPE or clip:LOW:HIGH, e.g. bias,relu "
+                 "(default: as the problem says)")
+      ->group("Problem");
   app.add_option("--passes,--gradients", f.gradients, "Which of y (forward), dx, dw and db");
   app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,...");
 }
@@ -134,12 +138,13 @@ Result<Request> resolve(const RequestFlags& f) {
   const auto backend = f.backend.empty() ? Result<BackendKind>(kUsualBackend) : parseBackend(f.backend);
   const auto threads = parseThreads(f.threads);
   const auto math = f.math.empty() ? Result<MathMode>(MathMode::kStrict) : parseMathMode(f.math);
+  const auto postOps = parsePostOps(f.postOps);
   const auto algorithm = f.algorithm.empty() ? Result<std::string>(f.algorithm) : parseAlgorithm(f.algorithm);
   auto environment = optionsFromEnvironment();
   for (const Error* e : {mask.ok() ? nullptr : &mask.error(), formatted.ok() ? nullptr : &formatted.error(),
                          backend.ok() ? nullptr : &backend.error(), threads.ok() ? nullptr : &threads.error(),
                          environment.ok() ? nullptr : &environment.error(), math.ok() ? nullptr : &math.error(),
-                         algorithm.ok() ? nullptr : &algorithm.error()}) {
+                         algorithm.ok() ? nullptr : &algorithm.error(), postOps.ok() ? nullptr : &postOps.error()}) {
     if (e != nullptr) note(*e);
   }
   if (environment.ok()) r.options = *environment;
@@ -219,6 +224,7 @@ Result<Request> resolve(const RequestFlags& f) {
     p.layout = formats.layout;
     p.formats = formats.formats;
     if (!f.math.empty() && math.ok()) p.math = *math;
+    if (!f.postOps.empty() && postOps.ok()) p.postOps = *postOps;
     const Status legal = r.isSuite ? Status(Unit{}) : checkProblem(p);
     if (!legal.ok()) note(legal.error());
   }

@@ -17,7 +17,7 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout, math, algorithm, isa, backend, threads, planFile, soc,
+  std::string gradients = "dx,dw,db", dtype = "f32", layout, math, postOps, algorithm, isa, backend, threads, planFile, soc,
               pins, goal;
   bool json = false;
   bool sanitize = false;     ///< --soc: check programs before they run

@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Executable>> compute(const Request& request, const 
 
 Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const std::vector<std::string>& inPairs,
                const std::vector<std::string>& outPairs) {
-  CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w"}, "--in"));
+  CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w", "b", "z"}, "--in"));
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"y", "dx", "dw", "db"}, "--out"));
   if (outs.empty())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of y, dx, dw, db"};
@@ -73,8 +73,9 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   CUBEJIT_TRY(request, resolve(wanted));
   const Problem& p = request.problems.front();
   std::string missing;
-  for (const TensorId t : kTensorIds) {
-    if (request.gradients.reads(t) && ins.count(toString(t)) == 0)
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    const auto t = static_cast<TensorId>(i);
+    if (passesRead(p, request.gradients, t) && ins.count(toString(t)) == 0)
       missing += fmt::format("{}--in {}=FILE is missing; the passes asked for need it", missing.empty() ? "" : "\n",
                              toString(t));
   }
@@ -82,7 +83,8 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   std::map<std::string, std::vector<std::int64_t>> shapes;
   std::map<std::string, std::string> axes;
   std::map<std::string, DType> types;
-  for (const TensorId t : kTensorIds) {
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    const auto t = static_cast<TensorId>(i);
     shapes[toString(t)] = memoryShape(p, t);
     axes[toString(t)] = memoryAxes(p, t);
     types[toString(t)] = formatOf(p, t).dtype;
@@ -112,7 +114,9 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                         results["dw"].data(),
                         results["db"].data(),
                         nullptr,
-                        results["y"].data()};
+                        results["y"].data(),
+                        arrays["b"].bytes.data(),
+                        arrays["z"].bytes.data()};
   if (!request.soc() && pictures.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                  "--trace and --timeline show an emulated chip; add --soc"};
@@ -148,9 +152,9 @@ void addRun(CLI::App& app, Action& action) {
   addProblemFlags(*command, *flags, false);
   addRunFlags(*command, *flags);
   command->add_option("--in", *ins,
-                      "dy=FILE.npy, x=FILE.npy, w=FILE.npy (repeat); arrays have the axes that --layout says: "
+                      "dy=FILE.npy, x=FILE.npy, w=FILE.npy, of post-ops b and z (repeat); arrays have the axes that --layout says: "
                       "N,spatial,C (weights O,I,spatial) by default, ncdhw: N,C,spatial");
-  command->add_option("--out", *outs, "dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the gradients to compute (repeat)");
+  command->add_option("--out", *outs, "y=FILE.npy, dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the results to compute (repeat)");
   addSocFlag(*command, *flags);
   addEmulationFlags(*command, *flags);
   addSanitizeFlag(*command, *flags);

@@ -41,10 +41,11 @@ const char* word(Verdict v) { return v == Verdict::kPassed ? "passed" : v == Ver
 Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
   if (fuzz.count <= 0) return resolve(flags);
   const bool layoutGiven = !flags.layout.empty();
-  const bool anyDtype = flags.dtype == "any", anyLayout = flags.layout == "any";
+  const bool anyDtype = flags.dtype == "any", anyLayout = flags.layout == "any", anyPostOps = flags.postOps == "any";
   const RequestFlags given = flags;
   if (anyDtype) flags.dtype = "f32";
   if (anyLayout) flags.layout.clear();
+  if (anyPostOps) flags.postOps.clear();
   flags.prb = "ic1iw1oc1kw1";  // stands for the random problems
   auto request = resolve(flags);
   if (!request.ok()) return request;
@@ -58,6 +59,7 @@ Result<Request> requestFor(RequestFlags flags, const Fuzz& fuzz) {
     const Status applied = applyFormats(p, anyDtype ? "" : given.dtype, layoutGiven && !anyLayout ? given.layout : "");
     if (!applied.ok()) return applied.error();
     if (anyDtype || anyLayout) randomFormats(random, p, anyDtype, anyLayout);
+    if (anyPostOps) randomPostOps(random, p);
     p.name = fmt::format("fuzz{}", i);
     request->problems.push_back(p);
   }

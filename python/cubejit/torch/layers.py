@@ -149,6 +149,14 @@ def why_passed_on(x, w):
     return None
 
 
+def _why_not_added(bias, x, w, geometry):
+    """Why a bias is none that is added to y as it is stored; None if it is."""
+    channels = w.shape[1] * geometry[-1] if geometry[3] else w.shape[0]
+    if bias.dtype != x.dtype or bias.layout != torch.strided or bias.device != x.device:
+        return "a bias of another type"
+    return None if tuple(bias.shape) == (channels,) and bias.is_contiguous() else "a bias of another shape, or with strides"
+
+
 def _empty(shape, like, channels_last):
     if not channels_last:
         return torch.empty(shape, dtype=like.dtype)
@@ -173,18 +181,18 @@ def forward(layers, x, w, bias, geometry, theirs):
     geometry = _geometry(*geometry)
     if layers.note is not None:
         layers.note(x, w, geometry)
-    entry = layers.find(_key("y", geometry, x, w))
+    entry = layers.find(_key("y", geometry, x, w, *(() if bias is None else (bias,))))
     if not entry.chosen:
-        entry.passed_on = why_passed_on(x, w)
+        entry.passed_on = why_passed_on(x, w) or (None if bias is None else _why_not_added(bias, x, w, geometry))
         entry.chosen = entry.passed_on is not None
 
     def compiled():
-        return session().layer(["y"], _described(x), _described(w), None, *geometry)
+        return session().layer(["y"], _described(x), _described(w), None, *geometry, post_ops="" if bias is None else "bias")
 
     def ours(layer):
         y = _empty(layer.shape, x, layer.channels_last("y"))
-        layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), threads=threads())
-        return y if bias is None else y.add_(bias.view([-1] + [1] * (y.dim() - 2)))
+        layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if bias is None else bias.data_ptr(), threads=threads())
+        return y
 
     return layers.run(entry, compiled, ours, theirs)
 

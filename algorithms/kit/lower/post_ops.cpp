@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides, call by call, what becomes of those that store y. Cursors over biases follow those over y; steps that a kernel repeats are taken
+// one by one where biases would have to move, and where a call becomes two.
+#include "algorithms/kit/lower/post_ops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/result_channels.h"
+#include "codegen/tile/coordinates.h"
+
+namespace cubejit {
+namespace {
+
+constexpr std::int64_t kPieceElements = 16384;  // of a task that finishes elements; both ends stay in the L1 and L2 caches
+
+// The matrix that a move leaves in y: rows of neighbours.
+struct Stored {
+  std::int64_t rows = 0, cols = 0;
+};
+Stored storedBy(const Move& m) {
+  if (m.kind == MoveKind::kTranspose) return {m.cols, m.rows};
+  if (m.kind == MoveKind::kLaneSums) return {1, m.rows};
+  return {m.rows, m.cols};
+}
+
+std::string shortText(const PostOps& post) {
+  std::string text;
+  if (post.bias) text += "_bias";
+  if (post.add) text += "_add";
+  if (post.activation != Activation::kNone) text += std::string("_") + toString(post.activation);
+  return text;
+}
+
+class Pass {
+ public:
+  Pass(TileProgram program, const Problem& problem, int lanes)
+      : p_(std::move(program)), problem_(problem), post_(problem.postOps), lanes_(lanes), to_(ResultChannels::of(problem)) {}
+
+  Result<TileProgram> run(bool wide) {
+    y_ = bufferOf(BufferRole::kY);
+    if (y_ < 0 || taskless()) return std::move(p_);  // an empty batch
+    p_.name += shortText(post_);
+    if (wide) {
+      source_ = y_;
+      p_.buffers[static_cast<std::size_t>(y_)].role = BufferRole::kShared;
+      p_.buffers[static_cast<std::size_t>(y_)].name = "y_f32";
+      y_ = addBuffer("y", BufferRole::kY, formatBytes(problem_, TensorId::kY));
+    }
+    if (post_.add) addBuffer("z", BufferRole::kZ, formatBytes(problem_, TensorId::kZ));
+    if (post_.bias) {
+      bias_ = addBuffer("b", BufferRole::kB, formatBytes(problem_, TensorId::kB));
+      biases_ = addBuffer("biases", BufferRole::kShared, 0);
+    }
+    // How far cursors go behind a block's last channel is known when all have been seen.
+    const TileProgram before = p_;
+    to_.pitch = to_.each == 1 ? lanes_ : to_.each + lanes_;
+    for (int round = 0; round < 2; ++round) {
+      p_ = before;
+      finished_.clear();
+      furthest_ = 0;
+      if (const std::string broken = finish(wide); !broken.empty())
+        return Error{ErrorCode::kInternal, Stage::kTile, p_.name + ": " + broken};
+      if (!post_.bias || furthest_ <= to_.pitch) break;
+      to_.pitch = furthest_;
+    }
+    if (post_.bias) addBiases();
+    dropUnused();
+    return std::move(p_);
+  }
+
+ private:
+  int bufferOf(BufferRole role) const {
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
+      if (p_.buffers[b].role == role) return static_cast<int>(b);
+    }
+    return -1;
+  }
+  int addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
+    p_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
+    return static_cast<int>(p_.buffers.size()) - 1;
+  }
+  int addKernel(Kernel kernel) {
+    for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
+      if (p_.kernels[k] == kernel) return static_cast<int>(k);
+    }
+    p_.kernels.push_back(std::move(kernel));
+    return static_cast<int>(p_.kernels.size()) - 1;
+  }
+  // Kernels that nothing calls any more.
+  void dropUnused() {
+    std::vector<int> place(p_.kernels.size(), -1);
+    std::vector<Kernel> used;
+    const auto keep = [&](int& kernel) {
+      if (kernel < 0) return;
+      int& at = place[static_cast<std::size_t>(kernel)];
+      if (at < 0) {
+        at = static_cast<int>(used.size());
+        used.push_back(p_.kernels[static_cast<std::size_t>(kernel)]);
+      }
+      kernel = at;
+    };
+    const auto visit = [&](const auto& self, std::vector<Node>& nodes) -> void {
+      for (Node& node : nodes) {
+        for (Variant& v : node.call.variants) {
+          keep(v.kernel);
+          keep(v.aligned);
+        }
+        self(self, node.body);
+      }
+    };
+    for (Phase& phase : p_.phases) visit(visit, phase.body);
+    p_.kernels = std::move(used);
+  }
+
+  bool taskless() const { return formatBytes(problem_, TensorId::kY) == 0; }
+
+  std::string finish(bool wide) {
+    if (wide) {
+      addElementwise();
+      return {};
+    }
+    for (std::size_t i = 0; i < p_.phases.size(); ++i) {
+      if (onlyZeroes(p_.phases[i])) {  // of what no product reaches, the post-ops remain
+        source_ = -1;
+        addElementwise();
+        std::swap(p_.phases[i], p_.phases.back());
+        p_.phases.pop_back();
+        continue;
+      }
+      if (std::string broken = finishPhase(p_.phases[i]); !broken.empty()) return broken;
+    }
+    return {};
+  }
+
+  int streamsBuffer(const Phase& phase, int stream) const {
+    return stream < 0 ? -1 : phase.streams[static_cast<std::size_t>(stream)].buffer;
+  }
+
+  bool onlyZeroes(const Phase& phase) const {
+    bool any = false;
+    const auto zeroes = [&](const auto& self, const std::vector<Node>& nodes) -> bool {
+      return std::all_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+        if (!node.isCall()) return self(self, node.body);
+        if (streamsBuffer(phase, node.call.c) != y_) return false;
+        any = true;
+        return std::all_of(node.call.variants.begin(), node.call.variants.end(), [&](const Variant& v) {
+          const auto* move = v.kernel < 0 ? nullptr : std::get_if<Move>(&p_.kernels[static_cast<std::size_t>(v.kernel)]);
+          return v.kernel < 0 || (move != nullptr && move->kind == MoveKind::kZero);
+        });
+      });
+    };
+    return zeroes(zeroes, phase.body) && any;
+  }
+
+  // ---- calls that store y ----
+  std::string finishPhase(Phase& phase) {
+    phase_ = &phase;
+    biasOf_.clear();
+    broken_.clear();
+    scratch_ = -1;
+    const std::size_t streams = phase.streams.size();
+    for (std::size_t s = 0; s < streams; ++s) {
+      if (phase.streams[s].buffer == y_ && post_.bias) follow(static_cast<int>(s));
+    }
+    visit(phase.body, -1);
+    return broken_;
+  }
+
+  void breaks(const std::string& what) {
+    if (broken_.empty()) broken_ = what;
+  }
+
+  // A cursor over biases that moves as stream `s` does over y.
+  void follow(int s) {
+    const auto at = static_cast<std::size_t>(s);
+    const std::int64_t origin = phase_->streams[at].offset;
+    const int biases = addStream("bias", biases_, to_.biasAlong(origin));
+    std::int64_t furthest = to_.along(origin).channel;
+    const auto deltaOf = [&](const std::vector<std::int64_t>& d) { return at < d.size() ? d[at] : 0; };
+    for (std::size_t a = 0; a < phase_->axes.size(); ++a) {
+      const auto& steps = phase_->axes[a].steps;
+      if (std::any_of(steps.begin(), steps.end(), [&](const AxisStep& step) {
+            return step.repeat > 1 && to_.biasAlong(deltaOf(step.repeatDelta)) != 0;
+          }))
+        takeOneByOne(static_cast<int>(a));
+      std::int64_t most = 0;
+      for (AxisStep& step : phase_->axes[a].steps) {
+        const ChannelPlace place = to_.along(deltaOf(step.delta));
+        most = std::max(most, place.channel);
+        if (to_.biasAt(place) == 0) continue;
+        step.delta.resize(phase_->streams.size(), 0);
+        step.delta.back() = to_.biasAt(place);
+      }
+      furthest += most;
+    }
+    biasOf_[s] = {biases, furthest};
+  }
+
+  int addStream(const char* name, int buffer, std::int64_t offset) {
+    phase_->streams.push_back(Stream{name, buffer, offset});
+    return static_cast<int>(phase_->streams.size()) - 1;
+  }
+
+  // Steps that a kernel repeats become steps of their own.
+  void takeOneByOne(int index) {
+    Axis& axis = phase_->axes[static_cast<std::size_t>(index)];
+    std::vector<AxisStep> all;
+    std::vector<int> began;
+    for (const AxisStep& step : axis.steps) {
+      began.push_back(static_cast<int>(all.size()));
+      for (std::int64_t r = 0; r < step.repeat; ++r) {
+        AxisStep one{step.delta, step.cls, 1, {}};
+        one.delta.resize(std::max(one.delta.size(), step.repeatDelta.size()), 0);
+        for (std::size_t s = 0; s < step.repeatDelta.size(); ++s) one.delta[s] += r * step.repeatDelta[s];
+        all.push_back(std::move(one));
+      }
+    }
+    began.push_back(static_cast<int>(all.size()));
+    for (Window& w : axis.windows)
+      w = Window{began[static_cast<std::size_t>(w.begin)], began[static_cast<std::size_t>(w.end)]};
+    axis.steps = std::move(all);
+  }
+
+  void visit(std::vector<Node>& nodes, int around) {
+    std::vector<Node> out;
+    for (Node& node : nodes) {
+      if (!node.isCall()) {
+        visit(node.body, node.axis >= 0 ? node.axis : around);
+        out.push_back(std::move(node));
+        continue;
+      }
+      if (streamsBuffer(*phase_, node.call.c) != y_) {
+        out.push_back(std::move(node));
+        continue;
+      }
+      if (std::optional<Call> before = finishCall(node.call)) {
+        if (around >= 0) takeOneByOne(around);
+        out.push_back(callNode(std::move(*before)));
+      }
+      out.push_back(std::move(node));
+    }
+    nodes = std::move(out);
+  }
+
+  // Makes it the call that finishes y; what it was, if that comes before.
+  std::optional<Call> finishCall(Call& call) {
+    if (call.place.repeat != 1 || call.d >= 0) breaks("call " + call.name + " repeats, or has an operand d");
+    const auto bias = biasOf_.find(call.c);
+    if (bias != biasOf_.end()) call.d = bias->second.stream;
+    std::optional<Call> before;
+    for (const Variant& v : call.variants) {
+      if (v.kernel >= 0 && std::holds_alternative<Move>(p_.kernels[static_cast<std::size_t>(v.kernel)]) && !before) {
+        if (scratch_ < 0) scratch_ = addStream("unfinished", scratchBuffer(), 0);
+        before = call;
+        before->c = scratch_;
+        before->d = -1;
+      }
+    }
+    const std::int64_t furthest = bias == biasOf_.end() ? 0 : bias->second.furthest;
+    for (std::size_t i = 0; i < call.variants.size(); ++i) {
+      Variant& v = call.variants[i];
+      if (v.kernel < 0) continue;
+      if (v.accumulate) breaks("call " + call.name + " adds to y");
+      if (before) {
+        moveVariant(before->variants[i], v, furthest);
+      } else {
+        v.kernel = finishing(v.kernel, furthest);
+        if (v.aligned >= 0) v.aligned = finishing(v.aligned, furthest);
+      }
+    }
+    if (before) {
+      call.a = scratch_;
+      call.name = "post_ops";
+    }
+    return before;
+  }
+
+  int scratchBuffer() {
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
+      if (p_.buffers[b].name == kScratch) return static_cast<int>(b);
+    }
+    return addBuffer(kScratch, BufferRole::kPrivate, 0);
+  }
+
+  // A microkernel with post-ops.
+  int finishing(int kernel, std::int64_t furthest) {
+    if (const auto known = finished_.find(kernel); known != finished_.end()) {
+      reach(furthest + known->second.second);
+      return known->second.first;
+    }
+    Contract c = std::get<Contract>(p_.kernels[static_cast<std::size_t>(kernel)]);
+    c.post = post_;
+    c.label += shortText(post_);
+    std::int64_t most = 0;
+    for (Accumulator& acc : c.accumulators) {
+      if (!post_.bias) break;
+      const ChannelPlace place = to_.along(acc.cOffset);
+      acc.biasOffset = static_cast<std::int32_t>(to_.biasAt(place));
+      most = std::max(most, place.channel + lanes_);
+    }
+    reach(furthest + most);
+    const int made = addKernel(std::move(c));
+    finished_[kernel] = {made, most};
+    return made;
+  }
+
+  void reach(std::int64_t channels) { furthest_ = std::max(furthest_, channels); }
+
+  // What a move stores goes to a panel as f32 first, and from there, finished, to where it went.
+  void moveVariant(Variant& first, Variant& then, std::int64_t furthest) {
+    const auto* given = std::get_if<Move>(&p_.kernels[static_cast<std::size_t>(then.kernel)]);
+    if (given == nullptr || given->from != Element::kF32 || given->kind == MoveKind::kAccumulate || given->listed) {
+      breaks("y is stored by what is no move of f32");
+      return;
+    }
+    const Move m = *given;
+    const Stored stored = storedBy(m);
+    const std::int64_t pitch = panelPitch(stored.cols * 4);
+    Move inward = m;
+    inward.to = Element::kF32;
+    inward.dstPitch = pitch;
+    inward.padCols = 0;
+    inward.streamingStore = false;
+    first.kernel = m.kind == MoveKind::kZero ? -1 : addKernel(inward);
+    Move out;
+    out.kind = m.kind == MoveKind::kZero ? MoveKind::kZero : MoveKind::kCopy;
+    out.lanes = lanes_;
+    out.rows = stored.rows;
+    out.cols = stored.cols;
+    out.srcPitch = pitch;
+    out.dstPitch = m.dstPitch;
+    out.padCols = m.padCols;
+    out.streamingStore = m.streamingStore;
+    out.to = m.to;
+    const std::int64_t whole = stored.cols / to_.each;
+    if (to_.each > 1 && out.rows == 1 && stored.cols % to_.each == 0 && whole > 1 && out.padCols == 0) {
+      // Pixels side by side: rows of a few, which all begin with the same channel.
+      const std::int64_t few = divisorAtMost(whole, std::max<std::int64_t>(1, kRowChannels / to_.each));
+      out.rows = whole / few;
+      out.cols = few * to_.each;
+      out.srcPitch = out.cols * 4;
+      out.dstPitch = out.cols * elementBytes(out.to);
+      out.streamingStore = false;
+    }
+    setPost(out, furthest);
+    then.kernel = addKernel(out);
+    std::int64_t& bytes = p_.buffers[static_cast<std::size_t>(scratchBuffer())].bytes;
+    bytes = std::max(bytes, stored.rows * pitch);
+  }
+
+  // The move finishes what it copies; it begins at most `furthest` channels into a block.
+  void setPost(Move& m, std::int64_t furthest) {
+    m.post = post_;
+    m.label = "post_ops";
+    if (!post_.bias) return;
+    m.biasRow = m.rows > 1 ? to_.biasAlong(m.dstPitch) : 0;
+    m.biasColumn = to_.each == 1 ? 0 : 4;
+    const std::int64_t rows = (m.rows - 1) * (m.rows > 1 ? to_.along(m.dstPitch).channel : 0);
+    reach(furthest + rows + (m.biasColumn == 0 ? 0 : m.cols) + lanes_);
+  }
+
+  // ---- whole tensors ----
+  // Rows of neighbours: of a channel (plain), of all channels (channels-last), of a block.
+  void addElementwise() {
+    const bool plain = to_.each == 1, last = !plain && to_.blocks == 1;
+    const std::int64_t pixels = problem_.out.volume(), plane = problem_.out.h * problem_.out.w;
+    const std::int64_t outer = plain ? problem_.batch : last ? 1 : problem_.batch * problem_.out.d,
+                       rows = plain ? 1 : last ? problem_.batch * pixels : plane, cols = plain ? pixels : to_.each;
+    const std::int64_t in = source_ < 0 ? 0 : 4, out = to_.element;
+    p_.phases.push_back(Phase{});
+    phase_ = &p_.phases.back();
+    phase_->name = "post_ops";
+    const int sink = addStream("y", y_, 0), from = source_ < 0 ? sink : addStream("from", source_, 0),
+              bias = post_.bias ? addStream("bias", biases_, 0) : -1;
+    const auto axis = [&](const char* name, int classes) {
+      phase_->axes.push_back(Axis{name, classes, {}});
+      return static_cast<int>(phase_->axes.size()) - 1;
+    };
+    const auto step = [&](int axis, std::int64_t elements, std::int64_t biases, int cls) {
+      AxisStep s{std::vector<std::int64_t>(phase_->streams.size(), 0), cls, 1, {}};
+      s.delta[static_cast<std::size_t>(sink)] = elements * out;
+      if (from != sink) s.delta[static_cast<std::size_t>(from)] = elements * in;
+      if (bias >= 0) s.delta[static_cast<std::size_t>(bias)] = biases;
+      phase_->axes[static_cast<std::size_t>(axis)].steps.push_back(std::move(s));
+    };
+    const int images = axis("image", 1), blocks = axis("block", 2), pieces = axis("piece", 2);
+    const std::int64_t block = rows * cols;
+    for (std::int64_t i = 0; i < outer; ++i) step(images, i * to_.blocks * block, 0, 0);
+    const std::int64_t left = problem_.cout % to_.each;  // channels of a last block that is not full
+    for (std::int64_t i = 0; i < to_.blocks; ++i)
+      step(blocks, i * block, to_.biasAt({i, 0}), left > 0 && i + 1 == to_.blocks ? 1 : 0);
+    const std::int64_t whole = plain ? cols : rows, unit = plain ? 1 : cols,
+                       piece = std::max<std::int64_t>(1, std::min(whole, kPieceElements / unit));
+    for (std::int64_t i = 0; i < whole; i += piece) step(pieces, i * unit, 0, i + piece <= whole ? 0 : 1);
+    Call call{"post_ops", from, -1, sink, {blocks, pieces}, {}};
+    call.d = bias;
+    for (const bool cut : {false, true}) {
+      for (const std::int64_t count : {piece, whole % piece}) {
+        Variant v;
+        if (count > 0 && (!cut || left > 0)) {
+          Move m;
+          m.kind = source_ < 0 ? MoveKind::kZero : MoveKind::kCopy;
+          m.lanes = lanes_;
+          m.rows = plain ? 1 : count;
+          m.cols = plain ? count : cut ? left : cols;
+          m.srcPitch = cols * 4;
+          m.dstPitch = cols * out;
+          m.padCols = cut ? cols - left : 0;
+          m.to = elementOf(resultType());
+          setPost(m, 0);
+          v.kernel = addKernel(m);
+        }
+        call.variants.push_back(v);
+      }
+    }
+    phase_->parallelAxes = {images, blocks, pieces};
+    phase_->body.push_back(callNode(std::move(call)));
+    phase_->workCycles = static_cast<double>(outer * to_.blocks * block) * 8 / 24;
+  }
+
+  DType resultType() const {
+    const DType type = formatOf(problem_, TensorId::kY).dtype;
+    return isHf32(type) ? DType::kF32 : type;
+  }
+
+  // ---- biases ----
+  void addBiases() {
+    p_.buffers[static_cast<std::size_t>(biases_)].bytes = to_.blocks * to_.pitch * 4;
+    p_.phases.insert(p_.phases.begin(), Phase{});
+    phase_ = &p_.phases.front();
+    phase_->name = "biases";
+    const int from = addStream("b", bias_, 0), into = addStream("biases", biases_, 0);
+    const Element type = elementOf(resultType());
+    Move m;
+    m.lanes = lanes_;
+    m.from = type;
+    m.to = Element::kF32;
+    m.label = "biases";
+    if (to_.each == 1) {  // each channel's again and again
+      m.kind = MoveKind::kTranspose;
+      m.rows = to_.pitch;
+      m.cols = to_.blocks;
+      m.srcPitch = 0;
+      m.dstPitch = to_.pitch * 4;
+      phase_->body.push_back(callNode(Call{"biases", from, -1, into, {}, {Variant{addKernel(m), -1, false}}}));
+      return;
+    }
+    const std::int64_t full = problem_.cout / to_.each, left = problem_.cout % to_.each,
+                       copies = to_.pitch / to_.each, rest = to_.pitch % to_.each;
+    // Full blocks, then what there is of one more, its other channels zero.
+    for (const bool tail : {false, true}) {
+      const std::int64_t rows = tail ? (left > 0 ? 1 : 0) : full, channels = tail ? left : to_.each;
+      if (rows == 0) continue;
+      Axis axis{"copy", 2, {}};
+      for (std::int64_t k = 0; k * to_.each < to_.pitch; ++k) {
+        AxisStep step{{tail ? full * to_.each * elementBytes(type) : 0, 0}, k < copies ? 0 : 1, 1, {}};
+        step.delta[1] = (k * to_.each + (tail ? full * to_.pitch : 0)) * 4;
+        axis.steps.push_back(std::move(step));
+      }
+      phase_->axes.push_back(std::move(axis));
+      const int number = static_cast<int>(phase_->axes.size()) - 1;
+      Call call{"biases", from, -1, into, {number}, {}};
+      for (const std::int64_t room : {to_.each, rest}) {
+        Variant v;
+        if (room > 0 && (room == rest || copies > 0)) {
+          m.kind = MoveKind::kCopy;
+          m.rows = rows;
+          m.cols = std::min(channels, room);
+          m.padCols = room - m.cols;
+          m.srcPitch = to_.each * elementBytes(type);
+          m.dstPitch = to_.pitch * 4;
+          v.kernel = addKernel(m);
+        }
+        call.variants.push_back(v);
+      }
+      phase_->body.push_back(loopNode(number, {callNode(std::move(call))}));
+    }
+  }
+
+  static constexpr const char* kScratch = "unfinished";
+  static constexpr std::int64_t kRowChannels = 256;
+
+  struct Following {
+    int stream = -1;
+    std::int64_t furthest = 0;  ///< channels into a block that the loops lead to
+  };
+
+  TileProgram p_;
+  const Problem& problem_;
+  const PostOps post_;
+  const int lanes_;
+  ResultChannels to_;
+  int y_ = -1, bias_ = -1, biases_ = -1, source_ = -1, scratch_ = -1;
+  std::int64_t furthest_ = 0;
+  Phase* phase_ = nullptr;
+  std::map<int, Following> biasOf_;                             // by stream over y
+  std::map<int, std::pair<int, std::int64_t>> finished_;  // by microkernel: with post-ops, and how many channels it reads
+  std::string broken_;
+};
+
+}  // namespace
+
+Result<TileProgram> addPostOps(TileProgram program, const Problem& problem, bool wide, int lanes) {
+  if (!problem.postOps.any()) return program;
+  return Pass(std::move(program), problem, lanes).run(wide);
+}
+
+}  // namespace cubejit
