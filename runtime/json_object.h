@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how objects are read from JSON: every key that is missing, unknown or of the wrong kind is reported, none is guessed.
-// Leaves which keys there are to the readers of problems, plans and machines.
+// Decides how objects are read from JSON: every key that is missing, unknown or of the wrong kind is reported, none is guessed; and how
+// deep it may nest. Leaves which keys there are to the readers of problems, plans and machines.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,28 @@
 #include "cubejit/problem.h"
 
 namespace cubejit {
+
+/// What others wrote, as JSON; discarded if it is none, or nests deeper than anything that is read here. JSON is copied and printed by
+/// functions that call themselves once a level: a stranger's brackets must not use up the stack.
+inline nlohmann::ordered_json parseJson(const std::string& text) {
+  using Json = nlohmann::ordered_json;
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  bool quoted = false, escaped = false;
+  for (const char c : text) {
+    if (quoted) {
+      quoted = escaped || c != '"';
+      escaped = !escaped && c == '\\';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepest) return Json(Json::value_t::discarded);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return Json::parse(text, nullptr, false);
+}
 
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.
 class ObjectReader {

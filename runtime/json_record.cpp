@@ -10,6 +10,7 @@
 #include <set>
 #include <type_traits>
 
+#include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 
 namespace cubejit {
@@ -24,7 +25,7 @@ Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProb
 
 Result<Json> parseObject(const std::string& text, const char* what) {
   if (text.size() > kMostText) return invalid(std::string(what) + " is longer than 1 MiB");
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parseJson(text);
   if (json.is_discarded() || !json.is_object()) return invalid(std::string(what) + " is not a JSON object");
   return json;
 }
@@ -239,7 +240,7 @@ std::string planIdentity(const TilingPlan& plan) {
 std::string samplesToJson(const std::vector<std::int64_t>& samples) { return spell(Json(samples)); }
 
 Result<std::vector<std::int64_t>> samplesFromJson(const std::string& text) {
-  return samplesOf(Json::parse(text.substr(0, kMostText), nullptr, false));
+  return samplesOf(parseJson(text.substr(0, kMostText)));
 }
 
 std::string costToJson(const PlanCost& cost) { return spell(costJson(cost)); }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which numbers make an NPU that can be planned for.
+#include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "cubejit/machines.h"
 
@@ -26,6 +28,14 @@ class Rules {
   std::vector<std::string> broken_;
 };
 
+// Dumps name folders, symbols and lines of scripts after a machine.
+bool isPlain(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(" ._-+=").find(c) != std::string_view::npos;
+  });
+}
+
 void checkCubes(const Machine& m, Rules& rules) {
   rules.require(!m.npu.cubes.empty(), "cubes must list at least one type; f16, bf16, f32, hf32 and hf32_low are known");
   std::set<DType> seen;
@@ -49,6 +59,7 @@ std::vector<std::string> checkMachine(const Machine& m) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
   Rules rules;
   rules.require(!m.name.empty(), "name must not be empty");
+  rules.require(isPlain(m.name), "name must be of letters, digits, spaces and . _ - + = alone");
   rules.range("cores", m.cores, 1, 4096);
   rules.range("vector_cores", m.npu.vectorCores, 0, 65536);
   rules.positive("mhz", m.npu.mhz);

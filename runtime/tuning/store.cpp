@@ -179,6 +179,22 @@ std::string resolved(const std::string& path) {
   return error ? path : (folder / full.filename()).string();
 }
 
+// What a path holds that a URI reads as something else is spelled.
+std::string uriOf(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '%')
+      uri += "%25";
+    else if (c == '?')
+      uri += "%3f";
+    else if (c == '#')
+      uri += "%23";
+    else
+      uri += c;
+  }
+  return uri;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given, StoreAccess access, StoreNotes* notes,
@@ -208,8 +224,8 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
       // A log cannot be read without writing beside it: a file in a read-only folder is read as it is.
       sqlite3_close(store->db_);
       store->db_ = nullptr;
-      if (sqlite3_open_v2(("file:" + path + "?immutable=1").c_str(), &store->db_, kRead | SQLITE_OPEN_URI, nullptr) !=
-          SQLITE_OK)
+      if (sqlite3_open_v2((uriOf(path) + "?immutable=1").c_str(), &store->db_,
+                          kRead | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW, nullptr) != SQLITE_OK)
         return storeError(store->db_, "cannot open the tuning store " + path);
       harden(store->db_);
       condition = examine(store->db_, writing);

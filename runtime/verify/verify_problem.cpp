@@ -25,6 +25,11 @@ namespace {
 
 using Verdict = VerifyOutcome::Verdict;
 
+Error noMemory(const char* what, std::size_t bytes) {
+  return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+               std::string("no memory for ") + what + " of " + std::to_string(bytes) + " bytes"};
+}
+
 // One gradient: what is known of its values, and what the run gave, both in plain order.
 struct Side {
   TensorId tensor;
@@ -164,6 +169,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
     if (packedBytes > 0 && packed == nullptr) {
       packed = alignedMemory(packedBytes);
+      if (packed == nullptr) return noMemory("packed weights", packedBytes);
       std::memset(packed.get(), 0xff, packedBytes);
       CUBEJIT_TRY(done, executable.packWeights(tensors.w, packed.get(), packedBytes, request.threads.back()));
       static_cast<void>(done);
@@ -174,6 +180,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     }
     const std::size_t bytes = executable.workspaceBytes(threads);
     const AlignedMemory workspace = alignedMemory(bytes);
+    if (workspace == nullptr) return noMemory("a workspace", bytes);
     std::memset(workspace.get(), 0xff, bytes);  // NaN as well
     return executable.run(tensors, workspace.get(), bytes, threads);
   });

@@ -73,6 +73,20 @@ TEST(JsonRecord, EveryBrokenMemberIsNamed) {
   EXPECT_FALSE(recordFromJson("{\"a\":\"" + std::string(2 << 20, 'x') + "\"}").ok());
 }
 
+// JSON is copied and printed by functions that call themselves once a level.
+TEST(JsonRecord, NestingHasABound) {
+  const std::string deep = std::string(250000, '[') + std::string(250000, ']');
+  for (const char* key : {"name", "plan", "problem", "cost", "nonsense"})
+    EXPECT_FALSE(recordFromJson(std::string("{\"") + key + "\":" + deep + "}").ok()) << key;
+  EXPECT_FALSE(
+      pinFromJson(R"({"schema":"cubejit.pin/1","name":"a","isa":"avx2","plan":{},"problem":)" + deep + "}").ok());
+  EXPECT_FALSE(problemFromIdentity("{\"rank\":" + deep + "}").ok());
+  EXPECT_FALSE(samplesFromJson(deep).ok());
+  TuneRecord record = winnerFor(keyFor(smallConvolution()), 0.9);
+  record.message = R"(\")" + std::string(1000, '[') + R"({"\)";  // text has no levels
+  EXPECT_TRUE(recordFromJson(recordToJson(record)).ok());
+}
+
 TEST(JsonRecord, RandomDamageNeverCrashes) {
   const std::string good = recordToJson(winnerFor(keyFor(smallConvolution()), 0.9));
   std::mt19937_64 random(9);

@@ -114,6 +114,13 @@ TEST(CheckMachine, EveryBrokenRuleIsNamedWithItsValue) {
                     Contains(HasSubstr("cubes.f16.cycles"))));
   m.npu.cubes.clear();
   EXPECT_THAT(checkMachine(m), Contains(HasSubstr("cubes must list at least one type")));
+  m = named("toy");
+  m.name = "toy l1=256 rates.l2_read=1e+06";
+  EXPECT_THAT(checkMachine(m), IsEmpty()) << "as explorations name their points";
+  for (const char* name : {"../toy", "toy\x1b[2J", "toy\"; touch x", "$(toy)", "*/ toy"}) {
+    m.name = name;
+    EXPECT_THAT(checkMachine(m), Contains(HasSubstr("name must be of letters"))) << name;
+  }
 }
 
 }  // namespace

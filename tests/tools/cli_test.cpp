@@ -81,6 +81,9 @@ TEST_F(Cli, PlansFromOutsideGoThroughTheSameCheck) {
   for (const std::string command : {"bench --json", "dump -o d"}) {
     refused(3, command + " " + kSmall + " --gradients dx --plan plan.json", {"vector registers"});
   }
+  const std::string deep = std::string(250000, '[') + std::string(250000, ']');
+  write("plan.json", R"({"plan":{"version":)" + deep + "}}\n");
+  refused(2, std::string("verify ") + kSmall + " --gradients dx --plan plan.json", {"not a JSON object"});
 }
 
 TEST_F(Cli, ThreeSpellingsOfOneProblem) {

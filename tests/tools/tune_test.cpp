@@ -392,6 +392,24 @@ TEST_F(Tune, RecordsMoveBetweenStores) {
   EXPECT_FALSE(fs::exists(folder_.file("none.db"))) << "looking creates no file";
 }
 
+TEST_F(Tune, RecordsOfOthersSayNothingToATerminal) {
+  TuneRecord foreign = winnerFor(keyFor(smallConvolution()), 0.5, "\x1b[1m");
+  foreign.key.problem.name = "\x1b[31mred\x07";
+  foreign.message = "\x1b[2J";
+  std::string refused = recordToJson(foreign);
+  const std::string from = R"("gradient":"dx")";
+  ASSERT_NE(refused.find(from), std::string::npos);
+  refused.replace(refused.find(from), from.size(), R"("gradient":"\u001b[41m")");
+  std::ofstream(folder_.file("foreign.jsonl")) << recordToJson(foreign) << "\n" << refused << "\n";
+  const Outcome imported = run("db import foreign.jsonl");
+  EXPECT_THAT(imported.err, AllOf(HasSubstr("1 records, 1 new"), HasSubstr("left out"), HasSubstr("\\x1b[41m")));
+  const Outcome list = run("db list"), show = run("db show"), verified = run("db verify");
+  EXPECT_THAT(list.out, HasSubstr("\\x1b[31mred\\x07"));
+  EXPECT_THAT(show.out, HasSubstr("\\x1b[2J"));
+  for (const std::string& text : {imported.err, list.out, show.out, verified.out})
+    EXPECT_EQ(text.find_first_of("\x1b\x07"), std::string::npos) << text;
+}
+
 TEST_F(Tune, VerifyFindsWhatIsWrongWithRecords) {
   TuneRecord broken = winnerFor(keyFor(smallConvolution()), 0.5);
   ASSERT_TRUE(setField(broken.plan, "register_vectors", 500));

@@ -48,6 +48,12 @@ Result<std::unique_ptr<TuningStore>> openStore(const std::string& path, StoreAcc
   return store;
 }
 
+// What several rules are told in, as a terminal may show it.
+std::string onOneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ';');
+  return printable(text);
+}
+
 bool matches(const TuneRecord& r, const DbFlags& flags) {
   return (flags.name.empty() || r.key.problem.name.find(flags.name) != std::string::npos) &&
          (flags.gradient.empty() || flags.gradient == toString(r.key.gradient)) &&
@@ -97,8 +103,9 @@ int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
                                      {"best_ns", line.best == nullptr ? 0 : medianNs(line.best->samplesNs)},
                                      {"gain", gain}}));
     } else {
-      fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10.3f} {:>6.2f}x  {}\n", r.key.problem.name.substr(0, 36),
-                 toString(r.key.gradient), r.key.threads, line.trials, line.bad, ms, gain, r.key.machine);
+      fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10.3f} {:>6.2f}x  {}\n",
+                 printable(r.key.problem.name.substr(0, 36)), toString(r.key.gradient), r.key.threads, line.trials,
+                 line.bad, ms, gain, printable(r.key.machine));
     }
   }
   return 0;
@@ -112,12 +119,13 @@ int show(const std::vector<TuneRecord>& records, const DbFlags& flags) {
       continue;
     }
     fmt::print("{} {} {}{}{} relative {:.4f} median {:.3f} ms ({} samples) code {} run {}{}{}\n  {}\n",
-               r.key.problem.name, toString(r.key.gradient), toString(r.status),
+               printable(r.key.problem.name), toString(r.key.gradient), toString(r.status),
                r.untuned ? " untuned"
                : r.won   ? " won"
                          : "",
                r.verified ? " verified" : "", r.relative, static_cast<double>(medianNs(r.samplesNs)) * 1e-6,
-               r.samplesNs.size(), r.code, r.run, r.message.empty() ? "" : ": ", r.message, planToJson(r.plan));
+               r.samplesNs.size(), printable(r.code), printable(r.run), r.message.empty() ? "" : ": ",
+               onOneLine(r.message), planToJson(r.plan));
   }
   return 0;
 }
@@ -167,7 +175,7 @@ int import(TuningStore& store, const DbFlags& flags, const std::string& typed) {
   const auto lines = readRecords(flags.file);
   if (!lines.ok()) return report(lines.error(), typed);
   const int code = addFrom(store, lines->records, flags.file, typed);
-  for (const std::string& line : lines->refused) fmt::print(stderr, "left out {}\n", line);
+  for (const std::string& line : lines->refused) fmt::print(stderr, "left out {}\n", onOneLine(line));
   return code != 0 ? code : lines->refused.empty() ? 0 : 1;
 }
 
@@ -206,8 +214,8 @@ int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::s
                                      {"gain", a == nullptr ? 0 : 1 / a->relative},
                                      {"other_gain", b == nullptr ? 0 : 1 / b->relative}}));
     else
-      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", any.key.problem.name.substr(0, 36), toString(any.key.gradient), gain(a),
-                 gain(b));
+      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", printable(any.key.problem.name.substr(0, 36)),
+                 toString(any.key.gradient), gain(a), gain(b));
   }
   fmt::print(stderr, "{} of {} keys differ\n", differing, pairs.size());
   return differing > 0 ? 1 : 0;
@@ -257,7 +265,7 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
     if (r.won && !r.verified) finding("a winner was not verified");
     if (r.samplesNs.empty()) finding("it is measured, but has no samples");
   }
-  for (const std::string& finding : *findings) fmt::print("{}\n", finding);
+  for (const std::string& finding : *findings) fmt::print("{}\n", onOneLine(finding));
   fmt::print(stderr, "{} records: {} checked, {} of other machines; {} findings\n", records->size(), checked, foreign,
              findings->size());
   static_cast<void>(flags);

@@ -19,6 +19,7 @@
 #include "json_line.h"
 #include "progress.h"
 #include "runtime/json_machine.h"
+#include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 
 namespace cubejit::cli {
@@ -108,7 +109,7 @@ class PointFile {
     std::ifstream in(path, std::ios::binary);
     std::string line, kept;
     if (in && std::getline(in, line) && !in.eof()) {
-      const Json there = Json::parse(line, nullptr, false);
+      const Json there = parseJson(line);
       if (!there.is_object() || there.value("schema", Json()) != request["schema"])
         return invalid("is no file of points; name another with --out");
       for (const auto& [key, value] : request.items()) {
@@ -118,7 +119,7 @@ class PointFile {
       kept = line + "\n";
       // The last line may be cut off; it is asked again.
       while (std::getline(in, line) && !in.eof()) {
-        Json point = Json::parse(line, nullptr, false);
+        Json point = parseJson(line);
         const bool known = point.is_object() && point.contains("point") && point["point"].is_number_unsigned() &&
                            point["point"].get<std::size_t>() < points.size() && point.contains("gradients");
         if (!known)

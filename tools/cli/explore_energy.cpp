@@ -79,7 +79,7 @@ Result<EnergyFigures> readEnergy(const std::string& path) {
   const auto invalid = [&](const std::string& message) {
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan, path + ":\n" + message};
   };
-  const Json json = Json::parse(text.str(), nullptr, false);
+  const Json json = parseJson(text.str());
   if (json.is_discarded() || !json.is_object()) return invalid("the figures are not a JSON object");
   EnergyFigures figures;
   ObjectReader reader(json);

@@ -24,7 +24,16 @@ const char* helpFor(ErrorCode code) {
   return "";
 }
 
-// Words of files and command lines may hold anything: a terminal is shown no controls, and no bytes that are not UTF-8.
+void printLines(const char* code, const std::string& message) {
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    fmt::print(stderr, "error[{}]: {}\n", code, printable(message.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
 std::string printable(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -39,16 +48,6 @@ std::string printable(const std::string& text) {
   }
   return out;
 }
-
-void printLines(const char* code, const std::string& message) {
-  for (std::size_t begin = 0; begin <= message.size();) {
-    const std::size_t end = std::min(message.find('\n', begin), message.size());
-    fmt::print(stderr, "error[{}]: {}\n", code, printable(message.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-}
-
-}  // namespace
 
 int exitCode(ErrorCode code) {
   switch (code) {

@@ -18,6 +18,9 @@ int report(const Error& error, const std::string& reproduction);
 /// The same for a command line that cannot be read.
 int reportUsage(const std::string& what, const std::string& reproduction);
 
+/// Words of files and command lines may hold anything: a terminal is shown no controls, and no bytes that are not UTF-8.
+std::string printable(const std::string& text);
+
 /// A word that a shell reads back as it is.
 std::string quoted(const std::string& word);
 

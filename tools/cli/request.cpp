@@ -13,6 +13,7 @@
 #include "failure.h"
 #include "runtime/backends.h"
 #include "runtime/json_machine.h"
+#include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "tiling/check_problem.h"
 
@@ -39,7 +40,7 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
 
 // The plan of a line: the line itself, or what `plan --json` or `tiling --import --json` told of it.
 std::string planIn(const std::string& line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto json = parseJson(line);
   return json.is_object() && json.contains("plan") && json["plan"].is_object() ? json["plan"].dump() : line;
 }
 
