@@ -295,7 +295,7 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
     if (executable == nullptr) return cubejit::invalid("executable is null");
     CUBEJIT_TRY(t, cubejit::wholeOf("tensors", tensors, offsetof(cubejit_tensors, y)));
     return executable->executable->run(cubejit::Tensors{t.dy, t.x, t.w, t.dx, t.dw, t.db, t.packed_w, t.y, t.b, t.z},
-                                       workspace,                                       workspace_bytes, threads);
+                                       workspace, workspace_bytes, threads);
   });
 }
 

@@ -233,7 +233,9 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int6
 
 std::int64_t LaunchProgram::residualOf(const std::vector<char*>& bases) const {
   if (z_ < 0 || y_ < 0) return 0;
-  const auto address = [&](int buffer) { return reinterpret_cast<std::intptr_t>(bases[static_cast<std::size_t>(buffer)]); };
+  const auto address = [&](int buffer) {
+    return reinterpret_cast<std::intptr_t>(bases[static_cast<std::size_t>(buffer)]);
+  };
   return static_cast<std::int64_t>(address(z_) - address(y_));
 }
 

@@ -173,12 +173,14 @@ class Rules {
     const bool clips = post.activation == Activation::kClip, scales = post.activation == Activation::kLeakyRelu;
     require(post.activation <= Activation::kClip, "post_ops: the activation is not one there is");
     require(std::isfinite(post.alpha) && std::isfinite(post.beta), which + "its numbers must be finite");
-    require((clips || post.beta == 0) && (clips || scales || post.alpha == 0), which + "numbers that nothing takes must be 0");
+    require((clips || post.beta == 0) && (clips || scales || post.alpha == 0),
+            which + "numbers that nothing takes must be 0");
     require(!clips || post.alpha <= post.beta, which + "the lower limit is above the upper one");
     const TensorFormat f = formatOf(p_, TensorId::kY);
     const bool fills = f.layout == Layout::kNdc1hwc0 && f.c0 >= 0 && p_.cout % f.blockChannels() != 0;
     require(!clips || !fills || (post.alpha <= 0 && post.beta >= 0),
-            which + "y as " + toString(f.layout) + " has channels that only fill up a block and are 0, which must be within the limits");
+            which + "y as " + toString(f.layout) +
+                " has channels that only fill up a block and are 0, which must be within the limits");
   }
 
   // Blocks of channels make small tensors larger: by up to 16 x 256 elements for one.

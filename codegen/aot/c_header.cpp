@@ -137,11 +137,13 @@ class Header {
           "to repeat the whole\n"
        << " * with a, b and c moved by so many bytes. accumulate = 1 starts from what is in c. Some kernels "
           "copy what they load\n"
-       << " * through b to d, for others to read; others read biases there, and z so many bytes from c as residual says. A list says, per section of the kernel,\n"
+       << " * through b to d, for others to read; others read biases there, and z so many bytes from c as residual "
+          "says. A list says, per section of the kernel,\n"
        << " * how many segments follow; a segment is three words: bytes to add to a, bytes to add to b, iterations. "
           "*/\n"
        << "typedef struct " << n_ << "_args {\n  const void *a, *b;\n  void* c;\n  const int64_t* list;\n"
-       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n  int64_t residual;\n} " << n_ << "_args;\n\n";
+       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n  int64_t residual;\n} " << n_
+       << "_args;\n\n";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
       std::string about = print(p_.kernels[k], Detail::kSummary);
       about = about.substr(0, about.find('\n'));
@@ -193,7 +195,8 @@ class Header {
        << "  args.a = a;\n  args.b = b;\n  args.c = c;\n"
        << "  args.list = variant[1] < 0 ? (const int64_t*)0 : " << n_ << "_tables + variant[1];\n"
        << "  args.repeat = times;\n  args.a_repeat = a_step;\n  args.b_repeat = b_step;\n  args.c_repeat = c_step;\n"
-       << "  args.accumulate = variant[2];\n  args.d = d;\n  args.residual = residual;\n  kernels[variant[0]](&args);\n}\n\n";
+       << "  args.accumulate = variant[2];\n  args.d = d;\n  args.residual = residual;\n  "
+          "kernels[variant[0]](&args);\n}\n\n";
   }
 
   void phase(std::size_t index) {
@@ -373,8 +376,8 @@ class Header {
                                                  : step(innermost) + "[1]";
     o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++]
        << (which.empty() ? "" : " + 3 * (" + which + ")") << ", " << at(0) << ", " << at(1) << ", " << at(2) << ", "
-       << at(3) << ", " << times << ", " << repeat(0) << ", " << repeat(1) << ", " << repeat(2) << ", " << residual() << "); /* " << c.name
-       << " */\n";
+       << at(3) << ", " << times << ", " << repeat(0) << ", " << repeat(1) << ", " << repeat(2) << ", " << residual()
+       << "); /* " << c.name << " */\n";
   }
 
   void runner() {

@@ -97,8 +97,8 @@ struct Section {
 };
 
 struct Accumulator {
-  std::int32_t cOffset = 0;  ///< from C
-  LaneRange lanes;           ///< lanes that exist at cOffset
+  std::int32_t cOffset = 0;     ///< from C
+  LaneRange lanes;              ///< lanes that exist at cOffset
   std::int32_t biasOffset = 0;  ///< from D, if Contract::post adds biases
   friend bool operator==(const Accumulator& x, const Accumulator& y) = default;
 };

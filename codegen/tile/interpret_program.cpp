@@ -60,7 +60,9 @@ class Memory {
       if (p_.buffers[i].role == BufferRole::kY) y = bases_[i];
       if (p_.buffers[i].role == BufferRole::kZ) z = bases_[i];
     }
-    return z == nullptr ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(z) - reinterpret_cast<std::intptr_t>(y));
+    return z == nullptr
+               ? 0
+               : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(z) - reinterpret_cast<std::intptr_t>(y));
   }
   char* base(int buffer) const { return bases_[static_cast<std::size_t>(buffer)]; }
   void forgetPrivate() {

@@ -12,7 +12,8 @@
 namespace cubejit {
 
 const char* toString(BufferRole role) {
-  static constexpr const char* kNames[] = {"dy", "x", "w", "dx", "dw", "db", "y", "b", "z", "shared", "private", "constant"};
+  static constexpr const char* kNames[] = {"dy", "x", "w", "dx",     "dw",      "db",
+                                           "y",  "b", "z", "shared", "private", "constant"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(BufferRole::kConstant) + 1);
   return kNames[static_cast<int>(role)];
 }

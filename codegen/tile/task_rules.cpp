@@ -33,7 +33,8 @@ class Tasks {
         walkCalls(phase_,
                   [&](const CallSite& site) {
                     const auto writes = [&](std::uint32_t& owner, std::int64_t word) { claim(site, owner, word); };
-                    return eachWord(site, CallOperand::kC, writes) && (readsDAt(site) || eachWord(site, CallOperand::kD, writes));
+                    return eachWord(site, CallOperand::kC, writes) &&
+                           (readsDAt(site) || eachWord(site, CallOperand::kD, writes));
                   }) &&
         walkCalls(phase_, [&](const CallSite& site) {
           const auto reads = [&](std::uint32_t& owner, std::int64_t word) {
@@ -46,7 +47,9 @@ class Tasks {
   }
 
  private:
-  bool readsDAt(const CallSite& site) const { return readsD(p_.kernels[static_cast<std::size_t>(site.variant->kernel)]); }
+  bool readsDAt(const CallSite& site) const {
+    return readsD(p_.kernels[static_cast<std::size_t>(site.variant->kernel)]);
+  }
 
   void claim(const CallSite& site, std::uint32_t& owner, std::int64_t word) {
     if (owner == kNobody)

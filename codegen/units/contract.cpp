@@ -17,7 +17,7 @@ namespace cubejit {
 namespace {
 
 enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, kSegments, kFlag };
-constexpr int kCopy = kFlag;  // nothing else needs it while sections run
+constexpr int kCopy = kFlag;               // nothing else needs it while sections run
 constexpr int kBias = kAt, kAddend = kBt;  // when they have run
 
 class Lowering {

@@ -55,7 +55,11 @@ Move simplest(Move m) {
 class Lowering {
  public:
   Lowering(const Move& move, const HostIsa& isa)
-      : m_(simplest(move)), isa_(isa), a_(move.label, isa), elements_(a_, m_.from, m_.to, m_.pairPitch), post_(a_, m_.post, m_.to) {
+      : m_(simplest(move)),
+        isa_(isa),
+        a_(move.label, isa),
+        elements_(a_, m_.from, m_.to, m_.pairPitch),
+        post_(a_, m_.post, m_.to) {
     if (Interleave::applies(m_, isa_)) interleave_.emplace(a_, isa_, m_);
   }
 
@@ -268,7 +272,8 @@ class Lowering {
     const std::int64_t all = count + m_.padCols;
     if (count > 0) {
       written = std::min<std::int64_t>(m_.lanes, all);
-      if (m_.kind == MoveKind::kCopy && !post_.any()) {  // the masked load has zeros behind the elements: they are the padding
+      if (m_.kind == MoveKind::kCopy &&
+          !post_.any()) {  // the masked load has zeros behind the elements: they are the padding
         const int r = next();
         elements_.load(r, pairTemporary(), src.base, src.disp, lanesOf(count));
         elements_.store(r, scratch(), dst.base, dst.disp, lanesOf(written));

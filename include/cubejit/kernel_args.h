@@ -48,13 +48,26 @@ struct KernelArgs {
   std::int64_t bRepeat = 0;            ///< bytes added to b
   std::int64_t cRepeat = 0;            ///< bytes added to c
   std::int64_t accumulate = 0;  ///< contracts: 1 = start from what is in C (f32 results only), 0 = start from zero
-  void* d = nullptr;  ///< where copies of B's vectors go, one behind another, for contracts that make some; biases as f32 for
-                      ///< kernels that add them (only read); others: not used
+  void* d =
+      nullptr;  ///< where copies of B's vectors go, one behind another, for contracts that make some; biases as f32 for
+                ///< kernels that add them (only read); others: not used
   std::int64_t residual = 0;  ///< bytes from an element of c to that of z, for kernels that add it
 };
 
 /// Names of the words, in order. A kernel finds word i at 8 * i bytes.
-enum class ArgSlot : std::uint8_t { kA, kB, kC, kList, kRepeat, kARepeat, kBRepeat, kCRepeat, kAccumulate, kD, kResidual };
+enum class ArgSlot : std::uint8_t {
+  kA,
+  kB,
+  kC,
+  kList,
+  kRepeat,
+  kARepeat,
+  kBRepeat,
+  kCRepeat,
+  kAccumulate,
+  kD,
+  kResidual
+};
 inline constexpr int kArgSlots = 11;
 static_assert(sizeof(KernelArgs) == kArgSlots * 8);
 

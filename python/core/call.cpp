@@ -64,12 +64,16 @@ void Call::checkFinish() const {
   const TensorFormat y = formatOf(problem, TensorId::kY);
   std::string broken;
   const auto check = [&](const TensorView& view, const Shape& shape, bool fits) {
-    const auto rule = [&](const std::string& what) { broken += (broken.empty() ? "" : "\n") + (view.name + (" " + what)); };
+    const auto rule = [&](const std::string& what) {
+      broken += (broken.empty() ? "" : "\n") + (view.name + (" " + what));
+    };
     if (view.shape != shape) rule("has shape (" + listText(view.shape) + "); it must be (" + listText(shape) + ")");
-    if (view.dtype != y.dtype) rule(std::string("is ") + toString(view.dtype) + "; it must be " + toString(y.dtype) + ", as y is");
+    if (view.dtype != y.dtype)
+      rule(std::string("is ") + toString(view.dtype) + "; it must be " + toString(y.dtype) + ", as y is");
     if (!fits) rule("has strides (" + listText(view.strides) + "); it must be dense, in the memory order of y");
   };
-  if (problem.postOps.bias) check(bias, {problem.cout}, bias.shape.empty() || bias.strides[0] == 1 || bias.shape[0] == 1);
+  if (problem.postOps.bias)
+    check(bias, {problem.cout}, bias.shape.empty() || bias.strides[0] == 1 || bias.shape[0] == 1);
   if (problem.postOps.add) {
     const Density own = densityOf(addend);
     check(addend, shapeOfY(problem), own != Density::kNone && layoutOf(own) == y.layout);
@@ -136,10 +140,10 @@ void Call::compute(Session& session, int threads) {
   const auto resultAt = [&](Gradient pass) { return target(pass).data; };
   const std::size_t bytes = executable->workspaceBytes(threads);
   const auto workspace = allocate(bytes);
-  require(executable->run({operands[0].data, operands[1].data, operands[2].data, resultAt(Gradient::kDx),
-                           resultAt(Gradient::kDw), resultAt(Gradient::kDb), nullptr, resultAt(Gradient::kY), bias.data,
-                           addend.data},
-                          workspace.get(), bytes, threads));
+  require(executable->run(
+      {operands[0].data, operands[1].data, operands[2].data, resultAt(Gradient::kDx), resultAt(Gradient::kDw),
+       resultAt(Gradient::kDb), nullptr, resultAt(Gradient::kY), bias.data, addend.data},
+      workspace.get(), bytes, threads));
 }
 
 py::object Call::result(Gradient pass) {

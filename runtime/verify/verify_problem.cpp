@@ -116,7 +116,8 @@ std::string compareNorms(const Side& side, const Distance& distance) {
 constexpr std::int64_t kProvenContracts = 24;
 
 // What y is of its exact sums: the definition of post-ops, in f32.
-void applyPostOps(const Problem& p, const std::vector<float>& b, const std::vector<float>& z, std::vector<SampledElement>& y) {
+void applyPostOps(const Problem& p, const std::vector<float>& b, const std::vector<float>& z,
+                  std::vector<SampledElement>& y) {
   const auto channels = static_cast<std::size_t>(p.cout), pixels = static_cast<std::size_t>(p.out.volume());
   for (SampledElement& e : y) {
     const float bias = p.postOps.bias ? b[e.index / pixels % channels] : 0, addend = p.postOps.add ? z[e.index] : 0;
@@ -261,8 +262,14 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
       results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
-    const Tensors tensors{gdy->data(),        gx->data(),         gw->data(), results[0]->data(),
-                          results[1]->data(), results[2]->data(), nullptr,    results[3]->data(),
+    const Tensors tensors{gdy->data(),
+                          gx->data(),
+                          gw->data(),
+                          results[0]->data(),
+                          results[1]->data(),
+                          results[2]->data(),
+                          nullptr,
+                          results[3]->data(),
                           gb == nullptr ? nullptr : gb->data(),
                           gz == nullptr ? nullptr : gz->data()};
     const int threads = request.threads[run];

@@ -83,8 +83,8 @@ TEST_P(EveryAlgorithm, ForwardEndsWithPostOps) {
         if (left == 0 || !checkPlan(p, plan, machine).empty()) continue;
         --left;
         ++verified;
-        VerifyRequest request{p, maskOf(Gradient::kY), {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed,
-                              {plan}};
+        VerifyRequest request{
+            p, maskOf(Gradient::kY), {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed, {plan}};
         const VerifyOutcome outcome = verifyProblem(session, request);
         ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
             << outcome.message << "\ncubejit verify --passes y " << toFlags(p) << "\n"

@@ -102,8 +102,8 @@ TEST_P(Formats, PostOpsMatchReference) {
     if (i % 2 == 1) randomFormats(random, problem, true, true);
     randomPostOps(random, problem);
     const WeightsUse weights = i % 3 == 0 ? WeightsUse::kKept : WeightsUse::kEachRun;
-    const VerifyRequest request{
-        problem, maskOf(Gradient::kY), {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {}, 0, weights};
+    const VerifyRequest request{problem, maskOf(Gradient::kY), {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {}, 0,
+                                weights};
     const VerifyOutcome outcome = verifyProblem(session, request);
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
         << outcome.message << "\ncubejit verify --passes y " << toFlags(problem) << " --isa " << toString(GetParam());

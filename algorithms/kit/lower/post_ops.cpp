@@ -19,7 +19,8 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kPieceElements = 16384;  // of a task that finishes elements; both ends stay in the L1 and L2 caches
+constexpr std::int64_t kPieceElements =
+    16384;  // of a task that finishes elements; both ends stay in the L1 and L2 caches
 
 // The matrix that a move leaves in y: rows of neighbours.
 struct Stored {
@@ -42,7 +43,11 @@ std::string shortText(const PostOps& post) {
 class Pass {
  public:
   Pass(TileProgram program, const Problem& problem, int lanes)
-      : p_(std::move(program)), problem_(problem), post_(problem.postOps), lanes_(lanes), to_(ResultChannels::of(problem)) {}
+      : p_(std::move(program)),
+        problem_(problem),
+        post_(problem.postOps),
+        lanes_(lanes),
+        to_(ResultChannels::of(problem)) {}
 
   Result<TileProgram> run(bool wide) {
     y_ = bufferOf(BufferRole::kY);
@@ -152,7 +157,8 @@ class Pass {
         if (streamsBuffer(phase, node.call.c) != y_) return false;
         any = true;
         return std::all_of(node.call.variants.begin(), node.call.variants.end(), [&](const Variant& v) {
-          const auto* move = v.kernel < 0 ? nullptr : std::get_if<Move>(&p_.kernels[static_cast<std::size_t>(v.kernel)]);
+          const auto* move =
+              v.kernel < 0 ? nullptr : std::get_if<Move>(&p_.kernels[static_cast<std::size_t>(v.kernel)]);
           return v.kernel < 0 || (move != nullptr && move->kind == MoveKind::kZero);
         });
       });
@@ -372,8 +378,13 @@ class Pass {
   void addElementwise() {
     const bool plain = to_.each == 1, last = !plain && to_.blocks == 1;
     const std::int64_t pixels = problem_.out.volume(), plane = problem_.out.h * problem_.out.w;
-    const std::int64_t outer = plain ? problem_.batch : last ? 1 : problem_.batch * problem_.out.d,
-                       rows = plain ? 1 : last ? problem_.batch * pixels : plane, cols = plain ? pixels : to_.each;
+    const std::int64_t outer = plain  ? problem_.batch
+                               : last ? 1
+                                      : problem_.batch * problem_.out.d,
+                       rows = plain  ? 1
+                              : last ? problem_.batch * pixels
+                                     : plane,
+                       cols = plain ? pixels : to_.each;
     const std::int64_t in = source_ < 0 ? 0 : 4, out = to_.element;
     p_.phases.push_back(Phase{});
     phase_ = &p_.phases.back();
@@ -453,8 +464,8 @@ class Pass {
       phase_->body.push_back(callNode(Call{"biases", from, -1, into, {}, {Variant{addKernel(m), -1, false}}}));
       return;
     }
-    const std::int64_t full = problem_.cout / to_.each, left = problem_.cout % to_.each,
-                       copies = to_.pitch / to_.each, rest = to_.pitch % to_.each;
+    const std::int64_t full = problem_.cout / to_.each, left = problem_.cout % to_.each, copies = to_.pitch / to_.each,
+                       rest = to_.pitch % to_.each;
     // Full blocks, then what there is of one more, its other channels zero.
     for (const bool tail : {false, true}) {
       const std::int64_t rows = tail ? (left > 0 ? 1 : 0) : full, channels = tail ? left : to_.each;
@@ -501,8 +512,9 @@ class Pass {
   int y_ = -1, bias_ = -1, biases_ = -1, source_ = -1, scratch_ = -1;
   std::int64_t furthest_ = 0;
   Phase* phase_ = nullptr;
-  std::map<int, Following> biasOf_;                             // by stream over y
-  std::map<int, std::pair<int, std::int64_t>> finished_;  // by microkernel: with post-ops, and how many channels it reads
+  std::map<int, Following> biasOf_;  // by stream over y
+  std::map<int, std::pair<int, std::int64_t>>
+      finished_;  // by microkernel: with post-ops, and how many channels it reads
   std::string broken_;
 };
 
