@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/kit/lower/convert.h"
+#include "algorithms/kit/lower/eltwise_backward.h"
 #include "cubejit/index_map.h"
 #include "runtime/chip_passes.h"
 #include "runtime/chip_sanitizer.h"
@@ -71,6 +72,12 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
     CUBEJIT_TRY(conversion, generate(std::move(tile), PlanBackend::kSession, machine.isa, options));
     state.sharedDy = std::move(conversion);
     state.sharedDyBytes = static_cast<std::size_t>(formatBytes(chosen.problem, TensorId::kDy));
+  }
+  if (chosen.slopesDy) {
+    CUBEJIT_TRY(slope, generate(eltwiseBackwardProgram(request.problem, machine.isa.lanes()), PlanBackend::kSession,
+                                machine.isa, options));
+    state.sharedDy = std::move(slope);
+    state.sharedDyBytes = static_cast<std::size_t>(formatBytes(request.problem, TensorId::kDy));
   }
   CUBEJIT_TRY(parts, generateEach(std::move(forms), chosen.problem, planned.plans, options));
   state.parts = std::move(parts);

@@ -43,7 +43,8 @@ struct Executable::State {
   std::optional<Machine> chip;  ///< that is emulated
   int threads = 1;
   std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order dx, dw, db
-  /// Converts dy for all parts, which see it channels-last at the beginning of the workspace; null if each takes it as it is.
+  /// Converts dy for all parts, which see it at the beginning of the workspace, channels-last or times the slope of an activation; null if
+  /// each takes it as it is.
   std::unique_ptr<CompiledGradient> sharedDy;
   std::size_t sharedDyBytes = 0;
   std::size_t sharedBytes() const { return (sharedDyBytes + 63) / 64 * 64; }

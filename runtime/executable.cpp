@@ -65,6 +65,7 @@ Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* wo
   if (mask.reads(TensorId::kDy)) add(TensorId::kDy, t.dy, false);
   if (mask.reads(TensorId::kX)) add(TensorId::kX, t.x, false);
   if (mask.reads(TensorId::kW) && t.packedW == nullptr) add(TensorId::kW, t.w, false);
+  if (readSlope(state.problem, mask) && !mask.y) add(TensorId::kY, t.y, false);
   if (mask.y) {
     add(TensorId::kY, t.y, true);
     if (state.problem.postOps.bias) add(TensorId::kB, t.b, false);
@@ -204,12 +205,21 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const auto start = profiles || times ? Clock::now() : Clock::time_point{};
     Tensors seen = tensors;
     const auto keptBy = [&](const CompiledGradient& part) { return packedBuffers(*state_, part, tensors.packedW); };
-    char* rest = static_cast<char*>(workspace);
-    if (state_->sharedDy != nullptr) {  // converted once, at the beginning of the workspace, for all gradients
+    char* const rest = static_cast<char*>(workspace) + state_->sharedBytes();
+    const auto runPart = [&](const CompiledGradient& part) {
+      seen.packedW = keptBy(part);
+      const bool careful = part.anyValues != nullptr &&
+                           !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
+      (careful ? *part.anyValues : part).launch->run(seen, rest, team);
+    };
+    // Backward passes read the slope off y: what comes first in the order of passes.
+    const bool yFirst = state_->gradients.y && readSlope(state_->problem, state_->gradients);
+    if (yFirst) runPart(*state_->parts.front());
+    if (state_->sharedDy != nullptr) {  // once, at the beginning of the workspace, for all gradients
       Tensors ends;
       ends.dy = tensors.dy;
-      ends.dx = rest;
-      rest += state_->sharedBytes();
+      ends.y = tensors.y;
+      ends.dx = workspace;
       seen.dy = ends.dx;
       state_->sharedDy->launch->run(ends, rest, team);
     }
@@ -219,13 +229,9 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
       }
       LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     }
-    for (std::size_t i = 0; i < state_->parts.size(); ++i) {
+    for (std::size_t i = yFirst ? 1 : 0; i < state_->parts.size(); ++i) {
       if (state_->together && state_->together->includes(i)) continue;
-      const CompiledGradient& part = *state_->parts[i];
-      seen.packedW = keptBy(part);
-      const bool careful = part.anyValues != nullptr &&
-                           !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
-      (careful ? *part.anyValues : part).launch->run(seen, rest, team);
+      runPart(*state_->parts[i]);
     }
     if (profiles || times) {
       const std::int64_t took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();

@@ -60,7 +60,7 @@ Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, GradientMas
     workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(bytes)));
     void* data = workload->tensors_.back()->data();
     if (data == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kRun, "no memory for the tensors of " + p.name};
-    if (!isResult(tensor)) fill(data, bytes, formatOf(p, tensor).dtype, table);
+    if (!isResult(tensor) || passesRead(p, mask, tensor)) fill(data, bytes, formatOf(p, tensor).dtype, table);
   }
   return workload;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/kit/lower/eltwise_backward.h"
 #include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
 #include "tiling/planner.h"
@@ -51,11 +52,21 @@ Result<Costed> planEach(const CompileRequest& request, const Problem& problem, c
 
 Result<GradientPlans> planGradients(const CompileRequest& request, const Machine& machine,
                                     const std::string& algorithm) {
+  const bool slopes = readSlope(request.problem, request.gradients);
+  if (slopes && machine.isNpu())
+    return Error{ErrorCode::kUnsupported, Stage::kPlan,
+                 "post_ops = " + toString(request.problem.postOps) +
+                     ": emulated chips compute gradients of the sums of y alone; leave the post-ops out, and multiply dy by the slope"};
+  if (slopes) {
+    CUBEJIT_TRY(applies, slopeApplies(request.problem));
+    static_cast<void>(applies);
+  }
   CUBEJIT_TRY(apart, planEach(request, request.problem, machine, algorithm));
+  apart.gradients.slopesDy = slopes;
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
   const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);
-  if (machine.isNpu() ||
+  if (machine.isNpu() || slopes ||
       std::count_if(kPasses.begin(), kPasses.end(),
                     [&](Gradient g) { return request.gradients.has(g) && reads(g, TensorId::kDy); }) < 2 ||
       !request.plans.empty() || alike)

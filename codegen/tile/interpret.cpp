@@ -47,6 +47,20 @@ float finished(const PostOps& post, float sum, float bias, float addend) {
   return sum;
 }
 
+// Whether a result is above zero; a NaN is, if its sign is +.
+bool positive(float result) { return (bitsOf(result) >> 31) == 0 && (bitsOf(result) & 0x7fffffffU) != 0; }
+
+// dy of an activation's sums, from that of its results.
+float sloped(const PostOps& post, float dy, float result) {
+  switch (post.activation) {
+    case Activation::kNone: return dy;
+    case Activation::kRelu: return positive(result) ? dy : 0;
+    case Activation::kLeakyRelu: return positive(result) ? dy : post.alpha * dy;
+    case Activation::kClip: return positive(result + -post.alpha) && positive(result * -1 + post.beta) ? dy : 0;
+  }
+  return dy;
+}
+
 float addendAt(const char* result, std::int64_t residual, Element element) {
   return floatOf(readElement(element, result + residual, 0));
 }
@@ -151,7 +165,10 @@ void moveMatrix(const Move& m, const KernelArgs& args) {
         const bool cut = turned ? c >= m.cols - m.pairsCut : r >= m.rows - m.pairsCut;
         char* to = turned ? dst + c * m.dstPitch + r * out : dst + r * m.dstPitch + c * out;
         const char* from = src + r * m.srcPitch + c * in;
-        if (m.post.any()) {
+        if (m.backward) {
+          const char* y = static_cast<const char*>(args.d) + c * elementBytes(m.result);
+          writeElement(m.to, to, bitsOf(sloped(m.post, floatOf(readElement(m.from, from, 0)), floatOf(readElement(m.result, y, 0)))));
+        } else if (m.post.any()) {
           const float sum = m.kind == MoveKind::kZero ? 0 : at(from, 0);
           const float bias =
               m.post.bias ? at(static_cast<const char*>(args.d) + r * m.biasRow + c * m.biasColumn, 0) : 0;

@@ -129,7 +129,13 @@ std::vector<std::string> moveRules(const Move& m) {
   rules.require(m.padCols == 0 || m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose,
                 "padCols is " + std::to_string(m.padCols) + ", but only copies and transposes write padding");
   const bool converts = m.kind == MoveKind::kCopy || m.kind == MoveKind::kTranspose || m.post.any();
-  if (m.post.any()) {
+  if (m.backward) {
+    const auto sixteen = [](Element e) { return e == Element::kF16 || e == Element::kBf16; };
+    const auto value = [&](Element e) { return e == Element::kF32 || sixteen(e); };
+    rules.require(m.kind == MoveKind::kCopy && m.rows <= 1 && m.padCols == 0 && !m.listed && value(m.from) && value(m.to) &&
+                      value(m.result) && !m.post.bias && !m.post.add,
+                  "an activation's slope behind what is no copy of a row, or beside other post-ops");
+  } else if (m.post.any()) {
     rules.require((m.kind == MoveKind::kCopy || m.kind == MoveKind::kZero) && m.from == Element::kF32 && !m.listed,
                   "post-ops of what is no copy of f32, nor zeros");
     rules.require(m.biasColumn == 0 || m.biasColumn == 4,

@@ -40,10 +40,8 @@ inline float laneSum(const float* lane, int lanes) {
 /// With `post`, a copy of f32, or zeros: each element becomes post(element) before it is rounded to `to`, as in contract.h. Its bias is the
 /// f32 at D + r * biasRow + c * biasColumn; vectors of them are read, whatever is left of a row. D is the same in all repetitions.
 ///
-///   for rep in 0 .. args.repeat: the matrix below; then A += args.aRepeat, C += args.cRepeat      (A = src, C = dst)
-///
-/// With `listed`, once for each segment {aOffset, bOffset, outer} of a run-time list of one section (contract.h):
-///   a = A + aOffset;  c = C + bOffset;  repeat `outer` times: the matrix from a to c; a += aOuterStep, c += cOuterStep
+/// With `backward`, a copy of one row, the other way: D leads to a row of what the activation of `post` gave, elements of type `result`, and
+/// each element of dy there becomes what it is times the activation's slope, 0 where that is 0 (post_ops.h), rounded to `to`.
 struct Move {
   MoveKind kind = MoveKind::kCopy;
   int lanes = 16;
@@ -62,12 +60,15 @@ struct Move {
   std::int64_t aOuterStep = 0, cOuterStep = 0;  ///< listed only
   PostOps post{};
   std::int64_t biasRow = 0, biasColumn = 0;  ///< bytes; a column's are 0 or 4
+  bool backward = false;
+  Element result = Element::kF32;
   friend bool operator==(const Move& x, const Move& y) {
     return x.kind == y.kind && x.lanes == y.lanes && x.rows == y.rows && x.cols == y.cols && x.srcPitch == y.srcPitch &&
            x.dstPitch == y.dstPitch && x.padCols == y.padCols && x.streamingStore == y.streamingStore &&
            x.prefetchAhead == y.prefetchAhead && x.from == y.from && x.to == y.to && x.pairPitch == y.pairPitch &&
            x.pairsCut == y.pairsCut && x.listed == y.listed && x.aOuterStep == y.aOuterStep &&
-           x.cOuterStep == y.cOuterStep && x.post == y.post && x.biasRow == y.biasRow && x.biasColumn == y.biasColumn;
+           x.cOuterStep == y.cOuterStep && x.post == y.post && x.biasRow == y.biasRow && x.biasColumn == y.biasColumn &&
+           x.backward == y.backward && x.result == y.result;
   }
 };
 

@@ -198,8 +198,11 @@ using Kernel = std::variant<Contract, Move>;
 inline const PostOps& postOpsOf(const Kernel& kernel) {
   return std::visit([](const auto& k) -> const PostOps& { return k.post; }, kernel);
 }
-/// Whether operand d is only read: biases. Else it is written, if there is one.
-inline bool readsD(const Kernel& kernel) { return postOpsOf(kernel).bias; }
+/// Whether operand d is only read: biases, or results of an activation. Else it is written, if there is one.
+inline bool readsD(const Kernel& kernel) {
+  const auto* move = std::get_if<Move>(&kernel);
+  return postOpsOf(kernel).bias || (move != nullptr && move->backward);
+}
 
 /// Segment list of one variant: per section of its contract, its segments.
 using SegmentList = std::vector<std::vector<Segment>>;

@@ -225,7 +225,7 @@ class Structure {
       return;
     }
     const Kernel& kernel = p_.kernels[static_cast<std::size_t>(v.kernel)];
-    postOps(c, postOpsOf(kernel), which);
+    postOps(c, kernel, which);
     if (const auto* m = std::get_if<Move>(&kernel)) {
       stream(c, c.a, "a", m->kind != MoveKind::kZero, false);
       stream(c, c.c, "c", true, true);
@@ -252,8 +252,9 @@ class Structure {
   }
 
   // Biases come through d; z lies as far from the result as c is in it.
-  void postOps(const Call& c, const PostOps& post, const std::string& which) {
-    if (post.bias) stream(c, c.d, "d", true, false);
+  void postOps(const Call& c, const Kernel& kernel, const std::string& which) {
+    const PostOps& post = postOpsOf(kernel);
+    if (readsD(kernel)) stream(c, c.d, "d", true, false);
     if (!post.add || !within(c.c, phase_->streams.size())) return;
     const auto bytesOf = [&](auto wanted) {
       std::int64_t bytes = -1;

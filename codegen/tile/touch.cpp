@@ -74,11 +74,14 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
   return true;
 }
 
-// Biases of one row: whole vectors.
-std::int64_t biasBytesOfRow(const Move& m) { return (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord; }
+// What one row reads through d. Biases: whole vectors.
+std::int64_t biasBytesOfRow(const Move& m) {
+  if (m.backward) return m.cols * elementBytes(m.result);
+  return (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord;
+}
 
 bool visitMatrix(const Move& m, CallOperand operand, const std::function<bool(ByteRange)>& visit) {
-  if (operand == CallOperand::kD && m.post.bias) {
+  if (operand == CallOperand::kD && readsD(m)) {
     for (std::int64_t r = 0; r < m.rows && m.cols > 0; ++r) {
       if (!visit({r * m.biasRow, r * m.biasRow + biasBytesOfRow(m)})) return false;
     }
@@ -160,7 +163,7 @@ std::array<ByteRange, 4> extentsOfMatrix(const Move& m) {
       include(whole[0], swept({m.pairPitch, m.pairPitch + (m.cols - cutColumns) * elementBytes(m.from)},
                               m.rows - cutRows, m.srcPitch));
   }
-  if (m.post.bias && m.cols > 0) whole[3] = swept({0, biasBytesOfRow(m)}, m.rows, m.biasRow);
+  if (readsD(m) && m.cols > 0) whole[3] = swept({0, biasBytesOfRow(m)}, m.rows, m.biasRow);
   if (m.kind == MoveKind::kLaneSums) {
     whole[2] = {0, m.rows * kWord};
     return whole;

@@ -23,11 +23,11 @@ namespace {
 enum Scalar { kSrc, kDst, kRepeat, kRowSrc, kRowDst, kRows, kBlockSrc, kBlockDst, kBlocks, kWalk, kFlag, kList };
 constexpr Scalar kSegments = kFlag;  // a move with a list has no repetitions to step to
 // Nor has it post-ops; where there are some nothing is transposed.
-constexpr Scalar kRowBias = kList, kBlockBias = kWalk;
+constexpr Scalar kRowD = kList, kBlockD = kWalk;
 
 // The same move with as few rows as it can be said in: dense matrices are one row, and turning one row or column is a copy.
 Move simplest(Move m) {
-  if (m.post.any()) return m;
+  if (m.post.any() || m.backward) return m;
   const std::int64_t in = elementBytes(m.from), out = elementBytes(m.to);
   const bool denseRow = m.rows == 1 && m.dstPitch == out && m.padCols == 0,
              denseColumn = m.cols == 1 && m.srcPitch == in;
@@ -59,7 +59,10 @@ class Lowering {
         isa_(isa),
         a_(move.label, isa),
         elements_(a_, m_.from, m_.to, m_.pairPitch),
-        post_(a_, m_.post, m_.to) {
+        post_(a_, m_.post, m_.to),
+        dy_(a_, m_.from, Element::kF32),
+        results_(a_, m_.result, Element::kF32),
+        sloped_(a_, Element::kF32, m_.to) {
     if (Interleave::applies(m_, isa_)) interleave_.emplace(a_, isa_, m_);
   }
 
@@ -71,7 +74,7 @@ class Lowering {
     a_.copy(kRowSrc, kSrc);
     a_.copy(kRowDst, kDst);
     prefetchNext();
-    if (m_.post.bias) a_.arg(kRowBias, ArgSlot::kD);
+    if (readsD()) a_.arg(kRowD, ArgSlot::kD);
     if (m_.rows > 0 && m_.cols > 0) {
       if (m_.pairsCut > 0 && m_.pairPitch != 0)
         cutPairs();
@@ -214,9 +217,10 @@ class Lowering {
     if (count > 1) a_.endLoop();
   }
 
-  // Moves the cursor over the biases on.
-  void stepBias(Scalar cursor, std::int64_t bytes) {
-    if (m_.post.bias) a_.addImm(cursor, cursor, bytes);
+  // Moves the cursor over d on.
+  bool readsD() const { return m_.post.bias || m_.backward; }
+  void stepD(Scalar cursor, std::int64_t bytes) {
+    if (readsD()) a_.addImm(cursor, cursor, bytes);
   }
 
   // ---- copy, zero, accumulate: row by row ----
@@ -226,12 +230,12 @@ class Lowering {
     if (m_.srcPitch * unroll > kReach || m_.dstPitch * unroll > kReach) unroll = 1;
     const auto rows = [&](std::int64_t count) {
       for (std::int64_t r = 0; r < count; ++r) copyRow(r * m_.srcPitch, r * m_.dstPitch, r * m_.biasRow);
-      stepBias(kRowBias, count * m_.biasRow);
+      stepD(kRowD, count * m_.biasRow);
     };
     if (vectors > kUnrolledVectors) {
       repeat(kRows, m_.rows, kRowSrc, m_.srcPitch, kRowDst, m_.dstPitch, [&] {
         longRow();
-        stepBias(kRowBias, m_.biasRow);
+        stepD(kRowD, m_.biasRow);
       });
       return;
     }
@@ -243,27 +247,27 @@ class Lowering {
   void copyRow(std::int64_t src, std::int64_t dst, std::int64_t bias) {
     std::int64_t c = 0;
     for (; c + m_.lanes <= m_.cols; c += m_.lanes)
-      copyVector({kRowSrc, src + c * in()}, {kRowDst, dst + c * out()}, {kRowBias, bias + c * m_.biasColumn}, {});
-    tail({kRowSrc, src + c * in()}, {kRowDst, dst + c * out()}, {kRowBias, bias + c * m_.biasColumn}, m_.cols - c);
+      copyVector({kRowSrc, src + c * in()}, {kRowDst, dst + c * out()}, {kRowD, bias + c * columnOfD()}, {});
+    tail({kRowSrc, src + c * in()}, {kRowDst, dst + c * out()}, {kRowD, bias + c * columnOfD()}, m_.cols - c);
   }
 
   void longRow() {
     const std::int64_t vectors = m_.cols / m_.lanes, read = m_.lanes * in(), written = m_.lanes * out();
     a_.copy(kBlockSrc, kRowSrc);
     a_.copy(kBlockDst, kRowDst);
-    if (m_.post.bias) a_.copy(kBlockBias, kRowBias);
-    const std::int64_t biases = m_.lanes * m_.biasColumn;
+    if (readsD()) a_.copy(kBlockD, kRowD);
+    const std::int64_t biases = m_.lanes * columnOfD();
     const auto some = [&](std::int64_t count) {
       for (std::int64_t v = 0; v < count; ++v)
-        copyVector({kBlockSrc, v * read}, {kBlockDst, v * written}, {kBlockBias, v * biases}, {});
+        copyVector({kBlockSrc, v * read}, {kBlockDst, v * written}, {kBlockD, v * biases}, {});
     };
     repeat(kBlocks, vectors / 8, kBlockSrc, 8 * read, kBlockDst, 8 * written, [&] {
       some(8);
-      stepBias(kBlockBias, 8 * biases);
+      stepD(kBlockD, 8 * biases);
     });
     const std::int64_t left = vectors % 8;
     some(left);
-    tail({kBlockSrc, left * read}, {kBlockDst, left * written}, {kBlockBias, left * biases}, m_.cols % m_.lanes);
+    tail({kBlockSrc, left * read}, {kBlockDst, left * written}, {kBlockD, left * biases}, m_.cols % m_.lanes);
   }
 
   // What is left of a row: `count` elements (fewer than a vector), then the padding.
@@ -273,7 +277,7 @@ class Lowering {
     if (count > 0) {
       written = std::min<std::int64_t>(m_.lanes, all);
       if (m_.kind == MoveKind::kCopy &&
-          !post_.any()) {  // the masked load has zeros behind the elements: they are the padding
+          !post_.any() && !m_.backward) {  // the masked load has zeros behind the elements: they are the padding
         const int r = next();
         elements_.load(r, pairTemporary(), src.base, src.disp, lanesOf(count));
         elements_.store(r, scratch(), dst.base, dst.disp, lanesOf(written));
@@ -289,7 +293,10 @@ class Lowering {
     }
   }
 
+  std::int64_t columnOfD() const { return m_.backward ? elementBytes(m_.result) : m_.biasColumn; }
+
   void copyVector(At src, At dst, At bias, LaneRange lanes) {
+    if (m_.backward) return slopeVector(src, dst, bias, lanes);
     const int r = next();
     if (m_.kind == MoveKind::kZero) {
       a_.zero(r);
@@ -312,6 +319,14 @@ class Lowering {
       a_.storeStream(r, dst.base, dst.disp);
     else
       elements_.store(r, scratch(), dst.base, dst.disp, lanes);
+  }
+
+  void slopeVector(At dy, At to, At y, LaneRange lanes) {
+    const int r = next();
+    dy_.load(r, -1, dy.base, dy.disp, lanes);
+    results_.load(kResults, -1, y.base, y.disp, lanes);
+    post_.backward(r, kResults, scratch(), kResults + 1);
+    sloped_.store(r, scratch(), to.base, to.disp, lanes);
   }
 
   void storeZeros(int zero, Scalar base, std::int64_t disp, LaneRange lanes) {
@@ -422,7 +437,7 @@ class Lowering {
 
   static constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2;
   static constexpr std::int64_t kUnrolledVectors = 16;
-  static constexpr int kDataRegisters = 8;
+  static constexpr int kDataRegisters = 8, kResults = kDataRegisters + 3;  // behind the scratch registers
   // L1 of every x86-64 core has 64 sets of lines of 64 bytes; sets have 8 lines on Zen 4, 12 on Zen 5.
   static constexpr std::int64_t kBytesOfSets = 4096, kLinesOfSet = 8;
 
@@ -431,6 +446,7 @@ class Lowering {
   VectorAssembler a_;
   ElementCode elements_;
   PostCode post_;
+  ElementCode dy_, results_, sloped_;  // of a backward move
   std::optional<Interleave> interleave_;
   int next_ = 0;
 };

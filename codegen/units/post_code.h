@@ -49,7 +49,54 @@ class PostCode {
     }
   }
 
+  /// The other way: what is in `reg`, of dy, times the slope where `y` holds results. Overwrites y, s.x, s.y, s.constant and `more`.
+  void backward(int reg, int y, NarrowScratch s, int more) {
+    const int above = s.x;
+    switch (post_.activation) {
+      case Activation::kNone: return;
+      case Activation::kRelu:
+        positive(above, y, s);
+        a_.binary(VOp::kAnd, reg, reg, above);
+        return;
+      case Activation::kLeakyRelu:  // y holds the opposite of `above` then
+        positive(above, y, s);
+        a_.constant(more, a_.addUniform(bitsOf(post_.alpha)));
+        a_.binary(VOp::kMul, more, more, reg);
+        a_.binary(VOp::kAnd, more, more, y);
+        a_.binary(VOp::kAnd, reg, reg, above);
+        a_.binary(VOp::kOr, reg, reg, more);
+        return;
+      case Activation::kClip:
+        a_.constant(s.constant, a_.addUniform(bitsOf(-post_.alpha)));
+        a_.addF(more, y, s.constant);
+        a_.constant(s.constant, a_.addUniform(bitsOf(-1.0F)));
+        a_.binary(VOp::kMul, y, y, s.constant);
+        a_.constant(s.constant, a_.addUniform(bitsOf(post_.beta)));
+        a_.addF(y, y, s.constant);
+        positive(above, more, s);
+        a_.binary(VOp::kAnd, reg, reg, above);
+        positive(above, y, s);
+        a_.binary(VOp::kAnd, reg, reg, above);
+        return;
+    }
+  }
+
  private:
+  // `above`: all bits where `value` is above zero, else none; `value`: the other way round. Words: below, or the sign bit; without it; 1 if
+  // anything is left; less 1.
+  void positive(int above, int value, NarrowScratch s) {
+    const auto step = [&](VOp op, int to, int from, std::uint32_t word) {
+      a_.constant(s.constant, a_.addUniform(word));
+      a_.binary(op, to, from, s.constant);
+    };
+    step(VOp::kMinInt, value, value, 0x80000000U);
+    step(VOp::kAnd, value, value, 0x7fffffffU);
+    step(VOp::kMinInt, value, value, 1);
+    step(VOp::kAddInt, value, value, ~0U);
+    step(VOp::kAnd, above, value, 1);
+    step(VOp::kAddInt, above, above, ~0U);
+  }
+
   VectorAssembler& a_;
   const PostOps post_;
   ElementCode addends_;

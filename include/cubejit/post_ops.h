@@ -11,7 +11,9 @@
 
 namespace cubejit {
 
-/// An elementwise function of f32; NaN stays NaN.
+/// An elementwise function of f32; NaN stays NaN. Its slope, which backward passes multiply dy by, is read off its result y: that of kRelu is
+/// 1 where y > 0, else 0, and 0 times anything is 0; kLeakyRelu: 1 where y > 0, else alpha (which must not be negative); kClip: 1 where
+/// alpha < y < beta, else 0.
 enum class Activation : std::uint8_t {
   kNone,
   kRelu,       ///< max(v, 0)

@@ -110,7 +110,9 @@ struct Problem {
   Layout layout = Layout::kNdhwc;  ///< of x, y, dx, dy unless `formats` mentions them; w and dw are plain
   std::array<std::optional<TensorFormat>, kTensorIds.size()> formats;  ///< by TensorId; see formatOf()
   MathMode math = MathMode::kStrict;
-  PostOps postOps;  ///< of y alone: gradients are those of the convolution, whatever is done with its sums
+  /// What y ends with. Gradients are those of the whole: where there is an activation, backward passes read y, too, and take dy times the
+  /// activation's slope there for dy (which is also the gradient of z; they do not give it).
+  PostOps postOps;
 };
 
 /// Whether forward reads the tensor for its post-ops.
@@ -144,8 +146,13 @@ struct GradientMask {
     return a.dx == b.dx && a.dw == b.dw && a.db == b.db && a.y == b.y;
   }
 };
-/// Whether a call of these passes reads the tensor.
+/// Whether backward passes are among these, and read y for the slope of its activation.
+inline bool readSlope(const Problem& p, GradientMask mask) {
+  return p.postOps.activation != Activation::kNone && mask.reads(TensorId::kDy);
+}
+/// Whether a call of these passes reads the tensor; y may be what it gives as well.
 inline bool passesRead(const Problem& p, GradientMask mask, TensorId t) {
+  if (t == TensorId::kY) return readSlope(p, mask);
   return mask.reads(t) || (mask.y && postOpsRead(p, t));
 }
 /// The pass that is spelled so, or nothing.

@@ -21,13 +21,15 @@ constexpr std::array<Gradient, 3> kBackward{Gradient::kDx, Gradient::kDw, Gradie
 py::tuple convBackward(const SharedSession& session, const py::object& dy, const py::object& x, const py::object& w,
                        const IntOrList& stride, const IntOrList& padding, const IntOrList& dilation, bool transposed,
                        const IntOrList& outputPadding, std::int64_t groups, const std::array<bool, 3>& mask,
-                       const std::string& math, const std::array<py::object, 3>& out, int threads) {
+                       const std::string& math, const std::array<py::object, 3>& out, int threads, const py::object& y,
+                       const std::string& activation) {
   requireMath(math);
   requireThreads(threads);
   Call call;
   call.mask = {mask[0], mask[1], mask[2]};
   call.views = {viewOf("dy", dy), viewOf("x", x), viewOf("w", w)};
   call.describe(math, call.views[0].shape, {stride, padding, dilation, outputPadding, transposed, groups});
+  call.slope(y, activation);
   call.likeOperands();
   for (std::size_t i = 0; i < kBackward.size(); ++i) {
     if (mask[i]) call.aim(kBackward[i], out[i]);
@@ -64,7 +66,8 @@ py::object convForward(const SharedSession& session, const py::object& x, const 
 void bindGradients(py::class_<Session, SharedSession>& session) {
   session.def("conv_backward", &convBackward, py::arg("dy"), py::arg("x"), py::arg("w"), py::arg("stride"),
               py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
-              py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"), py::arg("threads") = 0);
+              py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"), py::arg("threads") = 0,
+              py::arg("y") = py::none(), py::arg("activation") = "");
   session.def("conv", &convForward, py::arg("x"), py::arg("w"), py::arg("stride"), py::arg("padding"),
               py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"), py::arg("math"),
               py::arg("out"), py::arg("threads") = 0, py::arg("bias") = py::none(), py::arg("add") = py::none(),

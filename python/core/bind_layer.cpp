@@ -67,6 +67,10 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
   }
   const py::gil_scoped_release released;
   call.settle();
+  // Of a backward layer that reads the slope off y: of x's type, as dy lies.
+  if (dy && readSlope(call.problem, call.mask))
+    call.problem.formats[static_cast<std::size_t>(TensorId::kY)] =
+        TensorFormat{call.views[1].dtype, call.operands[0].format.layout, {}};
   for (const Operand& operand : call.operands) {
     if (operand.copy != nullptr)
       throw Failure(Error{ErrorCode::kUnsupported, Stage::kProblem, "negative strides are taken by copies only"});

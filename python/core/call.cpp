@@ -59,6 +59,16 @@ void Call::finish(const py::object& b, const py::object& z, const std::string& a
   problem.postOps.add = !z.is_none();
 }
 
+void Call::slope(const py::object& y, const std::string& activation) {
+  finish(py::none(), py::none(), activation);
+  const bool needed = problem.postOps.activation != Activation::kNone;
+  if (needed == y.is_none())
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        needed ? "y is missing: the slope of activation = '" + activation + "' is read off it"
+                               : "y is given without an activation; only its slope is read off y"});
+  if (needed) yGiven = viewOf("y", y);
+}
+
 // What is added lies as y does, and is of its type: it is read where y is written.
 void Call::checkFinish() const {
   const TensorFormat y = formatOf(problem, TensorId::kY);
@@ -74,10 +84,11 @@ void Call::checkFinish() const {
   };
   if (problem.postOps.bias)
     check(bias, {problem.cout}, bias.shape.empty() || bias.strides[0] == 1 || bias.shape[0] == 1);
-  if (problem.postOps.add) {
-    const Density own = densityOf(addend);
-    check(addend, shapeOfY(problem), own != Density::kNone && layoutOf(own) == y.layout);
-  }
+  const bool yDense = densityOf(yGiven) != Density::kNone;
+  if (!yGiven.shape.empty() && (yGiven.shape != shapeOfY(problem) || !yDense))
+    broken = "y has shape (" + listText(yGiven.shape) + ") and strides (" + listText(yGiven.strides) + "); it must be dense, of shape (" +
+             listText(shapeOfY(problem)) + ")";
+  if (problem.postOps.add) check(addend, shapeOfY(problem), liesIn(addend, y.layout));
   if (!broken.empty()) throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken});
 }
 
@@ -125,6 +136,10 @@ void Call::settle() {
     problem.formats[at(resultOf(pass))] =
         mask.has(pass) ? target(pass).format : TensorFormat{known ? like(pass).dtype : DType::kF32, Layout::kNcdhw, {}};
   }
+  if (yGiven.shape.empty()) return;
+  // Of the orders that it lies in, that of dy.
+  const Layout dy = layoutOf(densityOf(views[0]));
+  problem.formats[at(TensorId::kY)] = TensorFormat{yGiven.dtype, liesIn(yGiven, dy) ? dy : layoutOf(densityOf(yGiven)), {}};
 }
 
 void Call::compute(Session& session, int threads) {
@@ -142,7 +157,7 @@ void Call::compute(Session& session, int threads) {
   const auto workspace = allocate(bytes);
   require(executable->run(
       {operands[0].data, operands[1].data, operands[2].data, resultAt(Gradient::kDx), resultAt(Gradient::kDw),
-       resultAt(Gradient::kDb), nullptr, resultAt(Gradient::kY), bias.data, addend.data},
+       resultAt(Gradient::kDb), nullptr, mask.y ? resultAt(Gradient::kY) : yGiven.data, bias.data, addend.data},
       workspace.get(), bytes, threads));
 }
 

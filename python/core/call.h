@@ -37,7 +37,7 @@ struct Call {
   std::array<TensorView, kPasses.size()> likes;    ///< by Gradient: shapes and types of results
   std::array<Target, kPasses.size()> targets;      ///< by Gradient
   std::array<Operand, kOperands.size()> operands;  ///< since settle()
-  TensorView bias, addend;                         ///< of post-ops; empty where there are none
+  TensorView bias, addend, yGiven;               ///< of post-ops, and y for backward passes; empty where there are none
 
   TensorView& like(Gradient pass) { return likes[static_cast<std::size_t>(pass)]; }
   Target& target(Gradient pass) { return targets[static_cast<std::size_t>(pass)]; }
@@ -48,6 +48,8 @@ struct Call {
   void aim(Gradient pass, const pybind11::object& given);
   /// What forward does with its sums: b, z, or None, and an activation's text. To be said before aim(): y lies as z does.
   void finish(const pybind11::object& b, const pybind11::object& z, const std::string& activation);
+  /// What backward passes of a convolution with that activation read beside dy.
+  void slope(const pybind11::object& y, const std::string& activation);
   /// What dx, dw and db are like.
   void likeOperands();
   /// Throws if b or z does not fit y, which is settled.

@@ -65,6 +65,11 @@ Density densityOf(const TensorView& view) {
   return denseIn(channelsLastOrder(view.shape.size()), view) ? Density::kChannelsLast : Density::kNone;
 }
 
+bool liesIn(const TensorView& view, Layout layout) {
+  const std::size_t axes = view.shape.size();
+  return denseIn(layout == Layout::kNdhwc ? channelsLastOrder(axes) : plainOrder(axes), view);
+}
+
 std::shared_ptr<std::byte> denseCopy(const TensorView& view) {
   if (denseIn(plainOrder(view.shape.size()), view)) return {view.owner, view.data};
   const auto elementBytes = static_cast<std::size_t>(byteSize(view.dtype));

@@ -25,6 +25,8 @@ Operand operandOf(const TensorView& view, DType dtype);
 /// The dense layout of a view: plain, channels-last, or none.
 enum class Density { kNone, kPlain, kChannelsLast };
 Density densityOf(const TensorView& view);
+/// Whether it is dense in that order, plain or channels-last; it may be in both.
+bool liesIn(const TensorView& view, Layout layout);
 
 /// New memory with the shape of `like`, plain or channels-last as given.
 Array resultLike(const TensorView& like, Layout layout);

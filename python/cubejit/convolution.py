@@ -24,7 +24,7 @@ def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding
 
 
 def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1,
-                  output_mask=(True, True, True), *, math="keep", out=None, session=None, threads=0):
+                  output_mask=(True, True, True), *, y=None, activation=None, math="keep", out=None, session=None, threads=0):
     """Gradients (dx, dw, db) of a 1D, 2D or 3D convolution; None for those output_mask leaves out.
 
     dy (N, Cout, spatial...), x (N, Cin, spatial...), w (Cout, Cin/groups, spatial...; transposed: Cin, Cout/groups, ...):
@@ -33,6 +33,7 @@ def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, o
     stride, padding, dilation, output_padding: one number, or one for each axis; padding also before and after for each.
     dx is like x, dw like w, db like dy: the same kind of object, type and memory order.
 
+    activation: what conv() was given; gradients are then those of its sums, from dy of the activation's result y, which must lie as dy does.
     math: "hf32" or "hf32_low" round float32 operands to 11 or 10 bits as Ascend parts do; sums are float32 in any case.
     "relaxed" allows Winograd's filtering: several times as fast for dense 3-tap kernels, errors of about 1e-6 in norm.
     out: (dx, dw, db) to be written, None where memory is to be made; dense, of any of the three types.
@@ -47,5 +48,5 @@ def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, o
         raise InvalidProblem(f"out has {len(targets)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
     results = (session or default_session()).conv_backward(
         operand(dy), operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, mask, math,
-        targets, threads)
+        targets, threads, None if y is None else operand(y), activation or "")
     return tuple(like(result, source) for result, source in zip(results, (x, w, dy)))

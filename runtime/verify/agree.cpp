@@ -20,7 +20,7 @@ namespace {
 using Verdict = VerifyOutcome::Verdict;
 using Bytes = std::vector<char>;
 
-constexpr TensorId kOperands[] = {TensorId::kDy, TensorId::kX, TensorId::kW, TensorId::kB, TensorId::kZ};
+constexpr TensorId kOperands[] = {TensorId::kDy, TensorId::kX, TensorId::kW, TensorId::kB, TensorId::kZ, TensorId::kY};
 using Operands = std::array<std::vector<char>, std::size(kOperands)>;
 constexpr std::array<TensorId, 4> kResults{TensorId::kDx, TensorId::kDw, TensorId::kDb, TensorId::kY};
 using Results = std::array<Bytes, kResults.size()>;
@@ -38,6 +38,7 @@ Result<Results> resultsOf(Session& session, const VerifyRequest& request, const 
   Results out;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i].resize(static_cast<std::size_t>(formatBytes(p, kResults[i])), '\x55');
+  if (passesRead(p, request.gradients, TensorId::kY)) out[3] = operands[5];
   const int threads = request.threads.front();
   const std::size_t bytes = executable->workspaceBytes(threads);
   const AlignedMemory workspace = alignedMemory(bytes);
@@ -86,8 +87,7 @@ VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& session
   Operands operands;
   Results want;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const bool ofPostOps = kOperands[i] == TensorId::kB || kOperands[i] == TensorId::kZ;
-    if (ofPostOps && !postOpsRead(request.problem, kOperands[i])) continue;
+    if (i > 2 && !passesRead(request.problem, request.gradients, kOperands[i])) continue;
     operands[i] = operandOf(request.problem, kOperands[i], random);
   }
   for (const auto& session : sessions) {

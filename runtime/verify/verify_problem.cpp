@@ -115,6 +115,16 @@ std::string compareNorms(const Side& side, const Distance& distance) {
 
 constexpr std::int64_t kProvenContracts = 24;
 
+// dy of the convolution's sums, from that of y: the definition of slopes. Rounded as what backward passes read is.
+void applySlope(const Problem& p, const std::vector<float>& y, std::vector<float>& dy) {
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    const float alpha = p.postOps.alpha;
+    const bool flat = p.postOps.activation == Activation::kClip ? y[i] <= alpha || y[i] >= p.postOps.beta : y[i] <= 0;
+    if (!flat) continue;
+    dy[i] = p.postOps.activation == Activation::kLeakyRelu ? roundedTo(formatOf(p, TensorId::kDy).dtype, dy[i] * alpha) : 0;
+  }
+}
+
 // What y is of its exact sums: the definition of post-ops, in f32.
 void applyPostOps(const Problem& p, const std::vector<float>& b, const std::vector<float>& z,
                   std::vector<SampledElement>& y) {
@@ -140,6 +150,15 @@ void applyPostOps(const Problem& p, const std::vector<float>& b, const std::vect
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const Problem& p = request.problem;
+  const bool exact = !request.reals && p.math == MathMode::kStrict && request.sampleAbove <= 0;
+  if (readSlope(p, request.gradients) && request.gradients.y && !exact) {
+    // The slope at a sum near zero is that of the sum that was made: gradients are verified for a given y.
+    VerifyRequest forward = request, backward = request;
+    forward.gradients = maskOf(Gradient::kY);
+    backward.gradients.y = false;
+    VerifyOutcome first = verifyProblem(session, forward);
+    return first.verdict == Verdict::kPassed ? verifyProblem(session, backward) : first;
+  }
   const std::int64_t total = xElements(p) + yElements(p) + wElements(p);
   if (total > request.mostElements) {
     return {Verdict::kSkipped, "tensors of " + std::to_string(total) + " elements are more than the " +
@@ -197,7 +216,8 @@ VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequ
 VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGradients) {
   const Problem& p = request.problem;
   std::mt19937_64 random(request.seed);
-  const double summands = summandsOf(p);
+  // Slopes of a quarter leave quarters of whole numbers.
+  const double summands = summandsOf(p) * (p.postOps.activation == Activation::kLeakyRelu ? 4 : 1);
   const auto data = [&](std::int64_t count) {
     return request.reals ? randomReals(random, count) : randomIntegers(random, count, summands);
   };
@@ -217,16 +237,33 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
   std::vector<float> b, z;
   if (passesRead(p, request.gradients, TensorId::kB)) b = operand(TensorId::kB);
   if (passesRead(p, request.gradients, TensorId::kZ)) z = operand(TensorId::kZ);
+  std::vector<float> y, slopedDy;
+  const bool slopes = readSlope(p, request.gradients);
+  if (slopes) {
+    if (request.gradients.y) {  // what the call itself gives
+      std::vector<SampledElement> all;
+      const ReferenceGradients r = referenceGradients(plain, maskOf(Gradient::kY), dy, x, w);
+      all = everyElement(r.y, r.yBound);
+      applyPostOps(plain, b, z, all);
+      for (const SampledElement& e : all)
+        y.push_back(roundedTo(formatOf(p, TensorId::kY).dtype, static_cast<float>(e.value)));
+    } else {
+      y = operand(TensorId::kY);
+    }
+    slopedDy = dy;
+    applySlope(p, y, slopedDy);
+  }
+  const std::vector<float>& seenDy = slopes ? slopedDy : dy;
   constexpr std::size_t kCount = 4;
   constexpr Gradient kGradients[kCount] = {Gradient::kDx, Gradient::kDw, Gradient::kDb, Gradient::kY};
   std::vector<SampledElement> want[kCount];
   if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
     for (std::size_t i = 0; i < kCount; ++i) {
       if (!request.gradients.has(kGradients[i])) continue;
-      want[i] = sampledGradient(plain, kGradients[i], request.sampleAbove, request.seed, dy, x, w);
+      want[i] = sampledGradient(plain, kGradients[i], request.sampleAbove, request.seed, seenDy, x, w);
     }
   } else {
-    const ReferenceGradients r = referenceGradients(plain, request.gradients, dy, x, w);
+    const ReferenceGradients r = referenceGradients(plain, request.gradients, seenDy, x, w);
     want[0] = everyElement(r.dx, r.dxBound);
     want[1] = everyElement(r.dw, r.dwBound);
     want[2] = everyElement(r.db, r.dbBound);
@@ -250,6 +287,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
+  const auto gy = !slopes || request.gradients.y ? nullptr : encoded(TensorId::kY, y);
   const auto gb = b.empty() ? nullptr : encoded(TensorId::kB, b), gz = z.empty() ? nullptr : encoded(TensorId::kZ, z);
   std::vector<char> before[kCount];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
@@ -269,7 +307,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
                           results[1]->data(),
                           results[2]->data(),
                           nullptr,
-                          results[3]->data(),
+                          gy == nullptr ? results[3]->data() : gy->data(),
                           gb == nullptr ? nullptr : gb->data(),
                           gz == nullptr ? nullptr : gz->data()};
     const int threads = request.threads[run];

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -107,6 +108,30 @@ TEST_P(Formats, PostOpsMatchReference) {
     const VerifyOutcome outcome = verifyProblem(session, request);
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
         << outcome.message << "\ncubejit verify --passes y " << toFlags(problem) << " --isa " << toString(GetParam());
+  }
+}
+
+// Gradients of the whole, activation and all: dy times the slope that is read off y, given or made by the same call.
+TEST_P(Formats, SlopesMatchReference) {
+  if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
+  Session session(eagerOptions(GetParam()));
+  std::mt19937_64 random(6000 + static_cast<int>(GetParam()));
+  for (int i = 0; i < 300; ++i) {
+    Problem problem = randomProblem(random, 3e5);
+    if (i % 2 == 1) randomFormats(random, problem, true, true);
+    do randomPostOps(random, problem);
+    while (problem.postOps.activation == Activation::kNone);
+    problem.postOps.alpha = problem.postOps.activation == Activation::kLeakyRelu ? std::fabs(problem.postOps.alpha)
+                                                                                 : problem.postOps.alpha;
+    TensorFormat dy = formatOf(problem, TensorId::kY);  // they lie alike, whatever their types
+    dy.c0 = dy.layout == Layout::kNdc1hwc0 ? dy.blockChannels() : 0;
+    dy.dtype = formatOf(problem, TensorId::kDy).dtype;
+    problem.formats[static_cast<std::size_t>(TensorId::kDy)] = dy;
+    const GradientMask masks[] = {kAll, {true, true, true}, {true, false, false}, {false, false, true}};
+    const VerifyRequest request{problem, masks[i % 4], {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {}};
+    const VerifyOutcome outcome = verifyProblem(session, request);
+    ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
+        << outcome.message << "\ncubejit verify " << toFlags(problem) << " --isa " << toString(GetParam());
   }
 }
 
@@ -213,6 +238,8 @@ TEST(Backends, AgreeBitByBit) {
     for (int i = 0; i < 60; ++i) {
       VerifyRequest request{randomProblem(random, 2e4), kAll, {2}, static_cast<std::uint64_t>(i), true, {}};
       if (i % 2 == 1) randomPostOps(random, request.problem);
+      if (request.problem.postOps.activation == Activation::kLeakyRelu && request.problem.postOps.alpha < 0)
+        request.problem.postOps.alpha = 0.5F;  // else there are no gradients
       const VerifyOutcome outcome = agreeBitByBit(sessions, request);
       ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
           << outcome.message << "\n"

@@ -58,6 +58,29 @@ class PostOps(unittest.TestCase):
             if z is not None and z.size > 1:
                 self.assertEqual(got.strides, z.strides)
 
+    def test_gradients_are_those_of_the_whole(self):
+        chosen = random.Random(4)
+        slopes = {"relu": lambda y: y > 0, "leaky_relu:0.25": lambda y: np.where(y > 0, 1, 0.25), "clip:-2:5": lambda y: (y > -2) & (y < 5)}
+        for number in range(60):
+            c = random_convolution(chosen)
+            dy, x, w, y = (whole(self.generator, shape, np.float32) for shape in (c.dy, c.x, c.w, c.dy))
+            if number % 2:
+                dy, y = channels_last(dy), channels_last(y)
+            name = chosen.choice(list(slopes))
+            expected = cubejit.conv_backward((dy * slopes[name](y)).astype(np.float32), x, w, *c.geometry)
+            for got, wanted in zip(cubejit.conv_backward(dy, x, w, *c.geometry, y=y, activation=name), expected):
+                np.testing.assert_array_equal(got, wanted, f"{c} {name}")
+
+    def test_slopes_that_cannot_be_read_are_named(self):
+        dy, x, w = np.ones((2, 3, 5, 4), np.float32), np.ones((2, 2, 5, 4), np.float32), np.ones((3, 2, 1, 1), np.float32)
+        for arguments, words in (({"activation": "relu"}, "y is missing"), ({"y": dy}, "without an activation"),
+                                 ({"y": dy[:1], "activation": "relu"}, r"y has shape (1, 3, 5, 4)"),
+                                 ({"y": channels_last(dy), "activation": "relu"}, "they must lie alike"),
+                                 ({"y": dy, "activation": "leaky_relu:-1"}, "a negative slope cannot be read off y")):
+            with self.assertRaises(cubejit.Error) as caught:
+                cubejit.conv_backward(dy, x, w, **arguments)
+            self.assertIn(words, str(caught.exception))
+
     def test_relu_keeps_nan_and_infinities(self):
         x = np.array([np.nan, np.inf, -np.inf, -1, 2], np.float32).reshape(1, 1, 5)
         got = cubejit.conv(x, np.ones((1, 1, 1), np.float32), activation="relu")

@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Executable>> compute(const Request& request, const 
 
 Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const std::vector<std::string>& inPairs,
                const std::vector<std::string>& outPairs) {
-  CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w", "b", "z"}, "--in"));
+  CUBEJIT_TRY(ins, parsePairs(inPairs, {"dy", "x", "w", "b", "z", "y"}, "--in"));
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"y", "dx", "dw", "db"}, "--out"));
   if (outs.empty())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of y, dx, dw, db"};
@@ -75,7 +75,8 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   std::string missing;
   for (std::size_t i = 0; i < kTensors; ++i) {
     const auto t = static_cast<TensorId>(i);
-    if (passesRead(p, request.gradients, t) && ins.count(toString(t)) == 0)
+    const bool given = t == TensorId::kY && request.gradients.y;  // by the call itself
+    if (passesRead(p, request.gradients, t) && !given && ins.count(toString(t)) == 0)
       missing += fmt::format("{}--in {}=FILE is missing; the passes asked for need it", missing.empty() ? "" : "\n",
                              toString(t));
   }
@@ -114,7 +115,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                         results["dw"].data(),
                         results["db"].data(),
                         nullptr,
-                        results["y"].data(),
+                        request.gradients.y ? results["y"].data() : arrays["y"].bytes.data(),
                         arrays["b"].bytes.data(),
                         arrays["z"].bytes.data()};
   if (!request.soc() && pictures.any())
@@ -153,7 +154,7 @@ void addRun(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   command->add_option(
       "--in", *ins,
-      "dy=FILE.npy, x=FILE.npy, w=FILE.npy, of post-ops b and z (repeat); arrays have the axes that --layout says: "
+      "dy=FILE.npy, x=FILE.npy, w=FILE.npy, of post-ops b and z, of their backward passes y (repeat); arrays have the axes that --layout says: "
       "N,spatial,C (weights O,I,spatial) by default, ncdhw: N,C,spatial");
   command->add_option("--out", *outs,
                       "y=FILE.npy, dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the results to compute (repeat)");

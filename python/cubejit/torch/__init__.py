@@ -3,7 +3,7 @@
 single modules, whose forward stays PyTorch's own, backward is conv_backward.
 
 conv1d ... conv_transpose3d are functions, Conv1d ... ConvTranspose3d modules with the arguments of torch.nn's;
-use(module) gives a network that exists the same gradients. Tensors lie on the CPU; gradients of gradients are not there.
+use(module) gives a network that exists the same gradients. conv_post_ops is a convolution with what follows it, in one pass over memory. Tensors lie on the CPU; gradients of gradients are not there.
 Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does.
 """
 
@@ -15,8 +15,9 @@ from cubejit.convolution import conv_backward
 from cubejit.torch.dispatcher import disable, enable, enabled, record, report
 from cubejit.torch.layers import session as _session
 from cubejit.torch.layers import threads as _threads
+from cubejit.torch.post_ops import conv_post_ops
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "conv1d", "conv2d", "conv3d",
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "conv1d", "conv2d", "conv3d", "conv_post_ops",
            "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "disable", "enable", "enabled", "record",
            "report", "use"]
 

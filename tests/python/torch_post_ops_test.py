@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decides what is asked of conv_post_ops: results and all gradients are those of PyTorch's separate operators."""
+
+import random
+import unittest
+
+try:
+    import torch
+except ImportError as absent:
+    raise unittest.SkipTest("PyTorch is not installed (tools/setup.sh peers)") from absent
+
+import cubejit.torch as ours
+from cubejit.errors import Error
+from random_convolution import random_convolution
+
+PARTS = [None, "relu", "leaky_relu:0.1", "clip:-1:2"]
+
+
+def separate(x, w, bias, geometry, add, activation):
+    y = torch.ops.aten.convolution(x, w, bias, *geometry)
+    y = y if add is None else y + add
+    if activation is None:
+        return y
+    name, *numbers = activation.split(":")
+    function = {"relu": torch.relu, "leaky_relu": torch.nn.functional.leaky_relu, "clip": torch.nn.functional.hardtanh}[name]
+    return function(y, *map(float, numbers))
+
+
+class PostOps(unittest.TestCase):
+    def compare(self, dtype, relative, change=lambda t: t):
+        chosen, generator = random.Random(5), torch.Generator().manual_seed(6)
+
+        def tensor(shape):
+            return change(torch.randn(shape, generator=generator).to(dtype)).requires_grad_()
+
+        for _ in range(60):
+            c = random_convolution(chosen)
+            if 0 in c.x:
+                continue
+            stride, padding, dilation, transposed, output_padding, groups = c.geometry
+            if len(padding) > len(stride):
+                continue
+            x, w = tensor(c.x), tensor(c.w)
+            shape = torch.ops.aten.convolution(x, w, None, *c.geometry).shape
+            bias = torch.randn(shape[1], generator=generator).to(dtype).requires_grad_() if chosen.random() < 0.6 else None
+            add = tensor(shape) if chosen.random() < 0.5 else None
+            activation = chosen.choice(PARTS)
+            leaves = [t for t in (x, w, bias, add) if t is not None]
+            y = ours.conv_post_ops(x, w, bias, stride, padding, dilation, groups, add=add, activation=activation, transposed=transposed,
+                                   output_padding=output_padding)
+            dy = torch.randn(shape, generator=generator).to(dtype)
+            wide = [t.detach().double().requires_grad_() for t in leaves]
+            of = dict(zip((id(t) for t in leaves), wide))
+            wanted = separate(*(of.get(id(t)) for t in (x, w, bias)), c.geometry, of.get(id(add)), activation)
+            self.assertEqual(y.dtype, dtype)
+            self.near(y, wanted, relative, c)
+            # Where the sums differ by rounding, slopes at their corners do: gradients are compared where y is not near one.
+            corner = torch.zeros_like(wanted, dtype=torch.bool)
+            for at in {None: [], "relu": [0], "leaky_relu:0.1": [0], "clip:-1:2": [-1, 2]}[activation]:
+                corner |= (separate(*(of.get(id(t)) for t in (x, w, bias)), c.geometry, of.get(id(add)), None) - at).abs() < 0.05
+            dy = dy.masked_fill(corner, 0)
+            for got, expected in zip(torch.autograd.grad(y, leaves, dy), torch.autograd.grad(wanted, wide, dy.double())):
+                self.near(got, expected, relative, c)
+
+    def near(self, got, wanted, relative, c):
+        bound = relative * (1 + wanted.abs().max().item()) * 4
+        self.assertLessEqual((got.double() - wanted).abs().max().item(), bound, f"{c}")
+
+    def test_float32(self):
+        self.compare(torch.float32, 1e-5)
+
+    def test_float32_channels_last(self):
+        def last(t):
+            return t.movedim(1, -1).contiguous().movedim(-1, 1) if t.dim() > 2 else t
+
+        self.compare(torch.float32, 1e-5, last)
+
+    def test_bfloat16(self):
+        self.compare(torch.bfloat16, 2**-7)
+
+    def test_other_types_are_computed_by_pytorch(self):
+        x, w, b = (torch.randn(s, dtype=torch.float64, requires_grad=True) for s in ((2, 3, 6), (4, 3, 3), (4,)))
+        call = lambda *t: ours.conv_post_ops(*t, padding=1, activation="leaky_relu:0.2")  # noqa: E731
+        self.assertTrue(torch.autograd.gradcheck(call, (x, w, b)))
+
+    def test_bad_arguments_are_named(self):
+        x, w = torch.randn(1, 2, 5), torch.randn(3, 2, 1)
+        for arguments, words in (({"activation": "gelu"}, "unknown post-op 'gelu'"), ({"bias": torch.ones(2)}, "it must be \\(3,\\)"),
+                                 ({"add": torch.ones(1, 3, 4)}, "add has shape")):
+            with self.assertRaisesRegex((RuntimeError, Error), words):
+                ours.conv_post_ops(x, w, **arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
