@@ -56,7 +56,8 @@ Result<GradientPlans> planGradients(const CompileRequest& request, const Machine
   if (slopes && machine.isNpu())
     return Error{ErrorCode::kUnsupported, Stage::kPlan,
                  "post_ops = " + toString(request.problem.postOps) +
-                     ": emulated chips compute gradients of the sums of y alone; leave the post-ops out, and multiply dy by the slope"};
+                     ": emulated chips compute gradients of the sums of y alone; leave the post-ops out, and multiply "
+                     "dy by the slope"};
   if (slopes) {
     CUBEJIT_TRY(applies, slopeApplies(request.problem));
     static_cast<void>(applies);

@@ -167,7 +167,9 @@ void moveMatrix(const Move& m, const KernelArgs& args) {
         const char* from = src + r * m.srcPitch + c * in;
         if (m.backward) {
           const char* y = static_cast<const char*>(args.d) + c * elementBytes(m.result);
-          writeElement(m.to, to, bitsOf(sloped(m.post, floatOf(readElement(m.from, from, 0)), floatOf(readElement(m.result, y, 0)))));
+          writeElement(
+              m.to, to,
+              bitsOf(sloped(m.post, floatOf(readElement(m.from, from, 0)), floatOf(readElement(m.result, y, 0)))));
         } else if (m.post.any()) {
           const float sum = m.kind == MoveKind::kZero ? 0 : at(from, 0);
           const float bias =

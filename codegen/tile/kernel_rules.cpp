@@ -132,8 +132,8 @@ std::vector<std::string> moveRules(const Move& m) {
   if (m.backward) {
     const auto sixteen = [](Element e) { return e == Element::kF16 || e == Element::kBf16; };
     const auto value = [&](Element e) { return e == Element::kF32 || sixteen(e); };
-    rules.require(m.kind == MoveKind::kCopy && m.rows <= 1 && m.padCols == 0 && !m.listed && value(m.from) && value(m.to) &&
-                      value(m.result) && !m.post.bias && !m.post.add,
+    rules.require(m.kind == MoveKind::kCopy && m.rows <= 1 && m.padCols == 0 && !m.listed && value(m.from) &&
+                      value(m.to) && value(m.result) && !m.post.bias && !m.post.add,
                   "an activation's slope behind what is no copy of a row, or beside other post-ops");
   } else if (m.post.any()) {
     rules.require((m.kind == MoveKind::kCopy || m.kind == MoveKind::kZero) && m.from == Element::kF32 && !m.listed,

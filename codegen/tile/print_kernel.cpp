@@ -105,7 +105,8 @@ std::string printMove(const Move& m) {
   if (m.listed) out << "; of a list, a += " << m.aOuterStep << ", c += " << m.cOuterStep;
   if (m.padCols > 0) out << ", " << m.padCols << " zeros behind";
   out << ", " << m.lanes << " lanes" << (m.streamingStore ? ", streaming store" : "")
-      << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "") << (m.backward ? std::string(", times the slope of ") + toString(m.post.activation) : postText(m.post));
+      << (m.prefetchAhead > 0 ? ", prefetches " + std::to_string(m.prefetchAhead) + " ahead" : "")
+      << (m.backward ? std::string(", times the slope of ") + toString(m.post.activation) : postText(m.post));
   if (m.post.bias) out << ", biases " << m.biasRow << " a row, " << m.biasColumn << " a column";
   out << "\n";
   return out.str();

@@ -276,8 +276,8 @@ class Lowering {
     const std::int64_t all = count + m_.padCols;
     if (count > 0) {
       written = std::min<std::int64_t>(m_.lanes, all);
-      if (m_.kind == MoveKind::kCopy &&
-          !post_.any() && !m_.backward) {  // the masked load has zeros behind the elements: they are the padding
+      if (m_.kind == MoveKind::kCopy && !post_.any() &&
+          !m_.backward) {  // the masked load has zeros behind the elements: they are the padding
         const int r = next();
         elements_.load(r, pairTemporary(), src.base, src.disp, lanesOf(count));
         elements_.store(r, scratch(), dst.base, dst.disp, lanesOf(written));

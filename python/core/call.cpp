@@ -86,8 +86,8 @@ void Call::checkFinish() const {
     check(bias, {problem.cout}, bias.shape.empty() || bias.strides[0] == 1 || bias.shape[0] == 1);
   const bool yDense = densityOf(yGiven) != Density::kNone;
   if (!yGiven.shape.empty() && (yGiven.shape != shapeOfY(problem) || !yDense))
-    broken = "y has shape (" + listText(yGiven.shape) + ") and strides (" + listText(yGiven.strides) + "); it must be dense, of shape (" +
-             listText(shapeOfY(problem)) + ")";
+    broken = "y has shape (" + listText(yGiven.shape) + ") and strides (" + listText(yGiven.strides) +
+             "); it must be dense, of shape (" + listText(shapeOfY(problem)) + ")";
   if (problem.postOps.add) check(addend, shapeOfY(problem), liesIn(addend, y.layout));
   if (!broken.empty()) throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken});
 }
@@ -139,7 +139,8 @@ void Call::settle() {
   if (yGiven.shape.empty()) return;
   // Of the orders that it lies in, that of dy.
   const Layout dy = layoutOf(densityOf(views[0]));
-  problem.formats[at(TensorId::kY)] = TensorFormat{yGiven.dtype, liesIn(yGiven, dy) ? dy : layoutOf(densityOf(yGiven)), {}};
+  problem.formats[at(TensorId::kY)] =
+      TensorFormat{yGiven.dtype, liesIn(yGiven, dy) ? dy : layoutOf(densityOf(yGiven)), {}};
 }
 
 void Call::compute(Session& session, int threads) {

@@ -37,7 +37,7 @@ struct Call {
   std::array<TensorView, kPasses.size()> likes;    ///< by Gradient: shapes and types of results
   std::array<Target, kPasses.size()> targets;      ///< by Gradient
   std::array<Operand, kOperands.size()> operands;  ///< since settle()
-  TensorView bias, addend, yGiven;               ///< of post-ops, and y for backward passes; empty where there are none
+  TensorView bias, addend, yGiven;  ///< of post-ops, and y for backward passes; empty where there are none
 
   TensorView& like(Gradient pass) { return likes[static_cast<std::size_t>(pass)]; }
   Target& target(Gradient pass) { return targets[static_cast<std::size_t>(pass)]; }

@@ -121,7 +121,8 @@ void applySlope(const Problem& p, const std::vector<float>& y, std::vector<float
     const float alpha = p.postOps.alpha;
     const bool flat = p.postOps.activation == Activation::kClip ? y[i] <= alpha || y[i] >= p.postOps.beta : y[i] <= 0;
     if (!flat) continue;
-    dy[i] = p.postOps.activation == Activation::kLeakyRelu ? roundedTo(formatOf(p, TensorId::kDy).dtype, dy[i] * alpha) : 0;
+    dy[i] =
+        p.postOps.activation == Activation::kLeakyRelu ? roundedTo(formatOf(p, TensorId::kDy).dtype, dy[i] * alpha) : 0;
   }
 }
 

@@ -121,8 +121,8 @@ TEST_P(Formats, SlopesMatchReference) {
     if (i % 2 == 1) randomFormats(random, problem, true, true);
     do randomPostOps(random, problem);
     while (problem.postOps.activation == Activation::kNone);
-    problem.postOps.alpha = problem.postOps.activation == Activation::kLeakyRelu ? std::fabs(problem.postOps.alpha)
-                                                                                 : problem.postOps.alpha;
+    problem.postOps.alpha =
+        problem.postOps.activation == Activation::kLeakyRelu ? std::fabs(problem.postOps.alpha) : problem.postOps.alpha;
     TensorFormat dy = formatOf(problem, TensorId::kY);  // they lie alike, whatever their types
     dy.c0 = dy.layout == Layout::kNdc1hwc0 ? dy.blockChannels() : 0;
     dy.dtype = formatOf(problem, TensorId::kDy).dtype;

@@ -152,10 +152,10 @@ void addRun(CLI::App& app, Action& action) {
   auto ins = std::make_shared<std::vector<std::string>>(), outs = std::make_shared<std::vector<std::string>>();
   addProblemFlags(*command, *flags, false);
   addRunFlags(*command, *flags);
-  command->add_option(
-      "--in", *ins,
-      "dy=FILE.npy, x=FILE.npy, w=FILE.npy, of post-ops b and z, of their backward passes y (repeat); arrays have the axes that --layout says: "
-      "N,spatial,C (weights O,I,spatial) by default, ncdhw: N,C,spatial");
+  command->add_option("--in", *ins,
+                      "dy=FILE.npy, x=FILE.npy, w=FILE.npy, of post-ops b and z, of their backward passes y (repeat); "
+                      "arrays have the axes that --layout says: "
+                      "N,spatial,C (weights O,I,spatial) by default, ncdhw: N,C,spatial");
   command->add_option("--out", *outs,
                       "y=FILE.npy, dx=FILE.npy, dw=FILE.npy, db=FILE.npy: the results to compute (repeat)");
   addSocFlag(*command, *flags);
