@@ -41,7 +41,7 @@ class PostOps(unittest.TestCase):
             if len(padding) > len(stride):
                 continue
             x, w = tensor(c.x), tensor(c.w)
-            shape = torch.ops.aten.convolution(x, w, None, *c.geometry).shape
+            shape = torch.ops.aten.convolution(x.double(), w.double(), None, *c.geometry).shape
             bias = torch.randn(shape[1], generator=generator).to(dtype).requires_grad_() if chosen.random() < 0.6 else None
             add = tensor(shape) if chosen.random() < 0.5 else None
             activation = chosen.choice(PARTS)
