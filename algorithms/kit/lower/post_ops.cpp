@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/kit/lower/bias_panel.h"
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/result_channels.h"
@@ -76,9 +77,11 @@ class Pass {
       if (!post_.bias || furthest_ <= to_.pitch) break;
       to_.pitch = furthest_;
     }
-    if (post_.bias) addBiases();
     dropUnused();
-    return std::move(p_);
+    if (!post_.bias) return std::move(p_);
+    ProgramBuilder b(std::move(p_));
+    addBiasPhase(b, to_, {bias_, biases_, problem_.cout, elementOf(resultType()), lanes_});
+    return b.finish();
   }
 
  private:
@@ -440,60 +443,6 @@ class Pass {
   DType resultType() const {
     const DType type = formatOf(problem_, TensorId::kY).dtype;
     return isHf32(type) ? DType::kF32 : type;
-  }
-
-  // ---- biases ----
-  void addBiases() {
-    p_.buffers[static_cast<std::size_t>(biases_)].bytes = to_.blocks * to_.pitch * 4;
-    p_.phases.insert(p_.phases.begin(), Phase{});
-    phase_ = &p_.phases.front();
-    phase_->name = "biases";
-    const int from = addStream("b", bias_, 0), into = addStream("biases", biases_, 0);
-    const Element type = elementOf(resultType());
-    Move m;
-    m.lanes = lanes_;
-    m.from = type;
-    m.to = Element::kF32;
-    m.label = "biases";
-    if (to_.each == 1) {  // each channel's again and again
-      m.kind = MoveKind::kTranspose;
-      m.rows = to_.pitch;
-      m.cols = to_.blocks;
-      m.srcPitch = 0;
-      m.dstPitch = to_.pitch * 4;
-      phase_->body.push_back(callNode(Call{"biases", from, -1, into, {}, {Variant{addKernel(m), -1, false}}}));
-      return;
-    }
-    const std::int64_t full = problem_.cout / to_.each, left = problem_.cout % to_.each, copies = to_.pitch / to_.each,
-                       rest = to_.pitch % to_.each;
-    // Full blocks, then what there is of one more, its other channels zero.
-    for (const bool tail : {false, true}) {
-      const std::int64_t rows = tail ? (left > 0 ? 1 : 0) : full, channels = tail ? left : to_.each;
-      if (rows == 0) continue;
-      Axis axis{"copy", 2, {}};
-      for (std::int64_t k = 0; k * to_.each < to_.pitch; ++k) {
-        AxisStep step{{tail ? full * to_.each * elementBytes(type) : 0, 0}, k < copies ? 0 : 1, 1, {}};
-        step.delta[1] = (k * to_.each + (tail ? full * to_.pitch : 0)) * 4;
-        axis.steps.push_back(std::move(step));
-      }
-      phase_->axes.push_back(std::move(axis));
-      const int number = static_cast<int>(phase_->axes.size()) - 1;
-      Call call{"biases", from, -1, into, {number}, {}};
-      for (const std::int64_t room : {to_.each, rest}) {
-        Variant v;
-        if (room > 0 && (room == rest || copies > 0)) {
-          m.kind = MoveKind::kCopy;
-          m.rows = rows;
-          m.cols = std::min(channels, room);
-          m.padCols = room - m.cols;
-          m.srcPitch = to_.each * elementBytes(type);
-          m.dstPitch = to_.pitch * 4;
-          v.kernel = addKernel(m);
-        }
-        call.variants.push_back(v);
-      }
-      phase_->body.push_back(loopNode(number, {callNode(std::move(call))}));
-    }
   }
 
   static constexpr const char* kScratch = "unfinished";
