@@ -97,7 +97,7 @@ int narrow(const char* key, std::int64_t value, std::string& broken) {
 }  // namespace
 
 Result<Machine> machineFromJson(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parseJson(text);
   if (json.is_discarded() || !json.is_object()) return invalid("the machine is not a JSON object");
   Machine m;
   ObjectReader reader(json);

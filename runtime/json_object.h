@@ -13,6 +13,26 @@
 
 namespace cubejit {
 
+/// Parses a text: discarded if it is no JSON, or nested deeper than anything that is read here. Values are printed by recursion, which a
+/// stranger's text must not choose the depth of.
+inline nlohmann::ordered_json parseJson(const std::string& text) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == '\\')
+      ++i;  // only within quotes, or it is no JSON
+    else if (!quoted && (c == '[' || c == '{') && ++depth > kDeepest)
+      return nlohmann::ordered_json(nlohmann::ordered_json::value_t::discarded);
+    else if (!quoted && (c == ']' || c == '}'))
+      --depth;
+  }
+  return nlohmann::ordered_json::parse(text, nullptr, false);
+}
+
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.
 class ObjectReader {
  public:

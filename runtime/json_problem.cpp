@@ -34,7 +34,7 @@ Json axesToJson(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
 }  // namespace
 
 Result<Problem> problemFromJson(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parseJson(text);
   if (json.is_discarded() || !json.is_object()) return invalid("not a JSON object: " + text.substr(0, 120));
   Problem p;
   ObjectReader reader(json);
@@ -158,7 +158,7 @@ Result<TilingPlan> emptyPlan(Gradient gradient, const std::string& algorithm) {
 }  // namespace
 
 Result<TilingPlan> planFromJson(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parseJson(text);
   if (json.is_discarded() || !json.is_object()) return invalid("the plan is not a JSON object");
   ObjectReader reader(json);
   const bool hasVersion = json.contains("version");

@@ -5,11 +5,11 @@
 #include "runtime/json_record.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
 
+#include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 
 namespace cubejit {
@@ -24,7 +24,7 @@ Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProb
 
 Result<Json> parseObject(const std::string& text, const char* what) {
   if (text.size() > kMostText) return invalid(std::string(what) + " is longer than 1 MiB");
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parseJson(text);
   if (json.is_discarded() || !json.is_object()) return invalid(std::string(what) + " is not a JSON object");
   return json;
 }
@@ -130,7 +130,8 @@ Result<Problem> problemOf(const Json& json) {
       right = value.is_boolean();
       if (right) field = value.get<bool>();
     } else {
-      right = isWhole(value) && (sizeof(Field) == 8 || std::abs(value.get<std::int64_t>()) < 1000);
+      right = isWhole(value) &&
+              (sizeof(Field) == 8 || (value.get<std::int64_t>() > -1000 && value.get<std::int64_t>() < 1000));
       if (right) field = value.get<Field>();
     }
     if (!right) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' of the problem is " + spell(value);
@@ -233,7 +234,7 @@ std::string planIdentity(const TilingPlan& plan) {
 std::string samplesToJson(const std::vector<std::int64_t>& samples) { return spell(Json(samples)); }
 
 Result<std::vector<std::int64_t>> samplesFromJson(const std::string& text) {
-  return samplesOf(Json::parse(text.substr(0, kMostText), nullptr, false));
+  return samplesOf(parseJson(text.substr(0, kMostText)));
 }
 
 std::string costToJson(const PlanCost& cost) { return spell(costJson(cost)); }

@@ -31,7 +31,7 @@ std::string tilingToJson(const Tiling& tiling) {
 }
 
 Result<Tiling> tilingFromJson(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parseJson(text);
   if (json.is_discarded() || !json.is_object()) return invalid("the tiling is not a JSON object");
   ObjectReader reader(json);
   std::string schema = "cubejit.tiling/1", name;
