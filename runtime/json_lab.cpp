@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/json_machine.h"
+#include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
 
@@ -48,10 +49,10 @@ std::string questionToJson(const LabQuestion& q) {
 }
 
 Result<LabQuestion> questionFromJson(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parseJson(text);
   if (!json.is_object()) return garbled(text);
   LabQuestion q;
-  const std::string kind = json.value("ask", "");
+  const std::string kind = json.contains("ask") && json["ask"].is_string() ? json["ask"].get<std::string>() : "";
   int found = -1;
   for (int k = 0; k < 5; ++k) {
     if (kind == kKinds[k]) found = k;
@@ -97,7 +98,7 @@ std::string replyToJson(const LabReply& reply) {
 }
 
 Result<LabReply> replyFromJson(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parseJson(text);
   if (!json.is_object()) return garbled(text);
   LabReply reply;
   try {

@@ -46,6 +46,16 @@ class ObjectReader {
     if (const Json* value = find(key, required)) read(*value, key, to);
   }
 
+  /// Up to 2^64 - 1.
+  void natural(const char* key, std::uint64_t& to, bool required = true) {
+    const Json* value = find(key, required);
+    if (value == nullptr) return;
+    if (value->is_number_unsigned())
+      to = value->get<std::uint64_t>();
+    else
+      fail(std::string("'") + key + "' must be a whole number from 0 to 2^64 - 1");
+  }
+
   void number(const char* key, double& to, bool required = true) {
     const Json* value = find(key, required);
     if (value == nullptr) return;

@@ -5,7 +5,6 @@
 #include "runtime/json_record.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
@@ -137,7 +136,8 @@ Result<Problem> problemOf(const Json& json) {
       right = value.is_boolean();
       if (right) field = value.get<bool>();
     } else {
-      right = isWhole(value) && (sizeof(Field) == 8 || std::abs(value.get<std::int64_t>()) < 1000);
+      right = isWhole(value) &&
+              (sizeof(Field) == 8 || (value.get<std::int64_t>() > -1000 && value.get<std::int64_t>() < 1000));
       if (right) field = value.get<Field>();
     }
     if (!right) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' of the problem is " + spell(value);

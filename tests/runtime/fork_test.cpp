@@ -27,7 +27,7 @@ template <class Body>
 int exitCodeOfChild(Body body) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(120);  // a busy machine under a sanitizer takes 20 s and more
     _exit(body());
   }
   int status = 0;

@@ -100,6 +100,16 @@ TEST(JsonRecord, RandomDamageNeverCrashes) {
   }
 }
 
+// What is wrong is printed, by recursion.
+TEST(JsonRecord, NestingDoesNotUseUpTheStack) {
+  const std::size_t deep = 200000;
+  const std::string nested = "{\"rank\":" + std::string(deep, '[') + std::string(deep, ']') + "}";
+  EXPECT_FALSE(problemFromIdentity(nested).ok());
+  EXPECT_FALSE(recordFromJson(nested).ok());
+  EXPECT_FALSE(questionFromJson("{\"ask\":\"open\",\"problem\":" + nested + "}").ok());
+  EXPECT_TRUE(problemFromIdentity("{\"rank\":2}").ok());
+}
+
 TEST(JsonRecord, EveryDecisionCounts) {
   const TilingPlan usual = defaultPlan("direct", Gradient::kDx);
   TilingPlan backend = usual;

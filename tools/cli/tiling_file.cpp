@@ -44,13 +44,16 @@ Result<Tiling> tilingFromJson(const std::string& text) {
   if (name == kFilterName) tiling = FilterTiling{};
   describeTiling(tiling, [&](const char* field, auto& to) {
     using Field = std::decay_t<decltype(to)>;
-    std::int64_t value = 0;
-    reader.integer(field, value, false);
-    const bool low = value < 0 && !std::numeric_limits<Field>::is_signed;
-    const bool high = sizeof(Field) < 8 && value > static_cast<std::int64_t>(std::numeric_limits<Field>::max());
-    if (low || high || (value < 0 && value < static_cast<std::int64_t>(std::numeric_limits<Field>::min())))
-      reader.fail(std::string("'") + field + "' = " + std::to_string(value) + " does not fit its field");
-    to = static_cast<Field>(value);
+    if constexpr (std::is_same_v<Field, std::uint64_t>) {
+      reader.natural(field, to, false);
+    } else {
+      std::int64_t value = 0;
+      reader.integer(field, value, false);
+      using Limits = std::numeric_limits<Field>;
+      if (value < static_cast<std::int64_t>(Limits::min()) || value > static_cast<std::int64_t>(Limits::max()))
+        reader.fail(std::string("'") + field + "' = " + std::to_string(value) + " does not fit its field");
+      to = static_cast<Field>(value);
+    }
   });
   const std::string broken = reader.broken();
   if (!broken.empty()) return invalid(broken);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The checks of .clang-tidy over the modules, faces and the Python binding, with the flags of a configured build folder: tidy.sh [BUILD_DIR]
+# The checks of .clang-tidy over the modules, faces and the Python binding, with the flags of a configured build folder:
+# tidy.sh [BUILD_DIR [PART]]. PART, 0 or 1: every other file, and what the last commits changed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build/ci}
@@ -8,6 +9,16 @@ if [[ ! -f $build/compile_commands.json ]]; then
   echo "tidy.sh: $build is not configured; run: cmake --preset ci" >&2
   exit 2
 fi
-find algorithms tiling codegen emulation runtime api python -name '*.cpp' -print0 |
-  xargs -0 -n 2 -P "$(nproc)" clang-tidy-19 --quiet -p "$build" --warnings-as-errors='*' \
+files() {
+  local folders=(algorithms tiling codegen emulation runtime api python)
+  if [[ -z ${2:-} ]]; then
+    find "${folders[@]}" -name '*.cpp' -print0
+    return
+  fi
+  {
+    find "${folders[@]}" -name '*.cpp' | sort | awk -v part="$2" 'NR % 2 == part'
+    git diff --name-only --diff-filter=d HEAD~8 -- "${folders[@]}" 2>/dev/null | grep '\.cpp$' || true
+  } | sort -u | tr '\n' '\0'
+}
+files "$@" | xargs -0 -n 2 -P "$(nproc)" clang-tidy-19 --quiet -p "$build" --warnings-as-errors='*' \
     --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-deprecated-declarations 2>/dev/null
