@@ -83,6 +83,8 @@ TEST(Session, EveryFieldTellsProblemsApart) {
         field.h += 1;
       else if constexpr (std::is_same_v<Field, decltype(Problem::formats)>)
         field[1] = TensorFormat{DType::kF16, Layout::kNdhwc, {}};
+      else if constexpr (std::is_same_v<Field, PostOps>)
+        field.bias = true;
       else if constexpr (std::is_same_v<Field, bool>)
         field = !field;
       else if constexpr (std::is_enum_v<Field>)

@@ -14,7 +14,8 @@ struct Blocks {
   std::int64_t rows = 0, channels = 0, from = 0, first = 0;
 };
 
-Node copies(ProgramBuilder& b, const ResultChannels& to, const BiasPanel& panel, const Blocks& blocks, int from, int into) {
+Node copies(ProgramBuilder& b, const ResultChannels& to, const BiasPanel& panel, const Blocks& blocks, int from,
+            int into) {
   const std::int64_t whole = to.pitch / to.each, rest = to.pitch % to.each;
   const int axis = b.addAxis("copy", 2);
   for (std::int64_t k = 0; k * to.each < to.pitch; ++k)
