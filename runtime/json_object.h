@@ -5,19 +5,17 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "cubejit/problem.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.
 class ObjectReader {
  public:
-  using Json = nlohmann::ordered_json;
-
   explicit ObjectReader(const Json& json) : json_(json) {}
 
   void integer(const char* key, std::int64_t& to, bool required = true) {

@@ -6,7 +6,6 @@
 
 #include <charconv>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "algorithms/algorithm.h"
@@ -14,6 +13,7 @@
 #include "runtime/backends.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "tiling/check_problem.h"
 
 namespace cubejit::cli {
@@ -39,7 +39,7 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
 
 // The plan of a line: the line itself, or what `plan --json` or `tiling --import --json` told of it.
 std::string planIn(const std::string& line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto json = Json::parse(line, nullptr, false);
   return json.is_object() && json.contains("plan") && json["plan"].is_object() ? json["plan"].dump() : line;
 }
 
