@@ -6,6 +6,7 @@
 #include "algorithms/kit/adjoint.h"
 #include "cubejit/machines.h"
 #include "tiling/check_problem.h"
+#include "tiling/no_throw.h"
 #include "tiling/npu/cube_report.h"
 #include "tiling/npu/cube_rules.h"
 #include "tiling/npu/rule_lines.h"
@@ -87,12 +88,14 @@ Result<NpuReport> reported(const Problem& problem, const TilingPlan& plan, const
 
 Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
                             const NpuPlanOptions& options) {
-  if (gradient != Gradient::kY) return planned(problem, gradient, machine, options);
-  const Status legal = options.trustExtents ? Status(Unit{}) : checkProblem(problem);
-  if (!legal.ok()) return legal.error();
-  NpuPlanOptions trusting = options;
-  trusting.trustExtents = true;
-  return asForward(planned(adjointOf(problem), Gradient::kDx, machine, trusting));
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
+    if (gradient != Gradient::kY) return planned(problem, gradient, machine, options);
+    const Status legal = options.trustExtents ? Status(Unit{}) : checkProblem(problem);
+    if (!legal.ok()) return legal.error();
+    NpuPlanOptions trusting = options;
+    trusting.trustExtents = true;
+    return asForward(planned(adjointOf(problem), Gradient::kDx, machine, trusting));
+  });
 }
 
 std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
@@ -105,10 +108,12 @@ std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& pl
 
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                               CubeKernels kernels) {
-  if (plan.gradient != Gradient::kY) return reported(problem, plan, machine, kernels, false);
-  CUBEJIT_TRY(legal, checkProblem(problem));
-  static_cast<void>(legal);
-  return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
+    if (plan.gradient != Gradient::kY) return reported(problem, plan, machine, kernels, false);
+    CUBEJIT_TRY(legal, checkProblem(problem));
+    static_cast<void>(legal);
+    return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));
+  });
 }
 
 }  // namespace cubejit
