@@ -18,6 +18,9 @@ int report(const Error& error, const std::string& reproduction);
 /// The same for a command line that cannot be read.
 int reportUsage(const std::string& what, const std::string& reproduction);
 
+/// The same for what is being caught; needs no memory.
+int reportCaught() noexcept;
+
 /// A word that a shell reads back as it is.
 std::string quoted(const std::string& word);
 
