@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "runtime/no_throw.h"
+#include "runtime/run_together.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -36,13 +36,12 @@ Result<double> measure(int threads, int milliseconds) {
                  "threads = " + std::to_string(threads) + " must be from 1 to " + std::to_string(kMostThreads)};
   }
   using Clock = std::chrono::steady_clock;
-  std::atomic<int> waiting{threads};
   std::atomic<std::uint64_t> keepAlive{0};
   std::vector<double> best(static_cast<std::size_t>(threads), 0.0);
-  const auto read = [&](std::size_t index) {
-    const std::vector<std::uint64_t> words(kWords, index + 1);
-    waiting.fetch_sub(1);
-    while (waiting.load() > 0) std::this_thread::yield();
+  using Words = std::vector<std::uint64_t>;
+  const auto fill = [](int index) { return Words(kWords, static_cast<std::uint64_t>(index) + 1); };
+  const auto read = [&](int thread, const Words& words) {
+    const auto index = static_cast<std::size_t>(thread);
     const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
     do {
       const auto start = Clock::now();
@@ -51,9 +50,7 @@ Result<double> measure(int threads, int milliseconds) {
       best[index] = std::max(best[index], static_cast<double>(kWords) * 8 / seconds * 1e-9);
     } while (Clock::now() < end);
   };
-  std::vector<std::thread> team;
-  for (int i = 0; i < threads; ++i) team.emplace_back(read, static_cast<std::size_t>(i));
-  for (std::thread& thread : team) thread.join();
+  runTogether(threads, fill, read);
   double total = 0;
   for (const double one : best) total += one;
   return total;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -16,7 +17,7 @@
 #include "runtime/compile.h"
 #include "runtime/json_report.h"
 #include "runtime/last_error.h"
-#include "runtime/no_throw.h"
+#include "tiling/no_throw.h"
 
 struct cubejit_session {
   cubejit::Session session;
@@ -24,8 +25,8 @@ struct cubejit_session {
 
 struct cubejit_executable {
   std::shared_ptr<const cubejit::Executable> executable;
-  mutable std::once_flag listed;
-  mutable std::vector<cubejit::KernelView> kernels;  ///< made when first asked for
+  mutable std::mutex listing;
+  mutable std::optional<std::vector<cubejit::KernelView>> kernels;  ///< made when first asked for
 };
 
 namespace cubejit {
@@ -48,9 +49,14 @@ template <class Body>
 cubejit_status statusOf(Stage stage, Body&& body) noexcept {
   Status status = withoutThrowing(stage, std::forward<Body>(body));
   if (status.ok()) return CUBEJIT_OK;
-  Error error = status.error();
-  lastError().swap(error.message);
-  return codeOf(error.code);
+  const Error& error = status.error();
+  try {
+    lastError() = error.message;
+    return codeOf(error.code);
+  } catch (...) {
+    lastError() = "out of memory";  // fits in any string
+    return CUBEJIT_LIMIT_EXCEEDED;
+  }
 }
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
@@ -216,8 +222,10 @@ std::string textOf(const TilingPlan& plan) {
 }
 
 const std::vector<KernelView>& kernelsOf(const cubejit_executable& handle) {
-  std::call_once(handle.listed, [&] { handle.kernels = handle.executable->kernels(); });
-  return handle.kernels;
+  // Not std::call_once: glibc aborts where its function throws and there is no memory to load what unwinds its frames.
+  const std::lock_guard<std::mutex> lock(handle.listing);
+  if (!handle.kernels) handle.kernels = handle.executable->kernels();
+  return *handle.kernels;
 }
 
 }  // namespace
@@ -257,7 +265,8 @@ cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_proble
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
     CUBEJIT_TRY(wanted, cubejit::gradientOf(gradient));
     CUBEJIT_TRY(planned, session->session.plan(asked, wanted));
-    static thread_local std::string bound, plan;
+    auto& [bound, plan, other] = cubejit::returnedTexts();
+    static_cast<void>(other);
     bound = planned.bound;
     plan = cubejit::textOf(planned.plan);
     return cubejit::fill(
@@ -306,7 +315,7 @@ cubejit_status cubejit_emulation_report(const cubejit_executable* executable, in
     CUBEJIT_TRY(wanted, cubejit::gradientOf(gradient));
     const cubejit::Executable& compiled = *executable->executable;
     CUBEJIT_TRY(report, compiled.emulationReport(wanted));
-    static thread_local std::string text;
+    std::string& text = cubejit::returnedTexts().report;
     text = cubejit::reportToJson(*compiled.state().chip, compiled.plan(wanted), report);
     *json = text.c_str();
     return Unit{};

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cubejit/cubejit.hpp"
-#include "runtime/no_throw.h"
 #include "runtime/threads.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {

@@ -18,6 +18,7 @@
 #include "runtime/compile.h"
 #include "runtime/prove_forwarding.h"
 #include "runtime/weight_sums.h"
+#include "tiling/no_throw.h"
 #include "tiling/npu/gradient_tasks.h"
 #include "tiling/npu/rule_lines.h"
 #include "tiling/planner.h"
@@ -150,13 +151,12 @@ struct Emulation::State {
   std::size_t workspaceBytes = 0;
   std::optional<EmulationReport> counted;  ///< without events
 
-  EmulationReport report(const EmulationRun& how) {
+  Result<EmulationReport> report(const EmulationRun& how) {
     if (!how.trace && counted) return *counted;
-    EmulationReport report = executable == nullptr
-                                 ? models->report(how.trace, how.mostEvents)
-                                 : *executable->emulationReport(plan.gradient, how.trace, how.mostEvents);
+    CUBEJIT_TRY(report, executable == nullptr ? Result<EmulationReport>(models->report(how.trace, how.mostEvents))
+                                              : executable->emulationReport(plan.gradient, how.trace, how.mostEvents));
     if (!how.trace) counted = report;
-    return report;
+    return std::move(report);
   }
 };
 
@@ -165,66 +165,72 @@ Emulation::~Emulation() = default;
 const TilingPlan& Emulation::plan() const { return state_->plan; }
 
 Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& request, const Options& options) {
-  std::unique_ptr<Emulation> emulation(new Emulation);
-  emulation->state_ = std::make_unique<State>();
-  State& state = *emulation->state_;
-  CompileRequest wanted{request.problem, {}, {}};
-  wanted.gradients = maskOf(request.gradient);
-  if (request.plan && request.gradient != Gradient::kDb) {
-    if (request.plan->gradient != request.gradient)
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   std::string("the plan is one of ") + toString(request.plan->gradient) + ", not of " +
-                       toString(request.gradient)};
-    const std::vector<std::string> broken = checkOnNpu(request.problem, *request.plan, request.machine);
-    if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
-    wanted.plans.push_back(*request.plan);
-  }
-  Options chosen = options;
-  chosen.machine = request.machine;
-  chosen.forwardCopies = request.fast;
-  Session session(std::move(chosen));
-  if (!request.scalarModels) {
-    CUBEJIT_TRY(executable, session.compile(wanted));
-    state.plan = executable->plan(request.gradient);
-    state.executable = std::move(executable);
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<std::unique_ptr<Emulation>> {
+    std::unique_ptr<Emulation> emulation(new Emulation);
+    emulation->state_ = std::make_unique<State>();
+    State& state = *emulation->state_;
+    CompileRequest wanted{request.problem, {}, {}};
+    wanted.gradients = maskOf(request.gradient);
+    if (request.plan && request.gradient != Gradient::kDb) {
+      if (request.plan->gradient != request.gradient)
+        return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                     std::string("the plan is one of ") + toString(request.plan->gradient) + ", not of " +
+                         toString(request.gradient)};
+      const std::vector<std::string> broken = checkOnNpu(request.problem, *request.plan, request.machine);
+      if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
+      wanted.plans.push_back(*request.plan);
+    }
+    Options chosen = options;
+    chosen.machine = request.machine;
+    chosen.forwardCopies = request.fast;
+    Session session(std::move(chosen));
+    if (!request.scalarModels) {
+      CUBEJIT_TRY(executable, session.compile(wanted));
+      state.plan = executable->plan(request.gradient);
+      state.executable = std::move(executable);
+      return emulation;
+    }
+    if (wanted.plans.empty()) {
+      CUBEJIT_TRY(planned, session.plan(request.problem, request.gradient));
+      wanted.plans.push_back(planned.plan);
+    }
+    state.plan = wanted.plans.front();
+    CUBEJIT_TRY(models, UnitModels::create(request.problem, state.plan, session.machine()));
+    state.models = std::move(models);
     return emulation;
-  }
-  if (wanted.plans.empty()) {
-    CUBEJIT_TRY(planned, session.plan(request.problem, request.gradient));
-    wanted.plans.push_back(planned.plan);
-  }
-  state.plan = wanted.plans.front();
-  CUBEJIT_TRY(models, UnitModels::create(request.problem, state.plan, session.machine()));
-  state.models = std::move(models);
-  return emulation;
+  });
 }
 
 Result<std::int64_t> Emulation::proveForwarding(std::int64_t most) const {
-  if (state_->executable == nullptr) return std::int64_t{0};
-  const Executable::State& state = state_->executable->state();
-  return cubejit::proveForwarding(*state.parts.front(), *state.chip, state.options, most);
+  return withoutThrowing(Stage::kRun, [&]() -> Result<std::int64_t> {
+    if (state_->executable == nullptr) return std::int64_t{0};
+    const Executable::State& state = state_->executable->state();
+    return cubejit::proveForwarding(*state.parts.front(), *state.chip, state.options, most);
+  });
 }
 
 Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRun& how) {
-  State& s = *state_;
-  if (s.executable == nullptr) {
-    CUBEJIT_TRY(done, s.models->run(tensors));
+  return withoutThrowing(Stage::kRun, [&]() -> Result<EmulationReport> {
+    State& s = *state_;
+    if (s.executable == nullptr) {
+      CUBEJIT_TRY(done, s.models->run(tensors));
+      static_cast<void>(done);
+      return s.report(how);
+    }
+    const int threads = how.threads > 0 ? how.threads : s.executable->threads();
+    const std::size_t bytes = s.executable->workspaceBytes(threads);
+    if (bytes > s.workspaceBytes) {
+      s.workspace = alignedMemory(bytes);
+      s.workspaceBytes = s.workspace == nullptr ? 0 : bytes;
+      if (s.workspace == nullptr)
+        return Error{ErrorCode::kLimitExceeded, Stage::kRun,
+                     "no memory for the buffers of " + std::to_string(threads) + " cores, " + std::to_string(bytes) +
+                         " bytes; use fewer threads"};
+    }
+    CUBEJIT_TRY(done, s.executable->run(tensors, s.workspace.get(), bytes, threads));
     static_cast<void>(done);
     return s.report(how);
-  }
-  const int threads = how.threads > 0 ? how.threads : s.executable->threads();
-  const std::size_t bytes = s.executable->workspaceBytes(threads);
-  if (bytes > s.workspaceBytes) {
-    s.workspace = alignedMemory(bytes);
-    s.workspaceBytes = s.workspace == nullptr ? 0 : bytes;
-    if (s.workspace == nullptr)
-      return Error{ErrorCode::kLimitExceeded, Stage::kRun,
-                   "no memory for the buffers of " + std::to_string(threads) + " cores, " + std::to_string(bytes) +
-                       " bytes; use fewer threads"};
-  }
-  CUBEJIT_TRY(done, s.executable->run(tensors, s.workspace.get(), bytes, threads));
-  static_cast<void>(done);
-  return s.report(how);
+  });
 }
 
 }  // namespace cubejit

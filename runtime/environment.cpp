@@ -9,6 +9,7 @@
 
 #include "cubejit/machines.h"
 #include "runtime/dump/stages.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -143,13 +144,17 @@ Result<Environment> readEnvironment() {
 }
 
 Result<Options> optionsFromEnvironment() {
-  CUBEJIT_TRY(environment, readEnvironment());
-  return environment.options;
+  return withoutThrowing(Stage::kProblem, []() -> Result<Options> {
+    CUBEJIT_TRY(environment, readEnvironment());
+    return environment.options;
+  });
 }
 
 Result<Diagnostics> diagnosticsFromEnvironment() {
-  CUBEJIT_TRY(environment, readEnvironment());
-  return environment.diagnostics;
+  return withoutThrowing(Stage::kProblem, []() -> Result<Diagnostics> {
+    CUBEJIT_TRY(environment, readEnvironment());
+    return environment.diagnostics;
+  });
 }
 
 }  // namespace cubejit

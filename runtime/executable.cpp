@@ -21,8 +21,8 @@
 #include "runtime/compile.h"
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
-#include "runtime/no_throw.h"
 #include "runtime/packed_weights.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {

@@ -3,17 +3,14 @@
 // Decides the spelling of questions and replies. Both ends are ours: what does not parse is one error, not a list.
 #include "runtime/json_lab.h"
 
-#include <nlohmann/json.hpp>
-
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kKinds[] = {"open", "load", "verify", "sample", "drop"};
 

@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cubejit/machines.h"
 #include "runtime/json_object.h"
+#include "runtime/json_value.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class M, class V>
 void sizes(M& m, V&& v) {
@@ -164,15 +163,17 @@ std::string machineToJson(const Machine& m) {
 }
 
 Result<Machine> readMachine(const std::string& nameOrFile) {
-  const bool file = nameOrFile.find_first_of("/.") != std::string::npos;
-  if (!file) return machineByName(nameOrFile);
-  std::ifstream in(nameOrFile);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + nameOrFile};
-  auto machine = machineFromJson(text.str());
-  if (machine.ok()) return machine;
-  return Error{machine.error().code, Stage::kPlan, nameOrFile + ":\n" + machine.error().message};
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<Machine> {
+    const bool file = nameOrFile.find_first_of("/.") != std::string::npos;
+    if (!file) return machineByName(nameOrFile);
+    std::ifstream in(nameOrFile);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + nameOrFile};
+    auto machine = machineFromJson(text.str());
+    if (machine.ok()) return machine;
+    return Error{machine.error().code, Stage::kPlan, nameOrFile + ":\n" + machine.error().message};
+  });
 }
 
 }  // namespace cubejit

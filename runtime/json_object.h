@@ -5,18 +5,17 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "cubejit/problem.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 
 /// What others wrote, as JSON; discarded if it is none, or nests deeper than anything that is read here. JSON is copied and printed by
 /// functions that call themselves once a level: a stranger's brackets must not use up the stack.
-inline nlohmann::ordered_json parseJson(const std::string& text) {
-  using Json = nlohmann::ordered_json;
+inline Json parseJson(const std::string& text) {
   constexpr int kDeepest = 64;
   int depth = 0;
   bool quoted = false, escaped = false;
@@ -38,8 +37,6 @@ inline nlohmann::ordered_json parseJson(const std::string& text) {
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.
 class ObjectReader {
  public:
-  using Json = nlohmann::ordered_json;
-
   explicit ObjectReader(const Json& json) : json_(json) {}
 
   void integer(const char* key, std::int64_t& to, bool required = true) {

@@ -6,17 +6,15 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "algorithms/algorithm.h"
 #include "algorithms/kit/adjoint.h"
 #include "runtime/json_object.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
 

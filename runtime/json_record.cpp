@@ -5,17 +5,15 @@
 #include "runtime/json_record.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
 
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostText = std::size_t{1} << 20;  // no honest record is longer
 constexpr std::size_t kMostSamples = 100000;

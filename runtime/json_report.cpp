@@ -3,15 +3,12 @@
 // Decides the fields.
 #include "runtime/json_report.h"
 
-#include <nlohmann/json.hpp>
-
 #include "cubejit/describe_counts.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json countsJson(const Machine& m, const CoreCounts& c) {
   Json out{{"cycles", c.cycles}, {"us", m.npu.mhz > 0 ? c.cycles / m.npu.mhz : 0}};

@@ -9,56 +9,69 @@
 
 #include "algorithms/algorithm.h"
 #include "cubejit/cubejit.hpp"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 Result<IsaLevel> parseIsa(const std::string& name) {
-  std::string all;
-  for (const IsaLevel level : kAllIsaLevels) {
-    if (name == toString(level)) return level;
-    all += (all.empty() ? "" : ", ") + std::string(toString(level));
-  }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are " + all};
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<IsaLevel> {
+    std::string all;
+    for (const IsaLevel level : kAllIsaLevels) {
+      if (name == toString(level)) return level;
+      all += (all.empty() ? "" : ", ") + std::string(toString(level));
+    }
+    return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are " + all};
+  });
 }
 
 Result<BackendKind> parseBackend(const std::string& name) {
-  std::string all;
-  for (const BackendKind kind : kAllBackends) {
-    if (name == toString(kind)) return kind;
-    all += (all.empty() ? "" : ", ") + std::string(toString(kind));
-  }
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are " + all};
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<BackendKind> {
+    std::string all;
+    for (const BackendKind kind : kAllBackends) {
+      if (name == toString(kind)) return kind;
+      all += (all.empty() ? "" : ", ") + std::string(toString(kind));
+    }
+    return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are " + all};
+  });
 }
 
 Result<TuneMode> parseTuneMode(const std::string& name) {
-  for (const TuneMode mode : {TuneMode::kOff, TuneMode::kUse, TuneMode::kMissing, TuneMode::kAlways}) {
-    if (name == toString(mode)) return mode;
-  }
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               "unknown tune mode '" + name + "'; there are off, use, missing, always"};
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<TuneMode> {
+    for (const TuneMode mode : {TuneMode::kOff, TuneMode::kUse, TuneMode::kMissing, TuneMode::kAlways}) {
+      if (name == toString(mode)) return mode;
+    }
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "unknown tune mode '" + name + "'; there are off, use, missing, always"};
+  });
 }
 
 Result<TuneGoal> parseTuneGoal(const std::string& name) {
-  for (const TuneGoal goal : {TuneGoal::kCycles, TuneGoal::kHostTime}) {
-    if (name == toString(goal)) return goal;
-  }
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               "unknown goal of tuning (--for, CUBEJIT_TUNE_FOR) '" + name + "'; there are cycles, host-time"};
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<TuneGoal> {
+    for (const TuneGoal goal : {TuneGoal::kCycles, TuneGoal::kHostTime}) {
+      if (name == toString(goal)) return goal;
+    }
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "unknown goal of tuning (--for, CUBEJIT_TUNE_FOR) '" + name + "'; there are cycles, host-time"};
+  });
 }
 
 Result<std::string> parseAlgorithm(const std::string& name) {
-  for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->gradient != Gradient::kDb && name == algorithm->name) return name;
-  }
-  return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-               "unknown algorithm '" + name + "'; this build has " + algorithmNames()};
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<std::string> {
+    for (const Algorithm* algorithm : algorithms()) {
+      if (algorithm->gradient != Gradient::kDb && name == algorithm->name) return name;
+    }
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                 "unknown algorithm '" + name + "'; this build has " + algorithmNames()};
+  });
 }
 
 Result<MathMode> parseMathMode(const std::string& name) {
-  for (const MathMode mode : kAllMathModes) {
-    if (name == toString(mode)) return mode;
-  }
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               "unknown math mode '" + name + "'; there are strict, relaxed"};
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<MathMode> {
+    for (const MathMode mode : kAllMathModes) {
+      if (name == toString(mode)) return mode;
+    }
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "unknown math mode '" + name + "'; there are strict, relaxed"};
+  });
 }
 
 namespace {
@@ -86,21 +99,25 @@ Status parseFlags(const std::string& what, const std::string& text,
 }  // namespace
 
 Result<JitProfile> parseJitProfile(const std::string& text) {
-  JitProfile p;
-  CUBEJIT_TRY(read,
-              parseFlags("profiler", text,
-                         {{"perfmap", &p.perfMap}, {"jitdump", &p.jitDump}, {"gdb", &p.gdb}, {"vtune", &p.vtune}}));
-  static_cast<void>(read);
-  return p;
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<JitProfile> {
+    JitProfile p;
+    CUBEJIT_TRY(read,
+                parseFlags("profiler", text,
+                           {{"perfmap", &p.perfMap}, {"jitdump", &p.jitDump}, {"gdb", &p.gdb}, {"vtune", &p.vtune}}));
+    static_cast<void>(read);
+    return p;
+  });
 }
 
 Result<VerboseTopics> parseVerboseTopics(const std::string& text) {
-  VerboseTopics t;
-  CUBEJIT_TRY(read,
-              parseFlags("topic", text,
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<VerboseTopics> {
+    VerboseTopics t;
+    CUBEJIT_TRY(
+        read, parseFlags("topic", text,
                          {{"plan", &t.plan}, {"dispatch", &t.dispatch}, {"cache", &t.cache}, {"profile", &t.profile}}));
-  static_cast<void>(read);
-  return t;
+    static_cast<void>(read);
+    return t;
+  });
 }
 
 }  // namespace cubejit

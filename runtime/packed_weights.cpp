@@ -9,8 +9,8 @@
 
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
-#include "runtime/no_throw.h"
 #include "runtime/problem_key.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {

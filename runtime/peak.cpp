@@ -5,16 +5,16 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "codegen/units/assembler.h"
 #include "cubejit/cubejit.hpp"
 #include "runtime/backends.h"
-#include "runtime/no_throw.h"
+#include "runtime/run_together.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -71,16 +71,16 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType 
   CUBEJIT_TRY(code, backend.emit(peakProgram(isa, dots)));
   CUBEJIT_TRY(loaded, backend.load({code}));
   using Clock = std::chrono::steady_clock;
-  std::atomic<int> waiting{threads};
   std::vector<double> best(static_cast<std::size_t>(threads), 0.0);
-  const auto measure = [&](int index) {
+  const auto warm = [&](int index) {
     bindTo(index);
     KernelArgs args;
     args.repeat = 20000;  // about a quarter of a millisecond
-    const double flops = static_cast<double>(args.repeat) * kFmasPerIteration * (dots ? 4 : 2) * isa.lanes();
     loaded.entry(0)(&args);
-    waiting.fetch_sub(1);
-    while (waiting.load() > 0) std::this_thread::yield();
+    return args;
+  };
+  const auto measure = [&](int index, KernelArgs args) {
+    const double flops = static_cast<double>(args.repeat) * kFmasPerIteration * (dots ? 4 : 2) * isa.lanes();
     const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
     while (Clock::now() < end) {
       const auto start = Clock::now();
@@ -89,15 +89,8 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType 
       best[static_cast<std::size_t>(index)] = std::max(best[static_cast<std::size_t>(index)], flops / seconds * 1e-9);
     }
   };
-  std::vector<std::thread> team;
-  team.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i) team.emplace_back(measure, i);
-  double total = 0;
-  for (std::size_t i = 0; i < team.size(); ++i) {
-    team[i].join();
-    total += best[i];
-  }
-  return total;
+  runTogether(threads, warm, measure);
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 }  // namespace

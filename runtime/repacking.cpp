@@ -11,8 +11,8 @@
 #include "runtime/aligned_memory.h"
 #include "runtime/compile.h"
 #include "runtime/load_programs.h"
-#include "runtime/no_throw.h"
 #include "tiling/check_problem.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {

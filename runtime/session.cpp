@@ -18,11 +18,11 @@
 #include "runtime/diagnose/verbose.h"
 #include "runtime/fork.h"
 #include "runtime/known_plans.h"
-#include "runtime/no_throw.h"
 #include "runtime/problem_key.h"
 #include "runtime/problem_text.h"
 #include "runtime/tuning/plan_source.h"
 #include "tiling/check_problem.h"
+#include "tiling/no_throw.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -30,18 +30,22 @@ namespace cubejit {
 namespace {
 
 using Compiled = Result<std::shared_ptr<const Executable>>;
+using Told = std::shared_ptr<const Compiled>;
 
-// What is wrong with the environment, the session learns when it asks for diagnostics.
-Options optionsOrDefaults() {
-  auto options = optionsFromEnvironment();
-  return options.ok() ? std::move(options).value() : Options{};
+template <class State>
+std::unique_ptr<State> made(Options&& options) noexcept {
+  try {
+    return std::make_unique<State>(std::move(options));
+  } catch (...) {
+    return nullptr;
+  }
 }
 
 }  // namespace
 
 struct Session::State {
   struct Entry {
-    std::shared_future<Compiled> result;
+    std::shared_future<Told> result;
     std::list<std::string>::iterator used;  ///< place in `recent`
     std::uint64_t generation = 0;           ///< tells this entry from a later one under the same key
     bool ready = false;
@@ -119,8 +123,11 @@ struct Session::State {
 Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gradients, WeightsUse weights) {
   std::string key = problemKey(problem, gradients);
   key.push_back(static_cast<char>(weights));
-  std::promise<Compiled> promise;
-  std::shared_future<Compiled> result;
+  // All memory that telling others takes is had before they can find the entry: nobody may wait for what then cannot be told.
+  const auto outcome = std::make_shared<Compiled>(Error{ErrorCode::kInternal, Stage::kProblem, ""});
+  std::promise<Told> promise;
+  std::shared_future<Told> result;
+  std::list<std::string> place{key};
   std::uint64_t mine = 0;
   std::int64_t evicted = 0;
   {
@@ -136,28 +143,32 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
       Entry entry;
       entry.result = promise.get_future().share();
       entry.generation = mine;
-      recent.push_front(key);
-      entry.used = recent.begin();
+      entry.used = place.begin();
       entries.emplace(key, std::move(entry));
+      recent.splice(recent.begin(), place);
       evicted = statistics.evictions;
       evictBeyondCapacity();
       evicted = statistics.evictions - evicted;
     }
   }
-  if (evicted > 0) logEvent(options.diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", evicted}});
-  logCache(mine == 0 ? "hit" : "miss", problem, gradients);
-  if (mine == 0) return result.get();
-  const Compiled compiled =
-      withoutThrowing(Stage::kProblem, [&] { return generate(CompileRequest{problem, gradients, {}, weights}); });
+  if (mine == 0) {
+    logCache("hit", problem, gradients);
+    return *result.get();
+  }
+  *outcome = withoutThrowing(Stage::kProblem, [&]() -> Compiled {
+    if (evicted > 0) logEvent(options.diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", evicted}});
+    logCache("miss", problem, gradients);
+    return generate(CompileRequest{problem, gradients, {}, weights});
+  });
   const auto settle = [&] {
     const std::lock_guard<std::mutex> lock(mutex);
-    finish(key, mine, compiled);
+    finish(key, mine, *outcome);
   };
   // A failure is forgotten before anybody hears of it; an executable counts as ready once those that wait have it.
-  if (!compiled.ok()) settle();
-  promise.set_value(compiled);
-  if (compiled.ok()) settle();
-  return compiled;
+  if (!outcome->ok()) settle();
+  promise.set_value(outcome);
+  if (outcome->ok()) settle();
+  return *outcome;
 }
 
 Compiled Session::State::generate(const CompileRequest& request) const {
@@ -182,30 +193,55 @@ Compiled Session::State::generate(const CompileRequest& request) const {
   return std::shared_ptr<const Executable>(executable);
 }
 
-Session::Session() : Session(optionsOrDefaults()) {}
-Session::Session(Options options) : state_(std::make_unique<State>(std::move(options))) {}
+// A constructor has no other way to say that there is no memory: every call of such a session does.
+Session::Session() {
+  auto options = optionsFromEnvironment();
+  if (!options.ok() && options.error().code == ErrorCode::kLimitExceeded) return;
+  // What else is wrong with the environment, the session learns when it asks for diagnostics.
+  state_ = made<State>(options.ok() ? std::move(options).value() : Options{});
+}
+Session::Session(Options options) : state_(made<State>(std::move(options))) {}
 Session::~Session() = default;
-const Options& Session::options() const { return state_->options; }
-const Machine& Session::machine() const { return state_->machine; }
+
+const Options& Session::options() const {
+  static const Options kNone;
+  return state_ == nullptr ? kNone : state_->options;
+}
+const Machine& Session::machine() const {
+  static const Machine kNone;
+  return state_ == nullptr ? kNone : state_->machine;
+}
+
+namespace {
+
+// What every call of a session says that could not be made.
+template <class State, class Body>
+auto asked(const std::unique_ptr<State>& state, Stage stage, Body&& body) noexcept -> decltype(body()) {
+  if (state == nullptr) return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};
+  return withoutThrowing(stage, std::forward<Body>(body));
+}
+
+}  // namespace
 
 Compiled Session::compile(const Problem& problem, GradientMask gradients, WeightsUse weights) {
-  return withoutThrowing(Stage::kProblem, [&] { return state_->findOrGenerate(problem, gradients, weights); });
+  return asked(state_, Stage::kProblem, [&] { return state_->findOrGenerate(problem, gradients, weights); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {
-  return withoutThrowing(Stage::kProblem, [&] { return state_->generate(request); });
+  return asked(state_, Stage::kProblem, [&] { return state_->generate(request); });
 }
 
 Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem, TensorId tensor,
                                                          const TensorFormat& to) const {
-  if (state_->environmentError) return *state_->environmentError;
-  return withoutThrowing(Stage::kProblem,
-                         [&] { return compileRepacking(problem, tensor, to, state_->machine, state_->options); });
+  return asked(state_, Stage::kProblem, [&]() -> Result<std::shared_ptr<const Repacking>> {
+    if (state_->environmentError) return *state_->environmentError;
+    return compileRepacking(problem, tensor, to, state_->machine, state_->options);
+  });
 }
 
 Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool explain) const {
-  if (state_->environmentError) return *state_->environmentError;
-  return withoutThrowing(Stage::kPlan, [&]() -> Result<PlanReport> {
+  return asked(state_, Stage::kPlan, [&]() -> Result<PlanReport> {
+    if (state_->environmentError) return *state_->environmentError;
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(checked, checkProblem(problem));
     static_cast<void>(checked);
@@ -241,6 +277,7 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
 }
 
 CacheStatistics Session::statistics() const {
+  if (state_ == nullptr) return {};
   const std::lock_guard<std::mutex> lock(state_->mutex);
   CacheStatistics s = state_->statistics;
   s.entries = state_->entries.size();
@@ -248,6 +285,7 @@ CacheStatistics Session::statistics() const {
 }
 
 void Session::clear() {
+  if (state_ == nullptr) return;
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->entries.clear();
   state_->recent.clear();

@@ -3,6 +3,9 @@
 // Decides whose threads run the slots. Leaves the default pool to arena.
 #include "runtime/threads.h"
 
+#include <atomic>
+#include <exception>
+
 #include "runtime/arena.h"
 #include "runtime/fork.h"
 
@@ -37,19 +40,38 @@ void runInPool(bool pin, int slots, void (*body)(void* context, int slot), void*
 }
 #endif
 
+// A body that fails holds a task that nobody else will do: what it threw is kept from pools, which might call another body in its
+// place or be a caller's that cannot bear exceptions, and goes to who asked for the slots.
+struct Kept {
+  void (*body)(void* context, int slot);
+  void* context;
+  std::atomic<bool> failed{false};
+  std::exception_ptr first;
+};
+
+void keeping(void* context, int slot) {
+  Kept& kept = *static_cast<Kept*>(context);
+  try {
+    kept.body(kept.context, slot);
+  } catch (...) {
+    if (!kept.failed.exchange(true)) kept.first = std::current_exception();
+  }
+}
+
 }  // namespace
 
 void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot),
               void* context) {
-  if (slots <= 1) {
-    body(context, 0);
-  } else if (parallelFor.run != nullptr) {
-    parallelFor.run(parallelFor.user, slots, body, context);
+  if (slots <= 1) return body(context, 0);
+  Kept kept{body, context, {}, {}};
+  if (parallelFor.run != nullptr) {
+    parallelFor.run(parallelFor.user, slots, keeping, &kept);
   } else if (inForkedChild()) {
-    runInTurn(slots, body, context);
+    runInTurn(slots, keeping, &kept);
   } else {
-    runInPool(pin, slots, body, context);
+    runInPool(pin, slots, keeping, &kept);
   }
+  if (kept.failed) std::rethrow_exception(kept.first);
 }
 
 }  // namespace cubejit

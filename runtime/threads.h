@@ -8,7 +8,8 @@
 
 namespace cubejit {
 
-/// body(context, slot) for slot in [0, slots); returns when all are done. One slot runs on the calling thread. Never throws.
+/// body(context, slot) for slot in [0, slots); returns when all are done. One slot runs on the calling thread. Throws what
+/// the first body threw, once all are done, and nothing else.
 /// A body takes work from a counter shared by all slots: being called when nothing is left, or once more, must do no harm.
 /// In a forked child, where the pool's threads do not exist, the slots run one after the other.
 void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot),

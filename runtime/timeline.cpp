@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "runtime/timeline_text.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -198,16 +199,18 @@ std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>&
 }
 
 Status writeTimelines(const TimelineFiles& files, const Machine& machine, const std::vector<TimelinePart>& parts) {
-  if (!files.trace.empty()) {
-    CUBEJIT_TRY(written, writeText(files.trace, chromeTrace(machine, parts)));
-    static_cast<void>(written);
-  }
-  if (!files.timeline.empty()) {
-    const bool page = files.timeline.size() >= 5 && files.timeline.substr(files.timeline.size() - 5) == ".html";
-    CUBEJIT_TRY(drawn, writeText(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
-    static_cast<void>(drawn);
-  }
-  return Unit{};
+  return withoutThrowing(Stage::kRun, [&]() -> Status {
+    if (!files.trace.empty()) {
+      CUBEJIT_TRY(written, writeText(files.trace, chromeTrace(machine, parts)));
+      static_cast<void>(written);
+    }
+    if (!files.timeline.empty()) {
+      const bool page = files.timeline.size() >= 5 && files.timeline.substr(files.timeline.size() - 5) == ".html";
+      CUBEJIT_TRY(drawn, writeText(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
+      static_cast<void>(drawn);
+    }
+    return Unit{};
+  });
 }
 
 }  // namespace cubejit

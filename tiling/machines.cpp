@@ -8,6 +8,7 @@
 
 #include "cubejit/machines/ascend_families.h"
 #include "cubejit/machines/toy.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -81,28 +82,30 @@ std::vector<std::string> machineNames() {
 }
 
 Result<Machine> machineByName(const std::string& name) {
-  const std::string wanted = lower(name);
-  for (const AscendRow& row : kAscendRows) {
-    if (lower(row.name) == wanted) return machineOf(row);
-  }
-  if (toyMachine().name == wanted) return toyMachine();
-  const std::string asked = withoutMaker(wanted);
-  for (const FamilyRow& row : kFamilyRows) {
-    if (asked == row.family) return machineByName(row.chip);
-  }
-  std::size_t best = 0;
-  for (const std::string& known : machineNames()) best = std::max(best, sharedFront(withoutMaker(known), asked));
-  std::string near;
-  for (const std::string& known : machineNames()) {
-    if (best > 0 && sharedFront(withoutMaker(known), asked) == best) near += (near.empty() ? "" : ", ") + known;
-  }
-  if (near.empty()) {
-    for (const FamilyRow& row : kFamilyRows) near += (near.empty() ? "" : ", ") + std::string(row.family);
-    near = "there are the families " + near + ", and their chips (`cubejit targets`)";
-  } else {
-    near = "near it are " + near;
-  }
-  return Error{ErrorCode::kUnsupported, Stage::kPlan, "no machine is called '" + name + "'; " + near};
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<Machine> {
+    const std::string wanted = lower(name);
+    for (const AscendRow& row : kAscendRows) {
+      if (lower(row.name) == wanted) return machineOf(row);
+    }
+    if (toyMachine().name == wanted) return toyMachine();
+    const std::string asked = withoutMaker(wanted);
+    for (const FamilyRow& row : kFamilyRows) {
+      if (asked == row.family) return machineByName(row.chip);
+    }
+    std::size_t best = 0;
+    for (const std::string& known : machineNames()) best = std::max(best, sharedFront(withoutMaker(known), asked));
+    std::string near;
+    for (const std::string& known : machineNames()) {
+      if (best > 0 && sharedFront(withoutMaker(known), asked) == best) near += (near.empty() ? "" : ", ") + known;
+    }
+    if (near.empty()) {
+      for (const FamilyRow& row : kFamilyRows) near += (near.empty() ? "" : ", ") + std::string(row.family);
+      near = "there are the families " + near + ", and their chips (`cubejit targets`)";
+    } else {
+      near = "near it are " + near;
+    }
+    return Error{ErrorCode::kUnsupported, Stage::kPlan, "no machine is called '" + name + "'; " + near};
+  });
 }
 
 std::vector<std::string> machinesWith(DType type) {

@@ -259,6 +259,10 @@ int sectionsFilled(const SegmentList& list) {
 std::vector<KernelUse> kernelUses(const TileProgram& program) {
   std::vector<KernelUse> uses(program.kernels.size());
   std::vector<int> filled(program.kernels.size(), -1);
+  // Strides of dozens have lists by the ten thousand, so what is known of one is not searched for.
+  std::vector<std::vector<bool>> listed(program.kernels.size(), std::vector<bool>(program.lists.size()));
+  std::vector<int> sectionsOf;
+  for (const SegmentList& list : program.lists) sectionsOf.push_back(sectionsFilled(list));
   for (std::size_t number = 0; number < program.phases.size(); ++number) {
     const Phase& phase = program.phases[number];
     std::int64_t order = 0;
@@ -269,9 +273,11 @@ std::vector<KernelUse> kernelUses(const TileProgram& program) {
       ++use.calls;
       use.truncated = use.truncated || order == kMostCalls;
       const int list = site.variant->list;
-      if (list >= 0 && std::find(use.lists.begin(), use.lists.end(), list) == use.lists.end())
+      if (list >= 0 && !listed[kernel][static_cast<std::size_t>(list)]) {
+        listed[kernel][static_cast<std::size_t>(list)] = true;
         use.lists.push_back(list);
-      const int sections = list < 0 ? 0 : sectionsFilled(program.lists[static_cast<std::size_t>(list)]);
+      }
+      const int sections = list < 0 ? 0 : sectionsOf[static_cast<std::size_t>(list)];
       if (sections <= filled[kernel]) return;
       filled[kernel] = sections;
       use.moment = Moment{number, site.task, order};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the library's C++ face: a Session compiles problems into Executables; an Executable computes gradients.
-// C++17; nothing throws; every failure is a Result.
+// C++17; every failure is a Result, also of memory. What returns texts and lists by value throws std::bad_alloc, and nothing else throws.
 #pragma once
 
 #include <cstddef>

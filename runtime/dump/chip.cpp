@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cubejit/describe_counts.h"
 #include "cubejit/timeline.h"
 #include "runtime/chip_report.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 
 namespace cubejit {
 namespace {
@@ -75,13 +75,13 @@ std::string coreProgram(const GradientStages& s) {
 std::string chipFacts(const GradientStages& s) {
   const EmulationReport report = ofCoreZero(s);
   const CoreCounts& core = report.cores.front();
-  nlohmann::ordered_json out{{"name", s.machine.name},
-                             {"cores", s.machine.cores},
-                             {"tasks", report.total.tasks},
-                             {"blocks", report.total.blocks},
-                             {"instructions", report.total.instructions},
-                             {"cycles", report.cycles},
-                             {"plan", nlohmann::ordered_json::parse(planToJson(s.plan))}};
+  Json out{{"name", s.machine.name},
+           {"cores", s.machine.cores},
+           {"tasks", report.total.tasks},
+           {"blocks", report.total.blocks},
+           {"instructions", report.total.instructions},
+           {"cycles", report.cycles},
+           {"plan", Json::parse(planToJson(s.plan))}};
   for (std::size_t i = 0; i < kCoreBuffers; ++i)
     out["buffers"].push_back({{"name", toString(static_cast<CoreBuffer>(i))},
                               {"bytes", capacityOf(s.machine.buffers, static_cast<CoreBuffer>(i))},
@@ -92,7 +92,7 @@ std::string chipFacts(const GradientStages& s) {
   Machine one = s.machine;
   one.cores = 1;
   out["picture"] = timelineSvg(one, {{toString(s.plan.gradient), core.cycles, &report.trace}});
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace cubejit

@@ -3,6 +3,7 @@
 // Decides the order: generate, describe, write.
 #include "runtime/dump/dump.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "runtime/backends.h"
@@ -10,7 +11,7 @@
 #include "runtime/dump/files.h"
 #include "runtime/known_plans.h"
 #include "runtime/llvm_component.h"
-#include "runtime/no_throw.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -53,10 +54,12 @@ Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest
   files.kernels = request.kernels;
   files.prefix = request.symbol;
   files.backend = toString(backendOf(stages.plan.backend, options.backend));
-  const auto component = llvmComponent(options.llvmComponent);
+  // LLVM ends the process where it finds no memory: it is not even loaded for stages that do without.
+  const bool needed = std::any_of(wanted.begin(), wanted.end(), needsComponent);
+  const auto component = needed ? llvmComponent(options.llvmComponent) : Result<const LlvmComponent*>(nullptr);
   if (!component.ok()) {
     files.missing = component.error().message;
-  } else {
+  } else if (needed) {
     files.tools = &(*component)->binary;
     files.emit = (*component)->emitLlvm;
     files.ir = [text = (*component)->llvmText](const VectorProgram& program, bool optimised) {

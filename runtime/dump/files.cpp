@@ -33,6 +33,7 @@ bool needsTools(DumpStage stage) {
   return stage == DumpStage::kAsm || stage == DumpStage::kObject || stage == DumpStage::kThroughput ||
          stage == DumpStage::kPage;
 }
+bool isIr(DumpStage stage) { return stage == DumpStage::kIr || stage == DumpStage::kIrOptimised; }
 
 template <class T>
 std::vector<std::byte> bytesOf(const std::vector<T>& values) {
@@ -140,6 +141,8 @@ class Files {
 
 }  // namespace
 
+bool needsComponent(DumpStage stage) { return needsTools(stage) || isIr(stage); }
+
 ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& prefix) {
   const GradientStages& s = gradient.stages;
   ObjectInput object{s.machine.isa, prefix, ".", {}, {}};
@@ -157,8 +160,7 @@ ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& pref
 
 Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& request) {
   for (const DumpStage stage : request.stages) {
-    const bool ir = stage == DumpStage::kIr || stage == DumpStage::kIrOptimised;
-    if ((needsTools(stage) && request.tools == nullptr) || (ir && !request.ir)) {
+    if ((needsTools(stage) && request.tools == nullptr) || (isIr(stage) && !request.ir)) {
       return Error{ErrorCode::kUnsupported, Stage::kEmit,
                    "stage '" + dumpStageNames()[static_cast<std::size_t>(stage)] +
                        "' needs the LLVM component; without it there are problem, plan, tile, vector, bin, c-header\n" +

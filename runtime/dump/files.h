@@ -26,6 +26,9 @@ struct FilesRequest {
   std::function<Result<Code>(const VectorProgram&)> emit;
 };
 
+/// Whether the stage can only be written by the LLVM component.
+bool needsComponent(DumpStage stage);
+
 /// Files of one gradient. Empty if no kernel's name fits the filter. Deterministic.
 Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& request);
 

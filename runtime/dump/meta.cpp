@@ -3,17 +3,14 @@
 // Decides the fields and the script.
 #include "runtime/dump/meta.h"
 
-#include <nlohmann/json.hpp>
-
 #include "cubejit/cubejit.hpp"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/problem_text.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string stageList(const std::vector<DumpStage>& stages) {
   std::string text;

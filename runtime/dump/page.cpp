@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "codegen/explain.h"
 #include "codegen/tile/print.h"
@@ -16,12 +15,11 @@
 #include "runtime/dump/chip.h"
 #include "runtime/dump/page_assets.h"
 #include "runtime/dump/throughput_text.h"
+#include "runtime/json_value.h"
 #include "runtime/problem_text.h"
 
 namespace cubejit {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What assemblers call a vector register.
 const char* registerName(const HostIsa& isa) {

@@ -95,10 +95,17 @@ Status appendRecords(const std::string& path, const std::vector<TuneRecord>& rec
   if (file < 0) return failed();
   for (const TuneRecord& record : records) {
     const std::string line = recordToJson(record) + "\n";
-    if (write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size())) continue;
-    const Error error = failed();
-    close(file);
-    return error;
+    // A disk that fills up takes a part first, and says why it takes no more when asked again.
+    for (std::size_t done = 0; done < line.size();) {
+      const ssize_t took = write(file, line.data() + done, line.size() - done);
+      if (took < 0 && errno == EINTR) continue;
+      if (took <= 0) {
+        const Error error = failed();
+        close(file);
+        return error;
+      }
+      done += static_cast<std::size_t>(took);
+    }
   }
   if (close(file) != 0) return failed();
   return Unit{};

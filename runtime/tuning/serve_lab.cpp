@@ -14,8 +14,8 @@
 #include <string>
 
 #include "runtime/json_lab.h"
-#include "runtime/no_throw.h"
 #include "runtime/tuning/local_lab.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {

@@ -3,6 +3,8 @@
 // Decides the words for SQLite's codes.
 #include "runtime/tuning/statement.h"
 
+#include <new>
+
 namespace cubejit {
 namespace {
 
@@ -24,10 +26,14 @@ const char* reason(int code) {
 
 Error storeError(sqlite3* db, const std::string& doing) {
   const int code = db == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(db);
+  if ((code & 0xff) == SQLITE_NOMEM) return Error{ErrorCode::kLimitExceeded, Stage::kPlan, "out of memory"};
   const char* words = reason(code);
-  const char* own = db == nullptr ? "out of memory" : sqlite3_errmsg(db);
+  const char* own = sqlite3_errmsg(db);
+  const char* file = sqlite3_db_filename(db, "main");
+  const bool named = file == nullptr || *file == '\0' || doing.find(file) != std::string::npos;
   return Error{ErrorCode::kIo, Stage::kPlan,
-               doing + ": " + (words != nullptr ? std::string(words) + " (SQLite: " + own + ")" : std::string(own))};
+               doing + (named ? "" : std::string(" ") + file) + ": " +
+                   (words != nullptr ? std::string(words) + " (SQLite: " + own + ")" : std::string(own))};
 }
 
 Statement::Statement(sqlite3* db, const char* text) : db_(db) {
@@ -36,20 +42,20 @@ Statement::Statement(sqlite3* db, const char* text) : db_(db) {
 
 Statement& Statement::bind(int index, const std::string& value) {
   if (statement_ != nullptr)
-    sqlite3_bind_text(statement_, index, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
+    bound_ |= sqlite3_bind_text(statement_, index, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
   return *this;
 }
 Statement& Statement::bind(int index, std::int64_t value) {
-  if (statement_ != nullptr) sqlite3_bind_int64(statement_, index, value);
+  if (statement_ != nullptr) bound_ |= sqlite3_bind_int64(statement_, index, value);
   return *this;
 }
 Statement& Statement::bind(int index, double value) {
-  if (statement_ != nullptr) sqlite3_bind_double(statement_, index, value);
+  if (statement_ != nullptr) bound_ |= sqlite3_bind_double(statement_, index, value);
   return *this;
 }
 
 Result<bool> Statement::step(const std::string& doing) {
-  if (statement_ == nullptr) return storeError(db_, doing);
+  if (statement_ == nullptr || bound_ != SQLITE_OK) return storeError(db_, doing);
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -58,6 +64,7 @@ Result<bool> Statement::step(const std::string& doing) {
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (bytes == nullptr && sqlite3_errcode(db_) == SQLITE_NOMEM) throw std::bad_alloc();
   return bytes == nullptr ? std::string()
                           : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
 }

@@ -29,13 +29,14 @@ class Statement {
 
   /// True: a row is there; false: done.
   Result<bool> step(const std::string& doing);
-  std::string text(int column) const;
+  std::string text(int column) const;  ///< throws std::bad_alloc
   std::int64_t whole(int column) const { return sqlite3_column_int64(statement_, column); }
   double number(int column) const { return sqlite3_column_double(statement_, column); }
 
  private:
   sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;
+  int bound_ = SQLITE_OK;  ///< whether every parameter was taken; what is not bound would be NULL
 };
 
 /// Runs statements that give no rows.

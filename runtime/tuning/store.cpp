@@ -147,7 +147,9 @@ Condition examine(sqlite3* db, bool thoroughly) {
     return Condition::kEmpty;
   if (application != std::to_string(kApplication)) return Condition::kForeign;
   if (std::atoi(version.c_str()) > kSchema) return Condition::kNewer;
-  return askText(db, "SELECT count(*) FROM records WHERE 0").empty() ? Condition::kDamaged : Condition::kSound;
+  if (!askText(db, "SELECT count(*) FROM records WHERE 0").empty()) return Condition::kSound;
+  // Without memory, or a lock, nothing is known of the tables: a file is set aside only for what is wrong with itself.
+  return isDamage(db) || sqlite3_errcode(db) == SQLITE_ERROR ? Condition::kDamaged : Condition::kUnreadable;
 }
 
 Error unusable(sqlite3* db, Condition condition, const std::string& path) {

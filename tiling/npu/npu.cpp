@@ -6,6 +6,7 @@
 #include "algorithms/kit/adjoint.h"
 #include "cubejit/machines.h"
 #include "tiling/check_problem.h"
+#include "tiling/no_throw.h"
 #include "tiling/npu/cube_report.h"
 #include "tiling/npu/cube_rules.h"
 #include "tiling/npu/rule_lines.h"
@@ -96,12 +97,14 @@ Status withoutPostOps(const Problem& problem) {
 
 Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
                             const NpuPlanOptions& options) {
-  if (gradient != Gradient::kY) return planned(problem, gradient, machine, options);
-  const Status legal = options.trustExtents ? Status(Unit{}) : withoutPostOps(problem);
-  if (!legal.ok()) return legal.error();
-  NpuPlanOptions trusting = options;
-  trusting.trustExtents = true;
-  return asForward(planned(adjointOf(problem), Gradient::kDx, machine, trusting));
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
+    if (gradient != Gradient::kY) return planned(problem, gradient, machine, options);
+    const Status legal = options.trustExtents ? Status(Unit{}) : withoutPostOps(problem);
+    if (!legal.ok()) return legal.error();
+    NpuPlanOptions trusting = options;
+    trusting.trustExtents = true;
+    return asForward(planned(adjointOf(problem), Gradient::kDx, machine, trusting));
+  });
 }
 
 std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
@@ -114,10 +117,12 @@ std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& pl
 
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                               CubeKernels kernels) {
-  if (plan.gradient != Gradient::kY) return reported(problem, plan, machine, kernels, false);
-  CUBEJIT_TRY(legal, withoutPostOps(problem));
-  static_cast<void>(legal);
-  return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
+    if (plan.gradient != Gradient::kY) return reported(problem, plan, machine, kernels, false);
+    CUBEJIT_TRY(legal, withoutPostOps(problem));
+    static_cast<void>(legal);
+    return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));
+  });
 }
 
 }  // namespace cubejit

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "bench_soc.h"
@@ -19,14 +18,13 @@
 #include "progress.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/measure.h"
 #include "runtime/problem_text.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Sampling {
   double minSeconds = 0.25;

@@ -7,20 +7,18 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cubejit/cubejit.hpp"
 #include "failure.h"
 #include "json_line.h"
 #include "progress.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/measure.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Sides {
   std::vector<std::int64_t> emulated, native;  ///< nanoseconds, ascending

@@ -11,8 +11,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Of the peak, while kernels multiply.
 double rateOf(const BreakdownOf& what) {
   const double known = what.parts.multiplying / what.threads * what.peakGflops;

@@ -3,11 +3,11 @@
 // Decides how `bench --breakdown` tells where the time of a gradient's runs went.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cubejit/run_times.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
@@ -34,7 +34,7 @@ struct BreakdownOf {
 };
 
 /// What multiplies (and at which share of the peak while it does), what moves data, what walks loops, what waits.
-nlohmann::ordered_json breakdownJson(const BreakdownOf& what);
+Json breakdownJson(const BreakdownOf& what);
 
 /// The same as lines for a reader.
 void printBreakdown(const BreakdownOf& what);

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "commands.h"
@@ -15,8 +14,10 @@
 #include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
+#include "known_machines.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
+#include "runtime/json_value.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
@@ -25,8 +26,6 @@
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DbFlags {
   std::string db, name, gradient, machine, file, before;
@@ -237,10 +236,7 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
       machines[machineFingerprint(machine)] = machine;
     }
   }
-  for (const std::string& name : machineNames()) {
-    const Machine machine = *machineByName(name);
-    machines[machineFingerprint(machine)] = machine;
-  }
+  for (const Machine& machine : knownMachines()) machines[machineFingerprint(machine)] = machine;
   std::int64_t foreign = 0, checked = 0;
   for (const TuneRecord& r : *records) {
     const auto machine = machines.find(planningFingerprint(r.key.machine));

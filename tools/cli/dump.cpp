@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
 #include "request.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 namespace {
@@ -34,7 +34,7 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
         fmt::print("{}\n", folder);
         continue;
       }
-      nlohmann::ordered_json files = nlohmann::ordered_json::array();
+      Json files = Json::array();
       for (const auto& file : std::filesystem::directory_iterator(folder))
         files.push_back(file.path().filename().string());
       std::sort(files.begin(), files.end());

@@ -25,8 +25,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kX = "us";
 constexpr const char* kY = "energy_pj";
 

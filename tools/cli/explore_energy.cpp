@@ -14,8 +14,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kSchema = "cubejit.energy/1";
 constexpr double kMost = 1e9;
 

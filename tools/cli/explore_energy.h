@@ -4,7 +4,6 @@
 // docs/energy.md. Figures compare machines; they are no measurements of a chip.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "cubejit/dtype.h"
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
@@ -28,13 +28,13 @@ struct EnergyFigures {
   double sramByte(double bytes) const;
 };
 
-nlohmann::ordered_json energyToJson(const EnergyFigures& figures);
+Json energyToJson(const EnergyFigures& figures);
 /// Figures of a file, {"schema":"cubejit.energy/1", ...}; what it leaves out stays as it is. Every broken rule is reported.
 Result<EnergyFigures> readEnergy(const std::string& path);
 
 /// Picojoules of a gradient by what takes them: "mac", "l0a", "l0b", "l0c", "l1", "ub", "l2", "memory". `memoryBytes`: to and from the
 /// chip's memory, of those that the counts have as GM.
-nlohmann::ordered_json energyOf(const EnergyFigures& figures, const Machine& machine, const CubeStep& step,
-                                const CoreCounts& counts, double memoryBytes);
+Json energyOf(const EnergyFigures& figures, const Machine& machine, const CubeStep& step, const CoreCounts& counts,
+              double memoryBytes);
 
 }  // namespace cubejit::cli

@@ -16,8 +16,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kHbm = "hbm";
 constexpr std::size_t kMostRules = 8;  // of broken ones that are printed
 

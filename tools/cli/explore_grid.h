@@ -3,12 +3,12 @@
 // Decides which machines an exploration asks about: what `--vary` may name, its ranges, and the grid of all combinations.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cubejit/machine.h"
 #include "cubejit/result.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
@@ -17,13 +17,13 @@ inline constexpr std::size_t kMostPoints = 4096;
 
 /// A field of the machine's JSON and the values it takes.
 struct Axis {
-  std::string field;                           ///< as the JSON spells it, e.g. "l1_bytes", "rates.ddr_read", or "hbm"
-  std::vector<nlohmann::ordered_json> values;  ///< numbers, ascending
+  std::string field;         ///< as the JSON spells it, e.g. "l1_bytes", "rates.ddr_read", or "hbm"
+  std::vector<Json> values;  ///< numbers, ascending
 };
 
 struct GridPoint {
-  Machine machine;              ///< named after the base and what differs
-  nlohmann::ordered_json vary;  ///< field -> value
+  Machine machine;  ///< named after the base and what differs
+  Json vary;        ///< field -> value
 };
 
 /// Axes of `FIELD=A..B` (doubling, and B), `FIELD=A..B:STEP` and `FIELD=V,V,...`; sizes in bytes take K, M and G. Every mistake is

@@ -9,8 +9,7 @@
 
 namespace cubejit::cli {
 
-Status writeExplorePage(const std::string& path, const nlohmann::ordered_json& request,
-                        const std::vector<nlohmann::ordered_json>& points) {
+Status writeExplorePage(const std::string& path, const Json& request, const std::vector<Json>& points) {
   if (writeWholeFile(path, pageText(kExplorePage, {{"request", request}, {"points", points}}))) return Unit{};
   return Error{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
 }

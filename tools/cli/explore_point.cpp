@@ -14,8 +14,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double sumOf(const Json& numbers) {
   double sum = 0;
   for (const Json& number : numbers) sum += number.get<double>();

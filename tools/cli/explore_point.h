@@ -3,13 +3,13 @@
 // Decides what is told of one machine of an exploration.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cubejit/host_isa.h"
 #include "explore_energy.h"
 #include "explore_grid.h"
 #include "request.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
@@ -24,9 +24,9 @@ struct Question {
 /// The machine as JSON, what differs, and the sums over all gradients: `cycles` and `us` as `plan --soc` predicts them, `energy_pj`,
 /// `memory_bytes`, `bytes` over each path as an emulated run counts them, `on_chip_bytes` of the machine; `gradients` has the same and
 /// the plan of each. Where a gradient has no plan there is an `error` in its place, and `failed` counts them. Thread-safe.
-nlohmann::ordered_json pointToJson(const GridPoint& point, const Question& question);
+Json pointToJson(const GridPoint& point, const Question& question);
 
 /// Of points without `failed`, those that no other is as good as in both and better in one. Ascending in x.
-std::vector<std::size_t> frontOf(const std::vector<nlohmann::ordered_json>& points, const char* x, const char* y);
+std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y);
 
 }  // namespace cubejit::cli

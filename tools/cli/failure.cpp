@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tiling/no_throw.h"
+
 namespace cubejit::cli {
 namespace {
 
@@ -73,6 +75,14 @@ int reportUsage(const std::string& what, const std::string& reproduction) {
              "  = help: `cubejit --help` lists the commands, `cubejit COMMAND --help` their flags\n  = repro: {}\n",
              printable(reproduction));
   return 2;
+}
+
+int reportCaught() noexcept {
+  const Error error = caughtError(Stage::kRun);
+  for (const char* text :
+       {"error[", toString(error.code), "]: ", error.message.c_str(), "\n  = help: ", helpFor(error.code), "\n"})
+    std::fputs(text, stderr);
+  return exitCode(error.code);
 }
 
 std::string quoted(const std::string& word) {

@@ -20,6 +20,8 @@ int reportUsage(const std::string& what, const std::string& reproduction);
 
 /// Words of files and command lines may hold anything: a terminal is shown no controls, and no bytes that are not UTF-8.
 std::string printable(const std::string& text);
+/// The same for what is being caught; needs no memory.
+int reportCaught() noexcept;
 
 /// A word that a shell reads back as it is.
 std::string quoted(const std::string& word);

@@ -3,13 +3,14 @@
 // Decides how JSON is printed: one object a line; names that are not UTF-8 get replacement characters.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
-inline std::string jsonLine(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+inline std::string jsonLine(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace cubejit::cli

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides nothing but the order: parse, act. Data goes to stdout, everything else to stderr.
+// Decides the order, parse, act, and that what is thrown is told. Data goes to stdout, everything else to stderr.
 #include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <exception>
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "failure.h"
 #include "runtime/environment.h"
+#include "tiling/no_throw.h"
 #include "unknown_word.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int act(int argc, char** argv) {
   CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
   app.set_version_flag("--version", cubejit::version());
   app.require_subcommand(1);
@@ -37,4 +43,23 @@ int main(int argc, char** argv) {
   // Said here, so that every command refuses a value that does not exist, whether it would follow it or not.
   const auto environment = cubejit::readEnvironment();
   return environment.ok() ? action(typed) : cubejit::cli::report(environment.error(), typed);
+}
+
+// Functions of others that promise not to throw, CLI11's among them, end here where there is no memory.
+void endWithoutMemory() {
+  if (std::current_exception() != nullptr &&
+      cubejit::caughtError(cubejit::Stage::kRun).code == cubejit::ErrorCode::kLimitExceeded)
+    std::_Exit(cubejit::cli::reportCaught());
+  std::abort();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set_terminate(endWithoutMemory);
+  try {
+    return act(argc, argv);
+  } catch (...) {
+    return cubejit::cli::reportCaught();
+  }
 }

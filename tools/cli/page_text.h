@@ -3,15 +3,16 @@
 // Decides how data gets into a self-contained page.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
 /// The page with the data in place of __DATA__, inside a script element: nothing in it looks like the element's end or a comment.
-inline std::string pageText(std::string page, const nlohmann::ordered_json& data) {
+inline std::string pageText(std::string page, const Json& data) {
   std::string json;
-  for (const char c : data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) {
+  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace)) {
     if (c == '<')
       json += "\\u003c";
     else

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "algorithms/algorithm.h"
@@ -17,13 +16,12 @@
 #include "plan_npu.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/tuning/plan_source.h"
 #include "runtime/verify/reference_conv.h"
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The fields that differ from a default plan: what makes this one.
 std::string brief(const TilingPlan& plan) {

@@ -12,8 +12,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 std::string brief(const TilingPlan& p) {
@@ -44,7 +42,7 @@ void printPipes(const Machine& m, const NpuReport& r) {
 
 }  // namespace
 
-nlohmann::ordered_json npuReportToJson(const Problem& problem, const Machine& machine, const NpuReport& r) {
+Json npuReportToJson(const Problem& problem, const Machine& machine, const NpuReport& r) {
   Json out{{"schema", "cubejit.npu_plan/1"},
            {"name", problem.name},
            {"soc", machine.name},

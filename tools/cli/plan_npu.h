@@ -3,15 +3,15 @@
 // Decides how plans for an NPU are shown. Leaves which problems and flags to plan.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cubejit/npu.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 
 /// The report as data: schema cubejit.npu_plan/1.
-nlohmann::ordered_json npuReportToJson(const Problem& problem, const Machine& machine, const NpuReport& report);
+Json npuReportToJson(const Problem& problem, const Machine& machine, const NpuReport& report);
 
 /// The report for people, on standard output; `explained` adds cores, pipes, candidates, refused rules and what would help.
 void printNpuReport(const Problem& problem, const Machine& machine, const NpuReport& report, bool explained);

@@ -6,7 +6,6 @@
 
 #include <charconv>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "algorithms/algorithm.h"
@@ -15,6 +14,7 @@
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "tiling/check_problem.h"
 
 namespace cubejit::cli {

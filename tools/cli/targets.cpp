@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +15,10 @@
 #include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
+#include "known_machines.h"
 #include "runtime/backends.h"
 #include "runtime/json_machine.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 namespace {
@@ -39,7 +40,7 @@ void print(const Machine& m) {
 void printMachines() {
   fmt::print("\n{:<18} {:>5} {:>6} {:>5} {:>7} {:>7} {:>6} {:>6} {:>6}  {:<22} {}\n", "machine (--soc)", "cores",
              "vector", "MHz", "L0A KiB", "L0C KiB", "L1 KiB", "UB KiB", "L2 MiB", "types", "product");
-  for (const std::string& name : machineNames()) print(*machineByName(name));
+  for (const Machine& machine : knownMachines()) print(machine);
 }
 
 // A line for each product, with the first chip of its own.
@@ -49,12 +50,11 @@ void printFamilies() {
     int chips = 0;
   };
   std::vector<Family> families;
-  for (const std::string& name : machineNames()) {
-    Machine machine = *machineByName(name);
+  for (const Machine& machine : knownMachines()) {
     const auto same = [&](const Family& family) { return family.first.npu.product == machine.npu.product; };
     const auto family = std::find_if(families.begin(), families.end(), same);
     if (family == families.end())
-      families.push_back({std::move(machine), 1});
+      families.push_back({machine, 1});
     else
       ++family->chips;
   }
@@ -80,10 +80,10 @@ std::vector<std::string> backendNames() {
 int targets(bool json, bool all) {
   const std::vector<IsaLevel> isas = runnableIsas();
   const Machine m = detectHost(isas.empty() ? IsaLevel::kAvx2 : isas.front());
-  nlohmann::ordered_json out;
+  Json out;
   out["schema"] = "cubejit.target/1";
   out["version"] = version();
-  out["isa"] = nlohmann::ordered_json::array();
+  out["isa"] = Json::array();
   for (const IsaLevel level : isas) out["isa"].push_back(toString(level));
   out["cores"] = m.cores;
   out["threads"] = defaultThreads();

@@ -130,7 +130,7 @@ int compare(const TilingFlags& flags, const std::string& typed) {
     return report(invalid("one tiling is an input gradient's, the other a filter gradient's"), typed);
   std::vector<std::string> values;
   describeTiling(*b, [&](const char*, const auto& value) { values.push_back(std::to_string(value)); });
-  nlohmann::ordered_json out{{"schema", "cubejit.tiling_diff/1"}, {"fields", nlohmann::ordered_json::object()}};
+  Json out{{"schema", "cubejit.tiling_diff/1"}, {"fields", Json::object()}};
   std::size_t at = 0;
   describeTiling(*a, [&](const char* name, const auto& value) {
     const std::string other = values[at++];

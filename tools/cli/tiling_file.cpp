@@ -6,15 +6,13 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "runtime/json_object.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kInputName = "TConv3DBackpropInputTiling";
 constexpr const char* kFilterName = "TConv3DBpFilterTiling";

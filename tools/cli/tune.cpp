@@ -9,7 +9,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands.h"
@@ -19,6 +18,7 @@
 #include "json_line.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/tuning/serve_lab.h"
 #include "tune_mpi.h"
 #include "tune_report.h"
@@ -28,7 +28,6 @@
 namespace cubejit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 struct TuneFlags {

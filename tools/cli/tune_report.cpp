@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cubejit/index_map.h"
 #include "failure.h"
@@ -21,6 +20,7 @@
 #include "runtime/bandwidth.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/problem_text.h"
 #include "runtime/verify/reference_conv.h"
 #include "tune_report_page.h"
@@ -29,7 +29,6 @@ namespace cubejit::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 // Bytes a pass has to touch: its operands and its result once.
 double compulsoryBytes(const Problem& p, Gradient pass) {

@@ -10,14 +10,15 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
 #include "failure.h"
 #include "json_line.h"
+#include "known_machines.h"
 #include "runtime/json_record.h"
+#include "runtime/json_value.h"
 #include "runtime/tuning/autotune.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/record_keeper.h"
@@ -74,8 +75,7 @@ std::vector<Book> booksOf(const std::vector<TuneRecord>& records) {
 // The chip that a record of modelled cycles or of emulation is about, or the host: what a plan's decisions are depends on it.
 Machine machineOf(const TuneKey& key, const Machine& host) {
   const std::string fingerprint = planningFingerprint(key.machine);
-  for (const std::string& name : machineNames()) {
-    const Machine chip = *machineByName(name);
+  for (const Machine& chip : knownMachines()) {
     if (fingerprint == machineFingerprint(chip)) return chip;
   }
   return host;
@@ -136,8 +136,7 @@ int simulate(const std::string& path, bool json, const std::string& typed) {
       for (int seed = 1; seed <= kSeeds; ++seed)
         replay(book, kind, static_cast<std::uint64_t>(seed), points, machineOf(book.key, host), score);
     }
-    nlohmann::ordered_json out{
-        {"schema", "cubejit.simulation/1"}, {"strategy", toString(kind)}, {"problems", books.size()}};
+    Json out{{"schema", "cubejit.simulation/1"}, {"strategy", toString(kind)}, {"problems", books.size()}};
     if (!json) fmt::print("{:<12}", toString(kind));
     for (std::size_t m = 0; m < kMarks.size(); ++m) {
       const double regret = std::exp(score.logRegret[m] / score.runs) - 1;

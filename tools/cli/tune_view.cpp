@@ -9,15 +9,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "duration.h"
 #include "json_line.h"
+#include "runtime/json_value.h"
 
 namespace cubejit::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::size_t terminalWidth() {
   winsize size{};

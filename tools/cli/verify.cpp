@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands.h"
@@ -15,6 +14,7 @@
 #include "progress.h"
 #include "request.h"
 #include "runtime/json_problem.h"
+#include "runtime/json_value.h"
 #include "runtime/verify/agree.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
@@ -122,14 +122,14 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     ++counts[static_cast<int>(outcome.verdict)];
     if (flags.json) {
       progress.clear();
-      fmt::print("{}", jsonLine(nlohmann::ordered_json{{"schema", "cubejit.verify/1"},
-                                                       {"name", p.name},
-                                                       {"verdict", word(outcome.verdict)},
-                                                       {"message", outcome.message},
-                                                       {"elements", outcome.elements},
-                                                       {"compared", outcome.compared},
-                                                       {"relative_error", outcome.relativeError},
-                                                       {"repro", reproductionOf(flags, fuzz, p)}}));
+      fmt::print("{}", jsonLine(Json{{"schema", "cubejit.verify/1"},
+                                     {"name", p.name},
+                                     {"verdict", word(outcome.verdict)},
+                                     {"message", outcome.message},
+                                     {"elements", outcome.elements},
+                                     {"compared", outcome.compared},
+                                     {"relative_error", outcome.relativeError},
+                                     {"repro", reproductionOf(flags, fuzz, p)}}));
       std::fflush(stdout);
     }
     if (outcome.verdict == Verdict::kPassed) continue;

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Asks: where every allocation fails from the n-th on, does each face return an Error, whatever n is, and does it work again once there is
+// memory? A signal ends the test, which is how an abort fails it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cubejit/cubejit.h"
+#include "cubejit/cubejit.hpp"
+#include "cubejit/dump.h"
+#include "cubejit/emulation.h"
+#include "cubejit/machines.h"
+#include "cubejit/npu.h"
+#include "runtime/tuning/store.h"
+#include "runtime/verify/verify_problem.h"
+#include "tests/memory/short_memory.h"
+#include "tests/support/operands.h"
+#include "tests/support/tuning_cases.h"
+
+namespace cubejit {
+namespace {
+
+// What a call came to: nothing if it succeeded.
+using Failure = std::optional<Error>;
+
+template <class T>
+Failure failureOf(Result<T>&& result) {
+  if (result.ok()) return std::nullopt;
+  Error error;
+  error.code = result.error().code;
+  error.message = result.error().message.substr(0, 15);  // fits in a string without memory of its own
+  return error;
+}
+
+std::size_t g_failures;  // of the last sweep
+
+// Calls with ever more memory, about `runs` times, until it is enough.
+template <class Call>
+void sweep(const Call& call, std::int64_t runs = 60) {
+  const Failure before = call();
+  ASSERT_FALSE(before) << before->message;
+  std::int64_t all = 0;
+  {
+    const ShortMemory plenty(std::int64_t{1} << 60);
+    ASSERT_FALSE(call());
+  }
+  all = allocationsAsked();
+  ASSERT_GT(all, 0);
+  g_failures = 0;
+  // The first allocations are where the faces themselves are, so none of them is left out.
+  for (std::int64_t granted = 0; granted <= all; granted += granted < 40 ? 1 : std::max<std::int64_t>(1, all / runs)) {
+    Failure failure;
+    {
+      const ShortMemory memory(granted);
+      failure = call();
+    }
+    if (failure) {
+      ++g_failures;
+      EXPECT_TRUE(failure->code == ErrorCode::kLimitExceeded || failure->code == ErrorCode::kIo)
+          << granted << " of " << all << " allocations: " << toString(failure->code) << ", " << failure->message;
+      EXPECT_NE(failure->message, "") << granted;
+    }
+    const Failure after = call();
+    ASSERT_FALSE(after) << "with memory again, after " << granted << " of " << all << ": " << after->message;
+  }
+  EXPECT_GT(g_failures, 0U) << "no run was short of memory";
+}
+
+Options plainOptions(BackendKind backend = kUsualBackend) {
+  Options options;
+  options.backend = backend;
+  options.threads = 2;
+  options.wakeCycles = 0;  // so that two threads have something to do
+  return options;
+}
+
+Problem layer() { return smallConvolution(); }
+
+TEST(NoMemory, Sessions) {
+  sweep([] {
+    Session session;
+    return failureOf(session.plan(layer(), Gradient::kDx));
+  });
+  sweep([] {
+    Session session{Options{}};
+    return failureOf(session.plan(layer(), Gradient::kDw, true));
+  });
+}
+
+TEST(NoMemory, Compilations) {
+  const CompileRequest request{layer(), kAllGradients, {}};
+  for (const BackendKind backend : {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+    sweep([&] {
+      Session session(plainOptions(backend));
+      return failureOf(session.compile(request));
+    });
+  }
+}
+
+// A cache must not keep what was not finished, nor lose count of what it keeps.
+TEST(NoMemory, ASessionThatFailedCompilesTheSameProblem) {
+  Session session(plainOptions());
+  sweep([&] {
+    session.clear();
+    return failureOf(session.compile(layer(), kAllGradients));
+  });
+  EXPECT_EQ(session.statistics().entries, 1U);
+}
+
+TEST(NoMemory, Runs) {
+  for (const BackendKind backend : {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter}) {
+    Session session(plainOptions(backend));
+    const auto compiled = session.compile(layer(), kAllGradients);
+    ASSERT_TRUE(compiled.ok());
+    const Executable& executable = **compiled;
+    Operands operands(layer());
+    const std::size_t bytes = executable.workspaceBytes();
+    const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
+                                                                std::free);
+    ASSERT_TRUE(executable.run(operands.tensors(), workspace.get(), bytes).ok());
+    const std::vector<float> right = operands.dx;
+    sweep(
+        [&]() -> Failure {
+          std::fill(operands.dx.begin(), operands.dx.end(), -1.0F);
+          Status done = executable.run(operands.tensors(), workspace.get(), bytes);
+          // What is said to be computed is.
+          if (done.ok())
+            return operands.dx == right ? Failure() : Failure(Error{ErrorCode::kInternal, Stage::kRun, "wrong dx"});
+          return failureOf(std::move(done));
+        },
+        40);
+  }
+}
+
+TEST(NoMemory, Verification) {
+  Session session(plainOptions());
+  VerifyRequest request;
+  request.problem = layer();
+  request.gradients = kAllGradients;
+  // The verifier is the command's, which catches what it throws.
+  sweep([&]() -> Failure {
+    try {
+      const VerifyOutcome outcome = verifyProblem(session, request);
+      if (outcome.verdict == VerifyOutcome::Verdict::kPassed) return std::nullopt;
+      const bool wrong = outcome.verdict == VerifyOutcome::Verdict::kFailed && !outcome.refused;
+      return Error{outcome.refused.value_or(wrong ? ErrorCode::kInternal : ErrorCode::kLimitExceeded), Stage::kRun,
+                   "not passed"};
+    } catch (const std::bad_alloc&) {
+      return Error{ErrorCode::kLimitExceeded, Stage::kRun, "out of memory"};
+    }
+  });
+}
+
+TEST(NoMemory, Dumps) {
+  const ScratchFolder folder("no_memory_dump");
+  const Session session(plainOptions());
+  CompileRequest request{layer(), {true, false, false}, {}};
+  const DumpRequest dump{"problem,plan,tile,vector,bin,c-header", folder.file("d"), "", ""};
+  sweep([&] { return failureOf(cubejit::dump(session, request, dump)); }, 60);
+}
+
+TEST(NoMemory, Chips) {
+  sweep([] { return failureOf(machineByName("910b")); });
+  const auto chip = machineByName("910b");
+  ASSERT_TRUE(chip.ok());
+  sweep([&] { return failureOf(planOnNpu(layer(), Gradient::kDw, *chip)); }, 60);
+  Operands operands(layer());
+  EmulationRequest request;
+  request.problem = layer();
+  request.gradient = Gradient::kDx;
+  request.machine = *chip;
+  sweep(
+      [&]() -> Failure {
+        auto emulation = Emulation::create(request, plainOptions());
+        if (!emulation.ok()) return failureOf(std::move(emulation));
+        return failureOf((*emulation)->run(operands.tensors()));
+      },
+      60);
+}
+
+TEST(NoMemory, Records) {
+  const ScratchFolder folder("no_memory_store");
+  const std::string path = folder.file("store.db");
+  const TuneKey key = keyFor(layer());
+  const TuneRecord record = winnerFor(key, 0.9);
+  std::size_t aside = 0;
+  sweep([&]() -> Failure {
+    // The store is behind a Session's face, which catches what it throws.
+    try {
+      StoreNotes notes;
+      auto store = TuningStore::open(path, StoreAccess::kReadWrite, &notes);
+      if (!store.ok()) return failureOf(std::move(store));
+      for (const std::string& note : notes) aside += note.find("damaged") != std::string::npos ? 1 : 0;
+      const Status kept = (*store)->add(record);
+      if (!kept.ok()) return failureOf(Status(kept));
+      auto found = (*store)->winners(key, version());
+      if (found.ok() && found->size() != 1) return Error{ErrorCode::kInternal, Stage::kPlan, "record lost"};
+      return failureOf(std::move(found));
+    } catch (const std::bad_alloc&) {
+      return Error{ErrorCode::kLimitExceeded, Stage::kPlan, "out of memory"};
+    }
+  });
+  EXPECT_EQ(aside, 0U) << "a sound store was taken for a damaged one";
+}
+
+TEST(NoMemory, PlansFromRecords) {
+  const ScratchFolder folder("no_memory_known");
+  Options options = plainOptions();
+  options.tune = TuneMode::kUse;
+  options.store = folder.file("store.db");
+  options.pins = folder.file("pins.jsonl");
+  {
+    const auto store = TuningStore::open(options.store, StoreAccess::kReadWrite, nullptr);
+    ASSERT_TRUE(store.ok() && (*store)->add(winnerFor(keyFor(layer()), 0.9)).ok());
+  }
+  sweep(
+      [&]() -> Failure {
+        try {
+          Session session(options);  // the copy of the options is the caller's own
+          return failureOf(session.compile(layer(), {true, false, false}));
+        } catch (const std::bad_alloc&) {
+          return Error{ErrorCode::kLimitExceeded, Stage::kPlan, "out of memory"};
+        }
+      },
+      60);
+}
+
+TEST(NoMemory, TheCFace) {
+  cubejit_problem problem = cubejit_default_problem();
+  problem.cin = problem.cout = 16;
+  for (const int axis : {1, 2}) {
+    problem.in[axis] = problem.out[axis] = 12;
+    problem.kernel[axis] = 3;
+    problem.pad_before[axis] = problem.pad_after[axis] = 1;
+  }
+  problem.rank = 2;
+  const cubejit_options options = cubejit_default_options();
+  const auto failure = [](cubejit_status status) {
+    Error error;
+    error.code = status == CUBEJIT_LIMIT_EXCEEDED ? ErrorCode::kLimitExceeded : ErrorCode::kInternal;
+    error.message.assign(cubejit_last_error(),
+                         std::min<std::size_t>(15, std::string_view(cubejit_last_error()).size()));
+    return error;
+  };
+  sweep([&]() -> Failure {
+    cubejit_session* session = nullptr;
+    cubejit_executable* executable = nullptr;
+    cubejit_plan_report report{};
+    report.struct_size = sizeof(report);
+    cubejit_kernel kernel{};
+    kernel.struct_size = sizeof(kernel);
+    cubejit_status status = cubejit_session_create(&options, &session);
+    if (status == CUBEJIT_OK) status = cubejit_plan(session, &problem, CUBEJIT_DX, &report);
+    if (status == CUBEJIT_OK) status = cubejit_compile(session, &problem, CUBEJIT_DX, &executable);
+    if (status == CUBEJIT_OK) status = cubejit_get_kernel(executable, 0, &kernel);
+    cubejit_executable_destroy(executable);
+    cubejit_session_destroy(session);
+    return status == CUBEJIT_OK ? Failure() : Failure(failure(status));
+  });
+  // The longest message there is, about a call that breaks a rule, is not worth an abort either.
+  const cubejit_options wrong = [&] {
+    cubejit_options o = options;
+    o.isa = 99;
+    return o;
+  }();
+  for (std::int64_t granted = 0; granted < 40; ++granted) {
+    cubejit_session* session = nullptr;
+    const ShortMemory memory(granted);
+    const cubejit_status status = cubejit_session_create(&wrong, &session);
+    ASSERT_TRUE(status == CUBEJIT_LIMIT_EXCEEDED || status == CUBEJIT_INVALID_PROBLEM);
+    ASSERT_NE(*cubejit_last_error(), '\0');
+  }
+}
+
+}  // namespace
+}  // namespace cubejit

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides where exceptions of the standard library end: every public function that returns a Result runs its body in here.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include "cubejit/result.h"
+
+namespace cubejit {
+
+/// What is being caught, as an Error. While memory is short even a text may fail: what is said then needs none (15 characters).
+inline Error caughtError(Stage stage) noexcept {
+  ErrorCode code = ErrorCode::kInternal;
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+    } catch (const std::system_error& e) {  // no thread left, for one
+      if (e.code() == std::errc::resource_unavailable_try_again) code = ErrorCode::kLimitExceeded;
+      return Error{code, stage, e.what()};
+    } catch (const std::exception& e) {
+      return Error{code, stage, e.what()};
+    } catch (...) {
+      return Error{code, stage, "an exception"};
+    }
+  } catch (...) {  // no memory for its text
+  }
+  return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};
+}
+
+/// body() returns a Result; running out of memory or threads becomes kLimitExceeded, anything else kInternal.
+template <class Body>
+auto withoutThrowing(Stage stage, Body&& body) noexcept -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    return caughtError(stage);
+  }
+}
+
+}  // namespace cubejit
