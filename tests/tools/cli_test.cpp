@@ -433,7 +433,7 @@ TEST_F(Cli, TensorsThatAreNotNamed) {
   refused(2, std::string("run ") + kSmall + " --in dy=dy.npy", {"no --out given"});
   refused(2, std::string("run ") + kSmall + " --in x=x.npy --out dx=dx.npy",
           {"--in dy=FILE is missing", "--in w=FILE is missing"});
-  refused(2, std::string("run ") + kSmall + " --in z=z.npy --in y --out dx=", {"--in z=z.npy must be NAME=FILE"});
+  refused(2, std::string("run ") + kSmall + " --in dz=z.npy --in y --out dx=", {"--in dz=z.npy must be NAME=FILE"});
   refused(2, std::string("run ") + kSmall + " --in dy=a --in dy=b --out db=db.npy", {"names dy a second time"});
   refused(2, std::string("run ") + kSmall + " --in dy=a --in x=x --out db=same.npy --out dw=same.npy",
           {"same.npy is named by two --out"});
