@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <random>
 
 #include "cubejit/index_map.h"
@@ -110,6 +111,18 @@ std::string compareNorms(const Side& side, const Distance& distance) {
 
 constexpr std::int64_t kProvenContracts = 24;
 
+// What the allocator or the system refuses ends a verification as a vector's would.
+AlignedMemory alignedOrThrow(std::size_t bytes) {
+  AlignedMemory memory = alignedMemory(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+std::unique_ptr<GuardedBuffer> guardedOrThrow(std::size_t bytes) {
+  auto buffer = std::make_unique<GuardedBuffer>(bytes);
+  if (bytes > 0 && buffer->data() == nullptr) throw std::bad_alloc();
+  return buffer;
+}
+
 }  // namespace
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
@@ -143,7 +156,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
                                       : 0;
   return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
     if (packedBytes > 0 && packed == nullptr) {
-      packed = alignedMemory(packedBytes);
+      packed = alignedOrThrow(packedBytes);
       std::memset(packed.get(), 0xff, packedBytes);
       CUBEJIT_TRY(done, executable.packWeights(tensors.w, packed.get(), packedBytes, request.threads.back()));
       static_cast<void>(done);
@@ -153,7 +166,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
       tensors.packedW = packed.get();
     }
     const std::size_t bytes = executable.workspaceBytes(threads);
-    const AlignedMemory workspace = alignedMemory(bytes);
+    const AlignedMemory workspace = alignedOrThrow(bytes);
     std::memset(workspace.get(), 0xff, bytes);  // NaN as well
     return executable.run(tensors, workspace.get(), bytes, threads);
   });
@@ -210,7 +223,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
   }
   // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
   const auto encoded = [&](TensorId t, std::vector<float>& values) {
-    auto buffer = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(formatBytes(p, t)));
+    auto buffer = guardedOrThrow(static_cast<std::size_t>(formatBytes(p, t)));
     if (buffer->data() != nullptr && !values.empty())
       encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()));
     values = {};
@@ -225,14 +238,18 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     for (std::size_t i = 0; i < kCount; ++i) {
       bytesOf[i] =
           request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
-      results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
+      results[i] = guardedOrThrow(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
     const Tensors tensors{gdy->data(),        gx->data(),         gw->data(), results[0]->data(),
                           results[1]->data(), results[2]->data(), nullptr,    results[3]->data()};
     const int threads = request.threads[run];
     const Status status = runGradients(tensors, threads);
-    if (!status.ok()) return {Verdict::kFailed, status.error().message};
+    if (!status.ok()) {
+      VerifyOutcome refusal{Verdict::kFailed, status.error().message};
+      refusal.refused = status.error().code;
+      return refusal;
+    }
     for (std::size_t i = 0; i < kCount; ++i) {
       if (bytesOf[i] == 0) continue;
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());
