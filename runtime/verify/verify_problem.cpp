@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <random>
 
 #include "cubejit/index_map.h"
@@ -147,6 +148,13 @@ void applyPostOps(const Problem& p, const std::vector<float>& b, const std::vect
   }
 }
 
+// What the system refuses ends a verification as a vector's would.
+std::unique_ptr<GuardedBuffer> guardedOrThrow(std::size_t bytes) {
+  auto buffer = std::make_unique<GuardedBuffer>(bytes);
+  if (bytes > 0 && buffer->data() == nullptr) throw std::bad_alloc();
+  return buffer;
+}
+
 }  // namespace
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
@@ -281,7 +289,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
   }
   // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
   const auto encoded = [&](TensorId t, std::vector<float>& values) {
-    auto buffer = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(formatBytes(p, t)));
+    auto buffer = guardedOrThrow(static_cast<std::size_t>(formatBytes(p, t)));
     if (buffer->data() != nullptr && !values.empty())
       encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()));
     values = {};
@@ -298,7 +306,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     for (std::size_t i = 0; i < kCount; ++i) {
       bytesOf[i] =
           request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
-      results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
+      results[i] = guardedOrThrow(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
     const Tensors tensors{gdy->data(),
@@ -313,7 +321,11 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
                           gz == nullptr ? nullptr : gz->data()};
     const int threads = request.threads[run];
     const Status status = runGradients(tensors, threads);
-    if (!status.ok()) return {Verdict::kFailed, status.error().message};
+    if (!status.ok()) {
+      VerifyOutcome refusal{Verdict::kFailed, status.error().message};
+      refusal.refused = status.error().code;
+      return refusal;
+    }
     for (std::size_t i = 0; i < kCount; ++i) {
       if (bytesOf[i] == 0) continue;
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());
