@@ -68,8 +68,8 @@ Executor::Executor(std::shared_ptr<const Prepared> prepared, std::vector<Argumen
                    std::vector<Argument> outputs, const char* document)
     : prepared_(std::move(prepared)), document_(document), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
 
-std::array<char*, 6> Executor::addresses() const {
-  std::array<char*, 6> found{};
+Addresses Executor::addresses() const {
+  Addresses found{};
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto* side : {&inputs_, &outputs_}) {
     for (const Argument& argument : *side) {
@@ -84,11 +84,11 @@ std::array<char*, 6> Executor::addresses() const {
 int Executor::check(const void* workspace, std::uint64_t workspaceBytes) const {
   Findings findings(document_);
   checkWorkspace(workspace, workspaceBytes, prepared_->workspaceBytes, findings);
-  const std::array<char*, 6> at = addresses();
+  const Addresses at = addresses();
   // Few and counted: this is on the way of every call.
-  std::array<Block, 7> read, written;
+  std::array<Block, kTensors + 1> read, written;
   std::size_t reads = 0, writes = 0;
-  for (std::size_t i = 0; i < 6; ++i) {
+  for (std::size_t i = 0; i < kTensors; ++i) {
     if (!prepared_->reads[i] && !prepared_->writes[i]) continue;
     const View& view = prepared_->views[i];
     const std::int64_t bytes = view.elementBytes();

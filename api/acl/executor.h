@@ -45,7 +45,7 @@ class Executor {
   int check(const void* workspace, std::uint64_t workspaceBytes) const;
 
  private:
-  std::array<char*, 6> addresses() const;
+  Addresses addresses() const;
 
   const std::shared_ptr<const Prepared> prepared_;
   const char* const document_;

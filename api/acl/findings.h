@@ -18,7 +18,9 @@ namespace cubejit::acl {
 /// What aclGetRecentErrMsg() returns on this thread; empty = nothing has failed.
 std::string& recentMessage();
 
+inline constexpr const char* kForwardDocument = "aclnnConvolution";
 inline constexpr const char* kBackwardDocument = "aclnnConvolutionBackward";
+inline constexpr const char* kTbcForwardDocument = "aclnnConvTbc";
 inline constexpr const char* kTbcDocument = "aclnnConvTbcBackward";
 inline constexpr const char* kRuntimeDocument = "ACL runtime";
 inline constexpr const char* kMetaDocument = "aclnn objects";

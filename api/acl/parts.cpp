@@ -23,20 +23,20 @@ constexpr Ranges kDeep2201{kByte, kAny, {1, 63}, kAny, kBytePad, kAnyPad, kByte,
 constexpr Ranges kTransposed3510{kByte,      kAny,          {1, kMost}, {1, kMillion},
                                  {0, kMost}, {0, kMillion}, {1, kMost}, {1, kMillion}};
 
-// architecture, product; backward, tbc; bf16, fp32Cube, rank5, eightBit; emptyInputs, outputsOfSameType, biasIsNd, depthwiseMultiple,
-// groupedDwStaysHalf; hf32; ranges
-constexpr Family kFamilies[] = {{0, "host", true, true, true, true, true, true, true, false, false, false, false,
+// architecture, product; backward, tbc, forward; bf16, fp32Cube, rank5, eightBit; emptyInputs, outputsOfSameType, biasIsNd,
+// depthwiseMultiple, groupedDwStaysHalf; hf32; ranges. Forward on a 310B has pages, but none that states its types.
+constexpr Family kFamilies[] = {{0, "host", true, true, true, true, true, true, true, true, false, false, false, false,
                                  DType::kHf32, kFree, kFree, kFree},
-                                {1001, "Atlas training (910)", true, true, false, false, false, false, false, false,
-                                 false, true, false, DType::kF32, kFree, kFree, kFree},
-                                {2002, "Atlas inference (310P)", true, false, false, false, false, false, false, false,
-                                 false, true, false, DType::kF32, kFree, kFree, kFree},
-                                {2201, "Atlas A2 and A3", true, true, true, true, true, false, true, false, true, true,
-                                 true, DType::kHf32, kFlat2201, kDeep2201, kFree},
-                                {3510, "Ascend 950", true, true, true, true, true, true, true, true, true, false, false,
-                                 DType::kHf32Low, kFree, kFree, kTransposed3510},
+                                {1001, "Atlas training (910)", true, true, true, false, false, false, false, false,
+                                 false, false, true, false, DType::kF32, kFree, kFree, kFree},
+                                {2002, "Atlas inference (310P)", true, false, true, false, false, false, false, false,
+                                 false, false, true, false, DType::kF32, kFree, kFree, kFree},
+                                {2201, "Atlas A2 and A3", true, true, true, true, true, true, false, true, false, true,
+                                 true, true, DType::kHf32, kFlat2201, kDeep2201, kFree},
+                                {3510, "Ascend 950", true, true, true, true, true, true, true, true, true, true, false,
+                                 false, DType::kHf32Low, kFree, kFree, kTransposed3510},
                                 {3002, "Atlas 200I/500 A2 (310B)", false, false, false, false, false, false, false,
-                                 false, false, true, false, DType::kF32, kFree, kFree, kFree}};
+                                 false, false, false, true, false, DType::kF32, kFree, kFree, kFree}};
 
 struct Choice {
   std::mutex mutex;

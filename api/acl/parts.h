@@ -24,9 +24,9 @@ struct Ranges {
 };
 
 struct Family {
-  int architecture;     ///< Machine::npu.architecture; 0 = the host, which takes what can be computed
-  const char* product;  ///< as the documents call it
-  bool backward, tbc;   ///< which of the two operators there are
+  int architecture;             ///< Machine::npu.architecture; 0 = the host, which takes what can be computed
+  const char* product;          ///< as the documents call it
+  bool backward, tbc, forward;  ///< which gradients there are, and whether both forward operators
   bool bf16, fp32Cube, rank5, eightBit;
   bool emptyInputs;               ///< an empty input or weight goes its own way (step 9 of the documented checks)
   bool outputsOfSameType;         ///< gradInput like input, gradWeight like weight, gradBias like gradOutput

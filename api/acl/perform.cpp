@@ -10,7 +10,7 @@ std::size_t at(TensorId id) { return static_cast<std::size_t>(id); }
 
 struct Performance {
   const Prepared& prepared;
-  const std::array<char*, 6>& addresses;
+  const Addresses& addresses;
   char* workspace;
 
   char* address(const Place& p) const {
@@ -23,17 +23,24 @@ struct Performance {
     return Unit{};
   }
   Status operator()(const RepackStep& s) const { return s.repacking->run(address(s.from), address(s.to)); }
-  Tensors tensorsAt(const std::array<Place, 6>& places) const {
+  Tensors tensorsAt(const std::array<Place, kTensors>& places) const {
     const auto of = [&](TensorId id) { return address(places[at(id)]); };
-    return {of(TensorId::kDy), of(TensorId::kX),  of(TensorId::kW),
-            of(TensorId::kDx), of(TensorId::kDw), of(TensorId::kDb)};
+    Tensors t{of(TensorId::kDy), of(TensorId::kX),  of(TensorId::kW),
+              of(TensorId::kDx), of(TensorId::kDw), of(TensorId::kDb)};
+    t.y = of(TensorId::kY), t.b = of(TensorId::kB);
+    return t;
   }
   Status operator()(const RunStep& s) const {
     return s.executable->run(tensorsAt(s.tensors), s.workspaceBytes == 0 ? nullptr : workspace + s.workspaceOffset,
                              s.workspaceBytes);
   }
   Status operator()(const ScatterStep& s) const {
-    scatter(view(s.tensor), address(s.from), addresses[static_cast<std::size_t>(s.tensor)]);
+    char* const to = addresses[static_cast<std::size_t>(s.tensor)];
+    if (!s.rounded)
+      scatter(view(s.tensor), address(s.from), to);
+    else
+      scatterRounded(view(s.tensor), address(s.from), prepared.views[at(TensorId::kB)],
+                     s.bias ? addresses[at(TensorId::kB)] : nullptr, to);
     return Unit{};
   }
   Status operator()(const FillStep& s) const {
@@ -44,7 +51,7 @@ struct Performance {
 
 }  // namespace
 
-Status perform(const Prepared& prepared, const std::array<char*, 6>& addresses, char* workspace) {
+Status perform(const Prepared& prepared, const Addresses& addresses, char* workspace) {
   const Performance performance{prepared, addresses, workspace};
   for (const Step& step : prepared.steps) {
     const Status done = std::visit(performance, step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what phase 1 of both operators has in common: resolving handles, remembering what was prepared for a shape, handing out
-// executors. Leaves rules to rules.h and rules_tbc.cpp.
+// Decides what phase 1 of all operators has in common: resolving handles, remembering what was prepared for a shape, handing out
+// executors. Leaves rules to rules.h and conv_tbc.cpp.
 #pragma once
 
 #include <memory>
@@ -37,6 +37,7 @@ class Arguments {
   }
   /// Null; then not alive. The caller adds more rules about null between the two.
   Findings& nulls() { return nulls_; }
+  const Findings& nulls() const { return nulls_; }
   const Findings& dead() const { return dead_; }
 
  private:

@@ -26,14 +26,15 @@ class Preparation {
   Preparation(const ConvCall& call, Session& session)
       : call_(call), session_(session), prepared_(std::make_shared<Prepared>()) {
     prepared_->views = call.views;
-    for (const TensorId id : kBackwardTensors) places_[at(id)].tensor = static_cast<int>(id);
+    for (std::size_t i = 0; i < kTensors; ++i) places_[i].tensor = static_cast<int>(i);
   }
 
   Result<std::shared_ptr<const Prepared>> make() {
     Problem problem = call_.geometry;
-    for (const TensorId id : kBackwardTensors) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
-    for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) denseResult(problem, id);
-    for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) widenOperand(problem, id);
+    for (const TensorId id : tensors()) problem.formats[at(id)] = formatOf(call_.views[at(id)]);
+    for (const TensorId id : results()) denseResult(problem, id);
+    for (const TensorId id : kOperands) widenOperand(problem, id);
+    problem.postOps.bias = biasIsPostOp();
     GradientMask mask = call_.mask;
     // A sum of gradOutput as it is: the bias gradient is not rounded on the way.
     if (mask.db && !operandAsIs(TensorId::kDy)) {
@@ -52,10 +53,30 @@ class Preparation {
   }
 
  private:
-  bool wants(TensorId id) const {
-    return (id == TensorId::kDx && call_.mask.dx) || (id == TensorId::kDw && call_.mask.dw) ||
-           (id == TensorId::kDb && call_.mask.db);
+  static constexpr std::array kOperands{TensorId::kDy, TensorId::kX, TensorId::kW};
+
+  // What the two kinds of operators have; the other kind's tensors keep a problem's usual formats.
+  static std::vector<TensorId> resultsOf(GradientMask mask) {
+    return mask.y ? std::vector{TensorId::kY} : std::vector{TensorId::kDx, TensorId::kDw, TensorId::kDb};
   }
+  std::vector<TensorId> results() const { return resultsOf(call_.mask); }
+  std::vector<TensorId> tensors() const {
+    std::vector<TensorId> ids = results();
+    ids.insert(ids.end(), kOperands.begin() + (call_.mask.y ? 1 : 0), kOperands.end());
+    return ids;
+  }
+  static bool gives(GradientMask mask, TensorId id) {
+    return std::any_of(kPasses.begin(), kPasses.end(), [&](Gradient g) { return mask.has(g) && resultOf(g) == id; });
+  }
+  bool wants(TensorId id) const { return gives(call_.mask, id); }
+
+  // Kernels add a bias of y's type, dense, before they round. Any other one is added to sums in the workspace.
+  bool biasIsPostOp() const {
+    const View &y = call_.views[at(TensorId::kY)], &b = call_.views[at(TensorId::kB)];
+    return call_.bias && call_.chip == nullptr && y.eightBit == EightBit::kNone && b.eightBit == EightBit::kNone &&
+           b.dtype == y.dtype && (b.extents[1] == 1 || b.strides[1] == 1);
+  }
+  bool biasIsAdded(TensorId id) const { return id == TensorId::kY && call_.bias && !biasIsPostOp(); }
 
   // Whether memory already holds what is multiplied. The host's kernels widen 16-bit operands as they read them; a cube multiplies
   // two of one type.
@@ -65,9 +86,7 @@ class Preparation {
     return call_.compute == DType::kF32 || (isHf32(call_.compute) && type != DType::kF32);
   }
 
-  bool unread(TensorId id) const {
-    return (id == TensorId::kX && !call_.mask.dw) || (id == TensorId::kW && !call_.mask.dx);
-  }
+  bool unread(TensorId id) const { return !call_.mask.reads(id); }
 
   void widenOperand(Problem& problem, TensorId id) {
     const View& view = call_.views[at(id)];
@@ -79,7 +98,7 @@ class Preparation {
   }
 
   Status roundOperands(Problem& problem) {
-    for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
+    for (const TensorId id : kOperands) {
       if (unread(id)) continue;
       CUBEJIT_TRY(rounded, operand(problem, id));
       static_cast<void>(rounded);
@@ -113,6 +132,8 @@ class Preparation {
     return Unit{};
   }
 
+  bool roundedFromSums(TensorId id) const { return call_.views[at(id)].eightBit != EightBit::kNone || biasIsAdded(id); }
+
   void denseResult(Problem& problem, TensorId id) {
     TensorFormat& format = *problem.formats[at(id)];
     if (!wants(id)) {  // is not touched: any legal format will do
@@ -120,20 +141,18 @@ class Preparation {
       return;
     }
     const View& view = call_.views[at(id)];
-    const bool eightBit = view.eightBit != EightBit::kNone;  // rounded from the sum
-    if (!format.strided() && !eightBit) return;
-    format = TensorFormat{eightBit ? DType::kF32 : view.dtype, Layout::kNcdhw, {}, 0};
+    if (!format.strided() && !roundedFromSums(id)) return;
+    format = TensorFormat{roundedFromSums(id) ? DType::kF32 : view.dtype, Layout::kNcdhw, {}, 0};
     places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(format.dtype))};
   }
 
   Status compute(const Problem& problem, GradientMask mask) {
     Problem asked = problem;
-    // Operands a gradient does not read need not be anything in particular.
-    if (!mask.dw) asked.formats[at(TensorId::kX)] = TensorFormat{};
-    if (!mask.dx) asked.formats[at(TensorId::kW)] = TensorFormat{};
-    for (const auto& [wanted, id] :
-         {std::pair{mask.dx, TensorId::kDx}, {mask.dw, TensorId::kDw}, {mask.db, TensorId::kDb}})
-      if (!wanted) asked.formats[at(id)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
+    // Operands a pass does not read need not be anything in particular.
+    for (const TensorId id : {TensorId::kX, TensorId::kW})
+      if (!mask.reads(id)) asked.formats[at(id)] = TensorFormat{};
+    for (const TensorId id : resultsOf(mask))
+      if (!gives(mask, id)) asked.formats[at(id)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}, 0};
     touch(mask);
     return run(asked, mask);
   }
@@ -147,13 +166,9 @@ class Preparation {
   }
 
   void touch(GradientMask mask) {
-    const auto reads = [&](TensorId id) { prepared_->reads[at(id)] |= places_[at(id)].tensor >= 0; };
-    reads(TensorId::kDy);
-    if (mask.dw) reads(TensorId::kX);
-    if (mask.dx) reads(TensorId::kW);
-    for (const auto& [wanted, id] :
-         {std::pair{mask.dx, TensorId::kDx}, {mask.dw, TensorId::kDw}, {mask.db, TensorId::kDb}})
-      prepared_->writes[at(id)] |= wanted;
+    for (const TensorId id : kOperands) prepared_->reads[at(id)] |= mask.reads(id) && places_[at(id)].tensor >= 0;
+    prepared_->reads[at(TensorId::kB)] |= call_.bias;
+    for (const TensorId id : kTensorIds) prepared_->writes[at(id)] |= gives(mask, id);
   }
 
   // Runs share one scratch region behind what lives longer; results are scattered when everything has been read.
@@ -162,16 +177,17 @@ class Preparation {
     for (Step& step : prepared_->steps) {
       if (auto* run = std::get_if<RunStep>(&step)) run->workspaceOffset = scratch;
     }
-    for (const TensorId id : {TensorId::kDx, TensorId::kDw, TensorId::kDb}) {
+    for (const TensorId id : results()) {
       if (wants(id) && places_[at(id)].tensor < 0)
-        prepared_->steps.push_back(ScatterStep{places_[at(id)], static_cast<int>(id)});
+        prepared_->steps.push_back(
+            ScatterStep{places_[at(id)], static_cast<int>(id), roundedFromSums(id), biasIsAdded(id)});
     }
   }
 
   const ConvCall& call_;
   Session& session_;
   std::shared_ptr<Prepared> prepared_;
-  std::array<Place, 6> places_;
+  std::array<Place, kTensors> places_;
   std::size_t shared_ = 0;
 };
 
@@ -204,15 +220,14 @@ Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call) {
   return Preparation(call, *session).make();
 }
 
-std::shared_ptr<const Prepared> prepareFill(const std::array<View, 6>& views, GradientMask mask,
-                                            std::array<float, 3> values) {
+std::shared_ptr<const Prepared> prepareFill(const Views& views, GradientMask mask, std::array<float, 3> values) {
   const auto prepared = std::make_shared<Prepared>();
   prepared->views = views;
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const auto index = static_cast<std::size_t>(gradient);
-    if (!mask.has(gradient) || views[3 + index].elements() == 0) continue;
-    prepared->writes[3 + index] = true;
-    prepared->steps.push_back(FillStep{static_cast<int>(3 + index), values[index]});
+    const std::size_t id = at(resultOf(gradient));
+    if (!mask.has(gradient) || views[id].elements() == 0) continue;
+    prepared->writes[id] = true;
+    prepared->steps.push_back(FillStep{static_cast<int>(id), values[static_cast<std::size_t>(gradient)]});
   }
   return prepared;
 }

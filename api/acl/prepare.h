@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides what phase 2 does, in which order, and where in the workspace: conversions to the type operands are rounded to, generated
-// gradients, scattering of results whose memory is not dense. Leaves all arithmetic to the library.
+// passes, scattering of results whose memory is not dense. Leaves all arithmetic to the library.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@
 
 namespace cubejit::acl {
 
-/// The tensors of the backward operators, by TensorId.
-inline constexpr std::array<TensorId, 6> kBackwardTensors{TensorId::kDy, TensorId::kX,  TensorId::kW,
-                                                          TensorId::kDx, TensorId::kDw, TensorId::kDb};
+using Views = std::array<View, kTensors>;       ///< by TensorId
+using Addresses = std::array<char*, kTensors>;  ///< by TensorId
 
-/// A checked request: the geometry, the views of the six tensors, and the type operands are rounded to.
+/// A checked request: the geometry, views of the tensors, and the type operands are rounded to.
 struct ConvCall {
   Problem geometry;
   GradientMask mask;
+  bool bias = false;  ///< y has one
   DType compute = DType::kF32;
-  std::array<View, 6> views;            ///< by TensorId
-  std::shared_ptr<const Machine> chip;  ///< gradients are computed on it, emulated; null: by the host's own kernels
+  Views views;
+  std::shared_ptr<const Machine> chip;  ///< passes are computed on it, emulated; null: by the host's own kernels
 };
 
 /// A tensor of the caller's, or a place in the workspace.
@@ -45,12 +45,14 @@ struct RepackStep {
 };
 struct RunStep {
   std::shared_ptr<const Executable> executable;
-  std::array<Place, 6> tensors;
+  std::array<Place, kTensors> tensors;
   std::size_t workspaceOffset = 0, workspaceBytes = 0;
 };
 struct ScatterStep {
   Place from;
   int tensor;
+  bool rounded;  ///< from FLOAT; otherwise from the tensor's type
+  bool bias;     ///< adds it
 };
 struct FillStep {
   int tensor;
@@ -61,8 +63,8 @@ using Step = std::variant<WidenStep, RepackStep, RunStep, ScatterStep, FillStep>
 /// What phase 2 does, for any addresses. Immutable.
 struct Prepared {
   std::vector<Step> steps;
-  std::array<View, 6> views;
-  std::array<bool, 6> reads{}, writes{};  ///< by TensorId: which tensors are touched
+  Views views;
+  std::array<bool, kTensors> reads{}, writes{};  ///< by TensorId: which tensors are touched
   std::size_t workspaceBytes = 0;
 };
 
@@ -71,11 +73,10 @@ Result<Session*> sharedSession(const Machine* chip = nullptr);
 
 Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call);
 
-/// Sets outputs to constants; `values` by gradient.
-std::shared_ptr<const Prepared> prepareFill(const std::array<View, 6>& views, GradientMask mask,
-                                            std::array<float, 3> values);
+/// Sets gradients to constants; `values` by gradient.
+std::shared_ptr<const Prepared> prepareFill(const Views& views, GradientMask mask, std::array<float, 3> values);
 
 /// Does it. Addresses are those of the views' first elements.
-Status perform(const Prepared& prepared, const std::array<char*, 6>& addresses, char* workspace);
+Status perform(const Prepared& prepared, const Addresses& addresses, char* workspace);
 
 }  // namespace cubejit::acl

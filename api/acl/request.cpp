@@ -42,15 +42,15 @@ std::string keyOf(const ConvRequest& r) {
   for (const TensorPtr& tensor : r.tensors) appendKey(key, tensor.get());
   for (const auto& array : {r.biasSizes, r.stride, r.padding, r.dilation, r.outputPadding}) append(key, array);
   appendKey(key, r.groups);
-  appendKey(key, (r.transposed ? 1 : 0) | (r.mask[0] ? 2 : 0) | (r.mask[1] ? 4 : 0) | (r.mask[2] ? 8 : 0) |
-                     (r.deterministic ? 16 : 0));
+  appendKey(key, (r.transposed ? 1 : 0) | (r.mask.dx ? 2 : 0) | (r.mask.dw ? 4 : 0) | (r.mask.db ? 8 : 0) |
+                     (r.deterministic ? 16 : 0) | (r.mask.y ? 32 : 0));
   appendKey(key, r.mathType);
   return key;
 }
 
 Problem geometryOf(const ConvRequest& r) {
   Problem p;
-  const Tensor &x = r.input(), &y = r.gradOutput(), &w = r.weight();
+  const Tensor &x = r.input(), &y = r.output(), &w = r.weight();
   p.rank = w.rank - 2;
   p.batch = x.dims[0], p.cin = x.dims[1], p.cout = y.dims[1], p.groups = r.groups;
   p.transposed = r.transposed;

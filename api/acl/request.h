@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what is asked of aclnnConvolutionBackward, as values: the arguments, resolved from handles. Leaves judging them to rules.h.
+// Decides what is asked of aclnnConvolution and aclnnConvolutionBackward, as values: the arguments, resolved from handles. Leaves
+// judging them to rules.h.
 #pragma once
 
 #include <array>
@@ -13,25 +14,32 @@
 
 namespace cubejit::acl {
 
-/// Tensors are in the order of TensorId: gradOutput, input, weight, gradInput, gradWeight, gradBias.
-inline constexpr std::array<const char*, 6> kTensorNames{"gradOutput", "input",      "weight",
-                                                         "gradInput",  "gradWeight", "gradBias"};
+/// By TensorId. No operator has z.
+inline constexpr std::array<const char*, kTensors> kTensorNames{
+    "gradOutput", "input", "weight", "gradInput", "gradWeight", "gradBias", "output", "bias", ""};
+constexpr const char* nameOf(TensorId id) { return kTensorNames[static_cast<std::size_t>(id)]; }
 
 struct ConvRequest {
   std::shared_ptr<const Part> part;
   bool deterministic = false;
-  std::array<TensorPtr, 6> tensors;  ///< by TensorId; outputs may be null
+  std::array<TensorPtr, kTensors> tensors;  ///< by TensorId; those the operator has no need of are null
   IntArrayPtr biasSizes, stride, padding, dilation, outputPadding;
   bool transposed = false;
-  int groups = 1;
-  std::array<bool, 3> mask{};  ///< gradInput, gradWeight, gradBias
+  std::int64_t groups = 1;
+  GradientMask mask;  ///< y: forward, else what outputMask asks for
   int mathType = 0;
 
-  const Tensor& tensor(TensorId id) const { return *tensors[static_cast<std::size_t>(id)]; }
-  const Tensor& gradOutput() const { return tensor(TensorId::kDy); }
+  TensorPtr& at(TensorId id) { return tensors[static_cast<std::size_t>(id)]; }
+  const TensorPtr& at(TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
+  const Tensor& tensor(TensorId id) const { return *at(id); }
+  bool forward() const { return mask.y; }
+  /// The tensor with the extents of y.
+  TensorId outputId() const { return forward() ? TensorId::kY : TensorId::kDy; }
+  const Tensor& output() const { return tensor(outputId()); }
+  const char* outputName() const { return nameOf(outputId()); }
   const Tensor& input() const { return tensor(TensorId::kX); }
   const Tensor& weight() const { return tensor(TensorId::kW); }
-  bool anyEmpty() const { return gradOutput().empty() || input().empty() || weight().empty(); }
+  bool anyEmpty() const { return output().empty() || input().empty() || weight().empty(); }
 };
 
 /// Everything that what was checked and prepared depends on, as bytes: all but addresses.

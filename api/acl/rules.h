@@ -4,7 +4,7 @@
 // violated rules are found; the first one's code counts. Leaves null arguments to the functions that resolve handles.
 #pragma once
 
-#include <optional>
+#include <initializer_list>
 
 #include "api/acl/eight_bit.h"
 #include "api/acl/findings.h"
@@ -33,7 +33,7 @@ void checkStorage(const Tensor& tensor, const char* name, Findings& findings);
 /// The type that operands of a promoted type are rounded to, or why not.
 DType computeType(const Part& part, aclDataType promoted, int mathType, Findings& findings);
 /// FLOAT unless all are FLOAT16, or all BF16.
-aclDataType promotedType(aclDataType a, aclDataType b, aclDataType c);
+aclDataType promotedType(std::initializer_list<aclDataType> types);
 bool isFloating(aclDataType dtype);
 DType dtypeOf(aclDataType dtype);  ///< of 8 bits: FLOAT16, which has all their numbers
 EightBit eightBitOf(aclDataType dtype);

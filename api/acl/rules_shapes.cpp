@@ -29,19 +29,25 @@ std::string axisText(const Problem& p, int a) {
          std::to_string(p.padAfter[a]);
 }
 
-// Extents of gradOutput against input's; transposed: the other way round.
+// Extents of the output, or its gradient, against input's; transposed: the other way round.
 void extents(const ConvRequest& r, const Problem& p, int code, Findings& findings) {
   const Dhw &big = p.transposed ? p.out : p.in, &small = p.transposed ? p.in : p.out;
-  const char *bigName = p.transposed ? "gradOutput" : "input", *smallName = p.transposed ? "input" : "gradOutput";
+  const char *bigName = p.transposed ? r.outputName() : "input", *smallName = p.transposed ? "input" : r.outputName();
   for (int a = 3 - p.rank; a < 3; ++a) {
     const std::int64_t expected = outputOf(p, a, big[a]);
-    bool fits = expected == small[a];
-    if (p.transposed && r.part->isHost() &&
-        !fits) {  // output padding may exceed the stride as long as the dilation is larger
-      const Wide least = (Wide{small[a]} - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] +
-                         Wide{p.dilation[a]} * (p.kernel[a] - 1) + 1;
-      fits = big[a] >= least && big[a] < least + std::max(p.stride[a], p.dilation[a]);
+    const Wide least = (Wide{small[a]} - 1) * p.stride[a] - p.padBefore[a] - p.padAfter[a] +
+                       Wide{p.dilation[a]} * (p.kernel[a] - 1) + 1;
+    if (p.transposed && r.forward()) {  // outputPadding says which of the extents it is
+      const std::int64_t more = r.outputPadding->values[static_cast<std::size_t>(a - 3 + p.rank)];
+      findings.require(big[a] == least + more, code, bigName,
+                       axisName(a) + " = " + std::to_string(big[a]) + " must follow from input's " +
+                           std::to_string(small[a]) + " (" + axisText(p, a) + ", output padding " +
+                           std::to_string(more) + ")");
+      continue;
     }
+    bool fits = expected == small[a];
+    if (p.transposed && r.part->isHost() && !fits)  // output padding may exceed the stride if the dilation is larger
+      fits = big[a] >= least && big[a] < least + std::max(p.stride[a], p.dilation[a]);
     findings.require(expected > 0, code, bigName,
                      axisName(a) + " = " + std::to_string(big[a]) + " with padding is less than the dilated kernel (" +
                          axisText(p, a) + ")");
@@ -52,25 +58,27 @@ void extents(const ConvRequest& r, const Problem& p, int code, Findings& finding
   }
 }
 
-void outputShapes(const ConvRequest& r, Findings& findings) {
-  constexpr std::size_t kLike[] = {1, 2};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const TensorPtr &output = r.tensors[3 + i], &source = r.tensors[kLike[i]];
-    if (output == nullptr) continue;
-    findings.require(
-        sameShape(*output, *source), kInvalid, kTensorNames[3 + i],
-        "shape " + shapeText(*output) + " must be " + kTensorNames[kLike[i]] + "'s, " + shapeText(*source));
+// Gradients are like what they are gradients of, a bias and its gradient have a value a channel.
+void likeShapes(const ConvRequest& r, Findings& findings) {
+  for (const auto& [id, like] : {std::pair{TensorId::kDx, TensorId::kX}, {TensorId::kDw, TensorId::kW}}) {
+    const TensorPtr &gradient = r.at(id), &source = r.at(like);
+    if (gradient == nullptr) continue;
+    findings.require(sameShape(*gradient, *source), kInvalid, nameOf(id),
+                     "shape " + shapeText(*gradient) + " must be " + nameOf(like) + "'s, " + shapeText(*source));
   }
-  const TensorPtr& bias = r.tensors[5];
-  if (bias == nullptr) return;
-  findings.require(
-      bias->rank == 1 && bias->dims[0] == r.gradOutput().dims[1], kInvalid, "gradBias",
-      "shape " + shapeText(*bias) + " must be [" + std::to_string(r.gradOutput().dims[1]) + "], gradOutput's channels");
+  const std::int64_t channels = r.output().dims[1];
+  for (const TensorId id : {TensorId::kDb, TensorId::kB}) {
+    const TensorPtr& bias = r.at(id);
+    if (bias == nullptr) continue;
+    findings.require(
+        bias->rank == 1 && bias->dims[0] == channels, kInvalid, nameOf(id),
+        "shape " + shapeText(*bias) + " must be [" + std::to_string(channels) + "], " + r.outputName() + "'s channels");
+  }
 }
 
 void channels(const ConvRequest& r, Findings& findings) {
-  const Tensor &big = r.transposed ? r.gradOutput() : r.input(), &small = r.transposed ? r.input() : r.gradOutput();
-  const char *bigName = r.transposed ? "gradOutput" : "input", *smallName = r.transposed ? "input" : "gradOutput";
+  const Tensor &big = r.transposed ? r.output() : r.input(), &small = r.transposed ? r.input() : r.output();
+  const char *bigName = r.transposed ? r.outputName() : "input", *smallName = r.transposed ? "input" : r.outputName();
   const Tensor& w = r.weight();
   const std::string shape = shapeText(w), groups = std::to_string(r.groups);
   findings.require(small.dims[1] == w.dims[0], kInvalid, smallName,
@@ -83,12 +91,19 @@ void channels(const ConvRequest& r, Findings& findings) {
   findings.require(w.dims[0] % r.groups == 0, kInvalid, "groups",
                    groups + " must divide the weight's first extent (" + shape + ")");
   findings.require(
-      r.gradOutput().dims[0] == r.input().dims[0], kInvalid, "gradOutput",
-      "N = " + std::to_string(r.gradOutput().dims[0]) + " must be input's, " + std::to_string(r.input().dims[0]));
+      r.output().dims[0] == r.input().dims[0], kInvalid, r.outputName(),
+      "N = " + std::to_string(r.output().dims[0]) + " must be input's, " + std::to_string(r.input().dims[0]));
   if (r.part->family->depthwiseMultiple && big.dims[1] == r.groups)
     findings.require(
         small.dims[1] >= r.groups && small.dims[1] % r.groups == 0, kInvalid, smallName,
         "channels " + std::to_string(small.dims[1]) + " of a depthwise convolution must be a multiple of " + groups);
+}
+
+void ranks(const ConvRequest& r, Findings& findings) {
+  const Tensor &y = r.output(), &x = r.input(), &w = r.weight();
+  findings.require(y.rank == w.rank && x.rank == w.rank, kInvalid, r.outputName(),
+                   std::string("ranks of ") + r.outputName() + " " + shapeText(y) + ", input " + shapeText(x) +
+                       " and weight " + shapeText(w) + " must be equal");
 }
 
 void inRange(const Dhw& values, int rank, Range hw, Range d, const char* name, const Part& part, Findings& findings) {
@@ -112,36 +127,38 @@ void checkLengths(const ConvRequest& r, Findings& findings) {
   length(*r.stride, "stride", false);
   length(*r.padding, "padding", true);
   length(*r.dilation, "dilation", false);
-  length(*r.outputPadding, "outputPadding", true);
+  // Forward does not read it unless transposed.
+  if (r.transposed || !r.forward()) length(*r.outputPadding, "outputPadding", !r.forward());
 }
 
 void checkShapes(const ConvRequest& r, Findings& findings) {
-  const Tensor &y = r.gradOutput(), &x = r.input(), &w = r.weight();
-  findings.require(y.rank == w.rank && x.rank == w.rank, kInvalid, "gradOutput",
-                   "ranks of gradOutput " + shapeText(y) + ", input " + shapeText(x) + " and weight " + shapeText(w) +
-                       " must be equal");
-  findings.require(!y.empty(), kInvalid, "gradOutput", "shape " + shapeText(y) + " must not be empty");
+  const Tensor &y = r.output(), &x = r.input(), &w = r.weight();
+  ranks(r, findings);
+  // Forward of no images is nothing; what no page says is what y is without channels or pixels to sum.
+  const bool noImages = r.forward() && x.rank > 0 && x.dims[0] == 0 && r.part->family->emptyInputs;
+  findings.require(!y.empty() || noImages, kInvalid, r.outputName(),
+                   "shape " + shapeText(y) + " must not be empty" + (r.forward() ? " unless N is 0" : ""));
+  findings.require(!r.forward() || !x.empty() || noImages, kInvalid, "input",
+                   "shape " + shapeText(x) + " must not be empty unless N is 0");
   findings.require(!w.empty(), kInvalid, "weight", "shape " + shapeText(w) + " must not be empty");
   if (findings.any()) return;
-  outputShapes(r, findings);
+  likeShapes(r, findings);
   checkLengths(r, findings);
   if (findings.any()) return;
   channels(r, findings);
   const Problem p = geometryOf(r);
-  if (x.empty()) return;  // step 14 judges it
-  if (p.rank == 3 || r.part->isHost()) extents(r, p, kInvalid, findings);
+  if (x.empty() && !r.forward()) return;  // step 14 judges it
+  if (p.rank == 3 || r.part->isHost() || r.forward()) extents(r, p, kInvalid, findings);
   const Family& family = *r.part->family;
-  findings.require(!(r.deterministic && r.mask[1] && p.rank == 3 && r.groups > 1) || family.rank5, kInvalid, "groups",
+  findings.require(!(r.deterministic && r.mask.dw && p.rank == 3 && r.groups > 1) || family.rank5, kInvalid, "groups",
                    std::to_string(r.groups) + " with 3D and ACL_OPT_DETERMINISTIC is not supported on " + r.part->name);
 }
 
 void checkEmpty(const ConvRequest& r, Findings& findings) {
-  const Tensor &y = r.gradOutput(), &x = r.input(), &w = r.weight();
-  findings.require(y.rank == w.rank && x.rank == w.rank, kInvalid, "gradOutput",
-                   "ranks of gradOutput " + shapeText(y) + ", input " + shapeText(x) + " and weight " + shapeText(w) +
-                       " must be equal");
+  const Tensor &y = r.output(), &x = r.input(), &w = r.weight();
+  ranks(r, findings);
   if (findings.any()) return;
-  if (r.mask[2]) {
+  if (r.mask.db) {
     std::int64_t wanted = y.dims[1];
     if (r.transposed && __builtin_mul_overflow(w.dims[1], r.groups, &wanted)) wanted = -1;
     const bool right = r.biasSizes != nullptr && r.biasSizes->values.size() == 1 && r.biasSizes->values[0] == wanted;
@@ -149,10 +166,9 @@ void checkEmpty(const ConvRequest& r, Findings& findings) {
                      (r.biasSizes == nullptr ? "null" : text(*r.biasSizes)) + " must be [" + std::to_string(wanted) +
                          "] when a tensor is empty and gradBias is asked for");
   }
-  if (r.tensors[5] != nullptr)
-    findings.require(r.tensors[5]->rank == 1, kInvalid, "gradBias",
-                     "shape " + shapeText(*r.tensors[5]) + " must have 1 dimension");
-  if (r.mask[0])
+  if (const TensorPtr& bias = r.at(TensorId::kDb); bias != nullptr)
+    findings.require(bias->rank == 1, kInvalid, "gradBias", "shape " + shapeText(*bias) + " must have 1 dimension");
+  if (r.mask.dx)
     findings.require(x.dims[0] == 0 || x.dims[1] == 0, kInvalid, "input",
                      "shape " + shapeText(x) + ": only N or C may make a tensor empty when gradInput is asked for");
   if (!r.part->family->emptyInputs) return;
@@ -165,7 +181,7 @@ void checkEmpty(const ConvRequest& r, Findings& findings) {
   if (!(r.transposed && x.dims[0] == 0) && (c != 0 || inner != 0))
     findings.require(inner > 0 && c % inner == 0 && c / inner == r.groups, kInvalid, "groups",
                      std::to_string(r.groups) + " times the weight's second extent (" + shapeText(w) + ") must be " +
-                         (r.transposed ? "gradOutput" : "input") + "'s channels, " + std::to_string(c));
+                         (r.transposed ? r.outputName() : "input") + "'s channels, " + std::to_string(c));
   if (r.transposed) {
     findings.require(w.dims[0] > 0 && w.dims[0] == x.dims[1], kInvalid, "weight",
                      "first extent of " + shapeText(w) + " must be input's channels, " + std::to_string(x.dims[1]));
@@ -180,9 +196,14 @@ void checkEmpty(const ConvRequest& r, Findings& findings) {
 void checkPart(const ConvRequest& r, DType compute, Findings& findings) {
   const Problem p = geometryOf(r);
   const Family& family = *r.part->family;
+  if (r.forward()) {  // no page says more of it
+    findings.require(family.forward, kInner, "product",
+                     r.part->name + ", " + family.product + ", has no such operator");
+    return;
+  }
   findings.require(p.rank < 3 || family.rank5, kInvalid, "input",
                    "shape " + shapeText(r.input()) + ": 3D is not supported on " + r.part->name);
-  if (family.groupedDwStaysHalf && r.mask[1] && r.groups > 1 && (compute == DType::kF16 || compute == DType::kBf16)) {
+  if (family.groupedDwStaysHalf && r.mask.dw && r.groups > 1 && (compute == DType::kF16 || compute == DType::kBf16)) {
     const bool routed = p.rank == 2 && r.deterministic;  // 2D that runs as 3D when determinism is asked for
     findings.require(r.tensor(TensorId::kDw).dtype != ACL_FLOAT || (p.rank != 3 && !routed), routed ? kInner : kInvalid,
                      "gradWeight",

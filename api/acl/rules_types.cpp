@@ -16,7 +16,7 @@ bool isEightBit(aclDataType t) { return eightBitOf(t) != EightBit::kNone; }
 
 void dtypes(const ConvRequest& r, Findings& findings) {
   const Family& family = *r.part->family;
-  const bool eightBit = family.eightBit && (r.transposed || r.part->isHost());
+  const bool eightBit = family.eightBit && ((r.transposed && !r.forward()) || r.part->isHost());
   for (std::size_t i = 0; i < r.tensors.size(); ++i) {
     if (r.tensors[i] == nullptr) continue;
     const aclDataType t = r.tensors[i]->dtype;
@@ -25,7 +25,7 @@ void dtypes(const ConvRequest& r, Findings& findings) {
     findings.require(taken, kInvalid, kTensorNames[i],
                      std::string("data type ") + nameOf(t) + " is not one of FLOAT, FLOAT16" +
                          (family.bf16 ? ", BF16" : "") + (eightBit ? ", HIFLOAT8, FLOAT8_E4M3FN" : "") + " on " +
-                         r.part->name + (family.eightBit && !eightBit ? " unless transposed" : ""));
+                         r.part->name + (family.eightBit && !eightBit && !r.forward() ? " unless transposed" : ""));
   }
 }
 
@@ -37,8 +37,8 @@ void eightBits(const ConvRequest& r, Findings& findings) {
           t[i]->dtype == t[0]->dtype, kInvalid, kTensorNames[i],
           std::string("data type ") + nameOf(t[i]->dtype) + " must be gradOutput's, " + nameOf(t[0]->dtype));
   }
-  findings.require(r.mask[0], kInvalid, "outputMask", "8-bit types need gradInput to be asked for");
-  if (!r.mask[1]) return;
+  findings.require(r.mask.dx, kInvalid, "outputMask", "8-bit types need gradInput to be asked for");
+  if (!r.mask.dw) return;
   const bool zero = std::all_of(r.outputPadding->values.begin(), r.outputPadding->values.end(),
                                 [](std::int64_t v) { return v == 0; });
   findings.require(t[0]->dtype == ACL_HIFLOAT8 && t[4]->dtype == ACL_FLOAT && r.groups == 1 && zero, kInvalid,
@@ -46,7 +46,7 @@ void eightBits(const ConvRequest& r, Findings& findings) {
 }
 
 void outputTypes(const ConvRequest& r, Findings& findings) {
-  if (!r.part->family->outputsOfSameType) return;
+  if (!r.part->family->outputsOfSameType || r.forward()) return;
   const TensorPtr* t = r.tensors.data();
   if (isEightBit(t[0]->dtype) || isEightBit(t[1]->dtype) || isEightBit(t[2]->dtype)) return eightBits(r, findings);
   constexpr std::size_t kSource[] = {1, 2, 0};
@@ -60,16 +60,17 @@ void outputTypes(const ConvRequest& r, Findings& findings) {
 }
 
 void formats(const ConvRequest& r, Findings& findings) {
-  for (std::size_t i = 0; i < 5; ++i) {
-    if (r.tensors[i] == nullptr) continue;
-    const Tensor& t = *r.tensors[i];
-    const bool known = (t.rank == 3 && (t.format == ACL_FORMAT_ND || t.format == ACL_FORMAT_NCL)) ||
+  const bool nd = !r.forward() || r.part->isHost();  // forward's pages do not name it
+  for (const TensorId id : kTensorIds) {
+    if (isBias(id) || r.at(id) == nullptr) continue;
+    const Tensor& t = r.tensor(id);
+    const bool known = (t.rank == 3 && ((t.format == ACL_FORMAT_ND && nd) || t.format == ACL_FORMAT_NCL)) ||
                        (t.rank == 4 && t.format == ACL_FORMAT_NCHW) || (t.rank == 5 && t.format == ACL_FORMAT_NCDHW);
-    findings.require(known, kInvalid, kTensorNames[i],
-                     "shape " + shapeText(t) + " with format " + nameOf(t.format) +
-                         " is none of: 3 dimensions NCL or ND, 4 NCHW, 5 NCDHW");
+    findings.require(known, kInvalid, nameOf(id),
+                     "shape " + shapeText(t) + " with format " + nameOf(t.format) + " is none of: 3 dimensions NCL" +
+                         (nd ? " or ND" : "") + ", 4 NCHW, 5 NCDHW");
   }
-  const TensorPtr& bias = r.tensors[5];
+  const TensorPtr& bias = r.at(TensorId::kDb);
   if (bias != nullptr && r.part->family->biasIsNd && !r.transposed)
     findings.require(bias->format == ACL_FORMAT_ND, kInvalid, "gradBias",
                      std::string("format ") + nameOf(bias->format) + " must be ND on " + r.part->name);
@@ -89,7 +90,9 @@ void attributes(const ConvRequest& r, Findings& findings) {
   values(*r.dilation, 1, "dilation", findings);
   const std::vector<std::int64_t>&out = r.outputPadding->values, &stride = r.stride->values,
         &dilation = r.dilation->values;
-  if (!r.transposed) {
+  if (!r.transposed && r.forward()) {
+    // is not read
+  } else if (!r.transposed) {
     const bool zero = std::all_of(out.begin(), out.end(), [](std::int64_t v) { return v == 0; });
     findings.require(zero, kInvalid, "outputPadding", text(*r.outputPadding) + " must be zero unless transposed");
   } else {
@@ -116,7 +119,10 @@ EightBit eightBitOf(aclDataType t) {
   return t == ACL_HIFLOAT8 ? EightBit::kHif8 : t == ACL_FLOAT8_E4M3FN ? EightBit::kE4m3 : EightBit::kNone;
 }
 
-aclDataType promotedType(aclDataType a, aclDataType b, aclDataType c) { return a == b && b == c ? a : ACL_FLOAT; }
+aclDataType promotedType(std::initializer_list<aclDataType> types) {
+  const aclDataType first = *types.begin();
+  return std::all_of(types.begin(), types.end(), [&](aclDataType t) { return t == first; }) ? first : ACL_FLOAT;
+}
 
 DType computeType(const Part& part, aclDataType promoted, int mathType, Findings& findings) {
   const Family& family = *part.family;
@@ -145,7 +151,8 @@ DType checkTypes(const ConvRequest& r, Findings& findings) {
   formats(r, findings);
   attributes(r, findings);
   if (!known) return DType::kF32;
-  const aclDataType promoted = promotedType(r.gradOutput().dtype, r.input().dtype, r.weight().dtype);
+  const aclDataType x = r.input().dtype, w = r.weight().dtype;
+  const aclDataType promoted = r.forward() ? promotedType({x, w}) : promotedType({r.output().dtype, x, w});
   return computeType(*r.part, promoted, r.mathType, findings);
 }
 

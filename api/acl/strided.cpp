@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <vector>
 
 #include "cubejit/float16.h"
 
@@ -70,6 +71,27 @@ void scatterAs(const View& view, const char* dense, char* target) {
   });
 }
 
+float load(const View& view, const char* element) {
+  if (view.eightBit != EightBit::kNone)
+    return f16ToFloat(eightBitToF16(view.eightBit, static_cast<std::uint8_t>(*element)));
+  float value = 0;
+  std::uint16_t half = 0;
+  std::memcpy(byteSize(view.dtype) == 2 ? static_cast<void*>(&half) : &value, element,
+              static_cast<std::size_t>(byteSize(view.dtype)));
+  return view.dtype == DType::kF16 ? f16ToFloat(half) : view.dtype == DType::kBf16 ? bf16ToFloat(half) : value;
+}
+
+// Rounds to the view's type.
+void store(const View& view, float value, char* element) {
+  const std::uint16_t half = view.dtype == DType::kF16 ? floatToF16(value) : floatToBf16(value);
+  if (view.eightBit != EightBit::kNone)
+    *element = static_cast<char>(floatToEightBit(view.eightBit, value));
+  else if (byteSize(view.dtype) == 2)
+    std::memcpy(element, &half, sizeof(half));
+  else
+    std::memcpy(element, &value, sizeof(value));
+}
+
 }  // namespace
 
 std::int64_t View::span() const {
@@ -121,30 +143,27 @@ void widen(const View& view, const char* source, char* dense) {
 }
 
 void scatter(const View& view, const char* dense, char* target) {
-  if (view.eightBit != EightBit::kNone) {
-    forElements(view, [&](std::int64_t from, std::int64_t to) {
-      float value = 0;
-      std::memcpy(&value, dense + from * 4, 4);
-      target[to] = static_cast<char>(floatToEightBit(view.eightBit, value));
-    });
-    return;
-  }
   if (byteSize(view.dtype) == 2)
     scatterAs<std::uint16_t>(view, dense, target);
   else
     scatterAs<float>(view, dense, target);
 }
 
-void fill(const View& view, float value, char* target) {
-  const std::uint16_t half = view.dtype == DType::kF16 ? floatToF16(value) : floatToBf16(value);
-  const std::uint8_t eighth = view.eightBit == EightBit::kNone ? 0 : floatToEightBit(view.eightBit, value);
-  const std::int64_t bytes = view.elementBytes();
-  const void* const element = bytes == 1   ? static_cast<const void*>(&eighth)
-                              : bytes == 2 ? static_cast<const void*>(&half)
-                                           : static_cast<const void*>(&value);
-  forElements(view, [&](std::int64_t, std::int64_t to) {
-    std::memcpy(target + to * bytes, element, static_cast<std::size_t>(bytes));
+void scatterRounded(const View& view, const char* dense, const View& biasView, const char* bias, char* target) {
+  const std::int64_t volume = view.extents[2] * view.extents[3] * view.extents[4], channels = view.extents[1];
+  std::vector<float> added(static_cast<std::size_t>(channels), 0.0F);
+  for (std::int64_t c = 0; c < channels && bias != nullptr; ++c)
+    added[static_cast<std::size_t>(c)] = load(biasView, bias + c * biasView.strides[1] * biasView.elementBytes());
+  forElements(view, [&](std::int64_t from, std::int64_t to) {
+    float value = 0;
+    std::memcpy(&value, dense + from * 4, 4);
+    if (bias != nullptr) value += added[static_cast<std::size_t>(from / volume % channels)];
+    store(view, value, target + to * view.elementBytes());
   });
+}
+
+void fill(const View& view, float value, char* target) {
+  forElements(view, [&](std::int64_t, std::int64_t to) { store(view, value, target + to * view.elementBytes()); });
 }
 
 }  // namespace cubejit::acl

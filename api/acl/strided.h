@@ -34,8 +34,11 @@ TensorFormat formatOf(const View& view);
 /// Copies 8-bit elements to where they lie dense as FLOAT16 in the order n, c, d, h, w.
 void widen(const View& view, const char* source, char* dense);
 
-/// Copies elements that lie dense in the order n, c, d, h, w to the view. Of 8 bits: dense elements are FLOAT.
+/// Copies elements of the view's type that lie dense in the order n, c, d, h, w to the view.
 void scatter(const View& view, const char* dense, char* target);
+
+/// The same from elements that are FLOAT: adds `bias`, of which each channel has an element (null: nothing), and rounds once.
+void scatterRounded(const View& view, const char* dense, const View& biasView, const char* bias, char* target);
 
 /// Sets every element to a value, rounded to the view's type.
 void fill(const View& view, float value, char* target);

@@ -7,8 +7,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cmake --install "$1" --component ascend_toolkit --prefix "$folder/toolkit" >/dev/null
 source "$folder/toolkit/set_env.sh"
-for file in include/acl/acl.h include/aclnnop/aclnn_convolution_backward.h include/tiling/platform/platform_ascendc.h \
-  lib64/libascendcl.so lib64/libnnopbase.so lib64/libopapi.so; do
+for file in include/acl/acl.h include/aclnnop/aclnn_convolution.h include/aclnnop/aclnn_convolution_backward.h \
+  include/tiling/platform/platform_ascendc.h lib64/libascendcl.so lib64/libnnopbase.so lib64/libopapi.so; do
   [[ -f $ASCEND_HOME_PATH/$file ]] || { echo "$file is not there"; exit 1; }
 done
 cmake -S "$here" -B "$folder/build" -DEXAMPLES="$here/../../examples" >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random problems through the C interface against PyTorch's aten::convolution_backward in double.
+"""Random problems through the C interface against PyTorch's aten::convolution_backward and aten::convolution in double.
 
 Whole numbers, so that results must be equal:  against_torch.py LIBCUBEJIT_ACL.SO [COUNT] [SEED]
 With CUBEJIT_SOC problems that break the part's rules are left out.
@@ -31,7 +31,11 @@ def load(path):
     acl.aclnnConvolutionBackwardGetWorkspaceSize.argtypes = (
         [Pointer] * 7 + [ctypes.c_bool, Pointer, ctypes.c_int, Pointer, ctypes.c_int8] + [Pointer] * 3 +
         [ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(Pointer)])
-    acl.aclnnConvolutionBackward.argtypes = [Pointer, ctypes.c_uint64, Pointer, Pointer]
+    acl.aclnnConvolutionGetWorkspaceSize.argtypes = (
+        [Pointer] * 6 + [ctypes.c_bool, Pointer, ctypes.c_int64, Pointer, ctypes.c_int8,
+                         ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(Pointer)])
+    for run in (acl.aclnnConvolutionBackward, acl.aclnnConvolution):
+        run.argtypes = [Pointer, ctypes.c_uint64, Pointer, Pointer]
     acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
     return acl
 
@@ -101,28 +105,33 @@ def data(dice, shape, dtype):
     return t
 
 
-def run(acl, dice, p):
-    dtype = dice.choice(list(TYPES))
-    y, x, w = (data(dice, p[name], dtype) for name in ("y", "x", "w"))
-    outputs = [data(dice, shape, dtype) for shape in (p["x"], p["w"], [p["y"][1]])]
-    h = Handles(acl)
+def phases(acl, p, one, two):
+    """Whether the problem is computed; not if it breaks the part's rules. `one` is called with phase 1's results."""
     size, executor, workspace = ctypes.c_uint64(), Pointer(), Pointer()
-    status = acl.aclnnConvolutionBackwardGetWorkspaceSize(
-        h.tensor(y), h.tensor(x), h.tensor(w), h.ints([p["y"][1]]), h.ints(p["stride"]), h.ints(p["padding"]),
-        h.ints(p["dilation"]), p["transposed"], h.ints(p["extra"]), p["groups"], h.bools(p["mask"]), dice.randint(0, 3),
-        *[h.tensor(t) for t in outputs], ctypes.byref(size), ctypes.byref(executor))
+    status = one(ctypes.byref(size), ctypes.byref(executor))
     if status == 161002 and "CUBEJIT_SOC" in os.environ:  # the part's rules
-        h.close()
         return False
     assert status == 0, (status, acl.aclGetRecentErrMsg(), p)
     if size.value:
         assert acl.aclrtMalloc(ctypes.byref(workspace), size.value, 0) == 0
-    status = acl.aclnnConvolutionBackward(workspace, size, executor, None)
+    status = two(workspace, size, executor, None)
     assert status == 0, (status, acl.aclGetRecentErrMsg(), p)
     assert acl.aclrtSynchronizeStream(None) == 0, acl.aclGetRecentErrMsg()
     if workspace:
         acl.aclrtFree(workspace)
-    h.close()
+    return True
+
+
+def backward(acl, dice, p, h):
+    dtype = dice.choice(list(TYPES))
+    y, x, w = (data(dice, p[name], dtype) for name in ("y", "x", "w"))
+    outputs = [data(dice, shape, dtype) for shape in (p["x"], p["w"], [p["y"][1]])]
+    arguments = (h.tensor(y), h.tensor(x), h.tensor(w), h.ints([p["y"][1]]), h.ints(p["stride"]), h.ints(p["padding"]),
+                 h.ints(p["dilation"]), p["transposed"], h.ints(p["extra"]), p["groups"], h.bools(p["mask"]),
+                 dice.randint(0, 3), *[h.tensor(t) for t in outputs])
+    if not phases(acl, p, lambda *results: acl.aclnnConvolutionBackwardGetWorkspaceSize(*arguments, *results),
+                  acl.aclnnConvolutionBackward):
+        return False
     wanted = torch.ops.aten.convolution_backward(
         y.double(), x.double(), w.double(), [p["y"][1]], p["stride"], p["padding"], p["dilation"], p["transposed"],
         p["extra"], p["groups"], p["mask"])
@@ -130,6 +139,32 @@ def run(acl, dice, p):
         if asked and not torch.equal(got, want.to(dtype)):
             raise AssertionError(f"{name} differs for {dtype}: {p}")
     return True
+
+
+def forward(acl, dice, p, h):
+    dtypes = [dice.choice(list(TYPES))] * 4 if dice.random() < 0.5 else [dice.choice(list(TYPES)) for _ in range(4)]
+    x, w, bias, y = (data(dice, shape, dtype) for shape, dtype in zip((p["x"], p["w"], [p["y"][1]], p["y"]), dtypes))
+    if dice.random() < 0.3:
+        bias = None
+    arguments = (h.tensor(x), h.tensor(w), None if bias is None else h.tensor(bias), h.ints(p["stride"]),
+                 h.ints(p["padding"]), h.ints(p["dilation"]), p["transposed"], h.ints(p["extra"]), p["groups"],
+                 h.tensor(y), dice.randint(0, 3))
+    if not phases(acl, p, lambda *results: acl.aclnnConvolutionGetWorkspaceSize(*arguments, *results),
+                  acl.aclnnConvolution):
+        return False
+    want = torch.ops.aten.convolution(x.double(), w.double(), None if bias is None else bias.double(), p["stride"],
+                                      p["padding"], p["dilation"], p["transposed"], p["extra"], p["groups"])
+    if not torch.equal(y, want.to(y.dtype)):
+        raise AssertionError(f"output differs for {dtypes}{'' if bias is None else ', with a bias'}: {p}")
+    return True
+
+
+def run(acl, dice, p):
+    h = Handles(acl)
+    try:
+        return (forward if dice.random() < 0.3 else backward)(acl, dice, p, h)
+    finally:
+        h.close()
 
 
 def main():

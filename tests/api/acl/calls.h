@@ -11,9 +11,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "acl/acl.h"
+#include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_convolution_backward.h"
 #include "cubejit/float16.h"
 #include "cubejit_acl/soc.h"
@@ -177,7 +179,7 @@ struct Case {
   std::vector<bool> mask{true, true, true};
   int mathType = 0;
   aclDataType type = ACL_FLOAT;  // of all that is not said
-  std::optional<aclDataType> gradWeightType, biasType;
+  std::optional<aclDataType> gradWeightType, biasType, outputType;
   std::optional<aclFormat> format;  // of the five
   std::optional<Ints> biasSizes;
   std::optional<Ints> gradInput, gradWeight, gradBias;  // shapes, if not those that follow
@@ -191,6 +193,17 @@ inline Case simple(Ints x, Ints w, Ints y, aclDataType type = ACL_FLOAT, std::in
   c.stride = c.dilation = Ints(axes, 1);
   c.padding = Ints(axes, padding), c.outputPadding = Ints(axes, 0);
   return c;
+}
+
+/// Queues phase 2 with a workspace of exactly what was promised, and waits.
+template <class PhaseTwo>
+aclnnStatus runPhaseTwo(PhaseTwo phaseTwo, std::uint64_t bytes, aclOpExecutor* executor, aclrtStream stream) {
+  void* workspace = nullptr;
+  if (bytes > 0 && aclrtMalloc(&workspace, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) return -1;
+  const aclnnStatus queued = phaseTwo(workspace, bytes, executor, stream);
+  const aclError done = aclrtSynchronizeStream(stream);
+  if (workspace != nullptr) aclrtFree(workspace);
+  return queued != 0 ? queued : done;
 }
 
 /// The handles of a case. Public: tests spoil single ones.
@@ -233,19 +246,9 @@ struct Call {
                                                     static_cast<std::int8_t>(given.mathType), tensors[3], tensors[4],
                                                     tensors[5], &workspaceBytes, &executor);
   }
-  /// Phase 2 on a stream, with a workspace of exactly what was promised.
+  /// Phase 2 on a stream.
   aclnnStatus phaseTwo(aclrtStream stream = nullptr) {
-    if (workspace != nullptr) aclrtFree(workspace);
-    workspace = nullptr;
-    if (workspaceBytes > 0 && aclrtMalloc(&workspace, workspaceBytes, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS)
-      return -1;
-    aclOpExecutor* const used = executor;
-    executor = nullptr;
-    const aclnnStatus queued = aclnnConvolutionBackward(workspace, workspaceBytes, used, stream);
-    const aclError done = aclrtSynchronizeStream(stream);
-    if (workspace != nullptr) aclrtFree(workspace);
-    workspace = nullptr;
-    return queued != 0 ? queued : done;
+    return runPhaseTwo(aclnnConvolutionBackward, workspaceBytes, std::exchange(executor, nullptr), stream);
   }
 
   Case given;
@@ -257,7 +260,49 @@ struct Call {
   aclTensor* tensors[6] = {};
   std::uint64_t workspaceBytes = 0;
   aclOpExecutor* executor = nullptr;
-  void* workspace = nullptr;
+  void* workspace = nullptr;  ///< of tests that queue phase 2 themselves
+};
+
+/// The same of forward, which has a bias in place of masks and gradients.
+struct ForwardCall {
+  explicit ForwardCall(const Case& c)
+      : given(c), stride(c.stride), padding(c.padding), dilation(c.dilation), outputPadding(c.outputPadding) {
+    const auto make = [&](const Ints& dims, std::optional<aclDataType> type) {
+      return std::make_unique<OwnTensor>(dims, type.value_or(c.type), c.format.value_or(formatOfRank(dims.size())));
+    };
+    x = make(c.x, {}), w = make(c.w, {}), y = make(c.y, c.outputType);
+    bias = std::make_unique<OwnTensor>(Ints{c.y.size() > 1 ? c.y[1] : 1}, c.biasType.value_or(c.type), ACL_FORMAT_ND);
+    take();
+    arrays[0] = stride.handle(), arrays[1] = padding.handle(), arrays[2] = dilation.handle();
+    arrays[3] = outputPadding.handle();
+  }
+  ~ForwardCall() {
+    if (executor != nullptr) aclDestroyAclOpExecutor(executor);
+  }
+  ForwardCall(const ForwardCall&) = delete;
+  ForwardCall& operator=(const ForwardCall&) = delete;
+
+  /// Calls with the tensors as they are now.
+  void take() {
+    const OwnTensor* const all[] = {x.get(), w.get(), bias.get(), y.get()};
+    for (std::size_t i = 0; i < 4; ++i) tensors[i] = all[i]->handle();
+  }
+  aclnnStatus phaseOne() {
+    return aclnnConvolutionGetWorkspaceSize(tensors[0], tensors[1], tensors[2], arrays[0], arrays[1], arrays[2],
+                                            given.transposed, arrays[3], given.groups, tensors[3],
+                                            static_cast<std::int8_t>(given.mathType), &workspaceBytes, &executor);
+  }
+  aclnnStatus phaseTwo(aclrtStream stream = nullptr) {
+    return runPhaseTwo(aclnnConvolution, workspaceBytes, std::exchange(executor, nullptr), stream);
+  }
+
+  Case given;
+  OwnInts stride, padding, dilation, outputPadding;
+  TensorPtr x, w, bias, y;
+  aclIntArray* arrays[4] = {};
+  aclTensor* tensors[4] = {};  // input, weight, bias, output
+  std::uint64_t workspaceBytes = 0;
+  aclOpExecutor* executor = nullptr;
 };
 
 /// Phase 1's status for a case.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what is right: the documented formulas of convolution gradients in double, one loop each, sharing nothing with the library.
+// Decides what is right: the documented formulas of convolutions and their gradients in double, one loop each, sharing nothing with the library.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct Geometry {
 };
 
 struct Gradients {
-  std::vector<double> dx, dw, db;
-  std::vector<double> dxSize, dwSize, dbSize;  // sums of |products|: what rounding errors are relative to
+  std::vector<double> dx, dw, db, y;                  // y without a bias
+  std::vector<double> dxSize, dwSize, dbSize, ySize;  // sums of |products|: what rounding errors are relative to
 };
 
 /// w[s][b][q] relates a small tensor to a big one by i = o*stride - padBefore + q*dilation; ordinary: y is small, x is big.
@@ -35,7 +35,8 @@ inline Gradients formula(const Geometry& g, const std::vector<double>& dy, const
   const std::vector<double>&smallValues = g.transposed ? x : dy, &bigValues = g.transposed ? dy : x;
   Gradients r;
   r.dx.assign(x.size(), 0), r.dw.assign(w.size(), 0), r.db.assign(static_cast<std::size_t>(g.y[1]), 0);
-  r.dxSize = r.dx, r.dwSize = r.dw, r.dbSize = r.db;
+  r.y.assign(static_cast<std::size_t>(volume(g.y)), 0);
+  r.dxSize = r.dx, r.dwSize = r.dw, r.dbSize = r.db, r.ySize = r.y;
   const std::int64_t smallGroup = small[1] / g.groups, bigGroup = big[1] / g.groups;
   const auto add = [](std::vector<double>& sum, std::vector<double>& size, std::int64_t i, double product) {
     sum[static_cast<std::size_t>(i)] += product;
@@ -52,10 +53,13 @@ inline Gradients formula(const Geometry& g, const std::vector<double>& dy, const
     const double sv = smallValues[static_cast<std::size_t>(atSmall)], bv = bigValues[static_cast<std::size_t>(atBig)];
     add(r.dw, r.dwSize, atW, sv * bv);
     const double wv = w[static_cast<std::size_t>(atW)];
-    if (g.transposed)
+    if (g.transposed) {
       add(r.dx, r.dxSize, atSmall, bv * wv);
-    else
+      add(r.y, r.ySize, atBig, sv * wv);
+    } else {
       add(r.dx, r.dxSize, atBig, sv * wv);
+      add(r.y, r.ySize, atSmall, bv * wv);
+    }
   };
   for (std::int64_t n = 0; n < small[0]; ++n)
     for (std::int64_t s = 0; s < small[1]; ++s)

@@ -104,8 +104,13 @@ TEST(AclGradients, OperandsAreRoundedAsTheModeSays) {
       for (const double v : values[i]) rounded[i].push_back(row.round(v));
       inputs[i]->write(values[i]);
     }
+    ForwardCall forward(r.call);
+    forward.x->write(values[1]), forward.w->write(values[2]);
+    forward.tensors[2] = nullptr;
     ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
     ASSERT_EQ(call.phaseTwo(), ACLNN_SUCCESS) << message();
+    ASSERT_EQ(forward.phaseOne(), ACLNN_SUCCESS) << message();
+    ASSERT_EQ(forward.phaseTwo(), ACLNN_SUCCESS) << message();
     const Gradients expected = formula(r.geometry, rounded[0], rounded[1], rounded[2]);
     const Gradients plain = formula(r.geometry, values[0], values[1], values[2]);  // the bias gradient is not rounded
     const auto near = [&](const OwnTensor& t, const std::vector<double>& want, const std::vector<double>& size,
@@ -118,9 +123,13 @@ TEST(AclGradients, OperandsAreRoundedAsTheModeSays) {
     near(*call.dx, expected.dx, expected.dxSize, 45);
     near(*call.dw, expected.dw, expected.dwSize, 84);
     near(*call.db, plain.db, plain.dbSize, 84);
+    near(*forward.y, expected.y, expected.ySize, 54);
     if (row.round != keep) {  // the bounds can tell one mode from another
       double apart = 0;
       for (std::size_t i = 0; i < plain.dw.size(); ++i) apart = std::max(apart, std::abs(plain.dw[i] - expected.dw[i]));
+      EXPECT_GT(apart, 1e-5);
+      apart = 0;
+      for (std::size_t i = 0; i < plain.y.size(); ++i) apart = std::max(apart, std::abs(plain.y[i] - expected.y[i]));
       EXPECT_GT(apart, 1e-5);
     }
   }
