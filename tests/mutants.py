@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bugs to seed, as people make them: do the tests see them?
 
-The tables beside this file hold one mutant after another:
+The files mutants.txt under tests/ hold one mutant after another:
 
     [its_name]
     file   what it changes
@@ -24,8 +24,7 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARE = 0.95  # of the mutants must be seen
 MINUTES = 10  # a test that takes longer waits for ever
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
@@ -70,7 +69,7 @@ def parse(text):
 
 
 def tables():
-    return [mutant for table in sorted(HERE.glob("*.txt")) for mutant in parse(table.read_text())]
+    return [mutant for table in sorted((ROOT / "tests").rglob("mutants.txt")) for mutant in parse(table.read_text())]
 
 
 def tests_of(module):
