@@ -33,7 +33,10 @@ class PostCodes : public testing::TestWithParam<IsaLevel> {
       post.add = below(2) == 0;
     }
     if (post.activation == Activation::kLeakyRelu) post.alpha = below(2) == 0 ? 0.25F : 3.0F;
-    if (post.activation == Activation::kClip) post.alpha = -0.5F, post.beta = 0.5F;
+    if (post.activation == Activation::kClip) {
+      post.alpha = -0.5F;
+      post.beta = 0.5F;
+    }
     if (!post.any()) post.bias = true;
     return post;
   }
