@@ -458,7 +458,7 @@ TEST(Launch, TwinsTakeAlignedRepetitionsOnly) {
     call.place.repeat = repeat;
     call.place.repeatStep[2] = step;
     plainCalls = alignedCalls = 0;
-    LaunchProgram(program, runner).run(Tensors{}, workspace, Team{1, ParallelFor{}, false, kWorthWaking});
+    LaunchProgram(program, runner).run(Tensors{}, workspace, teamOf(1));
     return std::pair{plainCalls, alignedCalls};
   };
   EXPECT_EQ(ran(0, 1, 0), (std::pair{0, 1}));
