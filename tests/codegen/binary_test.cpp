@@ -72,8 +72,23 @@ TEST(Object, FrameRulesFollowTheCode) {
   EXPECT_EQ(c.frame[0].op, FrameOp::kAddressOffset);
   EXPECT_EQ(c.frame[0].at, 5) << "behind endbr64 and push rbp";
   EXPECT_EQ(c.frame.back().op, FrameOp::kAddress);
+  EXPECT_EQ(c.frame.back().offset, 8) << "the return address is left";
   EXPECT_LT(c.frame.back().at, c.instructionBytes);
   for (std::size_t i = 1; i < c.frame.size(); ++i) EXPECT_LE(c.frame[i - 1].at, c.frame[i].at);
+}
+
+TEST(Object, WhatIsSavedComesBackInReverse) {
+  VectorProgram p = program(avx512Isa());
+  for (std::int8_t s = 0; s < kScalarRegs; ++s) p.code.push_back({.op = VOp::kSet, .dst = s, .imm = 1});
+  const auto made = emitXbyak(p);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  std::vector<int> saved, restored;
+  for (const FrameStep& step : made->frame) {
+    if (step.op == FrameOp::kSaved) saved.push_back(step.reg);
+    if (step.op == FrameOp::kRestored) restored.insert(restored.begin(), step.reg);
+  }
+  EXPECT_EQ(saved.size(), 6U) << "rbp, rbx, r12 to r15";
+  EXPECT_EQ(saved, restored);
 }
 
 // The same for AArch64, on any machine.

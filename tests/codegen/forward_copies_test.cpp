@@ -310,6 +310,30 @@ TEST(ForwardCopies, ContractsStay) {
   EXPECT_EQ(forwarded(p), 3U) << "from the source to what the contract reads";
 }
 
+TEST(ForwardCopies, TwinsStayKernels) {
+  Contract c;
+  c.accumulators = {{0, {}}};
+  AOperand one;
+  one.uses = {{0, 0}};
+  c.sections = {{{{{{0, {}}}, {one}}}, 0, 0}};
+  c.label = "contract";
+  Contract twin = c;
+  twin.streamingStore = true;
+  Program p;
+  p.add(row(64), kIn, 0, kP, 0).add(row(64), kP, 0, kQ, 0);
+  p.tile().kernels.insert(p.tile().kernels.end(), {c, twin});
+  p.tile().lists = {{{Segment{0, 0, 1}}}};
+  Node node = Program::callOf(2, 0, kQ, 0, kOut, 0);
+  node.call.b = kQ;
+  node.call.variants.front().aligned = 3;
+  p.body().push_back(node);
+  const TileProgram after = forwardCopies(p.tile());
+  const Variant& v = after.phases.front().body.back().call.variants.front();
+  ASSERT_EQ(after.kernels.size(), 3U) << "one copy is gone";
+  ASSERT_GE(v.aligned, 0);
+  EXPECT_EQ(after.kernels[static_cast<std::size_t>(v.aligned)], Kernel(twin));
+}
+
 TEST(ForwardCopies, RepetitionsAreNotForwarded) {
   Program p;
   p.add(row(16), kIn, 0, kQ, 0).add(row(16), kQ, 0, kOut, 0);

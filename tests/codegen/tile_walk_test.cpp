@@ -101,6 +101,8 @@ TEST(TileTouch, Contracts) {
   EXPECT_EQ(extents(c, &list)[3], (ByteRange{0, 4 * 32}));  // a vector for each iteration, wherever it was read
   const SegmentList nothing = {{}};
   EXPECT_TRUE(extents(c, &nothing)[0].empty());
+  c.result = Element::kBf16;
+  agree(c, &list);
 }
 
 TEST(TileTouch, Moves) {

@@ -136,6 +136,25 @@ TEST(Clock, DoubledBuffersOverlapAndSingleOnesWait) {
   EXPECT_LT(cycles[1], cycles[0]);
 }
 
+TEST(Clock, APartIsFilledWhenWhatReadsItIsDone) {
+  const Machine machine = *machineByName("toy");
+  Clock clock(machine, machine.npu.cubes.front().operand);
+  clock.keepEvents(true);
+  CoreCounts counts;
+  clock.load("a", 0, 512, counts);
+  clock.load("b", 4096, 512, counts);
+  clock.fill("fill a", CoreBuffer::kL0a, 0, 0, 512, counts);
+  clock.fill("fill b", CoreBuffer::kL0b, 0, 4096, 512, counts);
+  clock.multiply("mmad", 0, 0, 0, 100'000, true, counts);
+  clock.fill("fill a again", CoreBuffer::kL0a, 0, 0, 512, counts);
+  clock.load("a again", 0, 512, counts);
+  const auto& events = clock.events();
+  EXPECT_GE(events[2].start, events[0].end);
+  EXPECT_GE(events[4].start, events[3].end);
+  EXPECT_GE(events[5].start, events[4].end) << "L0A still has what is multiplied";
+  EXPECT_GE(events[6].start, events[5].end) << "L1 still has what L0A is filled with";
+}
+
 TEST(GradientTasks, CoverTheGradientOnceInRegionsThatAddUpInOrder) {
   const CubeJob job = jobOf(BlockOrder::kNOuter, 2);
   const GradientTasks tasks(job);

@@ -383,5 +383,43 @@ TEST(Sanitizer, FindsMutantsOfPrograms) {
   EXPECT_GE(caught * 100, mutants * 95) << escaped;
 }
 
+// Two cores, each of which moves a vector to the same place.
+bool isRace(MoveKind first, MoveKind second) {
+  const Problem p = convolution(Layout::kNdhwc);
+  TileProgram tile;
+  tile.buffers = {{"UB", BufferRole::kPrivate, 64, {}}, {"dw", BufferRole::kDw, formatBytes(p, TensorId::kDw), {}}};
+  Phase phase;
+  phase.streams = {{"ub", 0, 0}, {"dw", 1, 0}};
+  phase.axes = {Axis{"task", 2, {{{}, 0, 1, {}}, {{}, 1, 1, {}}}}};
+  phase.parallelAxes = {0};
+  Node choice;
+  choice.classAxes = {0};
+  choice.windows = {{0, 1}, {1, 2}};
+  for (const MoveKind kind : {first, second}) {
+    Move move;
+    move.kind = kind;
+    move.rows = 1;
+    move.cols = 16;
+    Node node;
+    node.call = Call{"out", 0, -1, 1, {}, {Variant{static_cast<int>(tile.kernels.size()), -1, false}}};
+    node.call.unit = CoreUnit::kFixpipe;
+    node.call.issues = true;
+    choice.body.push_back(node);
+    tile.kernels.emplace_back(move);
+  }
+  phase.body = {choice};
+  tile.phases = {phase};
+  const SanitizerReport report = sanitizeProgram(p, tile, [](const Phase&) { return std::vector<int>{0, 1}; });
+  return std::any_of(report.findings.begin(), report.findings.end(),
+                     [](const Finding& f) { return f.kind == FindingKind::kRace && f.buffer == "dw"; });
+}
+
+TEST(Sanitizer, OnlyAdditionsMayMeet) {
+  EXPECT_FALSE(isRace(MoveKind::kAccumulate, MoveKind::kAccumulate));
+  EXPECT_TRUE(isRace(MoveKind::kAccumulate, MoveKind::kCopy));
+  EXPECT_TRUE(isRace(MoveKind::kCopy, MoveKind::kAccumulate));
+  EXPECT_TRUE(isRace(MoveKind::kCopy, MoveKind::kCopy));
+}
+
 }  // namespace
 }  // namespace cubejit

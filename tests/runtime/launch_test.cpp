@@ -438,6 +438,36 @@ TEST(Launch, ConstantsAreReadWhereTheProgramHoldsThem) {
   EXPECT_EQ(*static_cast<const float*>(std::get<2>(log.records[0])), 2.5F);
 }
 
+// How often each of two kernels that mean the same was called.
+int plainCalls = 0, alignedCalls = 0;
+
+// The twin stores vectors past the caches, so all repetitions must lie at a vector's alignment.
+TEST(Launch, TwinsTakeAlignedRepetitionsOnly) {
+  TileProgram program = workspaceProgram(1, 0);
+  Contract contract;
+  contract.lanes = 16;
+  program.kernels = {contract, contract};
+  Call& call = program.phases[0].body[0].call;
+  call.c = 1;  // shared, at a line of a cache
+  call.variants[0].aligned = 1;
+  KernelRunner runner;
+  runner.functions = {[](const KernelArgs*) { ++plainCalls; }, [](const KernelArgs*) { ++alignedCalls; }};
+  alignas(64) static char workspace[1 << 16];
+  const auto ran = [&](std::int64_t offset, std::int64_t repeat, std::int64_t step) {
+    call.place.offset[2] = offset;
+    call.place.repeat = repeat;
+    call.place.repeatStep[2] = step;
+    plainCalls = alignedCalls = 0;
+    LaunchProgram(program, runner).run(Tensors{}, workspace, teamOf(1));
+    return std::pair{plainCalls, alignedCalls};
+  };
+  EXPECT_EQ(ran(0, 1, 0), (std::pair{0, 1}));
+  EXPECT_EQ(ran(32, 1, 0), (std::pair{1, 0}));
+  EXPECT_EQ(ran(0, 3, 64), (std::pair{0, 1}));
+  EXPECT_EQ(ran(0, 3, 32), (std::pair{1, 0}));
+  EXPECT_EQ(ran(0, 1, 32), (std::pair{0, 1})) << "the only one is aligned";
+}
+
 TEST(Launch, TooManyStreamsOrAxesAreRefused) {
   TileProgram program = workspaceProgram(1, 0);
   program.phases[0].streams.resize(13);

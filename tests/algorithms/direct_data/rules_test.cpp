@@ -86,6 +86,8 @@ TEST(DirectDataRules, PlainTensorsNeedPanels) {
   EXPECT_THAT(checkPlan(plain, channels, kAvx512), IsEmpty());
   channels.registerN = 2;
   EXPECT_THAT(checkPlan(plain, channels, kAvx512), Contains(HasSubstr("register_n must be 1")));
+  channels.bufferC = false;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), channels, kAvx512), Contains(HasSubstr("register_n must be 1")));
 }
 
 TEST(DirectDataRules, RegisterBlocksStayWithinADisplacement) {

@@ -53,6 +53,15 @@ TEST(DirectWeightsRules, PackingOnFirstUseIsForOneTap) {
               Contains(HasSubstr("pack_b = first_use needs one tap")));
 }
 
+TEST(DirectWeightsRules, PrivateSumsAreComplete) {
+  DirectWeightsPlan weights;
+  weights.bufferC = true;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), weights, kAvx512), IsEmpty());
+  weights.reductionParts = 2;
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), weights, kAvx512),
+              Contains(HasSubstr("reduction_parts must be 1")));
+}
+
 TEST(DirectWeightsRules, TapsAlongWLieSideBySide) {
   Problem p = convolution(Layout::kNdhwc);
   p.cin = 20;  // 3 x 20 lanes

@@ -22,7 +22,9 @@ TEST(Adjoint, SwapsTheTensorsAndNothingElse) {
   for (int i = 0; i < 200; ++i) {
     Problem p = randomProblem(random);
     randomFormats(random, p, true, true);
+    p.postOps.bias = p.postOps.add = true;
     const Problem adjoint = adjointOf(p);
+    EXPECT_FALSE(adjoint.postOps.any()) << "they are y's";
     EXPECT_EQ(adjoint.transposed, !p.transposed);
     EXPECT_EQ(formatBytes(adjoint, TensorId::kDy), formatBytes(p, TensorId::kX));
     EXPECT_EQ(formatBytes(adjoint, TensorId::kW), formatBytes(p, TensorId::kW));
