@@ -8,11 +8,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/no_throw.h"
+#include "runtime/thread_team.h"
 
 namespace cubejit {
 namespace {
@@ -39,7 +41,8 @@ Result<double> measure(int threads, int milliseconds) {
   std::atomic<int> waiting{threads};
   std::atomic<std::uint64_t> keepAlive{0};
   std::vector<double> best(static_cast<std::size_t>(threads), 0.0);
-  const auto read = [&](std::size_t index) {
+  const auto read = [&](int thread) {
+    const auto index = static_cast<std::size_t>(thread);
     const std::vector<std::uint64_t> words(kWords, index + 1);
     waiting.fetch_sub(1);
     while (waiting.load() > 0) std::this_thread::yield();
@@ -51,12 +54,9 @@ Result<double> measure(int threads, int milliseconds) {
       best[index] = std::max(best[index], static_cast<double>(kWords) * 8 / seconds * 1e-9);
     } while (Clock::now() < end);
   };
-  std::vector<std::thread> team;
-  for (int i = 0; i < threads; ++i) team.emplace_back(read, static_cast<std::size_t>(i));
-  for (std::thread& thread : team) thread.join();
-  double total = 0;
-  for (const double one : best) total += one;
-  return total;
+  CUBEJIT_TRY(ran, runTogether(threads, read));
+  static_cast<void>(ran);
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 }  // namespace

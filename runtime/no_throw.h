@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "cubejit/result.h"
 
@@ -17,6 +18,9 @@ auto withoutThrowing(Stage stage, Body&& body) noexcept -> decltype(body()) {
     return body();
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};  // short enough to need none
+  } catch (const std::system_error& e) {  // no thread left
+    const bool scarce = e.code() == std::errc::resource_unavailable_try_again;
+    return Error{scarce ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, stage, e.what()};
   } catch (const std::exception& e) {
     return Error{ErrorCode::kInternal, stage, e.what()};
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/backends.h"
 #include "runtime/no_throw.h"
+#include "runtime/thread_team.h"
 
 namespace cubejit {
 namespace {
@@ -89,15 +91,9 @@ Result<double> measurePeak(IsaLevel level, int threads, int milliseconds, DType 
       best[static_cast<std::size_t>(index)] = std::max(best[static_cast<std::size_t>(index)], flops / seconds * 1e-9);
     }
   };
-  std::vector<std::thread> team;
-  team.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i) team.emplace_back(measure, i);
-  double total = 0;
-  for (std::size_t i = 0; i < team.size(); ++i) {
-    team[i].join();
-    total += best[i];
-  }
-  return total;
+  CUBEJIT_TRY(ran, runTogether(threads, measure));
+  static_cast<void>(ran);
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 }  // namespace

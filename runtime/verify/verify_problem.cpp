@@ -279,9 +279,17 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     passed.elements += plainElements(p, resultOf(kGradients[i]));
     passed.compared += static_cast<std::int64_t>(want[i].size());
   }
+  std::size_t missing = 0;  // bytes of a tensor there was no memory for
+  const auto refused = [](const Error& error) {
+    VerifyOutcome outcome{Verdict::kFailed, error.message};
+    if (error.code == ErrorCode::kLimitExceeded) outcome.refused = error.code;  // which says nothing about the code
+    return outcome;
+  };
   // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
   const auto encoded = [&](TensorId t, std::vector<float>& values) {
-    auto buffer = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(formatBytes(p, t)));
+    const auto bytes = static_cast<std::size_t>(formatBytes(p, t));
+    auto buffer = std::make_unique<GuardedBuffer>(bytes);
+    if (buffer->data() == nullptr) missing = std::max(missing, std::max<std::size_t>(1, bytes));
     if (buffer->data() != nullptr && !values.empty())
       encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()));
     values = {};
@@ -290,6 +298,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
   const auto gy = !slopes || request.gradients.y ? nullptr : encoded(TensorId::kY, y);
   const auto gb = b.empty() ? nullptr : encoded(TensorId::kB, b), gz = z.empty() ? nullptr : encoded(TensorId::kZ, z);
+  if (missing > 0) return refused(noMemory("a tensor", missing));
   std::vector<char> before[kCount];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
     // Results start as NaN of every type: an element nobody writes is found.
@@ -299,6 +308,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
       bytesOf[i] =
           request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
       results[i] = std::make_unique<GuardedBuffer>(bytesOf[i]);
+      if (results[i]->data() == nullptr) return refused(noMemory("a result", bytesOf[i]));
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
     const Tensors tensors{gdy->data(),
@@ -313,7 +323,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
                           gz == nullptr ? nullptr : gz->data()};
     const int threads = request.threads[run];
     const Status status = runGradients(tensors, threads);
-    if (!status.ok()) return {Verdict::kFailed, status.error().message};
+    if (!status.ok()) return refused(status.error());
     for (std::size_t i = 0; i < kCount; ++i) {
       if (bytesOf[i] == 0) continue;
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());

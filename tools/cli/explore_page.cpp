@@ -5,14 +5,13 @@
 
 #include "explore_page_text.h"
 #include "page_text.h"
-#include "whole_file.h"
+#include "runtime/whole_file.h"
 
 namespace cubejit::cli {
 
 Status writeExplorePage(const std::string& path, const nlohmann::ordered_json& request,
                         const std::vector<nlohmann::ordered_json>& points) {
-  if (writeWholeFile(path, pageText(kExplorePage, {{"request", request}, {"points", points}}))) return Unit{};
-  return Error{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
+  return writeWholeFile(path, pageText(kExplorePage, {{"request", request}, {"points", points}}));
 }
 
 }  // namespace cubejit::cli
