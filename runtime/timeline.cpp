@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <string_view>
 
 #include "runtime/timeline_text.h"
+#include "runtime/whole_file.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -63,14 +63,6 @@ std::vector<double> shades(const std::vector<TimelinePart>& parts, std::size_t c
 }
 
 int shadeOf(double busy) { return std::min(10, static_cast<int>(std::ceil(busy * 10))); }
-
-Status writeText(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out) return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + file};
-  return Unit{};
-}
 
 }  // namespace
 
@@ -201,12 +193,13 @@ std::string timelineSvg(const Machine& machine, const std::vector<TimelinePart>&
 Status writeTimelines(const TimelineFiles& files, const Machine& machine, const std::vector<TimelinePart>& parts) {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     if (!files.trace.empty()) {
-      CUBEJIT_TRY(written, writeText(files.trace, chromeTrace(machine, parts)));
+      CUBEJIT_TRY(written, writeWholeFile(files.trace, chromeTrace(machine, parts)));
       static_cast<void>(written);
     }
     if (!files.timeline.empty()) {
       const bool page = files.timeline.size() >= 5 && files.timeline.substr(files.timeline.size() - 5) == ".html";
-      CUBEJIT_TRY(drawn, writeText(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
+      CUBEJIT_TRY(drawn,
+                  writeWholeFile(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
       static_cast<void>(drawn);
     }
     return Unit{};

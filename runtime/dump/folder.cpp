@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
@@ -57,17 +58,27 @@ Status writeFolder(const std::string& root, const std::string& name, const Folde
     error = writeFile(fresh / file, contents);
     if (error) return failed("cannot write", fresh / file);
   }
-  fs::rename(target, old, error);
-  const bool replaced = !error;
-  if (error && error != std::errc::no_such_file_or_directory) return failed("cannot replace", target);
-  fs::rename(fresh, target, error);
-  if (error) {
+  // In one step, so that there is never no folder.
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
     std::error_code ignored;
-    if (replaced) fs::rename(old, target, ignored);
-    return failed("cannot write", target);
+    fs::remove_all(fresh, ignored);
+    return Unit{};
   }
+  const bool there = errno != ENOENT;
+  if (there && errno != EINVAL && errno != ENOSYS) {
+    error = {errno, std::generic_category()};
+    return failed("cannot replace", target);
+  }
+  if (there) fs::rename(target, old, error);  // on a file system that cannot exchange
+  if (error) return failed("cannot replace", target);
+  fs::rename(fresh, target, error);
   std::error_code ignored;
-  if (replaced) fs::remove_all(old, ignored);
+  if (error) {
+    const Error e = failed("cannot write", target);
+    if (there) fs::rename(old, target, ignored);
+    return e;
+  }
+  if (there) fs::remove_all(old, ignored);
   return Unit{};
 }
 

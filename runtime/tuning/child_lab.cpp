@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 extern char** environ;
@@ -41,6 +42,22 @@ std::string describeEnd(int status) {
     return std::string("ended by signal ") + (name == nullptr ? "?" : "SIG") + (name == nullptr ? "" : name);
   }
   return "ended with code " + std::to_string(WEXITSTATUS(status));
+}
+
+// How a child ends that answers no more. One that hangs, or was stopped, on its way out is not waited for long.
+std::string endOf(pid_t child) {
+  constexpr int kMostWaits = 200;
+  int status = 0;
+  pid_t ended = 0;
+  for (int i = 0; i < kMostWaits && ended == 0; ++i) {
+    ended = waitpid(child, &status, WNOHANG);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  kill(-child, SIGKILL);
+  if (ended != 0) return describeEnd(status);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return "closed its connection and did not end";
 }
 
 }  // namespace
@@ -111,13 +128,10 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
   using Clock = std::chrono::steady_clock;
   const auto lost = [&](TrialStatus status, const std::string& why) { return LabReply{status, why, {}, {}}; };
   const auto crashed = [&] {
-    int status = 0;
     close(toChild_);
-    while (waitpid(static_cast<pid_t>(child_), &status, 0) < 0 && errno == EINTR) {
-    }
-    kill(static_cast<pid_t>(-child_), SIGKILL);
+    const std::string end = endOf(static_cast<pid_t>(child_));
     child_ = -1;
-    return lost(TrialStatus::kCrashed, "the worker process " + describeEnd(status));
+    return lost(TrialStatus::kCrashed, "the worker process " + end);
   };
   if (!sendAll(toChild_, questionToJson(question) + "\n")) return crashed();
   const auto deadline =

@@ -14,7 +14,7 @@
 
 #include "runtime/compile.h"
 #include "runtime/tuning/digest.h"
-#include "runtime/verify/verify_problem.h"
+#include "runtime/tuning/lab_verdict.h"
 
 namespace cubejit {
 namespace {
@@ -107,10 +107,7 @@ LabReply LocalLab::verify(int number) {
   request.threads = {task_.threads, task_.threads + 1};
   request.plans = {found->second.plan};
   request.sampleAbove = kVerifiedMultiplyAdds;
-  const VerifyOutcome outcome = verifyProblem(session_, request);
-  using Verdict = VerifyOutcome::Verdict;
-  if (outcome.verdict == Verdict::kPassed) return {};
-  return {outcome.verdict == Verdict::kFailed ? TrialStatus::kWrong : TrialStatus::kFailed, outcome.message, {}, {}};
+  return replyOf(verifyProblem(session_, request));
 }
 
 LabReply LocalLab::renew() {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/verify/verify_problem.h"
+#include "runtime/tuning/lab_verdict.h"
 #include "tiling/planner.h"
 
 namespace cubejit {
@@ -50,10 +50,7 @@ LabReply ModelLab::verify(int number) {
   request.sampleAbove = kVerifiedMultiplyAdds;
   Options options;
   options.tune = TuneMode::kOff;
-  const VerifyOutcome outcome = verifyOnNpu(machine_, options, request, true);
-  using Verdict = VerifyOutcome::Verdict;
-  if (outcome.verdict == Verdict::kPassed) return {};
-  return {outcome.verdict == Verdict::kFailed ? TrialStatus::kWrong : TrialStatus::kFailed, outcome.message, {}, {}};
+  return replyOf(verifyOnNpu(machine_, options, request, true));
 }
 
 LabReply ModelLab::sample(const std::vector<int>& numbers, int rounds) {

@@ -3,22 +3,20 @@
 // Decides how pin files are read and appended to.
 #include "runtime/tuning/pins.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "runtime/json_record.h"
+#include "runtime/whole_file.h"
 
 namespace cubejit {
 
 Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem& problem, Gradient gradient,
                                           const std::string& isa) {
+  const Error unreadable{ErrorCode::kIo, Stage::kPlan, "cannot read the pin file " + path};
   std::ifstream file(path);
-  if (!file && access(path.c_str(), F_OK) == 0)
-    return Error{ErrorCode::kIo, Stage::kPlan, "cannot read the pin file " + path};
+  if (!file && access(path.c_str(), F_OK) == 0) return unreadable;
   std::string line;
   for (int number = 1; file && std::getline(file, line); ++number) {
     if (line.empty()) continue;
@@ -29,17 +27,12 @@ Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem
     if (pin->problem == problem && pin->plan.gradient == gradient && pin->isa == isa)
       return std::optional<TilingPlan>(pin->plan);
   }
+  if (file.bad()) return unreadable;  // a pin may be among what was not read
   return std::optional<TilingPlan>();
 }
 
 Status addPin(const std::string& path, const Problem& problem, const TilingPlan& plan, const std::string& isa) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const std::string line = pinToJson({problem, plan, isa}) + "\n";
-  const bool written = file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  const int error = errno;
-  if (file >= 0) close(file);
-  if (written) return Unit{};
-  return Error{ErrorCode::kIo, Stage::kPlan, "cannot write the pin file " + path + ": " + std::strerror(error)};
+  return appendWhole(path, pinToJson({problem, plan, isa}) + "\n", 0644, Links::kFollow);
 }
 
 }  // namespace cubejit

@@ -3,15 +3,11 @@
 // Decides retries and the fallback file.
 #include "runtime/tuning/record_keeper.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <utility>
 
 #include "runtime/json_record.h"
+#include "runtime/whole_file.h"
 
 namespace cubejit {
 
@@ -88,27 +84,9 @@ bool RecordKeeper::finish(const std::string& fallback) {
 }
 
 Status appendRecords(const std::string& path, const std::vector<TuneRecord>& records) {
-  const auto failed = [&] {
-    return Error{ErrorCode::kIo, Stage::kPlan, "cannot write " + path + ": " + std::strerror(errno)};
-  };
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return failed();
-  for (const TuneRecord& record : records) {
-    const std::string line = recordToJson(record) + "\n";
-    // A disk that fills up takes a part first, and says why it takes no more when asked again.
-    for (std::size_t done = 0; done < line.size();) {
-      const ssize_t took = write(file, line.data() + done, line.size() - done);
-      if (took < 0 && errno == EINTR) continue;
-      if (took <= 0) {
-        const Error error = failed();
-        close(file);
-        return error;
-      }
-      done += static_cast<std::size_t>(took);
-    }
-  }
-  if (close(file) != 0) return failed();
-  return Unit{};
+  std::string lines;
+  for (const TuneRecord& record : records) lines += recordToJson(record) + "\n";
+  return appendWhole(path, lines, 0600, Links::kRefuse);
 }
 
 Result<RecordLines> readRecords(const std::string& path) {
@@ -124,6 +102,7 @@ Result<RecordLines> readRecords(const std::string& path) {
     else
       out.refused.push_back(path + ":" + std::to_string(number) + ": " + record.error().message);
   }
+  if (file.bad()) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path + " to its end"};
   return out;
 }
 

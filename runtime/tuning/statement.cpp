@@ -3,6 +3,8 @@
 // Decides the words for SQLite's codes.
 #include "runtime/tuning/statement.h"
 
+#include <algorithm>
+#include <array>
 #include <new>
 
 namespace cubejit {
@@ -34,6 +36,22 @@ Error storeError(sqlite3* db, const std::string& doing) {
   return Error{ErrorCode::kIo, Stage::kPlan,
                doing + (named ? "" : std::string(" ") + file) + ": " +
                    (words != nullptr ? std::string(words) + " (SQLite: " + own + ")" : std::string(own))};
+}
+
+// Through SQLite's own descriptor: to close another would give up its locks.
+Status readThrough(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0, at = 0;
+  int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code == SQLITE_OK) code = file->pMethods->xFileSize(file, &size);
+  std::array<char, 65536> bytes{};
+  constexpr auto kStep = static_cast<sqlite3_int64>(bytes.size());
+  for (; code == SQLITE_OK && at < size; at += kStep)
+    code = file->pMethods->xRead(file, bytes.data(), static_cast<int>(std::min(kStep, size - at)), at);
+  if (code == SQLITE_OK) return Unit{};
+  return Error{ErrorCode::kIo, Stage::kPlan,
+               std::string("cannot read the tuning store ") + sqlite3_db_filename(db, "main") +
+                   ": reading failed (SQLite: " + sqlite3_errstr(code) + ")"};
 }
 
 Statement::Statement(sqlite3* db, const char* text) : db_(db) {

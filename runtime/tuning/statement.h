@@ -15,6 +15,9 @@ namespace cubejit {
 /// What SQLite's code means for the caller, in words: a full disk, a read-only file, a lock that was not released.
 Error storeError(sqlite3* db, const std::string& doing);
 
+/// Whether the file can be read to its end. SQLite calls a file damaged that its disk fails to read.
+Status readThrough(sqlite3* db);
+
 /// One prepared statement. Columns and parameters count from 0 and 1, as SQLite's do.
 class Statement {
  public:

@@ -215,7 +215,8 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
     lock = std::make_unique<StoreLock>(path);
   }
   constexpr int kRead = SQLITE_OPEN_READONLY, kWrite = SQLITE_OPEN_READWRITE;
-  for (const bool retried : {false, true}) {
+  enum class Look : std::uint8_t { kFirst, kSecond, kAtNew };
+  for (const Look look : {Look::kFirst, Look::kSecond, Look::kAtNew}) {
     sqlite3* db = nullptr;
     const int opened = sqlite3_open_v2(path.c_str(), &db, (writing ? kWrite : kRead) | SQLITE_OPEN_NOFOLLOW, nullptr);
     std::unique_ptr<TuningStore> store(new TuningStore(db));
@@ -250,7 +251,16 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
     }
     if (condition == Condition::kEmpty)
       return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " is empty"};
-    if (condition != Condition::kDamaged || !writing || retried) return unusable(store->db_, condition, path);
+    // A disk that fails to read is told apart from a damaged file, which SQLite does not do: nothing is set aside for that.
+    if (condition == Condition::kDamaged) {
+      CUBEJIT_TRY(file, readThrough(store->db_));
+      CUBEJIT_TRY(log, readLog(path));
+      static_cast<void>(file);
+      static_cast<void>(log);
+    }
+    if (condition != Condition::kDamaged || !writing || look == Look::kAtNew)
+      return unusable(store->db_, condition, path);
+    if (look == Look::kFirst) continue;  // it may have failed once
     store.reset();
     CUBEJIT_TRY(aside, setAside(path));
     note("the tuning store " + path + " was damaged; it is kept as " + aside + ", and a new one is begun");

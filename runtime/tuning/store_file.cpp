@@ -67,10 +67,24 @@ Status createStoreFile(const std::string& path) {
     fs::create_directories(folder.parent_path(), error);
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed("cannot create " + folder.string(), errno);
   }
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  // What exists is not opened: to close it would give up the locks that SQLite holds on it elsewhere in this process.
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0 && errno == EEXIST) return Unit{};
   if (file < 0) return failed("cannot write the tuning store " + path, errno);
   close(file);
   return Unit{};
+}
+
+Status readLog(const std::string& path) {
+  const std::string log = path + "-wal";
+  const int file = open(log.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return errno == ENOENT ? Status(Unit{}) : failed("cannot read " + log, errno);
+  std::array<char, 65536> bytes{};
+  ssize_t count = 1;
+  while (count > 0 || (count < 0 && errno == EINTR)) count = read(file, bytes.data(), bytes.size());
+  const int error = errno;
+  close(file);
+  return count == 0 ? Status(Unit{}) : failed("cannot read " + log, error);
 }
 
 Result<std::string> setAside(const std::string& path) {

@@ -24,6 +24,9 @@ Status checkStoreFile(const std::string& path);
 /// Creates the folder (0700) and an empty file (0600) unless they exist.
 Status createStoreFile(const std::string& path);
 
+/// Whether the write-ahead log beside the file, if there is one, can be read to its end.
+Status readLog(const std::string& path);
+
 /// Renames the file and its journals to PATH.corrupt-UTC-PID...; returns the new name.
 Result<std::string> setAside(const std::string& path);
 

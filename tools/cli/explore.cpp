@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "commands.h"
@@ -129,6 +130,7 @@ class PointFile {
     } else if (in.is_open() && !line.empty() && line.rfind("{\"schema\":\"cubejit.explore/", 0) != 0) {
       return invalid("is no file of points; name another with --out");
     }
+    if (in.bad()) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};  // and nothing is cut off
     in.close();
     const bool begun = !kept.empty();
     if (begun && truncate(path.c_str(), static_cast<off_t>(kept.size())) != 0) return cannot();
@@ -176,7 +178,10 @@ Status evaluate(const Asked& asked, PointFile& file, std::vector<Json>& points) 
     }
   };
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < asked.threads; ++i) threads.emplace_back(work);
+  try {
+    for (std::size_t i = 1; i < asked.threads; ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads: those there are do it all
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   return status;

@@ -5,13 +5,12 @@
 
 #include "explore_page_text.h"
 #include "page_text.h"
-#include "whole_file.h"
+#include "runtime/whole_file.h"
 
 namespace cubejit::cli {
 
 Status writeExplorePage(const std::string& path, const Json& request, const std::vector<Json>& points) {
-  if (writeWholeFile(path, pageText(kExplorePage, {{"request", request}, {"points", points}}))) return Unit{};
-  return Error{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
+  return writeWholeFile(path, pageText(kExplorePage, {{"request", request}, {"points", points}}));
 }
 
 }  // namespace cubejit::cli

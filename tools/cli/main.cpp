@@ -2,9 +2,10 @@
 //
 // Decides the order, parse, act, and that what is thrown is told. Data goes to stdout, everything else to stderr.
 #include <CLI/CLI.hpp>
-
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <system_error>
 
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
@@ -14,6 +15,31 @@
 #include "unknown_word.h"
 
 namespace {
+
+using cubejit::Error, cubejit::ErrorCode, cubejit::Stage;
+
+// What was printed has arrived, or the command has failed: a full disk behind a redirection may show no sooner than here.
+int acted(const cubejit::cli::Action& action, const std::string& typed) {
+  try {
+    const int code = action(typed);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    return cubejit::cli::report(Error{ErrorCode::kIo, Stage::kRun, "cannot write to standard output"}, typed);
+  } catch (const std::system_error& e) {
+    const bool scarce = e.code() == std::errc::resource_unavailable_try_again;
+    const bool output = std::ferror(stdout) != 0;
+    return cubejit::cli::report(Error{scarce ? ErrorCode::kLimitExceeded : ErrorCode::kIo, Stage::kRun,
+                                      output ? "cannot write to standard output: " + e.code().message() : e.what()},
+                                typed);
+  }
+}
+
+int finish(const cubejit::cli::Action& action, const std::string& typed) {
+  try {
+    return acted(action, typed);
+  } catch (const std::system_error&) {  // nobody can be told: standard error cannot be written to either
+    return cubejit::cli::exitCode(ErrorCode::kIo);
+  }
+}
 
 int act(int argc, char** argv) {
   CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
@@ -42,7 +68,7 @@ int act(int argc, char** argv) {
   }
   // Said here, so that every command refuses a value that does not exist, whether it would follow it or not.
   const auto environment = cubejit::readEnvironment();
-  return environment.ok() ? action(typed) : cubejit::cli::report(environment.error(), typed);
+  return environment.ok() ? finish(action, typed) : cubejit::cli::report(environment.error(), typed);
 }
 
 // Functions of others that promise not to throw, CLI11's among them, end here where there is no memory.

@@ -3,15 +3,12 @@
 // Decides how .npy headers are read: strictly, so that a wrong file is an error and never a wrong number.
 #include "npy.h"
 
-#include <unistd.h>
-
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "cubejit/float16.h"
+#include "runtime/whole_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -60,7 +57,7 @@ bool parseShape(const std::string& text, std::vector<std::int64_t>& shape) {
 
 const char* typeName(DType type) { return type == DType::kF16 ? "<f2" : type == DType::kBf16 ? "<u2" : "<f4"; }
 
-bool writeFile(const std::string& path, const NpyOutput& output) {
+std::string headerOf(const NpyOutput& output) {
   std::string header = std::string("{'descr': '") + typeName(output.type) +
                        "', 'fortran_order': False, 'shape': " + shapeText(output.shape) + ", }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
@@ -75,12 +72,7 @@ bool writeFile(const std::string& path, const NpyOutput& output) {
                           0,
                           static_cast<char>(header.size() & 255),
                           static_cast<char>(header.size() >> 8)};
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(start, 10);
-  file.write(header.data(), static_cast<std::streamsize>(header.size()));
-  file.write(output.bytes.data(), static_cast<std::streamsize>(output.bytes.size()));
-  file.close();
-  return static_cast<bool>(file);
+  return std::string(start, 10) + header;
 }
 
 }  // namespace
@@ -142,19 +134,17 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
 }
 
 Status writeNpy(const std::vector<NpyOutput>& outputs) {
-  std::vector<std::string> staged;
-  const auto discard = [&](const std::string& path, const std::string& why) {
-    for (const std::string& temporary : staged) std::remove(temporary.c_str());
-    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + why};
-  };
+  std::vector<StagedFile> staged;
   for (const NpyOutput& output : outputs) {
-    if (std::filesystem::is_directory(output.path)) return discard(output.path, "it is a folder");
-    staged.push_back(output.path + ".tmp" + std::to_string(getpid()));
-    if (!writeFile(staged.back(), output)) return discard(output.path, std::strerror(errno));
+    StagedFile& file = staged.emplace_back(output.path);
+    CUBEJIT_TRY(opened, file.open());
+    CUBEJIT_TRY(filled, file.fill({headerOf(output), {output.bytes.data(), output.bytes.size()}}));
+    static_cast<void>(opened);
+    static_cast<void>(filled);
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (std::rename(staged[i].c_str(), outputs[i].path.c_str()) != 0)
-      return discard(outputs[i].path, std::strerror(errno));
+  for (StagedFile& file : staged) {
+    CUBEJIT_TRY(published, file.publish());
+    static_cast<void>(published);
   }
   return Unit{};
 }

@@ -15,7 +15,7 @@
 #include "npy.h"
 #include "request.h"
 #include "runtime/problem_text.h"
-#include "whole_file.h"
+#include "runtime/whole_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -48,8 +48,7 @@ Result<std::vector<char>> readTensor(const std::string& path, const Problem& p, 
 
 Status writeTensor(const std::string& path, const Problem& p, TensorId t, std::vector<char> bytes) {
   if (isNumpy(path)) return writeNpy({NpyOutput{path, memoryShape(p, t), formatOf(p, t).dtype, std::move(bytes)}});
-  if (writeWholeFile(path, {bytes.data(), bytes.size()})) return Unit{};
-  return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path};
+  return writeWholeFile(path, {bytes.data(), bytes.size()});
 }
 
 Status convert(const RequestFlags& flags, const PackFlags& own, bool packs) {

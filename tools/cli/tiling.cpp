@@ -15,9 +15,9 @@
 #include "plan_npu.h"
 #include "request.h"
 #include "runtime/json_machine.h"
+#include "runtime/whole_file.h"
 #include "tiling/npu/rule_lines.h"
 #include "tiling_file.h"
-#include "whole_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -92,10 +92,7 @@ void print(const Filled& filled, bool json) {
 // What a kernel's last parameter points to.
 Status writeRaw(const Tiling& tiling, const Machine& machine, const std::string& path) {
   const auto bytes = [](const auto& data) { return std::string(reinterpret_cast<const char*>(&data), sizeof(data)); };
-  const auto written = [&](const std::string& data) -> Status {
-    if (writeWholeFile(path, data)) return Unit{};
-    return Error{ErrorCode::kIo, Stage::kPlan, "cannot write " + path};
-  };
+  const auto written = [&](const std::string& data) -> Status { return writeWholeFile(path, data); };
   if (const auto* input = std::get_if<InputTiling>(&tiling))
     return written(bytes(AscendC::tiling::Conv3DBackpropInputTilingData{*input}));
   return written(bytes(ascendc::filterDataOf(std::get<FilterTiling>(tiling), machine)));

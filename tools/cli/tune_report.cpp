@@ -4,15 +4,14 @@
 #include "tune_report.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <optional>
 
 #include "cubejit/index_map.h"
 #include "failure.h"
@@ -23,6 +22,7 @@
 #include "runtime/json_value.h"
 #include "runtime/problem_text.h"
 #include "runtime/verify/reference_conv.h"
+#include "runtime/whole_file.h"
 #include "tune_report_page.h"
 
 namespace cubejit::cli {
@@ -53,11 +53,11 @@ Json qualityJson(const RankQuality& q) {
   return Json{{"spearman", q.spearman}, {"kendall", q.kendall}, {"plans", q.plans}};
 }
 
-// Words of `dump` that ask for the emulated chip of the run; the chip is written into the folder.
-std::string chipWords(const fs::path& folder, const Session& session) {
-  if (!session.machine().isNpu()) return {};
+// Words of `dump` that ask for the emulated chip of the run, which is written into the folder; nothing if that cannot be.
+std::optional<std::string> chipWords(const fs::path& folder, const Session& session) {
+  if (!session.machine().isNpu()) return std::string();
   const fs::path chip = folder / "chip.json";
-  std::ofstream(chip) << machineToJson(session.machine()) << "\n";
+  if (!writeWholeFile(chip.string(), machineToJson(session.machine()) + "\n").ok()) return std::nullopt;
   return " --soc " + quoted(fs::absolute(chip)) + (session.options().forwardCopies ? " --fast" : "");
 }
 
@@ -67,12 +67,13 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
   fs::create_directories(folder, error);
   const std::string self = fs::read_symlink("/proc/self/exe", error).string();
   if (error) return {};
+  const std::optional<std::string> chip = chipWords(folder, session);
   const fs::path plan = folder / fmt::format("{:03}.plan.json", number);
-  std::ofstream(plan) << planToJson(row.outcome.best.plan) << "\n";
+  if (!chip || !writeWholeFile(plan.string(), planToJson(row.outcome.best.plan) + "\n").ok()) return {};
   const std::string line = fmt::format(
       "{} dump {} --gradients {} --isa {}{} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
       quoted(self), toFlags(row.task.problem), toString(row.task.gradient), toString(session.machine().isa.level),
-      chipWords(folder, session), quoted(plan), quoted(folder));
+      *chip, quoted(plan), quoted(folder));
   std::string printed;
   if (FILE* out = popen(line.c_str(), "r")) {
     std::array<char, 4096> bytes{};
@@ -162,11 +163,9 @@ std::string utcNow() {
 
 Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, RecordKeeper& keeper,
                    const Session& session, const TuneRun& run, double seconds) {
-  const Error cannot{ErrorCode::kIo, Stage::kRun, "cannot write the report " + path};
-  // Written beside and renamed: a page is whole or not there. Dumps make folders, so the page comes first.
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  std::ofstream out(temporary, std::ios::binary);
-  if (!out) return cannot;
+  StagedFile out(path);  // first, since dumps make folders
+  CUBEJIT_TRY(opened, out.open());
+  static_cast<void>(opened);
   Json data{{"version", version()}, {"when", utcNow()}, {"machine", run.keyOf({}).machine}};
   data["seconds"] = seconds;
   data["modelled"] = run.modelled();
@@ -196,14 +195,9 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
         std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.gradient == gradient; });
     if (present) data["models"].push_back(modelJson(records, gradient));
   }
-  out << pageText(kReportPage, data);
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(temporary, path, error);
-  if (out && !error) return Unit{};
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return cannot;
+  CUBEJIT_TRY(filled, out.fill({pageText(kReportPage, data)}));
+  static_cast<void>(filled);
+  return out.publish();
 }
 
 }  // namespace cubejit::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides names and the order: make, write, sync, rename.
+#include "runtime/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+namespace cubejit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostNames = 16;
+
+std::string drawnName() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device draw;
+  std::string name = ".tmp-";
+  for (int i = 0; i < 12; ++i) name += kLetters[draw() % kLetters.size()];
+  return name;
+}
+
+// 0, or what the system said.
+int writeAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+}  // namespace
+
+StagedFile::StagedFile(std::string path) : given_(std::move(path)) {}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : given_(std::move(other.given_)),
+      path_(std::move(other.path_)),
+      beside_(std::exchange(other.beside_, {})),
+      file_(std::exchange(other.file_, -1)) {}
+
+StagedFile::~StagedFile() { discard(); }
+
+void StagedFile::discard() {
+  if (file_ >= 0) close(std::exchange(file_, -1));
+  if (!beside_.empty()) unlink(std::exchange(beside_, {}).c_str());
+}
+
+Error StagedFile::failed(int error) const {
+  return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + given_ + ": " + std::strerror(error)};
+}
+
+Status StagedFile::open() {
+  std::error_code error;
+  const fs::file_status status = fs::status(given_, error);
+  if (fs::is_directory(status)) return failed(EISDIR);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    file_ = ::open(given_.c_str(), O_WRONLY | O_CLOEXEC);
+    return file_ < 0 ? Status(failed(errno)) : Status(Unit{});
+  }
+  path_ = fs::is_symlink(given_, error) ? fs::weakly_canonical(given_, error).string() : given_;
+  if (path_.empty()) return failed(given_.empty() ? ENOENT : error.value());
+  for (int i = 0; i < kMostNames; ++i) {
+    const std::string beside = path_ + drawnName();
+    file_ = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file_ >= 0) {
+      beside_ = beside;
+      return Unit{};
+    }
+    if (errno != EEXIST) break;
+  }
+  return failed(errno);
+}
+
+Status StagedFile::fill(std::initializer_list<std::string_view> pieces) {
+  for (const std::string_view bytes : pieces) {
+    if (const int error = writeAll(file_, bytes); error != 0) return failed(error);
+  }
+  // Some systems report a full disk no sooner than here. What is no file, and some files, cannot be synced.
+  if (!beside_.empty() && fsync(file_) != 0 && errno != EINVAL && errno != ENOTSUP) return failed(errno);
+  if (close(std::exchange(file_, -1)) != 0) return failed(errno);
+  return Unit{};
+}
+
+Status StagedFile::publish() {
+  if (beside_.empty()) return Unit{};
+  if (std::rename(beside_.c_str(), path_.c_str()) != 0) return failed(errno);
+  beside_.clear();
+  return Unit{};
+}
+
+Status appendWhole(const std::string& path, std::string_view text, unsigned rights, Links links) {
+  const auto failed = [&](int error) {
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + std::strerror(error)};
+  };
+  const int follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights);
+  if (file < 0) return failed(errno);
+  while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat before{};
+  int error = fstat(file, &before) == 0 ? writeAll(file, text) : errno;
+  if (error == 0 && fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) error = errno;
+  if (error != 0 && S_ISREG(before.st_mode)) static_cast<void>(!ftruncate(file, before.st_size));
+  close(file);
+  return error == 0 ? Status(Unit{}) : Status(failed(error));
+}
+
+Status writeWholeFile(const std::string& path, std::string_view bytes) {
+  StagedFile file(path);
+  CUBEJIT_TRY(opened, file.open());
+  CUBEJIT_TRY(filled, file.fill({bytes}));
+  static_cast<void>(opened);
+  static_cast<void>(filled);
+  return file.publish();
+}
+
+}  // namespace cubejit
