@@ -38,7 +38,7 @@ inline float laneSum(const float* lane, int lanes) {
 /// on that side. Equal types keep every bit. The other kinds know f32 only.
 ///
 /// With `post`, a copy of f32, or zeros: each element becomes post(element) before it is rounded to `to`, as in contract.h. Its bias is the
-/// f32 at D + r * biasRow + c * biasColumn; vectors of them are read, whatever is left of a row. D is the same in all repetitions.
+/// f32 at D + r * biasRow + c * biasColumn; where columns differ, whole vectors are read, whatever is left of a row. D is the same in all repetitions.
 ///
 /// With `backward`, a copy of one row, the other way: D leads to a row of what the activation of `post` gave, elements of type `result`, and
 /// each element of dy there becomes what it is times the activation's slope, 0 where that is 0 (post_ops.h), rounded to `to`.

@@ -77,6 +77,7 @@ bool visitKernel(const Contract& c, const SegmentList* list, CallOperand operand
 // What one row reads through d. Biases: whole vectors.
 std::int64_t biasBytesOfRow(const Move& m) {
   if (m.backward) return m.cols * elementBytes(m.result);
+  if (m.biasColumn == 0) return kWord;
   return (m.cols - 1) / m.lanes * m.lanes * m.biasColumn + m.lanes * kWord;
 }
 

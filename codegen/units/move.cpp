@@ -59,7 +59,7 @@ class Lowering {
         isa_(isa),
         a_(move.label, isa),
         elements_(a_, m_.from, m_.to, m_.pairPitch),
-        post_(a_, m_.post, m_.to),
+        post_(a_, m_.post, m_.to, m_.biasColumn == 0),
         dy_(a_, m_.from, Element::kF32),
         results_(a_, m_.result, Element::kF32),
         sloped_(a_, Element::kF32, m_.to) {

@@ -11,18 +11,18 @@ namespace cubejit {
 
 class PostCode {
  public:
-  /// `result`: the type in which results are stored, and z is.
-  PostCode(VectorAssembler& a, const PostOps& post, Element result)
-      : a_(a), post_(post), addends_(a, result, Element::kF32) {}
+  /// `result`: the type in which results are stored, and z is. `oneBias`: lanes have the same, and only one is read.
+  PostCode(VectorAssembler& a, const PostOps& post, Element result, bool oneBias = false)
+      : a_(a), post_(post), oneBias_(oneBias), addends_(a, result, Element::kF32) {}
 
   bool any() const { return post_.any(); }
   bool adds() const { return post_.add; }
 
-  /// `temporary` is overwritten. Scalars: `bias` + biasAt leads to a whole vector of biases, `addend` + addendAt to `lanes` of z.
+  /// `temporary` is overwritten. Scalars: `bias` + biasAt leads to a whole vector of biases, or one, `addend` + addendAt to `lanes` of z.
   void apply(int reg, int temporary, int bias, std::int64_t biasAt, int addend, std::int64_t addendAt,
              LaneRange lanes) {
     if (post_.bias) {
-      a_.load(temporary, bias, biasAt);
+      oneBias_ ? a_.broadcast(temporary, bias, biasAt) : a_.load(temporary, bias, biasAt);
       a_.addF(reg, reg, temporary);
     }
     if (post_.add) {
@@ -99,6 +99,7 @@ class PostCode {
 
   VectorAssembler& a_;
   const PostOps post_;
+  const bool oneBias_;
   ElementCode addends_;
 };
 

@@ -12,6 +12,7 @@
 #include "codegen/backend.h"
 #include "codegen/tile/element.h"
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/print.h"
 #include "codegen/vector/interpret.h"
 #include "codegen/vector/legalize.h"
 #include "codegen/vectorize.h"
@@ -52,6 +53,7 @@ class PostCodes : public testing::TestWithParam<IsaLevel> {
 
   // Runs the kernel three ways; results begin at word 0 of `memory`, z at word `z` and what is read through d at word `d`.
   void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& memory, std::size_t z, std::size_t d) {
+    SCOPED_TRACE(print(kernel, Detail::kFull));
     const auto program = vectorize(kernel, isa());
     ASSERT_TRUE(program.ok()) << program.error().message;
     const auto legal = legalize(*program);
