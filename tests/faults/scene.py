@@ -141,7 +141,7 @@ def contents(folder, patterns):
     """Of every result: a file's bytes, or a folder's files and theirs."""
     out = {}
     for pattern in patterns:
-        for path in sorted(folder.glob(pattern)):
+        for path in sorted(p for p in folder.glob(pattern) if not p.name.startswith(".")):
             name = str(path.relative_to(folder))
             out[name] = {p.name: p.read_bytes() for p in path.iterdir()} if path.is_dir() else path.read_bytes()
     return out
