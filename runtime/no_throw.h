@@ -18,7 +18,7 @@ auto withoutThrowing(Stage stage, Body&& body) noexcept -> decltype(body()) {
     return body();
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};  // short enough to need none
-  } catch (const std::system_error& e) {  // no thread left
+  } catch (const std::system_error& e) {                              // no thread left
     const bool scarce = e.code() == std::errc::resource_unavailable_try_again;
     return Error{scarce ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, stage, e.what()};
   } catch (const std::exception& e) {

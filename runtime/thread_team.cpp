@@ -32,8 +32,9 @@ Status runTogether(int threads, const std::function<void(int)>& body) {
     say(Word::kGo);
   } catch (const std::exception& e) {  // no thread, or no memory for one
     say(Word::kLeave);
-    status = Error{ErrorCode::kLimitExceeded, Stage::kRun,
-                   "cannot start thread " + std::to_string(team.size() + 1) + " of " + std::to_string(threads) + ": " + e.what()};
+    status = Error{
+        ErrorCode::kLimitExceeded, Stage::kRun,
+        "cannot start thread " + std::to_string(team.size() + 1) + " of " + std::to_string(threads) + ": " + e.what()};
   }
   for (std::thread& thread : team) thread.join();
   return status;

@@ -196,7 +196,8 @@ Status writeTimelines(const TimelineFiles& files, const Machine& machine, const 
   }
   if (!files.timeline.empty()) {
     const bool page = files.timeline.size() >= 5 && files.timeline.substr(files.timeline.size() - 5) == ".html";
-    CUBEJIT_TRY(drawn, writeWholeFile(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
+    CUBEJIT_TRY(drawn,
+                writeWholeFile(files.timeline, page ? timelinePage(machine, parts) : timelineSvg(machine, parts)));
     static_cast<void>(drawn);
   }
   return Unit{};

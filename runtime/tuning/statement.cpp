@@ -32,7 +32,8 @@ Error storeError(sqlite3* db, const std::string& doing) {
   const char* file = db == nullptr ? nullptr : sqlite3_db_filename(db, "main");
   const bool named = file == nullptr || *file == 0 || doing.find(file) != std::string::npos;
   return Error{ErrorCode::kIo, Stage::kPlan,
-               doing + (named ? "" : std::string(" ") + file) + ": " + (words != nullptr ? std::string(words) + " (SQLite: " + own + ")" : std::string(own))};
+               doing + (named ? "" : std::string(" ") + file) + ": " +
+                   (words != nullptr ? std::string(words) + " (SQLite: " + own + ")" : std::string(own))};
 }
 
 // Through SQLite's own descriptor: to close another would give up its locks.

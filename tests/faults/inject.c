@@ -26,9 +26,27 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum Call { OPEN, READ, WRITE, FSYNC, RENAME, TRUNCATE, LINK, UNLINK, MKDIR, CLOSE, MMAP, MPROTECT, THREAD, SPAWN, SOCKET, CALLS };
-static const char* const kNames[CALLS] = {"open",  "read",  "write", "fsync",    "rename", "truncate", "link",  "unlink",
-                                          "mkdir", "close", "mmap",  "mprotect", "thread", "spawn",    "socket"};
+enum Call {
+  OPEN,
+  READ,
+  WRITE,
+  FSYNC,
+  RENAME,
+  TRUNCATE,
+  LINK,
+  UNLINK,
+  MKDIR,
+  CLOSE,
+  MMAP,
+  MPROTECT,
+  THREAD,
+  SPAWN,
+  SOCKET,
+  CALLS
+};
+static const char* const kNames[CALLS] = {"open",     "read",     "write",  "fsync", "rename",
+                                          "truncate", "link",     "unlink", "mkdir", "close",
+                                          "mmap",     "mprotect", "thread", "spawn", "socket"};
 
 static atomic_long own[CALLS + 1], *counts = own;
 static atomic_bool counting;
@@ -123,30 +141,34 @@ int __libc_start_main(int (*start)(int, char**, char**), int argc, char** argv, 
   return next(countedMain, argc, argv, init, fini, loader, stack);
 }
 
-#define OPENED(name)                                               \
-  int name(const char* path, int flags, ...) {                     \
-    va_list rest;                                                  \
-    va_start(rest, flags);                                         \
+#define OPENED(name)                                                \
+  int name(const char* path, int flags, ...) {                      \
+    va_list rest;                                                   \
+    va_start(rest, flags);                                          \
     const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0; \
-    va_end(rest);                                                  \
-    if (isUnder(path) && fails(OPEN)) return -1;                   \
-    return NEXT(name)(path, flags, mode);                          \
+    va_end(rest);                                                   \
+    if (isUnder(path) && fails(OPEN)) return -1;                    \
+    return NEXT(name)(path, flags, mode);                           \
   }
 OPENED(open)
 OPENED(open64)
-#define OPENED_AT(name)                                            \
-  int name(int folder, const char* path, int flags, ...) {         \
-    va_list rest;                                                  \
-    va_start(rest, flags);                                         \
+#define OPENED_AT(name)                                             \
+  int name(int folder, const char* path, int flags, ...) {          \
+    va_list rest;                                                   \
+    va_start(rest, flags);                                          \
     const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0; \
-    va_end(rest);                                                  \
-    if (isUnder(path) && fails(OPEN)) return -1;                   \
-    return NEXT(name)(folder, path, flags, mode);                  \
+    va_end(rest);                                                   \
+    if (isUnder(path) && fails(OPEN)) return -1;                    \
+    return NEXT(name)(folder, path, flags, mode);                   \
   }
 OPENED_AT(openat)
 OPENED_AT(openat64)
-FILE* fopen(const char* path, const char* mode) { return isUnder(path) && fails(OPEN) ? NULL : NEXT(fopen)(path, mode); }
-FILE* fopen64(const char* path, const char* mode) { return isUnder(path) && fails(OPEN) ? NULL : NEXT(fopen64)(path, mode); }
+FILE* fopen(const char* path, const char* mode) {
+  return isUnder(path) && fails(OPEN) ? NULL : NEXT(fopen)(path, mode);
+}
+FILE* fopen64(const char* path, const char* mode) {
+  return isUnder(path) && fails(OPEN) ? NULL : NEXT(fopen64)(path, mode);
+}
 
 ssize_t read(int file, void* to, size_t bytes) {
   return fileIsUnder(file) && fails(READ) ? -1 : NEXT(read)(file, to, bytes);
@@ -185,9 +207,13 @@ ssize_t writev(int file, const struct iovec* parts, int count) {
 int fsync(int file) { return fileIsUnder(file) && fails(FSYNC) ? -1 : NEXT(fsync)(file); }
 int fdatasync(int file) { return fileIsUnder(file) && fails(FSYNC) ? -1 : NEXT(fdatasync)(file); }
 int ftruncate(int file, off_t to) { return fileIsUnder(file) && fails(TRUNCATE) ? -1 : NEXT(ftruncate)(file, to); }
-int ftruncate64(int file, off64_t to) { return fileIsUnder(file) && fails(TRUNCATE) ? -1 : NEXT(ftruncate64)(file, to); }
+int ftruncate64(int file, off64_t to) {
+  return fileIsUnder(file) && fails(TRUNCATE) ? -1 : NEXT(ftruncate64)(file, to);
+}
 int truncate(const char* path, off_t to) { return isUnder(path) && fails(TRUNCATE) ? -1 : NEXT(truncate)(path, to); }
-int truncate64(const char* path, off64_t to) { return isUnder(path) && fails(TRUNCATE) ? -1 : NEXT(truncate64)(path, to); }
+int truncate64(const char* path, off64_t to) {
+  return isUnder(path) && fails(TRUNCATE) ? -1 : NEXT(truncate64)(path, to);
+}
 int rename(const char* from, const char* to) { return isUnder(to) && fails(RENAME) ? -1 : NEXT(rename)(from, to); }
 int renameat(int from, const char* name, int to, const char* path) {
   return isUnder(path) && fails(RENAME) ? -1 : NEXT(renameat)(from, name, to, path);
@@ -217,19 +243,21 @@ void* mmap64(void* at, size_t bytes, int protection, int flags, int file, off64_
   if (counts_map(protection, flags, file) && fails(MMAP)) return MAP_FAILED;
   return NEXT(mmap64)(at, bytes, protection, flags, file, from);
 }
-int mprotect(void* at, size_t bytes, int protection) { return fails(MPROTECT) ? -1 : NEXT(mprotect)(at, bytes, protection); }
+int mprotect(void* at, size_t bytes, int protection) {
+  return fails(MPROTECT) ? -1 : NEXT(mprotect)(at, bytes, protection);
+}
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* with) {
   return fails(THREAD) ? error : NEXT(pthread_create)(thread, attributes, body, with);
 }
 pid_t fork(void) { return fails(SPAWN) ? -1 : NEXT(fork)(); }
 FILE* popen(const char* command, const char* mode) { return fails(SPAWN) ? NULL : NEXT(popen)(command, mode); }
-int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
-                char* const words[], char* const environment[]) {
+int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                const posix_spawnattr_t* attributes, char* const words[], char* const environment[]) {
   return fails(SPAWN) ? error : NEXT(posix_spawn)(child, path, actions, attributes, words, environment);
 }
-int posix_spawnp(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
-                 char* const words[], char* const environment[]) {
+int posix_spawnp(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* attributes, char* const words[], char* const environment[]) {
   return fails(SPAWN) ? error : NEXT(posix_spawnp)(child, path, actions, attributes, words, environment);
 }
 int socketpair(int domain, int type, int protocol, int ends[2]) {

@@ -29,7 +29,8 @@ class WholeFile : public ::testing::Test {
     return text.str();
   }
   int files() const {
-    return static_cast<int>(std::distance(fs::directory_iterator(fs::path(path_).parent_path()), fs::directory_iterator()));
+    return static_cast<int>(
+        std::distance(fs::directory_iterator(fs::path(path_).parent_path()), fs::directory_iterator()));
   }
   ScratchFolder folder_{"whole_file"};
   const std::string path_ = folder_.file("result");

@@ -92,9 +92,7 @@ void print(const Filled& filled, bool json) {
 // What a kernel's last parameter points to.
 Status writeRaw(const Tiling& tiling, const Machine& machine, const std::string& path) {
   const auto bytes = [](const auto& data) { return std::string(reinterpret_cast<const char*>(&data), sizeof(data)); };
-  const auto written = [&](const std::string& data) -> Status {
-    return writeWholeFile(path, data);
-  };
+  const auto written = [&](const std::string& data) -> Status { return writeWholeFile(path, data); };
   if (const auto* input = std::get_if<InputTiling>(&tiling))
     return written(bytes(AscendC::tiling::Conv3DBackpropInputTilingData{*input}));
   return written(bytes(ascendc::filterDataOf(std::get<FilterTiling>(tiling), machine)));
