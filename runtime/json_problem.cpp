@@ -99,6 +99,7 @@ Result<std::vector<Problem>> readSuite(const std::string& path) {
                    path + ":" + std::to_string(number) + ": " + problem.error().message};
     problems.push_back(*problem);
   }
+  if (file.bad()) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path + " to its end"};
   if (problems.empty()) return invalid(path + " holds no problem");
   return problems;
 }

@@ -44,8 +44,9 @@ std::string describeEnd(int status) {
   return "ended with code " + std::to_string(WEXITSTATUS(status));
 }
 
-// How a child ends that answers no more. One that hangs, or was stopped, on its way out is not waited for long.
-std::string endOf(pid_t child) {
+// How a child ends that answers no more. One that hangs, or was stopped, on its way out is not waited for long; one that ends with 0 was not
+// brought down by a plan, it had nobody to speak to.
+LabReply endOf(pid_t child) {
   constexpr int kMostWaits = 200;
   int status = 0;
   pid_t ended = 0;
@@ -54,10 +55,11 @@ std::string endOf(pid_t child) {
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   kill(-child, SIGKILL);
-  if (ended != 0) return describeEnd(status);
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (ended == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return "closed its connection and did not end";
+  const std::string how = ended != 0 ? describeEnd(status) : "closed its connection and did not end";
+  const bool clean = ended != 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return {clean ? TrialStatus::kFailed : TrialStatus::kCrashed, "the worker process " + how, {}, {}};
 }
 
 }  // namespace
@@ -129,9 +131,9 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
   const auto lost = [&](TrialStatus status, const std::string& why) { return LabReply{status, why, {}, {}}; };
   const auto crashed = [&] {
     close(toChild_);
-    const std::string end = endOf(static_cast<pid_t>(child_));
+    const LabReply end = endOf(static_cast<pid_t>(child_));
     child_ = -1;
-    return lost(TrialStatus::kCrashed, "the worker process " + end);
+    return end;
   };
   if (!sendAll(toChild_, questionToJson(question) + "\n")) return crashed();
   const auto deadline =

@@ -45,7 +45,8 @@ class Turn {
 };
 
 LabReply refusal(const Error& error) {
-  const bool resource = error.code == ErrorCode::kLimitExceeded && error.stage == Stage::kRun;
+  const bool resource =
+      error.code == ErrorCode::kLimitExceeded && (error.stage == Stage::kRun || error.stage == Stage::kLoad);
   return LabReply{resource ? TrialStatus::kFailed : TrialStatus::kRefused, error.message, {}, {}};
 }
 

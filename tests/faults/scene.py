@@ -64,6 +64,8 @@ def commands():
         Command("db merge", ["db", "merge", "others.db", "--db", "records.db"]),
         Command("db verify", ["db", "verify", "--db", "records.db"], prints=True),
         Command("verify", ["verify", *LAYER, "--threads", "1,2"], prints=True),
+        Command("verify, suite", ["verify", "--suite", "suite.jsonl"], prints=True),
+        Command("plan, given", ["plan", *CHIP, "--gradients", "dx,dw", "--plan", "plans.jsonl"], prints=True),
         Command("bench", ["bench", *LAYER, "--min-seconds", "0.01", "--min-samples", "3"]),
         Command("tune", tune, tunes=True),
         Command("tune, worker", tune, tunes=True, child=True, seconds=60),
@@ -117,6 +119,11 @@ class Scenes:
         assert dumped.returncode == 0, dumped.stderr
         for name in sorted({r for c in commands() for r in c.results if "*" not in r}):
             (t / name).write_text(BEFORE)
+        plans = [self.run(t, ["plan", *CHIP, "--gradients", g, "--json"]).stdout for g in ("dx", "dw")]
+        (t / "plans.jsonl").write_text(plans[0] + "\n" * 10000 + plans[1])  # longer than a read
+        problem = {"rank": 2, "n": 1, "ci": 4, "co": 4, "groups": 1, "input": [1, 6, 6], "output": [1, 6, 6], "kernel": [1, 3, 3],
+                   "stride": [1, 1, 1], "pad": [0, 0, 1, 1, 1, 1], "dilation": [1, 1, 1]}
+        (t / "suite.jsonl").write_text(json.dumps(problem) + "\n" * 10000 + json.dumps({**problem, "co": 8}) + "\n")
         explored = self.run(t, [*EXPLORE, "--out", "points.jsonl"])
         assert explored.returncode == 0, explored.stderr
         lines = (t / "points.jsonl").read_text().splitlines(keepends=True)
@@ -141,7 +148,7 @@ def contents(folder, patterns):
     """Of every result: a file's bytes, or a folder's files and theirs."""
     out = {}
     for pattern in patterns:
-        for path in sorted(folder.glob(pattern)):
+        for path in sorted(p for p in folder.glob(pattern) if not p.name.startswith(".")):
             name = str(path.relative_to(folder))
             out[name] = {p.name: p.read_bytes() for p in path.iterdir()} if path.is_dir() else path.read_bytes()
     return out

@@ -106,6 +106,8 @@ class PointFile {
     path_ = path;
     if (path.empty()) return Unit{};
     std::ifstream in(path, std::ios::binary);
+    const Error unreadable{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
+    if (!in && access(path.c_str(), F_OK) == 0) return unreadable;  // not begun anew
     std::string line, kept;
     if (in && std::getline(in, line) && !in.eof()) {
       const Json there = parseJson(line);
@@ -130,7 +132,7 @@ class PointFile {
     } else if (in.is_open() && !line.empty() && line.rfind("{\"schema\":\"cubejit.explore/", 0) != 0) {
       return invalid("is no file of points; name another with --out");
     }
-    if (in.bad()) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};  // and nothing is cut off
+    if (in.bad()) return unreadable;  // and nothing is cut off
     in.close();
     const bool begun = !kept.empty();
     if (begun && truncate(path.c_str(), static_cast<off_t>(kept.size())) != 0) return cannot();

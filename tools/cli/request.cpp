@@ -219,6 +219,7 @@ Result<Request> resolve(const RequestFlags& f) {
         note(Error{plan.error().code, plan.error().stage,
                    f.planFile + ":" + std::to_string(number) + ": " + plan.error().message});
     }
+    if (file.bad()) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile + " to its end"});
   }
   for (Problem& p : r.problems) {
     p.dtype = formats.dtype;
