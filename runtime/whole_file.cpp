@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostNames = 16;
+constexpr int kMostNames = 16, kMostLinks = 40;
 
 std::string drawnName() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -64,13 +64,21 @@ Error StagedFile::failed(int error) const {
 Status StagedFile::open() {
   std::error_code error;
   const fs::file_status status = fs::status(given_, error);
-  if (fs::is_directory(status)) return failed(EISDIR);
+  if (fs::is_directory(status))
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + given_ + ": it is a folder"};
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     file_ = ::open(given_.c_str(), O_WRONLY | O_CLOEXEC);
     return file_ < 0 ? Status(failed(errno)) : Status(Unit{});
   }
-  path_ = fs::is_symlink(given_, error) ? fs::weakly_canonical(given_, error).string() : given_;
-  if (path_.empty()) return failed(given_.empty() ? ENOENT : error.value());
+  if (given_.empty()) return failed(ENOENT);
+  fs::path target = given_;  // where links lead, be there anything or not
+  for (int links = 0; fs::is_symlink(target, error); ++links) {
+    if (links == kMostLinks) return failed(ELOOP);
+    const fs::path next = fs::read_symlink(target, error);
+    if (error) return failed(error.value());
+    target = target.parent_path() / next;  // or `next` alone, if that is absolute
+  }
+  path_ = target.string();
   for (int i = 0; i < kMostNames; ++i) {
     const std::string beside = path_ + drawnName();
     file_ = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
