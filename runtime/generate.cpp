@@ -3,6 +3,8 @@
 // Decides whether programs are verified when nobody says: what the library was built for.
 #include "runtime/generate.h"
 
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "codegen/tile/isa_rounding.h"
@@ -22,6 +24,29 @@ constexpr bool kVerifies = true;
 constexpr bool kVerifies = false;
 #endif
 
+// No instruction that kernels consist of is shorter.
+constexpr std::int64_t kLeastBytes = 4;
+
+// What is spelled out of a kernel, in vector ops at least.
+std::int64_t opsSpelledOut(const Kernel& kernel) {
+  const auto* contract = std::get_if<Contract>(&kernel);
+  std::int64_t ops = 0;
+  if (contract == nullptr) return ops;
+  for (const Section& section : contract->sections) {
+    for (const Step& step : section.steps) {
+      for (const AOperand& a : step.a) ops += static_cast<std::int64_t>(a.uses.size());
+    }
+  }
+  return ops;
+}
+
+Error overBudget(const TileProgram& tile, std::int64_t bytes, const Options& options) {
+  return Error{ErrorCode::kLimitExceeded, Stage::kVector,
+               tile.name + ": its plan takes " + std::to_string(bytes) +
+                   " bytes of code or more, Options::codeBudget allows " + std::to_string(options.codeBudget) +
+                   "; take a plan that unrolls less, or allow more"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
@@ -35,8 +60,15 @@ Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend
   auto part = std::make_unique<CompiledGradient>();
   part->isa = isa;
   part->tile = std::move(tile);
+  // A chip's programs have a bound of their own.
+  const std::int64_t budget = options.machine ? std::numeric_limits<std::int64_t>::max() : options.codeBudget;
+  std::int64_t ops = 0, bytes = 0;
   for (const Kernel& kernel : part->tile.kernels) {
+    const std::int64_t spelledOut = ops + opsSpelledOut(kernel);
+    if (spelledOut * kLeastBytes > budget) return overBudget(part->tile, spelledOut * kLeastBytes, options);
     CUBEJIT_TRY(vector, vectorize(kernel, isa));
+    ops += static_cast<std::int64_t>(vector.code.size());
+    if (ops * kLeastBytes > budget) return overBudget(part->tile, ops * kLeastBytes, options);
     CUBEJIT_TRY(legal, legalize(vector));  // which verifies what it is given, whatever the options say
     CUBEJIT_TRY(sound, verifies ? verify(legal) : Status(Unit{}));
     static_cast<void>(sound);
@@ -44,6 +76,8 @@ Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend
   }
   CUBEJIT_TRY(backend, codeBackend(wanted, options));
   CUBEJIT_TRY(codes, emitKernels(part->vectors, backend, options));
+  for (const Code& code : codes) bytes += code.instructionBytes;
+  if (bytes > budget) return overBudget(part->tile, bytes, options);
   part->codes = std::move(codes);
   return part;
 }

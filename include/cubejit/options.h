@@ -98,6 +98,9 @@ struct Options {
   /// Unset: what the library was built for; it verifies without NDEBUG, or with the CMake option CUBEJIT_VERIFY.
   std::optional<bool> verify;
   std::size_t cacheCapacity = 1024;  ///< executables kept by a session
+  /// Bytes of code that a pass may take. Plans that unroll further are refused (kLimitExceeded) before they take that memory and that time;
+  /// what the planner chooses takes a twentieth of the default.
+  std::int64_t codeBudget = 1 << 20;
   TuneMode tune = TuneMode::kOff;
   TuneGoal tuneFor = TuneGoal::kCycles;  ///< of an emulated NPU; a host's plans are always tuned for time
   double tuneSeconds = 2;                ///< a compilation that tunes spends about this long on a gradient

@@ -49,6 +49,29 @@ TEST_P(Compile, KeepsEveryStage) {
   EXPECT_GT(state.times.generateNs, 0);
 }
 
+// Plans of others may unroll as far as their fields allow: what they would generate is counted before it is made.
+TEST_P(Compile, RefusesPlansThatTakeTooMuchCode) {
+  const Problem p = squareProblem(2, 512, 24, 9);
+  const auto with = [&](std::int64_t budget, const TilingPlan& plan) {
+    Options options;
+    options.codeBudget = budget;
+    return compileExecutable(CompileRequest{p, {true, false, false}, {plan}}, detectHost(GetParam()), options);
+  };
+  const auto usual = compile(p);
+  ASSERT_TRUE(usual.ok()) << usual.error().message;
+  TilingPlan plan = usual.value()->plan(Gradient::kDx);
+  EXPECT_TRUE(with(Options{}.codeBudget, plan).ok());
+  const auto refused = with(1000, plan);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_NE(refused.error().message.find("Options::codeBudget allows 1000"), std::string::npos)
+      << refused.error().message;
+  plan = cubejit::with(defaultPlan("direct", Gradient::kDx), "unroll", 512);
+  const auto unrolled = with(8000, plan);
+  ASSERT_FALSE(unrolled.ok());
+  EXPECT_EQ(unrolled.error().code, ErrorCode::kLimitExceeded) << unrolled.error().message;
+}
+
 // Results past the caches where they lie at a vector's alignment, the ordinary way elsewhere: the same bits, and nothing faults.
 TEST_P(Compile, StreamingStoresDependOnWhereResultsLie) {
   Machine machine = detectHost(GetParam());
