@@ -125,11 +125,15 @@ TEST_P(PostCodes, CopiesEndWithThem) {
     m.srcPitch = 4 * m.cols;
     m.dstPitch = elementBytes(m.to) * m.cols;
     m.biasColumn = 4 * below(2);
-    m.biasRow = 4 * below(8);
+    m.biasRow = m.biasColumn == 0 ? 4 * m.lanes * below(2) : 4 * below(8);
+    std::vector<float> memory = numbers(256);
+    const auto lanes = static_cast<std::size_t>(m.lanes);
+    for (std::size_t i = 0; m.biasColumn == 0 && i < 4 * lanes; ++i)  // a vector of each bias
+      memory[128 + i] = memory[128 + i / lanes * lanes];
     KernelArgs args;
     args.a = source.data();
     args.repeat = 1;
-    agree(m, args, numbers(256), 64, 128);
+    agree(m, args, memory, 64, 128);
   }
 }
 

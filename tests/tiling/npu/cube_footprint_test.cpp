@@ -21,8 +21,9 @@ TEST(CubeFootprint, DataGradientByHand) {
   EXPECT_EQ(f.l0a, 32 * 48 * 2 * 2);
   EXPECT_EQ(f.l0b, 48 * 32 * 2 * 2);
   EXPECT_EQ(f.l0c, 32 * 32 * 4);
-  EXPECT_EQ(f.piece.rows, 2 + 2);  // two rows of dx and the kernel's reach
-  EXPECT_EQ(f.piece.columns, 16);  // more than one row: whole ones
+  EXPECT_EQ(f.ub, 2 * 32 * 16 * (4 + 2));  // two strips of sums, and of what they become
+  EXPECT_EQ(f.piece.rows, 2 + 2);          // two rows of dx and the kernel's reach
+  EXPECT_EQ(f.piece.columns, 16);          // more than one row: whole ones
   EXPECT_EQ(f.piece.blocks, 1);
   EXPECT_EQ(f.l1A, 4 * 16 * 16 * 2);
   EXPECT_EQ(f.l1B, 144 * 32 * 2);

@@ -174,6 +174,17 @@ TEST(CubeRules, CasesThatAChipIsKnownToRefuse) {
   EXPECT_TRUE(planOnNpu(p, Gradient::kDw, *machineByName("ascend950pr_9599")).ok());
 }
 
+TEST(CubeRules, DepthsHaveALimitOfTheirOwn) {
+  Problem p = handProblem();
+  p.stride = Dhw{4, 1, 1};
+  Machine m = toyMachine();
+  m.npu.limits.strideD = 3;
+  EXPECT_THAT(checkChip(p, Gradient::kDx, m), ElementsAre(HasSubstr("stride.d = 4 must be at most 3")));
+  m.npu.limits.strideD = 4;
+  m.npu.limits.strideHw = 3;
+  EXPECT_THAT(checkChip(p, Gradient::kDx, m), IsEmpty());
+}
+
 TEST(CubeRules, ExtentsThatDoNotFollowAreRefused) {
   Problem p = handProblem();
   p.in = Dhw{8, 8, 8}, p.out = Dhw{8, 8, 8}, p.kernel = Dhw{3, 3, 3};
