@@ -198,6 +198,7 @@ TraceArgs exampleArgs(const TileProgram& program, int kernel, const KernelUse& u
   args.aRepeat = use.repeatStep[0];
   args.bRepeat = use.repeatStep[1];
   args.cRepeat = use.repeatStep[2];
+  args.dRepeat = use.repeatStep[3];
   args.accumulate = use.accumulate ? 1 : 0;
   return args;
 }

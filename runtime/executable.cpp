@@ -125,6 +125,7 @@ KernelCall callOf(const TileProgram& program, const KernelUse& use) {
   call.aRepeat = use.repeatStep[0];
   call.bRepeat = use.repeatStep[1];
   call.cRepeat = use.repeatStep[2];
+  call.dRepeat = use.repeatStep[3];
   call.accumulate = use.accumulate;
   return call;
 }

@@ -64,7 +64,7 @@ class Flattening {
     node.sites.push_back({static_cast<int>(out_.calls.size()), weightsOf(call.classAxes)});
     out_.calls.push_back(&call);
     node.steps.push_back({place.offset[0], place.offset[1], place.offset[2], place.offset[3], place.repeatStep[0],
-                          place.repeatStep[1], place.repeatStep[2], place.repeat});
+                          place.repeatStep[1], place.repeatStep[2], place.repeatStep[3], place.repeat});
     return node;
   }
 
@@ -164,6 +164,7 @@ class Flattening {
       step.aRepeat = of(axis.repeatDelta, call.a);
       step.bRepeat = of(axis.repeatDelta, call.b);
       step.cRepeat = of(axis.repeatDelta, call.c);
+      step.dRepeat = of(axis.repeatDelta, call.d);
     }
     for (const auto& [counted, multiplier] : site.outer) {
       if (counted == loop.axis) step.variant += static_cast<std::size_t>(axis.cls[i] * multiplier);

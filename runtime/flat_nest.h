@@ -25,7 +25,7 @@ struct FlatAxis {
 
 /// A call of a list: what its step, or those of the loops it was in, add.
 struct CallStep {
-  std::int64_t a = 0, b = 0, c = 0, d = 0, aRepeat = 0, bRepeat = 0, cRepeat = 0, repeat = 1;
+  std::int64_t a = 0, b = 0, c = 0, d = 0, aRepeat = 0, bRepeat = 0, cRepeat = 0, dRepeat = 0, repeat = 1;
   std::size_t variant = 0;
   std::size_t site = 0;  ///< index into FlatNode::sites
 };

@@ -157,6 +157,7 @@ void LaunchProgram::callStep(const Walk& w, const Operands& place, const CallSte
   args.aRepeat = step.aRepeat;
   args.bRepeat = step.bRepeat;
   args.cRepeat = step.cRepeat;
+  args.dRepeat = step.dRepeat;
   args.d = place.d + step.d;
   args.residual = w.residual;
   if (w.counters == nullptr) {

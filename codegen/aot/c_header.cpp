@@ -142,8 +142,8 @@ class Header {
        << " * how many segments follow; a segment is three words: bytes to add to a, bytes to add to b, iterations. "
           "*/\n"
        << "typedef struct " << n_ << "_args {\n  const void *a, *b;\n  void* c;\n  const int64_t* list;\n"
-       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n  int64_t residual;\n} " << n_
-       << "_args;\n\n";
+       << "  int64_t repeat, a_repeat, b_repeat, c_repeat, accumulate;\n  void* d;\n  int64_t residual, d_repeat;\n} "
+       << n_ << "_args;\n\n";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) {
       std::string about = print(p_.kernels[k], Detail::kSummary);
       about = about.substr(0, about.find('\n'));
@@ -188,14 +188,14 @@ class Header {
           "*/\n"
        << "static inline void " << n_
        << "_call(const int64_t* variant, char* a, char* b, char* c, char* d, int64_t times, int64_t a_step,\n"
-       << "                        int64_t b_step, int64_t c_step, int64_t residual) {\n"
+       << "                        int64_t b_step, int64_t c_step, int64_t residual, int64_t d_step) {\n"
        << "  static void (*const kernels[])(const " << n_ << "_args*) = {";
     for (std::size_t k = 0; k < p_.kernels.size(); ++k) o_ << (k == 0 ? "" : ", ") << aotKernelSymbol(n_, k);
     o_ << "};\n  " << n_ << "_args args;\n  if (variant[0] < 0) return;\n"
        << "  args.a = a;\n  args.b = b;\n  args.c = c;\n"
        << "  args.list = variant[1] < 0 ? (const int64_t*)0 : " << n_ << "_tables + variant[1];\n"
        << "  args.repeat = times;\n  args.a_repeat = a_step;\n  args.b_repeat = b_step;\n  args.c_repeat = c_step;\n"
-       << "  args.accumulate = variant[2];\n  args.d = d;\n  args.residual = residual;\n  "
+       << "  args.accumulate = variant[2];\n  args.d = d;\n  args.residual = residual;\n  args.d_repeat = d_step;\n  "
           "kernels[variant[0]](&args);\n}\n\n";
   }
 
@@ -377,7 +377,7 @@ class Header {
     o_ << in << n_ << "_call(t + " << tables_.variants[number_][calls_++]
        << (which.empty() ? "" : " + 3 * (" + which + ")") << ", " << at(0) << ", " << at(1) << ", " << at(2) << ", "
        << at(3) << ", " << times << ", " << repeat(0) << ", " << repeat(1) << ", " << repeat(2) << ", " << residual()
-       << "); /* " << c.name << " */\n";
+       << ", " << repeat(3) << "); /* " << c.name << " */\n";
   }
 
   void runner() {

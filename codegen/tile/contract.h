@@ -28,7 +28,7 @@
 //     acc[0][i] = post(acc[0][i]): if post.bias, + load(D + biasOffset[i]), a whole vector; then if post.add, + load(C + args.residual +
 //                 cOffset[i]), of type `result`; then the activation (post_ops.h)          for every accumulator i
 //     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
-//     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat
+//     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat;  if post.bias: D += args.dRepeat
 //
 // The list in memory (int64s): counts[0 .. sections), then the segments of section 0, of section 1, ...; 3 int64 each.
 // The order of sums is fixed by this text, so every backend gives the same bits.

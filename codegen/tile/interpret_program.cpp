@@ -108,6 +108,7 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
       args.aRepeat = site.repeatStep[0];
       args.bRepeat = site.repeatStep[1];
       args.cRepeat = site.repeatStep[2];
+      args.dRepeat = site.repeatStep[3];
       args.accumulate = site.variant->accumulate ? 1 : 0;
       args.residual = memory.residual();
       interpret(program.kernels[static_cast<std::size_t>(site.variant->kernel)], args);

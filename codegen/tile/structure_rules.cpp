@@ -174,7 +174,8 @@ class Structure {
     if (std::any_of(enclosing_.begin(), enclosing_.end(),
                     [&](int a) { return phase_->axes[static_cast<std::size_t>(a)].steps.empty(); }))
       return;  // never made
-    if (c.d >= 0 && !enclosing_.empty()) {
+    const bool copies = c.d >= 0 && !addsBiases(c);
+    if (copies && !enclosing_.empty()) {
       for (const AxisStep& step : phase_->axes[static_cast<std::size_t>(enclosing_.back())].steps) {
         const auto d = static_cast<std::size_t>(c.d);
         const bool moves = step.repeat > 1 && d < step.repeatDelta.size() && step.repeatDelta[d] != 0;
@@ -190,7 +191,7 @@ class Structure {
     if (c.place.repeat != 1 && !enclosing_.empty() &&
         repeats(phase_->axes[static_cast<std::size_t>(enclosing_.back())]))
       once("call " + c.name + " repeats, and so do steps of the axis around it");
-    if (c.d >= 0 && c.place.repeatStep[3] != 0)
+    if (copies && c.place.repeatStep[3] != 0)
       once("call " + c.name + ": repetitions move stream d; kernels copy to where it begins");
     const auto product = combinations(c.classAxes, "call " + c.name);
     if (!product) return;
@@ -199,6 +200,15 @@ class Structure {
                                                " combinations of classes");
     for (std::size_t v = 0; v < c.variants.size(); ++v)
       variant(c, c.variants[v], "call " + c.name + " variant " + std::to_string(v) + ": ");
+  }
+
+  // Whether d, in all variants, leads a microkernel to biases.
+  bool addsBiases(const Call& c) const {
+    return std::all_of(c.variants.begin(), c.variants.end(), [&](const Variant& v) {
+      if (!within(v.kernel, p_.kernels.size())) return true;
+      const auto* contract = std::get_if<Contract>(&p_.kernels[static_cast<std::size_t>(v.kernel)]);
+      return contract != nullptr && contract->post.bias;
+    });
   }
 
   void stream(const Call& c, int s, const char* name, bool needed, bool written) {

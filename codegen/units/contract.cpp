@@ -17,8 +17,8 @@ namespace cubejit {
 namespace {
 
 enum Scalar { kA, kB, kC, kList, kRepeat, kCounts, kSegment, kAt, kBt, kOuter, kSegments, kFlag };
-constexpr int kCopy = kFlag;               // nothing else needs it while sections run
-constexpr int kBias = kAt, kAddend = kBt;  // when they have run
+constexpr int kCopy = kFlag;                 // nothing else needs it while sections run
+constexpr int kBias = kList, kAddend = kBt;  // the second when they have run
 
 class Lowering {
  public:
@@ -54,6 +54,10 @@ class Lowering {
     asm_.add(kB, kB, kFlag);
     asm_.arg(kFlag, ArgSlot::kCRepeat);
     asm_.add(kC, kC, kFlag);
+    if (c_.post.bias) {
+      asm_.arg(kFlag, ArgSlot::kDRepeat);
+      asm_.add(kBias, kBias, kFlag);
+    }
     asm_.endLoop();
     return asm_.take();
   }
@@ -146,6 +150,7 @@ class Lowering {
     asm_.arg(kA, ArgSlot::kA);
     asm_.arg(kB, ArgSlot::kB);
     asm_.arg(kC, ArgSlot::kC);
+    if (c_.post.bias) asm_.arg(kBias, ArgSlot::kD);
     asm_.arg(kRepeat, ArgSlot::kRepeat);
     asm_.reserveMasks(ranges);
     if (pairCode_.held()) pairCode_.loadTables();
@@ -177,7 +182,6 @@ class Lowering {
       scratch = NarrowScratch{free[0], free[1], free[2]};
     }
     for (int i = sums_; i < accs_; ++i) asm_.addF(i % sums_, i % sums_, i);
-    if (c_.post.bias) asm_.arg(kBias, ArgSlot::kD);
     if (c_.post.add) {
       asm_.arg(kAddend, ArgSlot::kResidual);
       asm_.add(kAddend, kAddend, kC);

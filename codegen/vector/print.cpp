@@ -11,8 +11,8 @@
 namespace cubejit {
 namespace {
 
-constexpr const char* kArgNames[] = {"a",        "b",        "c",          "list", "repeat",  "a_repeat",
-                                     "b_repeat", "c_repeat", "accumulate", "d",    "residual"};
+constexpr const char* kArgNames[] = {"a",        "b",        "c",          "list", "repeat",   "a_repeat",
+                                     "b_repeat", "c_repeat", "accumulate", "d",    "residual", "d_repeat"};
 static_assert(sizeof(kArgNames) / sizeof(kArgNames[0]) == kArgSlots);
 
 std::string registerName(OperandKind kind, int number) {

@@ -112,6 +112,7 @@ class Walker {
       case ArgSlot::kARepeat: return Value{PointerBase::kNone, args_.aRepeat};
       case ArgSlot::kBRepeat: return Value{PointerBase::kNone, args_.bRepeat};
       case ArgSlot::kCRepeat: return Value{PointerBase::kNone, args_.cRepeat};
+      case ArgSlot::kDRepeat: return Value{PointerBase::kNone, args_.dRepeat};
       case ArgSlot::kResidual: break;  // to memory that no operand points to
       case ArgSlot::kAccumulate: return Value{PointerBase::kNone, args_.accumulate, TripSource::kAccumulate};
     }

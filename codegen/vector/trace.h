@@ -17,7 +17,7 @@ namespace cubejit {
 struct TraceArgs {
   std::vector<std::int64_t> list;  ///< as kernels read it: counts per section, then segments
   std::int64_t sections = 0;
-  std::int64_t repeat = 1, aRepeat = 0, bRepeat = 0, cRepeat = 0, accumulate = 0;
+  std::int64_t repeat = 1, aRepeat = 0, bRepeat = 0, cRepeat = 0, accumulate = 0, dRepeat = 0;
 };
 
 /// Where a loop's count comes from.

@@ -48,6 +48,7 @@ struct KernelCall {
   std::vector<std::int64_t> list;  ///< for KernelArgs::list; empty: a move, which takes none
   std::int64_t repeat = 1, aRepeat = 0, bRepeat = 0, cRepeat = 0;
   bool accumulate = false;
+  std::int64_t dRepeat = 0;
 };
 
 /// One generated kernel, for reading and for calling by hand: examples/call_a_kernel.cpp.

@@ -32,7 +32,7 @@
 
 namespace cubejit {
 
-/// What a kernel is called with: eleven words of 8 bytes. Start from KernelArgs{} and set what the kernel uses.
+/// What a kernel is called with: twelve words of 8 bytes. Start from KernelArgs{} and set what the kernel uses.
 ///
 /// Alignment: a, b, c and d to an element of what lies there (f32: 4 bytes, 16-bit types: 2). A vector is faster.
 /// c and cRepeat must be multiples of KernelView::resultAlignment. The list: 8 bytes.
@@ -52,6 +52,7 @@ struct KernelArgs {
       nullptr;  ///< where copies of B's vectors go, one behind another, for contracts that make some; biases as f32 for
                 ///< kernels that add them (only read); others: not used
   std::int64_t residual = 0;  ///< bytes from an element of c to that of z, for kernels that add it
+  std::int64_t dRepeat = 0;   ///< bytes added to d after each repetition, for contracts that add biases
 };
 
 /// Names of the words, in order. A kernel finds word i at 8 * i bytes.
@@ -66,9 +67,10 @@ enum class ArgSlot : std::uint8_t {
   kCRepeat,
   kAccumulate,
   kD,
-  kResidual
+  kResidual,
+  kDRepeat
 };
-inline constexpr int kArgSlots = 11;
+inline constexpr int kArgSlots = 12;
 static_assert(sizeof(KernelArgs) == kArgSlots * 8);
 
 /// KernelView::entry is one of these.

@@ -70,7 +70,7 @@ std::vector<BadCase> badCases() {
       {"extraImmediate", [](auto& p) { p.code[6].imm = 1; }, "immediate 1 is not in [0, 0]"},
       {"missingBase", [](auto& p) { p.code[12].mem = {}; }, "mem.base -1 is not in"},
       {"maskOnUnmaskedOp", [](auto& p) { p.code[3].mask = 1; }, "the op takes no mask"},
-      {"argSlot", [](auto& p) { p.code[0].imm = 11; }, "immediate 11 is not in [0, 10]"},
+      {"argSlot", [](auto& p) { p.code[0].imm = 12; }, "immediate 12 is not in [0, 11]"},
       {"constantIndex", [](auto& p) { p.code[3].imm = 1; }, "immediate 1 is not in [0, 0]"},
       {"constantSize", [](auto& p) { p.constants[0].resize(8); }, "constant c0 has 8 words, not 16"},
       {"maskRangeBeyondLanes", [](auto& p) { p.code[2].imm = 17 << 8; }, "immediate 17 is not in [1, 16]"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides, call by call, what becomes of those that store y. Cursors over biases follow those over y; steps that a kernel repeats are taken
-// one by one where biases would have to move, and where a call becomes two.
+// one by one where a call becomes two.
 #include "algorithms/kit/lower/post_ops.h"
 
 #include <algorithm>
@@ -195,18 +195,24 @@ class Pass {
     std::int64_t furthest = to_.along(origin).channel;
     const auto deltaOf = [&](const std::vector<std::int64_t>& d) { return at < d.size() ? d[at] : 0; };
     for (std::size_t a = 0; a < phase_->axes.size(); ++a) {
+      // Repetitions that lead around the channels again begin anew each time.
       const auto& steps = phase_->axes[a].steps;
       if (std::any_of(steps.begin(), steps.end(), [&](const AxisStep& step) {
-            return step.repeat > 1 && to_.biasAlong(deltaOf(step.repeatDelta)) != 0;
+            const ChannelPlace each = to_.along(deltaOf(step.repeatDelta));
+            return (step.repeat - 1) * each.channel >= to_.each || (step.repeat - 1) * each.block >= to_.blocks;
           }))
         takeOneByOne(static_cast<int>(a));
       std::int64_t most = 0;
       for (AxisStep& step : phase_->axes[a].steps) {
-        const ChannelPlace place = to_.along(deltaOf(step.delta));
-        most = std::max(most, place.channel);
-        if (to_.biasAt(place) == 0) continue;
-        step.delta.resize(phase_->streams.size(), 0);
-        step.delta.back() = to_.biasAt(place);
+        const ChannelPlace place = to_.along(deltaOf(step.delta)), each = to_.along(deltaOf(step.repeatDelta));
+        most = std::max(most, place.channel + (step.repeat - 1) * each.channel);
+        const auto set = [&](std::vector<std::int64_t>& deltas, std::int64_t bytes) {
+          if (bytes == 0) return;
+          deltas.resize(phase_->streams.size(), 0);
+          deltas.back() = bytes;
+        };
+        set(step.delta, to_.biasAt(place));
+        if (step.repeat > 1) set(step.repeatDelta, to_.biasAt(each));
       }
       furthest += most;
     }
