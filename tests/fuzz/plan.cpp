@@ -40,7 +40,8 @@ bool isSmall(const Problem& p) {
   return products <= kMostProducts && elements <= kMostProducts && bytes <= 1 << 22;
 }
 
-void isRight(const Pin& pin, IsaLevel level) {
+void isRight(Pin pin, IsaLevel level) {
+  pin.plan.backend = PlanBackend::kSession;  // the LLVM component is no part of this
   const auto about = [&](const std::string& why) { return why + "\n" + pinToJson(pin); };
   Options options;
   options.isa = level;
