@@ -195,11 +195,13 @@ class Pass {
     std::int64_t furthest = to_.along(origin).channel;
     const auto deltaOf = [&](const std::vector<std::int64_t>& d) { return at < d.size() ? d[at] : 0; };
     for (std::size_t a = 0; a < phase_->axes.size(); ++a) {
-      // Repetitions that lead around the channels again begin anew each time.
+      // Repetitions that lead around the channels again, or into blocks that one of them alone does not reach, are steps of their own.
       const auto& steps = phase_->axes[a].steps;
       if (std::any_of(steps.begin(), steps.end(), [&](const AxisStep& step) {
-            const ChannelPlace each = to_.along(deltaOf(step.repeatDelta));
-            return (step.repeat - 1) * each.channel >= to_.each || (step.repeat - 1) * each.block >= to_.blocks;
+            const std::int64_t more = step.repeat - 1, from = deltaOf(step.delta), by = deltaOf(step.repeatDelta);
+            const ChannelPlace each = to_.along(by);
+            return more * each.channel >= to_.each ||
+                   to_.along(from + more * by).block != to_.along(from).block + more * each.block;
           }))
         takeOneByOne(static_cast<int>(a));
       std::int64_t most = 0;
