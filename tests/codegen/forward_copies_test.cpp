@@ -293,13 +293,19 @@ TEST(ForwardCopies, RoundingFillsVectors) {
   }
 }
 
-TEST(ForwardCopies, ContractsStay) {
+// One sum of one product.
+Contract oneProduct() {
   Contract c;
   c.accumulators = {{0, {}}};
   AOperand one;
   one.uses = {{0, 0}};
   c.sections = {{{{{{0, {}}}, {one}}}, 0, 0}};
   c.label = "contract";
+  return c;
+}
+
+TEST(ForwardCopies, ContractsStay) {
+  const Contract c = oneProduct();
   Program p;
   p.add(row(64), kIn, 0, kP, 0).add(row(64), kP, 0, kQ, 0).add(row(16), kQ, 128, kOut, 512);
   p.tile().kernels.emplace_back(c);
@@ -311,12 +317,7 @@ TEST(ForwardCopies, ContractsStay) {
 }
 
 TEST(ForwardCopies, TwinsStayKernels) {
-  Contract c;
-  c.accumulators = {{0, {}}};
-  AOperand one;
-  one.uses = {{0, 0}};
-  c.sections = {{{{{{0, {}}}, {one}}}, 0, 0}};
-  c.label = "contract";
+  const Contract c = oneProduct();
   Contract twin = c;
   twin.streamingStore = true;
   Program p;

@@ -5,18 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 #include <vector>
 
-#include "codegen/backend.h"
 #include "codegen/tile/element.h"
-#include "codegen/tile/interpret.h"
 #include "codegen/tile/print.h"
-#include "codegen/vector/interpret.h"
-#include "codegen/vector/legalize.h"
-#include "codegen/vectorize.h"
-#include "tests/support/run_code.h"
+#include "tests/support/kernel_agreement.h"
 
 namespace cubejit {
 namespace {
@@ -51,31 +45,11 @@ class PostCodes : public testing::TestWithParam<IsaLevel> {
     return words;
   }
 
-  // Runs the kernel three ways; results begin at word 0 of `memory`, z at word `z` and what is read through d at word `d`.
+  // Results begin at word 0 of `memory`, z at word `z` and what is read through d at word `d`.
   void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& memory, std::size_t z, std::size_t d) {
     SCOPED_TRACE(print(kernel, Detail::kFull));
-    const auto program = vectorize(kernel, isa());
-    ASSERT_TRUE(program.ok()) << program.error().message;
-    const auto legal = legalize(*program);
-    ASSERT_TRUE(legal.ok()) << legal.error().message;
-    const auto code = emitXbyak(*legal);
-    ASSERT_TRUE(code.ok()) << code.error().message;
-    const auto outcome = [&](auto&& run) {
-      std::vector<float> copy = memory;
-      args.c = copy.data();
-      args.d = copy.data() + d;
-      args.residual = static_cast<std::int64_t>(z * 4);
-      run();
-      return copy;
-    };
-    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
-      return std::memcmp(x.data(), y.data(), x.size() * 4) == 0;
-    };
-    const std::vector<float> wanted = outcome([&] { interpret(kernel, args); });
-    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*legal, args).ok()); })));
-    if (hostRuns(GetParam())) {
-      EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(runCode(*code, args)); })));
-    }
+    args.residual = static_cast<std::int64_t>(z * 4);
+    agreeInBits(kernel, GetParam(), args, memory, d);
   }
 
   std::mt19937 rng_{3};

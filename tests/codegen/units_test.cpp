@@ -19,6 +19,7 @@
 #include "codegen/vector/print.h"
 #include "codegen/vectorize.h"
 #include "tests/support/fenced_memory.h"
+#include "tests/support/kernel_agreement.h"
 #include "tests/support/run_code.h"
 
 namespace cubejit {
@@ -141,33 +142,9 @@ class Units : public testing::TestWithParam<IsaLevel> {
     return list;
   }
 
-  // Runs the kernel four ways on copies of `c`; args.c is set here, and args.d `d` words behind it. The last words of c are guards
-  // nobody may write.
-  void agree(const Kernel& kernel, KernelArgs args, const std::vector<float>& c, std::size_t d = 0) {
-    const auto program = vectorize(kernel, isa());
-    ASSERT_TRUE(program.ok()) << program.error().message;
-    const auto legal = legalize(*program);
-    ASSERT_TRUE(legal.ok()) << legal.error().message;
-    const auto code = emitXbyak(*legal);
-    ASSERT_TRUE(code.ok()) << code.error().message;
-    const auto outcome = [&](auto&& run) {
-      std::vector<float> copy = c;
-      args.c = copy.data();
-      args.d = copy.data() + d;
-      run();
-      return copy;
-    };
-    const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
-      return std::memcmp(x.data(), y.data(), x.size() * 4) == 0;
-    };
-    const std::vector<float> wanted = outcome([&] { interpret(kernel, args); });
-    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*program, args).ok()); }))) << "vectorize\n"
-                                                                                             << print(*program);
-    EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(interpret(*legal, args).ok()); }))) << "legalize\n"
-                                                                                           << print(*legal);
-    if (hostRuns(GetParam())) {
-      EXPECT_TRUE(same(wanted, outcome([&] { EXPECT_TRUE(runCode(*code, args)); }))) << "emit\n" << print(*legal);
-    }
+  // The last words of c are guards nobody may write.
+  void agree(const Kernel& kernel, const KernelArgs& args, const std::vector<float>& c, std::size_t d = 0) {
+    agreeInBits(kernel, GetParam(), args, c, d);
   }
 
   // Runs the code where the bytes it is said to touch end, or begin, at unreadable pages: one byte more, and the test dies.
