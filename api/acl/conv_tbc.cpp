@@ -178,22 +178,12 @@ aclnnStatus phaseOne(const char* document, const Parameters& parameters,
       r.at(parameters[i].id) = arguments.required<Tensor>(handles.begin()[i], parameters[i].name);
     arguments.result(workspaceSize, "workspaceSize");
     arguments.result(executor, "executor");
-    if (arguments.nulls().any()) return arguments.nulls().report();
-    if (arguments.dead().any()) return arguments.dead().report();
-
-    const std::string key = keyOf(r);
-    PreparedPtr prepared = recall(key);
-    if (prepared == nullptr) {
-      Findings findings(document);
-      prepared = make(r, findings);
-      if (prepared == nullptr) return findings.report();
-      remember(key, prepared);
-    }
     std::vector<Argument> inputs, outputs;
     for (const auto& [name, id, output] : parameters)
       (output ? outputs : inputs).push_back({r.at(id), static_cast<int>(id), nullptr});
-    handOut(prepared, std::move(inputs), std::move(outputs), document, workspaceSize, executor);
-    return ACLNN_SUCCESS;
+    return answer(
+        arguments, document, [&] { return keyOf(r); }, [&](Findings& findings) { return make(r, findings); },
+        std::move(inputs), std::move(outputs), workspaceSize, executor);
   });
 }
 

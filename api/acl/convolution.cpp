@@ -91,27 +91,18 @@ ConvRequest resolve(Arguments& arguments, const aclTensor* input, const aclTenso
   return r;
 }
 
-// What follows once every argument is known: `inputs` and `outputs` in the order of the operator's parameters.
-aclnnStatus answer(const ConvRequest& r, const Arguments& arguments, const char* document,
-                   std::initializer_list<TensorId> inputs, std::initializer_list<TensorId> outputs,
-                   std::uint64_t* workspaceSize, aclOpExecutor** executor) {
-  if (arguments.nulls().any()) return arguments.nulls().report();
-  if (arguments.dead().any()) return arguments.dead().report();
-  const std::string key = keyOf(r);
-  PreparedPtr prepared = recall(key);
-  if (prepared == nullptr) {
-    Findings findings(document);
-    prepared = make(r, findings);
-    if (prepared == nullptr) return findings.report();
-    remember(key, prepared);
-  }
+// `inputs` and `outputs` in the order of the operator's parameters.
+aclnnStatus answered(const ConvRequest& r, const Arguments& arguments, const char* document,
+                     std::initializer_list<TensorId> inputs, std::initializer_list<TensorId> outputs,
+                     std::uint64_t* workspaceSize, aclOpExecutor** executor) {
   const auto argumentsOf = [&](std::initializer_list<TensorId> ids) {
     std::vector<Argument> all;
     for (const TensorId id : ids) all.push_back({r.at(id), static_cast<int>(id), nullptr});
     return all;
   };
-  handOut(prepared, argumentsOf(inputs), argumentsOf(outputs), document, workspaceSize, executor);
-  return ACLNN_SUCCESS;
+  return answer(
+      arguments, document, [&] { return keyOf(r); }, [&](Findings& findings) { return make(r, findings); },
+      argumentsOf(inputs), argumentsOf(outputs), workspaceSize, executor);
 }
 
 }  // namespace
@@ -153,8 +144,8 @@ aclnnStatus aclnnConvolutionBackwardGetWorkspaceSize(const aclTensor* gradOutput
                                 "is null but asked for by outputMask");
     }
     r.transposed = transposed, r.groups = groups, r.mathType = cubeMathType;
-    return answer(r, arguments, kBackwardDocument, {TensorId::kDy, TensorId::kX, TensorId::kW},
-                  {TensorId::kDx, TensorId::kDw, TensorId::kDb}, workspaceSize, executor);
+    return answered(r, arguments, kBackwardDocument, {TensorId::kDy, TensorId::kX, TensorId::kW},
+                    {TensorId::kDx, TensorId::kDw, TensorId::kDb}, workspaceSize, executor);
   });
 }
 
@@ -181,8 +172,8 @@ aclnnStatus aclnnConvolutionGetWorkspaceSize(const aclTensor* input, const aclTe
     arguments.result(executor, "executor");
     r.mask.add(Gradient::kY);
     r.transposed = transposed, r.groups = groups, r.mathType = cubeMathType;
-    return answer(r, arguments, kForwardDocument, {TensorId::kX, TensorId::kW, TensorId::kB}, {TensorId::kY},
-                  workspaceSize, executor);
+    return answered(r, arguments, kForwardDocument, {TensorId::kX, TensorId::kW, TensorId::kB}, {TensorId::kY},
+                    workspaceSize, executor);
   });
 }
 

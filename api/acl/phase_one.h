@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/acl/executor.h"
@@ -60,6 +61,25 @@ void addError(Findings& findings, const Error& error);
 /// Makes the executor and fills phase 1's results.
 void handOut(const PreparedPtr& prepared, std::vector<Argument> inputs, std::vector<Argument> outputs,
              const char* document, std::uint64_t* workspaceSize, aclOpExecutor** executor);
+
+/// What phase 1 ends with, once every argument is known: what was prepared for keyOf(), or what make(findings) prepares now.
+template <class Key, class Make>
+aclnnStatus answer(const Arguments& arguments, const char* document, const Key& keyOf, const Make& make,
+                   std::vector<Argument> inputs, std::vector<Argument> outputs, std::uint64_t* workspaceSize,
+                   aclOpExecutor** executor) {
+  if (arguments.nulls().any()) return arguments.nulls().report();
+  if (arguments.dead().any()) return arguments.dead().report();
+  const std::string key = keyOf();
+  PreparedPtr prepared = recall(key);
+  if (prepared == nullptr) {
+    Findings findings(document);
+    prepared = make(findings);
+    if (prepared == nullptr) return findings.report();
+    remember(key, prepared);
+  }
+  handOut(prepared, std::move(inputs), std::move(outputs), document, workspaceSize, executor);
+  return ACLNN_SUCCESS;
+}
 
 /// The view of a tensor with 1 to 5 dimensions; `axes` says which of n, c, d, h, w each is.
 View viewOf(const Tensor& tensor, const std::vector<std::size_t>& axes);
