@@ -73,7 +73,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
     state.sharedDy = std::move(conversion);
     state.sharedDyBytes = static_cast<std::size_t>(formatBytes(chosen.problem, TensorId::kDy));
   }
-  if (chosen.slopesDy) {
+  if (readSlope(request.problem, request.gradients)) {
     CUBEJIT_TRY(slope, generate(eltwiseBackwardProgram(request.problem, machine.isa.lanes()), PlanBackend::kSession,
                                 machine.isa, options));
     state.sharedDy = std::move(slope);

@@ -63,7 +63,6 @@ Result<GradientPlans> planGradients(const CompileRequest& request, const Machine
     static_cast<void>(applies);
   }
   CUBEJIT_TRY(apart, planEach(request, request.problem, machine, algorithm));
-  apart.gradients.slopesDy = slopes;
   Problem shared = request.problem;
   shared.formats[static_cast<std::size_t>(TensorId::kDy)] = coreFormat(TensorId::kDy);
   const bool alike = formatOf(shared, TensorId::kDy) == formatOf(request.problem, TensorId::kDy);

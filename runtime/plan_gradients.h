@@ -18,7 +18,6 @@ struct GradientPlans {
   Problem problem;  ///< what they are plans of: the caller's, or the same with dy as it is after the conversion
   std::vector<TilingPlan> plans;  ///< in the order dx, dw, db
   bool sharesDy = false;          ///< dy is converted once, for all of them
-  bool slopesDy = false;          ///< dy times the slope of y's activation is what they read
 };
 
 /// `algorithm`: as in Options.
