@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "codegen/tile/buffer_of.h"
 #include "codegen/tile/segment_words.h"
 #include "runtime/threads.h"
 
@@ -68,8 +69,6 @@ LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
     alignments_.push_back(contract == nullptr ? 0 : std::int64_t{contract->lanes} * 4);
   }
   for (const Buffer& buffer : program.buffers) {
-    if (buffer.role == BufferRole::kY) y_ = static_cast<int>(place_.size());
-    if (buffer.role == BufferRole::kZ) z_ = static_cast<int>(place_.size());
     std::size_t at = 0;
     if (buffer.role == BufferRole::kShared) {
       at = sharedBytes_;
@@ -212,7 +211,7 @@ void LaunchProgram::walk(Walk& w, const std::vector<FlatNode>& nodes, const std:
 }
 
 void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const {
-  Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr, residualOf(slot.bases)};
+  Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr, slot.residual};
   const std::uint64_t began = w.counters == nullptr ? 0 : ticksNow();
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
     w.base[s] = slot.bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
@@ -232,12 +231,10 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int6
   if (w.counters != nullptr) w.counters[times_->phaseAt(static_cast<std::size_t>(&phase - phases_.data()))].add(began);
 }
 
-std::int64_t LaunchProgram::residualOf(const std::vector<char*>& bases) const {
-  if (z_ < 0 || y_ < 0) return 0;
-  const auto address = [&](int buffer) {
-    return reinterpret_cast<std::intptr_t>(bases[static_cast<std::size_t>(buffer)]);
-  };
-  return static_cast<std::int64_t>(address(z_) - address(y_));
+LaunchProgram::Slot LaunchProgram::slotOf(const Places& places, int index) const {
+  Slot slot{index, basesOf(places, index), 0};
+  slot.residual = residualOf(buffers_, slot.bases);
+  return slot;
 }
 
 std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const {

@@ -103,11 +103,11 @@ class LaunchProgram {
   struct Slot {
     int index;
     std::vector<char*> bases;
+    std::int64_t residual;  ///< of kernels that add z
   };
   void runTasks(const FlatPhase& phase, const Slot& slot, std::int64_t begin, std::int64_t end) const;
-  Slot slotOf(const Places& places, int index) const { return {index, basesOf(places, index)}; }
+  Slot slotOf(const Places& places, int index) const;
   std::vector<char*> basesOf(const Places& places, int slot) const;
-  std::int64_t residualOf(const std::vector<char*>& bases) const;
   void runPhase(const FlatPhase& phase, const Places& places, const Team& team) const;
   void runPhases(std::size_t begin, std::size_t end, const Places& places, const Team& team) const;
   void walk(Walk& walk, const std::vector<FlatNode>& nodes, const std::int64_t* offsets) const;
@@ -122,7 +122,6 @@ class LaunchProgram {
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<std::int64_t> alignments_;  ///< of each kernel's vectors
   std::vector<Buffer> buffers_;
-  int y_ = -1, z_ = -1;  ///< among them; -1: the program has none
   Prepack prepack_;
   std::vector<std::size_t> place_;      ///< of each shared or private buffer in its region
   std::vector<std::size_t> keptPlace_;  ///< of each kept buffer among those

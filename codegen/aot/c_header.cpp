@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "codegen/aot/tables.h"
+#include "codegen/tile/buffer_of.h"
 #include "codegen/tile/coordinates.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/walk.h"
@@ -345,13 +346,9 @@ class Header {
 
   // From y to z, as numbers: they are two objects.
   std::string residual() const {
-    std::string y, z;
-    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
-      const std::string at = "(int64_t)(intptr_t)m->at[" + std::to_string(b) + "]";
-      if (role(b) == BufferRole::kY) y = at;
-      if (role(b) == BufferRole::kZ) z = at;
-    }
-    return z.empty() || y.empty() ? "0" : z + " - " + y;
+    const int y = bufferOf(p_.buffers, BufferRole::kY), z = bufferOf(p_.buffers, BufferRole::kZ);
+    const auto at = [](int buffer) { return "(int64_t)(intptr_t)m->at[" + std::to_string(buffer) + "]"; };
+    return z < 0 || y < 0 ? "0" : at(z) + " - " + at(y);
   }
 
   void call(const Call& c, const std::string& in, int innermost) {

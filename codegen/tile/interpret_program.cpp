@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/tile/buffer_of.h"
 #include "codegen/tile/interpret.h"
 #include "codegen/tile/segment_words.h"
 #include "codegen/tile/verify.h"
@@ -53,17 +54,7 @@ class Memory {
   }
 
   const std::string& missing() const { return missing_; }
-  /// From y to z, where there is one.
-  std::int64_t residual() const {
-    const char *y = nullptr, *z = nullptr;
-    for (std::size_t i = 0; i < p_.buffers.size(); ++i) {
-      if (p_.buffers[i].role == BufferRole::kY) y = bases_[i];
-      if (p_.buffers[i].role == BufferRole::kZ) z = bases_[i];
-    }
-    return z == nullptr
-               ? 0
-               : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(z) - reinterpret_cast<std::intptr_t>(y));
-  }
+  std::int64_t residual() const { return residualOf(p_.buffers, bases_); }
   char* base(int buffer) const { return bases_[static_cast<std::size_t>(buffer)]; }
   void forgetPrivate() {
     for (std::size_t i = 0; i < p_.buffers.size(); ++i) {

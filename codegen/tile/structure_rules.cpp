@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "codegen/tile/buffer_of.h"
 #include "codegen/tile/rules.h"
 #include "codegen/tile/walk.h"
 
@@ -266,10 +267,9 @@ class Structure {
     const PostOps& post = postOpsOf(kernel);
     if (readsD(kernel)) stream(c, c.d, "d", true, false);
     if (!post.add || !within(c.c, phase_->streams.size())) return;
-    const auto bytesOf = [&](auto wanted) {
-      std::int64_t bytes = -1;
-      for (const Buffer& b : p_.buffers) bytes = b.role == wanted ? b.bytes : bytes;
-      return bytes;
+    const auto bytesOf = [&](BufferRole role) {
+      const int b = bufferOf(p_.buffers, role);
+      return b < 0 ? -1 : p_.buffers[static_cast<std::size_t>(b)].bytes;
     };
     const int to = phase_->streams[static_cast<std::size_t>(c.c)].buffer;
     require(within(to, p_.buffers.size()) && p_.buffers[static_cast<std::size_t>(to)].role == BufferRole::kY &&

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "codegen/tile/buffer_of.h"
+
 namespace cubejit {
 namespace {
 
@@ -79,11 +81,7 @@ ProgramBuilder::ProgramBuilder(TileProgram program) : program_(std::move(program
     kernelsByLabel_[labelOf(program_.kernels[k])].push_back(static_cast<int>(k));
 }
 
-int ProgramBuilder::bufferOf(BufferRole role) const {
-  const auto at = std::find_if(program_.buffers.begin(), program_.buffers.end(),
-                               [&](const Buffer& buffer) { return buffer.role == role; });
-  return at == program_.buffers.end() ? -1 : static_cast<int>(at - program_.buffers.begin());
-}
+int ProgramBuilder::bufferOf(BufferRole role) const { return cubejit::bufferOf(program_.buffers, role); }
 
 void ProgramBuilder::makeShared(int buffer, std::string name) {
   program_.buffers[static_cast<std::size_t>(buffer)].role = BufferRole::kShared;

@@ -15,7 +15,7 @@
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/result_channels.h"
-#include "codegen/tile/coordinates.h"
+#include "codegen/tile/buffer_of.h"
 
 namespace cubejit {
 namespace {
@@ -51,7 +51,7 @@ class Pass {
         to_(ResultChannels::of(problem)) {}
 
   Result<TileProgram> run(bool wide) {
-    y_ = bufferOf(BufferRole::kY);
+    y_ = bufferOf(p_.buffers, BufferRole::kY);
     if (y_ < 0 || taskless()) return std::move(p_);  // an empty batch
     p_.name += shortText(post_);
     if (wide) {
@@ -85,12 +85,6 @@ class Pass {
   }
 
  private:
-  int bufferOf(BufferRole role) const {
-    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
-      if (p_.buffers[b].role == role) return static_cast<int>(b);
-    }
-    return -1;
-  }
   int addBuffer(std::string name, BufferRole role, std::int64_t bytes) {
     p_.buffers.push_back(Buffer{std::move(name), role, bytes, {}});
     return static_cast<int>(p_.buffers.size()) - 1;
