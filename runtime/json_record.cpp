@@ -160,7 +160,9 @@ class Members {
     if (const Json* value = member(key, isWhole)) to = value->get<std::int64_t>();
   }
   void number(const char* key, double& to) {
-    const auto fits = [](const Json& v) { return v.is_number() && v.get<double>() >= 0 && v.get<double>() < 1e18; };
+    const auto fits = [](const Json& v) {
+      return v.is_number() && v.get<double>() >= 0 && v.get<double>() < kMostNumber;
+    };
     if (const Json* value = member(key, fits)) to = value->get<double>();
   }
   const Json* any(const char* key) {

@@ -20,6 +20,7 @@ std::string planIdentity(const TilingPlan& plan);
 
 /// Schema cubejit.record/1. Times are whole nanoseconds. Reading refuses unknown keys, other schemas and values out of range,
 /// but does not check plans: whoever uses one calls checkPlan.
+constexpr double kMostNumber = 1e18;  ///< no time or cost of a record is as large
 std::string recordToJson(const TuneRecord& record);
 Result<TuneRecord> recordFromJson(const std::string& text);
 

@@ -62,7 +62,9 @@ Result<TuneRecord> readRow(const Statement& row) {
   r.won = row.whole(11) == 1;
   r.verified = row.whole(12) == 1;
   r.untuned = row.whole(13) == 1;
-  r.relative = std::max(0.0, row.number(14));
+  r.relative = row.number(14);
+  if (!(r.relative >= 0 && r.relative < kMostNumber))
+    return Error{ErrorCode::kIo, Stage::kPlan, "a record's relative time is out of range"};
   CUBEJIT_TRY(samples, samplesFromJson(row.text(15)));
   r.samplesNs = samples;
   r.message = row.text(16);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks of any file that is to be a store of tuning records: it is refused, set aside or read; what is read can be written again, and a store
-// that is opened to be written takes a record and has it.
+// that is opened to be written takes a record and has it. An input that begins with '!' is a store of one record, and values that some of its
+// columns are changed to: bytes alone seldom leave a file that SQLite takes.
 #include "runtime/tuning/store.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -36,13 +38,45 @@ void removeBeside(const std::string& path) {
   }
 }
 
+void makeOddStore(const std::string& path, fuzz::Bytes bytes) {
+  static constexpr const char* kColumns[] = {"gradient", "backend",  "threads", "version",   "plan",      "run",
+                                             "name",     "code",     "cost",    "status",    "won",       "verified",
+                                             "untuned",  "relative", "message", "unix_time", "samples_ns"};
+  {
+    StoreNotes notes;
+    const auto store = TuningStore::open(path, StoreAccess::kReadWrite, &notes, /*assumeNetwork=*/true);
+    fuzz::hold(store.ok() && (*store)->add(someRecord()).ok(), "a new store takes a record");
+  }
+  sqlite3* db = nullptr;
+  fuzz::hold(sqlite3_open(path.c_str(), &db) == SQLITE_OK, "SQLite opens it");
+  while (!bytes.empty()) {
+    const std::string column = kColumns[bytes.take<std::uint8_t>() % std::size(kColumns)];
+    sqlite3_stmt* update = nullptr;
+    sqlite3_prepare_v2(db, ("UPDATE record SET " + column + " = ?1").c_str(), -1, &update, nullptr);
+    const auto kind = bytes.take<std::uint8_t>() % 4;
+    std::string text;
+    if (kind == 0) sqlite3_bind_int64(update, 1, bytes.take<std::int64_t>());
+    if (kind == 1) sqlite3_bind_double(update, 1, bytes.take<double>());
+    if (kind >= 2) text = bytes.rest();
+    if (kind == 2) sqlite3_bind_text(update, 1, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+    if (kind == 3) sqlite3_bind_blob(update, 1, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+    sqlite3_step(update);
+    sqlite3_finalize(update);
+  }
+  sqlite3_close(db);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::ScratchFile file("store");
   removeBeside(file.path());
-  file.write(fuzz::textOf(data, size));
-  ::chmod(file.path().c_str(), 0600);
+  if (size > 0 && data[0] == '!') {
+    makeOddStore(file.path(), fuzz::Bytes(data + 1, size - 1));
+  } else {
+    file.write(fuzz::textOf(data, size));
+    ::chmod(file.path().c_str(), 0600);
+  }
   StoreNotes notes;
   if (const auto store = TuningStore::open(file.path(), StoreAccess::kRead, &notes); store.ok()) {
     std::int64_t unreadable = 0;
