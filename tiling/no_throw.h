@@ -18,9 +18,9 @@ inline Error caughtError(Stage stage) noexcept {
     try {
       throw;
     } catch (const std::bad_alloc&) {
-    } catch (const std::system_error& e) {  // no thread left, for one
-      if (e.code() == std::errc::resource_unavailable_try_again) code = ErrorCode::kLimitExceeded;
-      return Error{code, stage, e.what()};
+    } catch (const std::system_error& e) {
+      if (e.code() != std::errc::resource_unavailable_try_again) return Error{code, stage, e.what()};
+      return Error{ErrorCode::kLimitExceeded, stage, std::string("no thread can be started: ") + e.what()};
     } catch (const std::exception& e) {
       return Error{code, stage, e.what()};
     } catch (...) {

@@ -3,7 +3,7 @@
 # The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [peers] [browser] [cross] [wheel]
 set -euo pipefail
 
-build=(g++ make cmake ninja-build pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
+build=(g++ make cmake ninja-build ccache pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
 mpi=(libopenmpi-dev openmpi-bin)
 python=(pybind11-dev libdlpack-dev python3-dev python3-numpy)
 test=(libgtest-dev libgmock-dev gdb libllvm14 zlib1g-dev python3-sklearn)  # libllvm14: another LLVM in a test's process

@@ -157,6 +157,11 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
     std::array<char, 65536> bytes{};
     const ssize_t n = read(fromChild_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != ECONNRESET) {
+      const std::string why = std::strerror(errno);
+      stop();
+      return lost(TrialStatus::kFailed, "cannot read what the worker process answers: " + why);
+    }
     if (n <= 0) return crashed();
     unread_.append(bytes.data(), static_cast<std::size_t>(n));
   }

@@ -94,6 +94,17 @@ void bindKey(Statement& s, const TuneKey& key, const std::string& version) {
 constexpr const char* kOfKey =
     " WHERE identity = ?1 AND gradient = ?2 AND fingerprint = ?3 AND backend = ?4 AND threads = ?5 AND version = ?6";
 
+constexpr const char* kStore =
+    "INSERT INTO record(problem, gradient, machine, backend, threads, version, plan, run, name, code, cost, status,"
+    " won, verified, untuned, relative, samples_ns, message, unix_time) VALUES("
+    "(SELECT id FROM problem WHERE identity = ?1), ?2, (SELECT id FROM machine WHERE fingerprint = ?3),"
+    " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
+    " ON CONFLICT(problem, gradient, machine, backend, threads, version, plan, run) DO UPDATE SET"
+    " name = excluded.name, code = excluded.code, cost = excluded.cost, status = excluded.status, won = excluded.won,"
+    " verified = excluded.verified, untuned = excluded.untuned, relative = excluded.relative,"
+    " samples_ns = excluded.samples_ns, message = excluded.message, unix_time = excluded.unix_time"
+    " WHERE excluded.unix_time >= record.unix_time";
+
 Status insert(sqlite3* db, const TuneRecord& r) {
   const char* doing = "cannot write to the tuning store";
   Statement problem(db, "INSERT OR IGNORE INTO problem(identity) VALUES(?1)");
@@ -102,25 +113,35 @@ Status insert(sqlite3* db, const TuneRecord& r) {
   Statement machine(db, "INSERT OR IGNORE INTO machine(fingerprint) VALUES(?1)");
   CUBEJIT_TRY(haveMachine, machine.bind(1, r.key.machine).step(doing));
   static_cast<void>(haveMachine);
-  Statement s(
-      db,
-      "INSERT INTO record(problem, gradient, machine, backend, threads, version, plan, run, name, code, cost, status,"
-      " won, verified, untuned, relative, samples_ns, message, unix_time) VALUES("
-      "(SELECT id FROM problem WHERE identity = ?1), ?2, (SELECT id FROM machine WHERE fingerprint = ?3),"
-      " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
-      " ON CONFLICT(problem, gradient, machine, backend, threads, version, plan, run) DO UPDATE SET"
-      " name = excluded.name, code = excluded.code, cost = excluded.cost, status = excluded.status, won = excluded.won,"
-      " verified = excluded.verified, untuned = excluded.untuned, relative = excluded.relative,"
-      " samples_ns = excluded.samples_ns, message = excluded.message, unix_time = excluded.unix_time"
-      " WHERE excluded.unix_time >= record.unix_time");
-  bindKey(s, r.key, r.version);
-  s.bind(7, planIdentity(r.plan)).bind(8, r.run).bind(9, r.key.problem.name).bind(10, r.code);
-  s.bind(11, costToJson(r.cost)).bind(12, std::string(toString(r.status))).bind(13, std::int64_t{r.won});
-  s.bind(14, std::int64_t{r.verified}).bind(15, std::int64_t{r.untuned}).bind(16, r.relative);
-  s.bind(17, samplesToJson(r.samplesNs)).bind(18, r.message).bind(19, r.unixTime);
-  CUBEJIT_TRY(done, s.step(doing));
-  static_cast<void>(done);
-  return Unit{};
+  const auto store = [&]() -> Status {
+    Statement s(db, kStore);
+    bindKey(s, r.key, r.version);
+    s.bind(7, planIdentity(r.plan)).bind(8, r.run).bind(9, r.key.problem.name).bind(10, r.code);
+    s.bind(11, costToJson(r.cost)).bind(12, std::string(toString(r.status))).bind(13, std::int64_t{r.won});
+    s.bind(14, std::int64_t{r.verified}).bind(15, std::int64_t{r.untuned}).bind(16, r.relative);
+    s.bind(17, samplesToJson(r.samplesNs)).bind(18, r.message).bind(19, r.unixTime);
+    CUBEJIT_TRY(done, s.step(doing));
+    static_cast<void>(done);
+    return Unit{};
+  };
+  CUBEJIT_TRY(stored, store());
+  static_cast<void>(stored);
+  if (sqlite3_changes(db) > 0) return Unit{};
+  // There is a later one. It stays, unless nobody can read it.
+  const std::string same = std::string(kOfKey) + " AND plan = ?7 AND run = ?8";
+  const auto bindSame = [&](Statement& s) {
+    bindKey(s, r.key, r.version);
+    s.bind(7, planIdentity(r.plan)).bind(8, r.run);
+  };
+  Statement later(db, (kColumns + same).c_str());
+  bindSame(later);
+  CUBEJIT_TRY(readable, readRows(later, nullptr));
+  if (!readable.empty()) return Unit{};
+  Statement remove(db, ("DELETE FROM record WHERE id IN (SELECT id FROM records" + same + ")").c_str());
+  bindSame(remove);
+  CUBEJIT_TRY(removed, remove.step(doing));
+  static_cast<void>(removed);
+  return store();
 }
 
 // Settings of a connection that hold for every file, hostile ones too.

@@ -3,6 +3,7 @@
 // Decides nothing beyond index_map.h and float16.h: it visits every element.
 #include "runtime/verify/format_tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cubejit/float16.h"
@@ -86,7 +87,7 @@ std::int64_t plainElements(const Problem& p, TensorId t) {
 void encodeTensor(const Problem& p, TensorId t, const std::vector<float>& plain, char* memory) {
   const DType type = formatOf(p, t).dtype;
   const std::int64_t size = byteSize(type);
-  std::memset(memory, 0, static_cast<std::size_t>(formatBytes(p, t)));
+  std::fill_n(memory, formatBytes(p, t), char{0});
   std::size_t next = 0;
   forEachElement(p, t, [&](std::int64_t offset) { store(type, memory + offset * size, plain[next++]); });
 }

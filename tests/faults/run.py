@@ -138,7 +138,7 @@ class Faults:
         if not said:
             return ["fails without an error"]
         names = [re.escape(p.name) for p in self.scenes.template.iterdir()] + ["out", "dumps", "log", "pins", "points", "standard output"]
-        names += ["worker process"] if point.command == "tune, worker" else []  # which is what failed, whatever ended it
+        names += ["worker process"] if point.command.startswith("tune") else []  # which is what failed, whatever ended it
         words = "|".join(filter(None, [ERRORS[point.call][1], *names]))
         return [] if any(re.search(words, line) for line in said) else ["the error does not name what failed"]
 

@@ -215,7 +215,7 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
   o = run("verify --suite suite.jsonl");
   EXPECT_EQ(o.code, 1);
   EXPECT_EQ(o.out, "1 passed, 1 failed, 0 skipped\n");
-  EXPECT_THAT(o.err, AllOf(HasSubstr("FAILED bad: out.w = 4"), HasSubstr("must be 3"),
+  EXPECT_THAT(o.err, AllOf(HasSubstr("error[invalid_problem]: bad: out.w = 4"), HasSubstr("must be 3"),
                            HasSubstr("= repro: cubejit verify --input 1,2")));
 }
 

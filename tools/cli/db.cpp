@@ -220,7 +220,7 @@ int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::s
   return differing > 0 ? 1 : 0;
 }
 
-int verifyStore(const TuningStore& store, const DbFlags& flags, const std::string& typed) {
+int verifyStore(const TuningStore& store, const std::string& path, const std::string& typed) {
   auto findings = store.integrity();
   if (!findings.ok()) return report(findings.error(), typed);
   std::int64_t unreadable = 0;
@@ -261,10 +261,9 @@ int verifyStore(const TuningStore& store, const DbFlags& flags, const std::strin
     if (r.won && !r.verified) finding("a winner was not verified");
     if (r.samplesNs.empty()) finding("it is measured, but has no samples");
   }
-  for (const std::string& finding : *findings) fmt::print("{}\n", onOneLine(finding));
+  for (const std::string& finding : *findings) fmt::print("{}: {}\n", path, onOneLine(finding));
   fmt::print(stderr, "{} records: {} checked, {} of other machines; {} findings\n", records->size(), checked, foreign,
              findings->size());
-  static_cast<void>(flags);
   return findings->empty() ? 0 : 1;
 }
 
@@ -299,7 +298,7 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
   if (what == What::kImport) return import(**store, flags, typed);
   if (what == What::kMerge) return merge(**store, flags, typed);
   if (what == What::kPrune) return prune(**store, flags, typed);
-  if (what == What::kVerify) return verifyStore(**store, flags, typed);
+  if (what == What::kVerify) return verifyStore(**store, *path, typed);
   std::int64_t unreadable = 0;
   const auto records = (*store)->all(&unreadable);
   if (!records.ok()) return report(records.error(), typed);

@@ -25,11 +25,12 @@ int acted(const cubejit::cli::Action& action, const std::string& typed) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     return cubejit::cli::report(Error{ErrorCode::kIo, Stage::kRun, "cannot write to standard output"}, typed);
   } catch (const std::system_error& e) {
-    const bool scarce = e.code() == std::errc::resource_unavailable_try_again;
-    const bool output = std::ferror(stdout) != 0;
-    return cubejit::cli::report(Error{scarce ? ErrorCode::kLimitExceeded : ErrorCode::kIo, Stage::kRun,
-                                      output ? "cannot write to standard output: " + e.code().message() : e.what()},
-                                typed);
+    if (std::ferror(stdout) != 0)
+      return cubejit::cli::report(
+          Error{ErrorCode::kIo, Stage::kRun, "cannot write to standard output: " + e.code().message()}, typed);
+    Error error = cubejit::caughtError(Stage::kRun);
+    if (error.code == ErrorCode::kInternal) error.code = ErrorCode::kIo;
+    return cubejit::cli::report(error, typed);
   }
 }
 

@@ -138,10 +138,15 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
       fmt::print(stderr, "skipped {}: {}\n", p.name, outcome.message);
       continue;
     }
-    if (outcome.refused && !request->isSuite)  // nothing was checked
-      return report(Error{*outcome.refused, Stage::kPlan, outcome.message}, reproductionOf(flags, fuzz, p));
+    if (outcome.refused) {  // nothing was checked
+      const std::string named = request->isSuite && !p.name.empty() ? p.name + ": " : "";
+      const int code =
+          report(Error{*outcome.refused, Stage::kPlan, named + outcome.message}, reproductionOf(flags, fuzz, p));
+      if (!request->isSuite) return code;
+      continue;
+    }
     fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproductionOf(flags, fuzz, p));
-    if (!outcome.refused && agreeing->empty())
+    if (agreeing->empty())
       fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(verifyOne, one)));
   }
   progress.clear();
