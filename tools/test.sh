@@ -5,7 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-dev}
 
-tools/setup.sh build mpi python test
+case $preset in
+  asan | tsan) tools/setup.sh build test fuzz ;;
+  *) tools/setup.sh build mpi python test ;;
+esac
 cmake --preset "$preset"
 cmake --build --preset "$preset"
 

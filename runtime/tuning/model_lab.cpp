@@ -43,8 +43,7 @@ LabReply ModelLab::verify(int number) {
   if (found == loaded_.end()) return {TrialStatus::kFailed, "the plan is not loaded", {}, {}};
   VerifyRequest request;
   request.problem = task_.problem;
-  request.gradients = {task_.gradient == Gradient::kDx, task_.gradient == Gradient::kDw,
-                       task_.gradient == Gradient::kDb};
+  request.gradients = maskOf(task_.gradient);
   request.threads = {defaultThreads()};
   request.plans = {found->second.plan};
   request.sampleAbove = kVerifiedMultiplyAdds;

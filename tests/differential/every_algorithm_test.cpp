@@ -36,8 +36,7 @@ Problem problemFor(std::mt19937_64& random, int i) {
 
 TEST_P(EveryAlgorithm, PlansAreRight) {
   const Algorithm& algorithm = *GetParam();
-  const GradientMask mask{algorithm.gradient == Gradient::kDx, algorithm.gradient == Gradient::kDw,
-                          algorithm.gradient == Gradient::kDb};
+  const GradientMask mask = maskOf(algorithm.gradient);
   for (const IsaLevel level : runnableIsas()) {
     Session session(eagerOptions(level));
     const Machine machine = machineOfSmallL2(level);

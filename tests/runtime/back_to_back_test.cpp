@@ -112,7 +112,7 @@ TEST(BackToBack, BitsAreThoseOfEachGradientAlone) {
   const Tensors results = operands.tensors(), own = apart.tensors();
   ASSERT_TRUE(runOn(**all, results, 2).ok());
   for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const GradientMask mask{gradient == Gradient::kDx, gradient == Gradient::kDw, gradient == Gradient::kDb};
+    const GradientMask mask = maskOf(gradient);
     const auto one =
         compileExecutable(CompileRequest{problem, mask, {(*all)->plan(gradient)}, {}}, machine, wakingAll());
     ASSERT_TRUE(one.ok()) << one.error().message;

@@ -71,7 +71,7 @@ Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* ch
   options.forwardCopies = fast;
   options.threads = threads;
   Session session(options);
-  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, {g == Gradient::kDx, g == Gradient::kDw, false}, plans}));
+  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, maskOf(g), plans}));
   const bool pairs = p.dtype == DType::kBf16 && isaOf(executable->state().isa.level).bf16Dot;
   EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr,
             (fast && g == Gradient::kDx && p.stride.h > 1) || pairs);
@@ -212,7 +212,7 @@ TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
       options.machine = machineByName("ascend910b2").value();
       options.forwardCopies = true;
       Session session(options);
-      CompileRequest request{p, {g == Gradient::kDx, g == Gradient::kDw, false}, {}};
+      CompileRequest request{p, maskOf(g), {}};
       const auto planned = session.plan(p, g);
       ASSERT_TRUE(planned.ok()) << planned.error().message;
       TilingPlan plan = planned->plan;

@@ -3,7 +3,11 @@
 // Asks: is a problem generated once however many threads ask, is the cache bounded, are failures forgotten?
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <fstream>
+#include <random>
 #include <set>
 #include <thread>
 #include <vector>
@@ -12,6 +16,7 @@
 #include "cubejit/machines.h"
 #include "runtime/json_problem.h"
 #include "runtime/problem_key.h"
+#include "runtime/verify/random_problem.h"
 #include "tests/support/operands.h"
 #include "tests/support/plan_fields.h"
 #include "tiling/planner.h"
@@ -148,6 +153,34 @@ TEST(Session, CodeBytesFollowWhatIsKept) {
   ASSERT_TRUE(session.compile(squareProblem(1, 16, 16, 8), kAllGradients).ok());
   EXPECT_EQ(session.statistics().codeBytes, first);
 }
+
+// What a session drops goes back: sanitizers keep it to see who still uses it.
+#ifndef CUBEJIT_SANITIZED
+TEST(Session, MemoryIsFlatOverManyProblems) {
+  const auto residentBytes = [] {
+    std::ifstream statm("/proc/self/statm");
+    std::int64_t all = 0, resident = 0;
+    statm >> all >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+  };
+  std::mt19937_64 random(3);
+  Options options;
+  options.threads = 2;
+  options.cacheCapacity = 32;
+  Session session(options);
+  const auto compile = [&](int problems) {
+    for (int i = 0; i < problems; ++i) {
+      Problem p = randomProblem(random);
+      randomFormats(random, p, true, true);
+      ASSERT_TRUE(session.compile(p, {true, true, true, true}).ok());
+    }
+  };
+  compile(200);
+  const std::int64_t before = residentBytes();
+  compile(600);
+  EXPECT_LE(residentBytes() - before, std::int64_t{8} << 20) << "each problem leaves its memory behind";
+}
+#endif
 
 TEST(Session, AnExecutableOutlivesCacheAndSession) {
   std::shared_ptr<const Executable> executable;

@@ -30,14 +30,8 @@ inline Machine machineOfSmallL2(IsaLevel level) {
 
 /// Fails the test, with the command that shows it, and returns false if the plan's gradient is not exact.
 inline bool planIsRight(Session& session, const Problem& problem, const TilingPlan& plan, std::uint64_t seed) {
-  const VerifyOutcome outcome = verifyProblem(
-      session,
-      VerifyRequest{problem,
-                    {plan.gradient == Gradient::kDx, plan.gradient == Gradient::kDw, plan.gradient == Gradient::kDb},
-                    {1, 2},
-                    seed,
-                    false,
-                    {plan}});
+  const VerifyOutcome outcome =
+      verifyProblem(session, VerifyRequest{problem, maskOf(plan.gradient), {1, 2}, seed, false, {plan}});
   EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
       << outcome.message << "\ncubejit verify " << toFlags(problem) << "\n"
       << planToJson(plan);

@@ -62,7 +62,7 @@ TEST(WinogradPlans, AllOfThemAreRight) {
     Problem problem = randomFilterable(random);
     problem.layout = Layout::kNdhwc;  // as candidates are made for
     for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const GradientMask mask{gradient == Gradient::kDx, gradient == Gradient::kDw, false};
+      const GradientMask mask = maskOf(gradient);
       for (const TilingPlan& plan : proposedPlans("winograd", problem, gradient, machine)) {
         ++plans;
         const VerifyOutcome outcome =

@@ -60,7 +60,7 @@ TEST(ModelLab, RefusesWhatTheChipCannotRun) {
 TEST(ModelLab, TheSearchMinimisesModelledCycles) {
   const Machine toy = toyMachine();
   for (const StrategyKind strategy : {StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kExhaustive}) {
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kY}) {
       ModelLab lab(taskOf(gradient), toy);
       TuneSetup setup;
       setup.key = {cubeProblem(), gradient, machineFingerprint(toy), "model", 1};

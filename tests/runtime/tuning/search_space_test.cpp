@@ -117,7 +117,7 @@ TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
     }
     VerifyRequest request;
     request.problem = p;
-    request.gradients = {gradient == Gradient::kDx, gradient == Gradient::kDw, false};
+    request.gradients = maskOf(gradient);
     request.plans = {plan};
     request.threads = {1, 2};
     if (!session.compile(CompileRequest{p, request.gradients, {plan}}).ok()) continue;
