@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -182,6 +183,9 @@ Result<Options> optionsOf(const cubejit_options* asked) {
   options.threads = given->threads;
   options.pinThreads = given->pin_threads != 0;
   options.cacheCapacity = given->cache_capacity;
+  if (given->mem_limit > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    return invalid("mem_limit = " + std::to_string(given->mem_limit) + " is more than any machine has; 0 is no limit");
+  options.memLimit = static_cast<std::int64_t>(given->mem_limit);
   options.parallelFor = ParallelFor{given->parallel_for, given->parallel_for_user};
   return options;
 }

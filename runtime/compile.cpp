@@ -9,16 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/kit/lower/convert.h"
-#include "algorithms/kit/lower/eltwise_backward.h"
-#include "cubejit/index_map.h"
 #include "runtime/chip_passes.h"
 #include "runtime/chip_sanitizer.h"
 #include "runtime/diagnose/follow.h"
-#include "runtime/interleave.h"
 #include "runtime/load_programs.h"
 #include "runtime/packed_weights.h"
-#include "runtime/plan_gradients.h"
+#include "runtime/plan_call.h"
 #include "tiling/check_problem.h"
 
 namespace cubejit {
@@ -57,30 +53,22 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   Executable::State& state = executable->state();
   state.describe(request, machine, options);
   Stopwatch watch;
-  CUBEJIT_TRY(chosen, planGradients(request, machine, options.algorithm));
-  CUBEJIT_TRY(planned, planInterleaving(chosen.problem, chosen.plans, request.plans.empty(), machine));
+  CUBEJIT_TRY(call, planCall(request, machine, options));
+  const std::vector<TilingPlan>& plans = call.interleaving.plans;
   state.times.planNs = watch.lapNs();
-  CUBEJIT_TRY(tiles, lowerEach(chosen.problem, planned.plans, machine));
-  CUBEJIT_TRY(checked, sanitizeEach(tiles, chosen.problem, planned.plans, machine, options));
+  CUBEJIT_TRY(lowered, lowerCall(request, call, machine));
+  CUBEJIT_TRY(checked, sanitizeEach(lowered.tiles, call.problem, plans, machine, options));
   static_cast<void>(checked);
-  state.together = interleave(tiles, planned);
-  CUBEJIT_TRY(forms, formsOf(std::move(tiles), chosen.problem, planned.plans, machine, options));
+  state.together = std::move(lowered.together);
+  CUBEJIT_TRY(forms, formsOf(std::move(lowered.tiles), call.problem, plans, machine, options));
   state.times.lowerNs = watch.lapNs();
-  if (chosen.sharesDy) {
-    TileProgram tile = conversionProgram(request.problem, chosen.problem, TensorId::kDy, BufferRole::kDy,
-                                         BufferRole::kDx, machine.isa.lanes());
-    CUBEJIT_TRY(conversion, generate(std::move(tile), PlanBackend::kSession, machine.isa, options));
-    state.sharedDy = std::move(conversion);
-    state.sharedDyBytes = static_cast<std::size_t>(formatBytes(chosen.problem, TensorId::kDy));
+  for (SharedTensorProgram& shared : lowered.shared) {
+    CUBEJIT_TRY(program, generate(std::move(shared.tile), PlanBackend::kSession, machine.isa, options));
+    state.shared.push_back({shared.tensor, state.workspace.keep(shared.bytes), std::move(program)});
   }
-  if (readSlope(request.problem, request.gradients)) {
-    CUBEJIT_TRY(slope, generate(eltwiseBackwardProgram(request.problem, machine.isa.lanes()), PlanBackend::kSession,
-                                machine.isa, options));
-    state.sharedDy = std::move(slope);
-    state.sharedDyBytes = static_cast<std::size_t>(formatBytes(request.problem, TensorId::kDy));
-  }
-  CUBEJIT_TRY(parts, generateEach(std::move(forms), chosen.problem, planned.plans, options));
+  CUBEJIT_TRY(parts, generateEach(std::move(forms), call.problem, plans, options));
   state.parts = std::move(parts);
+  state.measureWorkspace();
   state.times.generateNs = watch.lapNs();
   for (const CompiledGradient* program : state.programs())
     state.times.kernels += static_cast<int>(program->tile.kernels.size());

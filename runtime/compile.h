@@ -12,6 +12,7 @@
 
 #include "cubejit/cubejit.hpp"
 #include "runtime/back_to_back.h"
+#include "runtime/call_workspace.h"
 #include "runtime/generate.h"
 #include "runtime/launch.h"
 #include "runtime/loaded_code.h"
@@ -23,13 +24,23 @@ struct Extent {
   std::int64_t bytes = 0, alignment = 1;
 };
 
+/// A tensor that a call makes once, at a place of its own at the beginning of the workspace, for all parts that read it: converted, or dy times
+/// the slope of an activation.
+struct SharedTensor {
+  TensorId tensor = TensorId::kDy;
+  std::int64_t offset = 0;  ///< bytes
+  std::unique_ptr<CompiledGradient> program;
+};
+
 /// More threads than this are neither used nor planned for.
 inline constexpr int kMostThreads = 1024;
 
 struct Executable::State {
   /// What is known before anything is planned.
   void describe(const CompileRequest& request, const Machine& machine, const Options& options);
-  /// All that is generated: the conversion of dy, if there is one, then the parts, then what runs instead of some of them.
+  /// Takes into `workspace` what all programs need.
+  void measureWorkspace();
+  /// All that is generated: what makes shared tensors, then the parts, then what runs instead of some of them.
   std::vector<CompiledGradient*> programs() const;
   /// The code of programs(), which have their launches.
   void keep(LoadedCode loaded);
@@ -43,11 +54,8 @@ struct Executable::State {
   std::optional<Machine> chip;  ///< that is emulated
   int threads = 1;
   std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order dx, dw, db
-  /// Converts dy for all parts, which see it at the beginning of the workspace, channels-last or times the slope of an activation; null if
-  /// each takes it as it is.
-  std::unique_ptr<CompiledGradient> sharedDy;
-  std::size_t sharedDyBytes = 0;
-  std::size_t sharedBytes() const { return (sharedDyBytes + 63) / 64 * 64; }
+  std::vector<SharedTensor> shared;
+  CallWorkspace workspace;
   std::optional<BackToBack> together;  ///< parts that run as one
   LaunchProgram::Programs launches;    ///< of the parts
   Team team(int slots) const { return {slots, options.parallelFor, options.pinThreads, options.wakeCycles}; }

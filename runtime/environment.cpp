@@ -96,6 +96,7 @@ const std::vector<EnvironmentVariable>& environmentVariables() {
       {"CUBEJIT_BACKEND", [](Text t, E& e) { return set(e.options.backend, parseBackend(t)); }},
       {"CUBEJIT_NUM_THREADS", [](Text t, E& e) { return setPositive(e.options.threads, t); }},
       {"CUBEJIT_CACHE_CAPACITY", [](Text t, E& e) { return setPositive(e.options.cacheCapacity, t); }},
+      {"CUBEJIT_MEM_LIMIT", [](Text t, E& e) { return set(e.options.memLimit, parseBytes(t)); }},
       {"CUBEJIT_LLVM_COMPONENT", [](Text t, E& e) { return setText(e.options.llvmComponent, t); }},
       {"CUBEJIT_TUNE", [](Text t, E& e) { return set(e.options.tune, parseTuneMode(t)); }},
       {"CUBEJIT_TUNE_FOR", [](Text t, E& e) { return set(e.options.tuneFor, parseTuneGoal(t)); }},

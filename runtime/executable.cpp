@@ -78,6 +78,14 @@ Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* wo
   return ranges;
 }
 
+// What passes read under a name.
+const void*& operand(Tensors& tensors, TensorId t) {
+  return t == TensorId::kX ? tensors.x : t == TensorId::kW ? tensors.w : tensors.dy;
+}
+const void* operand(const Tensors& tensors, TensorId t) {
+  return t == TensorId::kX ? tensors.x : t == TensorId::kW ? tensors.w : tensors.dy;
+}
+
 struct Workspace {
   void* data;
   std::size_t bytes, needed;
@@ -156,12 +164,22 @@ void Executable::State::describe(const CompileRequest& request, const Machine& m
 
 std::vector<CompiledGradient*> Executable::State::programs() const {
   std::vector<CompiledGradient*> all;
-  if (sharedDy != nullptr) all.push_back(sharedDy.get());
+  for (const SharedTensor& tensor : shared) all.push_back(tensor.program.get());
   for (const auto& part : parts) all.push_back(part.get());
   for (const auto& part : parts) {
     if (part->anyValues != nullptr) all.push_back(part->anyValues.get());
   }
   return all;
+}
+
+void Executable::State::measureWorkspace() {
+  for (const SharedTensor& tensor : shared) workspace.add(tensor.program->tile);
+  std::vector<const TileProgram*> tiles;
+  for (const auto& part : parts) {
+    tiles.push_back(&part->tile);
+    if (part->anyValues != nullptr) workspace.add(part->anyValues->tile);
+  }
+  workspace.add(tiles, together);
 }
 
 void Executable::State::keep(LoadedCode loaded) {
@@ -179,15 +197,7 @@ int Executable::threads() const { return state_->threads; }
 StageTimes Executable::times() const { return state_->times; }
 
 std::size_t Executable::workspaceBytes(int threads) const {
-  const int slots = slotsOf(threads, *state_);
-  std::size_t bytes = state_->sharedDy == nullptr ? 0 : state_->sharedDy->launch->workspaceBytes(slots);
-  for (const auto& part : state_->parts) {
-    bytes = std::max(bytes, part->launch->workspaceBytes(slots));
-    if (part->anyValues != nullptr) bytes = std::max(bytes, part->anyValues->launch->workspaceBytes(slots));
-  }
-  if (state_->together)
-    bytes = std::max(bytes, LaunchProgram::backToBackBytes(state_->launches, *state_->together, slots));
-  return state_->sharedBytes() + bytes;
+  return static_cast<std::size_t>(state_->workspace.on(slotsOf(threads, *state_)));
 }
 
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
@@ -206,23 +216,30 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const auto start = profiles || times ? Clock::now() : Clock::time_point{};
     Tensors seen = tensors;
     const auto keptBy = [&](const CompiledGradient& part) { return packedBuffers(*state_, part, tensors.packedW); };
-    char* const rest = static_cast<char*>(workspace) + state_->sharedBytes();
+    char* const rest = static_cast<char*>(workspace) + state_->workspace.keptBytes();
     const auto runPart = [&](const CompiledGradient& part) {
       seen.packedW = keptBy(part);
       const bool careful = part.anyValues != nullptr &&
                            !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
       (careful ? *part.anyValues : part).launch->run(seen, rest, team);
     };
-    // Backward passes read the slope off y: what comes first in the order of passes.
-    const bool yFirst = state_->gradients.y && readSlope(state_->problem, state_->gradients);
-    if (yFirst) runPart(*state_->parts.front());
-    if (state_->sharedDy != nullptr) {  // once, at the beginning of the workspace, for all gradients
+    const auto share = [&](const SharedTensor& shared) {
       Tensors ends;
-      ends.dy = tensors.dy;
+      ends.dy = operand(tensors, shared.tensor);
       ends.y = tensors.y;
-      ends.dx = workspace;
-      seen.dy = ends.dx;
-      state_->sharedDy->launch->run(ends, rest, team);
+      ends.dx = static_cast<char*>(workspace) + shared.offset;
+      shared.program->launch->run(ends, rest, team);
+      operand(seen, shared.tensor) = ends.dx;
+    };
+    // Backward passes read the slope off y: what comes first in the order of passes.
+    const bool slopes = readSlope(state_->problem, state_->gradients), yFirst = slopes && state_->gradients.y;
+    const auto ofY = [&](const SharedTensor& shared) { return slopes && shared.tensor == TensorId::kDy; };
+    for (const SharedTensor& shared : state_->shared) {
+      if (!ofY(shared)) share(shared);
+    }
+    if (yFirst) runPart(*state_->parts.front());
+    for (const SharedTensor& shared : state_->shared) {
+      if (ofY(shared)) share(shared);
     }
     if (state_->together) {
       for (const auto& part : state_->parts) {  // dx is the only one of those that read dy
@@ -271,7 +288,7 @@ std::vector<KernelView> Executable::kernels() const {
   std::vector<KernelView> views;
   std::size_t index = 0;
   std::vector<const CompiledGradient*> parts;
-  if (state_->sharedDy != nullptr) parts.push_back(state_->sharedDy.get());
+  for (const SharedTensor& shared : state_->shared) parts.push_back(shared.program.get());
   for (const auto& part : state_->parts) parts.push_back(part.get());
   for (const CompiledGradient* part : parts) {
     const std::vector<KernelUse> uses = kernelUses(part->tile);

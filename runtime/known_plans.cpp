@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "runtime/plan_call.h"
 #include "runtime/tuning/plan_source.h"
+#include "tiling/planner.h"
 
 namespace cubejit {
 
@@ -28,6 +30,10 @@ Result<SourcedRequest> withKnownPlans(const CompileRequest& request, const Machi
     const bool repacks = request.weights == WeightsUse::kKept && gradient == Gradient::kDx;
     // Records are of runs that pack; a pin is a pin.
     if (!found.plan || (repacks && found.source != PlanSource::kPin)) continue;
+    // What was tuned without the limit may not fit; what is pinned and does not is an error.
+    if (found.source != PlanSource::kPin && checkPlan(request.problem, *found.plan, machine).empty() &&
+        !fitsMemLimit(request.problem, *found.plan, machine, options).ok())
+      continue;
     sourced.request.plans.push_back(*found.plan);
     sourced.sources.emplace_back(gradient, found.source);
   }

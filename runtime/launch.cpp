@@ -20,11 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxStreams = 12, kMaxAxes = 24;
 
-std::size_t padded(std::int64_t bytes) {
-  // 64-byte aligned, with a spare line between neighbours so that equal panels do not alias at 4 KiB.
-  return (static_cast<std::size_t>(bytes) + 63) / 64 * 64 + 64;
-}
-
 // Whether C lies at a vector's alignment in every repetition.
 bool isAligned(const KernelArgs& args, std::int64_t alignment) {
   const auto address = reinterpret_cast<std::uintptr_t>(args.c);
@@ -62,24 +57,18 @@ struct LaunchProgram::Walk {
 };
 
 LaunchProgram::LaunchProgram(const TileProgram& program, KernelRunner runner)
-    : runner_(std::move(runner)), buffers_(program.buffers), prepack_(prepackOf(program)) {
+    : runner_(std::move(runner)),
+      buffers_(program.buffers),
+      workspace_(workspaceOf(program)),
+      prepack_(prepackOf(program)) {
   for (const SegmentList& list : program.lists) lists_.push_back(segmentWords(list));
   for (const Kernel& kernel : program.kernels) {
     const auto* contract = std::get_if<Contract>(&kernel);
     alignments_.push_back(contract == nullptr ? 0 : std::int64_t{contract->lanes} * 4);
   }
-  for (const Buffer& buffer : program.buffers) {
-    std::size_t at = 0;
-    if (buffer.role == BufferRole::kShared) {
-      at = sharedBytes_;
-      sharedBytes_ += padded(buffer.bytes);
-    } else if (buffer.role == BufferRole::kPrivate) {
-      at = privateBytes_;
-      privateBytes_ += padded(buffer.bytes);
-    }
-    place_.push_back(at);
+  for (std::size_t b = 0; b < program.buffers.size(); ++b) {
     keptPlace_.push_back(keptBytes_);
-    if (prepack_.buffers[place_.size() - 1]) keptBytes_ += padded(buffer.bytes);
+    if (prepack_.buffers[b]) keptBytes_ += static_cast<std::size_t>(paddedBytes(program.buffers[b].bytes));
   }
   for (const Phase& phase : program.phases) phases_.push_back(flatPhase(phase));
 }
@@ -253,12 +242,10 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
       case BufferRole::kB: base = static_cast<char*>(const_cast<void*>(t.b)); break;
       case BufferRole::kZ: base = static_cast<char*>(const_cast<void*>(t.z)); break;
       case BufferRole::kShared:
-        base =
-            places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b] : places.workspace + place_[b];
+        base = places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b]
+                                                             : places.workspace + workspace_.offset[b];
         break;
-      case BufferRole::kPrivate:
-        base = places.workspace + sharedBytes_ + static_cast<std::size_t>(slot) * privateBytes_ + place_[b];
-        break;
+      case BufferRole::kPrivate: base = places.workspace + workspace_.bytes.on(slot) + workspace_.offset[b]; break;
       case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
     }
     bases.push_back(base);
@@ -307,12 +294,6 @@ void LaunchProgram::runPhase(std::size_t phase, const Tensors& tensors, char* wo
 
 void LaunchProgram::run(const Tensors& tensors, char* workspace, const Team& team) const {
   runPhases(0, phases_.size(), placesOf(tensors, workspace), team);
-}
-
-std::size_t LaunchProgram::backToBackBytes(const Programs& programs, const BackToBack& order, int slots) {
-  std::size_t bytes = 0;
-  for (const BackToBack::Member& member : order.members) bytes += programs[member.program]->workspaceBytes(slots);
-  return bytes;
 }
 
 void LaunchProgram::runBackToBack(const Programs& programs, const BackToBack& order, const Tensors& tensors,

@@ -11,6 +11,7 @@
 
 #include "codegen/tile/prepack.h"
 #include "codegen/tile/program.h"
+#include "codegen/tile/workspace.h"
 #include "cubejit/kernel_args.h"
 #include "cubejit/options.h"
 #include "cubejit/result.h"
@@ -45,7 +46,7 @@ class LaunchProgram {
   LaunchProgram(const TileProgram& program, KernelRunner runner);
 
   /// Bytes of workspace: shared buffers, then private ones per slot.
-  std::size_t workspaceBytes(int slots) const { return sharedBytes_ + static_cast<std::size_t>(slots) * privateBytes_; }
+  std::size_t workspaceBytes(int slots) const { return static_cast<std::size_t>(workspace_.bytes.on(slots)); }
   /// Runs the program. Buffers are those of the caller; `workspace` is 64-byte aligned and large enough.
   /// With tensors.packedW the phases that prepack() runs are left out.
   void run(const Tensors& tensors, char* workspace, const Team& team) const;
@@ -53,17 +54,16 @@ class LaunchProgram {
   /// Runs one phase on the calling thread. Shared buffers hold what phases before have left in the workspace.
   void runPhase(std::size_t phase, const Tensors& tensors, char* workspace) const;
   /// Where such a buffer is.
-  char* sharedBuffer(std::size_t buffer, char* workspace) const { return workspace + place_[buffer]; }
+  char* sharedBuffer(std::size_t buffer, char* workspace) const { return workspace + workspace_.offset[buffer]; }
 
   /// From now on runs are timed, in as many slots.
   void keepTimes(int slots) { times_ = std::make_unique<KernelTimes>(runner_.functions.size(), phases_.size(), slots); }
   const KernelTimes* times() const { return times_.get(); }  ///< null unless they are kept
 
-  /// The same for the order's members, of `programs`, at once; their workspaces follow each other, see backToBackBytes().
+  /// The same for the order's members, of `programs`, at once; their workspaces follow each other.
   using Programs = std::vector<const LaunchProgram*>;
   static void runBackToBack(const Programs& programs, const BackToBack& order, const Tensors& tensors, char* workspace,
                             const Team& team);
-  static std::size_t backToBackBytes(const Programs& programs, const BackToBack& order, int slots);
 
   /// Bytes that prepack() fills; 0 if other phases read the weights too.
   std::size_t prepackBytes() const { return prepack_.complete ? keptBytes_ : 0; }
@@ -122,10 +122,10 @@ class LaunchProgram {
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<std::int64_t> alignments_;  ///< of each kernel's vectors
   std::vector<Buffer> buffers_;
+  WorkspaceLayout workspace_;
   Prepack prepack_;
-  std::vector<std::size_t> place_;      ///< of each shared or private buffer in its region
   std::vector<std::size_t> keptPlace_;  ///< of each kept buffer among those
-  std::size_t sharedBytes_ = 0, privateBytes_ = 0, keptBytes_ = 0;
+  std::size_t keptBytes_ = 0;
   std::vector<FlatPhase> phases_;
   std::unique_ptr<KernelTimes> times_;
 };

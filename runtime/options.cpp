@@ -4,6 +4,7 @@
 #include "cubejit/options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 #include <utility>
 
@@ -71,6 +72,23 @@ Result<MathMode> parseMathMode(const std::string& name) {
     }
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                  "unknown math mode '" + name + "'; there are strict, relaxed"};
+  });
+}
+
+Result<std::int64_t> parseBytes(const std::string& text) {
+  return withoutThrowing(Stage::kProblem, [&]() -> Result<std::int64_t> {
+    constexpr std::int64_t kMost = std::int64_t{1} << 50;
+    std::int64_t count = 0, unit = 1;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, count);
+    const std::string suffix(rest, end);
+    if (suffix == "K") unit = std::int64_t{1} << 10;
+    if (suffix == "M") unit = std::int64_t{1} << 20;
+    if (suffix == "G") unit = std::int64_t{1} << 30;
+    if (error == std::errc() && (suffix.empty() || unit > 1) && count >= 1 && count <= kMost / unit)
+      return count * unit;
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "'" + text + "' must be a whole number of bytes, or of K, M or G, from 1 to 1048576G"};
   });
 }
 

@@ -3,6 +3,7 @@
 // Decides what packed weights are: a line that says whose they are, then the buffers that depend on weights alone.
 #include "runtime/packed_weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -64,6 +65,9 @@ const void* packedBuffers(const Executable::State& state, const CompiledGradient
 
 std::vector<const CompiledGradient*> Executable::State::weightsReaders() const {
   std::vector<const CompiledGradient*> readers;
+  const bool converts =
+      std::any_of(shared.begin(), shared.end(), [](const SharedTensor& s) { return s.tensor == TensorId::kW; });
+  if (converts) return readers;  // they read what a call makes
   for (const auto& part : parts) {
     if (reads(part->plan.gradient, TensorId::kW)) readers.push_back(part.get());
   }

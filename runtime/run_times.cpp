@@ -27,7 +27,7 @@ RunTimes Executable::runTimes() const {
   if (!state_->options.timeKernels) return all;
   all.runs = {state_->timedRuns.load(std::memory_order_relaxed),
               static_cast<double>(state_->timedNs.load(std::memory_order_relaxed))};
-  if (state_->sharedDy != nullptr) add(all, *state_->sharedDy);
+  for (const SharedTensor& shared : state_->shared) add(all, *shared.program);
   for (const auto& part : state_->parts) add(all, *part);
   return all;
 }

@@ -18,6 +18,7 @@
 #include "runtime/diagnose/verbose.h"
 #include "runtime/fork.h"
 #include "runtime/known_plans.h"
+#include "runtime/plan_call.h"
 #include "runtime/problem_key.h"
 #include "runtime/problem_text.h"
 #include "runtime/tuning/plan_source.h"
@@ -97,6 +98,8 @@ struct Session::State {
   }
 
   Compiled findOrGenerate(const Problem& problem, GradientMask gradients, WeightsUse weights);
+  /// Checked, with plans that are known.
+  Result<SourcedRequest> sourcedRequest(const CompileRequest& request) const;
   Compiled generate(const CompileRequest& request) const;
 
   // What the cache did with a key; the problem as text is only made if somebody wants to read it.
@@ -171,22 +174,27 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
   return *outcome;
 }
 
-Compiled Session::State::generate(const CompileRequest& request) const {
+Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& request) const {
   if (environmentError) return *environmentError;
   if (options.machine && !machine.isNpu())
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                  "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
+  if (!request.gradients.any())
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
+  CUBEJIT_TRY(checked, checkProblem(request.problem));
+  static_cast<void>(checked);
+  return withKnownPlans(request, machine, options);
+}
+
+Compiled Session::State::generate(const CompileRequest& request) const {
+  if (environmentError) return *environmentError;
   const std::vector<IsaLevel> runnable = runnableIsas();
   if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,
                  std::string("this CPU or operating system cannot run ") + toString(machine.isa.level) +
                      " code; it can be planned and dumped, or interpreted"};
   }
-  if (!request.gradients.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
-  CUBEJIT_TRY(checked, checkProblem(request.problem));
-  static_cast<void>(checked);
-  CUBEJIT_TRY(sourced, withKnownPlans(request, machine, options));
+  CUBEJIT_TRY(sourced, sourcedRequest(request));
   CUBEJIT_TRY(executable, compileExecutable(sourced.request, machine, options));
   sourced.mark(executable->state());
   reportCompiled(executable->state(), machine);
@@ -245,8 +253,7 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(checked, checkProblem(problem));
     static_cast<void>(checked);
-    CUBEJIT_TRY(choice,
-                choosePlan(problem, gradient, machine, explain, WeightsUse::kEachRun, state_->options.algorithm));
+    CUBEJIT_TRY(choice, choosePlanWithin(problem, gradient, machine, explain, WeightsUse::kEachRun, state_->options));
     PlanReport report;
     report.plan = choice.plan;
     CUBEJIT_TRY(found, findPlan(problem, gradient, machine, state_->options));
@@ -268,10 +275,22 @@ Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool
                                                 c.cost.moveCycles, c.cost.callCycles, c.cost.bound, c.refusedBy});
     }
     CUBEJIT_TRY(tile, lower(problem, report.plan, machine));
-    KernelRunner runner;
-    runner.functions.assign(tile.kernels.size(), nullptr);
-    const int threads = state_->options.threads > 0 ? state_->options.threads : defaultThreads();
-    report.workspaceBytes = LaunchProgram(tile, runner).workspaceBytes(threads);
+    report.workspaceBytes = static_cast<std::size_t>(workspaceOf(tile).bytes.on(threadsOf(state_->options)));
+    return report;
+  });
+}
+
+Result<CallReport> Session::planCall(const CompileRequest& request) const {
+  return asked(state_, Stage::kPlan, [&]() -> Result<CallReport> {
+    const Machine& machine = state_->machine;
+    CUBEJIT_TRY(sourced, state_->sourcedRequest(request));
+    CUBEJIT_TRY(call, cubejit::planCall(sourced.request, machine, state_->options));
+    CUBEJIT_TRY(lowered, lowerCall(sourced.request, call, machine));
+    CallReport report;
+    report.plans = call.interleaving.plans;
+    report.converted = call.converted;
+    report.interleaves = lowered.together.has_value();
+    report.workspaceBytes = static_cast<std::size_t>(workspaceOf(lowered).on(threadsOf(state_->options)));
     return report;
   });
 }

@@ -14,6 +14,7 @@
 #include "codegen/tile/coordinates.h"
 #include "codegen/tile/print.h"
 #include "codegen/tile/walk.h"
+#include "codegen/tile/workspace.h"
 #include "cubejit/index_map.h"
 
 namespace cubejit {
@@ -43,7 +44,7 @@ std::string include(const char* header) { return std::string("#include <") + hea
 class Header {
  public:
   explicit Header(const CHeaderInput& in)
-      : in_(in), p_(in.program), tables_(aotTables(in.program)), workspace_(aotWorkspace(in.program)), n_(in.prefix) {
+      : in_(in), p_(in.program), tables_(aotTables(in.program)), workspace_(workspaceOf(in.program)), n_(in.prefix) {
     for (const char c : n_) upper_ += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
 
@@ -161,7 +162,7 @@ class Header {
   void memory() {
     o_ << "#define " << upper_ << "_PHASES " << p_.phases.size() << "\n"
        << "#define " << upper_ << "_WORKSPACE_BYTES(threads) ((size_t)"
-       << std::max<std::int64_t>(workspace_.sharedBytes, 64) << " + (size_t)(threads) * " << workspace_.privateBytes
+       << std::max<std::int64_t>(workspace_.bytes.shared, 64) << " + (size_t)(threads) * " << workspace_.bytes.perThread
        << ")\n\n"
        << "typedef struct " << n_ << "_memory {\n  char* at[" << p_.buffers.size() << "]; /*";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) o_ << (b == 0 ? " " : ", ") << p_.buffers[b].name;
@@ -170,8 +171,8 @@ class Header {
        << "static inline " << n_ << "_memory " << n_ << "_bind(" << parameters(true)
        << ", void* workspace, int thread) {\n"
        << "  " << n_ << "_memory m;\n";
-    if (workspace_.sharedBytes + workspace_.privateBytes == 0) o_ << "  (void)workspace;\n";
-    if (workspace_.privateBytes == 0) o_ << "  (void)thread;\n";
+    if (workspace_.bytes.shared + workspace_.bytes.perThread == 0) o_ << "  (void)workspace;\n";
+    if (workspace_.bytes.perThread == 0) o_ << "  (void)thread;\n";
     for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
       o_ << "  m.at[" << b << "] = ";
       if (const char* tensor = tensorName(role(b)))
@@ -181,7 +182,7 @@ class Header {
       else if (role(b) == BufferRole::kShared)
         o_ << "(char*)workspace + " << workspace_.offset[b] << "; /* " << p_.buffers[b].name << " */\n";
       else
-        o_ << "(char*)workspace + " << workspace_.sharedBytes << " + (size_t)thread * " << workspace_.privateBytes
+        o_ << "(char*)workspace + " << workspace_.bytes.shared << " + (size_t)thread * " << workspace_.bytes.perThread
            << " + " << workspace_.offset[b] << "; /* " << p_.buffers[b].name << ", this thread's */\n";
     }
     o_ << "  return m;\n}\n\n"
@@ -399,7 +400,7 @@ class Header {
   const CHeaderInput& in_;
   const TileProgram& p_;
   const AotTables tables_;
-  const AotWorkspace workspace_;
+  const WorkspaceLayout workspace_;
   const std::string n_;
   std::string upper_;
   std::ostringstream o_;

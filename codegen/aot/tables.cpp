@@ -11,8 +11,6 @@
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kLine = 64;
-
 std::int64_t entry(const std::vector<std::int64_t>& deltas, std::size_t stream) {
   return stream < deltas.size() ? deltas[stream] : 0;
 }
@@ -81,20 +79,6 @@ class Layouter {
 }  // namespace
 
 AotTables aotTables(const TileProgram& program) { return Layouter(program).run(); }
-
-AotWorkspace aotWorkspace(const TileProgram& program) {
-  AotWorkspace w;
-  for (const Buffer& buffer : program.buffers) {
-    // As runtime/launch lays them out: whole cache lines, and one to spare, so that equal panels do not alias at 4 KiB.
-    const std::int64_t bytes = (buffer.bytes + kLine - 1) / kLine * kLine + kLine;
-    std::int64_t* end = buffer.role == BufferRole::kShared    ? &w.sharedBytes
-                        : buffer.role == BufferRole::kPrivate ? &w.privateBytes
-                                                              : nullptr;
-    w.offset.push_back(end == nullptr ? 0 : *end);
-    if (end != nullptr) *end += bytes;
-  }
-  return w;
-}
 
 std::string aotPrefix(const std::string& name) {
   std::string prefix;

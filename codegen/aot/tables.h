@@ -33,13 +33,6 @@ inline std::int64_t stepWords(const Phase& phase) { return 2 + 2 * static_cast<s
 
 AotTables aotTables(const TileProgram& program);
 
-/// Where workspace buffers lie: shared ones behind each other, then private ones, a copy of these per thread.
-struct AotWorkspace {
-  std::vector<std::int64_t> offset;  ///< per buffer; private ones relative to the thread's part
-  std::int64_t sharedBytes = 0, privateBytes = 0;
-};
-AotWorkspace aotWorkspace(const TileProgram& program);
-
 /// A name that C accepts for everything of `program`.
 std::string aotPrefix(const std::string& name);
 

@@ -103,7 +103,8 @@ typedef struct cubejit_options {
       machine; /* an NPU to emulate, by name, or a file with one as JSON (as `cubejit targets --soc NAME` prints it); null: this host */
   int32_t
       forward_copies; /* 1: of an NPU's programs what only copies between its buffers is left out; the same bits, counts and cycles */
-  int32_t reserved; /* 0 */
+  int32_t reserved;   /* 0 */
+  uint64_t mem_limit; /* most bytes of workspace of a run; 0: no limit (Options::memLimit) */
 } cubejit_options;
 
 /* Tensors of the problem's types and layouts; only those the passes need are looked at. Start from cubejit_default_tensors(). */
@@ -172,7 +173,7 @@ static inline cubejit_problem cubejit_default_problem(void) {
   return p;
 }
 static inline cubejit_options cubejit_default_options(void) {
-  cubejit_options o = {sizeof(cubejit_options), CUBEJIT_ISA_BEST, CUBEJIT_BACKEND_XBYAK, 0, 0, 1024, 0, 0, 0, 0, 0};
+  cubejit_options o = {sizeof(cubejit_options), CUBEJIT_ISA_BEST, CUBEJIT_BACKEND_XBYAK, 0, 0, 1024, 0, 0, 0, 0, 0, 0};
   return o;
 }
 static inline cubejit_tensors cubejit_default_tensors(void) {

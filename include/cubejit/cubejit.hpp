@@ -176,6 +176,15 @@ struct PlanReport {
   std::vector<PlanCandidate> candidates;  ///< best first, refused last; filled when asked to explain
 };
 
+/// What a call of several passes does, before anything is generated.
+struct CallReport {
+  std::vector<TilingPlan> plans;  ///< in the order of kPasses
+  std::vector<TensorId>
+      converted;             ///< the call makes copies of these, once for all passes, in the format they read them in
+  bool interleaves = false;  ///< passes that read dy take turns, a block of it at a time
+  std::size_t workspaceBytes = 0;  ///< with the session's threads: what Executable::workspaceBytes() will say
+};
+
 struct CacheStatistics {
   std::int64_t hits = 0, misses = 0, evictions = 0;
   std::size_t entries = 0, codeBytes = 0;
@@ -199,6 +208,8 @@ class Session {
   /// The same with plans of the caller's own; not cached.
   CUBEJIT_API Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
   CUBEJIT_API Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;
+  /// The passes of a request as one call, as compile() takes it. Errors: those of compile() up to its plans.
+  CUBEJIT_API Result<CallReport> planCall(const CompileRequest& request) const;
   /// Generates the conversion of a tensor from the format the problem gives it to `to`. Not cached.
   CUBEJIT_API Result<std::shared_ptr<const Repacking>> repack(const Problem& problem, TensorId tensor,
                                                               const TensorFormat& to) const;

@@ -101,6 +101,9 @@ struct Options {
   /// Bytes of code that a pass may take. Plans that unroll further are refused (kLimitExceeded) before they take that memory and that time;
   /// what the planner chooses takes a twentieth of the default.
   std::int64_t codeBudget = 1 << 20;
+  /// Most bytes of workspace that a run on `threads` threads may take; 0: no limit. The cheapest plans that fit are taken, tuned ones that do not
+  /// are passed over; if none fits, compiling fails (kLimitExceeded) and says what is needed. The caller's tensors do not count, nor does code.
+  std::int64_t memLimit = 0;
   TuneMode tune = TuneMode::kOff;
   TuneGoal tuneFor = TuneGoal::kCycles;  ///< of an emulated NPU; a host's plans are always tuned for time
   double tuneSeconds = 2;                ///< a compilation that tunes spends about this long on a gradient
@@ -114,7 +117,7 @@ struct Options {
 };
 
 /// Options with what CUBEJIT_MAX_ISA (a limit: a CPU that has less uses what it has), CUBEJIT_BACKEND, CUBEJIT_NUM_THREADS,
-/// CUBEJIT_CACHE_CAPACITY, CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_FOR (cycles, host-time),
+/// CUBEJIT_CACHE_CAPACITY, CUBEJIT_MEM_LIMIT (as parseBytes() reads it), CUBEJIT_TUNE (off, use, missing, always; use if not set), CUBEJIT_TUNE_FOR (cycles, host-time),
 /// CUBEJIT_TUNE_SECONDS, CUBEJIT_DB, CUBEJIT_SYSTEM_DB, CUBEJIT_PIN, CUBEJIT_SANITIZE (0 or 1) and CUBEJIT_LLVM_COMPONENT say. A value that some CUBEJIT_ variable does not have is an error. The user's store is $XDG_DATA_HOME/cubejit/tune-v1.db
 /// (~/.local/share) unless named. Ignored in processes that run with more rights than their caller.
 CUBEJIT_API Result<Options> optionsFromEnvironment();
@@ -126,5 +129,7 @@ CUBEJIT_API Result<TuneGoal> parseTuneGoal(const std::string& name);
 /// The name, if some algorithm of this build has it; kUnsupported names those there are.
 CUBEJIT_API Result<std::string> parseAlgorithm(const std::string& name);
 CUBEJIT_API Result<MathMode> parseMathMode(const std::string& name);
+/// A whole number of bytes, from 1 on, or of K, M or G (1024, ...), e.g. 64M.
+CUBEJIT_API Result<std::int64_t> parseBytes(const std::string& text);
 
 }  // namespace cubejit

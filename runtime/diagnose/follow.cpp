@@ -40,8 +40,9 @@ class Announcer {
   Announcer(Executable::State& state, const Machine& machine) : state_(state), machine_(machine) {}
 
   Status run() {
-    // The conversion of dy that gradients share comes first; it is not one of them, and is not told about.
-    std::size_t first = state_.sharedDy == nullptr ? 0 : state_.sharedDy->codes.size();
+    // What makes shared tensors comes first; that is no pass, and is not told about.
+    std::size_t first = 0;
+    for (const SharedTensor& shared : state_.shared) first += shared.program->codes.size();
     for (const auto& part : state_.parts) {
       CUBEJIT_TRY(told, tell(*part, first));
       static_cast<void>(told);

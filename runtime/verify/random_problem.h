@@ -18,11 +18,11 @@ Problem randomProblem(std::mt19937_64& random, double maxMultiplyAdds = 2e6);
 /// Gives every tensor a random type, layout or both; inputs sometimes strides.
 void randomFormats(std::mt19937_64& random, Problem& problem, bool types, bool layouts);
 
-/// Makes it one for algorithms of other products than the definition's (Winograd): relaxed math, stride and dilation 1, 2 to 5 taps or none
-/// along each axis.
 /// Post-ops of y that its format allows; often none of some sort.
 void randomPostOps(std::mt19937_64& random, Problem& problem);
 
+/// Makes it one for algorithms of other products than the definition's (Winograd): relaxed math, stride and dilation 1, 2 to 5 taps or none
+/// along each axis.
 void fitRelaxedMath(std::mt19937_64& random, Problem& problem);
 
 /// Integers in [-4, 4], thinned when `summands` of their products would no longer add up exactly in f32.

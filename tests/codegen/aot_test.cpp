@@ -4,6 +4,7 @@
 
 #include "codegen/aot/c_header.h"
 #include "codegen/aot/tables.h"
+#include "codegen/tile/workspace.h"
 #include "tests/support/small_tile_program.h"
 
 namespace cubejit {
@@ -21,7 +22,7 @@ TEST(AotTables, HoldListsStepsAndVariants) {
   const std::int64_t variant = t.variants[1][0] + 3;
   EXPECT_EQ((std::vector<std::int64_t>(t.words.begin() + variant, t.words.begin() + variant + 3)),
             (std::vector<std::int64_t>{0, 0, 1}));
-  EXPECT_EQ(aotWorkspace(p).sharedBytes, 8 * 32 + 64);
+  EXPECT_EQ(workspaceOf(p).bytes.shared, 8 * 32 + 64);
   EXPECT_EQ(aotPrefix("dx-1.2"), "dx_1_2");
   EXPECT_EQ(aotPrefix("1x"), "k_1x");
 }

@@ -220,7 +220,7 @@ TEST(BackToBack, GradientsThatStayApartKeepTheirPlans) {
         generateExecutable(CompileRequest{problem, {false, true, true}, {}, {}}, machine, withoutCode());
     ASSERT_TRUE(compiled.ok());
     const auto& state = (*compiled)->state();
-    if (state.together || state.sharedDy != nullptr) continue;
+    if (state.together || !state.shared.empty()) continue;
     for (const auto& part : state.parts) {
       const auto alone = choosePlan(problem, part->plan.gradient, machine, false);
       ASSERT_TRUE(alone.ok());

@@ -253,7 +253,30 @@ TEST(CApi, WrongValuesAreErrors) {
   options = cubejit_default_options();
   options.threads = -1;
   EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
+  options = cubejit_default_options();
+  options.mem_limit = ~std::uint64_t{0};
+  EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
   EXPECT_EQ(none, nullptr);
+}
+
+TEST(CApi, ALimitOfWorkspaceHolds) {
+  cubejit_problem problem = square(8, 64, 64, 14);
+  problem.layout = CUBEJIT_NCDHW;
+  const SessionHandle free = makeSession();
+  const ExecutableHandle fastest = compile(free.get(), problem, CUBEJIT_DX);
+  ASSERT_NE(fastest, nullptr);
+  const std::size_t bytes = cubejit_workspace_bytes(fastest.get(), 0);
+  ASSERT_GT(bytes, 64U);
+  cubejit_options options = cubejit_default_options();
+  options.mem_limit = bytes - 1;
+  const SessionHandle limited = makeSession(&options);
+  const ExecutableHandle smaller = compile(limited.get(), problem, CUBEJIT_DX);
+  EXPECT_TRUE(smaller == nullptr || cubejit_workspace_bytes(smaller.get(), 0) < bytes);
+  options.mem_limit = 1;
+  const SessionHandle none = makeSession(&options);
+  cubejit_executable* executable = nullptr;
+  EXPECT_EQ(cubejit_compile(none.get(), &problem, CUBEJIT_DX, &executable), CUBEJIT_LIMIT_EXCEEDED);
+  EXPECT_NE(std::string(cubejit_last_error()).find("bytes of workspace"), std::string::npos);
 }
 
 TEST(CApi, LongerStructsOfLaterVersions) {

@@ -104,6 +104,8 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
       {"CUBEJIT_BACKEND", {{"gcc", "xbyak,llvm", "XBYAK"}, "xbyak, llvm, interpreter, tile_interpreter"}},
       {"CUBEJIT_NUM_THREADS", {{"0", "two", "2x", "99999999999999999999"}, whole}},
       {"CUBEJIT_CACHE_CAPACITY", {{"-1"}, whole}},
+      {"CUBEJIT_MEM_LIMIT",
+       {{"0", "-1K", "1T", "M", "1 M", "1.5G", "99999999999G"}, "must be a whole number of bytes"}},
       {"CUBEJIT_TUNE", {{"sometimes", "1"}, "off, use, missing, always"}},
       {"CUBEJIT_TUNE_FOR", {{"time"}, "cycles, host-time"}},
       {"CUBEJIT_TUNE_SECONDS", {{"1.5", "0"}, whole}},

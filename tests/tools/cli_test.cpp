@@ -219,6 +219,24 @@ TEST_F(Cli, VerifyOneSuiteAndFuzz) {
                            HasSubstr("= repro: cubejit verify --input 1,2")));
 }
 
+TEST_F(Cli, ALimitOfWorkspaceHoldsAndTheWorkspaceOfACallIsSaid) {
+  const std::string problem = "--input 8,64,14,14 --weight 64,64,3,3 --padding 1 --layout ncdhw --passes y,dx,dw";
+  const auto bytesOf = [&](const std::string& more) {
+    const Outcome o = run("plan " + problem + more + " --json");
+    EXPECT_EQ(o.code, 0) << o.err;
+    const std::string key = R"("interleaves":false,"workspace_bytes":)";
+    return std::stoll(o.out.substr(o.out.find(key) + key.size()));
+  };
+  EXPECT_THAT(run("plan " + problem).out, HasSubstr("y,dx,dw in one call\n"));
+  const auto free = bytesOf("");
+  EXPECT_LE(bytesOf(" --mem-limit " + std::to_string(free / 1024 * 2 / 3) + "K"), free * 2 / 3);
+  const Outcome least = run("verify " + problem + " --mem-limit 1K");
+  EXPECT_EQ(least.code, 4);
+  EXPECT_THAT(least.err, AllOf(HasSubstr("bytes of workspace, the limit is 1024 bytes"), HasSubstr("--mem-limit 1K")));
+  EXPECT_THAT(run("plan " + problem + " --mem-limit 1Q").err, HasSubstr("'1Q' must be a whole number of bytes"));
+  EXPECT_THAT(run("plan " + problem + " --soc ascend910b2 --mem-limit 1M").err, HasSubstr("leave it out with --soc"));
+}
+
 TEST_F(Cli, AProblemWhosePlanIsRefusedIsNoFailureOfTheComputation) {
   const std::string problem = std::string(kSmall) + " --gradients dx";
   const Outcome planned = run("plan " + problem + " --json --algorithm direct");

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "algorithms/algorithm.h"
@@ -154,6 +155,22 @@ int planForSoc(const RequestFlags& flags, const Request& request, bool explained
   return code;
 }
 
+std::string namesOf(const std::vector<TensorId>& tensors) {
+  std::string names;
+  for (const TensorId t : tensors) names += (names.empty() ? "" : ",") + std::string(toString(t));
+  return names;
+}
+
+void printCall(const Problem& problem, const CallReport& call) {
+  std::string passes;
+  for (const TilingPlan& plan : call.plans)
+    passes += (passes.empty() ? "" : ",") + std::string(toString(plan.gradient));
+  fmt::print("{}{} in one call\n", problem.name.empty() ? "" : problem.name + ": ", passes);
+  if (!call.converted.empty()) fmt::print("  converts   {} once, for all passes\n", namesOf(call.converted));
+  if (call.interleaves) fmt::print("  interleaves passes over blocks of dy\n");
+  fmt::print("  workspace  {} bytes\n", call.workspaceBytes);
+}
+
 int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   const auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
@@ -161,6 +178,11 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   Session session(request->options);
   int code = 0;
   for (const Problem& problem : request->problems) {
+    std::optional<CallReport> together;
+    if (gradientsOf(request->gradients).size() > 1) {
+      auto call = session.planCall({problem, request->gradients, {}, WeightsUse::kEachRun});
+      if (call.ok()) together = std::move(*call);  // else a pass says why not
+    }
     for (const Gradient gradient : gradientsOf(request->gradients)) {
       const auto start = std::chrono::steady_clock::now();
       const auto planned = session.plan(problem, gradient, explained);
@@ -185,6 +207,10 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
         out["bound"] = planned->bound;
         out["workspace_bytes"] = planned->workspaceBytes;
         out["flops"] = flops;
+        if (together)
+          out["call"] = {{"converted", namesOf(together->converted)},
+                         {"interleaves", together->interleaves},
+                         {"workspace_bytes", together->workspaceBytes}};
         if (explained) {
           out["candidates"] = Json::array();
           std::size_t legal = 0;
@@ -224,6 +250,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
       if (explained) explain(*planned, took);
       fmt::print("  repro      {}\n", reproduction("plan", flags, problem));
     }
+    if (together && !flags.json) printCall(problem, *together);
   }
   return code;
 }

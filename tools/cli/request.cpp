@@ -92,6 +92,8 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
                  "Threads of runs and cores that plans are for (default: the CPUs this process may use, plans for "
                  "all); verify takes "
                  "a list, and plans for its first");
+  app.add_option("--mem-limit", f.memLimit,
+                 "Most bytes of workspace of a run, e.g. 64M: slower plans that fit are taken (default: no limit)");
   app.add_option("--plan", f.planFile, "File with plans as JSON, one a line, instead of the planner's choice");
   app.add_option("--pin", f.pins, "File of plans to compute with; plans chosen now are added to it");
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
@@ -141,6 +143,7 @@ Result<Request> resolve(const RequestFlags& f) {
   const auto math = f.math.empty() ? Result<MathMode>(MathMode::kStrict) : parseMathMode(f.math);
   const auto postOps = parsePostOps(f.postOps);
   const auto algorithm = f.algorithm.empty() ? Result<std::string>(f.algorithm) : parseAlgorithm(f.algorithm);
+  const auto memLimit = f.memLimit.empty() ? Result<std::int64_t>(0) : parseBytes(f.memLimit);
   auto environment = optionsFromEnvironment();
   for (const Error* e : {mask.ok() ? nullptr : &mask.error(), formatted.ok() ? nullptr : &formatted.error(),
                          backend.ok() ? nullptr : &backend.error(), threads.ok() ? nullptr : &threads.error(),
@@ -148,6 +151,10 @@ Result<Request> resolve(const RequestFlags& f) {
                          algorithm.ok() ? nullptr : &algorithm.error(), postOps.ok() ? nullptr : &postOps.error()}) {
     if (e != nullptr) note(*e);
   }
+  if (!f.memLimit.empty() && !f.soc.empty())
+    note(invalid(
+        "--mem-limit is for this host's plans; those of a chip take what its buffers hold: leave it out with --soc"));
+  if (!memLimit.ok()) note(invalid("--mem-limit = " + memLimit.error().message));
   if (environment.ok()) r.options = *environment;
   if (!f.soc.empty()) take(readMachine(f.soc), r.options.machine);
   if (f.sanitize && f.soc.empty()) note(invalid("--sanitize checks the program of an emulated chip; add --soc"));
@@ -238,6 +245,7 @@ Result<Request> resolve(const RequestFlags& f) {
     r.options.backend = *backend;
   else if (r.options.isa && r.options.backend == kUsualBackend)
     r.options.backend = usualBackend(*r.options.isa);
+  if (*memLimit > 0) r.options.memLimit = *memLimit;
   r.threads = *threads;
   if (r.threads[0] > 0)
     r.options.threads = r.threads[0];
@@ -253,6 +261,7 @@ std::string reproduction(const std::string& command, const RequestFlags& f, cons
   if (!f.backend.empty()) out << " --backend " << f.backend;
   if (!f.algorithm.empty()) out << " --algorithm " << f.algorithm;
   if (!f.threads.empty()) out << " --threads " << f.threads;
+  if (!f.memLimit.empty()) out << " --mem-limit " << f.memLimit;
   if (!f.planFile.empty()) out << " --plan " << quoted(f.planFile);
   if (!f.pins.empty()) out << " --pin " << quoted(f.pins);
   if (!f.soc.empty()) out << " --soc " << quoted(f.soc);

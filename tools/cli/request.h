@@ -18,7 +18,7 @@ struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
   std::string gradients = "dx,dw,db", dtype = "f32", layout, math, postOps, algorithm, isa, backend, threads, planFile,
-              soc, pins, goal;
+              memLimit, soc, pins, goal;
   bool json = false;
   bool sanitize = false;     ///< --soc: check programs before they run
   bool fast = false;         ///< --soc: forward what only copies

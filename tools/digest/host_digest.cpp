@@ -113,7 +113,7 @@ std::string digestOf(const Asked& asked) {
   const Executable::State& state = (*made)->state();
   Hash code, calls;
   double cost = 0;
-  std::size_t workspace = state.sharedBytes();
+  auto workspace = static_cast<std::size_t>(state.workspace.keptBytes());
   const auto add = [&](const CompiledGradient& part) {
     for (const Code& kernel : part.codes) {
       code.number(kernel.bytes.size());
@@ -125,7 +125,7 @@ std::string digestOf(const Asked& asked) {
         workspace += static_cast<std::size_t>(buffer.bytes);
     }
   };
-  if (state.sharedDy) add(*state.sharedDy);
+  for (const SharedTensor& shared : state.shared) add(*shared.program);
   for (const auto& part : state.parts) {
     add(*part);
     cost += planCost(part->problem, part->plan, machine).totalCycles;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides how much workspace a call of several passes takes: what it keeps for all of them, then what the largest of those takes that run one
+// after the other.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "codegen/tile/workspace.h"
+#include "runtime/back_to_back.h"
+
+namespace cubejit {
+
+class CallWorkspace {
+ public:
+  /// Keeps so many bytes during the whole call; returns where they begin.
+  std::int64_t keep(std::int64_t bytes) {
+    const std::int64_t at = kept_;
+    kept_ += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  void add(const TileProgram& program) { needs_.push_back(workspaceOf(program).bytes); }
+  /// The members of `together` run at once: their workspaces follow each other.
+  void add(const std::vector<const TileProgram*>& programs, const std::optional<BackToBack>& together) {
+    for (const TileProgram* program : programs) add(*program);
+    if (!together) return;
+    WorkspaceBytes sum;
+    for (const BackToBack::Member& member : together->members) sum += workspaceOf(*programs[member.program]).bytes;
+    needs_.push_back(sum);
+  }
+
+  std::int64_t keptBytes() const { return kept_; }
+  std::int64_t on(int threads) const {
+    std::int64_t most = 0;
+    for (const WorkspaceBytes& need : needs_) most = std::max(most, need.on(threads));
+    return kept_ + most;
+  }
+
+ private:
+  std::int64_t kept_ = 0;
+  std::vector<WorkspaceBytes> needs_;
+};
+
+}  // namespace cubejit

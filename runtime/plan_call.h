@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides the plans of passes that are asked for together: those the caller gives, if they are legal, else the cheapest that fit
+// Options::memLimit; which tensors are converted once for all passes; and what of it is lowered.
+// Leaves to runtime/interleave.h whether passes read dy by turns.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/tile/program.h"
+#include "cubejit/cubejit.hpp"
+#include "cubejit/machine.h"
+#include "cubejit/plan.h"
+#include "cubejit/result.h"
+#include "runtime/back_to_back.h"
+#include "runtime/call_workspace.h"
+#include "runtime/interleave.h"
+#include "tiling/planner.h"
+
+namespace cubejit {
+
+struct CallPlan {
+  Problem problem;  ///< what the plans are of: the caller's, or the same with tensors as they are after conversions
+  std::vector<TilingPlan> plans;    ///< in the order of kPasses
+  std::vector<TensorId> converted;  ///< once, for all passes
+  double predictedCycles = 0;       ///< of a core, conversions included; of the plans that were chosen here
+  Interleaving interleaving;        ///< its plans are the final ones
+};
+
+/// A tensor that a call makes once for all its passes: of another format, or dy times the slope of an activation.
+struct SharedTensorProgram {
+  TensorId tensor = TensorId::kDy;
+  std::int64_t bytes = 0;
+  TileProgram tile;  ///< from the role of dy (and y) to that of dx
+};
+
+struct LoweredCall {
+  std::vector<SharedTensorProgram> shared;
+  std::vector<TileProgram> tiles;  ///< of the plans
+  std::optional<BackToBack> together;
+};
+
+/// choosePlan(), of which the plan is the cheapest that fits options.memLimit, less `kept` bytes. Where it was asked to explain, those that
+/// do not fit are refused for it.
+Result<PlanChoice> choosePlanWithin(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+                                    WeightsUse weights, const Options& options, std::int64_t kept = 0);
+
+/// Error (kLimitExceeded) if the plan takes more workspace than options.memLimit; lowers it if there is a limit.
+Status fitsMemLimit(const Problem& problem, const TilingPlan& plan, const Machine& machine, const Options& options);
+
+/// Threads that workspace is for: those of the options, or the default.
+int threadsOf(const Options& options);
+CallWorkspace workspaceOf(const LoweredCall& call);
+
+/// Precondition: checkProblem(). Pure.
+Result<CallPlan> planCall(const CompileRequest& request, const Machine& machine, const Options& options);
+Result<LoweredCall> lowerCall(const CompileRequest& request, const CallPlan& plan, const Machine& machine);
+
+}  // namespace cubejit
