@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "codegen/tile/buffer_of.h"
+#include "codegen/tile/moved.h"
 #include "codegen/tile/segment_words.h"
 #include "runtime/threads.h"
 
@@ -50,7 +51,7 @@ struct LaunchProgram::Walk {
   std::int64_t residual = 0;                 ///< bytes from y to z
 
   char* at(int stream, const std::int64_t* offsets) const {
-    return stream < 0 ? nullptr : base[static_cast<std::size_t>(stream)] + offsets[stream];
+    return stream < 0 ? nullptr : moved(base[static_cast<std::size_t>(stream)], offsets[stream]);
   }
   /// Of the classes that the loops around a list have chosen.
   std::size_t numberOf(const ClassWeights& weights) const;
@@ -138,15 +139,15 @@ void LaunchProgram::callStep(const Walk& w, const Operands& place, const CallSte
   const FlatVariant& variant = place.variants[step.variant];
   if (variant.kernel < 0) return;
   KernelArgs args;
-  args.a = place.a + step.a;
-  args.b = place.b + step.b;
-  args.c = place.c + step.c;
+  args.a = moved(place.a, step.a);
+  args.b = moved(place.b, step.b);
+  args.c = moved(place.c, step.c);
   args.repeat = step.repeat;
   args.aRepeat = step.aRepeat;
   args.bRepeat = step.bRepeat;
   args.cRepeat = step.cRepeat;
   args.dRepeat = step.dRepeat;
-  args.d = place.d + step.d;
+  args.d = moved(place.d, step.d);
   args.residual = w.residual;
   if (w.counters == nullptr) {
     callKernel(variant, args);
@@ -203,7 +204,7 @@ void LaunchProgram::runTasks(const FlatPhase& phase, const Slot& slot, std::int6
   Walk w{phase, {}, {}, times_ ? times_->row(slot.index) : nullptr, slot.residual};
   const std::uint64_t began = w.counters == nullptr ? 0 : ticksNow();
   for (std::size_t s = 0; s < phase.streams.size(); ++s) {
-    w.base[s] = slot.bases[static_cast<std::size_t>(phase.streams[s].buffer)] + phase.streams[s].offset;
+    w.base[s] = moved(slot.bases[static_cast<std::size_t>(phase.streams[s].buffer)], phase.streams[s].offset);
   }
   for (std::int64_t task = begin; task < end; ++task) {
     std::array<std::int64_t, kMaxStreams> offsets{};
@@ -243,9 +244,11 @@ std::vector<char*> LaunchProgram::basesOf(const Places& places, int slot) const 
       case BufferRole::kZ: base = static_cast<char*>(const_cast<void*>(t.z)); break;
       case BufferRole::kShared:
         base = places.kept != nullptr && prepack_.buffers[b] ? places.kept + keptPlace_[b]
-                                                             : places.workspace + workspace_.offset[b];
+                                                             : moved(places.workspace, workspace_.offset[b]);
         break;
-      case BufferRole::kPrivate: base = places.workspace + workspace_.bytes.on(slot) + workspace_.offset[b]; break;
+      case BufferRole::kPrivate:
+        base = moved(places.workspace, workspace_.bytes.on(slot) + workspace_.offset[b]);
+        break;
       case BufferRole::kConstant: base = reinterpret_cast<char*>(const_cast<float*>(buffers_[b].values.data())); break;
     }
     bases.push_back(base);

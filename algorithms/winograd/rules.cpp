@@ -61,7 +61,7 @@ void blockRules(const WinogradShape& s, const Plan& plan, std::int64_t rows, con
                reach = static_cast<double>(s.volume()) * channels * 4.5 *
                        std::max(tiles + 16.0, static_cast<double>(s.tiled.channels + s.patched.channels));
   if (reach > static_cast<double>(std::numeric_limits<std::int32_t>::max() / 2)) {
-    broken.emplace_back("panels or filters span " + std::to_string(static_cast<std::int64_t>(reach)) +
+    broken.emplace_back("panels or filters span " + std::to_string(static_cast<std::int64_t>(std::min(reach, 9e18))) +
                         " bytes, more than a displacement reaches; lower cache_rows, or take another algorithm");
   }
 }

@@ -96,8 +96,9 @@ class WriterLines {
   }
   std::int64_t next() const { return at_ < count_ ? lines_[at_].to + writer.to : kNowhere; }
 
- private:
   static constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::max();
+
+ private:
   std::int64_t begins(std::size_t line) const { return line < count_ ? lines_[line].to : kNowhere; }
 
   const GatherLine* lines_;
@@ -226,7 +227,7 @@ class Composition {
       found.writer = &writer;
       found.line = writer.at(from);
       if (found.line == nullptr) {
-        found.bytes = std::min(found.bytes, writer.next() - from);
+        if (writer.next() != WriterLines::kNowhere) found.bytes = std::min(found.bytes, writer.next() - from);
         continue;
       }
       found.offset = from - writer.writer.to - found.line->to;

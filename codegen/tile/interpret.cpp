@@ -2,6 +2,7 @@
 //
 // Decides nothing beyond contract.h and move.h: it is their text as loops.
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/moved.h"
 
 #include <cmath>
 #include <cstring>
@@ -165,7 +166,7 @@ void moveMatrix(const Move& m, const KernelArgs& args) {
       for (std::int64_t c = 0; c < m.cols; ++c) {
         const bool cut = turned ? c >= m.cols - m.pairsCut : r >= m.rows - m.pairsCut;
         char* to = turned ? dst + c * m.dstPitch + r * out : dst + r * m.dstPitch + c * out;
-        const char* from = src + r * m.srcPitch + c * in;
+        const char* from = moved(src, r * m.srcPitch + c * in);
         if (m.backward) {
           const char* y = static_cast<const char*>(args.d) + c * elementBytes(m.result);
           writeElement(

@@ -10,6 +10,7 @@
 
 #include "codegen/tile/buffer_of.h"
 #include "codegen/tile/interpret.h"
+#include "codegen/tile/moved.h"
 #include "codegen/tile/segment_words.h"
 #include "codegen/tile/verify.h"
 #include "codegen/tile/walk.h"
@@ -86,8 +87,9 @@ Status interpret(const TileProgram& program, const Tensors& tensors) {
       if (site.task != task) memory.forgetPrivate();
       task = site.task;
       const auto pointer = [&](int stream, std::size_t operand) -> char* {
-        return stream < 0 ? nullptr
-                          : memory.base(phase.streams[static_cast<std::size_t>(stream)].buffer) + site.at[operand];
+        return stream < 0
+                   ? nullptr
+                   : moved(memory.base(phase.streams[static_cast<std::size_t>(stream)].buffer), site.at[operand]);
       };
       KernelArgs args;
       args.a = pointer(site.call->a, 0);

@@ -54,7 +54,14 @@ class Conv3DBackpropInputTilingData {
   std::size_t GetDataSize() const { return sizeof(AscendC::tiling::Conv3DBackpropInputTilingData); }
   /// Writes the plain form if `capacity` bytes hold it, else nothing.
   void SaveToBuffer(void* data, std::size_t capacity) const {
-    if (data != nullptr && capacity >= GetDataSize()) std::memcpy(data, &conv3DDxTiling.plain(), GetDataSize());
+    if (data == nullptr || capacity < GetDataSize()) return;
+    const AscendC::tiling::TConv3DBackpropInputTiling& plain = conv3DDxTiling.plain();
+    std::memset(data, 0, GetDataSize());  // padding, too
+#define CUBEJIT_TILING_FIELD(type, name)                                                                           \
+  std::memcpy(static_cast<char*>(data) + offsetof(AscendC::tiling::TConv3DBackpropInputTiling, name), &plain.name, \
+              sizeof(plain.name));
+#include "tiling/conv_backprop/conv3d_bp_input_tiling_fields.def"
+#undef CUBEJIT_TILING_FIELD
   }
 };
 
