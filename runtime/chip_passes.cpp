@@ -11,6 +11,7 @@
 #include "cubejit/core_counts.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/index_map.h"
+#include "runtime/threads.h"
 
 namespace cubejit {
 namespace {
@@ -64,7 +65,7 @@ Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan
   if (!multiplies(plan)) return lower(problem, plan, chip);
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
   CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.forwardCopies);
-  if (options.forwardCopies) shortcuts.threads = options.threads > 0 ? options.threads : defaultThreads();
+  if (options.forwardCopies) shortcuts.threads = threadsOf(options);
   CUBEJIT_TRY(program, lower(job, chip.isa.lanes(), shortcuts));
   return plan.gradient == Gradient::kY ? inForwardNames(std::move(program), problem) : std::move(program);
 }

@@ -53,7 +53,7 @@ struct Executable::State {
   HostIsa isa;
   std::optional<Machine> chip;  ///< that is emulated
   int threads = 1;
-  std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order dx, dw, db
+  std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order of kPasses
   std::vector<SharedTensor> shared;
   CallWorkspace workspace;
   std::optional<BackToBack> together;  ///< parts that run as one

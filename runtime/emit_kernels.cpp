@@ -43,8 +43,7 @@ Result<std::vector<Code>> emitKernels(const std::vector<VectorProgram>& programs
   std::iota(work.order.begin(), work.order.end(), std::size_t{0});
   std::stable_sort(work.order.begin(), work.order.end(),
                    [&](std::size_t x, std::size_t y) { return programs[x].code.size() > programs[y].code.size(); });
-  const int threads = options.threads > 0 ? options.threads : defaultThreads();
-  const int slots = backend.slow ? std::min(threads, static_cast<int>(programs.size())) : 1;
+  const int slots = backend.slow ? std::min(threadsOf(options), static_cast<int>(programs.size())) : 1;
   if (slots > 1)
     runSlots(options.parallelFor, false, slots, emitOnSlot, &work);
   else

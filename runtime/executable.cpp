@@ -22,6 +22,7 @@
 #include "runtime/diagnose/report.h"
 #include "runtime/diagnose/verbose.h"
 #include "runtime/packed_weights.h"
+#include "runtime/threads.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -80,9 +81,6 @@ Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* wo
 
 // What passes read under a name.
 const void*& operand(Tensors& tensors, TensorId t) {
-  return t == TensorId::kX ? tensors.x : t == TensorId::kW ? tensors.w : tensors.dy;
-}
-const void* operand(const Tensors& tensors, TensorId t) {
   return t == TensorId::kX ? tensors.x : t == TensorId::kW ? tensors.w : tensors.dy;
 }
 
@@ -159,7 +157,7 @@ void Executable::State::describe(const CompileRequest& request, const Machine& m
   options = chosen;
   isa = machine.isa;
   if (machine.isNpu()) chip = machine;
-  threads = options.threads > 0 ? options.threads : defaultThreads();
+  threads = threadsOf(options);
 }
 
 std::vector<CompiledGradient*> Executable::State::programs() const {
@@ -223,23 +221,17 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
                            !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
       (careful ? *part.anyValues : part).launch->run(seen, rest, team);
     };
-    const auto share = [&](const SharedTensor& shared) {
+    const bool yFirst = state_->gradients.y && readSlope(state_->problem, state_->gradients);
+    for (const SharedTensor& shared : state_->shared) {
+      // dy comes last, and is times a slope that is read off y: y, which comes first in the order of passes, is there before.
+      if (yFirst && shared.tensor == TensorId::kDy) runPart(*state_->parts.front());
+      const void*& taken = operand(seen, shared.tensor);
       Tensors ends;
-      ends.dy = operand(tensors, shared.tensor);
+      ends.dy = taken;
       ends.y = tensors.y;
       ends.dx = static_cast<char*>(workspace) + shared.offset;
       shared.program->launch->run(ends, rest, team);
-      operand(seen, shared.tensor) = ends.dx;
-    };
-    // Backward passes read the slope off y: what comes first in the order of passes.
-    const bool slopes = readSlope(state_->problem, state_->gradients), yFirst = slopes && state_->gradients.y;
-    const auto ofY = [&](const SharedTensor& shared) { return slopes && shared.tensor == TensorId::kDy; };
-    for (const SharedTensor& shared : state_->shared) {
-      if (!ofY(shared)) share(shared);
-    }
-    if (yFirst) runPart(*state_->parts.front());
-    for (const SharedTensor& shared : state_->shared) {
-      if (ofY(shared)) share(shared);
+      taken = ends.dx;
     }
     if (state_->together) {
       for (const auto& part : state_->parts) {  // dx is the only one of those that read dy

@@ -18,9 +18,11 @@ Result<Problem> problemFromIdentity(const std::string& text);
 /// The plan without what follows from the rest (single shape): two plans are the same if their identities are.
 std::string planIdentity(const TilingPlan& plan);
 
+/// No time or cost of a record is as large.
+constexpr double kMostNumber = 1e18;
+
 /// Schema cubejit.record/1. Times are whole nanoseconds. Reading refuses unknown keys, other schemas and values out of range,
 /// but does not check plans: whoever uses one calls checkPlan.
-constexpr double kMostNumber = 1e18;  ///< no time or cost of a record is as large
 std::string recordToJson(const TuneRecord& record);
 Result<TuneRecord> recordFromJson(const std::string& text);
 

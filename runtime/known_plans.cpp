@@ -31,7 +31,8 @@ Result<SourcedRequest> withKnownPlans(const CompileRequest& request, const Machi
     // Records are of runs that pack; a pin is a pin.
     if (!found.plan || (repacks && found.source != PlanSource::kPin)) continue;
     // What was tuned without the limit may not fit; what is pinned and does not is an error.
-    if (found.source != PlanSource::kPin && checkPlan(request.problem, *found.plan, machine).empty() &&
+    if (options.memLimit > 0 && found.source != PlanSource::kPin &&
+        checkPlan(request.problem, *found.plan, machine).empty() &&
         !fitsMemLimit(request.problem, *found.plan, machine, options).ok())
       continue;
     sourced.request.plans.push_back(*found.plan);

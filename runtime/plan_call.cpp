@@ -14,6 +14,7 @@
 #include "algorithms/lower.h"
 #include "codegen/tile/workspace.h"
 #include "cubejit/index_map.h"
+#include "runtime/threads.h"
 
 namespace cubejit {
 namespace {
@@ -156,8 +157,6 @@ class CallPlanner {
 };
 
 }  // namespace
-
-int threadsOf(const Options& options) { return options.threads > 0 ? options.threads : defaultThreads(); }
 
 CallWorkspace workspaceOf(const LoweredCall& call) {
   CallWorkspace workspace;

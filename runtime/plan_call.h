@@ -51,8 +51,6 @@ Result<PlanChoice> choosePlanWithin(const Problem& problem, Gradient gradient, c
 /// Error (kLimitExceeded) if the plan takes more workspace than options.memLimit; lowers it if there is a limit.
 Status fitsMemLimit(const Problem& problem, const TilingPlan& plan, const Machine& machine, const Options& options);
 
-/// Threads that workspace is for: those of the options, or the default.
-int threadsOf(const Options& options);
 CallWorkspace workspaceOf(const LoweredCall& call);
 
 /// Precondition: checkProblem(). Pure.

@@ -11,6 +11,7 @@
 #include "runtime/aligned_memory.h"
 #include "runtime/compile.h"
 #include "runtime/load_programs.h"
+#include "runtime/threads.h"
 #include "tiling/check_problem.h"
 #include "tiling/no_throw.h"
 
@@ -61,7 +62,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     ends.dx = target;
     const bool streams = s.streaming.part != nullptr && reinterpret_cast<std::uintptr_t>(target) % kVectorBytes == 0;
     const LaunchProgram& launch = *(streams ? s.streaming : s.ordinary).part->launch;
-    const int slots = std::clamp(threads > 0 ? threads : s.threads, 1, 1024);
+    const int slots = std::clamp(threads > 0 ? threads : s.threads, 1, kMostThreads);
     const std::size_t bytes = launch.workspaceBytes(slots);  // panels of a few KiB a thread, if any
     const AlignedMemory panels = bytes == 0 ? nullptr : alignedMemory(bytes);
     if (bytes > 0 && panels == nullptr)
@@ -98,7 +99,7 @@ Result<std::shared_ptr<const Repacking>> compileRepacking(const Problem& problem
     static_cast<void>(streams);
   }
   s.options = options;
-  s.threads = options.threads > 0 ? options.threads : defaultThreads();
+  s.threads = threadsOf(options);
   s.sourceBytes = static_cast<std::size_t>(formatBytes(problem, tensor));
   s.targetBytes = static_cast<std::size_t>(formatBytes(target, tensor));
   s.sourceAlignment = static_cast<std::size_t>(byteSize(formatOf(problem, tensor).dtype));

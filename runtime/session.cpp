@@ -21,6 +21,7 @@
 #include "runtime/plan_call.h"
 #include "runtime/problem_key.h"
 #include "runtime/problem_text.h"
+#include "runtime/threads.h"
 #include "runtime/tuning/plan_source.h"
 #include "tiling/check_problem.h"
 #include "tiling/no_throw.h"

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 
+#include "cubejit/cubejit.hpp"
 #include "runtime/arena.h"
 #include "runtime/fork.h"
 
@@ -59,6 +60,8 @@ void keeping(void* context, int slot) {
 }
 
 }  // namespace
+
+int threadsOf(const Options& options) { return options.threads > 0 ? options.threads : defaultThreads(); }
 
 void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot),
               void* context) {

@@ -8,6 +8,9 @@
 
 namespace cubejit {
 
+/// Threads of a run that says no number: those of the options, or defaultThreads().
+int threadsOf(const Options& options);
+
 /// body(context, slot) for slot in [0, slots); returns when all are done. One slot runs on the calling thread. Throws what
 /// the first body threw, once all are done, and nothing else.
 /// A body takes work from a counter shared by all slots: being called when nothing is left, or once more, must do no harm.

@@ -2,10 +2,11 @@
 //
 // Decides nothing beyond contract.h and move.h: it is their text as loops.
 #include "codegen/tile/interpret.h"
-#include "codegen/tile/moved.h"
 
 #include <cmath>
 #include <cstring>
+
+#include "codegen/tile/moved.h"
 
 namespace cubejit {
 namespace {

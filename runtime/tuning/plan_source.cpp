@@ -10,6 +10,7 @@
 #include "algorithms/kit/adjoint.h"
 #include "runtime/json_record.h"
 #include "runtime/llvm_component.h"
+#include "runtime/threads.h"
 #include "runtime/tuning/autotune.h"
 #include "runtime/tuning/fingerprint.h"
 #include "runtime/tuning/local_lab.h"
@@ -50,8 +51,7 @@ TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& mach
   // Plans may be made for fewer cores than there are; the key has the threads.
   const std::string where = machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies)
                                             : machineFingerprint(detectHost(machine.isa.level));
-  return {problem, gradient, where, toString(options.backend),
-          options.threads > 0 ? options.threads : defaultThreads()};
+  return {problem, gradient, where, toString(options.backend), threadsOf(options)};
 }
 
 LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& options) {

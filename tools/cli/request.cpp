@@ -15,6 +15,7 @@
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
+#include "runtime/threads.h"
 #include "tiling/check_problem.h"
 
 namespace cubejit::cli {
@@ -250,7 +251,7 @@ Result<Request> resolve(const RequestFlags& f) {
   if (r.threads[0] > 0)
     r.options.threads = r.threads[0];
   else
-    r.threads[0] = r.options.threads > 0 ? r.options.threads : defaultThreads();
+    r.threads[0] = threadsOf(r.options);
   return r;
 }
 

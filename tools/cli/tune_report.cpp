@@ -21,6 +21,7 @@
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
 #include "runtime/problem_text.h"
+#include "runtime/threads.h"
 #include "runtime/verify/reference_conv.h"
 #include "runtime/whole_file.h"
 #include "tune_report_page.h"
@@ -127,7 +128,7 @@ Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
 
 // What the host reaches, measured now.
 Json hostRoofs(const Session& session) {
-  const int threads = session.options().threads > 0 ? session.options().threads : defaultThreads();
+  const int threads = threadsOf(session.options());
   const auto peak = measurePeakGflops(session.machine().isa.level, threads);
   const auto bandwidth = measureReadBandwidth(threads);
   return Json{{"threads", threads},
