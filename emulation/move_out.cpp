@@ -67,7 +67,7 @@ BlockPlaces placesOfDw(const CubeJob& job, const CoreTask& task, const CubeBlock
 }  // namespace
 
 void storeElement(DType type, std::byte* to, float value) {
-  writeElement(isHf32(type) ? Element::kF32 : elementOf(type), reinterpret_cast<char*>(to), bitsOf(value));
+  writeElement(storedElement(type), reinterpret_cast<char*>(to), bitsOf(value));
 }
 
 Status moveOut(const CubeJob& job, const CoreTask& task, const CubeBlock& block, const BlockTarget& target,

@@ -38,6 +38,8 @@ constexpr Element elementOf(DType t) { return static_cast<Element>(t); }
 static_assert(elementOf(DType::kF32) == Element::kF32 && elementOf(DType::kF16) == Element::kF16 &&
               elementOf(DType::kBf16) == Element::kBf16 && elementOf(DType::kHf32) == Element::kHf32 &&
               elementOf(DType::kHf32Low) == Element::kHf32Low);
+/// The type that memory holds of a tensor: HF32 is a rounding of operands, and lies there as f32.
+constexpr Element storedElement(DType t) { return isHf32(t) ? Element::kF32 : elementOf(t); }
 
 /// To bf16 as the conversion of AVX512-BF16 does it: to nearest even; denormals are zero of their sign; a NaN becomes quiet and
 /// keeps the upper part of its payload. Source: compared with the instruction on 4 million words.

@@ -408,7 +408,7 @@ TileProgram conversionProgram(const Problem& from, const Problem& to, TensorId t
                    toString(formatOf(to, t).layout));
   // HF32 is a rounding of operands: memory holds f32, and what is taken from it for later use is rounded now.
   const bool rounds = isHf32(fromType) && toType == DType::kF32;
-  const Element read = isHf32(fromType) ? Element::kF32 : elementOf(fromType);
+  const Element read = storedElement(fromType);
   const Element written = elementOf(rounds ? fromType : toType);
   Conversion c{"convert", indexMap(from, t), indexMap(to, t), read, written, -1, -1, streams};
   c.source = b.addBuffer("from", source, formatBytes(from, t));

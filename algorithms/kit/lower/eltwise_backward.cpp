@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::int64_t kPieceElements = 8192;  // three rows of them stay in an L2 cache
 
-// HF32 is a rounding of operands, which comes later.
-Element inMemory(DType type) { return isHf32(type) ? Element::kF32 : elementOf(type); }
-
 }  // namespace
 
 Status slopeApplies(const Problem& p) {
@@ -40,7 +37,8 @@ Status slopeApplies(const Problem& p) {
 
 TileProgram eltwiseBackwardProgram(const Problem& p, int lanes) {
   ProgramBuilder b(std::string("dy_") + toString(p.postOps.activation) + "_backward");
-  const Element from = inMemory(formatOf(p, TensorId::kDy).dtype), result = inMemory(formatOf(p, TensorId::kY).dtype);
+  const Element from = storedElement(formatOf(p, TensorId::kDy).dtype),
+                result = storedElement(formatOf(p, TensorId::kY).dtype);
   const std::int64_t elements = formatBytes(p, TensorId::kDy) / elementBytes(from);
   const int dy = b.addBuffer("dy", BufferRole::kDy, formatBytes(p, TensorId::kDy)),
             y = b.addBuffer("y", BufferRole::kY, formatBytes(p, TensorId::kY)),

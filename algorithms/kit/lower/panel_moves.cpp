@@ -42,7 +42,7 @@ Move loadMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& m
   move.srcPitch = transposed(t) ? t.cStride : t.wStride;
   switch (m.elements) {
     case PanelElements::kWide:
-      move.from = isHf32(t.dtype) ? Element::kF32 : elementOf(t.dtype);
+      move.from = storedElement(t.dtype);
       move.to = isHf32(t.dtype) ? elementOf(t.dtype) : Element::kF32;
       break;
     case PanelElements::kChannelPairs:
@@ -76,7 +76,7 @@ Move storeMove(const TensorView& t, const ChannelPiece& piece, const PanelMove& 
   move.label = "store_panel";
   move.lanes = m.lanes;
   move.srcPitch = m.panelPitch;
-  move.to = isHf32(t.dtype) ? Element::kF32 : elementOf(t.dtype);
+  move.to = storedElement(t.dtype);
   move.kind = transposed(t) ? MoveKind::kTranspose : MoveKind::kCopy;
   move.rows = m.pixels;
   move.cols = piece.channels;

@@ -46,7 +46,7 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
                  result ? packed : outside,
                  result ? outside : packed};
     // HF32 is a rounding of operands: memory holds f32.
-    (result ? c.toType : c.fromType) = isHf32(given) ? Element::kF32 : elementOf(given);
+    (result ? c.toType : c.fromType) = storedElement(given);
     if (!result && isHf32(given)) c.toType = elementOf(given);
     const std::size_t before = b.phases();
     addConversion(b, c, lanes);
