@@ -43,7 +43,7 @@ using Candidates = CandidatesOf<TilingPlan>;
 struct Algorithm {
   const char* name;
   const char* purpose;  ///< what it is for, for people
-  Gradient gradient;
+  Pass pass;
   bool (*owns)(const TilingPlan& plan);
   /// A plan with all decisions at their defaults.
   TilingPlan (*plan)();
@@ -73,7 +73,7 @@ const std::vector<const Algorithm*>& algorithms();
 /// The plan's algorithm; null if it is an NPU's.
 const Algorithm* algorithmOf(const TilingPlan& plan);
 /// The algorithm of the name for the gradient; null if this build has none.
-const Algorithm* algorithmNamed(std::string_view name, Gradient gradient);
+const Algorithm* algorithmNamed(std::string_view name, Pass pass);
 /// Names for messages, a comma between two; db has only one.
 std::string algorithmNames();
 
@@ -85,7 +85,7 @@ Algorithm makeAlgorithm() {
   Algorithm a{};
   a.name = Plan::kName;
   a.purpose = Room::kPurpose;
-  a.gradient = Plan::kGradient;
+  a.pass = Plan::kPass;
   a.owns = [](const TilingPlan& plan) { return plan.is<Plan>(); };
   a.plan = [] { return TilingPlan(Plan{}); };
   a.applies = [](const Problem& core) -> std::vector<std::string> {
@@ -113,7 +113,7 @@ Algorithm makeAlgorithm() {
   };
   a.lower = Room::lower;
   a.singleShape = [](const Problem& core, const TilingPlan& plan) {
-    if constexpr (Plan::kGradient == Gradient::kDx) return dataShape(core, Room::pixelRows(plan.as<Plan>()));
+    if constexpr (Plan::kPass == Pass::kDx) return dataShape(core, Room::pixelRows(plan.as<Plan>()));
     return weightShape(core);
   };
   a.packsBeforehand = [](const TilingPlan& plan) {

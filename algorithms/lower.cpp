@@ -18,7 +18,7 @@ namespace cubejit {
 namespace {
 
 Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan, const Machine& chip) {
-  if (plan.gradient == Gradient::kDb) return lowerBias(problem, chip, chip.isa.lanes());
+  if (plan.pass == Pass::kDb) return lowerBias(problem, chip, chip.isa.lanes());
   CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
   return lower(job, chip.isa.lanes());
 }
@@ -26,7 +26,7 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
 }  // namespace
 
 Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  if (plan.gradient == Gradient::kY) {
+  if (plan.pass == Pass::kY) {
     if (machine.isNpu()) {  // whose job is the adjoint's
       CUBEJIT_TRY(program, lowerForChip(problem, plan, machine));
       return inForwardNames(std::move(program), problem);
@@ -50,7 +50,7 @@ Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const 
     return Error{ErrorCode::kUnsupported, Stage::kTile, "the plan's algorithm is not part of this build"};
   if (!plan.reorders.any()) return algorithm->lower(problem, plan, machine);
   CUBEJIT_TRY(core, algorithm->lower(coreProblem(problem, plan), plan, machine));
-  if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan.gradient);
+  if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan.pass);
   return addStaging(std::move(core), problem, plan, machine.isa.lanes());
 }
 

@@ -24,16 +24,16 @@ const Algorithm* algorithmOf(const TilingPlan& plan) {
 std::string algorithmNames() {
   std::string all;
   for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->gradient == Gradient::kDb) continue;  // it has but one
+    if (algorithm->pass == Pass::kDb) continue;  // it has but one
     if ((", " + all + ",").find(std::string(", ") + algorithm->name + ",") == std::string::npos)
       all += (all.empty() ? "" : ", ") + std::string(algorithm->name);
   }
   return all;
 }
 
-const Algorithm* algorithmNamed(std::string_view name, Gradient gradient) {
+const Algorithm* algorithmNamed(std::string_view name, Pass pass) {
   for (const Algorithm* candidate : algorithms()) {
-    if (candidate->name == name && candidate->gradient == gradient) return candidate;
+    if (candidate->name == name && candidate->pass == pass) return candidate;
   }
   return nullptr;
 }

@@ -38,7 +38,7 @@ int published(const Machine& machine) {
   for (const PublishedTiling& row : *rows) {
     const double ratio = row.theirs.predictedCycles / row.ours.predictedCycles;
     worse += row.broken.empty() && ratio >= 1 ? 0 : 1;
-    std::printf("| %s | %s | %s | %s | %.0f | %s | %.0f | %.3f |\n", row.problem.name.c_str(), toString(row.gradient),
+    std::printf("| %s | %s | %s | %s | %.0f | %s | %.0f | %.3f |\n", row.problem.name.c_str(), toString(row.pass),
                 row.broken.empty() ? "yes" : row.broken.front().c_str(), tileOf(row.theirs).c_str(),
                 row.theirs.predictedCycles, tileOf(row.ours).c_str(), row.ours.predictedCycles, ratio);
   }
@@ -47,12 +47,11 @@ int published(const Machine& machine) {
 }
 
 // How long a plan takes, in milliseconds: the least of `times`, as a busy machine only adds.
-double planningTime(const Problem& problem, Gradient gradient, const Machine& machine, int times,
-                    Result<NpuReport>& report) {
+double planningTime(const Problem& problem, Pass pass, const Machine& machine, int times, Result<NpuReport>& report) {
   double least = 1e9;
   for (int i = 0; i < times; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    report = planOnNpu(problem, gradient, machine);
+    report = planOnNpu(problem, pass, machine);
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     least = std::min(least, taken.count());
   }
@@ -68,18 +67,18 @@ int suite(const Machine& machine, const std::string& path) {
   double longest = 0;
   for (Problem& problem : *problems) {
     problem.dtype = DType::kF16;
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       Result<NpuReport> r = Error{};
-      const double ms = planningTime(problem, gradient, machine, 1, r);
+      const double ms = planningTime(problem, pass, machine, 1, r);
       longest = std::max(longest, ms);
       if (!r.ok()) {
         const std::string why = r.error().message.substr(0, r.error().message.find('\n'));
-        std::printf("| %s | %s | refused: %s | | | | | |\n", problem.name.c_str(), toString(gradient), why.c_str());
+        std::printf("| %s | %s | refused: %s | | | | | |\n", problem.name.c_str(), toString(pass), why.c_str());
         continue;
       }
-      std::printf("| %s | %s | %.0f | %.0f %% | %.0f %% | %s | %s | %.1f ms |\n", problem.name.c_str(),
-                  toString(gradient), r->predictedCycles, 100 * r->cubeShare, 100 * r->usefulShare, r->bound.c_str(),
-                  tileOf(*r).c_str(), ms);
+      std::printf("| %s | %s | %.0f | %.0f %% | %.0f %% | %s | %s | %.1f ms |\n", problem.name.c_str(), toString(pass),
+                  r->predictedCycles, 100 * r->cubeShare, 100 * r->usefulShare, r->bound.c_str(), tileOf(*r).c_str(),
+                  ms);
     }
   }
   std::printf("\nlongest planning time: %.1f ms\n", longest);
@@ -99,11 +98,11 @@ int times(const Machine& machine, const std::vector<std::string>& suites) {
     for (Problem& problem : *problems) {
       for (const CubeStep& step : machine.npu.cubes) {
         problem.dtype = step.operand;
-        for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+        for (const Pass pass : {Pass::kDx, Pass::kDw}) {
           Result<NpuReport> r = Error{};
-          double ms = planningTime(problem, gradient, machine, 1, r);
-          if (ms > kMostMilliseconds / 2) ms = std::min(ms, planningTime(problem, gradient, machine, 3, r));
-          if (r.ok()) all.push_back({ms, problem.name + " " + toString(gradient) + " " + toString(step.operand)});
+          double ms = planningTime(problem, pass, machine, 1, r);
+          if (ms > kMostMilliseconds / 2) ms = std::min(ms, planningTime(problem, pass, machine, 3, r));
+          if (r.ok()) all.push_back({ms, problem.name + " " + toString(pass) + " " + toString(step.operand)});
         }
       }
     }

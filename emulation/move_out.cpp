@@ -73,7 +73,7 @@ void storeElement(DType type, std::byte* to, float value) {
 Status moveOut(const CubeJob& job, const CoreTask& task, const CubeBlock& block, const BlockTarget& target,
                const std::function<float(std::int64_t, std::int64_t)>& sum) {
   const GlobalView& view = target.view;
-  const bool dx = job.work.gradient == Gradient::kDx;
+  const bool dx = job.work.pass == Pass::kDx;
   const char* name = dx ? "dx" : "dw";
   const std::int64_t e = byteSize(view.type);
   if (view.data == nullptr) return refuse(std::string(name) + " is null; give it before a block is written");

@@ -81,7 +81,7 @@ Status fillWeights(const CubeJob& job, const GlobalView& view, const CoreTask& t
 
 Status fillTables(const CubeJob& job, const GlobalOperands& operands, const CoreTask& task, OperandTables& tables) {
   const CubeWork& w = job.work;
-  const bool dx = w.gradient == Gradient::kDx, transposed = job.problem.transposed;
+  const bool dx = w.pass == Pass::kDx, transposed = job.problem.transposed;
   const bool imageIsDy = dx || transposed;
   CUBEJIT_TRY(image, fillActivation(imageIsDy ? "dy" : "x", job, imageIsDy ? operands.dy : operands.x, !w.spread,
                                     w.blocks, w.image, task, tables.image));

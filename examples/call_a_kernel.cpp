@@ -39,7 +39,7 @@ int main() {
   problem.cin = kIn;
   problem.cout = kOut;
   problem.in = problem.out = {1, 8, 8};
-  request.gradients = {/*dx=*/true, /*dw=*/false, /*db=*/false};
+  request.passes = {/*dx=*/true, /*dw=*/false, /*db=*/false};
 
   auto options = cubejit::optionsFromEnvironment();
   if (!options.ok()) return fail(options.error().message);
@@ -48,7 +48,7 @@ int main() {
 
   // The kernel shall read and write tensors where they lie, and not panels in the workspace: the planner's own choice of blocks,
   // changed to say so.
-  const auto planned = session.plan(problem, cubejit::Gradient::kDx);
+  const auto planned = session.plan(problem, cubejit::Pass::kDx);
   if (!planned.ok()) return fail(planned.error().message);
   cubejit::DirectDataPlan plan = planned.value().plan.as<cubejit::DirectDataPlan>();
   plan.packB = cubejit::PackWeights::kNone;

@@ -17,7 +17,7 @@
 namespace {
 
 using cubejit::Executable;
-using cubejit::GradientMask;
+using cubejit::PassMask;
 using cubejit::Problem;
 
 Problem layer(std::int64_t batch) {
@@ -57,7 +57,7 @@ struct Workspace {
   std::abort();
 }
 
-std::shared_ptr<const Executable> compile(cubejit::Session& session, const Problem& problem, GradientMask mask) {
+std::shared_ptr<const Executable> compile(cubejit::Session& session, const Problem& problem, PassMask mask) {
   const auto compiled = session.compile(problem, mask);
   if (!compiled.ok()) fail(compiled.error().message);
   return *compiled;

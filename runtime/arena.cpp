@@ -37,7 +37,7 @@ const std::vector<int>& allowedCpus() {
   return *cpus;
 }
 
-// Keeps the i-th thread of an arena on the i-th CPU the process may use. A system call takes longer than a small layer's gradient,
+// Keeps the i-th thread of an arena on the i-th CPU the process may use. A system call takes longer than a small layer's pass,
 // so there is none where a thread already is where it belongs: workers stay bound, and the caller's own thread is bound only if it
 // runs elsewhere, and then gets its CPUs back.
 class Pinning final : public tbb::task_scheduler_observer {

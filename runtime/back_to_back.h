@@ -32,7 +32,7 @@ struct BackToBack {
 };
 
 /// Of the programs whose tasks begin in so many places of dy that there is work for all cores, and what they read from there on is
-/// likely still in a cache when the next gradient's tasks come. None if they are fewer than two. Null stands for one that stays apart.
+/// likely still in a cache when the next pass's tasks come. None if they are fewer than two. Null stands for one that stays apart.
 std::optional<BackToBack> backToBack(const std::vector<const TileProgram*>& programs, const DyBlocks& blocks);
 
 }  // namespace cubejit

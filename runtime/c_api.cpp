@@ -190,28 +190,28 @@ Result<Options> optionsOf(const cubejit_options* asked) {
   return options;
 }
 
-Result<Gradient> gradientOf(int gradient) {
-  if (gradient == CUBEJIT_DX) return Gradient::kDx;
-  if (gradient == CUBEJIT_DW) return Gradient::kDw;
-  if (gradient == CUBEJIT_DB) return Gradient::kDb;
-  if (gradient == CUBEJIT_Y) return Gradient::kY;
-  return invalid("gradient = " + std::to_string(gradient) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+Result<Pass> gradientOf(int pass) {
+  if (pass == CUBEJIT_DX) return Pass::kDx;
+  if (pass == CUBEJIT_DW) return Pass::kDw;
+  if (pass == CUBEJIT_DB) return Pass::kDb;
+  if (pass == CUBEJIT_Y) return Pass::kY;
+  return invalid("gradient = " + std::to_string(pass) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
 }
 
-int bitOf(Gradient gradient) {
+int bitOf(Pass pass) {
   constexpr int kBits[] = {CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB, CUBEJIT_Y};
-  return kBits[static_cast<std::size_t>(gradient)];
+  return kBits[static_cast<std::size_t>(pass)];
 }
 
-Result<GradientMask> maskOfBits(int gradients) {
-  if (gradients == 0 || (gradients & ~(CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB | CUBEJIT_Y)) != 0)
-    return invalid("gradients = " + std::to_string(gradients) + " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y)");
-  return GradientMask{(gradients & CUBEJIT_DX) != 0, (gradients & CUBEJIT_DW) != 0, (gradients & CUBEJIT_DB) != 0,
-                      (gradients & CUBEJIT_Y) != 0};
+Result<PassMask> maskOfBits(int passes) {
+  if (passes == 0 || (passes & ~(CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB | CUBEJIT_Y)) != 0)
+    return invalid("gradients = " + std::to_string(passes) + " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+  return PassMask{(passes & CUBEJIT_DX) != 0, (passes & CUBEJIT_DW) != 0, (passes & CUBEJIT_DB) != 0,
+                  (passes & CUBEJIT_Y) != 0};
 }
 
 std::string textOf(const TilingPlan& plan) {
-  std::string text = std::string("gradient=") + toString(plan.gradient) + " algorithm=" + algorithmName(plan);
+  std::string text = std::string("gradient=") + toString(plan.pass) + " algorithm=" + algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     using Field = std::decay_t<decltype(field)>;
     text += (text.empty() ? "" : " ") + std::string(name) + "=";
@@ -262,12 +262,12 @@ cubejit_status cubejit_session_statistics(const cubejit_session* session, cubeji
   });
 }
 
-cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
+cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int pass,
                             cubejit_plan_report* report) {
   return cubejit::statusOf(Stage::kPlan, [&]() -> Status {
     if (session == nullptr) return cubejit::invalid("session is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    CUBEJIT_TRY(wanted, cubejit::gradientOf(gradient));
+    CUBEJIT_TRY(wanted, cubejit::gradientOf(pass));
     CUBEJIT_TRY(planned, session->session.plan(asked, wanted));
     auto& [bound, plan, other] = cubejit::returnedTexts();
     static_cast<void>(other);
@@ -279,14 +279,14 @@ cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_proble
   });
 }
 
-cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
+cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int passes,
                                cubejit_executable** executable) {
   return cubejit::statusOf(Stage::kProblem, [&]() -> Status {
     if (session == nullptr) return cubejit::invalid("session is null");
     if (executable == nullptr) return cubejit::invalid("executable is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    CUBEJIT_TRY(mask, cubejit::maskOfBits(gradients & ~CUBEJIT_KEEP_WEIGHTS));
-    const bool keeps = (gradients & CUBEJIT_KEEP_WEIGHTS) != 0;
+    CUBEJIT_TRY(mask, cubejit::maskOfBits(passes & ~CUBEJIT_KEEP_WEIGHTS));
+    const bool keeps = (passes & CUBEJIT_KEEP_WEIGHTS) != 0;
     CUBEJIT_TRY(compiled, session->session.compile(asked, mask,
                                                    keeps ? cubejit::WeightsUse::kKept : cubejit::WeightsUse::kEachRun));
     auto handle = std::make_unique<cubejit_executable>();
@@ -312,11 +312,11 @@ cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_t
   });
 }
 
-cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int gradient, const char** json) {
+cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int pass, const char** json) {
   return cubejit::statusOf(Stage::kRun, [&]() -> Status {
     if (executable == nullptr) return cubejit::invalid("executable is null");
     if (json == nullptr) return cubejit::invalid("json is null");
-    CUBEJIT_TRY(wanted, cubejit::gradientOf(gradient));
+    CUBEJIT_TRY(wanted, cubejit::gradientOf(pass));
     const cubejit::Executable& compiled = *executable->executable;
     CUBEJIT_TRY(report, compiled.emulationReport(wanted));
     std::string& text = cubejit::returnedTexts().report;
@@ -351,7 +351,7 @@ cubejit_status cubejit_get_kernel(const cubejit_executable* executable, size_t i
                               std::to_string(kernels.size()));
     const cubejit::KernelView& k = kernels[index];
     return cubejit::fill("kernel", kernel,
-                         cubejit_kernel{0, k.name.c_str(), cubejit::bitOf(k.gradient), k.entry, k.bytes.data(),
+                         cubejit_kernel{0, k.name.c_str(), cubejit::bitOf(k.pass), k.entry, k.bytes.data(),
                                         k.bytes.size(), k.vectorProgram.c_str()});
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which shortcuts a gradient takes, and the order of the passes.
+// Decides which shortcuts a pass takes, and the order of the passes.
 #include "runtime/chip_passes.h"
 
 #include <utility>
@@ -17,14 +17,14 @@ namespace cubejit {
 namespace {
 
 // What the cube multiplies.
-DType operandOf(const Problem& problem, Gradient gradient) { return formatOf(problem, inputOf(gradient)).dtype; }
+DType operandOf(const Problem& problem, Pass pass) { return formatOf(problem, inputOf(pass)).dtype; }
 
-bool multiplies(const TilingPlan& plan) { return plan.gradient != Gradient::kDb; }
+bool multiplies(const TilingPlan& plan) { return plan.pass != Pass::kDb; }
 
 // Of dX: whether products are zero because of a stride.
-bool spreadsZeros(const Problem& problem, Gradient gradient) {
-  if (gradient == Gradient::kY) return spreadsZeros(adjointOf(problem), Gradient::kDx);
-  return gradient == Gradient::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
+bool spreadsZeros(const Problem& problem, Pass pass) {
+  if (pass == Pass::kY) return spreadsZeros(adjointOf(problem), Pass::kDx);
+  return pass == Pass::kDx && !problem.transposed && problem.stride.h * problem.stride.w > 1;
 }
 
 ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
@@ -33,7 +33,7 @@ ExponentRange rangeOf(const Problem& problem, TensorId t, const void* data) {
 }
 
 CubeShortcuts shortcutsOf(const TilingPlan& plan, const Problem& problem, const Machine& chip, bool fast) {
-  return multiplies(plan) ? shortcutsOf(operandOf(problem, plan.gradient), chip.isa.level, fast) : CubeShortcuts{};
+  return multiplies(plan) ? shortcutsOf(operandOf(problem, plan.pass), chip.isa.level, fast) : CubeShortcuts{};
 }
 
 }  // namespace
@@ -42,15 +42,15 @@ CubeShortcuts shortcutsOf(DType operand, IsaLevel level, bool fast) {
   return {fast, operand == DType::kBf16 && isaOf(level).bf16Dot};
 }
 
-CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient, const ExponentRange& dy,
+CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Pass pass, const ExponentRange& dy,
                         const ExponentRange& other) {
-  const DType operand = operandOf(problem, gradient);
-  return {wanted.leavesOutZeros && (!spreadsZeros(problem, gradient) || zerosAddNothing(operand, dy, other)),
+  const DType operand = operandOf(problem, pass);
+  return {wanted.leavesOutZeros && (!spreadsZeros(problem, pass) || zerosAddNothing(operand, dy, other)),
           wanted.pairs && pairsAreExact(dy, other)};
 }
 
-bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient) {
-  return wanted.pairs || (wanted.leavesOutZeros && spreadsZeros(problem, gradient));
+bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Pass pass) {
+  return wanted.pairs || (wanted.leavesOutZeros && spreadsZeros(problem, pass));
 }
 
 TileProgram withoutCopies(TileProgram program) {
@@ -67,7 +67,7 @@ Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan
   CubeShortcuts shortcuts = shortcutsOf(plan, problem, chip, options.forwardCopies);
   if (options.forwardCopies) shortcuts.threads = threadsOf(options);
   CUBEJIT_TRY(program, lower(job, chip.isa.lanes(), shortcuts));
-  return plan.gradient == Gradient::kY ? inForwardNames(std::move(program), problem) : std::move(program);
+  return plan.pass == Pass::kY ? inForwardNames(std::move(program), problem) : std::move(program);
 }
 
 Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, const Problem& problem,
@@ -81,7 +81,7 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
     if (machine.isNpu() && (fast || wanted.pairs)) {
       CUBEJIT_TRY(staged, stagedProgram(problem, plans[i], machine, options));
       TileProgram faithful = std::exchange(forms.tile, fast ? withoutCopies(std::move(staged)) : std::move(staged));
-      if (asksValues(wanted, problem, plans[i].gradient)) forms.anyValues = fast ? withoutCopies(faithful) : faithful;
+      if (asksValues(wanted, problem, plans[i].pass)) forms.anyValues = fast ? withoutCopies(faithful) : faithful;
       forms.isa.bf16Dot = wanted.pairs;
       if (fast && !(faithful == forms.tile)) forms.lowered = std::move(faithful);
     }
@@ -92,13 +92,12 @@ Result<std::vector<ProgramForms>> formsOf(std::vector<TileProgram> lowered, cons
 
 bool valuesAllow(const Problem& problem, const TilingPlan& plan, const Machine& chip, bool fast,
                  const Tensors& tensors) {
-  if (plan.gradient == Gradient::kY)
-    return valuesAllow(adjointOf(problem), asData(plan), chip, fast, adjointTensors(tensors));
-  const bool dx = plan.gradient == Gradient::kDx;
+  if (plan.pass == Pass::kY) return valuesAllow(adjointOf(problem), asData(plan), chip, fast, adjointTensors(tensors));
+  const bool dx = plan.pass == Pass::kDx;
   const void* other = dx ? tensors.w : tensors.x;
   if (tensors.dy == nullptr || other == nullptr) return false;
   const CubeShortcuts wanted = shortcutsOf(plan, problem, chip, fast);
-  return allowedOf(wanted, problem, plan.gradient, rangeOf(problem, TensorId::kDy, tensors.dy),
+  return allowedOf(wanted, problem, plan.pass, rangeOf(problem, TensorId::kDy, tensors.dy),
                    rangeOf(problem, dx ? TensorId::kW : TensorId::kX, other)) == wanted;
 }
 

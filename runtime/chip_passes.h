@@ -27,10 +27,10 @@ Result<TileProgram> stagedProgram(const Problem& problem, const TilingPlan& plan
 /// What is wanted of operands of a type on such a host.
 CubeShortcuts shortcutsOf(DType operand, IsaLevel level, bool fast);
 /// What of it the values of all elements of dy and of the other operand allow.
-CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient, const ExponentRange& dy,
+CubeShortcuts allowedOf(const CubeShortcuts& wanted, const Problem& problem, Pass pass, const ExponentRange& dy,
                         const ExponentRange& other);
 /// Whether that is a question of values at all.
-bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Gradient gradient);
+bool asksValues(const CubeShortcuts& wanted, const Problem& problem, Pass pass);
 
 /// The pass over programs of cubes.
 TileProgram withoutCopies(TileProgram program);

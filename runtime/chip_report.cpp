@@ -29,7 +29,7 @@ std::int64_t chipTask(const CubeJob& job, const Phase& phase, const std::vector<
   const CoreSplit split = splitOf(job.work, job.plan.cube().singleShape);
   const auto step = [&](std::size_t axis) { return std::int64_t{steps[axis] - phase.axes[axis].steps.data()}; };
   const auto count = [&](std::size_t axis) { return static_cast<std::int64_t>(phase.axes[axis].steps.size()); };
-  if (job.work.gradient == Gradient::kDx) {
+  if (job.work.pass == Pass::kDx) {
     std::int64_t index = step(0) / split.channelsN;
     for (std::size_t axis = 1; axis < 5; ++axis) index = index * count(axis) + step(axis);
     return index * split.channelsN + step(0) % split.channelsN;
@@ -139,7 +139,7 @@ int coreOfVector(const Machine& chip, std::int64_t task, std::int64_t tasks) {
   return static_cast<int>(task * chip.cores / tasks);
 }
 
-// A phase of the vector units: cores take equal runs of the tasks as they are numbered. `counted`: they are the gradient's own tasks.
+// A phase of the vector units: cores take equal runs of the tasks as they are numbered. `counted`: they are the pass's own tasks.
 void addVectors(const Machine& chip, const Phase& phase, const PhaseCounts& counts, bool counted, Report& report) {
   std::vector<int> order;  // the class of each piece of a task
   counts.eachTask([&](const std::vector<const AxisStep*>&, int cls) { order.push_back(cls); });
@@ -175,7 +175,7 @@ std::vector<int> coresOfVisits(const Problem& problem, const TilingPlan& plan, c
 EmulationReport chipReport(const Problem& problem, const TilingPlan& plan, const Machine& chip, const TileProgram& tile,
                            bool trace, std::int64_t mostEvents) {
   Report report(chip, trace, mostEvents);
-  const bool bias = plan.gradient == Gradient::kDb;
+  const bool bias = plan.pass == Pass::kDb;
   const auto job = bias ? Result<CubeJob>(CubeJob{}) : makeCubeJob(problem, plan, chip);
   const DType operand = bias || !job.ok() ? chip.npu.cubes.front().operand : job->work.type;
   for (const Phase& phase : tile.phases) {

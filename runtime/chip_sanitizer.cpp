@@ -23,7 +23,7 @@ Status sanitizeEach(const std::vector<TileProgram>& tiles, const Problem& proble
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const SanitizerReport report = sanitizeChip(problem, plans[i], machine, tiles[i]);
     for (const Finding& finding : report.findings)
-      all.push_back(std::string(toString(plans[i].gradient)) + ": " + describe(finding));
+      all.push_back(std::string(toString(plans[i].pass)) + ": " + describe(finding));
     if (report.dropped > 0) all.push_back("and " + std::to_string(report.dropped) + " more");
   }
   if (all.empty()) return Unit{};

@@ -70,7 +70,7 @@ Result<std::shared_ptr<Executable>> generateExecutable(const CompileRequest& req
   state.parts = std::move(parts);
   state.measureWorkspace();
   state.times.generateNs = watch.lapNs();
-  for (const CompiledGradient* program : state.programs())
+  for (const CompiledPass* program : state.programs())
     state.times.kernels += static_cast<int>(program->tile.kernels.size());
   return executable;
 }

@@ -29,7 +29,7 @@ struct Extent {
 struct SharedTensor {
   TensorId tensor = TensorId::kDy;
   std::int64_t offset = 0;  ///< bytes
-  std::unique_ptr<CompiledGradient> program;
+  std::unique_ptr<CompiledPass> program;
 };
 
 /// More threads than this are neither used nor planned for.
@@ -41,19 +41,19 @@ struct Executable::State {
   /// Takes into `workspace` what all programs need.
   void measureWorkspace();
   /// All that is generated: what makes shared tensors, then the parts, then what runs instead of some of them.
-  std::vector<CompiledGradient*> programs() const;
+  std::vector<CompiledPass*> programs() const;
   /// The code of programs(), which have their launches.
   void keep(LoadedCode loaded);
 
   Problem problem;
   std::array<Extent, kTensors>
       extents;  ///< by TensorId; said once, as a run of a small problem takes no longer than this
-  GradientMask gradients;
+  PassMask passes;
   Options options;
   HostIsa isa;
   std::optional<Machine> chip;  ///< that is emulated
   int threads = 1;
-  std::vector<std::unique_ptr<CompiledGradient>> parts;  ///< in the order of kPasses
+  std::vector<std::unique_ptr<CompiledPass>> parts;  ///< in the order of kPasses
   std::vector<SharedTensor> shared;
   CallWorkspace workspace;
   std::optional<BackToBack> together;  ///< parts that run as one
@@ -65,7 +65,7 @@ struct Executable::State {
   mutable std::atomic<std::int64_t> timedRuns{0}, timedNs{0};  ///< if Options::timeKernels
 
   /// The parts that read weights.
-  std::vector<const CompiledGradient*> weightsReaders() const;
+  std::vector<const CompiledPass*> weightsReaders() const;
   /// What memory that packWeights() filled begins with: the same for executables that may share it.
   std::uint64_t packedTag = 0;
 };

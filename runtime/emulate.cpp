@@ -43,7 +43,7 @@ class UnitModels {
     models->problem_ = problem;
     models->plan_ = plan;
     models->chip_ = chip;
-    if (plan.gradient == Gradient::kDb) return models;
+    if (plan.pass == Pass::kDb) return models;
     CUBEJIT_TRY(job, makeCubeJob(problem, plan, chip));
     CUBEJIT_TRY(core, CubeCore::create(chip, 0));
     models->job_ = std::move(job);
@@ -52,11 +52,11 @@ class UnitModels {
   }
 
   Status run(const Tensors& given) {
-    const Gradient g = solvedAs(plan_.gradient);
-    const Tensors tensors = plan_.gradient == Gradient::kY ? adjointTensors(given) : given;
-    const void* result = g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db;
-    if (result == nullptr) return broken(std::string(toString(plan_.gradient)) + " is null");
-    return g == Gradient::kDb ? sumBias(tensors) : multiply(tensors);
+    const Pass g = solvedAs(plan_.pass);
+    const Tensors tensors = plan_.pass == Pass::kY ? adjointTensors(given) : given;
+    const void* result = g == Pass::kDx ? tensors.dx : g == Pass::kDw ? tensors.dw : tensors.db;
+    if (result == nullptr) return broken(std::string(toString(plan_.pass)) + " is null");
+    return g == Pass::kDb ? sumBias(tensors) : multiply(tensors);
   }
 
   EmulationReport report(bool trace, std::int64_t mostEvents) const {
@@ -87,7 +87,7 @@ class UnitModels {
 
   Status multiply(const Tensors& tensors) {
     const Problem& problem = job_.problem;
-    const bool dx = job_.plan.gradient == Gradient::kDx;
+    const bool dx = job_.plan.pass == Pass::kDx;
     const GradientTasks tasks(job_);
     const TensorId t = dx ? TensorId::kDx : TensorId::kDw;
     const GlobalView result = viewOf(problem, t, dx ? tensors.dx : tensors.dw);
@@ -154,7 +154,7 @@ struct Emulation::State {
   Result<EmulationReport> report(const EmulationRun& how) {
     if (!how.trace && counted) return *counted;
     CUBEJIT_TRY(report, executable == nullptr ? Result<EmulationReport>(models->report(how.trace, how.mostEvents))
-                                              : executable->emulationReport(plan.gradient, how.trace, how.mostEvents));
+                                              : executable->emulationReport(plan.pass, how.trace, how.mostEvents));
     if (!how.trace) counted = report;
     return std::move(report);
   }
@@ -170,12 +170,12 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     emulation->state_ = std::make_unique<State>();
     State& state = *emulation->state_;
     CompileRequest wanted{request.problem, {}, {}};
-    wanted.gradients = maskOf(request.gradient);
-    if (request.plan && request.gradient != Gradient::kDb) {
-      if (request.plan->gradient != request.gradient)
-        return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                     std::string("the plan is one of ") + toString(request.plan->gradient) + ", not of " +
-                         toString(request.gradient)};
+    wanted.passes = maskOf(request.pass);
+    if (request.plan && request.pass != Pass::kDb) {
+      if (request.plan->pass != request.pass)
+        return Error{
+            ErrorCode::kInvalidProblem, Stage::kPlan,
+            std::string("the plan is one of ") + toString(request.plan->pass) + ", not of " + toString(request.pass)};
       const std::vector<std::string> broken = checkOnNpu(request.problem, *request.plan, request.machine);
       if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
       wanted.plans.push_back(*request.plan);
@@ -186,12 +186,12 @@ Result<std::unique_ptr<Emulation>> Emulation::create(const EmulationRequest& req
     Session session(std::move(chosen));
     if (!request.scalarModels) {
       CUBEJIT_TRY(executable, session.compile(wanted));
-      state.plan = executable->plan(request.gradient);
+      state.plan = executable->plan(request.pass);
       state.executable = std::move(executable);
       return emulation;
     }
     if (wanted.plans.empty()) {
-      CUBEJIT_TRY(planned, session.plan(request.problem, request.gradient));
+      CUBEJIT_TRY(planned, session.plan(request.problem, request.pass));
       wanted.plans.push_back(planned.plan);
     }
     state.plan = wanted.plans.front();

@@ -58,7 +58,7 @@ struct Ranges {
 
 Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* workspace, std::int64_t workspaceBytes) {
   Ranges ranges;
-  const GradientMask mask = state.gradients;
+  const PassMask mask = state.passes;
   const auto add = [&](TensorId id, const void* begin, bool written) {
     const Extent& extent = state.extents[static_cast<std::size_t>(id)];
     ranges.add({toString(id), begin, extent.bytes, extent.alignment, written});
@@ -153,15 +153,15 @@ void Executable::State::describe(const CompileRequest& request, const Machine& m
     const auto t = static_cast<TensorId>(i);
     extents[i] = {formatBytes(problem, t), byteSize(formatOf(problem, t).dtype)};
   }
-  gradients = request.gradients;
+  passes = request.passes;
   options = chosen;
   isa = machine.isa;
   if (machine.isNpu()) chip = machine;
   threads = threadsOf(options);
 }
 
-std::vector<CompiledGradient*> Executable::State::programs() const {
-  std::vector<CompiledGradient*> all;
+std::vector<CompiledPass*> Executable::State::programs() const {
+  std::vector<CompiledPass*> all;
   for (const SharedTensor& tensor : shared) all.push_back(tensor.program.get());
   for (const auto& part : parts) all.push_back(part.get());
   for (const auto& part : parts) {
@@ -182,14 +182,14 @@ void Executable::State::measureWorkspace() {
 
 void Executable::State::keep(LoadedCode loaded) {
   code = std::move(loaded);
-  for (CompiledGradient* program : programs()) {
+  for (CompiledPass* program : programs()) {
     if (options.timeKernels) program->launch->keepTimes(threads);
   }
   for (const auto& part : parts) launches.push_back(part->launch.get());
 }
 
 const Problem& Executable::problem() const { return state_->problem; }
-GradientMask Executable::gradients() const { return state_->gradients; }
+PassMask Executable::passes() const { return state_->passes; }
 const HostIsa& Executable::isa() const { return state_->isa; }
 int Executable::threads() const { return state_->threads; }
 StageTimes Executable::times() const { return state_->times; }
@@ -204,7 +204,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const std::string broken =
         brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
-    if (tensors.packedW != nullptr && state_->gradients.reads(TensorId::kW)) {
+    if (tensors.packedW != nullptr && state_->passes.reads(TensorId::kW)) {
       const std::string rule = brokenPackedRules(*this, tensors.packedW);
       if (!rule.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, rule};
     }
@@ -213,15 +213,15 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     const bool times = state_->options.timeKernels;
     const auto start = profiles || times ? Clock::now() : Clock::time_point{};
     Tensors seen = tensors;
-    const auto keptBy = [&](const CompiledGradient& part) { return packedBuffers(*state_, part, tensors.packedW); };
+    const auto keptBy = [&](const CompiledPass& part) { return packedBuffers(*state_, part, tensors.packedW); };
     char* const rest = static_cast<char*>(workspace) + state_->workspace.keptBytes();
-    const auto runPart = [&](const CompiledGradient& part) {
+    const auto runPart = [&](const CompiledPass& part) {
       seen.packedW = keptBy(part);
       const bool careful = part.anyValues != nullptr &&
                            !valuesAllow(part.problem, part.plan, *state_->chip, state_->options.forwardCopies, seen);
       (careful ? *part.anyValues : part).launch->run(seen, rest, team);
     };
-    const bool yFirst = state_->gradients.y && readSlope(state_->problem, state_->gradients);
+    const bool yFirst = state_->passes.y && readSlope(state_->problem, state_->passes);
     for (const SharedTensor& shared : state_->shared) {
       // dy comes last, and is times a slope that is read off y: y, which comes first in the order of passes, is there before.
       if (yFirst && shared.tensor == TensorId::kDy) runPart(*state_->parts.front());
@@ -235,7 +235,7 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
     }
     if (state_->together) {
       for (const auto& part : state_->parts) {  // dx is the only one of those that read dy
-        if (part->plan.gradient == Gradient::kDx) seen.packedW = keptBy(*part);
+        if (part->plan.pass == Pass::kDx) seen.packedW = keptBy(*part);
       }
       LaunchProgram::runBackToBack(state_->launches, *state_->together, seen, rest, team);
     }
@@ -255,23 +255,23 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
   });
 }
 
-TilingPlan Executable::plan(Gradient gradient) const {
+TilingPlan Executable::plan(Pass pass) const {
   for (const auto& part : state_->parts) {
-    if (part->plan.gradient == gradient) return part->plan;
+    if (part->plan.pass == pass) return part->plan;
   }
   return TilingPlan{};
 }
 
-PlanSource Executable::planSource(Gradient gradient) const {
+PlanSource Executable::planSource(Pass pass) const {
   for (const auto& part : state_->parts) {
-    if (part->plan.gradient == gradient) return part->source;
+    if (part->plan.pass == pass) return part->source;
   }
   return PlanSource::kModel;
 }
 
-std::string Executable::tileProgram(Gradient gradient) const {
+std::string Executable::tileProgram(Pass pass) const {
   for (const auto& part : state_->parts) {
-    if (part->plan.gradient == gradient) return print(part->tile);
+    if (part->plan.pass == pass) return print(part->tile);
   }
   return {};
 }
@@ -279,10 +279,10 @@ std::string Executable::tileProgram(Gradient gradient) const {
 std::vector<KernelView> Executable::kernels() const {
   std::vector<KernelView> views;
   std::size_t index = 0;
-  std::vector<const CompiledGradient*> parts;
+  std::vector<const CompiledPass*> parts;
   for (const SharedTensor& shared : state_->shared) parts.push_back(shared.program.get());
   for (const auto& part : state_->parts) parts.push_back(part.get());
-  for (const CompiledGradient* part : parts) {
+  for (const CompiledPass* part : parts) {
     const std::vector<KernelUse> uses = kernelUses(part->tile);
     for (std::size_t k = 0; k < part->vectors.size(); ++k) {
       KernelView view;
@@ -291,7 +291,7 @@ std::vector<KernelView> Executable::kernels() const {
       view.resultAlignment = resultAlignmentOf(kernel);
       if (uses[k].calls > 0) view.call = callOf(part->tile, uses[k]);
       view.name = part->vectors[k].name;
-      view.gradient = part->plan.gradient;
+      view.pass = part->plan.pass;
       view.vectorProgram = print(part->vectors[k]);
       if (k < part->codes.size()) {
         view.bytes = part->codes[k].bytes;
@@ -305,32 +305,32 @@ std::vector<KernelView> Executable::kernels() const {
 
 namespace {
 
-// Of an executable for a chip, the part that computes the gradient.
-Result<const CompiledGradient*> partOf(const Executable::State& state, Gradient gradient, const char* what) {
+// Of an executable for a chip, the part that computes the pass.
+Result<const CompiledPass*> partOf(const Executable::State& state, Pass pass, const char* what) {
   if (!state.chip)
     return Error{ErrorCode::kUnsupported, Stage::kRun,
                  std::string("the gradient was compiled for this host; name an NPU in Options::machine to ") + what};
   for (const auto& part : state.parts) {
-    if (part->plan.gradient == gradient) return part.get();
+    if (part->plan.pass == pass) return part.get();
   }
-  return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(gradient)) + " was not compiled"};
+  return Error{ErrorCode::kInvalidProblem, Stage::kRun, std::string(toString(pass)) + " was not compiled"};
 }
 
 // As it was lowered, before passes.
-const TileProgram& programOfChip(const CompiledGradient& part) { return part.lowered ? *part.lowered : part.tile; }
+const TileProgram& programOfChip(const CompiledPass& part) { return part.lowered ? *part.lowered : part.tile; }
 
 }  // namespace
 
-Result<EmulationReport> Executable::emulationReport(Gradient gradient, bool trace, std::int64_t mostEvents) const {
+Result<EmulationReport> Executable::emulationReport(Pass pass, bool trace, std::int64_t mostEvents) const {
   return withoutThrowing(Stage::kRun, [&]() -> Result<EmulationReport> {
-    CUBEJIT_TRY(part, partOf(*state_, gradient, "count what one does"));
+    CUBEJIT_TRY(part, partOf(*state_, pass, "count what one does"));
     return chipReport(part->problem, part->plan, *state_->chip, programOfChip(*part), trace, mostEvents);
   });
 }
 
-Result<SanitizerReport> Executable::sanitize(Gradient gradient) const {
+Result<SanitizerReport> Executable::sanitize(Pass pass) const {
   return withoutThrowing(Stage::kRun, [&]() -> Result<SanitizerReport> {
-    CUBEJIT_TRY(part, partOf(*state_, gradient, "check what one does"));
+    CUBEJIT_TRY(part, partOf(*state_, pass, "check what one does"));
     return sanitizeChip(part->problem, part->plan, *state_->chip, programOfChip(*part));
   });
 }

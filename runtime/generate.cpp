@@ -49,15 +49,15 @@ Error overBudget(const TileProgram& tile, std::int64_t bytes, const Options& opt
 
 }  // namespace
 
-Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
-                                                   const Options& options) {
+Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
+                                               const Options& options) {
   const bool verifies = options.verify.value_or(kVerifies);
   CUBEJIT_TRY(wellFormed, verifies ? verify(tile) : Status(Unit{}));
   CUBEJIT_TRY(runs, launchable(tile));
   static_cast<void>(wellFormed);
   static_cast<void>(runs);
   useIsaRounding(tile, isa);
-  auto part = std::make_unique<CompiledGradient>();
+  auto part = std::make_unique<CompiledPass>();
   part->isa = isa;
   part->tile = std::move(tile);
   // A chip's programs have a bound of their own.
@@ -82,13 +82,13 @@ Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend
   return part;
 }
 
-Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<ProgramForms> programs,
-                                                                    const Problem& problem,
-                                                                    const std::vector<TilingPlan>& plans,
-                                                                    const Options& options) {
-  std::vector<std::unique_ptr<CompiledGradient>> parts;
+Result<std::vector<std::unique_ptr<CompiledPass>>> generateEach(std::vector<ProgramForms> programs,
+                                                                const Problem& problem,
+                                                                const std::vector<TilingPlan>& plans,
+                                                                const Options& options) {
+  std::vector<std::unique_ptr<CompiledPass>> parts;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    const auto made = [&](TileProgram tile, const HostIsa& isa) -> Result<std::unique_ptr<CompiledGradient>> {
+    const auto made = [&](TileProgram tile, const HostIsa& isa) -> Result<std::unique_ptr<CompiledPass>> {
       CUBEJIT_TRY(part, generate(std::move(tile), plans[i].backend, isa, options));
       part->problem = problem;
       part->plan = plans[i];

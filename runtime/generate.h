@@ -17,8 +17,8 @@
 
 namespace cubejit {
 
-/// One gradient, all its stages kept: they are what dumps and tests look at.
-struct CompiledGradient {
+/// One pass, all its stages kept: they are what dumps and tests look at.
+struct CompiledPass {
   Problem problem;  ///< what it was lowered for: formats of its buffers
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
@@ -26,15 +26,15 @@ struct CompiledGradient {
   HostIsa isa;                         ///< that its kernels are made for
   std::optional<TileProgram> lowered;  ///< before passes, where one has changed it
   /// What runs where valuesAllow() does not hold of the operands (runtime/chip_passes.h); null: this program always runs.
-  std::unique_ptr<CompiledGradient> anyValues;
+  std::unique_ptr<CompiledPass> anyValues;
   std::vector<VectorProgram> vectors;  ///< per kernel of `tile`, legal for the ISA
   std::vector<Code> codes;             ///< per kernel; empty unless the backend emits code
   std::unique_ptr<LaunchProgram> launch;
 };
 
 /// Of a program for the ISA, made by the backend that the plan wants. `plan`, `problem` and `launch` are not filled in.
-Result<std::unique_ptr<CompiledGradient>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
-                                                   const Options& options);
+Result<std::unique_ptr<CompiledPass>> generate(TileProgram tile, PlanBackend wanted, const HostIsa& isa,
+                                               const Options& options);
 
 /// The program of a plan in the forms that are made of it.
 struct ProgramForms {
@@ -45,9 +45,9 @@ struct ProgramForms {
 };
 
 /// Of the programs of a problem's plans.
-Result<std::vector<std::unique_ptr<CompiledGradient>>> generateEach(std::vector<ProgramForms> programs,
-                                                                    const Problem& problem,
-                                                                    const std::vector<TilingPlan>& plans,
-                                                                    const Options& options);
+Result<std::vector<std::unique_ptr<CompiledPass>>> generateEach(std::vector<ProgramForms> programs,
+                                                                const Problem& problem,
+                                                                const std::vector<TilingPlan>& plans,
+                                                                const Options& options);
 
 }  // namespace cubejit

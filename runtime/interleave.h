@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which gradients of one call read dy block by block, by turns. That needs plans whose tasks are as small as blocks, and only
+// Decides which passes of one call read dy block by block, by turns. That needs plans whose tasks are as small as blocks, and only
 // programs tell whether they are: so plans are tried here, lowered for the answer alone, before the line lowers them. What this step
 // returns is final; nothing is planned again once lowering has begun.
 // Leaves to tiling/back_to_back_plans.h when blocks are worth it, to runtime/back_to_back.h the order of tasks.

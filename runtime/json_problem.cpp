@@ -131,7 +131,7 @@ Result<Problem> readProblem(const std::string& where) {
 std::string planToJson(const TilingPlan& plan) {
   Json json;
   json["version"] = kPlanVersion;
-  json["gradient"] = toString(plan.gradient);
+  json["gradient"] = toString(plan.pass);
   json["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* name, const auto& field) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(field)>>)
@@ -145,19 +145,19 @@ std::string planToJson(const TilingPlan& plan) {
 namespace {
 
 // A plan of the algorithm with all decisions at their defaults.
-Result<TilingPlan> emptyPlan(Gradient gradient, const std::string& algorithm) {
-  if (algorithm == CubePlan::kName) return TilingPlan(gradient, CubePlan{});
-  if (const Algorithm* a = algorithmNamed(algorithm, solvedAs(gradient))) {
+Result<TilingPlan> emptyPlan(Pass pass, const std::string& algorithm) {
+  if (algorithm == CubePlan::kName) return TilingPlan(pass, CubePlan{});
+  if (const Algorithm* a = algorithmNamed(algorithm, solvedAs(pass))) {
     TilingPlan plan = a->plan();
-    plan.gradient = gradient;
+    plan.pass = pass;
     return plan;
   }
   std::string known;
   for (const Algorithm* a : algorithms()) {
-    if (a->gradient == solvedAs(gradient)) known += std::string(a->name) + ", ";
+    if (a->pass == solvedAs(pass)) known += std::string(a->name) + ", ";
   }
-  return invalid("'algorithm' = '" + algorithm + "' is not part of this build; of " + toString(gradient) +
-                 " there are " + known + CubePlan::kName);
+  return invalid("'algorithm' = '" + algorithm + "' is not part of this build; of " + toString(pass) + " there are " +
+                 known + CubePlan::kName);
 }
 
 }  // namespace
@@ -168,17 +168,17 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   ObjectReader reader(json);
   const bool hasVersion = json.contains("version");
   std::int64_t version = hasVersion ? 0 : 1;
-  std::string gradientName, algorithm;
+  std::string passName, algorithm;
   if (hasVersion) reader.integer("version", version, true);
   if (version != kPlanVersion)
     return invalid("the plan is of version " + std::to_string(version) + (hasVersion ? "" : " (it has no 'version')") +
                    ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
-  reader.string("gradient", gradientName);
+  reader.string("gradient", passName);
   reader.string("algorithm", algorithm);
-  Gradient gradient{};
-  if (!parseEnum(gradientName, kPasses, gradient))
-    return invalid("'gradient' = '" + gradientName + "' is not known; there are y, dx, dw, db");
-  CUBEJIT_TRY(plan, emptyPlan(gradient, algorithm));
+  Pass pass{};
+  if (!parseEnum(passName, kPasses, pass))
+    return invalid("'gradient' = '" + passName + "' is not known; there are y, dx, dw, db");
+  CUBEJIT_TRY(plan, emptyPlan(pass, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {
     using Field = std::decay_t<decltype(field)>;
@@ -204,7 +204,7 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   const std::string rest = reader.broken();
   if (!rest.empty()) broken += (broken.empty() ? "" : "\n") + rest;
   if (!broken.empty())
-    return invalid("of a plan of the " + algorithm + " algorithm of " + toString(gradient) + ":\n" + broken);
+    return invalid("of a plan of the " + algorithm + " algorithm of " + toString(pass) + ":\n" + broken);
   return plan;
 }
 

@@ -24,7 +24,7 @@ Result<std::vector<Problem>> readSuite(const std::string& path);
 /// FILE, FILE:NAME (one of several) or "-" (one line of standard input).
 Result<Problem> readProblem(const std::string& where);
 
-/// The plan as a JSON object: version, gradient, algorithm, and fields as in describePlan. Plans of another version, or of an algorithm that
+/// The plan as a JSON object: version, gradient (the pass), algorithm, and fields as in describePlan. Plans of another version, or of an algorithm that
 /// this build leaves out, are refused.
 constexpr std::int64_t kPlanVersion = 2;
 std::string planToJson(const TilingPlan& plan);

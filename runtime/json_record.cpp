@@ -252,7 +252,7 @@ Result<PlanCost> costFromJson(const std::string& text) {
 
 std::string recordToJson(const TuneRecord& r) {
   Json json{{"schema", "cubejit.record/1"}, {"name", r.key.problem.name}, {"problem", problemJson(r.key.problem)}};
-  json["gradient"] = toString(r.key.gradient);
+  json["gradient"] = toString(r.key.pass);
   json["machine"] = r.key.machine;
   json["backend"] = r.key.backend;
   json["threads"] = r.key.threads;
@@ -276,11 +276,11 @@ Result<TuneRecord> recordFromJson(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the record"));
   TuneRecord r;
   Members members(json);
-  std::string schema, gradient, status;
+  std::string schema, pass, status;
   std::int64_t threads = 0;
   members.text("schema", schema);
   members.text("name", r.key.problem.name);
-  members.text("gradient", gradient);
+  members.text("gradient", pass);
   members.text("machine", r.key.machine);
   members.text("backend", r.key.backend);
   members.whole("threads", threads);
@@ -309,8 +309,8 @@ Result<TuneRecord> recordFromJson(const std::string& text) {
   take(members.any("cost"), costOf, r.cost);
   take(members.any("samples_ns"), samplesOf, r.samplesNs);
   if (schema != "cubejit.record/1") members.wrong("schema '" + schema + "' is not cubejit.record/1");
-  if (!parseNamed(gradient, r.key.gradient) || r.plan.gradient != r.key.gradient)
-    members.wrong("gradient '" + gradient + "' is not that of the plan");
+  if (!parseNamed(pass, r.key.pass) || r.plan.pass != r.key.pass)
+    members.wrong("gradient '" + pass + "' is not that of the plan");
   if (threads < 1 || threads > 4096) members.wrong("threads = " + std::to_string(threads) + " must be from 1 to 4096");
   bool known = false;
   for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) {

@@ -31,10 +31,10 @@ Result<std::vector<std::int64_t>> samplesFromJson(const std::string& text);
 std::string costToJson(const PlanCost& cost);
 Result<PlanCost> costFromJson(const std::string& text);
 
-/// Schema cubejit.pin/1: a problem, its gradient and the plan it is to be computed with.
+/// Schema cubejit.pin/1: a problem, its pass and the plan it is to be computed with.
 struct Pin {
   Problem problem;
-  TilingPlan plan;  ///< says which gradient
+  TilingPlan plan;  ///< says which pass
   std::string isa;  ///< plans are made for one ISA level
 };
 std::string pinToJson(const Pin& pin);

@@ -23,10 +23,10 @@ Json countsJson(const Machine& m, const CoreCounts& c) {
 std::string reportToJson(const Machine& chip, const TilingPlan& plan, const EmulationReport& report) {
   Json out{{"schema", "cubejit.soc_run/1"},
            {"soc", chip.name},
-           {"gradient", toString(plan.gradient)},
+           {"gradient", toString(plan.pass)},
            {"predicted_cycles", report.cycles},
            {"predicted_us", report.microseconds}};
-  if (plan.gradient != Gradient::kDb) out["plan"] = Json::parse(planToJson(plan));
+  if (plan.pass != Pass::kDb) out["plan"] = Json::parse(planToJson(plan));
   out["total"] = countsJson(chip, report.total);
   for (const CoreCounts& core : report.cores) out["cores"].push_back(countsJson(chip, core));
   out["events_dropped"] = report.eventsDropped;

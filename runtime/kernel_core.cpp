@@ -96,7 +96,7 @@ struct KernelCore::State {
   CoreCounts counts;
 
   const TaskBlock& here() const { return code->blocks[next - 1]; }
-  const CompiledGradient& part() const { return *code->executable->state().parts.front(); }
+  const CompiledPass& part() const { return *code->executable->state().parts.front(); }
   const LaunchProgram& program() const { return *part().launch; }
   /// Of the program's buffers 0, 1, 2: the image, the other operand, the result.
   BufferRole roleOf(std::size_t buffer) const { return part().tile.buffers[buffer].role; }
@@ -142,12 +142,12 @@ void KernelCore::State::read(BufferRole role, const TaskOperands& operands, std:
 
 CubeShortcuts KernelCore::State::allowed(const TaskOperands& operands) const {
   const CubeJob& j = job->job();
-  const Gradient gradient = j.work.gradient;
+  const Pass pass = j.work.pass;
   const DType type = j.work.type;
   const CubeShortcuts wanted = shortcutsOf(type, machine.isa.level, options.forwardCopies);
-  if (!asksValues(wanted, j.problem, gradient)) return wanted;
+  if (!asksValues(wanted, j.problem, pass)) return wanted;
   const auto range = [&](const TaskOperand& o) { return rangeOf(o.read, o.bytes / byteSize(type), type); };
-  return allowedOf(wanted, j.problem, gradient, range(operands.dy), range(operands.other));
+  return allowedOf(wanted, j.problem, pass, range(operands.dy), range(operands.other));
 }
 
 Status KernelCore::begin(std::shared_ptr<KernelJob> job, const TaskOperands& operands, const CoreTask& task) {

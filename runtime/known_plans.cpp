@@ -12,22 +12,22 @@
 namespace cubejit {
 
 void SourcedRequest::mark(const Executable::State& state) const {
-  for (const auto& [gradient, source] : sources) {
+  for (const auto& [pass, source] : sources) {
     for (const auto& part : state.parts) {
-      if (part->plan.gradient == gradient) part->source = source;
+      if (part->plan.pass == pass) part->source = source;
     }
   }
 }
 
 Result<SourcedRequest> withKnownPlans(const CompileRequest& request, const Machine& machine, const Options& options) {
   SourcedRequest sourced{request, {}};
-  for (const TilingPlan& plan : request.plans) sourced.sources.emplace_back(plan.gradient, PlanSource::kCaller);
-  for (const Gradient gradient : kPasses) {
+  for (const TilingPlan& plan : request.plans) sourced.sources.emplace_back(plan.pass, PlanSource::kCaller);
+  for (const Pass pass : kPasses) {
     const bool given = std::any_of(request.plans.begin(), request.plans.end(),
-                                   [&](const TilingPlan& plan) { return plan.gradient == gradient; });
-    if (given || !request.gradients.has(gradient)) continue;
-    CUBEJIT_TRY(found, findPlan(request.problem, gradient, machine, options));
-    const bool repacks = request.weights == WeightsUse::kKept && gradient == Gradient::kDx;
+                                   [&](const TilingPlan& plan) { return plan.pass == pass; });
+    if (given || !request.passes.has(pass)) continue;
+    CUBEJIT_TRY(found, findPlan(request.problem, pass, machine, options));
+    const bool repacks = request.weights == WeightsUse::kKept && pass == Pass::kDx;
     // Records are of runs that pack; a pin is a pin.
     if (!found.plan || (repacks && found.source != PlanSource::kPin)) continue;
     // What was tuned without the limit may not fit; what is pinned and does not is an error.
@@ -36,7 +36,7 @@ Result<SourcedRequest> withKnownPlans(const CompileRequest& request, const Machi
         !fitsMemLimit(request.problem, *found.plan, machine, options).ok())
       continue;
     sourced.request.plans.push_back(*found.plan);
-    sourced.sources.emplace_back(gradient, found.source);
+    sourced.sources.emplace_back(pass, found.source);
   }
   return sourced;
 }

@@ -14,7 +14,7 @@ namespace cubejit {
 
 struct SourcedRequest {
   CompileRequest request;  ///< with every plan that is known
-  std::vector<std::pair<Gradient, PlanSource>> sources;
+  std::vector<std::pair<Pass, PlanSource>> sources;
 
   /// Notes in each part where its plan came from.
   void mark(const Executable::State& state) const;

@@ -12,8 +12,7 @@
 namespace cubejit {
 namespace {
 
-KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std::size_t firstKernel,
-                       BackendKind backend) {
+KernelRunner runnerFor(const CompiledPass& part, const LoadedCode& code, std::size_t firstKernel, BackendKind backend) {
   KernelRunner runner;
   runner.functions.assign(part.tile.kernels.size(), nullptr);
   runner.user = &part;
@@ -22,11 +21,11 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
   } else if (backend == BackendKind::kInterpreter) {
     runner.interpret = [](const void* user, int kernel, const KernelArgs& args) {
       static_cast<void>(
-          interpret(static_cast<const CompiledGradient*>(user)->vectors[static_cast<std::size_t>(kernel)], args));
+          interpret(static_cast<const CompiledPass*>(user)->vectors[static_cast<std::size_t>(kernel)], args));
     };
   } else {
     runner.interpret = [](const void* user, int kernel, const KernelArgs& args) {
-      interpret(static_cast<const CompiledGradient*>(user)->tile.kernels[static_cast<std::size_t>(kernel)], args);
+      interpret(static_cast<const CompiledPass*>(user)->tile.kernels[static_cast<std::size_t>(kernel)], args);
     };
   }
   return runner;
@@ -34,7 +33,7 @@ KernelRunner runnerFor(const CompiledGradient& part, const LoadedCode& code, std
 
 }  // namespace
 
-Result<LoadedCode> loadPrograms(const std::vector<CompiledGradient*>& programs, const Options& options) {
+Result<LoadedCode> loadPrograms(const std::vector<CompiledPass*>& programs, const Options& options) {
   LoadedCode code;
   // Neighbours of one backend are loaded together: they share pages.
   for (std::size_t i = 0; i < programs.size();) {
@@ -47,15 +46,15 @@ Result<LoadedCode> loadPrograms(const std::vector<CompiledGradient*>& programs, 
     code.append(std::move(loaded));
   }
   std::size_t firstKernel = 0;
-  for (CompiledGradient* part : programs) {
+  for (CompiledPass* part : programs) {
     part->launch = std::make_unique<LaunchProgram>(part->tile, runnerFor(*part, code, firstKernel, options.backend));
     firstKernel += part->codes.size();
   }
   return code;
 }
 
-Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const Machine& machine,
-                                                         const Options& options, LoadedCode& code) {
+Result<std::unique_ptr<CompiledPass>> compileProgram(TileProgram tile, const Machine& machine, const Options& options,
+                                                     LoadedCode& code) {
   CUBEJIT_TRY(part, generate(std::move(tile), PlanBackend::kSession, machine.isa, options));
   CUBEJIT_TRY(loaded, loadPrograms({part.get()}, options));
   code = std::move(loaded);

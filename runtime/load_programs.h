@@ -16,10 +16,10 @@
 namespace cubejit {
 
 /// Fills in `launch` of each. The code is theirs together and must live as long as they do.
-Result<LoadedCode> loadPrograms(const std::vector<CompiledGradient*>& programs, const Options& options);
+Result<LoadedCode> loadPrograms(const std::vector<CompiledPass*>& programs, const Options& options);
 
 /// A program that stands alone, ready to run; `code` holds its kernels and must live as long.
-Result<std::unique_ptr<CompiledGradient>> compileProgram(TileProgram tile, const Machine& machine,
-                                                         const Options& options, LoadedCode& code);
+Result<std::unique_ptr<CompiledPass>> compileProgram(TileProgram tile, const Machine& machine, const Options& options,
+                                                     LoadedCode& code);
 
 }  // namespace cubejit

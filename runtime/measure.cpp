@@ -48,14 +48,14 @@ class Workload::Memory {
 Workload::Workload(const Problem& problem) : problem_(problem) {}
 Workload::~Workload() = default;
 
-Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, GradientMask mask) {
+Result<std::unique_ptr<Workload>> Workload::create(const Problem& p, PassMask mask) {
   std::unique_ptr<Workload> workload(new Workload(p));
   std::mt19937_64 random(1);
   const std::vector<float> table = randomReals(random, kTableValues);
   for (std::size_t i = 0; i < kTensors; ++i) {
     const auto tensor = static_cast<TensorId>(i);
     bool needed = passesRead(p, mask, tensor);
-    for (const Gradient g : kPasses) needed = needed || (mask.has(g) && resultOf(g) == tensor);
+    for (const Pass g : kPasses) needed = needed || (mask.has(g) && resultOf(g) == tensor);
     const std::int64_t bytes = needed ? formatBytes(p, tensor) : 0;
     workload->tensors_.push_back(std::make_unique<Memory>(static_cast<std::size_t>(bytes)));
     void* data = workload->tensors_.back()->data();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides on which data and memory gradients are timed. Leaves how often, and what the times mean, to bench and to tuning.
+// Decides on which data and memory passes are timed. Leaves how often, and what the times mean, to bench and to tuning.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 namespace cubejit {
 
 /// Tensors of one problem filled with real-looking data, and a workspace that grows as executables need it. Executables of the
-/// same problem and gradient that are timed on one workload read and write the same memory.
+/// same problem and pass that are timed on one workload read and write the same memory.
 class Workload {
  public:
   /// kLimitExceeded if there is no memory for the tensors.
-  static Result<std::unique_ptr<Workload>> create(const Problem& problem, GradientMask gradients);
+  static Result<std::unique_ptr<Workload>> create(const Problem& problem, PassMask passes);
   ~Workload();
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
@@ -33,7 +33,7 @@ class Workload {
   class Memory;
   explicit Workload(const Problem& problem);
   Problem problem_;
-  std::vector<std::unique_ptr<Memory>> tensors_;  ///< dy, x, w, dx, dw, db; empty where a gradient does not need it
+  std::vector<std::unique_ptr<Memory>> tensors_;  ///< dy, x, w, dx, dw, db; empty where a pass does not need it
   std::unique_ptr<Memory> workspace_, packed_;
 };
 

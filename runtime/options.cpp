@@ -58,7 +58,7 @@ Result<TuneGoal> parseTuneGoal(const std::string& name) {
 Result<std::string> parseAlgorithm(const std::string& name) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<std::string> {
     for (const Algorithm* algorithm : algorithms()) {
-      if (algorithm->gradient != Gradient::kDb && name == algorithm->name) return name;
+      if (algorithm->pass != Pass::kDb && name == algorithm->name) return name;
     }
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                  "unknown algorithm '" + name + "'; this build has " + algorithmNames()};

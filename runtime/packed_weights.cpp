@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kHeaderBytes = 64;
 
 // Of a part, to the line.
-std::size_t keptBytes(const CompiledGradient& part) { return (part.launch->prepackBytes() + 63) / 64 * 64; }
+std::size_t keptBytes(const CompiledPass& part) { return (part.launch->prepackBytes() + 63) / 64 * 64; }
 
 bool isAligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 64 == 0; }
 
@@ -30,8 +30,8 @@ std::uint64_t packedTagOf(const Executable::State& state) {
   if (parts.empty()) return 0;
   std::string identity = version();
   identity += toString(state.isa.level);
-  for (const CompiledGradient* part : parts) {
-    identity += problemKey(part->problem, maskOf(part->plan.gradient));
+  for (const CompiledPass* part : parts) {
+    identity += problemKey(part->problem, maskOf(part->plan.pass));
     identity += algorithmName(part->plan);
     describePlan(part->plan, [&](const char*, const auto& field) {
       const auto value = static_cast<std::int64_t>(field);
@@ -53,30 +53,30 @@ std::string brokenPackedRules(const Executable& executable, const void* packed) 
          "version";
 }
 
-const void* packedBuffers(const Executable::State& state, const CompiledGradient& part, const void* packed) {
+const void* packedBuffers(const Executable::State& state, const CompiledPass& part, const void* packed) {
   if (packed == nullptr) return nullptr;
   std::size_t place = kHeaderBytes;
-  for (const CompiledGradient* reader : state.weightsReaders()) {
+  for (const CompiledPass* reader : state.weightsReaders()) {
     if (reader == &part) return static_cast<const char*>(packed) + place;
     place += keptBytes(*reader);
   }
   return nullptr;
 }
 
-std::vector<const CompiledGradient*> Executable::State::weightsReaders() const {
-  std::vector<const CompiledGradient*> readers;
+std::vector<const CompiledPass*> Executable::State::weightsReaders() const {
+  std::vector<const CompiledPass*> readers;
   const bool converts =
       std::any_of(shared.begin(), shared.end(), [](const SharedTensor& s) { return s.tensor == TensorId::kW; });
   if (converts) return readers;  // they read what a call makes
   for (const auto& part : parts) {
-    if (reads(part->plan.gradient, TensorId::kW)) readers.push_back(part.get());
+    if (reads(part->plan.pass, TensorId::kW)) readers.push_back(part.get());
   }
   return readers;
 }
 
 std::size_t Executable::packedWeightsBytes() const {
   std::size_t bytes = 0;
-  for (const CompiledGradient* part : state_->weightsReaders()) {
+  for (const CompiledPass* part : state_->weightsReaders()) {
     if (keptBytes(*part) == 0) return 0;  // it reads w itself
     bytes += keptBytes(*part);
   }
@@ -109,7 +109,7 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     auto* const header = static_cast<char*>(packed);
     std::memset(header, 0, kHeaderBytes);  // not this executable's until all is there
     char* to = header + kHeaderBytes;
-    for (const CompiledGradient* part : state_->weightsReaders()) {
+    for (const CompiledPass* part : state_->weightsReaders()) {
       part->launch->prepack(w, to, state_->team(threads > 0 ? threads : state_->threads));
       to += keptBytes(*part);
     }

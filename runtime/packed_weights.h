@@ -10,15 +10,15 @@
 
 namespace cubejit {
 
-struct CompiledGradient;
+struct CompiledPass;
 
-/// Equal for executables that may share packed weights; never 0 unless no gradient reads weights.
+/// Equal for executables that may share packed weights; never 0 unless no pass reads weights.
 std::uint64_t packedTagOf(const Executable::State& state);
 
 /// The rule that memory given as Tensors::packedW breaks; empty = none.
 std::string brokenPackedRules(const Executable& executable, const void* packed);
 
 /// The buffers of one of the parts that read weights, null if it reads none.
-const void* packedBuffers(const Executable::State& state, const CompiledGradient& part, const void* packed);
+const void* packedBuffers(const Executable::State& state, const CompiledPass& part, const void* packed);
 
 }  // namespace cubejit

@@ -44,14 +44,14 @@ Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& gi
     static_cast<void>(fits);
     return given;
   }
-  std::string message = std::string("the plan given for ") + toString(given.gradient) + " is not legal:";
+  std::string message = std::string("the plan given for ") + toString(given.pass) + " is not legal:";
   for (const std::string& rule : broken) message += "\n" + rule;
   return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
 }
 
 std::int64_t sharedBytesOf(const CompileRequest& request, const CallPlan& call) {
   CallWorkspace workspace;
-  if (readSlope(request.problem, request.gradients)) workspace.keep(formatBytes(request.problem, TensorId::kDy));
+  if (readSlope(request.problem, request.passes)) workspace.keep(formatBytes(request.problem, TensorId::kDy));
   for (const TensorId t : call.converted) workspace.keep(formatBytes(call.problem, t));
   return workspace.keptBytes();
 }
@@ -75,7 +75,7 @@ class CallPlanner {
 
   Result<CallPlan> run() {
     Trial best{{request_.problem, {}, {}, 0, {}}, {}};
-    CUBEJIT_TRY(planned, plan(best, [](Gradient) { return true; }));
+    CUBEJIT_TRY(planned, plan(best, [](Pass) { return true; }));
     static_cast<void>(planned);
     if (request_.plans.empty() && !machine_.isNpu()) {
       const std::vector<TilingPlan> apart = best.call.plans;
@@ -95,10 +95,10 @@ class CallPlanner {
   // Passes share a conversion that one of them would make anyway: those that take the tensor as it is pack it in passing, which costs less than
   // another copy of it in memory. Kept weights are packed from what the caller has, and dy times a slope is a copy already.
   bool mayConvert(TensorId t, const std::vector<TilingPlan>& apart) const {
-    const auto readsIt = [&](const TilingPlan& plan) { return reads(plan.gradient, t); };
+    const auto readsIt = [&](const TilingPlan& plan) { return reads(plan.pass, t); };
     if (std::count_if(apart.begin(), apart.end(), readsIt) < 2) return false;
     if (t == TensorId::kW && request_.weights == WeightsUse::kKept) return false;
-    if (t == TensorId::kDy && readSlope(request_.problem, request_.gradients)) return false;
+    if (t == TensorId::kDy && readSlope(request_.problem, request_.passes)) return false;
     return std::any_of(apart.begin(), apart.end(),
                        [&](const TilingPlan& plan) { return readsIt(plan) && isReordered(plan.reorders, t); });
   }
@@ -107,7 +107,7 @@ class CallPlanner {
     Trial trial = best;
     trial.call.problem.formats[static_cast<std::size_t>(t)] = coreFormat(t);
     trial.call.converted.push_back(t);
-    if (!plan(trial, [&](Gradient g) { return reads(g, t); }).ok()) return;
+    if (!plan(trial, [&](Pass g) { return reads(g, t); }).ok()) return;
     trial.call.predictedCycles += conversionCycles(request_.problem, t, machine_) / machine_.cores;
     if (trial.call.predictedCycles >= best.call.predictedCycles) return;
     if (options_.memLimit > 0) {  // conversions need panels, too
@@ -127,18 +127,17 @@ class CallPlanner {
     const std::vector<double> cycles = std::exchange(trial.cycles, {});
     double all = 0;
     for (const double c : cycles) all -= c;
-    for (const Gradient gradient : kPasses) {
-      if (!request_.gradients.has(gradient)) continue;
+    for (const Pass pass : kPasses) {
+      if (!request_.passes.has(pass)) continue;
       const std::size_t i = call.plans.size();
       const auto given = std::find_if(request_.plans.begin(), request_.plans.end(),
-                                      [&](const TilingPlan& p) { return p.gradient == gradient; });
+                                      [&](const TilingPlan& p) { return p.pass == pass; });
       if (given != request_.plans.end()) {
         CUBEJIT_TRY(legal, givenPlan(request_, *given, machine_, options_));
         call.plans.push_back(legal);
         trial.cycles.push_back(0);
-      } else if (again(gradient)) {
-        CUBEJIT_TRY(choice,
-                    choosePlanWithin(call.problem, gradient, machine_, false, request_.weights, options_, kept));
+      } else if (again(pass)) {
+        CUBEJIT_TRY(choice, choosePlanWithin(call.problem, pass, machine_, false, request_.weights, options_, kept));
         call.plans.push_back(choice.plan);
         trial.cycles.push_back(choice.cost.totalCycles);
       } else {
@@ -174,12 +173,12 @@ Status fitsMemLimit(const Problem& problem, const TilingPlan& plan, const Machin
   if (options.memLimit <= 0) return Unit{};
   CUBEJIT_TRY(bytes, workspaceBytes(problem, plan, machine, options));
   if (bytes <= options.memLimit) return Unit{};
-  return overLimit(std::string("the plan of ") + toString(plan.gradient), bytes, options);
+  return overLimit(std::string("the plan of ") + toString(plan.pass), bytes, options);
 }
 
-Result<PlanChoice> choosePlanWithin(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Machine& machine, bool explain,
                                     WeightsUse weights, const Options& options, std::int64_t kept) {
-  CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain, weights, options.algorithm));
+  CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, explain, weights, options.algorithm));
   if (options.memLimit <= 0) return choice;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const auto fits = [&](const TilingPlan& plan) -> Result<bool> {
@@ -190,7 +189,7 @@ Result<PlanChoice> choosePlanWithin(const Problem& problem, Gradient gradient, c
   CUBEJIT_TRY(cheapest, fits(choice.plan));
   if (cheapest) return choice;
   if (!explain) {
-    CUBEJIT_TRY(all, choosePlan(problem, gradient, machine, true, weights, options.algorithm));
+    CUBEJIT_TRY(all, choosePlan(problem, pass, machine, true, weights, options.algorithm));
     choice = std::move(all);
   }
   std::vector<Candidate>& considered = choice.considered;
@@ -205,13 +204,13 @@ Result<PlanChoice> choosePlanWithin(const Problem& problem, Gradient gradient, c
     }
     candidate->refusedBy = {"takes more workspace than the limit of " + limitOf(options)};
   }
-  return overLimit(std::string("of all plans of ") + toString(gradient) + " the one that takes least" +
+  return overLimit(std::string("of all plans of ") + toString(pass) + " the one that takes least" +
                        (kept > 0 ? ", with " + std::to_string(kept) + " bytes that passes share," : ""),
                    kept + least, options);
 }
 
 Result<CallPlan> planCall(const CompileRequest& request, const Machine& machine, const Options& options) {
-  if (readSlope(request.problem, request.gradients)) {
+  if (readSlope(request.problem, request.passes)) {
     if (machine.isNpu())
       return Error{
           ErrorCode::kUnsupported, Stage::kPlan,
@@ -255,7 +254,7 @@ Result<LoweredCall> lowerCall(const CompileRequest& request, const CallPlan& pla
     share(plan.problem, t,
           conversionProgram(request.problem, plan.problem, t, BufferRole::kDy, BufferRole::kDx, machine.isa.lanes()));
   }
-  if (readSlope(request.problem, request.gradients))
+  if (readSlope(request.problem, request.passes))
     share(request.problem, TensorId::kDy, eltwiseBackwardProgram(request.problem, machine.isa.lanes()));
   CUBEJIT_TRY(tiles, lowerEach(plan.problem, plan.interleaving.plans, machine));
   out.together = interleave(tiles, plan.interleaving);

@@ -45,7 +45,7 @@ struct LoweredCall {
 
 /// choosePlan(), of which the plan is the cheapest that fits options.memLimit, less `kept` bytes. Where it was asked to explain, those that
 /// do not fit are refused for it.
-Result<PlanChoice> choosePlanWithin(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Machine& machine, bool explain,
                                     WeightsUse weights, const Options& options, std::int64_t kept = 0);
 
 /// Error (kLimitExceeded) if the plan takes more workspace than options.memLimit; lowers it if there is a limit.

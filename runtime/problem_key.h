@@ -10,7 +10,7 @@
 
 namespace cubejit {
 
-inline std::string problemKey(const Problem& problem, GradientMask gradients) {
+inline std::string problemKey(const Problem& problem, PassMask passes) {
   std::string key;
   const auto append = [&](std::int64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
   describeProblem(problem, [&](const char*, const auto& field) {
@@ -32,7 +32,7 @@ inline std::string problemKey(const Problem& problem, GradientMask gradients) {
       append(static_cast<std::int64_t>(field));
     }
   });
-  append((gradients.dx ? 1 : 0) | (gradients.dw ? 2 : 0) | (gradients.db ? 4 : 0) | (gradients.y ? 8 : 0));
+  append((passes.dx ? 1 : 0) | (passes.dw ? 2 : 0) | (passes.db ? 4 : 0) | (passes.y ? 8 : 0));
   return key;
 }
 

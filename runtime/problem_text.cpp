@@ -175,13 +175,13 @@ std::string toFlags(const Problem& p) {
   return dtypeText(p) == "f32" ? s : s + " --dtype " + dtypeText(p);
 }
 
-Result<GradientMask> parseGradients(const std::string& text) {
-  GradientMask mask;
+Result<PassMask> parsePasses(const std::string& text) {
+  PassMask mask;
   std::size_t begin = 0;
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    const std::optional<Gradient> pass = passNamed(name);
+    const std::optional<Pass> pass = passNamed(name);
     if (pass)
       mask.add(*pass);
     else

@@ -32,7 +32,7 @@ Result<Problem> parsePrb(const std::string& text);
 std::string toFlags(const Problem& problem);
 
 /// Reads "dx,dw,db" in any order and selection.
-Result<GradientMask> parseGradients(const std::string& text);
+Result<PassMask> parsePasses(const std::string& text);
 
 Result<Layout> parseLayout(const std::string& text);
 Result<DType> parseDType(const std::string& text);

@@ -133,7 +133,7 @@ std::int64_t differingByte(const Side& x, const Side& y, const CallSite& site, s
 
 class Comparison {
  public:
-  Comparison(const TileProgram& staged, const CompiledGradient& part, const std::vector<VectorProgram>* vectors)
+  Comparison(const TileProgram& staged, const CompiledPass& part, const std::vector<VectorProgram>* vectors)
       : staged_(staged), part_(part), before_(staged, nullptr), after_(part.tile, vectors) {}
 
   /// Compares tasks of all phases; returns how many contracts.
@@ -190,13 +190,13 @@ class Comparison {
   }
 
   const TileProgram& staged_;
-  const CompiledGradient& part_;
+  const CompiledPass& part_;
   Side before_, after_;
 };
 
 }  // namespace
 
-Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, const Options& options,
+Result<std::int64_t> proveForwarding(const CompiledPass& part, const Machine& chip, const Options& options,
                                      std::int64_t most) {
   if (!part.lowered) return std::int64_t{0};
   CUBEJIT_TRY(staged, stagedProgram(part.problem, part.plan, chip, options));

@@ -15,7 +15,7 @@ namespace cubejit {
 /// interpreter, that of the pass by both interpreters. Returns how many contracts were compared; 0 where no pass has changed anything.
 /// `options` are those it was compiled with.
 /// Error (kInternal): the first difference, with phase, task, call and byte; those of lowering.
-Result<std::int64_t> proveForwarding(const CompiledGradient& part, const Machine& chip, const Options& options,
+Result<std::int64_t> proveForwarding(const CompiledPass& part, const Machine& chip, const Options& options,
                                      std::int64_t most);
 
 }  // namespace cubejit

@@ -27,7 +27,7 @@ constexpr std::int64_t kStreamedBytes = std::int64_t{4} << 20;
 struct Repacking::State {
   struct Variant {
     LoadedCode code;
-    std::unique_ptr<CompiledGradient> part;
+    std::unique_ptr<CompiledPass> part;
   };
   Variant ordinary, streaming;  ///< streaming: for large targets that lie at a vector's alignment; none for small ones
   Options options;

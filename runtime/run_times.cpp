@@ -8,16 +8,16 @@
 namespace cubejit {
 namespace {
 
-void add(RunTimes& all, const CompiledGradient& part) {
+void add(RunTimes& all, const CompiledPass& part) {
   const KernelTimes* times = part.launch->times();
   if (times == nullptr) return;
-  const Gradient gradient = part.plan.gradient;
+  const Pass pass = part.plan.pass;
   for (std::size_t k = 0; k < part.vectors.size(); ++k) {
     all.kernels.push_back(
-        {gradient, part.vectors[k].name, std::holds_alternative<Contract>(part.tile.kernels[k]), times->kernel(k)});
+        {pass, part.vectors[k].name, std::holds_alternative<Contract>(part.tile.kernels[k]), times->kernel(k)});
   }
   for (std::size_t i = 0; i < part.tile.phases.size(); ++i)
-    all.phases.push_back({gradient, part.tile.phases[i].name, times->phase(i)});
+    all.phases.push_back({pass, part.tile.phases[i].name, times->phase(i)});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a session remembers: executables by problem and gradients, generated once even if many threads ask at once,
+// Decides what a session remembers: executables by problem and passes, generated once even if many threads ask at once,
 // the least recently used dropped first. Failures are not remembered.
 #include <algorithm>
 #include <future>
@@ -98,17 +98,17 @@ struct Session::State {
     statistics.codeBytes += entry->second.codeBytes;
   }
 
-  Compiled findOrGenerate(const Problem& problem, GradientMask gradients, WeightsUse weights);
+  Compiled findOrGenerate(const Problem& problem, PassMask passes, WeightsUse weights);
   /// Checked, with plans that are known.
   Result<SourcedRequest> sourcedRequest(const CompileRequest& request) const;
   Compiled generate(const CompileRequest& request) const;
 
   // What the cache did with a key; the problem as text is only made if somebody wants to read it.
-  void logCache(const char* event, const Problem& problem, GradientMask gradients) const {
+  void logCache(const char* event, const Problem& problem, PassMask passes) const {
     if (!logs(options.diagnostics, Topic::kCache)) return;
     std::string asked;
-    for (const Gradient g : kPasses) {
-      if (gradients.has(g)) asked += (asked.empty() ? "" : ",") + std::string(toString(g));
+    for (const Pass g : kPasses) {
+      if (passes.has(g)) asked += (asked.empty() ? "" : ",") + std::string(toString(g));
     }
     logEvent(options.diagnostics, Topic::kCache, toFlags(problem), {{"event", event}, {"gradients", asked}});
   }
@@ -124,8 +124,8 @@ struct Session::State {
   ForkGuard fork;  ///< last: goes first
 };
 
-Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gradients, WeightsUse weights) {
-  std::string key = problemKey(problem, gradients);
+Compiled Session::State::findOrGenerate(const Problem& problem, PassMask passes, WeightsUse weights) {
+  std::string key = problemKey(problem, passes);
   key.push_back(static_cast<char>(weights));
   // All memory that telling others takes is had before they can find the entry: nobody may wait for what then cannot be told.
   const auto outcome = std::make_shared<Compiled>(Error{ErrorCode::kInternal, Stage::kProblem, ""});
@@ -156,13 +156,13 @@ Compiled Session::State::findOrGenerate(const Problem& problem, GradientMask gra
     }
   }
   if (mine == 0) {
-    logCache("hit", problem, gradients);
+    logCache("hit", problem, passes);
     return *result.get();
   }
   *outcome = withoutThrowing(Stage::kProblem, [&]() -> Compiled {
     if (evicted > 0) logEvent(options.diagnostics, Topic::kCache, "-", {{"event", "evict"}, {"entries", evicted}});
-    logCache("miss", problem, gradients);
-    return generate(CompileRequest{problem, gradients, {}, weights});
+    logCache("miss", problem, passes);
+    return generate(CompileRequest{problem, passes, {}, weights});
   });
   const auto settle = [&] {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -180,7 +180,7 @@ Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& requ
   if (options.machine && !machine.isNpu())
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                  "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
-  if (!request.gradients.any())
+  if (!request.passes.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
   CUBEJIT_TRY(checked, checkProblem(request.problem));
   static_cast<void>(checked);
@@ -232,8 +232,8 @@ auto asked(const std::unique_ptr<State>& state, Stage stage, Body&& body) noexce
 
 }  // namespace
 
-Compiled Session::compile(const Problem& problem, GradientMask gradients, WeightsUse weights) {
-  return asked(state_, Stage::kProblem, [&] { return state_->findOrGenerate(problem, gradients, weights); });
+Compiled Session::compile(const Problem& problem, PassMask passes, WeightsUse weights) {
+  return asked(state_, Stage::kProblem, [&] { return state_->findOrGenerate(problem, passes, weights); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {
@@ -248,16 +248,16 @@ Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem,
   });
 }
 
-Result<PlanReport> Session::plan(const Problem& problem, Gradient gradient, bool explain) const {
+Result<PlanReport> Session::plan(const Problem& problem, Pass pass, bool explain) const {
   return asked(state_, Stage::kPlan, [&]() -> Result<PlanReport> {
     if (state_->environmentError) return *state_->environmentError;
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(checked, checkProblem(problem));
     static_cast<void>(checked);
-    CUBEJIT_TRY(choice, choosePlanWithin(problem, gradient, machine, explain, WeightsUse::kEachRun, state_->options));
+    CUBEJIT_TRY(choice, choosePlanWithin(problem, pass, machine, explain, WeightsUse::kEachRun, state_->options));
     PlanReport report;
     report.plan = choice.plan;
-    CUBEJIT_TRY(found, findPlan(problem, gradient, machine, state_->options));
+    CUBEJIT_TRY(found, findPlan(problem, pass, machine, state_->options));
     report.source = found.source;
     report.sourceNote = found.note;
     if (found.plan) {

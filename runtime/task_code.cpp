@@ -61,15 +61,15 @@ Result<std::shared_ptr<const TaskCode>> make(const CubeJob& job, const TaskTenso
   machine.isa.bf16Dot = allowed.pairs;
   auto executable = std::make_shared<Executable>();
   Executable::State& state = executable->state();
-  const Gradient gradient = job.work.gradient;
-  state.describe({job.problem, maskOf(gradient), {}}, machine, options);
+  const Pass pass = job.work.pass;
+  state.describe({job.problem, maskOf(pass), {}}, machine, options);
   LoadedCode loaded;
   CUBEJIT_TRY(program, compileProgram(std::move(lowered.tile), machine, options, loaded));
   program->problem = job.problem;
   program->plan = job.plan;
   state.parts.push_back(std::move(program));
   state.keep(std::move(loaded));
-  state.options.diagnostics.dumpStages.clear();  // a dump tells of whole gradients
+  state.options.diagnostics.dumpStages.clear();  // a dump tells of whole passes
   CUBEJIT_TRY(followed, followLoad(state, machine));
   static_cast<void>(followed);
   state.parts.front()->tile.phases = {};  // the launch has its own form of them

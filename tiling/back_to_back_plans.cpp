@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides by bytes: a quarter of a core's cache holds dy, the rest what the gradients pair it with.
+// Decides by bytes: a quarter of a core's cache holds dy, the rest what the passes pair it with.
 #include "tiling/back_to_back_plans.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ DyBlocks dyBlocks(const Problem& problem, const Machine& machine) {
 
 TilingPlan planInBlocks(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                         std::int64_t blockBytes) {
-  if (plan.gradient == Gradient::kDx || blockBytes <= 0) return plan;  // the tasks of dX are parts of its result
+  if (plan.pass == Pass::kDx || blockBytes <= 0) return plan;  // the tasks of dX are parts of its result
   const std::int64_t bytes = formatBytes(problem, TensorId::kDy);
   TilingPlan finer = plan;
   std::int64_t* const parts = algorithmOf(plan)->reductionParts(finer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides whether gradients of one call gain by reading dy a block at a time, one after the other while it is in a core's cache,
+// Decides whether passes of one call gain by reading dy a block at a time, one after the other while it is in a core's cache,
 // and which plans have tasks of such blocks. Leaves the order of tasks to runtime/back_to_back.h.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace cubejit {
 
 /// How dy is cut. No bytes: it is so small that it stays in a shared cache anyway, or has too few blocks to go round.
 struct DyBlocks {
-  std::int64_t bytes = 0;     ///< what all gradients read before the next block: a share of a core's cache
+  std::int64_t bytes = 0;     ///< what all passes read before the next block: a share of a core's cache
   std::int64_t farthest = 0;  ///< what a task may read: a core's share of the last cache
   std::int64_t fewest = 0;    ///< units of work that keep all cores busy
 };

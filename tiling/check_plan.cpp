@@ -21,7 +21,7 @@ namespace {
 
 // What the lowering does not take as it is must be reordered first.
 void checkReorders(const Algorithm& algorithm, const Problem& p, const TilingPlan& plan, Rules& rules) {
-  const GradientTensors tensors = tensorsOf(plan.gradient);
+  const PassTensors tensors = tensorsOf(plan.pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     rules.require(isReordered(plan.reorders, t) || algorithm.takes(p, plan, t), [&] {
@@ -39,7 +39,7 @@ void checkReorders(const Algorithm& algorithm, const Problem& p, const TilingPla
 void checkFold(const Problem& p, const TilingPlan& plan, Rules& rules) {
   if (!plan.reorders.spaceToDepth) return;
   rules.require(
-      plan.gradient == Gradient::kDx && foldable(p),
+      plan.pass == Pass::kDx && foldable(p),
       "space_to_depth is for dx of an ordinary convolution of one group whose kernel is as wide as its stride and "
       "whose windows cover x without padding along W");
   rules.require(plan.reorders.w, "space_to_depth needs reorder_w");
@@ -72,15 +72,15 @@ void checkRanges(const TilingPlan& plan, Rules& rules) {
 
 std::vector<std::string> checkPlan(const Problem& asked, const TilingPlan& plan, const Machine& machine) {
   if (machine.isNpu())
-    return plan.gradient == Gradient::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
-  if (plan.gradient == Gradient::kY) return inForwardWords(checkPlan(adjointOf(asked), asData(plan), machine));
+    return plan.pass == Pass::kDb ? checkBiasPlan(asked, plan, machine) : checkOnNpu(asked, plan, machine);
+  if (plan.pass == Pass::kY) return inForwardWords(checkPlan(adjointOf(asked), asData(plan), machine));
   const Algorithm* algorithm = algorithmOf(plan);
   if (algorithm == nullptr)
     return {std::string("the plan is of the algorithm ") + algorithmName(plan) + ", which " + machine.name +
             " has not: plan for this machine"};
-  if (algorithm->gradient != plan.gradient)
-    return {std::string("the plan's gradient is ") + toString(plan.gradient) + ", but its algorithm's is " +
-            toString(algorithm->gradient)};
+  if (algorithm->pass != plan.pass)
+    return {std::string("the plan's gradient is ") + toString(plan.pass) + ", but its algorithm's is " +
+            toString(algorithm->pass)};
   Rules rules;
   checkFold(asked, plan, rules);
   if (std::vector<std::string> broken = rules.take(); !broken.empty()) return broken;

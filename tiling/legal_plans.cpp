@@ -10,15 +10,15 @@
 
 namespace cubejit {
 
-Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradient, const Machine& machine) {
+Result<std::vector<Candidate>> legalPlans(const Problem& problem, Pass pass, const Machine& machine) {
   const bool explain = !machine.isNpu();
-  CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, explain));
-  if (machine.isNpu() && gradient == Gradient::kY) {
-    std::vector<Candidate> legal = legalCubePlans(adjointOf(problem), Gradient::kDx, machine);
+  CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, explain));
+  if (machine.isNpu() && pass == Pass::kY) {
+    std::vector<Candidate> legal = legalCubePlans(adjointOf(problem), Pass::kDx, machine);
     for (Candidate& candidate : legal) candidate.plan = asForward(candidate.plan);
     return legal;
   }
-  if (machine.isNpu() && gradient != Gradient::kDb) return legalCubePlans(problem, gradient, machine);
+  if (machine.isNpu() && pass != Pass::kDb) return legalCubePlans(problem, pass, machine);
   std::vector<Candidate> legal;
   for (Candidate& candidate : choice.considered) {
     if (!candidate.refusedBy.empty()) break;  // refused ones come last
@@ -28,8 +28,8 @@ Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradi
 }
 
 TilingPlan completed(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  if (plan.gradient == Gradient::kY) return asForward(completed(adjointOf(problem), asData(plan), machine));
-  if (machine.isNpu() && plan.gradient != Gradient::kDb) return withCubeSplit(problem, plan, machine);
+  if (plan.pass == Pass::kY) return asForward(completed(adjointOf(problem), asData(plan), machine));
+  if (machine.isNpu() && plan.pass != Pass::kDb) return withCubeSplit(problem, plan, machine);
   return plan;
 }
 

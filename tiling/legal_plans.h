@@ -10,8 +10,8 @@
 
 namespace cubejit {
 
-/// Every legal candidate of a gradient, cheapest first: the front one is what choosePlan picks. Errors as choosePlan's.
-Result<std::vector<Candidate>> legalPlans(const Problem& problem, Gradient gradient, const Machine& machine);
+/// Every legal candidate of a pass, cheapest first: the front one is what choosePlan picks. Errors as choosePlan's.
+Result<std::vector<Candidate>> legalPlans(const Problem& problem, Pass pass, const Machine& machine);
 
 /// The plan with the fields that follow from others: single shapes on the host; the core split on an NPU, where single shapes are what
 /// is decided. Its numbers must be at least 1, the problem legal and within the chip's limits.

@@ -21,9 +21,9 @@ namespace cubejit {
 namespace {
 
 // Core cycles of all conversions, one core: both ends go through memory, unless the copy fits the last cache.
-double reorderCycles(const Problem& problem, Gradient gradient, const Reorders& reorders, const Machine& machine) {
+double reorderCycles(const Problem& problem, Pass pass, const Reorders& reorders, const Machine& machine) {
   double cycles = 0;
-  const GradientTensors tensors = tensorsOf(gradient);
+  const PassTensors tensors = tensorsOf(pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     if (isReordered(reorders, t) && (i == 0 || t != tensors.ids[i - 1]))
@@ -33,10 +33,10 @@ double reorderCycles(const Problem& problem, Gradient gradient, const Reorders& 
 }
 
 // An NPU's report as a choice: what is said of its pipes, in the words the host's plans are compared by.
-Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain) {
+Result<PlanChoice> chooseNpuPlan(const Problem& problem, Pass pass, const Machine& machine, bool explain) {
   NpuPlanOptions options;
   options.explain = explain;
-  CUBEJIT_TRY(report, planOnNpu(problem, gradient, machine, options));
+  CUBEJIT_TRY(report, planOnNpu(problem, pass, machine, options));
   PlanChoice choice;
   choice.plan = report.plan;
   choice.cost.totalCycles = report.predictedCycles;
@@ -63,17 +63,17 @@ Result<PlanChoice> chooseNpuPlan(const Problem& problem, Gradient gradient, cons
 }
 
 // Names every rule that refused a candidate, once.
-Error noPlan(const Problem& problem, Gradient gradient, const std::vector<Candidate>& refused, const Machine& machine,
+Error noPlan(const Problem& problem, Pass pass, const std::vector<Candidate>& refused, const Machine& machine,
              const std::string& algorithm) {
-  std::string message = std::string("no legal plan for ") + toString(gradient) + " of this problem on " + machine.name;
-  if (const Algorithm* asked = algorithmNamed(algorithm, gradient)) {
+  std::string message = std::string("no legal plan for ") + toString(pass) + " of this problem on " + machine.name;
+  if (const Algorithm* asked = algorithmNamed(algorithm, pass)) {
     message += " with the algorithm " + algorithm + ", which is for " + asked->purpose +
                "; ask for another one, or leave it to the planner";
-    const Problem core = coreProblem(problem, gradient, reordersToChannelsLast(problem, gradient));
+    const Problem core = coreProblem(problem, pass, reordersToChannelsLast(problem, pass));
     for (const std::string& rule : refused.empty() ? asked->applies(core) : std::vector<std::string>{})
       message += "\n" + rule;
   } else if (!algorithm.empty()) {
-    message += ": the algorithm " + algorithm + " does not compute " + toString(gradient);
+    message += ": the algorithm " + algorithm + " does not compute " + toString(pass);
   }
   std::set<std::string> told;
   constexpr std::size_t kMostRules = 8;
@@ -99,18 +99,18 @@ double conversionCycles(const Problem& problem, TensorId t, const Machine& machi
 }
 
 PlanCost planCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  if (plan.gradient == Gradient::kY) return planCost(adjointOf(problem), asData(plan), machine);
+  if (plan.pass == Pass::kY) return planCost(adjointOf(problem), asData(plan), machine);
   if (machine.isNpu())
-    return plan.gradient == Gradient::kDb ? biasPlanCost(problem, machine) : cubePlanCost(problem, plan, machine);
+    return plan.pass == Pass::kDb ? biasPlanCost(problem, machine) : cubePlanCost(problem, plan, machine);
   PlanCost cost = algorithmOf(plan)->cost(coreProblem(problem, plan), plan, machine);
-  const double conversions = reorderCycles(problem, plan.gradient, plan.reorders, machine);
+  const double conversions = reorderCycles(problem, plan.pass, plan.reorders, machine);
   cost.moveCycles += conversions;
   cost.totalCycles += conversions / machine.cores;
   return cost;
 }
 
 Mkn singleShapeOf(const Problem& problem, const TilingPlan& plan) {
-  if (plan.gradient == Gradient::kY) return singleShapeOf(adjointOf(problem), asData(plan));
+  if (plan.pass == Pass::kY) return singleShapeOf(adjointOf(problem), asData(plan));
   if (plan.is<CubePlan>()) return plan.as<CubePlan>().singleShape;
   return algorithmOf(plan)->singleShape(coreProblem(problem, plan), plan);
 }
@@ -137,11 +137,11 @@ struct Search {
   WeightsUse weights;
   std::vector<Candidate> legal, refused;  // without `explain` the best so far is enough
 
-  void consider(const Algorithm& algorithm, Gradient gradient, Candidates candidates) {
+  void consider(const Algorithm& algorithm, Pass pass, Candidates candidates) {
     const Reorders& reorders = candidates.reorders;
-    const Problem core = coreProblem(asked, gradient, reorders);
-    const bool kept = weights == WeightsUse::kKept && gradient == Gradient::kDx;
-    double conversions = reorderCycles(asked, gradient, reorders, machine);
+    const Problem core = coreProblem(asked, pass, reorders);
+    const bool kept = weights == WeightsUse::kKept && pass == Pass::kDx;
+    double conversions = reorderCycles(asked, pass, reorders, machine);
     if (kept && reorders.w) conversions -= conversionCycles(asked, TensorId::kW, machine);
     for (TilingPlan& plan : candidates.plans) {
       if (kept && !algorithm.packsBeforehand(plan)) continue;
@@ -171,7 +171,7 @@ struct Search {
 
 // Of plans that cost the same those win that leave a tensor as it is, then those that an algorithm names first, then those of the
 // algorithm that the table names first.
-std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const Problem& problem, Gradient gradient,
+std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const Problem& problem, Pass pass,
                                                                          const Machine& machine) {
   struct Group {
     bool reordersAll;
@@ -180,9 +180,9 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
     Candidates plans;
   };
   std::vector<Group> groups;
-  const Reorders all = reordersToCore(problem, gradient);
+  const Reorders all = reordersToCore(problem, pass);
   for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->gradient != gradient) continue;
+    if (algorithm->pass != pass) continue;
     std::size_t fewer = 0, most = 0;
     for (Candidates& plans : algorithm->candidates(problem, machine)) {
       const bool reordersAll = plans.reorders == all;
@@ -199,7 +199,7 @@ std::vector<std::pair<const Algorithm*, Candidates>> inOrderOfPreference(const P
 
 Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine, bool explain, WeightsUse weights,
                                  const std::string& algorithm) {
-  auto choice = choosePlan(adjointOf(problem), Gradient::kDx, machine, explain, weights, algorithm);
+  auto choice = choosePlan(adjointOf(problem), Pass::kDx, machine, explain, weights, algorithm);
   if (!choice.ok()) return inForwardWords(choice.error());
   choice->plan = asForward(choice->plan);
   for (Candidate& candidate : choice->considered) {
@@ -211,21 +211,20 @@ Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine,
 
 }  // namespace
 
-Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& machine, bool explain,
                               WeightsUse weights, const std::string& algorithm) {
   if (machine.isNpu())
-    return gradient == Gradient::kDb ? chooseBiasPlan(problem, machine)
-                                     : chooseNpuPlan(problem, gradient, machine, explain);
-  if (gradient == Gradient::kY) return chooseForward(problem, machine, explain, weights, algorithm);
+    return pass == Pass::kDb ? chooseBiasPlan(problem, machine) : chooseNpuPlan(problem, pass, machine, explain);
+  if (pass == Pass::kY) return chooseForward(problem, machine, explain, weights, algorithm);
   Search search{problem, machine, explain, weights, {}, {}};
-  for (auto& [candidate, plans] : inOrderOfPreference(problem, gradient, machine)) {
-    const bool asked = algorithm.empty() || gradient == Gradient::kDb || algorithm == candidate->name;
-    if (asked) search.consider(*candidate, gradient, std::move(plans));
+  for (auto& [candidate, plans] : inOrderOfPreference(problem, pass, machine)) {
+    const bool asked = algorithm.empty() || pass == Pass::kDb || algorithm == candidate->name;
+    if (asked) search.consider(*candidate, pass, std::move(plans));
   }
   auto& legal = search.legal;
   auto& refused = search.refused;
   PlanChoice choice;
-  if (legal.empty()) return noPlan(problem, gradient, refused, machine, algorithm);
+  if (legal.empty()) return noPlan(problem, pass, refused, machine, algorithm);
   std::stable_sort(legal.begin(), legal.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost.totalCycles < b.cost.totalCycles; });
   choice.plan = legal.front().plan;

@@ -25,10 +25,10 @@ struct PlanChoice {
   std::vector<Candidate> considered;  ///< only filled when asked to explain; best first, refused last
 };
 
-/// Picks a plan for one gradient. `problem` must have passed checkProblem. Pure.
+/// Picks a plan for one pass. `problem` must have passed checkProblem. Pure.
 /// With kept weights only plans of dx that pack all weights beforehand are considered, and packing costs nothing.
 /// `algorithm`: only its plans are considered, by name; empty = all (db has but one algorithm, an NPU's cube too).
-Result<PlanChoice> choosePlan(const Problem& problem, Gradient gradient, const Machine& machine, bool explain,
+Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& machine, bool explain,
                               WeightsUse weights = WeightsUse::kEachRun, const std::string& algorithm = {});
 
 /// Core cycles of converting a tensor of the problem from or to f32 of the same size, on one core.

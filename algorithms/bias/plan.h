@@ -12,7 +12,7 @@ struct BiasPlan {
   std::int64_t reductionParts = 1;  ///< ranges of pixels, summed apart and combined in order
 
   static constexpr const char* kName = "bias";
-  static constexpr Gradient kGradient = Gradient::kDb;
+  static constexpr Pass kPass = Pass::kDb;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>

@@ -9,7 +9,7 @@
 namespace cubejit {
 
 void biasRules(const Problem& core, const BiasPlan& plan, const Machine& machine, Rules& rules) {
-  const ConvView v = makeConvView(core, Gradient::kDb);
+  const ConvView v = makeConvView(core, Pass::kDb);
   const TensorView& y = v.bigIsX ? v.small : v.big;
   const std::int64_t lanes = machine.isa.lanes(), channels = y.channels * v.groups;
   MicrokernelRegisters sums;

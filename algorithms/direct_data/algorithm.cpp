@@ -17,7 +17,7 @@ bool takesBeforeSums(const Problem& p, TensorId t) {
 
 // What is left as it is if columns become channels: w is moved, and dx too unless it is channels-last.
 Reorders foldingReorders(const Problem& p) {
-  Reorders reorders = reordersFor(Gradient::kDx, [&](TensorId t) { return takesOperand(p, t); });
+  Reorders reorders = reordersFor(Pass::kDx, [&](TensorId t) { return takesOperand(p, t); });
   reorders.spaceToDepth = reorders.w = true;
   reorders.result = reorders.result || formatOf(p, TensorId::kDx).layout != Layout::kNdhwc;
   return reorders;
@@ -27,18 +27,18 @@ struct DirectData {
   using Plan = DirectDataPlan;
   static constexpr const char* kPurpose = "most layers";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    const Reorders all = reordersToCore(asked, Gradient::kDx),
-                   few = reordersFor(Gradient::kDx, [&](TensorId t) { return takesOperand(asked, t); }),
-                   operands = reordersFor(Gradient::kDx, [&](TensorId t) { return takesBeforeSums(asked, t); });
+    const Reorders all = reordersToCore(asked, Pass::kDx),
+                   few = reordersFor(Pass::kDx, [&](TensorId t) { return takesOperand(asked, t); }),
+                   operands = reordersFor(Pass::kDx, [&](TensorId t) { return takesBeforeSums(asked, t); });
     std::vector<CandidatesOf<Plan>> out;
-    if (few != all) out.push_back({few, directDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
+    if (few != all) out.push_back({few, directDataCandidates(coreProblem(asked, Pass::kDx, few), machine)});
     if (operands != all)
-      out.push_back({operands, inputChannelCandidates(coreProblem(asked, Gradient::kDx, operands), machine)});
+      out.push_back({operands, inputChannelCandidates(coreProblem(asked, Pass::kDx, operands), machine)});
     if (foldable(asked)) {
       const Reorders folding = foldingReorders(asked);
-      out.push_back({folding, directDataCandidates(coreProblem(asked, Gradient::kDx, folding), machine)});
+      out.push_back({folding, directDataCandidates(coreProblem(asked, Pass::kDx, folding), machine)});
     }
-    const Problem core = coreProblem(asked, Gradient::kDx, all);
+    const Problem core = coreProblem(asked, Pass::kDx, all);
     out.push_back({all, directDataCandidates(core, machine)});
     out.push_back({all, inputChannelCandidates(core, machine)});
     return out;

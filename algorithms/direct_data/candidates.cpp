@@ -22,7 +22,7 @@ struct DataView {
 
 DataView viewOf(const Problem& p) {
   DataView g;
-  g.view = makeConvView(p, Gradient::kDx);
+  g.view = makeConvView(p, Pass::kDx);
   const bool gather = g.view.bigIsX;
   g.result = gather ? g.view.big : g.view.small;
   g.operand = gather ? g.view.small : g.view.big;
@@ -157,7 +157,7 @@ std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
   std::vector<DirectDataPlan> boxes, cacheBlocks, out;
   DirectDataPlan plan;
-  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx) && wholePairs(problem);
+  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Pass::kDx) && wholePairs(problem);
   const std::int64_t reduced = g.operand.words(plan.dotProducts);
   if (channels > kMostInputChannelResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1))
     return out;
@@ -223,7 +223,7 @@ void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std:
 std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const Machine& m) {
   const DataView g = viewOf(problem);
   std::vector<DirectDataPlan> boxes, out;
-  const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDx);
+  const bool dots = m.isa.bf16Dot && dotApplies(problem, Pass::kDx);
   addChannelBoxes(g, m, dots, boxes);
   // Few channels, an odd number of them, may cost more to pair than they save.
   if (dots && !wholePairs(problem)) addChannelBoxes(g, m, false, boxes);

@@ -22,8 +22,8 @@ class Costing {
   Costing(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         m_(machine),
-        line_(makeConvView(problem, Gradient::kDx).line),
-        v_(makeConvView(problem, Gradient::kDx, true)) {
+        line_(makeConvView(problem, Pass::kDx).line),
+        v_(makeConvView(problem, Pass::kDx, true)) {
     const DataSums total =
         dataSums(v_, line_ ? std::array<std::int64_t, 3>{1, plan.registerW, 1}
                            : std::array<std::int64_t, 3>{plan.registerD, plan.registerH, plan.registerW});

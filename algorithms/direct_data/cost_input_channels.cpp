@@ -11,7 +11,7 @@
 namespace cubejit {
 
 PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, const Machine& m) {
-  const ConvView v = makeConvView(problem, Gradient::kDx);
+  const ConvView v = makeConvView(problem, Pass::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   const DataSums total =
       dataSums(v, v.line ? std::array<std::int64_t, 3>{1, 1, plan.registerW}

@@ -54,7 +54,7 @@ struct DirectDataPlan {
   bool packsWeights() const { return packB != PackWeights::kNone; }
 
   static constexpr const char* kName = "direct";
-  static constexpr Gradient kGradient = Gradient::kDx;
+  static constexpr Pass kPass = Pass::kDx;
   /// Which fields a tuner may change: another way to vectorise is another family of plans.
   static constexpr bool varies(std::string_view field) { return field != "vectorize"; }
   /// Calls v(name, field) for every field.

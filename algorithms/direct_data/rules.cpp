@@ -22,7 +22,7 @@ std::string whyNotStreamed(const Problem& p, const DirectDataPlan& plan, const R
   if (plan.vectorize != DataVectors::kOutputChannels || plan.bufferC || reorders.result)
     return "only kernels that write dx in place (vectorize = output_channels, no buffer_c, no reorder_result) can";
   if (formatOf(p, TensorId::kDx).dtype != DType::kF32) return "16-bit results are less than a line of a cache";
-  const ConvView v = makeConvView(p, Gradient::kDx);
+  const ConvView v = makeConvView(p, Pass::kDx);
   const TensorView& result = v.bigIsX ? v.big : v.small;
   const std::int64_t vector = std::int64_t{m.isa.lanes()} * 4;
   for (const std::int64_t stride : {result.nStride, result.dStride, result.hStride, result.wStride}) {
@@ -47,7 +47,7 @@ std::string whyNoOtherPrefetch(const Problem& p, const DirectDataPlan& plan) {
     return plan.prefetch == Prefetch::kNone ? ""
                                             : "vectorize = input_channels prefetches operands; say prefetch_distance";
   if (plan.bufferC) return "only kernels that write dx in place (no buffer_c) prefetch results";
-  const ConvView v = makeConvView(p, Gradient::kDx);
+  const ConvView v = makeConvView(p, Pass::kDx);
   const std::int64_t sum = (v.bigIsX ? v.small : v.big).words(plan.dotProducts) * v.taps();
   return prefetchesDxResults(plan.prefetch, sum) == prefetchesDxResults(Prefetch::kUsual, sum)
              ? "that is what usual means for sums of this length"
@@ -77,7 +77,7 @@ void hintRules(const Problem& p, const DirectDataPlan& plan, const Reorders& reo
 }
 
 void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, Rules& rules) {
-  const ConvView v = makeConvView(p, Gradient::kDx);
+  const ConvView v = makeConvView(p, Pass::kDx);
   const bool gather = v.bigIsX;
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.registerN * plan.registerD * plan.registerH * plan.registerW;
@@ -162,7 +162,7 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
 
 void directDataRules(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const Machine& machine,
                      Rules& rules) {
-  requireDotProducts(rules, core, Gradient::kDx, machine, plan.dotProducts,
+  requireDotProducts(rules, core, Pass::kDx, machine, plan.dotProducts,
                      plan.vectorize == DataVectors::kOutputChannels || wholePairs(core));
   hintRules(core, plan, reorders, machine, rules);
   shapeRules(core, plan, machine, rules);
@@ -178,7 +178,7 @@ bool streamingPays(const Problem& p, const DirectDataPlan& plan, const Reorders&
   constexpr double kStreamedShare = 0.55;
   if (plan.registerVectors * m.isa.lanes() * 4 % kLineBytes != 0 || !whyNotStreamed(p, plan, reorders, m).empty())
     return false;
-  const ConvView v = makeConvView(p, Gradient::kDx);
+  const ConvView v = makeConvView(p, Pass::kDx);
   const double l3 = static_cast<double>(m.buffers.l2Bytes),
                result = static_cast<double>(v.bigIsX ? v.big.bytes : v.small.bytes);
   if (result > 0.75 * l3) return true;

@@ -221,7 +221,7 @@ void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan pla
 }  // namespace
 
 std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, const Machine& m) {
-  const bool dots = m.isa.bf16Dot && dotApplies(problem, Gradient::kDw);
+  const bool dots = m.isa.bf16Dot && dotApplies(problem, Pass::kDw);
   const WeightView view = weightView(problem, dots);
   const ConvView& v = view.words;
   std::vector<DirectWeightsPlan> out;

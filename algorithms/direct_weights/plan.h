@@ -53,7 +53,7 @@ struct DirectWeightsPlan {
   bool packsOnFirstUse() const { return packB == PackVectors::kFirstUse; }
 
   static constexpr const char* kName = "direct";
-  static constexpr Gradient kGradient = Gradient::kDw;
+  static constexpr Pass kPass = Pass::kDw;
   /// Which fields a tuner may change: another way to vectorise is another family of plans.
   static constexpr bool varies(std::string_view field) { return field != "vectorize"; }
   /// Calls v(name, field) for every field.

@@ -55,7 +55,7 @@ void registerRules(const ConvView& v, const DirectWeightsPlan& plan, const Machi
 }
 
 void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
-  const ConvView v = makeConvView(p, Gradient::kDw);
+  const ConvView v = makeConvView(p, Pass::kDw);
   const bool operandsTransposed = plan.vectorize == WeightVectors::kTransposed;
   const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
   registerRules(v, plan, m, lane.channels, rules);
@@ -85,14 +85,14 @@ void shapeRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& 
 void prefetchRules(const Problem& p, const DirectWeightsPlan& plan, const Machine& m, Rules& rules) {
   if (plan.prefetchResults) return;
   const bool stores = plan.vectorize == WeightVectors::kChannels &&
-                      storesSumsDirectly(makeConvView(p, Gradient::kDw), plan, formatOf(p, TensorId::kDw).dtype, m.isa);
+                      storesSumsDirectly(makeConvView(p, Pass::kDw), plan, formatOf(p, TensorId::kDw).dtype, m.isa);
   rules.require(stores, "prefetch_results must be true: only kernels that store sums into dw itself prefetch results");
 }
 
 }  // namespace
 
 void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, const Machine& machine, Rules& rules) {
-  requireDotProducts(rules, core, Gradient::kDw, machine, plan.dotProducts, true);
+  requireDotProducts(rules, core, Pass::kDw, machine, plan.dotProducts, true);
   prefetchRules(core, plan, machine, rules);
   rules.require(!plan.packsOnFirstUse() || plan.vectorize != WeightVectors::kKernelWidth,
                 "pack_b must not be first_use: only vectorize = channels or transposed has it");

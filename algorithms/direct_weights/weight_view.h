@@ -21,7 +21,7 @@ struct WeightView {
 };
 
 inline WeightView weightView(const Problem& problem, bool dotProducts) {
-  WeightView view{makeConvView(problem, Gradient::kDw), PixelPairs::kNone, {}};
+  WeightView view{makeConvView(problem, Pass::kDw), PixelPairs::kNone, {}};
   view.pairs = pixelPairs(view.asked, dotProducts);
   view.words = wordView(condensed(view.asked), view.pairs);
   return view;

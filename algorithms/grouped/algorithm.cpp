@@ -33,14 +33,13 @@ struct GroupedData {
   using Plan = GroupedDataPlan;
   static constexpr const char* kPurpose = "depthwise and small groups";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
-    const Reorders all = reordersToCore(asked, Gradient::kDx),
-                   few = reordersFor(Gradient::kDx, [&](TensorId t) { return takesTensor(asked, t); }),
-                   ofPairs = reordersFor(Gradient::kDx, [&](TensorId t) { return takesForPairs(asked, t); });
+    const Reorders all = reordersToCore(asked, Pass::kDx),
+                   few = reordersFor(Pass::kDx, [&](TensorId t) { return takesTensor(asked, t); }),
+                   ofPairs = reordersFor(Pass::kDx, [&](TensorId t) { return takesForPairs(asked, t); });
     std::vector<CandidatesOf<Plan>> out;
-    if (few != all) out.push_back({few, groupedDataCandidates(coreProblem(asked, Gradient::kDx, few), machine)});
-    if (ofPairs != all)
-      out.push_back({ofPairs, groupedDotCandidates(coreProblem(asked, Gradient::kDx, ofPairs), machine)});
-    out.push_back({all, groupedDataCandidates(coreProblem(asked, Gradient::kDx, all), machine)});
+    if (few != all) out.push_back({few, groupedDataCandidates(coreProblem(asked, Pass::kDx, few), machine)});
+    if (ofPairs != all) out.push_back({ofPairs, groupedDotCandidates(coreProblem(asked, Pass::kDx, ofPairs), machine)});
+    out.push_back({all, groupedDataCandidates(coreProblem(asked, Pass::kDx, all), machine)});
     return out;
   }
   static bool takes(const Problem& p, const Plan& plan, TensorId t) {

@@ -78,7 +78,7 @@ std::vector<GroupedDataPlan> dataCandidates(const GroupedShape& s, const Machine
   std::vector<GroupedDataPlan> out;
   GroupedDataPlan plan;
   plan.dotProducts = dotProducts;
-  const GroupPanels panels = groupPanels(s, Gradient::kDx, m, dotProducts);
+  const GroupPanels panels = groupPanels(s, Pass::kDx, m, dotProducts);
   const bool wide = m.isa.vectorRegs >= 32;
   const std::int64_t registers = usableRegisters(m, true);
   const std::int64_t width = std::max<std::int64_t>(1, s.result.extent.w), step = s.view.bigIsX ? s.view.stride.w : 1;
@@ -161,7 +161,7 @@ void addWeightDeals(const GroupedShape& s, const Machine& m, GroupedWeightsPlan 
 std::vector<GroupedWeightsPlan> directWeightsCandidates(const GroupedShape& s, const Machine& m) {
   std::vector<GroupedWeightsPlan> out;
   GroupedWeightsPlan plan;
-  const GroupPanels panels = groupPanels(s, Gradient::kDw, m, false);
+  const GroupPanels panels = groupPanels(s, Pass::kDw, m, false);
   const std::int64_t most = usableRegisters(m, true) - (s.permuted ? 5 : 4);  // leaves two for operands
   const Dhw& k = s.view.kernel;
   std::int64_t lastH = 0;
@@ -201,26 +201,26 @@ std::vector<GroupedWeightsPlan> directWeightsCandidates(const GroupedShape& s, c
 }  // namespace
 
 bool groupedApplies(const Problem& problem, const Machine& machine) {
-  const ConvView v = makeConvView(problem, Gradient::kDw);
+  const ConvView v = makeConvView(problem, Pass::kDw);
   const std::int64_t lanes = machine.isa.lanes();
   return v.groups > 1 && v.big.channels <= lanes && v.small.channels <= lanes && v.kernel.w <= kLongestKernel;
 }
 
 std::vector<GroupedDataPlan> groupedDataCandidates(const Problem& problem, const Machine& machine) {
   if (!groupedApplies(problem, machine)) return {};
-  return dataCandidates(groupedShape(problem, Gradient::kDx, machine.isa.lanes(), false), machine, false);
+  return dataCandidates(groupedShape(problem, Pass::kDx, machine.isa.lanes(), false), machine, false);
 }
 
 std::vector<GroupedWeightsPlan> groupedWeightsCandidates(const Problem& problem, const Machine& machine) {
   if (!groupedApplies(problem, machine)) return {};
-  return directWeightsCandidates(groupedShape(problem, Gradient::kDw, machine.isa.lanes(), false), machine);
+  return directWeightsCandidates(groupedShape(problem, Pass::kDw, machine.isa.lanes(), false), machine);
 }
 
 std::vector<GroupedDataPlan> groupedDotCandidates(const Problem& problem, const Machine& machine) {
-  if (!machine.isa.bf16Dot || !dotApplies(problem, Gradient::kDx) || !wholePairs(problem) ||
+  if (!machine.isa.bf16Dot || !dotApplies(problem, Pass::kDx) || !wholePairs(problem) ||
       !groupedApplies(problem, machine))
     return {};
-  const GroupedShape s = groupedShape(problem, Gradient::kDx, machine.isa.lanes(), true);
+  const GroupedShape s = groupedShape(problem, Pass::kDx, machine.isa.lanes(), true);
   const bool fills = s.perBlock <= 1;  // lanes of channels do the same, with blocks of rows
   if (fills) return {};
   return dataCandidates(s, machine, true);

@@ -52,7 +52,7 @@ double sharedByCacheBlocks(const GroupedShape& s, const GroupedDataPlan& plan) {
 }  // namespace
 
 PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, const Machine& m) {
-  const GroupedShape s = groupedShape(problem, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
+  const GroupedShape s = groupedShape(problem, Pass::kDx, m.isa.lanes(), plan.dotProducts);
   const ConvView& v = s.view;
   const double perCycle = vectorsAtOnce(m);
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),

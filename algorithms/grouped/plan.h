@@ -18,7 +18,7 @@ struct GroupedDataPlan {
   bool dotProducts = false;  ///< pairs of bf16 channels are multiplied by dot products
 
   static constexpr const char* kName = "grouped";
-  static constexpr Gradient kGradient = Gradient::kDx;
+  static constexpr Pass kPass = Pass::kDx;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>
@@ -45,7 +45,7 @@ struct GroupedWeightsPlan {
   ReductionBlock reduction;
 
   static constexpr const char* kName = "grouped";
-  static constexpr Gradient kGradient = Gradient::kDw;
+  static constexpr Pass kPass = Pass::kDw;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>

@@ -59,9 +59,9 @@ void shapeRules(const GroupedShape& s, const Reach& reach, Rules& rules) {
 }  // namespace
 
 void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machine& m, Rules& rules) {
-  requireDotProducts(rules, core, Gradient::kDx, m, plan.dotProducts, wholePairs(core));
-  const GroupedShape s = groupedShape(core, Gradient::kDx, m.isa.lanes(), plan.dotProducts);
-  const GroupPanels panels = groupPanels(s, Gradient::kDx, m, plan.dotProducts);
+  requireDotProducts(rules, core, Pass::kDx, m, plan.dotProducts, wholePairs(core));
+  const GroupedShape s = groupedShape(core, Pass::kDx, m.isa.lanes(), plan.dotProducts);
+  const GroupPanels panels = groupPanels(s, Pass::kDx, m, plan.dotProducts);
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
   registerRules(s, plan.registerH * plan.registerW, plan.registerVectors,
@@ -82,8 +82,8 @@ void groupedRules(const Problem& core, const GroupedDataPlan& plan, const Machin
 
 void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Machine& m, Rules& rules) {
   requireReductionBlocks(rules, core, plan.reduction);
-  const GroupedShape s = groupedShape(core, Gradient::kDw, m.isa.lanes(), false);
-  const GroupPanels panels = groupPanels(s, Gradient::kDw, m, false);
+  const GroupedShape s = groupedShape(core, Pass::kDw, m.isa.lanes(), false);
+  const GroupPanels panels = groupPanels(s, Pass::kDw, m, false);
   const ConvView& v = s.view;
   panelRule("pack_a", plan.packA, panels.a, rules);
   panelRule("pack_b", plan.packB, panels.b, rules);

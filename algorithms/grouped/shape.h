@@ -63,13 +63,13 @@ inline bool permutesBig(const ConvView& v, std::int64_t lanes) {
 }
 
 /// `dotProducts`: a group channel is a pair of channels.
-inline GroupedShape groupedShape(const Problem& p, Gradient gradient, std::int64_t lanes, bool dotProducts) {
+inline GroupedShape groupedShape(const Problem& p, Pass pass, std::int64_t lanes, bool dotProducts) {
   GroupedShape s;
-  s.view = makeConvView(p, gradient);
+  s.view = makeConvView(p, pass);
   const ConvView& v = s.view;
   s.result = v.bigIsX ? v.big : v.small;
   s.operand = v.bigIsX ? v.small : v.big;
-  if (gradient == Gradient::kDw) {
+  if (pass == Pass::kDw) {
     s.bigIsPermuted = permutesBig(v, lanes);
     s.vectorChannels = s.bigIsPermuted ? v.small.channels : v.big.channels;
     s.permutedChannels = s.bigIsPermuted ? v.big.channels : v.small.channels;
@@ -77,7 +77,7 @@ inline GroupedShape groupedShape(const Problem& p, Gradient gradient, std::int64
     s.vectorChannels = s.result.channels;
     s.permutedChannels = s.operand.channels / (dotProducts ? 2 : 1);
   }
-  const bool lanesAreBig = gradient == Gradient::kDw ? !s.bigIsPermuted : v.bigIsX;
+  const bool lanesAreBig = pass == Pass::kDw ? !s.bigIsPermuted : v.bigIsX;
   s.perBlock = groupsInBlocks(groupsOfVector(lanes, s.vectorChannels, s.permutedChannels), lanes,
                               lanesAreBig ? v.big : v.small, lanesAreBig ? v.small : v.big, dotProducts);
   s.blocks = s.perBlock > 0 ? divUp(v.groups, s.perBlock) : 0;
@@ -85,10 +85,10 @@ inline GroupedShape groupedShape(const Problem& p, Gradient gradient, std::int64
   return s;
 }
 
-inline GroupPanels groupPanels(const GroupedShape& s, Gradient gradient, const Machine& machine, bool dotProducts) {
+inline GroupPanels groupPanels(const GroupedShape& s, Pass pass, const Machine& machine, bool dotProducts) {
   const ConvView& v = s.view;
   const bool depthwise = v.big.channels == 1 && v.small.channels == 1;
-  if (gradient == Gradient::kDw)
+  if (pass == Pass::kDw)
     return {operandPanel(s.bigIsPermuted ? v.big : v.small, depthwise),
             operandPanel(s.bigIsPermuted ? v.small : v.big, depthwise)};
   const bool rounds = roundsByIntegers(s.result.dtype, machine.isa);

@@ -29,7 +29,7 @@ double lonelyLines(const GroupedShape& s, const GroupedWeightsPlan& plan, double
 }  // namespace
 
 PlanCost groupedWeightsCost(const Problem& problem, const GroupedWeightsPlan& plan, const Machine& m) {
-  const GroupedShape s = groupedShape(problem, Gradient::kDw, m.isa.lanes(), false);
+  const GroupedShape s = groupedShape(problem, Pass::kDw, m.isa.lanes(), false);
   const ConvView& v = s.view;
   const double perCycle = vectorsAtOnce(m);
   const double images = static_cast<double>(v.batch), blocks = static_cast<double>(s.blocks),

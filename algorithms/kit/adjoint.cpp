@@ -31,12 +31,12 @@ Problem adjointOf(const Problem& problem) {
 }
 
 TilingPlan asData(TilingPlan forward) {
-  forward.gradient = Gradient::kDx;
+  forward.pass = Pass::kDx;
   return forward;
 }
 
 TilingPlan asForward(TilingPlan data) {
-  data.gradient = Gradient::kY;
+  data.pass = Pass::kY;
   return data;
 }
 

@@ -16,10 +16,10 @@
 namespace cubejit {
 
 /// The pass that algorithms compute instead: itself, or dx for y.
-constexpr Gradient solvedAs(Gradient pass) { return pass == Gradient::kY ? Gradient::kDx : pass; }
+constexpr Pass solvedAs(Pass pass) { return pass == Pass::kY ? Pass::kDx : pass; }
 
 /// The operand of a pass that comes from the layer before it, in its direction: x forward, dy backward.
-constexpr TensorId inputOf(Gradient pass) { return pass == Gradient::kY ? TensorId::kX : TensorId::kDy; }
+constexpr TensorId inputOf(Pass pass) { return pass == Pass::kY ? TensorId::kX : TensorId::kDy; }
 
 /// The adjoint convolution: the same relation between the same tensors, the other way round. It has no post-ops: they are y's.
 Problem adjointOf(const Problem& problem);

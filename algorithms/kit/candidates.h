@@ -15,10 +15,10 @@ namespace cubejit {
 template <class Plan, class Takes, class Make>
 std::vector<CandidatesOf<Plan>> fewAndAll(const Problem& asked, const Machine& machine, const Takes& takes,
                                           const Make& candidates) {
-  const Reorders all = reordersToCore(asked, Plan::kGradient), few = reordersFor(Plan::kGradient, takes);
+  const Reorders all = reordersToCore(asked, Plan::kPass), few = reordersFor(Plan::kPass, takes);
   std::vector<CandidatesOf<Plan>> out;
-  if (few != all) out.push_back({few, candidates(coreProblem(asked, Plan::kGradient, few), machine)});
-  out.push_back({all, candidates(coreProblem(asked, Plan::kGradient, all), machine)});
+  if (few != all) out.push_back({few, candidates(coreProblem(asked, Plan::kPass, few), machine)});
+  out.push_back({all, candidates(coreProblem(asked, Plan::kPass, all), machine)});
   return out;
 }
 

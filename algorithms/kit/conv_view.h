@@ -136,7 +136,7 @@ inline void moveLineToH(Dhw& v, std::int64_t neutral) {
 
 /// The view of a gradient of a legal problem whose activations are dense.
 /// `lineOnH` prefetches for a line (if the problem is one) to lie on H.
-inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH = false) {
+inline ConvView makeConvView(const Problem& p, Pass pass, bool lineOnH = false) {
   namespace detail = conv_view_detail;
   ConvView v;
   v.batch = p.batch;
@@ -146,7 +146,7 @@ inline ConvView makeConvView(const Problem& p, Gradient gradient, bool lineOnH =
   v.dilation = p.dilation;
   v.pad = p.padBefore;
   v.bigIsX = !p.transposed;
-  const TensorFormat ofX = formatOf(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kX),
+  const TensorFormat ofX = formatOf(p, pass == Pass::kDx ? TensorId::kDx : TensorId::kX),
                      ofY = formatOf(p, TensorId::kDy);
   Dhw in = p.in, out = p.out;
   v.line = detail::isLine(p);

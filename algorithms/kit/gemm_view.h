@@ -10,14 +10,14 @@ namespace cubejit {
 
 /// dX: M = pixels of dx in `rows` rows (of a line: pixels), K = channels of dy x taps, N = channels of dx.
 inline Mkn dataShape(const Problem& core, std::int64_t rows) {
-  const ConvView v = makeConvView(core, Gradient::kDx);
+  const ConvView v = makeConvView(core, Pass::kDx);
   const TensorView &result = v.bigIsX ? v.big : v.small, &operand = v.bigIsX ? v.small : v.big;
   return Mkn{rows * (v.line ? 1 : result.extent.w), operand.channels * v.taps(), result.channels};
 }
 
 /// dW: M = channels of the small tensor, K = its pixels, N = channels of the big one x taps.
 inline Mkn weightShape(const Problem& core) {
-  const ConvView v = makeConvView(core, Gradient::kDw);
+  const ConvView v = makeConvView(core, Pass::kDw);
   return Mkn{v.small.channels, v.batch * v.small.extent.volume(), v.big.channels * v.taps()};
 }
 

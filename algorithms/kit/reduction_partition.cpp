@@ -55,7 +55,7 @@ double ReductionPartition::imbalance(std::int64_t splits, std::int64_t copies, i
 }
 
 void requireReductionBlocks(Rules& rules, const Problem& p, const ReductionBlock& block) {
-  const ConvView v = makeConvView(p, Gradient::kDw);
+  const ConvView v = makeConvView(p, Pass::kDw);
   const Dhw& e = v.small.extent;
   const auto atMost = [&](const char* field, std::int64_t value, std::int64_t most) {
     rules.require(value <= std::max<std::int64_t>(1, most), [&] {

@@ -10,13 +10,13 @@
 namespace cubejit {
 
 /// The tensors a gradient reads and writes, in this order; the last one is the result.
-struct GradientTensors {
+struct PassTensors {
   std::array<TensorId, 3> ids{};
   std::size_t count = 0;
 };
-inline GradientTensors tensorsOf(Gradient g) {
-  if (g == Gradient::kDx) return {{TensorId::kDy, TensorId::kW, TensorId::kDx}, 3};
-  if (g == Gradient::kDw) return {{TensorId::kDy, TensorId::kX, TensorId::kDw}, 3};
+inline PassTensors tensorsOf(Pass g) {
+  if (g == Pass::kDx) return {{TensorId::kDy, TensorId::kW, TensorId::kDx}, 3};
+  if (g == Pass::kDw) return {{TensorId::kDy, TensorId::kX, TensorId::kDw}, 3};
   return {{TensorId::kDy, TensorId::kDb, TensorId::kDb}, 2};
 }
 
@@ -44,10 +44,10 @@ inline bool isPlainOrChannelsLast(const Problem& p, TensorId t) {
 }
 
 /// True if the gradient's operands are pairs for a dot product of bf16: both bf16.
-inline bool dotApplies(const Problem& p, Gradient gradient) {
+inline bool dotApplies(const Problem& p, Pass pass) {
   const auto bf16 = [&](TensorId t) { return formatOf(p, t).dtype == DType::kBf16; };
-  if (gradient == Gradient::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW);
-  return gradient == Gradient::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
+  if (pass == Pass::kDx) return bf16(TensorId::kDy) && bf16(TensorId::kW);
+  return pass == Pass::kDw && bf16(TensorId::kDy) && bf16(TensorId::kX);
 }
 
 /// True if no channel of dy is left without a partner when those of a group are paired. Lanes of channels (dX) pair the last one
@@ -78,9 +78,9 @@ inline void setReordered(Reorders& reorders, TensorId t) {
 
 /// Reorders of the tensors that `takes(t)` refuses and that are not core.
 template <class Takes>
-Reorders reordersFor(Gradient gradient, const Takes& takes) {
+Reorders reordersFor(Pass pass, const Takes& takes) {
   Reorders reorders;
-  const GradientTensors tensors = tensorsOf(gradient);
+  const PassTensors tensors = tensorsOf(pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];
     if (!takes(t)) setReordered(reorders, t);
@@ -88,13 +88,13 @@ Reorders reordersFor(Gradient gradient, const Takes& takes) {
   return reorders;
 }
 /// Reorders of everything that not every lowering takes.
-inline Reorders reordersToCore(const Problem& p, Gradient gradient) {
-  return reordersFor(gradient, [&](TensorId t) { return isCore(formatOf(p, t), t); });
+inline Reorders reordersToCore(const Problem& p, Pass pass) {
+  return reordersFor(pass, [&](TensorId t) { return isCore(formatOf(p, t), t); });
 }
 
 /// Reorders of everything that is not f32, channels-last or, of weights, plain.
-inline Reorders reordersToChannelsLast(const Problem& p, Gradient gradient) {
-  return reordersFor(gradient, [&](TensorId t) { return formatOf(p, t) == coreFormat(t); });
+inline Reorders reordersToChannelsLast(const Problem& p, Pass pass) {
+  return reordersFor(pass, [&](TensorId t) { return formatOf(p, t) == coreFormat(t); });
 }
 
 /// True if no result of a convolution shares a column of x with another: columns can be folded into channels (space to depth)
@@ -119,9 +119,9 @@ inline DType reorderedWeightType(const Problem& p, const Reorders& reorders) {
 }
 
 /// The problem with every staged tensor as the lowering gets it.
-inline Problem coreProblem(const Problem& problem, Gradient gradient, const Reorders& reorders) {
+inline Problem coreProblem(const Problem& problem, Pass pass, const Reorders& reorders) {
   Problem core = problem;
-  const GradientTensors tensors = tensorsOf(gradient);
+  const PassTensors tensors = tensorsOf(pass);
   for (std::size_t i = 0; i < tensors.count; ++i) {
     if (!isReordered(reorders, tensors.ids[i])) continue;
     TensorFormat format = coreFormat(tensors.ids[i]);
@@ -136,7 +136,7 @@ inline Problem coreProblem(const Problem& problem, Gradient gradient, const Reor
 }
 
 inline Problem coreProblem(const Problem& problem, const TilingPlan& plan) {
-  return coreProblem(problem, plan.gradient, plan.reorders);
+  return coreProblem(problem, plan.pass, plan.reorders);
 }
 
 }  // namespace cubejit

@@ -16,7 +16,7 @@ struct SpatialDataPlan {
   CacheBlock cache;
 
   static constexpr const char* kName = "spatial";
-  static constexpr Gradient kGradient = Gradient::kDx;
+  static constexpr Pass kPass = Pass::kDx;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>
@@ -40,7 +40,7 @@ struct SpatialWeightsPlan {
   std::int64_t reductionParts = 1;                    ///< parts of the images, summed apart and combined in order
 
   static constexpr const char* kName = "spatial";
-  static constexpr Gradient kGradient = Gradient::kDw;
+  static constexpr Pass kPass = Pass::kDw;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>

@@ -78,13 +78,13 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
 }  // namespace
 
 void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machine& machine, Rules& rules) {
-  const ConvView v = makeConvView(core, Gradient::kDx);
+  const ConvView v = makeConvView(core, Pass::kDx);
   dataRules(core, v, plan, machine, !plan.bufferC && roundsByIntegers((v.bigIsX ? v.big : v.small).dtype, machine.isa),
             rules);
 }
 
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules) {
-  weightRules(makeConvView(core, Gradient::kDw), plan, machine, rules);
+  weightRules(makeConvView(core, Pass::kDw), plan, machine, rules);
 }
 
 }  // namespace cubejit

@@ -27,7 +27,7 @@ bool applies(const ConvView& v) {
 }  // namespace
 
 std::vector<SpatialWeightsPlan> spatialWeightsCandidates(const Problem& problem, const Machine& m) {
-  const ConvView v = makeConvView(problem, Gradient::kDw);
+  const ConvView v = makeConvView(problem, Pass::kDw);
   std::vector<SpatialWeightsPlan> out;
   if (!applies(v)) return out;
   const std::int64_t sums = usableRegisters(m, true) - 3;  // a row, a vector of the other tensor, a spare
@@ -63,7 +63,7 @@ std::vector<SpatialWeightsPlan> spatialWeightsCandidates(const Problem& problem,
 }
 
 PlanCost spatialWeightsCost(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& m) {
-  const ConvView v = makeConvView(problem, Gradient::kDw);
+  const ConvView v = makeConvView(problem, Pass::kDw);
   const double pairs = static_cast<double>(v.groups * v.big.channels * v.small.channels),
                images = static_cast<double>(v.batch), planes = images * static_cast<double>(v.small.extent.d);
   const double rows = static_cast<double>(plan.registerH), tapsH = static_cast<double>(plan.registerTapsH),

@@ -19,8 +19,8 @@ struct WinogradData {
   static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
     if (asked.math != MathMode::kRelaxed) return {};
-    const Reorders reorders = reordersFor(Plan::kGradient, [&](TensorId t) { return takesTensor(asked, t); });
-    return {{reorders, winogradDataCandidates(coreProblem(asked, Plan::kGradient, reorders), machine)}};
+    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return takesTensor(asked, t); });
+    return {{reorders, winogradDataCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
@@ -31,7 +31,7 @@ struct WinogradData {
   }
   static constexpr auto lower = lowerWinogradData;
   static std::int64_t pixelRows(const Plan& plan) { return plan.cacheRows; }
-  static std::vector<std::string> applies(const Problem& core) { return winogradApplies(core, Plan::kGradient); }
+  static std::vector<std::string> applies(const Problem& core) { return winogradApplies(core, Plan::kPass); }
 };
 
 struct WinogradWeights {
@@ -39,8 +39,8 @@ struct WinogradWeights {
   static constexpr const char* kPurpose = "kernels of 2 to 5 taps, stride 1, if math may be relaxed";
   static std::vector<CandidatesOf<Plan>> candidates(const Problem& asked, const Machine& machine) {
     if (asked.math != MathMode::kRelaxed) return {};
-    const Reorders reorders = reordersFor(Plan::kGradient, [&](TensorId t) { return takesTensor(asked, t); });
-    return {{reorders, winogradWeightCandidates(coreProblem(asked, Plan::kGradient, reorders), machine)}};
+    const Reorders reorders = reordersFor(Plan::kPass, [&](TensorId t) { return takesTensor(asked, t); });
+    return {{reorders, winogradWeightCandidates(coreProblem(asked, Plan::kPass, reorders), machine)}};
   }
   static bool takes(const Problem& p, const Plan&, TensorId t) { return takesTensor(p, t); }
   static void rules(const Problem& core, const Plan& plan, const Machine& machine, Rules& rules) {
@@ -50,7 +50,7 @@ struct WinogradWeights {
     return winogradCost(core, plan, machine);
   }
   static constexpr auto lower = lowerWinogradWeights;
-  static std::vector<std::string> applies(const Problem& core) { return winogradApplies(core, Plan::kGradient); }
+  static std::vector<std::string> applies(const Problem& core) { return winogradApplies(core, Plan::kPass); }
 };
 
 }  // namespace

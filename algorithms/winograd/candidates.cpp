@@ -114,9 +114,9 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
 // Plans of every size of tile and register block; `add(plan, laneVectors)` adds those that the rest of a plan can be.
 template <class Plan, class Add>
 void forTiles(const Problem& problem, const Machine& m, const Add& add) {
-  const ConvView v = makeConvView(problem, Plan::kGradient);
+  const ConvView v = makeConvView(problem, Plan::kPass);
   if (!applies(problem, v)) return;
-  const TensorView& lane = Plan::kGradient == Gradient::kDx && !v.bigIsX ? v.small : v.big;
+  const TensorView& lane = Plan::kPass == Pass::kDx && !v.bigIsX ? v.small : v.big;
   const std::int64_t laneVectors = divUp(lane.channels, m.isa.lanes());
   for (const std::int64_t d : tilesOf(v.kernel.d)) {
     for (const std::int64_t h : tilesOf(v.kernel.h)) {

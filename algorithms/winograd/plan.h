@@ -20,7 +20,7 @@ struct WinogradDataPlan {
   std::int64_t channelParts = 1;   ///< parts of the channels of dx
 
   static constexpr const char* kName = "winograd";
-  static constexpr Gradient kGradient = Gradient::kDx;
+  static constexpr Pass kPass = Pass::kDx;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>
@@ -49,7 +49,7 @@ struct WinogradWeightsPlan {
   std::int64_t rowParts = 1, vectorParts = 1, reductionParts = 1;
 
   static constexpr const char* kName = "winograd";
-  static constexpr Gradient kGradient = Gradient::kDw;
+  static constexpr Pass kPass = Pass::kDw;
   static constexpr bool varies(std::string_view) { return true; }
   /// Calls v(name, field) for every field.
   template <class Plan, class Visitor>

@@ -74,7 +74,7 @@ template <class Plan>
 std::vector<std::string> brokenByProblem(const Problem& core) {
   std::vector<std::string> broken;
   Plan plan;
-  const ConvView v = makeConvView(core, Plan::kGradient);
+  const ConvView v = makeConvView(core, Plan::kPass);
   plan.tileD = v.kernel.d > 1 ? 2 : 1;
   plan.tileH = v.kernel.h > 1 ? 2 : 1;
   plan.tileW = v.kernel.w > 1 ? 2 : 1;
@@ -110,9 +110,8 @@ void winogradRules(const Problem& core, const WinogradWeightsPlan& plan, const M
   note(broken, rules);
 }
 
-std::vector<std::string> winogradApplies(const Problem& core, Gradient gradient) {
-  return gradient == Gradient::kDx ? brokenByProblem<WinogradDataPlan>(core)
-                                   : brokenByProblem<WinogradWeightsPlan>(core);
+std::vector<std::string> winogradApplies(const Problem& core, Pass pass) {
+  return pass == Pass::kDx ? brokenByProblem<WinogradDataPlan>(core) : brokenByProblem<WinogradWeightsPlan>(core);
 }
 
 }  // namespace cubejit

@@ -29,8 +29,8 @@ struct WinogradShape {
 template <class Plan>
 WinogradShape winogradShape(const Problem& problem, const Plan& plan) {
   WinogradShape s;
-  s.view = makeConvView(problem, Plan::kGradient);
-  const bool dx = Plan::kGradient == Gradient::kDx;
+  s.view = makeConvView(problem, Plan::kPass);
+  const bool dx = Plan::kPass == Pass::kDx;
   const bool bigIsTiled = dx && s.view.bigIsX;
   s.tiled = bigIsTiled ? s.view.big : s.view.small;
   s.patched = bigIsTiled ? s.view.small : s.view.big;

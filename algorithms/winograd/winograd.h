@@ -20,7 +20,7 @@ PlanCost winogradCost(const Problem& core, const WinogradDataPlan& plan, const M
 PlanCost winogradCost(const Problem& core, const WinogradWeightsPlan& plan, const Machine& machine);
 
 /// Why the core problem has no such plans; empty = it may.
-std::vector<std::string> winogradApplies(const Problem& core, Gradient gradient);
+std::vector<std::string> winogradApplies(const Problem& core, Pass pass);
 void winogradRules(const Problem& core, const WinogradDataPlan& plan, const Machine& machine, Rules& rules);
 void winogradRules(const Problem& core, const WinogradWeightsPlan& plan, const Machine& machine, Rules& rules);
 Result<TileProgram> lowerWinogradData(const Problem& core, const TilingPlan& plan, const Machine& machine);

@@ -38,7 +38,7 @@ void checkMemory(const ConvRequest& r, const Views& views, Findings& findings) {
   for (std::size_t i = 0; i < kTensors; ++i) {
     if (r.tensors[i] != nullptr) checkStorage(*r.tensors[i], kTensorNames[i], findings);
   }
-  for (const Gradient pass : kPasses) {
+  for (const Pass pass : kPasses) {
     const TensorId id = resultOf(pass);
     const View& view = views[static_cast<std::size_t>(id)];
     if (r.mask.has(pass))
@@ -51,7 +51,7 @@ void checkMemory(const ConvRequest& r, const Views& views, Findings& findings) {
 PreparedPtr make(const ConvRequest& r, Findings& findings) {
   const DType compute = checkTypes(r, findings);
   if (findings.any()) return nullptr;
-  const GradientMask mask = r.mask;
+  const PassMask mask = r.mask;
   const Views views = viewsOf(r);
   const bool straight = !r.forward() && r.part->family->emptyInputs && (r.input().empty() || r.weight().empty());
   if (!straight) checkShapes(r, findings);
@@ -139,7 +139,7 @@ aclnnStatus aclnnConvolutionBackwardGetWorkspaceSize(const aclTensor* gradOutput
                                 "has " + std::to_string(mask->values.size()) + " values, 3 are needed");
     for (std::size_t i = 0; mask != nullptr && mask->values.size() == 3 && i < 3; ++i) {
       if (mask->values[i] == 0) continue;
-      r.mask.add(static_cast<Gradient>(i));
+      r.mask.add(static_cast<Pass>(i));
       arguments.nulls().require(outputs[i] != nullptr, kNull, kTensorNames[3 + i],
                                 "is null but asked for by outputMask");
     }
@@ -170,7 +170,7 @@ aclnnStatus aclnnConvolutionGetWorkspaceSize(const aclTensor* input, const aclTe
     r.at(TensorId::kY) = arguments.required<Tensor>(output, "output");
     arguments.result(workspaceSize, "workspaceSize");
     arguments.result(executor, "executor");
-    r.mask.add(Gradient::kY);
+    r.mask.add(Pass::kY);
     r.transposed = transposed, r.groups = groups, r.mathType = cubeMathType;
     return answered(r, arguments, kForwardDocument, {TensorId::kX, TensorId::kW, TensorId::kB}, {TensorId::kY},
                     workspaceSize, executor);

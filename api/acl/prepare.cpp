@@ -35,7 +35,7 @@ class Preparation {
     for (const TensorId id : results()) denseResult(problem, id);
     for (const TensorId id : kOperands) widenOperand(problem, id);
     problem.postOps.bias = biasIsPostOp();
-    GradientMask mask = call_.mask;
+    PassMask mask = call_.mask;
     // A sum of gradOutput as it is: the bias gradient is not rounded on the way.
     if (mask.db && !operandAsIs(TensorId::kDy)) {
       CUBEJIT_TRY(summed, compute(problem, {false, false, true}));
@@ -56,7 +56,7 @@ class Preparation {
   static constexpr std::array kOperands{TensorId::kDy, TensorId::kX, TensorId::kW};
 
   // What the two kinds of operators have; the other kind's tensors keep a problem's usual formats.
-  static std::vector<TensorId> resultsOf(GradientMask mask) {
+  static std::vector<TensorId> resultsOf(PassMask mask) {
     return mask.y ? std::vector{TensorId::kY} : std::vector{TensorId::kDx, TensorId::kDw, TensorId::kDb};
   }
   std::vector<TensorId> results() const { return resultsOf(call_.mask); }
@@ -65,8 +65,8 @@ class Preparation {
     ids.insert(ids.end(), kOperands.begin() + (call_.mask.y ? 1 : 0), kOperands.end());
     return ids;
   }
-  static bool gives(GradientMask mask, TensorId id) {
-    return std::any_of(kPasses.begin(), kPasses.end(), [&](Gradient g) { return mask.has(g) && resultOf(g) == id; });
+  static bool gives(PassMask mask, TensorId id) {
+    return std::any_of(kPasses.begin(), kPasses.end(), [&](Pass g) { return mask.has(g) && resultOf(g) == id; });
   }
   bool wants(TensorId id) const { return gives(call_.mask, id); }
 
@@ -146,7 +146,7 @@ class Preparation {
     places_[at(id)] = Place{-1, reserve(view.elements() * byteSize(format.dtype))};
   }
 
-  Status compute(const Problem& problem, GradientMask mask) {
+  Status compute(const Problem& problem, PassMask mask) {
     Problem asked = problem;
     // Operands a pass does not read need not be anything in particular.
     for (const TensorId id : {TensorId::kX, TensorId::kW})
@@ -157,7 +157,7 @@ class Preparation {
     return run(asked, mask);
   }
 
-  Status run(const Problem& asked, GradientMask mask) {
+  Status run(const Problem& asked, PassMask mask) {
     CUBEJIT_TRY(executable, session_.compile(asked, mask));
     const std::size_t bytes = executable->workspaceBytes();
     shared_ = std::max(shared_, bytes);
@@ -165,7 +165,7 @@ class Preparation {
     return Unit{};
   }
 
-  void touch(GradientMask mask) {
+  void touch(PassMask mask) {
     for (const TensorId id : kOperands) prepared_->reads[at(id)] |= mask.reads(id) && places_[at(id)].tensor >= 0;
     prepared_->reads[at(TensorId::kB)] |= call_.bias;
     for (const TensorId id : kTensorIds) prepared_->writes[at(id)] |= gives(mask, id);
@@ -220,14 +220,14 @@ Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call) {
   return Preparation(call, *session).make();
 }
 
-std::shared_ptr<const Prepared> prepareFill(const Views& views, GradientMask mask, std::array<float, 3> values) {
+std::shared_ptr<const Prepared> prepareFill(const Views& views, PassMask mask, std::array<float, 3> values) {
   const auto prepared = std::make_shared<Prepared>();
   prepared->views = views;
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const std::size_t id = at(resultOf(gradient));
-    if (!mask.has(gradient) || views[id].elements() == 0) continue;
+  for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+    const std::size_t id = at(resultOf(pass));
+    if (!mask.has(pass) || views[id].elements() == 0) continue;
     prepared->writes[id] = true;
-    prepared->steps.push_back(FillStep{static_cast<int>(id), values[static_cast<std::size_t>(gradient)]});
+    prepared->steps.push_back(FillStep{static_cast<int>(id), values[static_cast<std::size_t>(pass)]});
   }
   return prepared;
 }

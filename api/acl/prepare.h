@@ -21,7 +21,7 @@ using Addresses = std::array<char*, kTensors>;  ///< by TensorId
 /// A checked request: the geometry, views of the tensors, and the type operands are rounded to.
 struct ConvCall {
   Problem geometry;
-  GradientMask mask;
+  PassMask mask;
   bool bias = false;  ///< y has one
   DType compute = DType::kF32;
   Views views;
@@ -74,7 +74,7 @@ Result<Session*> sharedSession(const Machine* chip = nullptr);
 Result<std::shared_ptr<const Prepared>> prepare(const ConvCall& call);
 
 /// Sets gradients to constants; `values` by gradient.
-std::shared_ptr<const Prepared> prepareFill(const Views& views, GradientMask mask, std::array<float, 3> values);
+std::shared_ptr<const Prepared> prepareFill(const Views& views, PassMask mask, std::array<float, 3> values);
 
 /// Does it. Addresses are those of the views' first elements.
 Status perform(const Prepared& prepared, const Addresses& addresses, char* workspace);

@@ -26,7 +26,7 @@ struct ConvRequest {
   IntArrayPtr biasSizes, stride, padding, dilation, outputPadding;
   bool transposed = false;
   std::int64_t groups = 1;
-  GradientMask mask;  ///< y: forward, else what outputMask asks for
+  PassMask mask;  ///< y: forward, else what outputMask asks for
   int mathType = 0;
 
   TensorPtr& at(TensorId id) { return tensors[static_cast<std::size_t>(id)]; }

@@ -61,10 +61,10 @@ void extents(const ConvRequest& r, const Problem& p, int code, Findings& finding
 // Gradients are like what they are gradients of, a bias and its gradient have a value a channel.
 void likeShapes(const ConvRequest& r, Findings& findings) {
   for (const auto& [id, like] : {std::pair{TensorId::kDx, TensorId::kX}, {TensorId::kDw, TensorId::kW}}) {
-    const TensorPtr &gradient = r.at(id), &source = r.at(like);
-    if (gradient == nullptr) continue;
-    findings.require(sameShape(*gradient, *source), kInvalid, nameOf(id),
-                     "shape " + shapeText(*gradient) + " must be " + nameOf(like) + "'s, " + shapeText(*source));
+    const TensorPtr &pass = r.at(id), &source = r.at(like);
+    if (pass == nullptr) continue;
+    findings.require(sameShape(*pass, *source), kInvalid, nameOf(id),
+                     "shape " + shapeText(*pass) + " must be " + nameOf(like) + "'s, " + shapeText(*source));
   }
   const std::int64_t channels = r.output().dims[1];
   for (const TensorId id : {TensorId::kDb, TensorId::kB}) {

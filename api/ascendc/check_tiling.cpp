@@ -118,16 +118,16 @@ void setTile(const T& t, CubeTile& c) {
 }
 
 template <class T>
-TilingPlan planFrom(const T& t, Gradient gradient, const Problem& p, Mkn single, const Machine& machine) {
-  const CubeWork w = cubeWorkOf(p, gradient, machine, CubeKernels::kAscendC);
+TilingPlan planFrom(const T& t, Pass pass, const Problem& p, Mkn single, const Machine& machine) {
+  const CubeWork w = cubeWorkOf(p, pass, machine, CubeKernels::kAscendC);
   TilingPlan plan;
   plan.algorithm = CubePlan{};
-  plan.gradient = gradient;
+  plan.pass = pass;
   plan.cube().tile.operand = w.type;
   setTile(t, plan.cube().tile);
   // Published tilings round tasks up to fractals and base blocks; what lies beyond the tensor is never computed.
   single.m = std::min(single.m, w.gemm.m);
-  single.k = std::min(single.k, gradient == Gradient::kDx ? w.gemm.k * w.kernel.d : w.gemm.k);
+  single.k = std::min(single.k, pass == Pass::kDx ? w.gemm.k * w.kernel.d : w.gemm.k);
   single.n = std::min(single.n, w.gemm.n);
   plan.cube().singleShape = single;
   if (single.m > 0 && single.k > 0 && single.n > 0) plan.cube().cores = splitOf(w, single);
@@ -155,14 +155,14 @@ TilingPlan planOf(const InputTiling& t, const Machine& machine) {
   const std::int64_t taps = std::int64_t{t.dk} * t.hk * t.wk, c0 = t.c0;
   const Mkn single{static_cast<std::int64_t>(t.singleCoreM), std::int64_t{t.singleCoreCout1} * c0 * taps,
                    roundUp(static_cast<std::int64_t>(t.singleCoreCin), c0)};
-  return planFrom(t, Gradient::kDx, problemOf(t), single, machine);
+  return planFrom(t, Pass::kDx, problemOf(t), single, machine);
 }
 
 TilingPlan planOf(const FilterTiling& t, const Machine& machine) {
   const std::int64_t taps = std::int64_t{t.hk} * t.wk;
   const Mkn single{t.singleCoreCout, std::int64_t{t.singleCoreHo} * t.wo,
                    roundUp(static_cast<std::int64_t>(t.singleCoreCin), t.channelSize) * taps};
-  return planFrom(t, Gradient::kDw, problemOf(t), single, machine);
+  return planFrom(t, Pass::kDw, problemOf(t), single, machine);
 }
 
 Rules checkTiling(const InputTiling& t, const Machine& machine) {
@@ -203,7 +203,7 @@ Rules checkTiling(const FilterTiling& t, const Machine& machine) {
   FilterTiling need = t;
   setProblemFields(need, p, p.dtype);
   if (broken.empty()) {
-    const CubeWork w = cubeWorkOf(p, Gradient::kDw, machine, CubeKernels::kAscendC);
+    const CubeWork w = cubeWorkOf(p, Pass::kDw, machine, CubeKernels::kAscendC);
     const std::int64_t least = footprintOf(w, plan).l1B / w.elementBytes;
     if (static_cast<std::int64_t>(t.bl1Bound) < least)
       broken.push_back("bl1Bound = " + std::to_string(t.bl1Bound) + " must be at least " + std::to_string(least) +

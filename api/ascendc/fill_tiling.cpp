@@ -64,17 +64,16 @@ constexpr BlockOrder kInputOrder = BlockOrder::kNOuter;
 
 std::vector<std::string> brokenByKept(const TilingRequest& r, const Problem& p, const TilingPlan& plan) {
   std::vector<std::string> broken = brokenBy(r, p, plan);
-  if (broken.empty() && plan.gradient == Gradient::kDx && plan.cube().tile.order != kInputOrder)
+  if (broken.empty() && plan.pass == Pass::kDx && plan.cube().tile.order != kInputOrder)
     broken.push_back("iterateOrder = 0 must be 1 for dx");
   return broken;
 }
 
-Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Gradient gradient) {
+Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Pass pass) {
   if (r.plan) {
-    if (r.plan->gradient != gradient)
-      return Error{
-          ErrorCode::kInvalidProblem, Stage::kPlan,
-          std::string("gradient = ") + toString(r.plan->gradient) + " of the plan must be " + toString(gradient)};
+    if (r.plan->pass != pass)
+      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                   std::string("gradient = ") + toString(r.plan->pass) + " of the plan must be " + toString(pass)};
     const std::vector<std::string> broken = brokenBy(r, p, *r.plan);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
     return SourcedPlan{r.plan, PlanSource::kCaller, {}};
@@ -86,16 +85,16 @@ Result<SourcedPlan> planFor(const TilingRequest& r, const Problem& p, Gradient g
   // Extents that do not follow from one another have been tuned for by nobody.
   SourcedPlan kept;
   if (checkProblem(p).ok()) {
-    CUBEJIT_TRY(found, findKeptPlan(p, gradient, r.machine, options,
+    CUBEJIT_TRY(found, findKeptPlan(p, pass, r.machine, options,
                                     [&](const TilingPlan& plan) { return brokenByKept(r, p, plan); }));
     kept = found;
   }
   if (kept.plan) return kept;
   NpuPlanOptions asked;
   asked.kernels = kernelsOf(r);
-  if (gradient == Gradient::kDx) asked.order = kInputOrder;
-  asked.trustExtents = gradient == Gradient::kDw;  // the documented class plans for extents that do not follow
-  CUBEJIT_TRY(report, planOnNpu(p, gradient, r.machine, asked));
+  if (pass == Pass::kDx) asked.order = kInputOrder;
+  asked.trustExtents = pass == Pass::kDw;  // the documented class plans for extents that do not follow
+  CUBEJIT_TRY(report, planOnNpu(p, pass, r.machine, asked));
   kept.plan = report.plan;
   return kept;
 }
@@ -113,7 +112,7 @@ std::int64_t fillInputTiling(const TilingRequest& asked, AscendC::tiling::TConv3
     TilingRequest r = asked;
     const std::vector<std::string> broken = inputRules(r);
     if (!broken.empty()) return refuse(broken);
-    const auto found = planFor(r, plannedProblem(r, r.gradOutput.dtype), Gradient::kDx);
+    const auto found = planFor(r, plannedProblem(r, r.gradOutput.dtype), Pass::kDx);
     if (!found.ok()) return refuse({found.error().message});
     AscendC::tiling::TConv3DBackpropInputTiling t;
     const Problem stated = problemOf(r);
@@ -137,12 +136,12 @@ std::int64_t fillFilterTiling(const TilingRequest& r, AscendC::tiling::Conv3DBac
     const std::vector<std::string> broken = filterRules(r);
     if (!broken.empty()) return refuse(broken);
     const Problem p = plannedProblem(r, r.gradOutput.dtype);
-    const auto found = planFor(r, p, Gradient::kDw);
+    const auto found = planFor(r, p, Pass::kDw);
     if (!found.ok()) return refuse({found.error().message});
     AscendC::tiling::TConv3DBpFilterTiling t;
     setProblemFields(t, problemOf(r), found->plan->cube().tile.operand);
     setPlanFields(t, *found->plan);
-    const CubeWork work = cubeWorkOf(p, Gradient::kDw, r.machine, kernelsOf(r));
+    const CubeWork work = cubeWorkOf(p, Pass::kDw, r.machine, kernelsOf(r));
     t.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, *found->plan).l1B / work.elementBytes);
     tell(*found, source);
     out = filterDataOf(t, r.machine);

@@ -48,14 +48,14 @@ Problem problemOf(const Operation& operation, const CallNumbers& call, GroupResu
 }
 
 // The smallest tile fits the part's buffers if the planner for the part finds any plan.
-Status fitsPart(const Problem& problem, Gradient gradient, const std::string& soc) {
+Status fitsPart(const Problem& problem, Pass pass, const std::string& soc) {
   if (soc.empty()) return Unit{};
   CUBEJIT_TRY(machine, machineByName(soc));
   Problem asked = problem;
-  if (gradient == Gradient::kDw) asked.formats[static_cast<std::size_t>(TensorId::kDw)]->dtype = DType::kF32;
+  if (pass == Pass::kDw) asked.formats[static_cast<std::size_t>(TensorId::kDw)]->dtype = DType::kF32;
   NpuPlanOptions options;
   options.kernels = CubeKernels::kAscendC;  // rows are staged whole, as the DSL does
-  CUBEJIT_TRY(report, planOnNpu(asked, gradient, machine, options));
+  CUBEJIT_TRY(report, planOnNpu(asked, pass, machine, options));
   static_cast<void>(report);
   return Unit{};
 }
@@ -65,7 +65,7 @@ Result<ResTensor> gradientOf(const Operation& operation, const Call& call) {
   if (!rules.broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, inLines(rules.broken)};
   const CallNumbers& numbers = rules.call;
   ResTensor result;
-  result.gradient = operation.gradient;
+  result.pass = operation.pass;
   result.first = call.first;
   result.out_backprop = call.out_backprop;
   result.group_dict = numbers.group_dict;
@@ -74,7 +74,7 @@ Result<ResTensor> gradientOf(const Operation& operation, const Call& call) {
   result.problem = problemOf(operation, numbers, call.para.group_result);
   CUBEJIT_TRY(checked, checkProblem(result.problem));
   static_cast<void>(checked);
-  CUBEJIT_TRY(fits, fitsPart(result.problem, operation.gradient, call.para.soc));
+  CUBEJIT_TRY(fits, fitsPart(result.problem, operation.pass, call.para.soc));
   static_cast<void>(fits);
   result.tensor = {{}, numbers.resDtype, numbers.kernelName};
   if (operation.ofFilter()) {

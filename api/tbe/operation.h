@@ -13,7 +13,7 @@ namespace cubejit::tbe {
 /// A call. Orders name a list's axes by letters: N (of filters: Cout), C (of filters: Cin / groups), D, H, W; a 2D one has no D.
 struct Operation {
   const char* name;
-  Gradient gradient;
+  Pass pass;
   const char* first;  ///< the operand beside out_backprop: x of a filter's gradient, the filter of an input's
   const char* filterSize;
   std::string_view filterOrder;
@@ -24,14 +24,14 @@ struct Operation {
   std::string_view dilationOrder;
   std::string_view result, otherResult;  ///< dtypes, the default first; empty: there is no other
 
-  bool ofFilter() const { return gradient == Gradient::kDw; }
+  bool ofFilter() const { return pass == Pass::kDw; }
   bool flat() const { return filterOrder.find('D') == std::string_view::npos; }
   /// Axes of activations, C counting blocks; behind them C0.
   std::string_view activationOrder() const { return flat() ? "NCHW" : "NDCHW"; }
 };
 
 inline constexpr Operation kConv2dBackpropFilter{"conv2d_backprop_filter",
-                                                 Gradient::kDw,
+                                                 Pass::kDw,
                                                  "input_x",
                                                  "filter_sizes",
                                                  "NCHW",
@@ -43,7 +43,7 @@ inline constexpr Operation kConv2dBackpropFilter{"conv2d_backprop_filter",
                                                  "float32",
                                                  "float16"};
 inline constexpr Operation kConv2dBackpropInput{"conv2d_backprop_input",
-                                                Gradient::kDx,
+                                                Pass::kDx,
                                                 "filters",
                                                 "filter_sizes",
                                                 "NCHW",
@@ -55,7 +55,7 @@ inline constexpr Operation kConv2dBackpropInput{"conv2d_backprop_input",
                                                 "float16",
                                                 "float32"};
 inline constexpr Operation kConv3dBackpropFilter{"conv3d_backprop_filter",
-                                                 Gradient::kDw,
+                                                 Pass::kDw,
                                                  "x",
                                                  "filter_size",
                                                  "NDCHW",
@@ -67,7 +67,7 @@ inline constexpr Operation kConv3dBackpropFilter{"conv3d_backprop_filter",
                                                  "float32",
                                                  "float16"};
 inline constexpr Operation kConv3dBackpropInput{"conv3d_backprop_input",
-                                                Gradient::kDx,
+                                                Pass::kDx,
                                                 "filter",
                                                 "filter_size",
                                                 "NCDHW",

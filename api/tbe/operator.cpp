@@ -30,9 +30,7 @@ Blocks blocksOf(const Tensor& t, std::int64_t channels) {
 }
 
 // Filters hold their real groups whole.
-Blocks blocksOfFirst(const ResTensor& r) {
-  return r.gradient == Gradient::kDw ? blocksOf(r.first, r.problem.cin) : Blocks{};
-}
+Blocks blocksOfFirst(const ResTensor& r) { return r.pass == Pass::kDw ? blocksOf(r.first, r.problem.cin) : Blocks{}; }
 
 std::size_t widenedBytes(const Tensor& t, const Blocks& blocks) {
   if (!blocks.widened()) return 0;
@@ -99,7 +97,7 @@ Status Operator::run(const void* first, const void* outBackprop, void* result, v
     outBackprop = scratch;
     scratch += dyWide;
   }
-  const bool ofFilter = result_.gradient == Gradient::kDw;
+  const bool ofFilter = result_.pass == Pass::kDw;
   Tensors tensors;
   tensors.dy = outBackprop;
   (ofFilter ? tensors.x : tensors.w) = first;
@@ -109,7 +107,7 @@ Status Operator::run(const void* first, const void* outBackprop, void* result, v
 }
 
 Result<Operator> build(Session& session, const ResTensor& result) {
-  const bool ofFilter = result.gradient == Gradient::kDw;
+  const bool ofFilter = result.pass == Pass::kDw;
   CUBEJIT_TRY(executable, session.compile(result.problem, {!ofFilter, ofFilter, false}));
   return Operator(result, executable);
 }

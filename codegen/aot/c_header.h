@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the C header of a gradient generated ahead of time: kernels and tables as declarations, the phases as plain C loops.
+// Decides the C header of a pass generated ahead of time: kernels and tables as declarations, the phases as plain C loops.
 // A C or C++ program includes it, links the object beside it, and needs nothing of this library.
 #pragma once
 

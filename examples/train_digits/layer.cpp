@@ -62,7 +62,7 @@ cubejit::Status Layer::backward(const std::vector<float>& x, const std::vector<f
     for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = y[i] > 0 ? dy[i] : 0;
   }
   dx.resize(x.size());
-  const bool first = !backward_->gradients().dx;
+  const bool first = !backward_->passes().dx;
   return backward_->run({dy.data(), x.data(), w_.data(), first ? nullptr : dx.data(), dw_.data(), db_.data()},
                         workspace_.memory.get(), workspace_.bytes);
 }

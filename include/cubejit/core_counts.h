@@ -78,7 +78,7 @@ struct TraceEvent {
   double until = 0;
 };
 
-/// What the cores of a chip do in a run of one gradient.
+/// What the cores of a chip do in a run of one pass.
 struct EmulationReport {
   std::vector<CoreCounts> cores;  ///< of each core of the chip
   CoreCounts total;               ///< their sum; high water: the most of any core

@@ -136,7 +136,7 @@ typedef struct cubejit_statistics {
 typedef struct cubejit_kernel {
   size_t struct_size;
   const char* name;
-  int32_t gradient;  /* the pass: CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB or CUBEJIT_Y */
+  int32_t pass;      /* the pass: CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB or CUBEJIT_Y */
   const void* entry; /* null if the backend interprets */
   const void* bytes; /* as emitted: machine code (xbyak), an ELF object (LLVM) */
   uint64_t byte_count;
@@ -192,11 +192,11 @@ CUBEJIT_API void cubejit_session_destroy(cubejit_session* session);
 CUBEJIT_API cubejit_status cubejit_session_statistics(const cubejit_session* session, cubejit_statistics* statistics);
 
 /* Plans one pass without generating code. The report's texts are valid until this thread's next call of cubejit_plan. */
-CUBEJIT_API cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int gradient,
+CUBEJIT_API cubejit_status cubejit_plan(const cubejit_session* session, const cubejit_problem* problem, int pass,
                                         cubejit_plan_report* report);
 
 /* Generates code for a set of passes, or finds it in the session. The executable may outlive the session. */
-CUBEJIT_API cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int gradients,
+CUBEJIT_API cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* problem, int passes,
                                            cubejit_executable** executable);
 CUBEJIT_API void cubejit_executable_destroy(cubejit_executable* executable);
 
@@ -209,8 +209,7 @@ CUBEJIT_API cubejit_status cubejit_run(const cubejit_executable* executable, con
 /* What a run of the pass does on the NPU it was compiled for: estimated cycles, bytes over each path,
  * work and time of each core, as JSON ("cubejit.soc_run/1", as `cubejit run --soc --json` prints it). It is the same for every run, so none is
  * needed. The text is valid until this thread's next call of cubejit_emulation_report. CUBEJIT_UNSUPPORTED: compiled for this host. */
-CUBEJIT_API cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int gradient,
-                                                    const char** json);
+CUBEJIT_API cubejit_status cubejit_emulation_report(const cubejit_executable* executable, int pass, const char** json);
 
 /* Bytes of the memory that packed weights take; 0 unless dx or y was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
 CUBEJIT_API size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the library's C++ face: a Session compiles problems into Executables; an Executable computes gradients.
+// Decides the library's C++ face: a Session compiles problems into Executables; an Executable computes passes.
 // C++17; every failure is a Result, also of memory. What returns texts and lists by value throws std::bad_alloc, and nothing else throws.
 #pragma once
 
@@ -25,11 +25,11 @@
 
 namespace cubejit {
 
-/// A plan of the caller's own for one gradient (plan.gradient says which); it is checked like any other.
+/// A plan of the caller's own for one pass (plan.pass says which); it is checked like any other.
 struct CompileRequest {
   Problem problem;
-  GradientMask gradients;
-  std::vector<TilingPlan> plans;  ///< empty, or one per gradient that should not be planned
+  PassMask passes;
+  std::vector<TilingPlan> plans;  ///< empty, or one per pass that should not be planned
   WeightsUse weights = WeightsUse::kEachRun;
 };
 
@@ -54,7 +54,7 @@ struct KernelCall {
 /// One generated kernel, for reading and for calling by hand: examples/call_a_kernel.cpp.
 struct KernelView {
   std::string name;
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   const void* entry = nullptr;       ///< a KernelFunction, see kernel_args.h; null if the backend interprets
   std::vector<std::byte> bytes;      ///< as emitted: xbyak's machine code, position-independent, or LLVM's ELF object
   std::string vectorProgram;         ///< text
@@ -92,18 +92,18 @@ class Executable {
   Executable& operator=(const Executable&) = delete;
 
   CUBEJIT_API const Problem& problem() const;
-  CUBEJIT_API GradientMask gradients() const;
+  CUBEJIT_API PassMask passes() const;
   CUBEJIT_API const HostIsa& isa() const;
   /// Threads a run uses unless told otherwise.
   CUBEJIT_API int threads() const;
   /// Bytes of workspace a run with this many threads needs (0 = threads()): packed weights, dW accumulators, and panels per thread.
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
-  /// Computes the gradients asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
+  /// Computes the passes asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
   /// its contents mean nothing before or after. An executable's results are bit-identical for any number of threads and from run to run.
   /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
   CUBEJIT_API Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 
-  /// Bytes of the memory that packWeights() fills; 0 if no gradient reads weights, or if the plan packs them as it goes:
+  /// Bytes of the memory that packWeights() fills; 0 if no pass reads weights, or if the plan packs them as it goes:
   /// compile with WeightsUse::kKept, and it does not.
   CUBEJIT_API std::size_t packedWeightsBytes() const;
   /// Packs the weights into the caller's memory (64-byte aligned, packedWeightsBytes() long, not overlapping w), which runs then
@@ -111,22 +111,22 @@ class Executable {
   /// copied and moved (to a 64-byte boundary); it is tied to this executable, or one of equal problem, plan, ISA and version.
   CUBEJIT_API Status packWeights(const void* w, void* packed, std::size_t bytes, int threads = 0) const;
 
-  /// Precondition wherever a gradient is named: gradients().has(gradient).
-  CUBEJIT_API TilingPlan plan(Gradient gradient) const;
-  CUBEJIT_API PlanSource planSource(Gradient gradient) const;
-  CUBEJIT_API std::string tileProgram(Gradient gradient) const;
+  /// Precondition wherever a pass is named: passes().has(pass).
+  CUBEJIT_API TilingPlan plan(Pass pass) const;
+  CUBEJIT_API PlanSource planSource(Pass pass) const;
+  CUBEJIT_API std::string tileProgram(Pass pass) const;
   CUBEJIT_API std::vector<KernelView> kernels() const;
   CUBEJIT_API StageTimes times() const;
   /// Where the time of all runs so far went; empty unless Options::timeKernels was set. Runs may go on meanwhile.
   CUBEJIT_API RunTimes runTimes() const;
-  /// What a run of the gradient does on the NPU it was compiled for, core by core, with estimated cycles: the same for every run, so
+  /// What a run of the pass does on the NPU it was compiled for, core by core, with estimated cycles: the same for every run, so
   /// none is needed. With `trace` also what each instruction did and when, of the first `mostEvents`; later tasks are left out.
   /// kUnsupported: it was compiled for this host.
-  CUBEJIT_API Result<EmulationReport> emulationReport(Gradient gradient, bool trace = false,
+  CUBEJIT_API Result<EmulationReport> emulationReport(Pass pass, bool trace = false,
                                                       std::int64_t mostEvents = 1000000) const;
   /// What the program of the NPU it was compiled for does that a real chip would get wrong (sanitizer.h): read off the program, without a
   /// run. Thread-safe, like all else; takes up to 2.5 GiB for the shadow of a large workspace. kUnsupported: it was compiled for this host.
-  CUBEJIT_API Result<SanitizerReport> sanitize(Gradient gradient) const;
+  CUBEJIT_API Result<SanitizerReport> sanitize(Pass pass) const;
 
   struct State;
   State& state() { return *state_; }
@@ -169,7 +169,7 @@ struct PlanReport {
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
   std::string sourceNote;  ///< what a record promises, or why one was not used
-  Mkn singleShape;         ///< what a task works on, in the GEMM view of the gradient
+  Mkn singleShape;         ///< what a task works on, in the GEMM view of the pass
   double predictedCycles = 0;
   std::string bound;
   std::size_t workspaceBytes = 0;         ///< with the session's threads
@@ -203,11 +203,11 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  CUBEJIT_API Result<std::shared_ptr<const Executable>> compile(const Problem& problem, GradientMask gradients,
+  CUBEJIT_API Result<std::shared_ptr<const Executable>> compile(const Problem& problem, PassMask passes,
                                                                 WeightsUse weights = WeightsUse::kEachRun);
   /// The same with plans of the caller's own; not cached.
   CUBEJIT_API Result<std::shared_ptr<const Executable>> compile(const CompileRequest& request);
-  CUBEJIT_API Result<PlanReport> plan(const Problem& problem, Gradient gradient, bool explain = false) const;
+  CUBEJIT_API Result<PlanReport> plan(const Problem& problem, Pass pass, bool explain = false) const;
   /// The passes of a request as one call, as compile() takes it. Errors: those of compile() up to its plans.
   CUBEJIT_API Result<CallReport> planCall(const CompileRequest& request) const;
   /// Generates the conversion of a tensor from the format the problem gives it to `to`. Not cached.

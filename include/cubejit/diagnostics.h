@@ -30,7 +30,7 @@ struct VerboseTopics {
 };
 
 struct Diagnostics {
-  std::string dumpStages;     ///< of dumpStageNames(): every gradient that is compiled is dumped; empty: none
+  std::string dumpStages;     ///< of dumpStageNames(): every pass that is compiled is dumped; empty: none
   std::string dumpDirectory;  ///< empty: cubejit-dump-PID in the folder for temporary files
   std::string dumpKernels;    ///< as DumpRequest::kernels
   JitProfile jitProfile;

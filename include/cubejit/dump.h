@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a program asks for what is generated: every stage as files in a folder, one a gradient. C++17; nothing throws.
+// Decides how a program asks for what is generated: every stage as files in a folder, one a pass. C++17; nothing throws.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the public face of emulating NPUs: a gradient computed core by core through each core's own buffers, and what was counted on
+// Decides the public face of emulating NPUs: a pass computed core by core through each core's own buffers, and what was counted on
 // the way. Leaves plans to npu.h.
 #pragma once
 
@@ -23,10 +23,10 @@ namespace cubejit {
 
 struct EmulationRequest {
   Problem problem;
-  Gradient gradient = Gradient::kDx;  ///< db is a sum by the vector units: it has no plan
-  Machine machine;                    ///< an NPU: machineByName(), or the caller's own
-  std::optional<TilingPlan> plan;     ///< of the caller's; unset: the planner's
-  bool scalarModels = false;          ///< units run as plain loops instead of generated code: slow, the same bits
+  Pass pass = Pass::kDx;           ///< db is a sum by the vector units: it has no plan
+  Machine machine;                 ///< an NPU: machineByName(), or the caller's own
+  std::optional<TilingPlan> plan;  ///< of the caller's; unset: the planner's
+  bool scalarModels = false;       ///< units run as plain loops instead of generated code: slow, the same bits
   bool fast =
       false;  ///< moves from L1 to L0 go to the cube at once, where the program allows it: the same bits, counts and times
 };
@@ -37,7 +37,7 @@ struct EmulationRun {
   std::int64_t mostEvents = 1000000;  ///< ... of so many instructions; later tasks are left out
 };
 
-/// A gradient made ready for a chip. run() may be called often, by one thread at a time; cores keep their memory between runs.
+/// A pass made ready for a chip. run() may be called often, by one thread at a time; cores keep their memory between runs.
 class Emulation {
  public:
   /// Plans and checks. Errors: the rules of problem, chip and plan, each with values and a fix; for buffers both byte counts and
@@ -53,7 +53,7 @@ class Emulation {
   /// of them, and nothing that leaves the chip's buffers: both interpreters run both programs on elements told apart by their bits. Returns
   /// how many multiplications were compared; 0 without `fast`, and where nothing could be left out. Error: the first difference.
   CUBEJIT_API Result<std::int64_t> proveForwarding(std::int64_t most = 24) const;
-  /// Computes the gradient. Results and report are the same in every bit for any number of threads.
+  /// Computes the pass. Results and report are the same in every bit for any number of threads.
   CUBEJIT_API Result<EmulationReport> run(const Tensors& tensors, const EmulationRun& how = {});
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the public face of planning for NPUs: what a plan for one gradient is, what it is expected to cost, and which rules a plan
+// Decides the public face of planning for NPUs: what a plan for one pass is, what it is expected to cost, and which rules a plan
 // of the caller's breaks. Leaves running it to others. All functions are pure and may be called from many threads.
 #pragma once
 
@@ -63,9 +63,9 @@ struct NpuReport {
   double memoryBytes = 0;   ///< that it reads and writes: each tensor once, and what L2 does not hold again
   std::string bound;        ///< the pipe that takes the longest, or "memory"
   std::int64_t tasks = 0;
-  std::vector<double> coreCycles;  ///< of each core of the chip
-  double cubeShare = 0;            ///< of all core cycles, those in which the cube works
-  double usefulShare = 0;          ///< of the cube's products, those the gradient needs; the rest are zeros and padding
+  std::vector<double> coreCycles;    ///< of each core of the chip
+  double cubeShare = 0;              ///< of all core cycles, those in which the cube works
+  double usefulShare = 0;            ///< of the cube's products, those the pass needs; the rest are zeros and padding
   double bytesIn = 0, bytesOut = 0;  ///< between memory or L2 and the cores
   std::vector<BufferUse> buffers;
   std::vector<PipeUse> pipes;
@@ -77,7 +77,7 @@ struct NpuReport {
 
 /// The best plan for dx or dw of a problem on an NPU. Errors: the problem's own rules, the chip's limits and types (kUnsupported),
 /// or that no plan fits (kNoFeasiblePlan), each with values and a fix.
-CUBEJIT_API Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
+CUBEJIT_API Result<NpuReport> planOnNpu(const Problem& problem, Pass pass, const Machine& machine,
                                         const NpuPlanOptions& options = {});
 
 /// What a plan of the caller's is expected to cost. It must be legal.

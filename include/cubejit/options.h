@@ -106,7 +106,7 @@ struct Options {
   std::int64_t memLimit = 0;
   TuneMode tune = TuneMode::kOff;
   TuneGoal tuneFor = TuneGoal::kCycles;  ///< of an emulated NPU; a host's plans are always tuned for time
-  double tuneSeconds = 2;                ///< a compilation that tunes spends about this long on a gradient
+  double tuneSeconds = 2;                ///< a compilation that tunes spends about this long on a pass
   std::string store;                     ///< the user's file of tuning records; empty = none
   std::string systemStore;               ///< a file that is only read, for what the user's does not have; empty = none
   std::string turnFile;  ///< locked while samples are taken, so that tuners of one machine take turns; empty = none

@@ -38,19 +38,19 @@ struct Reorders {
   friend bool operator!=(const Reorders& a, const Reorders& b) { return !(a == b); }
 };
 
-/// One way to compute one gradient, on the host or on an NPU.
+/// One way to compute one pass, on the host or on an NPU.
 struct TilingPlan {
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   PlanBackend backend = PlanBackend::kSession;
   Reorders reorders;
   AlgorithmPlan algorithm;  ///< the algorithm and its decisions
 
   TilingPlan() = default;
-  /// A plan of the host: its algorithm's plan says of which gradient.
-  template <class Plan, Gradient = Plan::kGradient>
+  /// A plan of the host: its algorithm's plan says of which pass.
+  template <class Plan, Pass = Plan::kPass>
   TilingPlan(Plan plan, const Reorders& first = {})  // NOLINT: implicit by design
-      : gradient(Plan::kGradient), reorders(first), algorithm(std::move(plan)) {}
-  TilingPlan(Gradient g, const CubePlan& cube) : gradient(g), algorithm(cube) {}
+      : pass(Plan::kPass), reorders(first), algorithm(std::move(plan)) {}
+  TilingPlan(Pass g, const CubePlan& cube) : pass(g), algorithm(cube) {}
 
   template <class Plan>
   bool is() const {
@@ -75,15 +75,15 @@ inline const char* algorithmName(const TilingPlan& plan) {
   return std::visit([](const auto& p) { return std::decay_t<decltype(p)>::kName; }, plan.algorithm);
 }
 
-/// Calls v(name, field) for every field but the gradient and which algorithm it is; printing, JSON, hashing, comparison and tuning are
+/// Calls v(name, field) for every field but the pass and which algorithm it is; printing, JSON, hashing, comparison and tuning are
 /// written against it.
 template <class P, class Visitor>
 void describePlan(P& p, Visitor&& v) {
   if (!p.template is<CubePlan>()) {
     v("backend", p.backend);
-    const bool forward = p.gradient == Gradient::kY, data = forward || p.gradient == Gradient::kDx;
+    const bool forward = p.pass == Pass::kY, data = forward || p.pass == Pass::kDx;
     v(forward ? "reorder_x" : "reorder_dy", p.reorders.dy);  // of y it is x that is in the place of dy
-    if (p.gradient == Gradient::kDw) v("reorder_x", p.reorders.x);
+    if (p.pass == Pass::kDw) v("reorder_x", p.reorders.x);
     if (data) v("reorder_w", p.reorders.w);
     v("reorder_result", p.reorders.result);
     if (data) v("space_to_depth", p.reorders.spaceToDepth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what can be asked for: one gradient of one convolution. Says nothing about how it is computed.
+// Decides what can be asked for: one pass of one convolution. Says nothing about how it is computed.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@
 namespace cubejit {
 
 /// Which pass of a convolution, by its result. Backward data gives dx, backward weights dw, the bias' gradient is db; forward gives y.
-enum class Gradient : std::uint8_t { kDx, kDw, kDb, kY };
-constexpr const char* toString(Gradient g) {
-  return g == Gradient::kDx ? "dx" : g == Gradient::kDw ? "dw" : g == Gradient::kDb ? "db" : "y";
+enum class Pass : std::uint8_t { kDx, kDw, kDb, kY };
+constexpr const char* toString(Pass g) {
+  return g == Pass::kDx ? "dx" : g == Pass::kDw ? "dw" : g == Pass::kDb ? "db" : "y";
 }
 /// In the order in which they are planned, told and run.
-inline constexpr std::array<Gradient, 4> kPasses{Gradient::kY, Gradient::kDx, Gradient::kDw, Gradient::kDb};
+inline constexpr std::array<Pass, 4> kPasses{Pass::kY, Pass::kDx, Pass::kDw, Pass::kDb};
 
-/// Which sums a gradient may be computed by. Every plan is deterministic; this is about what it computes.
+/// Which sums a pass may be computed by. Every plan is deterministic; this is about what it computes.
 enum class MathMode : std::uint8_t {
   kStrict,  ///< the products of the definition, each once, added in f32
   kRelaxed  ///< other products with the same sum in exact arithmetic are allowed too: Winograd's minimal filtering
@@ -60,17 +60,17 @@ constexpr bool isBias(TensorId t) { return t == TensorId::kDb || t == TensorId::
 constexpr bool isActivation(TensorId t) { return !isWeights(t) && !isBias(t); }
 /// Those with the extents of y.
 constexpr bool isOfOutput(TensorId t) { return t == TensorId::kDy || t == TensorId::kY || t == TensorId::kZ; }
-constexpr TensorId resultOf(Gradient g) {
-  return g == Gradient::kDx   ? TensorId::kDx
-         : g == Gradient::kDw ? TensorId::kDw
-         : g == Gradient::kDb ? TensorId::kDb
-                              : TensorId::kY;
+constexpr TensorId resultOf(Pass g) {
+  return g == Pass::kDx   ? TensorId::kDx
+         : g == Pass::kDw ? TensorId::kDw
+         : g == Pass::kDb ? TensorId::kDb
+                          : TensorId::kY;
 }
 /// Whether a pass reads the tensor: dx dy and w; dw dy and x; db dy; y x and w. What post-ops read besides is postOpsRead().
-constexpr bool reads(Gradient g, TensorId t) {
-  return t == TensorId::kDy  ? g != Gradient::kY
-         : t == TensorId::kX ? g == Gradient::kDw || g == Gradient::kY
-         : t == TensorId::kW ? g == Gradient::kDx || g == Gradient::kY
+constexpr bool reads(Pass g, TensorId t) {
+  return t == TensorId::kDy  ? g != Pass::kY
+         : t == TensorId::kX ? g == Pass::kDw || g == Pass::kY
+         : t == TensorId::kW ? g == Pass::kDx || g == Pass::kY
                              : false;
 }
 
@@ -91,7 +91,7 @@ struct TensorFormat {
   friend bool operator!=(const TensorFormat& a, const TensorFormat& b) { return !(a == b); }
 };
 
-/// One gradient of one convolution. Extents are those of the forward pass, in elements.
+/// One pass of one convolution. Extents are those of the forward pass, in elements.
 ///
 /// Ordinary:    y[n][o][p] = b[o] + sum x[n][i][p*stride + k*dilation - padBefore] * w[o][i][k],  w is [cout][cin/groups][k]
 ///              out = floor((in + padBefore + padAfter - dilation*(kernel-1) - 1) / stride) + 1
@@ -130,41 +130,39 @@ inline TensorFormat formatOf(const Problem& p, TensorId t) {
 }
 
 /// A set of passes asked for in one call.
-struct GradientMask {
+struct PassMask {
   bool dx = false, dw = false, db = false, y = false;
-  bool has(Gradient g) const { return g == Gradient::kDx ? dx : g == Gradient::kDw ? dw : g == Gradient::kDb ? db : y; }
-  void add(Gradient g) { (g == Gradient::kDx ? dx : g == Gradient::kDw ? dw : g == Gradient::kDb ? db : y) = true; }
+  bool has(Pass g) const { return g == Pass::kDx ? dx : g == Pass::kDw ? dw : g == Pass::kDb ? db : y; }
+  void add(Pass g) { (g == Pass::kDx ? dx : g == Pass::kDw ? dw : g == Pass::kDb ? db : y) = true; }
   bool any() const { return dx || dw || db || y; }
   /// Whether one of them reads the tensor.
   bool reads(TensorId t) const {
-    for (const Gradient g : kPasses) {
+    for (const Pass g : kPasses) {
       if (has(g) && cubejit::reads(g, t)) return true;
     }
     return false;
   }
-  friend bool operator==(const GradientMask& a, const GradientMask& b) {
+  friend bool operator==(const PassMask& a, const PassMask& b) {
     return a.dx == b.dx && a.dw == b.dw && a.db == b.db && a.y == b.y;
   }
 };
 /// Whether backward passes are among these, and read y for the slope of its activation.
-inline bool readSlope(const Problem& p, GradientMask mask) {
+inline bool readSlope(const Problem& p, PassMask mask) {
   return p.postOps.activation != Activation::kNone && mask.reads(TensorId::kDy);
 }
 /// Whether a call of these passes reads the tensor; y may be what it gives as well.
-inline bool passesRead(const Problem& p, GradientMask mask, TensorId t) {
+inline bool passesRead(const Problem& p, PassMask mask, TensorId t) {
   if (t == TensorId::kY) return readSlope(p, mask);
   return mask.reads(t) || (mask.y && postOpsRead(p, t));
 }
 /// The pass that is spelled so, or nothing.
-constexpr std::optional<Gradient> passNamed(std::string_view name) {
-  for (const Gradient g : kPasses) {
+constexpr std::optional<Pass> passNamed(std::string_view name) {
+  for (const Pass g : kPasses) {
     if (name == toString(g)) return g;
   }
   return std::nullopt;
 }
-constexpr GradientMask maskOf(Gradient g) {
-  return {g == Gradient::kDx, g == Gradient::kDw, g == Gradient::kDb, g == Gradient::kY};
-}
+constexpr PassMask maskOf(Pass g) { return {g == Pass::kDx, g == Pass::kDw, g == Pass::kDb, g == Pass::kY}; }
 
 /// Calls v(fieldName, field&) for every field that distinguishes one problem from another (all but `name`).
 /// Hash, equality, JSON, printing and the random generator are written against it.

@@ -17,14 +17,14 @@ struct TimeCount {
 };
 
 struct KernelTime {
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   std::string kernel;       ///< as in Executable::kernels()
   bool multiplies = false;  ///< false: it copies, converts, packs or adds
   TimeCount time;
 };
 
 struct PhaseTime {
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   std::string phase;  ///< as in Executable::tileProgram()
   TimeCount time;     ///< calls: parts that threads took at a time
 };

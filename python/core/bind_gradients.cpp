@@ -16,7 +16,7 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::array<Gradient, 3> kBackward{Gradient::kDx, Gradient::kDw, Gradient::kDb};
+constexpr std::array<Pass, 3> kBackward{Pass::kDx, Pass::kDw, Pass::kDb};
 
 py::tuple convBackward(const SharedSession& session, const py::object& dy, const py::object& x, const py::object& w,
                        const IntOrList& stride, const IntOrList& padding, const IntOrList& dilation, bool transposed,
@@ -38,7 +38,7 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
     const py::gil_scoped_release released;
     call.compute(*session, threads);
   }
-  return py::make_tuple(call.result(Gradient::kDx), call.result(Gradient::kDw), call.result(Gradient::kDb));
+  return py::make_tuple(call.result(Pass::kDx), call.result(Pass::kDw), call.result(Pass::kDb));
 }
 
 py::object convForward(const SharedSession& session, const py::object& x, const py::object& w, const IntOrList& stride,
@@ -53,12 +53,12 @@ py::object convForward(const SharedSession& session, const py::object& x, const 
   call.views = {TensorView{}, viewOf("x", x), viewOf("w", w)};
   call.describe(math, std::nullopt, {stride, padding, dilation, outputPadding, transposed, groups});
   call.finish(bias, add, activation);
-  call.aim(Gradient::kY, out);
+  call.aim(Pass::kY, out);
   {
     const py::gil_scoped_release released;
     call.compute(*session, threads);
   }
-  return call.result(Gradient::kY);
+  return call.result(Pass::kY);
 }
 
 }  // namespace

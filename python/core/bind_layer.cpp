@@ -61,7 +61,7 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
   call.problem.postOps = valueOf(parsePostOps(postOps));
   call.likeOperands();
   for (const std::string& name : passes) {
-    const Gradient pass = passOf(name);
+    const Pass pass = passOf(name);
     call.mask.add(pass);
     call.aim(pass, py::none());
   }
@@ -79,8 +79,8 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
 }
 
 std::string algorithmOf(const Layer& layer, const std::string& pass) {
-  const Gradient which = passOf(pass);
-  return layer.executable->gradients().has(which) ? algorithmName(layer.executable->plan(which)) : "";
+  const Pass which = passOf(pass);
+  return layer.executable->passes().has(which) ? algorithmName(layer.executable->plan(which)) : "";
 }
 
 bool channelsLast(const Layer& layer, const std::string& tensor) {

@@ -21,8 +21,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-GradientMask maskOf(const Texts& names) {
-  GradientMask mask;
+PassMask maskOf(const Texts& names) {
+  PassMask mask;
   for (const std::string& name : names) mask.add(passOf(name));
   return mask;
 }
@@ -51,7 +51,7 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
 
 py::dict planDict(const TilingPlan& plan) {
   py::dict out;
-  out["gradient"] = toString(plan.gradient);
+  out["gradient"] = toString(plan.pass);
   out["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* field, const auto& value) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>)
@@ -84,8 +84,8 @@ py::dict reportDict(const PlanReport& report, bool explain) {
   return out;
 }
 
-py::dict planOf(const SharedSession& session, const Problem& problem, const std::string& gradient, bool explain) {
-  const Gradient which = passOf(gradient);
+py::dict planOf(const SharedSession& session, const Problem& problem, const std::string& pass, bool explain) {
+  const Pass which = passOf(pass);
   const PlanReport report = [&] {
     const py::gil_scoped_release released;
     return valueOf(session->plan(problem, which, explain));
@@ -93,9 +93,9 @@ py::dict planOf(const SharedSession& session, const Problem& problem, const std:
   return reportDict(report, explain);
 }
 
-Texts dumpOf(const SharedSession& session, const Problem& problem, const std::string& directory, const Texts& gradients,
+Texts dumpOf(const SharedSession& session, const Problem& problem, const std::string& directory, const Texts& passes,
              const std::string& stages, const std::string& kernels, const std::string& symbol) {
-  const CompileRequest request{problem, maskOf(gradients), {}};
+  const CompileRequest request{problem, maskOf(passes), {}};
   const py::gil_scoped_release released;
   return valueOf(dump(*session, request, {stages, directory, kernels, symbol}));
 }
@@ -111,15 +111,15 @@ py::dict countsDict(const CoreCounts& c) {
   return out;
 }
 
-py::dict reportOf(const SharedSession& session, const Problem& problem, const std::string& gradient, bool trace) {
-  const Gradient which = passOf(gradient);
+py::dict reportOf(const SharedSession& session, const Problem& problem, const std::string& pass, bool trace) {
+  const Pass which = passOf(pass);
   const EmulationReport report = [&] {
     const py::gil_scoped_release released;
-    return valueOf(valueOf(session->compile(problem, maskOf({gradient})))->emulationReport(which, trace));
+    return valueOf(valueOf(session->compile(problem, maskOf({pass})))->emulationReport(which, trace));
   }();
   py::dict out;
   out["machine"] = session->machine().name;
-  out["gradient"] = gradient;
+  out["gradient"] = pass;
   out["predicted_cycles"] = report.cycles;
   out["predicted_us"] = report.microseconds;
   out["total"] = countsDict(report.total);
@@ -135,8 +135,8 @@ py::dict reportOf(const SharedSession& session, const Problem& problem, const st
   return out;
 }
 
-void compileOnly(const SharedSession& session, const Problem& problem, const Texts& gradients) {
-  const GradientMask mask = maskOf(gradients);
+void compileOnly(const SharedSession& session, const Problem& problem, const Texts& passes) {
+  const PassMask mask = maskOf(passes);
   const py::gil_scoped_release released;
   valueOf(session->compile(problem, mask));
 }

@@ -28,8 +28,8 @@ void requireMath(const std::string& math) {
                         "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
 }
 
-Gradient passOf(const std::string& name) {
-  if (const std::optional<Gradient> pass = passNamed(name)) return *pass;
+Pass passOf(const std::string& name) {
+  if (const std::optional<Pass> pass = passNamed(name)) return *pass;
   throw Failure(
       Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
 }
@@ -93,19 +93,19 @@ void Call::checkFinish() const {
 }
 
 void Call::likeOperands() {
-  like(Gradient::kDx) = views[1];
-  like(Gradient::kDw) = views[2];
+  like(Pass::kDx) = views[1];
+  like(Pass::kDw) = views[2];
   const DType type = (views[0].shape.empty() ? views[1] : views[0]).dtype;
-  like(Gradient::kDb) = {"db", nullptr, type, {problem.cout}, {1}, false, nullptr};
+  like(Pass::kDb) = {"db", nullptr, type, {problem.cout}, {1}, false, nullptr};
 }
 
-void Call::aim(Gradient pass, const py::object& given) {
+void Call::aim(Pass pass, const py::object& given) {
   TensorView& wanted = like(pass);
-  if (pass == Gradient::kY) wanted = {"y", nullptr, views[1].dtype, shapeOfY(problem), {}, false, nullptr};
-  const bool likeAddend = pass == Gradient::kY && !addend.shape.empty();
-  const TensorView& ordered = pass == Gradient::kDw ? views[2] : likeAddend ? addend : views[1];
+  if (pass == Pass::kY) wanted = {"y", nullptr, views[1].dtype, shapeOfY(problem), {}, false, nullptr};
+  const bool likeAddend = pass == Pass::kY && !addend.shape.empty();
+  const TensorView& ordered = pass == Pass::kDw ? views[2] : likeAddend ? addend : views[1];
   Target& to = target(pass);
-  to.format = {wanted.dtype, pass == Gradient::kDb ? Layout::kNcdhw : layoutOf(densityOf(ordered)), {}};
+  to.format = {wanted.dtype, pass == Pass::kDb ? Layout::kNcdhw : layoutOf(densityOf(ordered)), {}};
   if (given.is_none()) return;
   const char* name = toString(pass);
   to.given = given;
@@ -131,7 +131,7 @@ void Call::settle() {
     operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
     problem.formats[at(kOperands[i])] = operands[i].format;
   }
-  for (const Gradient pass : kPasses) {
+  for (const Pass pass : kPasses) {
     const bool known = !like(pass).shape.empty();
     problem.formats[at(resultOf(pass))] =
         mask.has(pass) ? target(pass).format : TensorFormat{known ? like(pass).dtype : DType::kF32, Layout::kNcdhw, {}};
@@ -147,22 +147,22 @@ void Call::compute(Session& session, int threads) {
   settle();
   checkFinish();
   const auto executable = valueOf(session.compile(problem, mask));
-  for (const Gradient pass : kPasses) {
+  for (const Pass pass : kPasses) {
     Target& to = target(pass);
     if (!mask.has(pass) || to.data != nullptr) continue;
     to.array = resultLike(like(pass), to.format.layout);
     to.data = to.array.memory.get();
   }
-  const auto resultAt = [&](Gradient pass) { return target(pass).data; };
+  const auto resultAt = [&](Pass pass) { return target(pass).data; };
   const std::size_t bytes = executable->workspaceBytes(threads);
   const auto workspace = allocate(bytes);
-  require(executable->run(
-      {operands[0].data, operands[1].data, operands[2].data, resultAt(Gradient::kDx), resultAt(Gradient::kDw),
-       resultAt(Gradient::kDb), nullptr, mask.y ? resultAt(Gradient::kY) : yGiven.data, bias.data, addend.data},
-      workspace.get(), bytes, threads));
+  require(
+      executable->run({operands[0].data, operands[1].data, operands[2].data, resultAt(Pass::kDx), resultAt(Pass::kDw),
+                       resultAt(Pass::kDb), nullptr, mask.y ? resultAt(Pass::kY) : yGiven.data, bias.data, addend.data},
+                      workspace.get(), bytes, threads));
 }
 
-py::object Call::result(Gradient pass) {
+py::object Call::result(Pass pass) {
   if (!mask.has(pass)) return py::none();
   return target(pass).given.is_none() ? py::cast(target(pass).array) : target(pass).given;
 }

@@ -31,7 +31,7 @@ inline constexpr std::array<TensorId, 3> kOperands{TensorId::kDy, TensorId::kX, 
 /// One call. Everything of Python is looked at first, with the GIL; settle() and compute() need it no more.
 struct Call {
   Problem problem;
-  GradientMask mask;
+  PassMask mask;
   std::string math;
   std::array<TensorView, kOperands.size()> views;  ///< of kOperands; those that nothing reads may be empty
   std::array<TensorView, kPasses.size()> likes;    ///< by Gradient: shapes and types of results
@@ -39,13 +39,13 @@ struct Call {
   std::array<Operand, kOperands.size()> operands;  ///< since settle()
   TensorView bias, addend, yGiven;  ///< of post-ops, and y for backward passes; empty where there are none
 
-  TensorView& like(Gradient pass) { return likes[static_cast<std::size_t>(pass)]; }
-  Target& target(Gradient pass) { return targets[static_cast<std::size_t>(pass)]; }
+  TensorView& like(Pass pass) { return likes[static_cast<std::size_t>(pass)]; }
+  Target& target(Pass pass) { return targets[static_cast<std::size_t>(pass)]; }
 
   /// The problem of the views, which x and w must have. `dy`: its shape, if it is one of them.
   void describe(const std::string& math, const std::optional<Shape>& dy, const ConvolutionArguments& arguments);
   /// Where the result of a pass goes: to `given`, or, None, to new memory in the order of the operand it is like; y is like x.
-  void aim(Gradient pass, const pybind11::object& given);
+  void aim(Pass pass, const pybind11::object& given);
   /// What forward does with its sums: b, z, or None, and an activation's text. To be said before aim(): y lies as z does.
   void finish(const pybind11::object& b, const pybind11::object& z, const std::string& activation);
   /// What backward passes of a convolution with that activation read beside dy.
@@ -59,11 +59,11 @@ struct Call {
   /// Computes the passes of the mask. Memory for results is made once the problem is known to be legal.
   void compute(Session& session, int threads);
   /// What the caller is given.
-  pybind11::object result(Gradient pass);
+  pybind11::object result(Pass pass);
 };
 
 /// The pass of a name; throws, and says which there are.
-Gradient passOf(const std::string& name);
+Pass passOf(const std::string& name);
 
 /// The shape of y.
 Shape shapeOfY(const Problem& problem);

@@ -55,8 +55,8 @@ class Announcer {
   const Diagnostics& wanted() const { return state_.options.diagnostics; }
   const void* entry(std::size_t index) const { return reinterpret_cast<const void*>(state_.code.entry(index)); }
 
-  Status tell(const CompiledGradient& part, std::size_t first) {
-    const GradientStages stages = stagesOf(part, machine_);
+  Status tell(const CompiledPass& part, std::size_t first) {
+    const PassStages stages = stagesOf(part, machine_);
     if (wanted().jitProfile.perfMap) {
       std::vector<NamedCode> codes;
       for (std::size_t k = 0; k < part.codes.size(); ++k)
@@ -118,7 +118,7 @@ Status followLoad(Executable::State& state, const Machine& machine) {
   if (!d.dumpStages.empty()) {
     for (const auto& part : state.parts) {
       const DumpRequest request{d.dumpStages, folderOf(d.dumpDirectory, "cubejit-dump-"), d.dumpKernels, ""};
-      CUBEJIT_TRY(folder, dumpGradient(stagesOf(*part, machine), request, state.options));
+      CUBEJIT_TRY(folder, dumpPass(stagesOf(*part, machine), request, state.options));
       static_cast<void>(folder);
     }
   }

@@ -14,7 +14,7 @@ namespace cubejit {
 /// `given`, with what the environment says where it says nothing.
 Result<Diagnostics> diagnosticsOf(const Diagnostics& given);
 
-/// Dumps and announces the gradients as state.options.diagnostics says; state.announced keeps what listeners were told. Asked for
+/// Dumps and announces the passes as state.options.diagnostics says; state.announced keeps what listeners were told. Asked for
 /// and impossible is an error: nobody debugs with what is silently missing.
 Status followLoad(Executable::State& state, const Machine& machine);
 

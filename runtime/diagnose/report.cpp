@@ -34,7 +34,7 @@ std::string percentMore(double cycles, double best) {
 // The word for a plan's source: the planner's is not found somewhere, but made.
 const char* sourceName(PlanSource source) { return source == PlanSource::kModel ? "planner" : toString(source); }
 
-std::string whyPlan(const CompiledGradient& part, const PlanChoice& choice, std::size_t legal, const Candidate* next,
+std::string whyPlan(const CompiledPass& part, const PlanChoice& choice, std::size_t legal, const Candidate* next,
                     const Options& options) {
   switch (part.source) {
     case PlanSource::kCaller: return "the plan was given by the caller";
@@ -48,8 +48,8 @@ std::string whyPlan(const CompiledGradient& part, const PlanChoice& choice, std:
                                 percentMore(next->cost.totalCycles, choice.cost.totalCycles));
 }
 
-void reportPlan(const Options& options, const CompiledGradient& part, const Machine& machine) {
-  const auto choice = choosePlan(part.problem, part.plan.gradient, machine, true);
+void reportPlan(const Options& options, const CompiledPass& part, const Machine& machine) {
+  const auto choice = choosePlan(part.problem, part.plan.pass, machine, true);
   if (!choice.ok()) return;
   std::size_t legal = 0;
   const Candidate* next = nullptr;
@@ -59,7 +59,7 @@ void reportPlan(const Options& options, const CompiledGradient& part, const Mach
   }
   const PlanCost cost = planCost(part.problem, part.plan, machine);
   logEvent(options.diagnostics, Topic::kPlan, part.tile.name,
-           {{"gradient", toString(part.plan.gradient)},
+           {{"gradient", toString(part.plan.pass)},
             {"source", sourceName(part.source)},
             {"algorithm", planFamily(part.plan)},
             {"block", blockText(part.plan)},
@@ -89,7 +89,7 @@ void reportCompiled(const Executable::State& state, const Machine& machine) {
   for (const auto& part : state.parts) {
     if (logs(d, Topic::kPlan)) reportPlan(state.options, *part, machine);
     logEvent(d, Topic::kDispatch, part->tile.name,
-             {{"gradient", toString(part->plan.gradient)},
+             {{"gradient", toString(part->plan.pass)},
               {"isa", toString(state.isa.level)},
               {"isa_why", state.options.isa ? "asked for" : "best this CPU and operating system run"},
               {"backend", toString(state.options.backend)},

@@ -16,7 +16,7 @@ void reportCompiled(const Executable::State& state, const Machine& machine);
 /// Logs topic profile of a run that took `nanoseconds`.
 void reportRun(const Executable::State& state, std::int64_t nanoseconds, int threads);
 
-/// What events call an executable: the program of its first gradient.
+/// What events call an executable: the program of its first pass.
 std::string programOf(const Executable::State& state);
 
 }  // namespace cubejit

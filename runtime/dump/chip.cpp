@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kMostEvents = 200000;  // of all cores; pictures and texts are of core 0
 constexpr std::size_t kMostLines = 2000;
 
-EmulationReport ofCoreZero(const GradientStages& s) {
+EmulationReport ofCoreZero(const PassStages& s) {
   EmulationReport report = chipReport(s.problem, s.plan, s.machine, loweredProgram(s), true, kMostEvents);
   std::erase_if(report.trace, [](const TraceEvent& e) { return e.core != 0; });
   std::stable_sort(report.trace.begin(), report.trace.end(),
@@ -42,17 +42,15 @@ std::string fixed(double value, int decimals = 1) {
 
 }  // namespace
 
-const TileProgram& loweredProgram(const GradientStages& stages) {
-  return stages.lowered ? *stages.lowered : stages.tile;
-}
+const TileProgram& loweredProgram(const PassStages& stages) { return stages.lowered ? *stages.lowered : stages.tile; }
 
-std::string coreProgram(const GradientStages& s) {
+std::string coreProgram(const PassStages& s) {
   const EmulationReport report = ofCoreZero(s);
   const CoreCounts& total = report.total;
-  std::string out = std::string(toString(s.plan.gradient)) + " on " + s.machine.name + ": " +
-                    std::to_string(total.tasks) + " tasks on " + std::to_string(s.machine.cores) + " cores, " +
-                    std::to_string(total.blocks) + " base blocks, " + std::to_string(total.instructions) +
-                    " instructions, " + fixed(report.cycles, 0) + " cycles as estimated\nplan " + planToJson(s.plan) +
+  std::string out = std::string(toString(s.plan.pass)) + " on " + s.machine.name + ": " + std::to_string(total.tasks) +
+                    " tasks on " + std::to_string(s.machine.cores) + " cores, " + std::to_string(total.blocks) +
+                    " base blocks, " + std::to_string(total.instructions) + " instructions, " +
+                    fixed(report.cycles, 0) + " cycles as estimated\nplan " + planToJson(s.plan) +
                     "\n\nbuffer   high water   capacity\n";
   for (std::size_t i = 0; i < kCoreBuffers; ++i)
     out += padded(toString(static_cast<CoreBuffer>(i)), 6, true) +
@@ -72,7 +70,7 @@ std::string coreProgram(const GradientStages& s) {
   return out;
 }
 
-std::string chipFacts(const GradientStages& s) {
+std::string chipFacts(const PassStages& s) {
   const EmulationReport report = ofCoreZero(s);
   const CoreCounts& core = report.cores.front();
   Json out{{"name", s.machine.name},
@@ -91,7 +89,7 @@ std::string chipFacts(const GradientStages& s) {
         {{"name", toString(static_cast<Pipe>(i))}, {"busy", core.cycles > 0 ? core.busy[i] / core.cycles : 0}});
   Machine one = s.machine;
   one.cores = 1;
-  out["picture"] = timelineSvg(one, {{toString(s.plan.gradient), core.cycles, &report.trace}});
+  out["picture"] = timelineSvg(one, {{toString(s.plan.pass), core.cycles, &report.trace}});
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -6,17 +6,17 @@
 
 #include <string>
 
-#include "runtime/dump/gradient.h"
+#include "runtime/dump/pass.h"
 
 namespace cubejit {
 
 /// The program before passes, from which everything of the chip is read.
-const TileProgram& loweredProgram(const GradientStages& stages);
+const TileProgram& loweredProgram(const PassStages& stages);
 
 /// Text: the core split, buffers, and what core 0 does, instruction by instruction. Precondition: the machine is an NPU.
-std::string coreProgram(const GradientStages& stages);
+std::string coreProgram(const PassStages& stages);
 
 /// The same for the page: JSON with buffers (name, capacity, high water), pipes (name, share of the time) and a picture (SVG) of core 0.
-std::string chipFacts(const GradientStages& stages);
+std::string chipFacts(const PassStages& stages);
 
 }  // namespace cubejit

@@ -20,7 +20,7 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
                                          const DumpRequest& dump) {
   CUBEJIT_TRY(stages, parseDumpStages(dump.stages));
   static_cast<void>(stages);
-  if (!request.gradients.any())
+  if (!request.passes.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
   // An interpreter makes no code: what it interprets is shown as xbyak spells it.
   Options options = session.options();
@@ -28,14 +28,14 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
   // What a session would run is dumped: pins and records count, but nothing is measured for it.
   if (options.tune != TuneMode::kOff) options.tune = TuneMode::kUse;
   std::vector<std::string> folders;
-  for (const Gradient gradient : kPasses) {
-    if (!request.gradients.has(gradient)) continue;
+  for (const Pass pass : kPasses) {
+    if (!request.passes.has(pass)) continue;
     CompileRequest alone = request;
-    alone.gradients = maskOf(gradient);
+    alone.passes = maskOf(pass);
     CUBEJIT_TRY(sourced, withKnownPlans(alone, session.machine(), options));
     CUBEJIT_TRY(generated, generateExecutable(sourced.request, session.machine(), options));
-    const CompiledGradient& part = *generated->state().parts.front();
-    CUBEJIT_TRY(folder, dumpGradient(stagesOf(part, session.machine()), dump, options));
+    const CompiledPass& part = *generated->state().parts.front();
+    CUBEJIT_TRY(folder, dumpPass(stagesOf(part, session.machine()), dump, options));
     if (!folder.empty()) folders.push_back(folder);
   }
   return folders;
@@ -43,11 +43,11 @@ Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRe
 
 }  // namespace
 
-GradientStages stagesOf(const CompiledGradient& part, const Machine& machine) {
+PassStages stagesOf(const CompiledPass& part, const Machine& machine) {
   return {part.problem, machine, part.plan, part.tile, part.vectors, part.codes, part.lowered};
 }
 
-Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest& request, const Options& options) {
+Result<std::string> dumpPass(const PassStages& stages, const DumpRequest& request, const Options& options) {
   CUBEJIT_TRY(wanted, parseDumpStages(request.stages));
   FilesRequest files;
   files.stages = wanted;

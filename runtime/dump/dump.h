@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a gradient whose stages are at hand is written: for programs that run, which dump what they generate.
+// Decides how a pass whose stages are at hand is written: for programs that run, which dump what they generate.
 #pragma once
 
 #include <string>
 
 #include "cubejit/dump.h"
 #include "runtime/compile.h"
-#include "runtime/dump/gradient.h"
+#include "runtime/dump/pass.h"
 
 namespace cubejit {
 
-/// A view of a compiled gradient; valid while both live.
-GradientStages stagesOf(const CompiledGradient& part, const Machine& machine);
+/// A view of a compiled pass; valid while both live.
+PassStages stagesOf(const CompiledPass& part, const Machine& machine);
 
 /// The folder's path; empty if no kernel's name fits the filter.
-Result<std::string> dumpGradient(const GradientStages& stages, const DumpRequest& request, const Options& options);
+Result<std::string> dumpPass(const PassStages& stages, const DumpRequest& request, const Options& options);
 
 }  // namespace cubejit

@@ -44,11 +44,11 @@ std::vector<std::byte> bytesOf(const std::vector<T>& values) {
 
 class Files {
  public:
-  Files(const ExplainedGradient& gradient, const FilesRequest& request)
-      : g_(gradient),
-        s_(gradient.stages),
+  Files(const ExplainedPass& pass, const FilesRequest& request)
+      : g_(pass),
+        s_(pass.stages),
         r_(request),
-        prefix_(aotPrefix(request.prefix.empty() ? dumpName(gradient.stages) : request.prefix)) {}
+        prefix_(aotPrefix(request.prefix.empty() ? dumpName(pass.stages) : request.prefix)) {}
 
   Result<FolderFiles> run() {
     bool any = false;
@@ -124,7 +124,7 @@ class Files {
                                s_.machine.isa,
                                prefix_,
                                version(),
-                               {"cubejit dump " + toFlags(s_.problem) + " --gradients " + toString(s_.plan.gradient) +
+                               {"cubejit dump " + toFlags(s_.problem) + " --passes " + toString(s_.plan.pass) +
                                 (s_.machine.isNpu() ? " --soc " + s_.machine.name : "")},
                                own};
       files_[prefix_ + ".h"] = cHeader(input);
@@ -132,8 +132,8 @@ class Files {
     return Unit{};
   }
 
-  const ExplainedGradient& g_;
-  const GradientStages& s_;
+  const ExplainedPass& g_;
+  const PassStages& s_;
   const FilesRequest& r_;
   const std::string prefix_;
   FolderFiles files_;
@@ -143,12 +143,12 @@ class Files {
 
 bool needsComponent(DumpStage stage) { return needsTools(stage) || isIr(stage); }
 
-ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& prefix) {
-  const GradientStages& s = gradient.stages;
+ObjectInput aotObject(const ExplainedPass& pass, const std::string& prefix) {
+  const PassStages& s = pass.stages;
   ObjectInput object{s.machine.isa, prefix, ".", {}, {}};
   for (std::size_t k = 0; k < s.codes.size(); ++k) {
     object.functions.push_back({aotKernelSymbol(prefix, k), s.codes[k].bytes, s.codes[k].frame, kernelStem(s, k) + ".s",
-                                gradient.listings[k].lines});
+                                pass.listings[k].lines});
   }
   object.tables.push_back({prefix + "_tables", bytesOf(aotTables(s.tile).words)});
   for (const Buffer& buffer : s.tile.buffers) {
@@ -158,7 +158,7 @@ ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& pref
   return object;
 }
 
-Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& request) {
+Result<FolderFiles> dumpFiles(const PassStages& stages, const FilesRequest& request) {
   for (const DumpStage stage : request.stages) {
     if ((needsTools(stage) && request.tools == nullptr) || (isIr(stage) && !request.ir)) {
       return Error{ErrorCode::kUnsupported, Stage::kEmit,

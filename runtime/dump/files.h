@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides which files a dumped gradient has and what is in them; the folder says how to make it again, byte by byte.
+// Decides which files a dumped pass has and what is in them; the folder says how to make it again, byte by byte.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/dump/folder.h"
-#include "runtime/dump/gradient.h"
+#include "runtime/dump/pass.h"
 #include "runtime/dump/stages.h"
 
 namespace cubejit {
@@ -29,10 +29,10 @@ struct FilesRequest {
 /// Whether the stage can only be written by the LLVM component.
 bool needsComponent(DumpStage stage);
 
-/// Files of one gradient. Empty if no kernel's name fits the filter. Deterministic.
-Result<FolderFiles> dumpFiles(const GradientStages& stages, const FilesRequest& request);
+/// Files of one pass. Empty if no kernel's name fits the filter. Deterministic.
+Result<FolderFiles> dumpFiles(const PassStages& stages, const FilesRequest& request);
 
 /// The object of stage obj.
-ObjectInput aotObject(const ExplainedGradient& gradient, const std::string& prefix);
+ObjectInput aotObject(const ExplainedPass& pass, const std::string& prefix);
 
 }  // namespace cubejit

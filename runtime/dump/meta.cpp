@@ -26,8 +26,8 @@ std::string quoted(const std::string& text) {
 }
 
 // The flags behind `cubejit dump` that ask for this folder, all but the plan and where to write.
-std::string flags(const GradientStages& s, const FilesRequest& r) {
-  std::string text = toFlags(s.problem) + " --gradients " + toString(s.plan.gradient) + " --isa " +
+std::string flags(const PassStages& s, const FilesRequest& r) {
+  std::string text = toFlags(s.problem) + " --passes " + toString(s.plan.pass) + " --isa " +
                      toString(s.machine.isa.level) + " --emit " + stageList(r.stages);
   if (!r.backend.empty() && r.backend != "xbyak") text += " --backend " + r.backend;
   if (s.lowered) text += " --fast";
@@ -38,7 +38,7 @@ std::string flags(const GradientStages& s, const FilesRequest& r) {
 
 }  // namespace
 
-std::string metaJson(const GradientStages& s, const FilesRequest& r, const FolderFiles& files) {
+std::string metaJson(const PassStages& s, const FilesRequest& r, const FolderFiles& files) {
   const auto hash = [&](const std::string& bytes) {
     return r.tools == nullptr ? Json() : Json(r.tools->sha256(bytes));
   };
@@ -46,7 +46,7 @@ std::string metaJson(const GradientStages& s, const FilesRequest& r, const Folde
   out["schema"] = "cubejit.dump/1";
   out["version"] = version();
   out["program"] = s.tile.name;
-  out["gradient"] = toString(s.plan.gradient);
+  out["gradient"] = toString(s.plan.pass);
   out["isa"] = toString(s.machine.isa.level);
   out["backend"] = r.backend;
   out["problem"] = Json::parse(problemToJson(s.problem));
@@ -79,7 +79,7 @@ std::string metaJson(const GradientStages& s, const FilesRequest& r, const Folde
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string reproScript(const GradientStages& s, const FilesRequest& r) {
+std::string reproScript(const PassStages& s, const FilesRequest& r) {
   return "#!/bin/sh\n"
          "# Makes this folder again and compares every file byte by byte. CUBEJIT says which command to use.\n"
          "set -eu\n"

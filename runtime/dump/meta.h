@@ -10,9 +10,9 @@
 namespace cubejit {
 
 /// JSON, schema cubejit.dump/1. Nothing in it changes from run to run.
-std::string metaJson(const GradientStages& stages, const FilesRequest& request, const FolderFiles& files);
+std::string metaJson(const PassStages& stages, const FilesRequest& request, const FolderFiles& files);
 
 /// A shell script: it runs the command with this folder's plan and compares the result byte by byte.
-std::string reproScript(const GradientStages& stages, const FilesRequest& request);
+std::string reproScript(const PassStages& stages, const FilesRequest& request);
 
 }  // namespace cubejit

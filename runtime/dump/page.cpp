@@ -29,15 +29,14 @@ const char* registerName(const HostIsa& isa) {
 
 class PageData {
  public:
-  PageData(const ExplainedGradient& gradient, const BinaryTools& tools)
-      : g_(gradient), s_(gradient.stages), tools_(tools) {}
+  PageData(const ExplainedPass& pass, const BinaryTools& tools) : g_(pass), s_(pass.stages), tools_(tools) {}
 
   Json run() {
     // Loops of a chip's program run in the caches of the host.
     const Buffers caches = s_.machine.isNpu() ? detectHost(s_.machine.isa.level).buffers : s_.machine.buffers;
     Json out{{"name", dumpName(s_)},
              {"version", version()},
-             {"gradient", toString(s_.plan.gradient)},
+             {"gradient", toString(s_.plan.pass)},
              {"isa", toString(s_.machine.isa.level)},
              {"flags", toFlags(s_.problem)},
              {"machine",
@@ -251,8 +250,8 @@ class PageData {
     return out;
   }
 
-  const ExplainedGradient& g_;
-  const GradientStages& s_;
+  const ExplainedPass& g_;
+  const PassStages& s_;
   const BinaryTools& tools_;
 };
 
@@ -263,12 +262,12 @@ void replace(std::string& text, const std::string& what, const std::string& with
 
 }  // namespace
 
-Result<std::string> kernelPage(const ExplainedGradient& gradient, const BinaryTools& tools) {
-  std::string data = PageData(gradient, tools).run().dump(-1, ' ', true, Json::error_handler_t::replace);
+Result<std::string> kernelPage(const ExplainedPass& pass, const BinaryTools& tools) {
+  std::string data = PageData(pass, tools).run().dump(-1, ' ', true, Json::error_handler_t::replace);
   // Inside a script element only an end tag could end the data.
   for (std::size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at)) data.replace(at, 2, "<\\/");
   std::string page = kPageHtml;
-  replace(page, "{{title}}", dumpName(gradient.stages));
+  replace(page, "{{title}}", dumpName(pass.stages));
   replace(page, "{{style}}", kPageStyle);
   replace(page, "{{script}}", std::string(kPageScript) + kPagePictures);
   replace(page, "{{data}}", data);

@@ -39,7 +39,7 @@ class Search {
   Search(const TuneSetup& setup, Lab& lab, const TuneWatch& watch) : setup_(setup), lab_(lab), watch_(watch) {}
 
   Result<TuneOutcome> run() {
-    CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.gradient, setup_.machine, setup_.llvm));
+    CUBEJIT_TRY(space, SearchSpace::of(setup_.key.problem, setup_.key.pass, setup_.machine, setup_.llvm));
     const auto strategy = makeStrategy(setup_.strategy, space, setup_.seed, setup_.otherPoints);
     CUBEJIT_TRY(begun, begin(space, *strategy));
     static_cast<void>(begun);
@@ -112,7 +112,7 @@ class Search {
       if (watch_.keep) watch_.keep(out_.untuned);
       return Error{out_.untuned.status == TrialStatus::kFailed ? ErrorCode::kLimitExceeded : ErrorCode::kInternal,
                    Stage::kRun,
-                   std::string("the untuned plan of ") + toString(setup_.key.gradient) + " is " +
+                   std::string("the untuned plan of ") + toString(setup_.key.pass) + " is " +
                        toString(out_.untuned.status) + ": " + out_.untuned.message};
     }
     bestNs_ = medianNs(out_.untuned.samplesNs);
@@ -362,7 +362,7 @@ std::vector<FitPoint> fitPoints(const std::vector<TuneRecord>& records) {
   std::vector<FitPoint> points;
   for (const TuneRecord& record : records) {
     if (record.status != TrialStatus::kMeasured || record.relative <= 0) continue;
-    const std::string key = problemIdentity(record.key.problem) + toString(record.key.gradient) +
+    const std::string key = problemIdentity(record.key.problem) + toString(record.key.pass) +
                             std::to_string(record.key.threads) + record.key.machine;
     const int number = numbers.emplace(key, static_cast<int>(numbers.size())).first->second;
     points.push_back({record.cost, planFamily(record.plan), record.relative, number});
@@ -373,8 +373,7 @@ std::vector<FitPoint> fitPoints(const std::vector<TuneRecord>& records) {
 std::vector<FitPoint> pointsOfOthers(const std::vector<TuneRecord>& records, const TuneKey& key) {
   std::vector<TuneRecord> others;
   for (const TuneRecord& r : records) {
-    if (!(r.key.problem == key.problem) && r.key.machine == key.machine && r.key.gradient == key.gradient)
-      others.push_back(r);
+    if (!(r.key.problem == key.problem) && r.key.machine == key.machine && r.key.pass == key.pass) others.push_back(r);
   }
   return fitPoints(others);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the search for one gradient of one problem: which plan meets which, what a race means, when it ends. Leaves running
+// Decides the search for one pass of one problem: which plan meets which, what a race means, when it ends. Leaves running
 // plans to a Lab, their order to a Strategy, and keeping records to the caller.
 #pragma once
 

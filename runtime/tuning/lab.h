@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what can be asked about plans of one problem and gradient: do they run, are they right, how long do they take.
+// Decides what can be asked about plans of one problem and pass: do they run, are they right, how long do they take.
 // Leaves where that happens to its implementations: this process, a child of it, or a book of recorded answers.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace cubejit {
 /// What the plans of a lab are for.
 struct LabTask {
   Problem problem;
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   std::string isa = "avx512";
   std::string backend = "xbyak";
   int threads = 1;

@@ -52,12 +52,12 @@ LabReply refusal(const Error& error) {
 
 }  // namespace
 
-std::string codeDigest(const Executable& executable, Gradient gradient) {
+std::string codeDigest(const Executable& executable, Pass pass) {
   Digest digest;
-  const std::string program = executable.tileProgram(gradient);
+  const std::string program = executable.tileProgram(pass);
   digest.add(program.data(), program.size());
   for (const KernelView& kernel : executable.kernels()) {
-    if (kernel.gradient == gradient) digest.add(kernel.bytes.data(), kernel.bytes.size());
+    if (kernel.pass == pass) digest.add(kernel.bytes.data(), kernel.bytes.size());
   }
   return digest.text();
 }
@@ -83,10 +83,10 @@ LocalLab::LocalLab(const LabTask& task, const Options& options, std::string turn
     : task_(task), turnFile_(std::move(turnFile)), session_(options) {}
 LocalLab::~LocalLab() = default;
 
-GradientMask LocalLab::mask() const { return maskOf(task_.gradient); }
+PassMask LocalLab::mask() const { return maskOf(task_.pass); }
 
 LabReply LocalLab::load(int number, const TilingPlan& plan) {
-  if (plan.gradient != task_.gradient) return {TrialStatus::kRefused, "the plan is for another gradient", {}, {}};
+  if (plan.pass != task_.pass) return {TrialStatus::kRefused, "the plan is for another gradient", {}, {}};
   const auto compiled = session_.compile(CompileRequest{task_.problem, mask(), {plan}});
   if (!compiled.ok()) return refusal(compiled.error());
   Loaded loaded{*compiled, plan, 0};
@@ -94,7 +94,7 @@ LabReply LocalLab::load(int number, const TilingPlan& plan) {
   if (!once.ok()) return refusal(once.error());
   loaded.onceNs = *once;
   LabReply reply;
-  reply.code = codeDigest(*loaded.executable, task_.gradient);
+  reply.code = codeDigest(*loaded.executable, task_.pass);
   loaded_.insert_or_assign(number, std::move(loaded));
   return reply;
 }
@@ -104,7 +104,7 @@ LabReply LocalLab::verify(int number) {
   if (found == loaded_.end()) return {TrialStatus::kFailed, "the plan is not loaded", {}, {}};
   VerifyRequest request;
   request.problem = task_.problem;
-  request.gradients = mask();
+  request.passes = mask();
   request.threads = {task_.threads, task_.threads + 1};
   request.plans = {found->second.plan};
   request.sampleAbove = kVerifiedMultiplyAdds;

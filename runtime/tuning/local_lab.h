@@ -27,7 +27,7 @@ class LocalLab : public Lab {
 
  private:
   LocalLab(const LabTask& task, const Options& options, std::string turnFile);
-  GradientMask mask() const;
+  PassMask mask() const;
   struct Loaded {
     std::shared_ptr<const Executable> executable;
     TilingPlan plan;
@@ -40,7 +40,7 @@ class LocalLab : public Lab {
   std::map<int, Loaded> loaded_;
 };
 
-/// Digest of the programs generated for a gradient: what is called in which order, and every byte of code.
-std::string codeDigest(const Executable& executable, Gradient gradient);
+/// Digest of the programs generated for a pass: what is called in which order, and every byte of code.
+std::string codeDigest(const Executable& executable, Pass pass);
 
 }  // namespace cubejit

@@ -43,7 +43,7 @@ LabReply ModelLab::verify(int number) {
   if (found == loaded_.end()) return {TrialStatus::kFailed, "the plan is not loaded", {}, {}};
   VerifyRequest request;
   request.problem = task_.problem;
-  request.gradients = maskOf(task_.gradient);
+  request.passes = maskOf(task_.pass);
   request.threads = {defaultThreads()};
   request.plans = {found->second.plan};
   request.sampleAbove = kVerifiedMultiplyAdds;

@@ -12,7 +12,7 @@
 
 namespace cubejit {
 
-Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem& problem, Gradient gradient,
+Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem& problem, Pass pass,
                                           const std::string& isa) {
   const Error unreadable{ErrorCode::kIo, Stage::kPlan, "cannot read the pin file " + path};
   std::ifstream file(path);
@@ -24,7 +24,7 @@ Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem
     if (!pin.ok())
       return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                    path + ":" + std::to_string(number) + ": " + pin.error().message};
-    if (pin->problem == problem && pin->plan.gradient == gradient && pin->isa == isa)
+    if (pin->problem == problem && pin->plan.pass == pass && pin->isa == isa)
       return std::optional<TilingPlan>(pin->plan);
   }
   if (file.bad()) return unreadable;  // a pin may be among what was not read

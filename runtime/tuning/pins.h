@@ -12,9 +12,9 @@
 
 namespace cubejit {
 
-/// The plan the file has for the problem and gradient; none if the file or the line does not exist. A line that cannot be read
+/// The plan the file has for the problem and pass; none if the file or the line does not exist. A line that cannot be read
 /// is an error: a pin that is silently ignored is none. Of several the first counts.
-Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem& problem, Gradient gradient,
+Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem& problem, Pass pass,
                                           const std::string& isa);
 
 /// Adds a line with one write, so that processes may add at once.

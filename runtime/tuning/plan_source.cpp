@@ -26,37 +26,37 @@ namespace {
 
 // What the cost model of a chip sees of a problem: not its rank or how tensors lie in memory, of types what is multiplied and what
 // dx or y is stored as, and nothing of a dilation between taps that there are not.
-Problem modelledProblem(const Problem& problem, Gradient gradient) {
+Problem modelledProblem(const Problem& problem, Pass pass) {
   Problem seen = problem;
   seen.rank = 3;
-  seen.dtype = formatOf(problem, inputOf(gradient)).dtype;
+  seen.dtype = formatOf(problem, inputOf(pass)).dtype;
   seen.layout = Problem{}.layout;
   seen.formats = {};
   seen.math = MathMode::kStrict;
   for (int a = 0; a < 3; ++a) {
     if (seen.kernel[a] == 1) seen.dilation[a] = 1;
   }
-  TensorFormat result = formatOf(seen, resultOf(gradient));
-  result.dtype = formatOf(problem, resultOf(gradient)).dtype;
-  if (gradient != Gradient::kDw && result != formatOf(seen, resultOf(gradient)))
-    seen.formats[static_cast<std::size_t>(resultOf(gradient))] = result;
+  TensorFormat result = formatOf(seen, resultOf(pass));
+  result.dtype = formatOf(problem, resultOf(pass)).dtype;
+  if (pass != Pass::kDw && result != formatOf(seen, resultOf(pass)))
+    seen.formats[static_cast<std::size_t>(resultOf(pass))] = result;
   return seen;
 }
 
 }  // namespace
 
-TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options) {
+TuneKey tuneKeyOf(const Problem& problem, Pass pass, const Machine& machine, const Options& options) {
   if (isModelled(machine, options))
-    return {modelledProblem(problem, gradient), gradient, machineFingerprint(machine), "model", 1};
+    return {modelledProblem(problem, pass), pass, machineFingerprint(machine), "model", 1};
   // Plans may be made for fewer cores than there are; the key has the threads.
   const std::string where = machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies)
                                             : machineFingerprint(detectHost(machine.isa.level));
-  return {problem, gradient, where, toString(options.backend), threadsOf(options)};
+  return {problem, pass, where, toString(options.backend), threadsOf(options)};
 }
 
 LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& options) {
   return {key.problem,
-          key.gradient,
+          key.pass,
           toString(machine.isa.level),
           key.backend,
           key.threads,
@@ -120,7 +120,7 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
   if (!whyNot.empty()) addNote(notes, whyNot);
   if (!winners->empty()) return std::nullopt;
   // A chip's modelled cycles are kept under another form of the problem than times.
-  const Problem modelled = modelledProblem(sought.problem, key.gradient);
+  const Problem modelled = modelledProblem(sought.problem, key.pass);
   std::int64_t others = 0;
   for (const Problem* form : {&sought.problem, &modelled}) {
     if (form == &modelled && modelled == sought.problem) continue;
@@ -168,14 +168,14 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
   if (!outcome.ok()) addNote(notes, outcome.error().message);
 }
 
-SourcedPlan findTuned(const Sought& sought, Gradient gradient) {
+SourcedPlan findTuned(const Sought& sought, Pass pass) {
   const auto& [problem, machine, options, rules] = sought;
   SourcedPlan out;
   if (options.tune == TuneMode::kOff || !options.algorithm.empty()) return out;
   const bool modelled = isModelled(machine, options);
-  if (machine.isNpu() && gradient == Gradient::kDb) return out;
+  if (machine.isNpu() && pass == Pass::kDb) return out;
   if (!modelled && options.backend != BackendKind::kXbyak) return out;
-  const TuneKey key = tuneKeyOf(problem, gradient, machine, options);
+  const TuneKey key = tuneKeyOf(problem, pass, machine, options);
   auto found = lookUp(options.store, key, sought, out.note);
   const bool search = options.tune == TuneMode::kAlways || (options.tune == TuneMode::kMissing && !found);
   if (search && !options.store.empty()) {
@@ -196,12 +196,12 @@ SourcedPlan findTuned(const Sought& sought, Gradient gradient) {
 
 }  // namespace
 
-Result<SourcedPlan> findKeptPlan(const Problem& problem, Gradient gradient, const Machine& machine,
-                                 const Options& options, const PlanRules& rules) {
+Result<SourcedPlan> findKeptPlan(const Problem& problem, Pass pass, const Machine& machine, const Options& options,
+                                 const PlanRules& rules) {
   const Sought sought{problem, machine, options, rules};
-  if (options.pins.empty()) return findTuned(sought, gradient);
-  CUBEJIT_TRY(pin, findPin(options.pins, problem, gradient, pinnedFor(machine)));
-  if (!pin) return findTuned(sought, gradient);
+  if (options.pins.empty()) return findTuned(sought, pass);
+  CUBEJIT_TRY(pin, findPin(options.pins, problem, pass, pinnedFor(machine)));
+  if (!pin) return findTuned(sought, pass);
   if (rules) {
     const std::vector<std::string> broken = rules(*pin);
     if (!broken.empty())
@@ -215,12 +215,11 @@ Result<SourcedPlan> findKeptPlan(const Problem& problem, Gradient gradient, cons
   return pinned;
 }
 
-Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine,
-                             const Options& options) {
-  CUBEJIT_TRY(kept, findKeptPlan(problem, gradient, machine, options));
+Result<SourcedPlan> findPlan(const Problem& problem, Pass pass, const Machine& machine, const Options& options) {
+  CUBEJIT_TRY(kept, findKeptPlan(problem, pass, machine, options));
   if (options.pins.empty() || kept.source == PlanSource::kPin) return kept;
   if (!kept.plan) {
-    CUBEJIT_TRY(choice, choosePlan(problem, gradient, machine, false, WeightsUse::kEachRun, options.algorithm));
+    CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, false, WeightsUse::kEachRun, options.algorithm));
     kept.plan = choice.plan;
   }
   CUBEJIT_TRY(added, addPin(options.pins, problem, *kept.plan, pinnedFor(machine)));

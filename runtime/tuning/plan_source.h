@@ -23,18 +23,18 @@ struct SourcedPlan {
 /// Looks in the options' pin file, user's store and system store; tunes if the options say so. Stores do not fail a
 /// compilation: what cannot be read is noted. A pin file that cannot be read or added to does: a pin that is silently ignored
 /// is none. Opens and closes files on every call, so that nothing is carried across fork().
-Result<SourcedPlan> findPlan(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options);
+Result<SourcedPlan> findPlan(const Problem& problem, Pass pass, const Machine& machine, const Options& options);
 
 /// What somebody asks of a plan beyond that it is legal: every rule it breaks.
 using PlanRules = std::function<std::vector<std::string>(const TilingPlan&)>;
 
 /// The same, but nothing is chosen or pinned where nothing is kept, and of records the best that keeps the rules is taken. A pin
 /// that breaks one is an error.
-Result<SourcedPlan> findKeptPlan(const Problem& problem, Gradient gradient, const Machine& machine,
-                                 const Options& options, const PlanRules& rules = {});
+Result<SourcedPlan> findKeptPlan(const Problem& problem, Pass pass, const Machine& machine, const Options& options,
+                                 const PlanRules& rules = {});
 
 /// The key under which this compilation's records are kept. `machine` is the session's, whose ISA is the host's.
-TuneKey tuneKeyOf(const Problem& problem, Gradient gradient, const Machine& machine, const Options& options);
+TuneKey tuneKeyOf(const Problem& problem, Pass pass, const Machine& machine, const Options& options);
 
 /// What is tried under a key.
 LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& options);

@@ -29,10 +29,10 @@ constexpr const char* toString(TrialStatus s) {
   return kNames[static_cast<int>(s)];
 }
 
-/// What a record is about: the same gradient of the same problem, run the same way on the same kind of machine.
+/// What a record is about: the same pass of the same problem, run the same way on the same kind of machine.
 struct TuneKey {
   Problem problem;
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   std::string machine;  ///< machineFingerprint()
   std::string backend;  ///< of BackendKind
   int threads = 1;

@@ -53,7 +53,7 @@ std::vector<TuneRecord> RecordKeeper::of(const TuneKey& key, const std::string& 
     if (stored.ok()) records = std::move(*stored);
   }
   for (const TuneRecord& record : waiting_) {
-    if (record.key.problem == key.problem && record.key.gradient == key.gradient && record.key.machine == key.machine &&
+    if (record.key.problem == key.problem && record.key.pass == key.pass && record.key.machine == key.machine &&
         record.key.threads == key.threads && record.key.backend == key.backend)
       records.push_back(record);
   }

@@ -51,12 +51,12 @@ std::vector<int> choicesOf(const TilingPlan& plan, bool llvm) {
 
 }  // namespace
 
-Result<SearchSpace> SearchSpace::of(const Problem& problem, Gradient gradient, const Machine& machine, bool llvm) {
+Result<SearchSpace> SearchSpace::of(const Problem& problem, Pass pass, const Machine& machine, bool llvm) {
   SearchSpace space;
   space.problem_ = problem;
   space.machine_ = machine;
   space.llvm_ = llvm;
-  CUBEJIT_TRY(legal, legalPlans(problem, gradient, machine));
+  CUBEJIT_TRY(legal, legalPlans(problem, pass, machine));
   std::set<Identity> seen;
   for (const Candidate& candidate : legal) {
     if (seen.insert(identityOf(candidate.plan)).second) space.plans_.push_back({candidate.plan, candidate.cost});

@@ -27,7 +27,7 @@ class SearchSpace {
   using Identity = std::pair<std::string, std::vector<std::int64_t>>;
 
   /// `problem` must have passed checkProblem. Errors as choosePlan's. `llvm`: plans may choose that backend.
-  static Result<SearchSpace> of(const Problem& problem, Gradient gradient, const Machine& machine, bool llvm = false);
+  static Result<SearchSpace> of(const Problem& problem, Pass pass, const Machine& machine, bool llvm = false);
 
   /// A closed space: these plans and no others, however they came about. For replaying recorded searches.
   static SearchSpace among(const Problem& problem, const Machine& machine, std::vector<SearchPlan> plans);

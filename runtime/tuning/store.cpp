@@ -45,8 +45,8 @@ Result<TuneRecord> readRow(const Statement& row) {
   r.key.problem.name = row.text(1);
   CUBEJIT_TRY(plan, planFromJson(row.text(8)));
   r.plan = plan;
-  r.key.gradient = plan.gradient;
-  if (row.text(2) != toString(plan.gradient))
+  r.key.pass = plan.pass;
+  if (row.text(2) != toString(plan.pass))
     return Error{ErrorCode::kIo, Stage::kPlan, "a record's gradient is not its plan's"};
   r.key.machine = row.text(3);
   r.key.backend = row.text(4);
@@ -87,7 +87,7 @@ Result<std::vector<TuneRecord>> readRows(Statement& rows, std::int64_t* unreadab
 }
 
 void bindKey(Statement& s, const TuneKey& key, const std::string& version) {
-  s.bind(1, problemIdentity(key.problem)).bind(2, std::string(toString(key.gradient))).bind(3, key.machine);
+  s.bind(1, problemIdentity(key.problem)).bind(2, std::string(toString(key.pass))).bind(3, key.machine);
   s.bind(4, key.backend).bind(5, static_cast<std::int64_t>(key.threads)).bind(6, version);
 }
 

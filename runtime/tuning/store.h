@@ -46,7 +46,7 @@ class TuningStore {
   Result<std::vector<TuneRecord>> of(const TuneKey& key, const std::string& version) const;
   /// The verified winners of the key, of this version, the one with the least relative time first.
   Result<std::vector<TuneRecord>> winners(const TuneKey& key, const std::string& version) const;
-  /// Verified winners of the problem and gradient measured on other machines, threads or versions: to say why none was used.
+  /// Verified winners of the problem and pass measured on other machines, threads or versions: to say why none was used.
   Result<std::int64_t> elsewhere(const TuneKey& key, const std::string& version) const;
 
   /// Removes what is of no more use and returns how many: of another version, failed trials, or all but winners.

@@ -34,11 +34,11 @@ Bytes operandOf(const Problem& p, TensorId t, std::mt19937_64& random) {
 // Those not asked for stay as they were.
 Result<Results> resultsOf(Session& session, const VerifyRequest& request, const Operands& operands) {
   const Problem& p = request.problem;
-  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.gradients, request.plans}));
+  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.passes, request.plans}));
   Results out;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i].resize(static_cast<std::size_t>(formatBytes(p, kResults[i])), '\x55');
-  if (passesRead(p, request.gradients, TensorId::kY)) out[3] = operands[5];
+  if (passesRead(p, request.passes, TensorId::kY)) out[3] = operands[5];
   const int threads = request.threads.front();
   const std::size_t bytes = executable->workspaceBytes(threads);
   const AlignedMemory workspace = alignedMemory(bytes);
@@ -87,7 +87,7 @@ VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& session
   Operands operands;
   Results want;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (i > 2 && !passesRead(request.problem, request.gradients, kOperands[i])) continue;
+    if (i > 2 && !passesRead(request.problem, request.passes, kOperands[i])) continue;
     operands[i] = operandOf(request.problem, kOperands[i], random);
   }
   for (const auto& session : sessions) {

@@ -15,7 +15,7 @@ namespace cubejit {
 /// Sessions with the options given, one a backend.
 std::vector<std::unique_ptr<Session>> sessionsFor(Options options, const std::vector<BackendKind>& backends);
 
-/// Runs the request's gradients on random reals, on the first of its thread counts. Failed names the first element in which a
+/// Runs the request's passes on random reals, on the first of its thread counts. Failed names the first element in which a
 /// session differs from the first one, and both backends. `plans` are used if given.
 VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& sessions, const VerifyRequest& request);
 

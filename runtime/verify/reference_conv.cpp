@@ -43,7 +43,7 @@ void forEachTap(const Problem& p, Visit visit) {
 
 }  // namespace
 
-ReferenceGradients referenceGradients(const Problem& p, GradientMask mask, const std::vector<float>& dy,
+ReferenceGradients referenceGradients(const Problem& p, PassMask mask, const std::vector<float>& dy,
                                       const std::vector<float>& x, const std::vector<float>& w) {
   ReferenceGradients r;
   const auto size = [](bool wanted, std::int64_t n) {
@@ -114,8 +114,8 @@ double insideMultiplyAdds(const Problem& p) {
   return total;
 }
 
-double gradientFlops(const Problem& p, Gradient gradient) {
-  return gradient == Gradient::kDb ? static_cast<double>(yElements(p)) : 2.0 * insideMultiplyAdds(p);
+double passFlops(const Problem& p, Pass pass) {
+  return pass == Pass::kDb ? static_cast<double>(yElements(p)) : 2.0 * insideMultiplyAdds(p);
 }
 
 }  // namespace cubejit

@@ -15,14 +15,14 @@ struct ReferenceGradients {
       yBound;  ///< per element, sum of |products|: times n*2^-24 it bounds the rounding error
 };
 
-/// `mask` says which gradients to compute; the others stay empty. Tensors in the problem's layout.
-ReferenceGradients referenceGradients(const Problem& problem, GradientMask mask, const std::vector<float>& dy,
+/// `mask` says which passes to compute; the others stay empty. Tensors in the problem's layout.
+ReferenceGradients referenceGradients(const Problem& problem, PassMask mask, const std::vector<float>& dy,
                                       const std::vector<float>& x, const std::vector<float>& w);
 
 /// Multiply-adds whose taps fall inside the tensors (padding not counted).
 double insideMultiplyAdds(const Problem& problem);
 
 /// Flops of a pass: 2 per multiply-add that falls inside; db: one per element of dy.
-double gradientFlops(const Problem& problem, Gradient gradient);
+double passFlops(const Problem& problem, Pass pass);
 
 }  // namespace cubejit

@@ -19,7 +19,7 @@
 #include "runtime/verify/guarded_buffer.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/reference_conv.h"
-#include "runtime/verify/sampled_gradient.h"
+#include "runtime/verify/sampled_pass.h"
 
 namespace cubejit {
 namespace {
@@ -31,7 +31,7 @@ Error noMemory(const char* what, std::size_t bytes) {
                std::string("no memory for ") + what + " of " + std::to_string(bytes) + " bytes"};
 }
 
-// One gradient: what is known of its values, and what the run gave, both in plain order.
+// One pass: what is known of its values, and what the run gave, both in plain order.
 struct Side {
   TensorId tensor;
   DType type;
@@ -88,7 +88,7 @@ std::string compare(const Side& side, bool reals, double summands) {
 // what benchdnn allows f32 Winograd; the second keeps single elements from hiding in it.
 constexpr double kRelaxedNorm = 2e-5, kRelaxedElement = 2e-4;
 
-// How far what was computed is from what it should be, relative to the gradient: L2 norm, and largest element.
+// How far what was computed is from what it should be, relative to its result: L2 norm, and largest element.
 struct Distance {
   double norm = 0, element = 0;
 };
@@ -160,11 +160,11 @@ std::unique_ptr<GuardedBuffer> guardedOrThrow(std::size_t bytes) {
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   const Problem& p = request.problem;
   const bool exact = !request.reals && p.math == MathMode::kStrict && request.sampleAbove <= 0;
-  if (readSlope(p, request.gradients) && request.gradients.y && !exact) {
+  if (readSlope(p, request.passes) && request.passes.y && !exact) {
     // The slope at a sum near zero is that of the sum that was made: gradients are verified for a given y.
     VerifyRequest forward = request, backward = request;
-    forward.gradients = maskOf(Gradient::kY);
-    backward.gradients.y = false;
+    forward.passes = maskOf(Pass::kY);
+    backward.passes.y = false;
     VerifyOutcome first = verifyProblem(session, forward);
     return first.verdict == Verdict::kPassed ? verifyProblem(session, backward) : first;
   }
@@ -174,8 +174,8 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
                                    std::to_string(request.mostElements) + " that are verified"};
   }
   Result<std::shared_ptr<const Executable>> compiled =
-      request.plans.empty() ? session.compile(p, request.gradients, request.weights)
-                            : session.compile(CompileRequest{p, request.gradients, request.plans, request.weights});
+      request.plans.empty() ? session.compile(p, request.passes, request.weights)
+                            : session.compile(CompileRequest{p, request.passes, request.plans, request.weights});
   if (!compiled.ok()) {
     // An algorithm that was asked for need not take every problem, nor a chip.
     const bool chosen = !session.options().algorithm.empty() || (session.machine().isNpu() && request.plans.empty());
@@ -192,9 +192,8 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
     if (!proven.ok()) return {Verdict::kFailed, proven.error().message};
   }
   AlignedMemory packed;  // once for all runs, which then do not see w
-  const std::size_t packedBytes = request.weights == WeightsUse::kKept && request.gradients.reads(TensorId::kW)
-                                      ? executable.packedWeightsBytes()
-                                      : 0;
+  const std::size_t packedBytes =
+      request.weights == WeightsUse::kKept && request.passes.reads(TensorId::kW) ? executable.packedWeightsBytes() : 0;
   return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
     if (packedBytes > 0 && packed == nullptr) {
       packed = alignedMemory(packedBytes);
@@ -222,7 +221,7 @@ VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequ
   return verifyProblem(session, request);
 }
 
-VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGradients) {
+VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses) {
   const Problem& p = request.problem;
   std::mt19937_64 random(request.seed);
   // Slopes of a quarter leave quarters of whole numbers.
@@ -244,14 +243,14 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
   };
   std::vector<float> dy = operand(TensorId::kDy), x = operand(TensorId::kX), w = operand(TensorId::kW);
   std::vector<float> b, z;
-  if (passesRead(p, request.gradients, TensorId::kB)) b = operand(TensorId::kB);
-  if (passesRead(p, request.gradients, TensorId::kZ)) z = operand(TensorId::kZ);
+  if (passesRead(p, request.passes, TensorId::kB)) b = operand(TensorId::kB);
+  if (passesRead(p, request.passes, TensorId::kZ)) z = operand(TensorId::kZ);
   std::vector<float> y, slopedDy;
-  const bool slopes = readSlope(p, request.gradients);
+  const bool slopes = readSlope(p, request.passes);
   if (slopes) {
-    if (request.gradients.y) {  // what the call itself gives
+    if (request.passes.y) {  // what the call itself gives
       std::vector<SampledElement> all;
-      const ReferenceGradients r = referenceGradients(plain, maskOf(Gradient::kY), dy, x, w);
+      const ReferenceGradients r = referenceGradients(plain, maskOf(Pass::kY), dy, x, w);
       all = everyElement(r.y, r.yBound);
       applyPostOps(plain, b, z, all);
       for (const SampledElement& e : all)
@@ -264,15 +263,15 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
   }
   const std::vector<float>& seenDy = slopes ? slopedDy : dy;
   constexpr std::size_t kCount = 4;
-  constexpr Gradient kGradients[kCount] = {Gradient::kDx, Gradient::kDw, Gradient::kDb, Gradient::kY};
+  constexpr Pass kGradients[kCount] = {Pass::kDx, Pass::kDw, Pass::kDb, Pass::kY};
   std::vector<SampledElement> want[kCount];
   if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
     for (std::size_t i = 0; i < kCount; ++i) {
-      if (!request.gradients.has(kGradients[i])) continue;
-      want[i] = sampledGradient(plain, kGradients[i], request.sampleAbove, request.seed, seenDy, x, w);
+      if (!request.passes.has(kGradients[i])) continue;
+      want[i] = sampledPass(plain, kGradients[i], request.sampleAbove, request.seed, seenDy, x, w);
     }
   } else {
-    const ReferenceGradients r = referenceGradients(plain, request.gradients, seenDy, x, w);
+    const ReferenceGradients r = referenceGradients(plain, request.passes, seenDy, x, w);
     want[0] = everyElement(r.dx, r.dxBound);
     want[1] = everyElement(r.dw, r.dwBound);
     want[2] = everyElement(r.db, r.dbBound);
@@ -283,7 +282,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
 
   VerifyOutcome passed;
   for (std::size_t i = 0; i < kCount; ++i) {
-    if (!request.gradients.has(kGradients[i])) continue;
+    if (!request.passes.has(kGradients[i])) continue;
     passed.elements += plainElements(p, resultOf(kGradients[i]));
     passed.compared += static_cast<std::int64_t>(want[i].size());
   }
@@ -296,7 +295,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
-  const auto gy = !slopes || request.gradients.y ? nullptr : encoded(TensorId::kY, y);
+  const auto gy = !slopes || request.passes.y ? nullptr : encoded(TensorId::kY, y);
   const auto gb = b.empty() ? nullptr : encoded(TensorId::kB, b), gz = z.empty() ? nullptr : encoded(TensorId::kZ, z);
   std::vector<char> before[kCount];
   for (std::size_t run = 0; run < request.threads.size(); ++run) {
@@ -305,7 +304,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
     std::size_t bytesOf[kCount];
     for (std::size_t i = 0; i < kCount; ++i) {
       bytesOf[i] =
-          request.gradients.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
+          request.passes.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
       results[i] = guardedOrThrow(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
@@ -320,7 +319,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
                           gb == nullptr ? nullptr : gb->data(),
                           gz == nullptr ? nullptr : gz->data()};
     const int threads = request.threads[run];
-    const Status status = runGradients(tensors, threads);
+    const Status status = runPasses(tensors, threads);
     if (!status.ok()) {
       VerifyOutcome refusal{Verdict::kFailed, status.error().message};
       refusal.refused = status.error().code;
@@ -331,7 +330,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& runGra
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());
       const Side side{resultOf(kGradients[i]), formatOf(p, resultOf(kGradients[i])).dtype, want[i],
                       decodeTensor(p, resultOf(kGradients[i]), memory)};
-      const bool relaxed = p.math == MathMode::kRelaxed && kGradients[i] != Gradient::kDb;
+      const bool relaxed = p.math == MathMode::kRelaxed && kGradients[i] != Pass::kDb;
       const Distance distance = distanceOf(side);
       passed.relativeError = std::max(passed.relativeError, distance.norm);
       const std::string difference =

@@ -16,7 +16,7 @@ namespace cubejit {
 
 struct VerifyRequest {
   Problem problem;
-  GradientMask gradients;
+  PassMask passes;
   std::vector<int> threads{1};
   std::uint64_t seed = 1;
   bool reals = false;             ///< N(0,1)-like data with an error bound, instead of integers compared for equality
@@ -40,8 +40,8 @@ struct VerifyOutcome {
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request);
 
 /// The same for gradients computed by the caller: `run` reads and writes tensors of the problem on so many threads.
-using GradientRun = std::function<Status(const Tensors& tensors, int threads)>;
-VerifyOutcome verifyRuns(const VerifyRequest& request, const GradientRun& run);
+using PassRun = std::function<Status(const Tensors& tensors, int threads)>;
+VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& run);
 
 /// The same in a session for an emulated NPU. Skipped if the chip does not have the problem's type or limits.
 VerifyOutcome verifyOnNpu(const Machine& chip, Options options, const VerifyRequest& request,

@@ -63,8 +63,8 @@ TEST(LegalPlans, CanAllBeGenerated) {
     if (i % 4 == 0) fitRelaxedMath(random, p);
     if (i % 3 == 1) p.dtype = types[random() % 3];
     const Machine machine = machineOfSmallL2(levels[i % 3]);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto choice = choosePlan(p, gradient, machine, true);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto choice = choosePlan(p, pass, machine, true);
       if (!choice.ok()) continue;
       std::map<std::string, int> seen;
       std::vector<TilingPlan> plans;
@@ -72,14 +72,14 @@ TEST(LegalPlans, CanAllBeGenerated) {
         if (candidate.refusedBy.empty() && ++seen[planFamily(candidate.plan)] <= 2) plans.push_back(candidate.plan);
       }
       for (const Algorithm* a : algorithms()) {  // also of those that propose none
-        if (a->gradient == gradient) plans.push_back(a->plan());
+        if (a->pass == pass) plans.push_back(a->plan());
       }
       for (const TilingPlan& start : plans) {
         for (int change = 0; change < 12; ++change) {
           const TilingPlan plan = changed(start, random);
           const std::vector<std::string> broken = checkPlan(p, plan, machine);
           if (broken.empty()) {
-            ++legal[std::string(algorithmName(plan)) + " " + toString(gradient)];
+            ++legal[std::string(algorithmName(plan)) + " " + toString(pass)];
             ASSERT_EQ(whyNotGenerated(p, plan, machine), "")
                 << i << " " << toString(machine.isa.level) << " " << toString(p.dtype) << " " << planToJson(plan);
           }
@@ -88,8 +88,7 @@ TEST(LegalPlans, CanAllBeGenerated) {
     }
   }
   for (const Algorithm* a : algorithms()) {
-    EXPECT_GT(legal[std::string(a->name) + " " + toString(a->gradient)], 30)
-        << a->name << " of " << toString(a->gradient);
+    EXPECT_GT(legal[std::string(a->name) + " " + toString(a->pass)], 30) << a->name << " of " << toString(a->pass);
   }
 }
 

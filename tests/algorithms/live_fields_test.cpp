@@ -61,8 +61,8 @@ TEST(LiveFields, EveryFieldOfEveryPlanChangesThePrograms) {
       p.in.w = 3 * p.out.w;
     }
     const Machine machine = machineOfSmallL2(levels[i % 2]);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto choice = choosePlan(p, gradient, machine, true);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto choice = choosePlan(p, pass, machine, true);
       if (!choice.ok()) continue;
       std::map<std::string, int> started;
       for (const Candidate& candidate : choice->considered) {
@@ -77,7 +77,7 @@ TEST(LiveFields, EveryFieldOfEveryPlanChangesThePrograms) {
         ASSERT_TRUE(program.ok()) << program.error().message;
         for (const std::string& field : fields) {
           if (field == "backend") continue;  // what spells the program
-          Seen& of = fieldsSeen[std::string(algorithmName(candidate.plan)) + " " + toString(gradient) + " " + field];
+          Seen& of = fieldsSeen[std::string(algorithmName(candidate.plan)) + " " + toString(pass) + " " + field];
           for (const TilingPlan& changed : of.changes ? std::vector<TilingPlan>{} : changesOf(candidate.plan, field)) {
             if (of.changes || !checkPlan(p, changed, machine).empty()) continue;
             const auto other = lower(p, changed, machine);

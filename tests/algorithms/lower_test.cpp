@@ -34,13 +34,11 @@ TEST_P(Lower, AnyLegalPlanEqualsTheReference) {
     const std::vector<float> dy = randomIntegers(random, yElements(p), summands),
                              x = randomIntegers(random, xElements(p), summands),
                              w = randomIntegers(random, wElements(p), summands);
-    const ReferenceGradients want = referenceGradients(p, GradientMask{true, true, true}, dy, x, w);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto choice = choosePlan(p, gradient, machine, true);
+    const ReferenceGradients want = referenceGradients(p, PassMask{true, true, true}, dy, x, w);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto choice = choosePlan(p, pass, machine, true);
       ASSERT_TRUE(choice.ok()) << choice.error().message;
-      const std::vector<double>& right = gradient == Gradient::kDx   ? want.dx
-                                         : gradient == Gradient::kDw ? want.dw
-                                                                     : want.db;
+      const std::vector<double>& right = pass == Pass::kDx ? want.dx : pass == Pass::kDw ? want.dw : want.db;
       for (int pick = 0; pick < 3; ++pick) {
         const Candidate& candidate = choice->considered[pick == 0 ? 0 : random() % choice->considered.size()];
         if (!candidate.refusedBy.empty()) continue;
@@ -49,11 +47,11 @@ TEST_P(Lower, AnyLegalPlanEqualsTheReference) {
         ASSERT_TRUE(program.ok()) << program.error().message << "\n" << where;
         std::vector<float> got(right.size(), -77.0F);
         Tensors tensors{dy.data(), x.data(), w.data(), nullptr, nullptr, nullptr};
-        (gradient == Gradient::kDx ? tensors.dx : gradient == Gradient::kDw ? tensors.dw : tensors.db) = got.data();
+        (pass == Pass::kDx ? tensors.dx : pass == Pass::kDw ? tensors.dw : tensors.db) = got.data();
         const Status status = interpret(*program, tensors);
         ASSERT_TRUE(status.ok()) << status.error().message << "\n" << where;
         for (std::size_t e = 0; e < got.size(); ++e)
-          ASSERT_EQ(static_cast<double>(got[e]), right[e]) << toString(gradient) << "[" << e << "]\n" << where;
+          ASSERT_EQ(static_cast<double>(got[e]), right[e]) << toString(pass) << "[" << e << "]\n" << where;
         ++plans;
       }
     }

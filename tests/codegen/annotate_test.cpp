@@ -65,7 +65,7 @@ Example exampleOf(const HostIsa& isa, const Problem& problem, const TilingPlan& 
 
 Example exampleOf(const HostIsa& isa, std::int64_t channels) {
   const Problem problem = pointwise(channels);
-  const auto plan = choosePlan(problem, Gradient::kDx, machineOf(isa), false, WeightsUse::kEachRun, "direct");
+  const auto plan = choosePlan(problem, Pass::kDx, machineOf(isa), false, WeightsUse::kEachRun, "direct");
   EXPECT_TRUE(plan.ok());
   return exampleOf(isa, problem, plan->plan);
 }
@@ -95,7 +95,7 @@ TEST(Annotate, EveryOperandOfAContractIsAnElement) {
 TEST(Explain, CopiesAreNamedByWhatTheyHold) {
   Problem problem = pointwise(64);
   problem.layout = Layout::kNdhwc;
-  TilingPlan plan = with(defaultPlan("direct", Gradient::kDw), "pack_b", "first_use");
+  TilingPlan plan = with(defaultPlan("direct", Pass::kDw), "pack_b", "first_use");
   plan = with(with(plan, "register_rows", 4), "reduction_h", 4);
   Example e = exampleOf(avx512Isa(), problem, plan);
   std::size_t writes = 0, products = 0;
@@ -136,7 +136,7 @@ TEST(Explain, DotProductsNameTheFirstOfEachPair) {
   Problem problem = pointwise(16);
   problem.dtype = DType::kBf16;
   const HostIsa isa = avx512Bf16Isa();
-  const auto plan = choosePlan(problem, Gradient::kDx, machineOf(isa), false, WeightsUse::kEachRun, "direct");
+  const auto plan = choosePlan(problem, Pass::kDx, machineOf(isa), false, WeightsUse::kEachRun, "direct");
   ASSERT_TRUE(plan.ok());
   const Example e = exampleOf(isa, problem, plan->plan);
   const std::vector<std::string> said = phrases(e.story());

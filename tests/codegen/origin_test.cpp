@@ -55,7 +55,7 @@ TEST(Origin, PackedWeightsAreThoseOfW) {
   p.kernel = {1, 3, 3};
   p.padBefore = p.padAfter = {0, 1, 1};
   const Machine machine = hostMachine(avx2Isa(), 1, 32768, 1 << 20, 32 << 20);
-  TilingPlan plan = defaultPlan("direct", Gradient::kDx);
+  TilingPlan plan = defaultPlan("direct", Pass::kDx);
   setField(plan, "register_w", 3);
   ASSERT_TRUE(checkPlan(p, plan, machine).empty());
   const auto program = lower(p, plan, machine);

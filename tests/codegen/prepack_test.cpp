@@ -13,9 +13,9 @@
 namespace cubejit {
 namespace {
 
-Result<TileProgram> programOf(const Problem& p, Gradient gradient, WeightsUse weights) {
+Result<TileProgram> programOf(const Problem& p, Pass pass, WeightsUse weights) {
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  CUBEJIT_TRY(choice, choosePlan(p, gradient, machine, false, weights));
+  CUBEJIT_TRY(choice, choosePlan(p, pass, machine, false, weights));
   return lower(p, choice.plan, machine);
 }
 
@@ -30,21 +30,21 @@ std::vector<std::string> packingPhases(const TileProgram& program) {
 
 TEST(Prepack, PackingAndStagingOfWeights) {
   Problem p = squareProblem(2, 32, 48, 14);
-  auto program = programOf(p, Gradient::kDx, WeightsUse::kKept);
+  auto program = programOf(p, Pass::kDx, WeightsUse::kKept);
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_EQ(packingPhases(*program), std::vector<std::string>{"pack_weights"});
   EXPECT_TRUE(prepackOf(*program).complete);
 
   p.formats[static_cast<std::size_t>(TensorId::kW)] = TensorFormat{DType::kF32, Layout::kFractalZ3d};
-  program = programOf(p, Gradient::kDx, WeightsUse::kKept);
+  program = programOf(p, Pass::kDx, WeightsUse::kKept);
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_GE(packingPhases(*program).size(), 2U) << "what undoes the blocks, and what packs";
   EXPECT_TRUE(prepackOf(*program).complete);
 }
 
 TEST(Prepack, OtherGradientsHaveNone) {
-  for (const Gradient gradient : {Gradient::kDw, Gradient::kDb}) {
-    const auto program = programOf(squareProblem(2, 32, 48, 14), gradient, WeightsUse::kKept);
+  for (const Pass pass : {Pass::kDw, Pass::kDb}) {
+    const auto program = programOf(squareProblem(2, 32, 48, 14), pass, WeightsUse::kKept);
     ASSERT_TRUE(program.ok());
     EXPECT_TRUE(packingPhases(*program).empty());
     for (const bool kept : prepackOf(*program).buffers) EXPECT_FALSE(kept);
@@ -56,10 +56,10 @@ TEST(Prepack, ZerosAreNotWeights) {
   Problem p = squareProblem(2, 32, 48, 14);
   p.dtype = DType::kBf16;
   p.batch = 0;
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const auto program = programOf(p, gradient, WeightsUse::kKept);
+  for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+    const auto program = programOf(p, pass, WeightsUse::kKept);
     ASSERT_TRUE(program.ok()) << program.error().message;
-    EXPECT_TRUE(gradient == Gradient::kDx || packingPhases(*program).empty()) << toString(gradient);
+    EXPECT_TRUE(pass == Pass::kDx || packingPhases(*program).empty()) << toString(pass);
   }
 }
 

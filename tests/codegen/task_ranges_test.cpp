@@ -42,8 +42,8 @@ TEST(TaskRanges, HoldWhatCallsGet) {
   std::size_t exact = 0, tasks = 0;
   for (int i = 0; i < 120; ++i) {
     const Problem problem = randomProblem(random, 1e5);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto choice = choosePlan(problem, gradient, machine, false);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto choice = choosePlan(problem, pass, machine, false);
       ASSERT_TRUE(choice.ok());
       const auto program = lower(problem, choice->plan, machine);
       ASSERT_TRUE(program.ok());

@@ -262,8 +262,8 @@ TEST(TileVerify, LoweredProgramsAreSoundAndFitTightly) {
   for (int n = 0; n < 120; ++n) {
     const Problem problem = randomProblem(random, 1e5);
     const Machine machine = hostMachine(isaOf(n % 2 == 0 ? IsaLevel::kAvx512 : IsaLevel::kAvx2), 2, 0, 0, 0);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto choice = choosePlan(problem, gradient, machine, false);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto choice = choosePlan(problem, pass, machine, false);
       ASSERT_TRUE(choice.ok()) << choice.error().message;
       auto program = lower(problem, choice->plan, machine);
       ASSERT_TRUE(program.ok()) << program.error().message;

@@ -21,7 +21,7 @@ namespace cubejit {
 namespace {
 
 std::string nameOf(const testing::TestParamInfo<const Algorithm*>& info) {
-  return std::string(info.param->name) + "_" + toString(info.param->gradient);
+  return std::string(info.param->name) + "_" + toString(info.param->pass);
 }
 
 class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
@@ -36,7 +36,7 @@ Problem problemFor(std::mt19937_64& random, int i) {
 
 TEST_P(EveryAlgorithm, PlansAreRight) {
   const Algorithm& algorithm = *GetParam();
-  const GradientMask mask = maskOf(algorithm.gradient);
+  const PassMask mask = maskOf(algorithm.pass);
   for (const IsaLevel level : runnableIsas()) {
     Session session(eagerOptions(level));
     const Machine machine = machineOfSmallL2(level);
@@ -44,7 +44,7 @@ TEST_P(EveryAlgorithm, PlansAreRight) {
     int verified = 0;
     for (int i = 0; i < 80; ++i) {
       const Problem p = problemFor(random, i);
-      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, p, algorithm.gradient, machine);
+      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, p, algorithm.pass, machine);
       std::shuffle(plans.begin(), plans.end(), random);
       int left = 3;
       for (const TilingPlan& plan : plans) {
@@ -65,7 +65,7 @@ TEST_P(EveryAlgorithm, PlansAreRight) {
 // Forward with post-ops: whatever way an algorithm's sums leave, they are finished once, and rounded behind that.
 TEST_P(EveryAlgorithm, ForwardEndsWithPostOps) {
   const Algorithm& algorithm = *GetParam();
-  if (algorithm.gradient != Gradient::kDx) GTEST_SKIP() << "forward is backward data of the adjoint";
+  if (algorithm.pass != Pass::kDx) GTEST_SKIP() << "forward is backward data of the adjoint";
   for (const IsaLevel level : runnableIsas()) {
     Session session(eagerOptions(level));
     const Machine machine = machineOfSmallL2(level);
@@ -74,7 +74,7 @@ TEST_P(EveryAlgorithm, ForwardEndsWithPostOps) {
     for (int i = 0; i < 80; ++i) {
       Problem p = problemFor(random, i);
       randomPostOps(random, p);
-      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, adjointOf(p), Gradient::kDx, machine);
+      std::vector<TilingPlan> plans = proposedPlans(algorithm.name, adjointOf(p), Pass::kDx, machine);
       std::shuffle(plans.begin(), plans.end(), random);
       int left = 3;
       for (const TilingPlan& data : plans) {
@@ -83,7 +83,7 @@ TEST_P(EveryAlgorithm, ForwardEndsWithPostOps) {
         --left;
         ++verified;
         VerifyRequest request{
-            p, maskOf(Gradient::kY), {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed, {plan}};
+            p, maskOf(Pass::kY), {1, 2}, static_cast<std::uint64_t>(i), p.math == MathMode::kRelaxed, {plan}};
         const VerifyOutcome outcome = verifyProblem(session, request);
         ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
             << outcome.message << "\ncubejit verify --passes y " << toFlags(p) << "\n"

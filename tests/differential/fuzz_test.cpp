@@ -20,7 +20,7 @@
 namespace cubejit {
 namespace {
 
-constexpr GradientMask kAll{true, true, true, true};
+constexpr PassMask kAll{true, true, true, true};
 
 // 1,100 problems for each of two ISAs: 2,200 problems with all four passes each.
 class Fuzz : public testing::TestWithParam<IsaLevel> {};
@@ -81,7 +81,7 @@ TEST_P(Formats, KeptWeightsMatchReference) {
   for (int i = 0; i < 200; ++i) {
     Problem problem = randomProblem(random, 5e5);
     if (i % 2 == 1) randomFormats(random, problem, true, true);
-    const GradientMask mask{i % 3 != 0, i % 4 == 0, false, i % 3 < 2};
+    const PassMask mask{i % 3 != 0, i % 4 == 0, false, i % 3 < 2};
     const VerifyRequest request{problem, mask, {1, 2}, static_cast<std::uint64_t>(i), false, {}, 0, WeightsUse::kKept};
     const VerifyOutcome outcome = verifyProblem(session, request);
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
@@ -103,8 +103,8 @@ TEST_P(Formats, PostOpsMatchReference) {
     if (i % 2 == 1) randomFormats(random, problem, true, true);
     randomPostOps(random, problem);
     const WeightsUse weights = i % 3 == 0 ? WeightsUse::kKept : WeightsUse::kEachRun;
-    const VerifyRequest request{problem, maskOf(Gradient::kY), {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {}, 0,
-                                weights};
+    const VerifyRequest request{problem, maskOf(Pass::kY), {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {},
+                                0,       weights};
     const VerifyOutcome outcome = verifyProblem(session, request);
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
         << outcome.message << "\ncubejit verify --passes y " << toFlags(problem) << " --isa " << toString(GetParam());
@@ -127,7 +127,7 @@ TEST_P(Formats, SlopesMatchReference) {
     dy.c0 = dy.layout == Layout::kNdc1hwc0 ? dy.blockChannels() : 0;
     dy.dtype = formatOf(problem, TensorId::kDy).dtype;
     problem.formats[static_cast<std::size_t>(TensorId::kDy)] = dy;
-    const GradientMask masks[] = {kAll, {true, true, true}, {true, false, false}, {false, false, true}};
+    const PassMask masks[] = {kAll, {true, true, true}, {true, false, false}, {false, false, true}};
     const VerifyRequest request{problem, masks[i % 4], {1, 3}, static_cast<std::uint64_t>(i), i % 5 == 4, {}};
     const VerifyOutcome outcome = verifyProblem(session, request);
     ASSERT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
@@ -159,7 +159,7 @@ TEST_P(Formats, DegenerateProblemsMatchReferenceUnderEveryOption) {
   if (!hostRuns(GetParam())) GTEST_SKIP() << "this CPU cannot run " << toString(GetParam());
   Session session(eagerOptions(GetParam()));
   std::mt19937_64 random(4000 + static_cast<int>(GetParam()));
-  const GradientMask masks[] = {kAll, {true, true, false}, {false, true, true, true}, {true, false, true, true}};
+  const PassMask masks[] = {kAll, {true, true, false}, {false, true, true, true}, {true, false, true, true}};
   for (int i = 0; i < 360; ++i) {
     Problem problem = degenerate(random, i % 3);
     if (i % 2 == 1)
@@ -190,11 +190,11 @@ TEST_P(Fuzz, EveryCandidatePlanMatchesReference) {
   int plans = 0;
   for (int i = 0; i < 60; ++i) {
     const Problem problem = randomProblem(random, 3e5);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto report = session.plan(problem, gradient, true);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto report = session.plan(problem, pass, true);
       ASSERT_TRUE(report.ok()) << report.error().message;
-      GradientMask mask;
-      (gradient == Gradient::kDx ? mask.dx : gradient == Gradient::kDw ? mask.dw : mask.db) = true;
+      PassMask mask;
+      (pass == Pass::kDx ? mask.dx : pass == Pass::kDw ? mask.dw : mask.db) = true;
       for (std::size_t c = 0; c < report->candidates.size(); c += 1 + random() % 23) {
         if (!report->candidates[c].refusedBy.empty()) continue;
         const VerifyRequest request{

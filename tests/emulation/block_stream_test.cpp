@@ -39,7 +39,7 @@ Problem smallProblem() {
 CubeJob jobOf(BlockOrder order, std::int64_t buffers) {
   const Machine machine = *machineByName("ascend910b2");
   const Problem p = smallProblem();
-  TilingPlan plan = planOnNpu(p, Gradient::kDx, machine)->plan;
+  TilingPlan plan = planOnNpu(p, Pass::kDx, machine)->plan;
   plan.cube().singleShape = {64, 32 * 2, 64};
   plan.cube().tile.base = {32, 16, 32};
   plan.cube().tile.stepM = plan.cube().tile.stepN = plan.cube().tile.stepKa = 1;
@@ -162,7 +162,7 @@ TEST(GradientTasks, CoverTheGradientOnceInRegionsThatAddUpInOrder) {
   EXPECT_EQ(tasks.sums(), 1);
   Problem p = smallProblem();
   const Machine machine = *machineByName("toy");
-  const auto report = planOnNpu(p, Gradient::kDw, machine);
+  const auto report = planOnNpu(p, Pass::kDw, machine);
   ASSERT_TRUE(report.ok());
   const auto dw = makeCubeJob(p, report->plan, machine);
   ASSERT_TRUE(dw.ok());

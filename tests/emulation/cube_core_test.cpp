@@ -55,10 +55,10 @@ class CubeCoreTest : public ::testing::Test {
     return {reinterpret_cast<std::byte*>(memory.data()), static_cast<std::int64_t>(memory.size()),
             formatOf(p_, t).dtype, indexMap(p_, t)};
   }
-  CubeJob job(Gradient gradient) {
+  CubeJob job(Pass pass) {
     NpuPlanOptions options;
     options.kernels = CubeKernels::kAscendC;
-    const auto report = planOnNpu(p_, gradient, machine_, options);
+    const auto report = planOnNpu(p_, pass, machine_, options);
     EXPECT_TRUE(report.ok());
     const auto made = makeCubeJob(p_, report->plan, machine_, CubeKernels::kAscendC);
     EXPECT_TRUE(made.ok()) << made.error().message;
@@ -73,10 +73,10 @@ class CubeCoreTest : public ::testing::Test {
 };
 
 TEST_F(CubeCoreTest, TasksBeginAnywhereAndBlocksGoToAnyLayout) {
-  const CubeJob job = this->job(Gradient::kDx);
+  const CubeJob job = this->job(Pass::kDx);
   const auto core = CubeCore::create(machine_, 5);
   ASSERT_TRUE(core.ok());
-  GradientMask mask;
+  PassMask mask;
   mask.dx = true;
   const auto want = referenceGradients(plainProblem(p_), mask, plain_[0], plain_[1], plain_[2]);
   for (const Layout layout : {Layout::kNdc1hwc0, Layout::kNcdhw, Layout::kNdhwc}) {
@@ -106,7 +106,7 @@ TEST_F(CubeCoreTest, TasksBeginAnywhereAndBlocksGoToAnyLayout) {
 }
 
 TEST_F(CubeCoreTest, PartsOfDwAddUp) {
-  const CubeJob job = this->job(Gradient::kDw);
+  const CubeJob job = this->job(Pass::kDw);
   const auto core = CubeCore::create(machine_, 0);
   p_.formats[static_cast<std::size_t>(TensorId::kDw)] = TensorFormat{DType::kF32, Layout::kFractalZ3d, {}, 16};
   const GlobalView dw = view(TensorId::kDw);
@@ -124,7 +124,7 @@ TEST_F(CubeCoreTest, PartsOfDwAddUp) {
       ASSERT_TRUE((*core)->write(target).ok());
     }
   }
-  GradientMask mask;
+  PassMask mask;
   mask.dw = true;
   const auto want = referenceGradients(plainProblem(p_), mask, plain_[0], plain_[1], plain_[2]);
   const auto got = decodeTensor(p_, TensorId::kDw, memory_[static_cast<std::size_t>(TensorId::kDw)].data()).plain;
@@ -132,7 +132,7 @@ TEST_F(CubeCoreTest, PartsOfDwAddUp) {
 }
 
 TEST_F(CubeCoreTest, WhatIsWrongIsSaidWithCoreBlockAndRule) {
-  const CubeJob job = this->job(Gradient::kDx);
+  const CubeJob job = this->job(Pass::kDx);
   const auto core = CubeCore::create(machine_, 7);
   EXPECT_THAT((*core)->iterate().error().message,
               AllOf(HasSubstr("core 7: "), HasSubstr("begin one before iterating")));
@@ -165,7 +165,7 @@ TEST_F(CubeCoreTest, WhatIsWrongIsSaidWithCoreBlockAndRule) {
 }
 
 TEST_F(CubeCoreTest, TilingsThatDoNotFitAreRefusedWithBothByteCountsAndTheField) {
-  TilingPlan plan = job(Gradient::kDx).plan;
+  TilingPlan plan = job(Pass::kDx).plan;
   const auto refused = [&](const TilingPlan& broken) {
     const auto made = makeCubeJob(p_, broken, machine_, CubeKernels::kAscendC);
     return made.ok() ? std::string() : made.error().message;
@@ -183,12 +183,12 @@ TEST_F(CubeCoreTest, TilingsThatDoNotFitAreRefusedWithBothByteCountsAndTheField)
   machine_ = small;
   EXPECT_THAT(refused(plan), AllOf(HasSubstr("L1 (A "), HasSubstr("has 4096; lower step_kb")));
   // The same through the public door.
-  EmulationRequest request{p_, Gradient::kDx, small, plan};
+  EmulationRequest request{p_, Pass::kDx, small, plan};
   EXPECT_THAT(Emulation::create(request).error().message, HasSubstr("has 4096"));
 }
 
 TEST_F(CubeCoreTest, BiasIsSummedByTheVectorUnit) {
-  const auto emulation = Emulation::create({p_, Gradient::kDb, machine_, {}});
+  const auto emulation = Emulation::create({p_, Pass::kDb, machine_, {}});
   ASSERT_TRUE(emulation.ok());
   std::vector<std::uint16_t> db(40);
   Tensors tensors;
@@ -204,7 +204,7 @@ TEST_F(CubeCoreTest, BiasIsSummedByTheVectorUnit) {
   }
   Machine none = machine_;
   none.buffers.ubBytes = 64;
-  EXPECT_THAT(Emulation::create({p_, Gradient::kDb, none, {}}).error().message, HasSubstr("ub_bytes = 64 must be"));
+  EXPECT_THAT(Emulation::create({p_, Pass::kDb, none, {}}).error().message, HasSubstr("ub_bytes = 64 must be"));
 }
 
 }  // namespace

@@ -54,10 +54,10 @@ std::string describe(const Problem& p) {
 }
 
 // Empty if every element is what the reference says.
-std::string difference(const Problem& p, Gradient gradient, const Machine& machine, const Data& d,
+std::string difference(const Problem& p, Pass pass, const Machine& machine, const Data& d,
                        const std::optional<TilingPlan>& plan = {}) {
-  const TensorId t = gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw;
-  EmulationRequest request{p, gradient, machine, plan};
+  const TensorId t = pass == Pass::kDx ? TensorId::kDx : TensorId::kDw;
+  EmulationRequest request{p, pass, machine, plan};
   const auto emulation = Emulation::create(request);
   if (!emulation.ok()) {
     if (emulation.error().code == ErrorCode::kUnsupported || emulation.error().code == ErrorCode::kNoFeasiblePlan)
@@ -66,13 +66,13 @@ std::string difference(const Problem& p, Gradient gradient, const Machine& machi
   }
   std::vector<char> result(static_cast<std::size_t>(formatBytes(p, t)), static_cast<char>(0xff));
   Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
-  (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
+  (pass == Pass::kDx ? tensors.dx : tensors.dw) = result.data();
   const auto report = (*emulation)->run(tensors);
   if (!report.ok()) return report.error().message;
-  GradientMask mask;
-  (gradient == Gradient::kDx ? mask.dx : mask.dw) = true;
+  PassMask mask;
+  (pass == Pass::kDx ? mask.dx : mask.dw) = true;
   const ReferenceGradients want = referenceGradients(plainProblem(p), mask, d.dy, d.x, d.w);
-  const std::vector<double>& values = gradient == Gradient::kDx ? want.dx : want.dw;
+  const std::vector<double>& values = pass == Pass::kDx ? want.dx : want.dw;
   const DecodedTensor got = decodeTensor(p, t, result.data());
   if (got.dirtyPadding >= 0) return "padding " + std::to_string(got.dirtyPadding) + " is not zero";
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -94,11 +94,11 @@ void fuzz(const std::string& chip, DType type, int count, std::uint64_t seed, bo
     if (layouts) randomFormats(random, p, false, true);
     ASSERT_TRUE(checkProblem(p).ok());
     const Data d = dataOf(p, random);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const std::string wrong = difference(p, gradient, machine, d);
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const std::string wrong = difference(p, pass, machine, d);
       if (wrong == "skipped") continue;
       ++compared;
-      EXPECT_EQ(wrong, "") << chip << " " << toString(gradient) << " " << describe(p) << " seed " << seed << " #" << i;
+      EXPECT_EQ(wrong, "") << chip << " " << toString(pass) << " " << describe(p) << " seed " << seed << " #" << i;
     }
   }
   EXPECT_GT(compared, count);
@@ -132,8 +132,8 @@ TEST(Emulation, AnyLegalTilingComputesTheGradient) {
     p.dtype = DType::kF16;
     p.batch = std::max<std::int64_t>(1, p.batch);
     const Data d = dataOf(p, random);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const auto planned = planOnNpu(p, gradient, machine);
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const auto planned = planOnNpu(p, pass, machine);
       if (!planned.ok()) continue;
       for (int change = 0; change < 12; ++change) {
         TilingPlan plan = planned->plan;
@@ -143,13 +143,13 @@ TEST(Emulation, AnyLegalTilingComputesTheGradient) {
         t.buffersL0a = pick({1, 2}), t.buffersL0b = pick({1, 2}), t.buffersL0c = pick({1, 2});
         t.buffersA1 = pick({1, 2}), t.buffersB1 = pick({1, 2});
         t.order = random() % 2 == 0 ? BlockOrder::kMOuter : BlockOrder::kNOuter;
-        const CubeWork work = cubeWorkOf(p, gradient, machine);
-        std::int64_t& pixels = gradient == Gradient::kDx ? plan.cube().singleShape.m : plan.cube().singleShape.k;
+        const CubeWork work = cubeWorkOf(p, pass, machine);
+        std::int64_t& pixels = pass == Pass::kDx ? plan.cube().singleShape.m : plan.cube().singleShape.k;
         pixels = pick({work.row(), 2 * work.row(), std::max<std::int64_t>(1, work.row() / 2), pixels});
         plan.cube().cores = splitOf(work, plan.cube().singleShape);
         if (!checkOnNpu(p, plan, machine).empty()) continue;
         ++legal;
-        EXPECT_EQ(difference(p, gradient, machine, d, plan), "") << toString(gradient) << " " << describe(p);
+        EXPECT_EQ(difference(p, pass, machine, d, plan), "") << toString(pass) << " " << describe(p);
       }
     }
   }
@@ -173,15 +173,14 @@ TEST(Emulation, PanelsAreKeptForOneRunOnly) {
     for (const DType type : {DType::kF16, DType::kBf16, DType::kF32}) {
       p.dtype = type;
       ASSERT_TRUE(checkProblem(p).ok());
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        EmulationRequest request{p, gradient, *machineByName("ascend910b2"), {}};
+      for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+        EmulationRequest request{p, pass, *machineByName("ascend910b2"), {}};
         const auto staged = Emulation::create(request);
         request.fast = true;
         const auto fast = Emulation::create(request);
         ASSERT_TRUE(staged.ok() && fast.ok());
         Data d = dataOf(p, random);
-        const auto bytes =
-            static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+        const auto bytes = static_cast<std::size_t>(formatBytes(p, pass == Pass::kDx ? TensorId::kDx : TensorId::kDw));
         for (int run = 0; run < 4; ++run) {
           for (const auto& [t, memory] :
                {std::pair{TensorId::kDy, &d.dyMemory}, {TensorId::kX, &d.xMemory}, {TensorId::kW, &d.wMemory}})
@@ -191,14 +190,14 @@ TEST(Emulation, PanelsAreKeptForOneRunOnly) {
           for (int way = 0; way < 2; ++way) {
             results[way].assign(bytes, static_cast<char>(0xff));
             Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
-            (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = results[way].data();
+            (pass == Pass::kDx ? tensors.dx : tensors.dw) = results[way].data();
             EmulationRun how;
             how.threads = way == 0 ? 1 : 1 + run % 3;
             const auto report = (way == 0 ? *staged : *fast)->run(tensors, how);
             ASSERT_TRUE(report.ok()) << report.error().message;
             reports[way] = *report;
           }
-          EXPECT_EQ(results[1] == results[0], true) << toString(gradient) << " run " << run << " " << describe(p);
+          EXPECT_EQ(results[1] == results[0], true) << toString(pass) << " run " << run << " " << describe(p);
           EXPECT_EQ(reports[1].cycles, reports[0].cycles);
           EXPECT_EQ(reports[1].total.bytes, reports[0].total.bytes);
           EXPECT_EQ(reports[1].total.highWater, reports[0].total.highWater);
@@ -226,12 +225,11 @@ TEST(Emulation, GeneratedUnitsAgreeWithTheirModels) {
     for (const auto& [t, memory] :
          {std::pair{TensorId::kDy, &d.dyMemory}, {TensorId::kX, &d.xMemory}, {TensorId::kW, &d.wMemory}})
       encodeTensor(p, t, randomReals(random, plainElements(p, t)), memory->data());
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const auto bytes =
-          static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const auto bytes = static_cast<std::size_t>(formatBytes(p, pass == Pass::kDx ? TensorId::kDx : TensorId::kDw));
       std::vector<std::vector<char>> results;
       for (int way = 0; way < 6; ++way) {
-        EmulationRequest request{p, gradient, *machineByName(chip), {}};
+        EmulationRequest request{p, pass, *machineByName(chip), {}};
         request.scalarModels = way == 0;
         request.fast = way >= 4;
         Options options;
@@ -242,7 +240,7 @@ TEST(Emulation, GeneratedUnitsAgreeWithTheirModels) {
         ASSERT_TRUE(emulation.ok()) << emulation.error().message;
         results.emplace_back(bytes, static_cast<char>(0xff));
         Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
-        (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = results.back().data();
+        (pass == Pass::kDx ? tensors.dx : tensors.dw) = results.back().data();
         const auto report = (*emulation)->run(tensors);
         ASSERT_TRUE(report.ok()) << report.error().message;
         EXPECT_EQ(results.back() == results.front(), true) << chip << " way " << way << " " << describe(p);
@@ -268,19 +266,18 @@ TEST(Emulation, PairsOfBf16LeaveTheBitsOfSingleProducts) {
       }
       encodeTensor(p, t, values, memory->data());
     }
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const auto bytes =
-          static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const auto bytes = static_cast<std::size_t>(formatBytes(p, pass == Pass::kDx ? TensorId::kDx : TensorId::kDw));
       std::vector<std::vector<char>> results;
       for (const int way : {0, 1, 2}) {
-        EmulationRequest request{p, gradient, *machineByName("ascend910b2"), {}};
+        EmulationRequest request{p, pass, *machineByName("ascend910b2"), {}};
         request.scalarModels = way == 0;
         request.fast = way == 2;
         const auto emulation = Emulation::create(request);
         ASSERT_TRUE(emulation.ok()) << emulation.error().message;
         results.emplace_back(bytes, static_cast<char>(0xff));
         Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
-        (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = results.back().data();
+        (pass == Pass::kDx ? tensors.dx : tensors.dw) = results.back().data();
         ASSERT_TRUE((*emulation)->run(tensors).ok());
         EXPECT_EQ(results.back() == results.front(), true) << "way " << way << " #" << i << " " << describe(p);
       }
@@ -314,7 +311,7 @@ TEST(Emulation, ProductsOfZerosAreLeftOutOnlyWhereThatChangesNoBit) {
     }
     std::vector<std::vector<char>> results;
     for (const int way : {0, 1, 2}) {
-      EmulationRequest request{p, Gradient::kDx, *machineByName("toy"), {}};
+      EmulationRequest request{p, Pass::kDx, *machineByName("toy"), {}};
       request.scalarModels = way == 0;
       request.fast = way == 2;
       const auto emulation = Emulation::create(request);
@@ -342,7 +339,7 @@ TEST(Emulation, BiasSumsAreThoseOfPlainLoops) {
     std::vector<std::vector<char>> results;
     std::vector<double> cycles;
     for (const bool plain : {true, false}) {
-      EmulationRequest request{p, Gradient::kDb, *machineByName("toy"), {}};
+      EmulationRequest request{p, Pass::kDb, *machineByName("toy"), {}};
       request.scalarModels = plain;
       const auto emulation = Emulation::create(request);
       ASSERT_TRUE(emulation.ok()) << emulation.error().message;
@@ -365,18 +362,17 @@ TEST(Emulation, ThreadsChangeNoBit) {
     Problem p = randomProblem(random, 1e6);
     p.dtype = i % 2 == 0 ? DType::kF16 : DType::kF32;
     const Data d = dataOf(p, random);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      EmulationRequest request{p, gradient, *machineByName(i % 3 == 0 ? "toy" : "ascend910b2"), {}};
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      EmulationRequest request{p, pass, *machineByName(i % 3 == 0 ? "toy" : "ascend910b2"), {}};
       const auto emulation = Emulation::create(request);
       ASSERT_TRUE(emulation.ok()) << emulation.error().message;
-      const auto bytes =
-          static_cast<std::size_t>(formatBytes(p, gradient == Gradient::kDx ? TensorId::kDx : TensorId::kDw));
+      const auto bytes = static_cast<std::size_t>(formatBytes(p, pass == Pass::kDx ? TensorId::kDx : TensorId::kDw));
       std::vector<char> first;
       double cycles = 0;
       for (const int threads : {1, 2, 3}) {
         std::vector<char> result(bytes, static_cast<char>(0xff));
         Tensors tensors{d.dyMemory.data(), d.xMemory.data(), d.wMemory.data(), nullptr, nullptr, nullptr};
-        (gradient == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
+        (pass == Pass::kDx ? tensors.dx : tensors.dw) = result.data();
         EmulationRun how;
         how.threads = threads;
         const auto report = (*emulation)->run(tensors, how);

@@ -31,7 +31,7 @@ TEST(EveryChip, RandomProblemsInEveryType) {
         p.batch = std::max<std::int64_t>(1, p.batch);
         p.dtype = step.operand;
         if (i % 3 == 0) randomFormats(random, p, false, true);
-        const GradientMask mask = i % 2 == 0 ? GradientMask{true, true, true} : GradientMask{false, true, false, true};
+        const PassMask mask = i % 2 == 0 ? PassMask{true, true, true} : PassMask{false, true, false, true};
         const VerifyRequest request{p, mask, {1, 2, 3}, static_cast<std::uint64_t>(i), false, {}};
         const bool fast = i % 9 == 0;  // with its proof, which interpreters make: most of the test's time
         const VerifyOutcome outcome = verifyOnNpu(machine, options, request, fast);

@@ -186,8 +186,8 @@ TEST(Occupancy, IsWhatTheProgramsOfRandomProblemsRead) {
       chip.isa = kAvx2.isa;
       p.dtype = type;
       if (!checkProblem(p).ok()) continue;
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        const auto choice = choosePlan(p, gradient, chip, false);
+      for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+        const auto choice = choosePlan(p, pass, chip, false);
         if (!choice.ok()) continue;
         TilingPlan plan = choice->plan;
         for (const bool small : {false, true}) {
@@ -199,7 +199,7 @@ TEST(Occupancy, IsWhatTheProgramsOfRandomProblemsRead) {
           const TileProgram tile = *lower(p, plan, chip);
           events += expectTrueTasks(tile, chip, type);
           expectTrueReport(chipReport(p, plan, chip, tile, true, 1'000'000));
-          ASSERT_FALSE(HasFailure()) << i << " " << tile.name << " on " << name << " " << toString(gradient) << small;
+          ASSERT_FALSE(HasFailure()) << i << " " << tile.name << " on " << name << " " << toString(pass) << small;
         }
       }
     }
@@ -216,7 +216,7 @@ TEST(Occupancy, OfSumsLastsUntilTheLastStripOfTheirTask) {
     chip.isa = kAvx2.isa;
     chip.cores = 3;  // some have several tasks
     chip.buffers.ubBytes = 1024;
-    const TilingPlan plan = choosePlan(p, Gradient::kDb, chip, false)->plan;
+    const TilingPlan plan = choosePlan(p, Pass::kDb, chip, false)->plan;
     const TileProgram tile = *lower(p, plan, chip);
     const EmulationReport report = chipReport(p, plan, chip, tile, true, 1'000'000);
     const Phase& phase = tile.phases.front();

@@ -37,7 +37,7 @@ struct Given {
 };
 
 // Base blocks so small that blocks, k-steps and both halves of buffers are there.
-Given programOf(const char* chip, Gradient gradient, DType type, std::int64_t stride) {
+Given programOf(const char* chip, Pass pass, DType type, std::int64_t stride) {
   Given g;
   g.problem = convolution(Layout::kNdhwc);
   g.problem.cin = 48;
@@ -48,8 +48,8 @@ Given programOf(const char* chip, Gradient gradient, DType type, std::int64_t st
   g.problem.dtype = type;
   g.chip = *machineByName(chip);
   g.chip.isa = kAvx2.isa;
-  g.plan = choosePlan(g.problem, gradient, g.chip, false)->plan;
-  if (gradient != Gradient::kDb) {
+  g.plan = choosePlan(g.problem, pass, g.chip, false)->plan;
+  if (pass != Pass::kDb) {
     CubeTile& tile = g.plan.cube().tile;
     tile.base = {32, 32, 32};
     tile.stepM = tile.stepN = tile.stepKa = tile.stepKb = 1;
@@ -341,11 +341,11 @@ bool names(const SanitizerReport& report, const Mutation& mutation, const Broken
 TEST(Sanitizer, FindsMutantsOfPrograms) {
   std::vector<Given> given;
   for (const char* chip : {"ascend910b2", "ascend310p3"}) {
-    for (const Gradient g : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
+    for (const Pass g : {Pass::kDx, Pass::kDw, Pass::kDb}) {
       for (const std::int64_t stride : {1, 2}) given.push_back(programOf(chip, g, DType::kF16, stride));
     }
   }
-  given.push_back(programOf("ascend910b2", Gradient::kDw, DType::kF32, 1));
+  given.push_back(programOf("ascend910b2", Pass::kDw, DType::kF32, 1));
   for (const Given& g : given) {
     const SanitizerReport clean = g.report();
     EXPECT_TRUE(clean.ok()) << g.tile.name << ": " << describe(clean.findings.front());

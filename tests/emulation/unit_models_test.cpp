@@ -37,10 +37,10 @@ Problem problemOf(DType type) {
 
 class UnitModels : public ::testing::Test {
  protected:
-  void prepare(Gradient gradient, DType type) {
+  void prepare(Pass pass, DType type) {
     machine_ = *machineByName("ascend910b2");
     const Problem p = problemOf(type);
-    const auto report = planOnNpu(p, gradient, machine_);
+    const auto report = planOnNpu(p, pass, machine_);
     ASSERT_TRUE(report.ok()) << report.error().message;
     auto job = makeCubeJob(p, report->plan, machine_);
     ASSERT_TRUE(job.ok()) << job.error().message;
@@ -80,7 +80,7 @@ class UnitModels : public ::testing::Test {
 
 TEST_F(UnitModels, AnImageIsSpreadByTheStrideAndUnfoldedWithItsPadding) {
   for (const DType type : {DType::kF16, DType::kF32}) {
-    prepare(Gradient::kDx, type);
+    prepare(Pass::kDx, type);
     const CubeWork& w = job_.work;
     const LoadImage load{0, 0, {0, 9}, {0, 11}, {0, w.blocks}};  // 5 x 6 of dy, zeros between
     execute(load, context(), *memory_);
@@ -108,7 +108,7 @@ TEST_F(UnitModels, AnImageIsSpreadByTheStrideAndUnfoldedWithItsPadding) {
 }
 
 TEST_F(UnitModels, WeightsReachL0bAsFractalsOfColumns) {
-  prepare(Gradient::kDx, DType::kF16);
+  prepare(Pass::kDx, DType::kF16);
   const LoadWeights load{64, 0, {0, 18}, {0, 32}, false};
   execute(load, context(), *memory_);
   const LoadFractals fractals{L0Side::kB, 512, 64, 18 * 16, {0, 32}, {9 * 16, 9 * 16}, false};
@@ -124,7 +124,7 @@ TEST_F(UnitModels, WeightsReachL0bAsFractalsOfColumns) {
 }
 
 TEST_F(UnitModels, TheCubeAddsInOrderOfK) {
-  prepare(Gradient::kDx, DType::kF32);
+  prepare(Pass::kDx, DType::kF32);
   std::mt19937_64 random(2);
   std::normal_distribution<float> normal;
   auto* a = reinterpret_cast<float*>(memory_->at(CoreBuffer::kL0a));

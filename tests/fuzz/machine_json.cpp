@@ -38,13 +38,13 @@ bool isSmall(const Machine& m) {
 
 void plansAreRight(const Machine& machine) {
   const Problem problem = smallProblem(machine.npu.cubes.front().operand);
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const auto report = planOnNpu(problem, gradient, machine);
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    const auto report = planOnNpu(problem, pass, machine);
     if (!report.ok()) continue;
     const auto broken = checkOnNpu(problem, report->plan, machine);
     fuzz::hold(broken.empty(), "what is planned is legal", broken.empty() ? "" : broken.front());
     if (!isSmall(machine)) continue;
-    const VerifyRequest request{problem, maskOf(gradient), {1}, 1, false, {report->plan}};
+    const VerifyRequest request{problem, maskOf(pass), {1}, 1, false, {report->plan}};
     Options options;
     options.verify = true;
     const VerifyOutcome outcome = verifyOnNpu(machine, options, request);

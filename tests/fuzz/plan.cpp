@@ -50,7 +50,7 @@ void isRight(Pin pin, IsaLevel level) {
   options.backend = BackendKind::kTileInterpreter;
   Session session(options);
   if (!checkPlan(pin.problem, pin.plan, session.machine()).empty()) return;
-  const GradientMask mask = maskOf(pin.plan.gradient);
+  const PassMask mask = maskOf(pin.plan.pass);
   const auto compiled = session.compile(CompileRequest{pin.problem, mask, {pin.plan}});
   fuzz::hold(compiled.ok(), "a legal plan compiles", about(compiled.ok() ? "" : compiled.error().message));
   if ((*compiled)->workspaceBytes(2) > kMostWorkspace) return;

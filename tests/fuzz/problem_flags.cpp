@@ -49,7 +49,7 @@ Result<Problem> problemOf(const Flags& flags) {
     CUBEJIT_TRY(math, parseMathMode(get("--math")));
     problem.math = math;
   }
-  static_cast<void>(parseGradients(get("--passes")));
+  static_cast<void>(parsePasses(get("--passes")));
   return problem;
 }
 

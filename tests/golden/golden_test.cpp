@@ -71,11 +71,11 @@ Problem tiny(std::int64_t channelsIn, std::int64_t channelsOut, Layout layout) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  Case channels{"dx_direct_padded", tiny(20, 6, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  Case channels{"dx_direct_padded", tiny(20, 6, Layout::kNdhwc), defaultPlan("direct", Pass::kDx)};
   setField(channels.plan, "register_w", 3);
   all.push_back(channels);
 
-  Case shared{"dx_direct_broadcast_reuse", tiny(2, 3, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  Case shared{"dx_direct_broadcast_reuse", tiny(2, 3, Layout::kNdhwc), defaultPlan("direct", Pass::kDx)};
   shared.problem.kernel = Dhw{1, 1, 3};
   shared.problem.padBefore = shared.problem.padAfter = Dhw{0, 0, 1};
   setField(shared.plan, "register_w", 5);
@@ -83,7 +83,7 @@ std::vector<Case> cases() {
   setField(shared.plan, "unroll", 1);
   all.push_back(shared);
 
-  Case pixels{"dx_spatial_strided", tiny(3, 8, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDx)};
+  Case pixels{"dx_spatial_strided", tiny(3, 8, Layout::kNcdhw), defaultPlan("spatial", Pass::kDx)};
   pixels.problem.in = Dhw{1, 4, 18};
   pixels.problem.out = Dhw{1, 2, 9};
   pixels.problem.stride = Dhw{1, 2, 2};
@@ -93,13 +93,13 @@ std::vector<Case> cases() {
   all.push_back(pixels);
 
   Case inputs{"dx_direct_input_channels", tiny(3, 18, Layout::kNdhwc),
-              with(defaultPlan("direct", Gradient::kDx), "vectorize", "input_channels")};
+              with(defaultPlan("direct", Pass::kDx), "vectorize", "input_channels")};
   setField(inputs.plan, "register_w", 2);
   setField(inputs.plan, "unroll", 2);
   setField(inputs.plan, "buffer_c", 1);
   all.push_back(inputs);
 
-  Case transposed{"dx_transposed_convolution", tiny(18, 5, Layout::kNdhwc), defaultPlan("direct", Gradient::kDx)};
+  Case transposed{"dx_transposed_convolution", tiny(18, 5, Layout::kNdhwc), defaultPlan("direct", Pass::kDx)};
   transposed.problem.transposed = true;
   transposed.problem.in = Dhw{1, 1, 3};
   transposed.problem.kernel = Dhw{1, 1, 3};
@@ -111,30 +111,30 @@ std::vector<Case> cases() {
   all.push_back(transposed);
 
   Case operands{"dw_transposed_operands", tiny(3, 18, Layout::kNdhwc),
-                with(defaultPlan("direct", Gradient::kDw), "vectorize", "transposed")};
+                with(defaultPlan("direct", Pass::kDw), "vectorize", "transposed")};
   setField(operands.plan, "register_rows", 3);
   setField(operands.plan, "register_taps", 3);
   all.push_back(operands);
 
   Case taps{"dw_direct_kernel_width", tiny(2, 3, Layout::kNdhwc),
-            with(defaultPlan("direct", Gradient::kDw), "vectorize", "kernel_width")};
+            with(defaultPlan("direct", Pass::kDw), "vectorize", "kernel_width")};
   taps.problem.kernel = Dhw{1, 1, 3};
   taps.problem.padBefore = taps.problem.padAfter = Dhw{0, 0, 1};
   setField(taps.plan, "register_rows", 3);
   all.push_back(taps);
 
-  Case grouped{"dw_grouped_depthwise", tiny(20, 20, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDw)};
+  Case grouped{"dw_grouped_depthwise", tiny(20, 20, Layout::kNdhwc), defaultPlan("grouped", Pass::kDw)};
   grouped.problem.groups = 20;
   grouped.problem.kernel = Dhw{1, 1, 3};
   grouped.problem.padBefore = grouped.problem.padAfter = Dhw{0, 0, 1};
   setField(grouped.plan, "register_taps_w", 3);
   all.push_back(grouped);
 
-  Case spatial{"dw_spatial", tiny(1, 1, Layout::kNcdhw), defaultPlan("spatial", Gradient::kDw), Pins::kPrograms};
+  Case spatial{"dw_spatial", tiny(1, 1, Layout::kNcdhw), defaultPlan("spatial", Pass::kDw), Pins::kPrograms};
   setField(spatial.plan, "register_taps_w", 3);
   all.push_back(spatial);
 
-  Case depthwise{"dx_grouped_depthwise", tiny(8, 8, Layout::kNdhwc), defaultPlan("grouped", Gradient::kDx),
+  Case depthwise{"dx_grouped_depthwise", tiny(8, 8, Layout::kNdhwc), defaultPlan("grouped", Pass::kDx),
                  Pins::kPrograms};
   depthwise.problem.groups = 8;
   depthwise.problem.kernel = Dhw{1, 1, 3};
@@ -142,16 +142,16 @@ std::vector<Case> cases() {
   setField(depthwise.plan, "register_w", 2);
   all.push_back(depthwise);
 
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    Case tiles{std::string(toString(gradient)) + "_winograd", tiny(3, 2, Layout::kNdhwc),
-               defaultPlan("winograd", gradient), Pins::kPrograms};
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    Case tiles{std::string(toString(pass)) + "_winograd", tiny(3, 2, Layout::kNdhwc), defaultPlan("winograd", pass),
+               Pins::kPrograms};
     tiles.problem.math = MathMode::kRelaxed;
     setField(tiles.plan, "tile_h", 2);
     setField(tiles.plan, "tile_w", 2);
     all.push_back(tiles);
   }
 
-  all.push_back(Case{"db_plain", tiny(3, 5, Layout::kNcdhw), defaultPlan("bias", Gradient::kDb)});
+  all.push_back(Case{"db_plain", tiny(3, 5, Layout::kNcdhw), defaultPlan("bias", Pass::kDb)});
   return all;
 }
 
@@ -272,7 +272,7 @@ TEST(Golden, EveryAlgorithmHasOne) {
         vector |= line == "== avx2 vector 0 ==";
       }
     }
-    EXPECT_TRUE(tile && vector) << "no case of " << algorithm->name << " of " << toString(algorithm->gradient)
+    EXPECT_TRUE(tile && vector) << "no case of " << algorithm->name << " of " << toString(algorithm->pass)
                                 << " pins a tile and a vector program";
   }
 }
@@ -285,15 +285,15 @@ TEST(Golden, PinnedPlansComputeTheReference) {
     const std::vector<float> dy = randomIntegers(random, yElements(p), 1000),
                              x = randomIntegers(random, xElements(p), 1000),
                              w = randomIntegers(random, wElements(p), 1000);
-    const ReferenceGradients want = referenceGradients(p, GradientMask{true, true, true}, dy, x, w);
-    const Gradient g = c.plan.gradient;
-    const std::vector<double>& right = g == Gradient::kDx ? want.dx : g == Gradient::kDw ? want.dw : want.db;
+    const ReferenceGradients want = referenceGradients(p, PassMask{true, true, true}, dy, x, w);
+    const Pass g = c.plan.pass;
+    const std::vector<double>& right = g == Pass::kDx ? want.dx : g == Pass::kDw ? want.dw : want.db;
     for (const IsaLevel level : c.levels()) {
       const auto program = lower(p, c.plan, hostOf(level));
       ASSERT_TRUE(program.ok()) << c.name;
       std::vector<float> got(right.size(), -77.0F);
       Tensors tensors{dy.data(), x.data(), w.data(), nullptr, nullptr, nullptr};
-      (g == Gradient::kDx ? tensors.dx : g == Gradient::kDw ? tensors.dw : tensors.db) = got.data();
+      (g == Pass::kDx ? tensors.dx : g == Pass::kDw ? tensors.dw : tensors.db) = got.data();
       const Status status = interpret(*program, tensors);
       ASSERT_TRUE(status.ok()) << c.name << ": " << status.error().message;
       EXPECT_EQ(std::vector<double>(got.begin(), got.end()), right) << c.name;

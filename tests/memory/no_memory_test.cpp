@@ -89,11 +89,11 @@ Problem layer() { return smallConvolution(); }
 TEST(NoMemory, Sessions) {
   sweep([] {
     Session session;
-    return failureOf(session.plan(layer(), Gradient::kDx));
+    return failureOf(session.plan(layer(), Pass::kDx));
   });
   sweep([] {
     Session session{Options{}};
-    return failureOf(session.plan(layer(), Gradient::kDw, true));
+    return failureOf(session.plan(layer(), Pass::kDw, true));
   });
 }
 
@@ -146,7 +146,7 @@ TEST(NoMemory, Verification) {
   Session session(plainOptions());
   VerifyRequest request;
   request.problem = layer();
-  request.gradients = kAllGradients;
+  request.passes = kAllGradients;
   // The verifier is the command's, which catches what it throws.
   sweep([&]() -> Failure {
     try {
@@ -173,11 +173,11 @@ TEST(NoMemory, Chips) {
   sweep([] { return failureOf(machineByName("910b")); });
   const auto chip = machineByName("910b");
   ASSERT_TRUE(chip.ok());
-  sweep([&] { return failureOf(planOnNpu(layer(), Gradient::kDw, *chip)); }, 60);
+  sweep([&] { return failureOf(planOnNpu(layer(), Pass::kDw, *chip)); }, 60);
   Operands operands(layer());
   EmulationRequest request;
   request.problem = layer();
-  request.gradient = Gradient::kDx;
+  request.pass = Pass::kDx;
   request.machine = *chip;
   sweep(
       [&]() -> Failure {

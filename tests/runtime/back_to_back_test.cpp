@@ -111,10 +111,9 @@ TEST(BackToBack, BitsAreThoseOfEachGradientAlone) {
   Operands operands(problem), apart(problem);
   const Tensors results = operands.tensors(), own = apart.tensors();
   ASSERT_TRUE(runOn(**all, results, 2).ok());
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const GradientMask mask = maskOf(gradient);
-    const auto one =
-        compileExecutable(CompileRequest{problem, mask, {(*all)->plan(gradient)}, {}}, machine, wakingAll());
+  for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+    const PassMask mask = maskOf(pass);
+    const auto one = compileExecutable(CompileRequest{problem, mask, {(*all)->plan(pass)}, {}}, machine, wakingAll());
     ASSERT_TRUE(one.ok()) << one.error().message;
     EXPECT_FALSE((*one)->state().together);
     ASSERT_TRUE(runOn(**one, own, 1).ok());
@@ -174,19 +173,19 @@ TEST(BackToBack, EveryTaskIsInTheUnitOfItsBlock) {
 TEST(BackToBack, TasksThatReadAllOfDyStayApart) {
   const Problem problem = squareProblem(6, 16, 16, 14);
   const Machine machine = smallMachine();
-  for (const Gradient one : {Gradient::kDw, Gradient::kDb}) {
+  for (const Pass one : {Pass::kDw, Pass::kDb}) {
     std::vector<TilingPlan> plans;
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-      const auto choice = choosePlan(problem, gradient, machine, false);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+      const auto choice = choosePlan(problem, pass, machine, false);
       ASSERT_TRUE(choice.ok());
       plans.push_back(planInBlocks(problem, choice->plan, machine, kBlock));
-      if (gradient == one) setField(plans.back(), "reduction_parts", 1);
+      if (pass == one) setField(plans.back(), "reduction_parts", 1);
     }
     const auto compiled =
         generateExecutable(CompileRequest{problem, {true, true, true}, plans, {}}, machine, withoutCode());
     ASSERT_TRUE(compiled.ok()) << compiled.error().message;
     const std::optional<BackToBack> order = backToBack(programsOf(**compiled), kBlocks);
-    EXPECT_FALSE(order && order->includes(one == Gradient::kDw ? 1 : 2)) << toString(one);
+    EXPECT_FALSE(order && order->includes(one == Pass::kDw ? 1 : 2)) << toString(one);
   }
 }
 
@@ -222,7 +221,7 @@ TEST(BackToBack, GradientsThatStayApartKeepTheirPlans) {
     const auto& state = (*compiled)->state();
     if (state.together || !state.shared.empty()) continue;
     for (const auto& part : state.parts) {
-      const auto alone = choosePlan(problem, part->plan.gradient, machine, false);
+      const auto alone = choosePlan(problem, part->plan.pass, machine, false);
       ASSERT_TRUE(alone.ok());
       EXPECT_EQ(fieldOf(part->plan, "reduction_parts"), fieldOf(alone->plan, "reduction_parts")) << toFlags(problem);
       ++apart;

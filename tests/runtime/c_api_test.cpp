@@ -43,9 +43,9 @@ SessionHandle makeSession(const cubejit_options* options = nullptr) {
   return {session, &cubejit_session_destroy};
 }
 
-ExecutableHandle compile(cubejit_session* session, const cubejit_problem& problem, int gradients) {
+ExecutableHandle compile(cubejit_session* session, const cubejit_problem& problem, int passes) {
   cubejit_executable* executable = nullptr;
-  EXPECT_EQ(cubejit_compile(session, &problem, gradients, &executable), CUBEJIT_OK) << cubejit_last_error();
+  EXPECT_EQ(cubejit_compile(session, &problem, passes, &executable), CUBEJIT_OK) << cubejit_last_error();
   return {executable, &cubejit_executable_destroy};
 }
 
@@ -117,8 +117,8 @@ TEST(CApi, CompilesForAnEmulatedChip) {
     EXPECT_EQ(got.dw, want.dw);
     EXPECT_EQ(got.db, want.db);
     const char* json = nullptr;
-    for (const int gradient : {CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB}) {
-      ASSERT_EQ(cubejit_emulation_report(executable.get(), gradient, &json), CUBEJIT_OK) << cubejit_last_error();
+    for (const int pass : {CUBEJIT_DX, CUBEJIT_DW, CUBEJIT_DB}) {
+      ASSERT_EQ(cubejit_emulation_report(executable.get(), pass, &json), CUBEJIT_OK) << cubejit_last_error();
       EXPECT_NE(std::string(json).find(R"("schema":"cubejit.soc_run/1","soc":"ascend910b2")"), std::string::npos)
           << json;
     }
@@ -186,7 +186,7 @@ TEST(CApi, PlansKernelsAndStatistics) {
     cubejit_kernel kernel{};
     kernel.struct_size = sizeof(kernel);
     ASSERT_EQ(cubejit_get_kernel(first.get(), i, &kernel), CUBEJIT_OK);
-    EXPECT_EQ(kernel.gradient, CUBEJIT_DX);
+    EXPECT_EQ(kernel.pass, CUBEJIT_DX);
     ASSERT_GT(kernel.byte_count, 0U);
     EXPECT_EQ(0, std::memcmp(kernel.entry, kernel.bytes, kernel.byte_count));
     EXPECT_NE(std::string(kernel.vector_program), "");
@@ -223,8 +223,8 @@ TEST(CApi, NullsAreErrors) {
 TEST(CApi, WrongValuesAreErrors) {
   const SessionHandle session = makeSession();
   cubejit_executable* executable = nullptr;
-  const auto code = [&](const cubejit_problem& p, int gradients = CUBEJIT_DX) {
-    return cubejit_compile(session.get(), &p, gradients, &executable);
+  const auto code = [&](const cubejit_problem& p, int passes = CUBEJIT_DX) {
+    return cubejit_compile(session.get(), &p, passes, &executable);
   };
   cubejit_problem p = square(1, 4, 4, 5);
   EXPECT_EQ(code(p, 0), CUBEJIT_INVALID_PROBLEM);

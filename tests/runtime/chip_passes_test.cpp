@@ -55,16 +55,16 @@ std::vector<char> memoryOf(const Problem& p, TensorId t, std::mt19937_64& random
 }
 
 // dX of dy and w, or dW of dy and x.
-Tensors tensorsOf(Gradient g, const std::vector<char>& dy, const std::vector<char>& other, std::vector<char>& result) {
+Tensors tensorsOf(Pass g, const std::vector<char>& dy, const std::vector<char>& other, std::vector<char>& result) {
   Tensors tensors;
   tensors.dy = dy.data();
-  (g == Gradient::kDx ? tensors.w : tensors.x) = other.data();
-  (g == Gradient::kDx ? tensors.dx : tensors.dw) = result.data();
+  (g == Pass::kDx ? tensors.w : tensors.x) = other.data();
+  (g == Pass::kDx ? tensors.dx : tensors.dw) = result.data();
   return tensors;
 }
 
-Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* chip, bool fast,
-                                    const std::vector<char>& dy, const std::vector<char>& other, int threads = 0,
+Result<std::vector<char>> programOf(Pass g, const Problem& p, const char* chip, bool fast, const std::vector<char>& dy,
+                                    const std::vector<char>& other, int threads = 0,
                                     const std::vector<TilingPlan>& plans = {}) {
   Options options;
   options.machine = machineByName(chip).value();
@@ -74,7 +74,7 @@ Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* ch
   CUBEJIT_TRY(executable, session.compile(CompileRequest{p, maskOf(g), plans}));
   const bool pairs = p.dtype == DType::kBf16 && isaOf(executable->state().isa.level).bf16Dot;
   EXPECT_EQ(executable->state().parts.front()->anyValues != nullptr,
-            (fast && g == Gradient::kDx && p.stride.h > 1) || pairs);
+            (fast && g == Pass::kDx && p.stride.h > 1) || pairs);
   std::vector<char> result(static_cast<std::size_t>(formatBytes(p, resultOf(g))), '\x55');
   const std::size_t bytes = executable->workspaceBytes(2);
   const std::unique_ptr<void, decltype(&std::free)> workspace(std::aligned_alloc(64, (bytes + 63) / 64 * 64),
@@ -85,7 +85,7 @@ Result<std::vector<char>> programOf(Gradient g, const Problem& p, const char* ch
 }
 
 // What the models of the chip's units leave.
-std::vector<char> modelsOf(Gradient g, const Problem& p, const char* chip, const std::vector<char>& dy,
+std::vector<char> modelsOf(Pass g, const Problem& p, const char* chip, const std::vector<char>& dy,
                            const std::vector<char>& other) {
   EmulationRequest request{p, g, machineByName(chip).value(), {}};
   request.scalarModels = true;
@@ -101,10 +101,10 @@ TEST(ChipPasses, FastProgramsLeaveTheBitsWhateverTheOperandsHold) {
   std::mt19937_64 random(5);
   for (const DType type : {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32}) {
     for (const float value : {1.0F, kInfinity, -kInfinity, kNan, -1e-30F, 1e-38F, 3e38F, 65504.0F, -6e-8F}) {
-      for (const Gradient g : {Gradient::kDx, Gradient::kDw}) {
+      for (const Pass g : {Pass::kDx, Pass::kDw}) {
         for (const bool inDy : {false, true}) {
           const Problem p = strided(type);
-          const TensorId second = g == Gradient::kDx ? TensorId::kW : TensorId::kX;
+          const TensorId second = g == Pass::kDx ? TensorId::kW : TensorId::kX;
           const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, inDy ? value : 1.0F),
                                   other = memoryOf(p, second, random, inDy ? 1.0F : value);
           const auto slow = programOf(g, p, "ascend910b2", false, dy, other),
@@ -138,7 +138,7 @@ TEST(ChipPasses, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
     Session session(options);
     const auto executable = session.compile(p, {false, true, false});
     ASSERT_TRUE(executable.ok()) << executable.error().message;
-    const CompiledGradient& part = *(*executable)->state().parts.front();
+    const CompiledPass& part = *(*executable)->state().parts.front();
     EXPECT_EQ(sums(*part.lowered), sums(part.tile) * (threads == 1 ? 4 : 1)) << threads;
     EXPECT_GT(sums(part.tile), 0);
   }
@@ -152,10 +152,10 @@ TEST(ChipPasses, PartsThatATaskEachAddsToAreOneSumWhereNoThreadWaits) {
         std::memcpy(memory->data() + i, &tiny, 4);
       }
     }
-    const auto slow = programOf(Gradient::kDw, p, "ascend910b2", false, dy, x);
+    const auto slow = programOf(Pass::kDw, p, "ascend910b2", false, dy, x);
     ASSERT_TRUE(slow.ok()) << slow.error().message;
     for (const int threads : {1, 64}) {
-      const auto fast = programOf(Gradient::kDw, p, "ascend910b2", true, dy, x, threads);
+      const auto fast = programOf(Pass::kDw, p, "ascend910b2", true, dy, x, threads);
       ASSERT_TRUE(fast.ok()) << fast.error().message;
       EXPECT_EQ(*slow, *fast) << value << ", planned for " << threads;
     }
@@ -171,7 +171,7 @@ TEST(ChipPasses, ZerosAreLeftOutWhereTheyAddNothing) {
     Tensors tensors;
     tensors.dy = dy.data();
     tensors.w = w.data();
-    return valuesAllow(p, TilingPlan(Gradient::kDx, CubePlan{}), chip, true, tensors);
+    return valuesAllow(p, TilingPlan(Pass::kDx, CubePlan{}), chip, true, tensors);
   };
   EXPECT_TRUE(allows(DType::kF16, 1, 1));
   EXPECT_TRUE(allows(DType::kF16, std::numeric_limits<float>::infinity(), 1))
@@ -183,7 +183,7 @@ TEST(ChipPasses, ZerosAreLeftOutWhereTheyAddNothing) {
   EXPECT_TRUE(allows(DType::kBf16, 1, 1));
   EXPECT_FALSE(allows(DType::kBf16, std::numeric_limits<float>::infinity(), 1))
       << "pairs want finite values on both sides";
-  EXPECT_FALSE(valuesAllow(strided(DType::kF32), TilingPlan(Gradient::kDx, CubePlan{}), chip, true, Tensors{}));
+  EXPECT_FALSE(valuesAllow(strided(DType::kF32), TilingPlan(Pass::kDx, CubePlan{}), chip, true, Tensors{}));
 }
 
 // Of each panel, however many blocks multiply it; another one that comes to lie where it was is read for itself.
@@ -207,7 +207,7 @@ TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
     p.cout = 64;
     p.in = p.out = {1, 7, 7};
     p.stride = {1, 1, 1};
-    for (const Gradient g : {Gradient::kDx, Gradient::kDw}) {
+    for (const Pass g : {Pass::kDx, Pass::kDw}) {
       Options options;
       options.machine = machineByName("ascend910b2").value();
       options.forwardCopies = true;
@@ -220,9 +220,9 @@ TEST(ChipPasses, WhatTheCubeReadsIsKeptForOtherBlocks) {
       request.plans = {plan};
       const auto executable = session.compile(request);
       ASSERT_TRUE(executable.ok()) << executable.error().message;
-      const CompiledGradient& part = *(*executable)->state().parts.front();
+      const CompiledPass& part = *(*executable)->state().parts.front();
       EXPECT_LT(10 * read(part.tile), 9 * read(*part.lowered)) << toString(g) << " " << toString(type);
-      const TensorId second = g == Gradient::kDx ? TensorId::kW : TensorId::kX;
+      const TensorId second = g == Pass::kDx ? TensorId::kW : TensorId::kX;
       const std::vector<char> dy = memoryOf(p, TensorId::kDy, random, 1.0F), other = memoryOf(p, second, random, 1.0F);
       const auto fast = programOf(g, p, "ascend910b2", true, dy, other, 0, request.plans);
       ASSERT_TRUE(fast.ok()) << fast.error().message;
@@ -254,7 +254,7 @@ TEST(ChipPasses, FewerProductsAreMade) {
   Session session(options);
   const auto executable = session.compile(strided(DType::kF16), {true, false, false});
   ASSERT_TRUE(executable.ok());
-  const CompiledGradient& part = *(*executable)->state().parts.front();
+  const CompiledPass& part = *(*executable)->state().parts.front();
   ASSERT_TRUE(part.lowered.has_value());
   EXPECT_LT(3 * products(part.tile), products(*part.lowered)) << "a stride of 2 x 2 leaves a quarter, and a little";
   EXPECT_EQ(products(part.anyValues->tile), products(*part.lowered));

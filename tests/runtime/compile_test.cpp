@@ -33,10 +33,10 @@ TEST_P(Compile, KeepsEveryStage) {
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   const Executable::State& state = compiled.value()->state();
   ASSERT_EQ(state.parts.size(), 3U);
-  const Gradient order[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
+  const Pass order[] = {Pass::kDx, Pass::kDw, Pass::kDb};
   for (std::size_t i = 0; i < 3; ++i) {
-    const CompiledGradient& part = *state.parts[i];
-    EXPECT_EQ(part.plan.gradient, order[i]);
+    const CompiledPass& part = *state.parts[i];
+    EXPECT_EQ(part.plan.pass, order[i]);
     EXPECT_EQ(part.tile, lower(p, part.plan, detectHost(GetParam())).value());
     ASSERT_EQ(part.vectors.size(), part.tile.kernels.size());
     ASSERT_EQ(part.codes.size(), part.tile.kernels.size());
@@ -59,14 +59,14 @@ TEST_P(Compile, RefusesPlansThatTakeTooMuchCode) {
   };
   const auto usual = compile(p);
   ASSERT_TRUE(usual.ok()) << usual.error().message;
-  TilingPlan plan = usual.value()->plan(Gradient::kDx);
+  TilingPlan plan = usual.value()->plan(Pass::kDx);
   EXPECT_TRUE(with(Options{}.codeBudget, plan).ok());
   const auto refused = with(1000, plan);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kLimitExceeded);
   EXPECT_NE(refused.error().message.find("Options::codeBudget allows 1000"), std::string::npos)
       << refused.error().message;
-  plan = cubejit::with(defaultPlan("direct", Gradient::kDx), "unroll", 512);
+  plan = cubejit::with(defaultPlan("direct", Pass::kDx), "unroll", 512);
   const auto unrolled = with(8000, plan);
   ASSERT_FALSE(unrolled.ok());
   EXPECT_EQ(unrolled.error().code, ErrorCode::kLimitExceeded) << unrolled.error().message;
@@ -80,8 +80,8 @@ TEST_P(Compile, StreamingStoresDependOnWhereResultsLie) {
   if (std::find(runnable.begin(), runnable.end(), GetParam()) == runnable.end()) GTEST_SKIP() << "nothing runs here";
   Problem p = squareProblem(2, 32, 24, 9);
   p.layout = Layout::kNdhwc;
-  TilingPlan plan = with(defaultPlan("direct", Gradient::kDx), "register_w", 3);
-  const GradientMask dxOnly{true, false, false};
+  TilingPlan plan = with(defaultPlan("direct", Pass::kDx), "register_w", 3);
+  const PassMask dxOnly{true, false, false};
   const auto usual = compileExecutable(CompileRequest{p, dxOnly, {plan}}, machine, {});
   plan = with(plan, "streaming_store", 1);
   const auto streaming = compileExecutable(CompileRequest{p, dxOnly, {plan}}, machine, {});

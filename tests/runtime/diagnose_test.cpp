@@ -59,7 +59,7 @@ class Diagnose : public testing::Test {
   // A command that runs the data gradient of problem(), with these variables set.
   std::string verify(const std::string& variables) const {
     return variables + " " CUBEJIT_CLI
-                       " verify --input 1,16,8,8 --weight 16,16,3,3 --padding 1 --gradients dx --threads 1";
+                       " verify --input 1,16,8,8 --weight 16,16,3,3 --padding 1 --passes dx --threads 1";
   }
   const fs::path root = fs::temp_directory_path() / ("cubejit-diagnose-test-" + std::to_string(getpid()));
 };
@@ -99,7 +99,7 @@ TEST_F(Diagnose, TheLogSaysWhereAPlanCameFrom) {
     ASSERT_TRUE(session.compile(problem(), {true, false, false}).ok());
   }
   Session session(options);
-  const TilingPlan plan = session.plan(problem(), Gradient::kDx)->plan;
+  const TilingPlan plan = session.plan(problem(), Pass::kDx)->plan;
   ASSERT_TRUE(session.compile(CompileRequest{problem(), {true, false, false}, {plan}}).ok());
   std::istringstream lines(read(root / "log"));
   std::string first, second, third;

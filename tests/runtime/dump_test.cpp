@@ -197,7 +197,7 @@ TEST_F(Dump, PinsAreFollowed) {
   Options options;
   options.isa = IsaLevel::kAvx2;
   options.algorithm = "direct";
-  TilingPlan pinned = Session(options).plan(problem(), Gradient::kDx)->plan;
+  TilingPlan pinned = Session(options).plan(problem(), Pass::kDx)->plan;
   options.algorithm.clear();
   ASSERT_NE(fieldOf(pinned, "register_w"), 3);
   ASSERT_TRUE(setField(pinned, "register_w", 3));
@@ -207,8 +207,7 @@ TEST_F(Dump, PinsAreFollowed) {
     Session first(options);  // the first compilation under a pin file adds its plan
     ASSERT_TRUE(first.compile(problem(), {true, false, false}).ok());
   }
-  const std::string pins = read(root / "pins"),
-                    chosen = planToJson(Session(options).plan(problem(), Gradient::kDx)->plan);
+  const std::string pins = read(root / "pins"), chosen = planToJson(Session(options).plan(problem(), Pass::kDx)->plan);
   const std::size_t at = pins.find(chosen);
   ASSERT_NE(at, std::string::npos) << pins;
   std::ofstream(root / "pins") << pins.substr(0, at) + planToJson(pinned) + pins.substr(at + chosen.size());
@@ -262,7 +261,7 @@ TEST_F(Dump, FoldersAppearWholeOrNotAtAll) {
 TEST_F(Dump, FullAndReadOnlyDisksLeaveNothing) {
   const std::string command = "(ulimit -f 1; trap '' XFSZ; " CUBEJIT_CLI
                               " dump --input 1,16,6,7 --weight 24,16,3,3 --padding 1 "
-                              "--gradients dx --isa avx2 --emit asm,html -o " +
+                              "--passes dx --isa avx2 --emit asm,html -o " +
                               root.string() + ") > /dev/null 2>&1";
   if (!std::string(CUBEJIT_CLI).empty()) {
     EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 5);

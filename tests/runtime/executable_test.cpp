@@ -14,7 +14,7 @@
 namespace cubejit {
 namespace {
 
-std::shared_ptr<const Executable> compiled(const Problem& p, GradientMask mask = kAllGradients,
+std::shared_ptr<const Executable> compiled(const Problem& p, PassMask mask = kAllGradients,
                                            const Options& options = {}) {
   Session session(options);
   Result<std::shared_ptr<const Executable>> result = session.compile(p, mask);
@@ -57,7 +57,7 @@ TEST(Run, OnlyWhatAGradientNeedsMustBeThere) {
   const Problem p = squareProblem(1, 4, 6, 5);
   Operands operands(p);
   const Tensors all = operands.tensors();
-  const auto run = [&](GradientMask mask, const Tensors& t) {
+  const auto run = [&](PassMask mask, const Tensors& t) {
     const auto executable = compiled(p, mask);
     std::vector<char> memory(executable->workspaceBytes(1) + 128);
     char* const aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
@@ -194,8 +194,8 @@ TEST(Run, OneGradientIsWhatAllTogetherGive) {
   const Problem p = squareProblem(2, 12, 20, 11);
   Operands all(p), apart(p);
   ASSERT_TRUE(all.run(*compiled(p), 2).ok());
-  for (const GradientMask mask :
-       {GradientMask{true, false, false}, GradientMask{false, true, false}, GradientMask{false, false, true}}) {
+  for (const PassMask mask :
+       {PassMask{true, false, false}, PassMask{false, true, false}, PassMask{false, false, true}}) {
     ASSERT_TRUE(apart.run(*compiled(p, mask), 2).ok());
   }
   expectSame(all, apart, "one by one");
@@ -210,7 +210,7 @@ TEST(Run, Hf32GradientsTogetherAreThoseOfEachAlone) {
     std::vector<float> dy(static_cast<std::size_t>(yElements(p)));
     for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i + 1) / 3.0F;
     Operands all(p), apart(p);
-    const auto run = [&](Operands& operands, GradientMask mask) {
+    const auto run = [&](Operands& operands, PassMask mask) {
       const auto executable = compiled(p, mask);
       std::vector<char> memory(executable->workspaceBytes(2) + 64);
       char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
@@ -219,8 +219,8 @@ TEST(Run, Hf32GradientsTogetherAreThoseOfEachAlone) {
       ASSERT_TRUE(executable->run(tensors, workspace, executable->workspaceBytes(2), 2).ok());
     };
     run(all, kAllGradients);
-    for (const GradientMask mask :
-         {GradientMask{true, false, false}, GradientMask{false, true, false}, GradientMask{false, false, true}})
+    for (const PassMask mask :
+         {PassMask{true, false, false}, PassMask{false, true, false}, PassMask{false, false, true}})
       run(apart, mask);
     expectSame(all, apart, toString(layout));
   }
@@ -242,7 +242,7 @@ TEST(Kernels, AreListedWithBytesAndEntry) {
     EXPECT_FALSE(k.call->c.buffer.empty()) << k.name;
     EXPECT_LT(k.call->c.offset, k.call->c.bytes) << k.name;
   }
-  EXPECT_NE(executable->tileProgram(Gradient::kDx), "");
+  EXPECT_NE(executable->tileProgram(Pass::kDx), "");
 }
 
 TEST(Kernels, InterpretedOnesHaveNoCode) {

@@ -102,7 +102,7 @@ TEST_F(JsonFile, FilesAndNames) {
 }
 
 TEST(JsonPlan, ReadsBackEveryFieldOfEveryAlgorithm) {
-  std::vector<TilingPlan> plans{TilingPlan(Gradient::kDw, CubePlan{})};
+  std::vector<TilingPlan> plans{TilingPlan(Pass::kDw, CubePlan{})};
   for (const Algorithm* algorithm : algorithms()) plans.push_back(algorithm->plan());
   for (TilingPlan& plan : plans) {
     std::int64_t next = 2;
@@ -119,7 +119,7 @@ TEST(JsonPlan, ReadsBackEveryFieldOfEveryAlgorithm) {
     ASSERT_TRUE(back.ok()) << back.error().message;
     EXPECT_EQ(planToJson(*back), planToJson(plan));
     EXPECT_EQ(back->algorithm.index(), plan.algorithm.index());
-    EXPECT_EQ(back->gradient, plan.gradient);
+    EXPECT_EQ(back->pass, plan.pass);
   }
 }
 
@@ -127,7 +127,7 @@ TEST(JsonPlan, FieldsThatAreMissingAreUsual) {
   const auto plan = planFromJson(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":"llvm"})");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->backend, PlanBackend::kLlvm);
-  TilingPlan usual = defaultPlan("direct", Gradient::kDx);
+  TilingPlan usual = defaultPlan("direct", Pass::kDx);
   usual.backend = PlanBackend::kLlvm;
   EXPECT_EQ(planToJson(*plan), planToJson(usual));
 }

@@ -111,10 +111,10 @@ TEST(JsonRecord, NestingDoesNotUseUpTheStack) {
 }
 
 TEST(JsonRecord, EveryDecisionCounts) {
-  const TilingPlan usual = defaultPlan("direct", Gradient::kDx);
+  const TilingPlan usual = defaultPlan("direct", Pass::kDx);
   TilingPlan backend = usual;
   backend.backend = PlanBackend::kLlvm;
-  EXPECT_EQ(planIdentity(usual), planIdentity(defaultPlan("direct", Gradient::kDx)));
+  EXPECT_EQ(planIdentity(usual), planIdentity(defaultPlan("direct", Pass::kDx)));
   for (const TilingPlan& plan : {backend, with(usual, "unroll", 9), with(usual, "prefetch", "none")})
     EXPECT_NE(planIdentity(plan), planIdentity(usual));
 }
@@ -130,21 +130,21 @@ TEST(JsonRecord, Pins) {
 
 // Every pass stays itself on its way through texts: questions to workers, records, plans, command lines.
 TEST(JsonLab, EveryPassIsWhatItIs) {
-  for (const Gradient pass : kPasses) {
+  for (const Pass pass : kPasses) {
     LabQuestion open;
     open.task.problem = smallConvolution();
-    open.task.gradient = pass;
+    open.task.pass = pass;
     const auto opened = questionFromJson(questionToJson(open));
     ASSERT_TRUE(opened.ok());
-    EXPECT_EQ(opened->task.gradient, pass);
+    EXPECT_EQ(opened->task.pass, pass);
     TuneRecord record = winnerFor(keyFor(smallConvolution(), pass), 0.9);
-    EXPECT_EQ(record.plan.gradient, pass);
+    EXPECT_EQ(record.plan.pass, pass);
     const auto read = recordFromJson(recordToJson(record));
     ASSERT_TRUE(read.ok()) << read.error().message;
-    EXPECT_EQ(read->key.gradient, pass);
-    EXPECT_EQ(read->plan.gradient, pass);
+    EXPECT_EQ(read->key.pass, pass);
+    EXPECT_EQ(read->plan.pass, pass);
     EXPECT_EQ(passNamed(toString(pass)), pass);
-    const auto mask = parseGradients(toString(pass));
+    const auto mask = parsePasses(toString(pass));
     ASSERT_TRUE(mask.ok());
     EXPECT_TRUE(*mask == maskOf(pass));
   }

@@ -28,7 +28,7 @@ namespace {
 struct Case {
   const char* chip;
   DType type;
-  Gradient gradient;
+  Pass pass;
   std::int64_t stride = 1;
   DType result = DType::kF32;
   float odd = 0;  ///< here and there in the operands
@@ -68,7 +68,7 @@ class KernelCores : public ::testing::Test {
     machine_ = machineByName(c.chip).value();
     NpuPlanOptions options;
     options.kernels = CubeKernels::kAscendC;
-    const auto report = planOnNpu(p_, c.gradient, machine_, options);
+    const auto report = planOnNpu(p_, c.pass, machine_, options);
     ASSERT_TRUE(report.ok()) << report.error().message;
     TilingPlan plan = report->plan;
     CubeTile& tile = plan.cube().tile;
@@ -96,7 +96,7 @@ class KernelCores : public ::testing::Test {
     const GlobalView v = view(t);
     return {v.data, v.data, v.bytes};
   }
-  bool dx() const { return case_.gradient == Gradient::kDx; }
+  bool dx() const { return case_.pass == Pass::kDx; }
   TensorId other() const { return dx() ? TensorId::kW : TensorId::kX; }
   Result<std::shared_ptr<KernelJob>> job(const std::string& key) {
     return kernelJob(key, [&]() -> Result<std::pair<CubeJob, TaskTensors>> {
@@ -213,7 +213,7 @@ class KernelCores : public ::testing::Test {
 TEST_F(KernelCores, LeaveWhatTheModelsLeaveAndCountWhatTheInstructionsAre) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   int number = 0;
-  for (const Gradient g : {Gradient::kDx, Gradient::kDw}) {
+  for (const Pass g : {Pass::kDx, Pass::kDw}) {
     for (const Case& c :
          {Case{"ascend910b2", DType::kF16, g, 1, DType::kF16}, Case{"ascend910a", DType::kF16, g, 2, DType::kF16},
           Case{"ascend910b2", DType::kBf16, g, 2, DType::kBf16}, Case{"ascend910b2", DType::kF32, g, 1},
@@ -235,7 +235,7 @@ TEST_F(KernelCores, LeaveWhatTheModelsLeaveAndCountWhatTheInstructionsAre) {
 }
 
 TEST_F(KernelCores, GenerateOnceForAllCoresAndThreads) {
-  prepare({"ascend910b2", DType::kF16, Gradient::kDx, 1, DType::kF16});
+  prepare({"ascend910b2", DType::kF16, Pass::kDx, 1, DType::kF16});
   CoreTask task = anyTask();
   task.image = 0;
   std::vector<std::shared_ptr<const TaskCode>> codes(8);
@@ -257,7 +257,7 @@ TEST_F(KernelCores, GenerateOnceForAllCoresAndThreads) {
 }
 
 TEST_F(KernelCores, SayWhichRuleATaskBreaks) {
-  prepare({"ascend910b2", DType::kF16, Gradient::kDx, 1, DType::kF16});
+  prepare({"ascend910b2", DType::kF16, Pass::kDx, 1, DType::kF16});
   KernelCore core(options(false), 3);
   EXPECT_EQ(core.index(), 3);
   EXPECT_THAT(core.iterate().error().message, testing::HasSubstr("begin one before iterating"));

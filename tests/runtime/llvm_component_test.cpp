@@ -54,7 +54,7 @@ TEST(LlvmComponent, GradientsEqualThoseOfTheUsualBackend) {
 TEST(LlvmComponent, APlanOfItsOwnBackend) {
   const Problem p = squareProblem(2, 16, 20, 9);
   Session session;
-  TilingPlan plan = session.plan(p, Gradient::kDw).value().plan;
+  TilingPlan plan = session.plan(p, Pass::kDw).value().plan;
   plan.backend = PlanBackend::kLlvm;
   const auto mixed = session.compile(CompileRequest{p, kAllGradients, {plan}}),
              usual = session.compile(p, kAllGradients);
@@ -63,7 +63,7 @@ TEST(LlvmComponent, APlanOfItsOwnBackend) {
   int objects = 0;
   for (const KernelView& kernel : (*mixed)->kernels()) {
     const bool object = kernel.bytes.size() > 4 && static_cast<char>(kernel.bytes[1]) == 'E';
-    EXPECT_EQ(object, kernel.gradient == Gradient::kDw) << kernel.name;
+    EXPECT_EQ(object, kernel.pass == Pass::kDw) << kernel.name;
     objects += object ? 1 : 0;
   }
   EXPECT_GT(objects, 0);

@@ -15,8 +15,8 @@ TEST(Workload, RunsEveryGradient) {
   if (runnableIsas().empty()) GTEST_SKIP() << "nothing runs here";
   Session session;
   const Problem p = smallConvolution();
-  for (const GradientMask mask : {GradientMask{true, false, false}, GradientMask{false, true, false},
-                                  GradientMask{false, false, true}, GradientMask{true, true, true}}) {
+  for (const PassMask mask : {PassMask{true, false, false}, PassMask{false, true, false}, PassMask{false, false, true},
+                              PassMask{true, true, true}}) {
     auto workload = Workload::create(p, mask);
     ASSERT_TRUE(workload.ok());
     const auto compiled = session.compile(p, mask);

@@ -170,7 +170,7 @@ TEST_F(Environment, ASessionThatIsGivenNoOptionsFollowsIt) {
   Session session;
   const Problem problem;
   for (const Error& error :
-       {session.compile(problem, {true, false, false}).error(), session.plan(problem, Gradient::kDx).error(),
+       {session.compile(problem, {true, false, false}).error(), session.plan(problem, Pass::kDx).error(),
         session.repack(problem, TensorId::kX, {}).error()})
     EXPECT_NE(error.message.find("CUBEJIT_TUNE"), std::string::npos) << error.message;
 }

@@ -22,7 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr GradientMask kAll{true, true, true, true};
+constexpr PassMask kAll{true, true, true, true};
 
 Options twoThreads(std::int64_t memLimit = 0) {
   Options options;
@@ -41,7 +41,7 @@ Problem randomFormatted(std::mt19937_64& random) {
 VerifyOutcome verified(Session& session, const Problem& p, std::uint64_t seed = 1) {
   VerifyRequest request;
   request.problem = p;
-  request.gradients = kAll;
+  request.passes = kAll;
   request.threads = {1, 2};
   request.seed = seed;
   return verifyProblem(session, request);
@@ -60,9 +60,9 @@ TEST(PlanCall, ConvertsWhatTwoPassesReadAndOneConversionServes) {
   EXPECT_THAT(call->converted, testing::ElementsAre(TensorId::kDy, TensorId::kX, TensorId::kW));
   for (const TensorId t : call->converted) EXPECT_EQ(formatOf(call->problem, t).dtype, DType::kF32);
   double apart = 0;
-  for (const Gradient pass : kPasses) apart += choosePlan(p, pass, machine, false)->cost.totalCycles;
+  for (const Pass pass : kPasses) apart += choosePlan(p, pass, machine, false)->cost.totalCycles;
   EXPECT_LT(call->predictedCycles, apart);
-  const auto alone = planCall({p, maskOf(Gradient::kY), {}, WeightsUse::kEachRun}, machine, twoThreads());
+  const auto alone = planCall({p, maskOf(Pass::kY), {}, WeightsUse::kEachRun}, machine, twoThreads());
   ASSERT_TRUE(alone.ok());
   EXPECT_TRUE(alone->converted.empty()) << "nobody to share with";
 }
@@ -81,7 +81,7 @@ TEST(PlanCall, ReportsWhatRunsAndAllOfItIsRight) {
     ++called;
     EXPECT_EQ(call->workspaceBytes, (*compiled)->workspaceBytes());
     ASSERT_EQ(call->plans.size(), 4U);
-    for (const TilingPlan& plan : call->plans) EXPECT_TRUE(same(plan, (*compiled)->plan(plan.gradient)));
+    for (const TilingPlan& plan : call->plans) EXPECT_TRUE(same(plan, (*compiled)->plan(plan.pass)));
     for (const TensorId t : call->converted) ++converted[t];
     const VerifyOutcome outcome = verified(session, p, 5U + static_cast<std::uint64_t>(i));
     EXPECT_NE(outcome.verdict, VerifyOutcome::Verdict::kFailed) << outcome.message;
@@ -100,7 +100,7 @@ TEST(PlanCall, KeepsWeightsAsTheyArePacked) {
   EXPECT_EQ(std::count(call->converted.begin(), call->converted.end(), TensorId::kW), 0);
   VerifyRequest request;
   request.problem = p;
-  request.gradients = kAll;
+  request.passes = kAll;
   request.weights = WeightsUse::kKept;
   const VerifyOutcome outcome = verifyProblem(session, request);
   EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed) << outcome.message;
@@ -129,7 +129,7 @@ TEST(PlanCall, ALimitOfWorkspaceHoldsOrSaysWhatIsNeeded) {
     }
     ++fit;
     EXPECT_LE((*compiled)->workspaceBytes(), static_cast<std::size_t>(limit));
-    for (const TilingPlan& plan : free->plans) other += same(plan, (*compiled)->plan(plan.gradient)) ? 0 : 1;
+    for (const TilingPlan& plan : free->plans) other += same(plan, (*compiled)->plan(plan.pass)) ? 0 : 1;
     const VerifyOutcome outcome = verified(session, p);
     EXPECT_NE(outcome.verdict, VerifyOutcome::Verdict::kFailed) << outcome.message;
   }
@@ -141,14 +141,14 @@ TEST(PlanCall, ALimitOfWorkspaceHoldsOrSaysWhatIsNeeded) {
 TEST(PlanCall, PlansThatAreGivenAndPassesAloneMindTheLimit) {
   Problem p = squareProblem(2, 64, 64, 28);
   p.layout = Layout::kNcdhw;
-  const auto report = Session(twoThreads()).plan(p, Gradient::kDx);
+  const auto report = Session(twoThreads()).plan(p, Pass::kDx);
   ASSERT_TRUE(report.ok() && report->workspaceBytes > 0);
   Session session(twoThreads(static_cast<std::int64_t>(report->workspaceBytes) - 1));
-  const auto given = session.compile({p, maskOf(Gradient::kDx), {report->plan}, WeightsUse::kEachRun});
+  const auto given = session.compile({p, maskOf(Pass::kDx), {report->plan}, WeightsUse::kEachRun});
   ASSERT_FALSE(given.ok());
   EXPECT_EQ(given.error().code, ErrorCode::kLimitExceeded);
   EXPECT_THAT(given.error().message, HasSubstr("the plan of dx takes"));
-  const auto explained = session.plan(p, Gradient::kDx, true);
+  const auto explained = session.plan(p, Pass::kDx, true);
   if (!explained.ok()) {
     EXPECT_EQ(explained.error().code, ErrorCode::kLimitExceeded);
     return;

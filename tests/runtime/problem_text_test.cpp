@@ -223,9 +223,9 @@ TEST(Prb, Refusals) {
 }
 
 TEST(Selections, GradientsAndLayouts) {
-  EXPECT_EQ(*parseGradients("db,dx"), (GradientMask{true, false, true}));
-  EXPECT_FALSE(parseGradients("dx,").ok());
-  EXPECT_FALSE(parseGradients("dy").ok());
+  EXPECT_EQ(*parsePasses("db,dx"), (PassMask{true, false, true}));
+  EXPECT_FALSE(parsePasses("dx,").ok());
+  EXPECT_FALSE(parsePasses("dy").ok());
   EXPECT_EQ(*parseLayout("nchw"), Layout::kNcdhw);
   EXPECT_EQ(parseLayout("chwn").error().code, ErrorCode::kUnsupported);
 }

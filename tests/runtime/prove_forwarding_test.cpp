@@ -28,8 +28,8 @@ Problem layer() {
 
 TEST(ProveForwarding, StepsOfBothGradientsAreProven) {
   const Machine machine = *machineByName("toy");
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    EmulationRequest request{layer(), gradient, machine, {}};
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    EmulationRequest request{layer(), pass, machine, {}};
     request.fast = true;
     const auto emulation = Emulation::create(request);
     ASSERT_TRUE(emulation.ok()) << emulation.error().message;
@@ -41,7 +41,7 @@ TEST(ProveForwarding, StepsOfBothGradientsAreProven) {
 }
 
 TEST(ProveForwarding, ASumWithoutProductsHasNothingToProve) {
-  const auto emulation = Emulation::create({layer(), Gradient::kDb, *machineByName("toy"), {}});
+  const auto emulation = Emulation::create({layer(), Pass::kDb, *machineByName("toy"), {}});
   ASSERT_TRUE(emulation.ok());
   EXPECT_EQ(*(*emulation)->proveForwarding(), 0);
 }

@@ -13,7 +13,7 @@
 namespace cubejit {
 namespace {
 
-constexpr GradientMask kAll{true, true, true};
+constexpr PassMask kAll{true, true, true};
 
 Problem line(std::int64_t in, std::int64_t kernel, std::int64_t out) {
   Problem p;
@@ -131,9 +131,9 @@ TEST(ReferenceConv, FlopsCountTapsInsideTheTensorOnly) {
         referenceGradients(p, {true, false, false}, ones(yElements(p)), {}, ones(wElements(p)));
     double sum = 0;
     for (const double v : r.dx) sum += v;
-    EXPECT_EQ(gradientFlops(p, Gradient::kDx), 2 * sum);
-    EXPECT_EQ(gradientFlops(p, Gradient::kDw), 2 * sum);
-    EXPECT_EQ(gradientFlops(p, Gradient::kDb), static_cast<double>(yElements(p)));
+    EXPECT_EQ(passFlops(p, Pass::kDx), 2 * sum);
+    EXPECT_EQ(passFlops(p, Pass::kDw), 2 * sum);
+    EXPECT_EQ(passFlops(p, Pass::kDb), static_cast<double>(yElements(p)));
   }
 }
 

@@ -24,7 +24,7 @@
 namespace cubejit {
 namespace {
 
-constexpr GradientMask kDataOnly{true, false, false};
+constexpr PassMask kDataOnly{true, false, false};
 
 TEST(Session, ManyThreadsOneGeneration) {
   constexpr int kThreads = 16;
@@ -59,9 +59,9 @@ TEST(Session, PlansAreForTheThreadsThatWereAskedFor) {
     options.threads = threads;
     const Session session(options);
     EXPECT_EQ(session.machine().cores, threads);
-    const auto planned = session.plan(problem, Gradient::kDw);
+    const auto planned = session.plan(problem, Pass::kDw);
     ASSERT_TRUE(planned.ok()) << planned.error().message;
-    const Result<PlanChoice> wanted = choosePlan(problem, Gradient::kDw, session.machine(), false);
+    const Result<PlanChoice> wanted = choosePlan(problem, Pass::kDw, session.machine(), false);
     ASSERT_TRUE(wanted.ok());
     EXPECT_EQ(planToJson(planned->plan), planToJson(wanted->plan));
     plans.insert(planToJson(planned->plan));
@@ -216,7 +216,7 @@ TEST(Session, AFailureIsNotRemembered) {
 
 TEST(Session, NoGradientIsAnError) {
   Session session;
-  const auto compiled = session.compile(squareProblem(1, 4, 4, 6), GradientMask{});
+  const auto compiled = session.compile(squareProblem(1, 4, 4, 6), PassMask{});
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().code, ErrorCode::kInvalidProblem);
 }
@@ -224,7 +224,7 @@ TEST(Session, NoGradientIsAnError) {
 TEST(Session, APlanOfTheCallersIsCheckedAndUsed) {
   Session session;
   const Problem p = squareProblem(2, 16, 16, 12);
-  const Result<PlanReport> report = session.plan(p, Gradient::kDx, true);
+  const Result<PlanReport> report = session.plan(p, Pass::kDx, true);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GT(report.value().candidates.size(), 1U);
   const PlanCandidate* other = nullptr;
@@ -236,7 +236,7 @@ TEST(Session, APlanOfTheCallersIsCheckedAndUsed) {
   ASSERT_NE(other, nullptr);
   const auto compiled = session.compile(CompileRequest{p, kDataOnly, {other->plan}});
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
-  EXPECT_EQ(fieldOf(compiled.value()->plan(Gradient::kDx), "register_w"), fieldOf(other->plan, "register_w"));
+  EXPECT_EQ(fieldOf(compiled.value()->plan(Pass::kDx), "register_w"), fieldOf(other->plan, "register_w"));
   const auto refused = session.compile(CompileRequest{p, kDataOnly, {broken}});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kNoFeasiblePlan);

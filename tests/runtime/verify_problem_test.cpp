@@ -86,7 +86,7 @@ TEST(VerifyProblem, PassesOnRandomProblemsAndData) {
   for (int i = 0; i < 60; ++i) {
     VerifyRequest request;
     request.problem = randomProblem(random);
-    request.gradients = {true, true, true};
+    request.passes = {true, true, true};
     request.threads = {1, 2, 3};
     request.seed = static_cast<std::uint64_t>(i);
     request.reals = i % 3 == 0;
@@ -107,7 +107,7 @@ TEST(VerifyProblem, FindsResultsThatNobodyWroteAndShrinksThem) {
   request.problem.rank = 2;
   request.problem.kernel = Dhw{1, 3, 3};
   request.problem.padBefore = request.problem.padAfter = Dhw{0, 1, 1};
-  request.gradients = {true, false, false};
+  request.passes = {true, false, false};
   request.threads = {2};
   const VerifyOutcome outcome = verifyProblem(session, request);
   ASSERT_EQ(outcome.verdict, Verdict::kFailed);
@@ -123,7 +123,7 @@ TEST(VerifyProblem, WhatCannotBeCompiledFailsWithTheReason) {
   Session session;
   VerifyRequest request;
   request.problem.cin = 0;
-  request.gradients.dx = true;
+  request.passes.dx = true;
   const VerifyOutcome outcome = verifyProblem(session, request);
   EXPECT_EQ(outcome.verdict, Verdict::kFailed);
   EXPECT_NE(outcome.message.find("cin = 0"), std::string::npos);

@@ -54,8 +54,8 @@ void inputKernel(T* weight, T* gradOutput, Result* gradInput, const AscendC::til
 /// 3x3, padding 1, 16 rows of 8: four blocks of 32 x 32 with single shapes of one depth.
 class SmallInputGradient {
  public:
-  SmallInputGradient() : gradient(made()) {
-    const Problem& p = gradient.problem;
+  SmallInputGradient() : pass(made()) {
+    const Problem& p = pass.problem;
     ConvBackpropApi::Conv3DBpInputTiling tiling;
     tiling.SetWeightShape(p.cout, p.cin, p.kernel.d, p.kernel.h, p.kernel.w);
     tiling.SetInputShape(p.batch, p.cin, p.in.d, p.in.h, p.in.w);
@@ -64,21 +64,21 @@ class SmallInputGradient {
     status = tiling.GetTiling(data);
     t().baseM = 64, t().baseN = 16, t().baseK = 16;
     t().stepKa = t().stepKb = 1;
-    weight = gradient.pack<half>(TensorId::kW, Layout::kFractalZ3d, gradient.w);
-    gradOutput = gradient.pack<half>(TensorId::kDy, Layout::kNdc1hwc0, gradient.dy);
+    weight = pass.pack<half>(TensorId::kW, Layout::kFractalZ3d, pass.w);
+    gradOutput = pass.pack<half>(TensorId::kDy, Layout::kNdc1hwc0, pass.dy);
     gradInput.assign(static_cast<std::size_t>(2 * 2 * kPixels * 16), half(-77.0F));
   }
   AscendC::tiling::TConv3DBackpropInputTiling& t() { return data.conv3DDxTiling; }
   std::uint64_t k() { return std::uint64_t{t().hk} * t().wk * t().cout1G * t().c0; }
 
   /// Init and all setters, for all of the first depth.
-  template <class Gradient>
-  void prepare(Gradient& g) {
+  template <class Kernel>
+  void prepare(Kernel& g) {
     g.Init(&t());
     set(g);
   }
-  template <class Gradient>
-  void set(Gradient& g) {
+  template <class Kernel>
+  void set(Kernel& g) {
     AscendC::GlobalTensor<half> w, dy;
     w.SetGlobalBuffer(weight.data(), weight.size());
     dy.SetGlobalBuffer(gradOutput.data(), gradOutput.size());
@@ -104,7 +104,7 @@ class SmallInputGradient {
   }
 
   static constexpr std::int64_t kPixels = 16 * 8;
-  AscendCase gradient;
+  AscendCase pass;
   AscendC::tiling::Conv3DBackpropInputTilingData data;
   std::int64_t status = -1;
   std::vector<half> weight, gradOutput, gradInput;

@@ -65,9 +65,7 @@ struct AscendCase {
     forEachElement(p, id, [&](std::size_t from, std::size_t to) { memory[to] = plain[from]; });
     return memory;
   }
-  ReferenceGradients reference() const {
-    return referenceGradients(problem, GradientMask{true, true, false}, dy, x, w);
-  }
+  ReferenceGradients reference() const { return referenceGradients(problem, PassMask{true, true, false}, dy, x, w); }
 };
 
 }  // namespace cubejit

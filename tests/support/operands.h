@@ -27,7 +27,7 @@ inline Problem squareProblem(std::int64_t batch, std::int64_t cin, std::int64_t 
   return p;
 }
 
-inline constexpr GradientMask kAllGradients{true, true, true};
+inline constexpr PassMask kAllGradients{true, true, true};
 
 /// Operands of small integers, results full of NaN-like garbage, and a workspace.
 class Operands {

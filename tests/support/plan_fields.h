@@ -16,17 +16,17 @@
 namespace cubejit {
 
 /// A plan of the algorithm with all decisions at their defaults.
-inline TilingPlan defaultPlan(std::string_view algorithm, Gradient gradient) {
-  if (const Algorithm* a = algorithmNamed(algorithm, gradient)) return a->plan();
-  ADD_FAILURE() << "there is no algorithm " << algorithm << " of " << toString(gradient);
+inline TilingPlan defaultPlan(std::string_view algorithm, Pass pass) {
+  if (const Algorithm* a = algorithmNamed(algorithm, pass)) return a->plan();
+  ADD_FAILURE() << "there is no algorithm " << algorithm << " of " << toString(pass);
   return {};
 }
 
 /// All plans that the algorithm proposes, with the reorders they need.
-inline std::vector<TilingPlan> proposedPlans(std::string_view algorithm, const Problem& problem, Gradient gradient,
+inline std::vector<TilingPlan> proposedPlans(std::string_view algorithm, const Problem& problem, Pass pass,
                                              const Machine& machine) {
   std::vector<TilingPlan> plans;
-  if (const Algorithm* a = algorithmNamed(algorithm, gradient)) {
+  if (const Algorithm* a = algorithmNamed(algorithm, pass)) {
     for (const Candidates& group : a->candidates(problem, machine))
       plans.insert(plans.end(), group.plans.begin(), group.plans.end());
   }

@@ -54,7 +54,7 @@ Status fillFilter(PublishedTiling& row, const Json& fields, const Machine& machi
   const std::int64_t plane = p.out.h * p.out.w;
   const auto extent = [&](const char* name) { return fields.at(name).get<std::int64_t>(); };
   given.singleShape = Mkn{extent("singleCoreM"), std::min(extent("singleCoreK"), plane), extent("singleCoreN")};
-  const auto theirs = planOnNpu(p, Gradient::kDw, machine, given);
+  const auto theirs = planOnNpu(p, Pass::kDw, machine, given);
   if (theirs.ok())
     row.theirs = *theirs;
   else
@@ -69,14 +69,14 @@ Result<PublishedTiling> rowOf(const std::string& line, const Machine& machine) {
   CUBEJIT_TRY(problem, problemFromJson(json.at("problem").dump()));
   row.problem = problem;
   row.problem.dtype = DType::kF16;
-  row.gradient = json.at("gradient") == "dx" ? Gradient::kDx : Gradient::kDw;
-  const Status filled = row.gradient == Gradient::kDx ? fillInput(row, json.at("tiling"), machine)
-                                                      : fillFilter(row, json.at("tiling"), machine);
+  row.pass = json.at("gradient") == "dx" ? Pass::kDx : Pass::kDw;
+  const Status filled =
+      row.pass == Pass::kDx ? fillInput(row, json.at("tiling"), machine) : fillFilter(row, json.at("tiling"), machine);
   if (!filled.ok()) return filled.error();
   NpuPlanOptions options;
   options.kernels = CubeKernels::kAscendC;
   options.trustExtents = true;
-  CUBEJIT_TRY(ours, planOnNpu(row.problem, row.gradient, machine, options));
+  CUBEJIT_TRY(ours, planOnNpu(row.problem, row.pass, machine, options));
   row.ours = ours;
   return row;
 }

@@ -12,7 +12,7 @@ namespace cubejit {
 
 struct PublishedTiling {
   Problem problem;
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   std::vector<std::string> broken;  ///< rules the published tiling breaks; none is expected
   NpuReport theirs;                 ///< dW: only the extents of a task are published, the rest is planned for them
   NpuReport ours;                   ///< under the same rules of the Ascend C kernels

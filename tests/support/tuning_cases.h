@@ -29,8 +29,8 @@ inline Problem smallConvolution(std::int64_t channels = 16) {
 
 inline Machine planMachine() { return detectHost(runnableIsas().empty() ? IsaLevel::kAvx2 : runnableIsas().front()); }
 
-inline TuneKey keyFor(const Problem& problem, Gradient gradient = Gradient::kDx) {
-  return {problem, gradient, machineFingerprint(planMachine()), "xbyak", 2};
+inline TuneKey keyFor(const Problem& problem, Pass pass = Pass::kDx) {
+  return {problem, pass, machineFingerprint(planMachine()), "xbyak", 2};
 }
 
 /// A verified winner with the planner's own plan, `relative` as fast as it.
@@ -40,7 +40,7 @@ inline TuneRecord winnerFor(const TuneKey& key, double relative, const std::stri
   r.version = version();
   r.run = run;
   r.code = "0123456789abcdef";
-  const auto choice = choosePlan(key.problem, key.gradient, planMachine(), false);
+  const auto choice = choosePlan(key.problem, key.pass, planMachine(), false);
   r.plan = choice.value().plan;
   r.cost = choice.value().cost;
   r.won = r.verified = true;

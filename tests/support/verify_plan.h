@@ -31,7 +31,7 @@ inline Machine machineOfSmallL2(IsaLevel level) {
 /// Fails the test, with the command that shows it, and returns false if the plan's gradient is not exact.
 inline bool planIsRight(Session& session, const Problem& problem, const TilingPlan& plan, std::uint64_t seed) {
   const VerifyOutcome outcome =
-      verifyProblem(session, VerifyRequest{problem, maskOf(plan.gradient), {1, 2}, seed, false, {plan}});
+      verifyProblem(session, VerifyRequest{problem, maskOf(plan.pass), {1, 2}, seed, false, {plan}});
   EXPECT_EQ(outcome.verdict, VerifyOutcome::Verdict::kPassed)
       << outcome.message << "\ncubejit verify " << toFlags(problem) << "\n"
       << planToJson(plan);

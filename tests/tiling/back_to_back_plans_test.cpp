@@ -38,15 +38,15 @@ TEST(BackToBackPlans, SumsAreCutIntoBlocks) {
   const Problem p = depthwise(32);
   const Machine machine = machineOf(2);
   const std::int64_t block = dyBlocks(p, machine).bytes;
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const auto choice = choosePlan(p, gradient, machine, false);
+  for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+    const auto choice = choosePlan(p, pass, machine, false);
     ASSERT_TRUE(choice.ok());
     const TilingPlan plan = planInBlocks(p, choice->plan, machine, block);
     EXPECT_TRUE(checkPlan(p, plan, machine).empty());
-    if (gradient == Gradient::kDx)
+    if (pass == Pass::kDx)
       EXPECT_EQ(fieldOf(plan, "reduction_parts"), fieldOf(choice->plan, "reduction_parts"));
     else
-      EXPECT_EQ(fieldOf(plan, "reduction_parts"), formatBytes(p, TensorId::kDy) / block) << toString(gradient);
+      EXPECT_EQ(fieldOf(plan, "reduction_parts"), formatBytes(p, TensorId::kDy) / block) << toString(pass);
     EXPECT_EQ(fieldOf(planInBlocks(p, choice->plan, machine, 0), "reduction_parts"),
               fieldOf(choice->plan, "reduction_parts"));
   }
@@ -55,7 +55,7 @@ TEST(BackToBackPlans, SumsAreCutIntoBlocks) {
 TEST(BackToBackPlans, LargeWeightsAreNotSummedManyTimes) {
   const Problem p = squareProblem(16, 512, 512, 28);  // 9.4 MB of dw; 25.7 MB of dy are 98 blocks
   const Machine machine = machineOf(2);
-  const auto choice = choosePlan(p, Gradient::kDw, machine, false);
+  const auto choice = choosePlan(p, Pass::kDw, machine, false);
   ASSERT_TRUE(choice.ok());
   ASSERT_GT(dyBlocks(p, machine).bytes, 0);
   EXPECT_LT(fieldOf(planInBlocks(p, choice->plan, machine, dyBlocks(p, machine).bytes), "reduction_parts"), 98);

@@ -28,8 +28,8 @@ TEST(Candidates, AreCompleteSomeAreLegalAndCostsArePositive) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     const Machine machine = hostOf(level);
     for (const Algorithm* algorithm : algorithms()) {
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-        if (algorithm->gradient != gradient) continue;
+      for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+        if (algorithm->pass != pass) continue;
         int legal = 0;
         for (const std::int64_t groups : {1, 64}) {
           for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
@@ -37,9 +37,9 @@ TEST(Candidates, AreCompleteSomeAreLegalAndCostsArePositive) {
             p.groups = groups;
             p.math = MathMode::kRelaxed;
             for (const Candidates& candidates : algorithm->candidates(p, machine)) {
-              const Problem core = coreProblem(p, gradient, candidates.reorders);
+              const Problem core = coreProblem(p, pass, candidates.reorders);
               for (const TilingPlan& plan : candidates.plans) {
-                EXPECT_EQ(plan.gradient, gradient);
+                EXPECT_EQ(plan.pass, pass);
                 EXPECT_EQ(algorithmOf(plan), algorithm);
                 const std::vector<std::string> broken = checkPlan(p, plan, machine);
                 for (const std::string& rule : broken)
@@ -51,7 +51,7 @@ TEST(Candidates, AreCompleteSomeAreLegalAndCostsArePositive) {
             }
           }
         }
-        EXPECT_GT(legal, 0) << algorithm->name << " " << toString(gradient) << " " << toString(level);
+        EXPECT_GT(legal, 0) << algorithm->name << " " << toString(pass) << " " << toString(level);
       }
     }
   }

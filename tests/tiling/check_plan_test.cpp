@@ -32,7 +32,7 @@ TEST(CheckPlan, EveryCountOfEveryAlgorithmHasARange) {
     for (const std::string& broken : names) {
       for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-3}}) {
         TilingPlan plan = good;
-        plan.reorders = reordersToChannelsLast(convolution(Layout::kNdhwc), plan.gradient);
+        plan.reorders = reordersToChannelsLast(convolution(Layout::kNdhwc), plan.pass);
         ASSERT_TRUE(setField(plan, broken, value));
         EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512),
                     ElementsAre(broken + " = " + std::to_string(value) + " must be at least 1"));
@@ -41,7 +41,7 @@ TEST(CheckPlan, EveryCountOfEveryAlgorithmHasARange) {
       for (const std::int64_t value :
            {std::int64_t{1} << 31, std::int64_t{1} << 61, std::numeric_limits<std::int64_t>::max()}) {
         TilingPlan plan = good;
-        plan.reorders = reordersToChannelsLast(convolution(Layout::kNdhwc), plan.gradient);
+        plan.reorders = reordersToChannelsLast(convolution(Layout::kNdhwc), plan.pass);
         ASSERT_TRUE(setField(plan, broken, value));
         EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512),
                     ElementsAre(HasSubstr(broken + " = " + std::to_string(value) + " must be at most")));
@@ -51,10 +51,10 @@ TEST(CheckPlan, EveryCountOfEveryAlgorithmHasARange) {
 }
 
 TEST(CheckPlan, PlansOfAnotherMachineOrGradientAreRefused) {
-  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), TilingPlan(Gradient::kDx, CubePlan{}), kAvx512),
+  EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), TilingPlan(Pass::kDx, CubePlan{}), kAvx512),
               ElementsAre(HasSubstr("the algorithm cube, which host has not")));
-  TilingPlan plan = defaultPlan("direct", Gradient::kDx);
-  plan.gradient = Gradient::kDw;
+  TilingPlan plan = defaultPlan("direct", Pass::kDx);
+  plan.pass = Pass::kDw;
   EXPECT_THAT(checkPlan(convolution(Layout::kNdhwc), plan, kAvx512), ElementsAre(HasSubstr("its algorithm's is dx")));
 }
 
@@ -62,7 +62,7 @@ TEST(CheckPlan, WhatAnAlgorithmDoesNotTakeMustBeReordered) {
   Problem strided = convolution(Layout::kNdhwc);
   strided.formats[static_cast<std::size_t>(TensorId::kDy)] =
       TensorFormat{DType::kF32, Layout::kNdhwc, {9999, 1, 1, 400, 40}};
-  EXPECT_THAT(checkPlan(strided, defaultPlan("direct", Gradient::kDx), kAvx512),
+  EXPECT_THAT(checkPlan(strided, defaultPlan("direct", Pass::kDx), kAvx512),
               ElementsAre(HasSubstr("reorder_dy must be true: the direct algorithm cannot take dy as f32 ndhwc with "
                                     "strides")));
 }
@@ -72,7 +72,7 @@ TEST(CheckPlan, SpaceToDepthIsForKernelsAsWideAsTheirStride) {
   patches.stride = patches.kernel;
   patches.padBefore = patches.padAfter = Dhw{0, 0, 0};
   patches.in = Dhw{1, 3 * patches.out.h, 3 * patches.out.w};
-  TilingPlan plan = defaultPlan("direct", Gradient::kDx);
+  TilingPlan plan = defaultPlan("direct", Pass::kDx);
   plan.reorders.spaceToDepth = true;
   EXPECT_THAT(checkPlan(patches, plan, kAvx512), ElementsAre(HasSubstr("needs reorder_w")));
   plan.reorders.w = true;
@@ -81,7 +81,7 @@ TEST(CheckPlan, SpaceToDepthIsForKernelsAsWideAsTheirStride) {
               ElementsAre(HasSubstr("as wide as its stride")));
   patches.layout = Layout::kNcdhw;
   EXPECT_THAT(checkPlan(patches, plan, kAvx512), ElementsAre(HasSubstr("channels-last, or reorder_result")));
-  plan = defaultPlan("direct", Gradient::kDw);
+  plan = defaultPlan("direct", Pass::kDw);
   plan.reorders.spaceToDepth = true;
   EXPECT_THAT(checkPlan(patches, plan, kAvx512), Contains(HasSubstr("space_to_depth is for dx")));
 }

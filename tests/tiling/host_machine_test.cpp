@@ -49,7 +49,7 @@ TEST(HostMachine, ZenFiveTilesLoadLessThanTheyMultiply) {
   p.stride = Dhw{2, 2, 2};
   p.padBefore = p.padAfter = Dhw{1, 1, 1};
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
-  const auto choice = choosePlan(p, Gradient::kDw, machine, false);
+  const auto choice = choosePlan(p, Pass::kDw, machine, false);
   ASSERT_TRUE(choice.ok()) << choice.error().message;
   const TilingPlan& plan = choice->plan;
   const bool swapped = planFamily(plan) == "direct:transposed";

@@ -18,7 +18,7 @@
 namespace cubejit {
 namespace {
 
-constexpr Gradient kGradients[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
+constexpr Pass kGradients[] = {Pass::kDx, Pass::kDw, Pass::kDb};
 
 class Planner : public testing::TestWithParam<IsaLevel> {};
 
@@ -29,10 +29,10 @@ TEST_P(Planner, PicksTheCheapestLegalPlanAndExplainsTheRest) {
   for (int i = 0; i < 100; ++i) {
     Problem problem = randomProblem(random);
     if (i % 4 == 0) problem.batch *= 20000;  // some of whose tiles no displacement spans
-    for (const Gradient gradient : kGradients) {
-      const auto choice = choosePlan(problem, gradient, machine, true);
+    for (const Pass pass : kGradients) {
+      const auto choice = choosePlan(problem, pass, machine, true);
       ASSERT_TRUE(choice.ok()) << choice.error().message << "\n" << problemToJson(problem);
-      EXPECT_EQ(choice->plan.gradient, gradient);
+      EXPECT_EQ(choice->plan.pass, pass);
       EXPECT_TRUE(checkPlan(problem, choice->plan, machine).empty()) << problemToJson(problem);
       ASSERT_FALSE(choice->considered.empty());
       EXPECT_EQ(planToJson(choice->considered.front().plan), planToJson(choice->plan));
@@ -60,9 +60,8 @@ TEST_P(Planner, IsDeterministicAndExplainingChangesNothing) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 50; ++i) {
     const Problem problem = randomProblem(random);
-    for (const Gradient gradient : kGradients) {
-      const auto first = choosePlan(problem, gradient, machine, false),
-                 again = choosePlan(problem, gradient, machine, true);
+    for (const Pass pass : kGradients) {
+      const auto first = choosePlan(problem, pass, machine, false), again = choosePlan(problem, pass, machine, true);
       ASSERT_TRUE(first.ok() && again.ok());
       EXPECT_EQ(planToJson(first->plan), planToJson(again->plan)) << problemToJson(problem);
       EXPECT_EQ(first->cost.totalCycles, again->cost.totalCycles);
@@ -78,8 +77,8 @@ TEST_P(Planner, ConsidersFewPlans) {
   std::vector<std::size_t> considered;
   for (int i = 0; i < 60; ++i) {
     const Problem problem = randomProblem(random);
-    for (const Gradient gradient : kGradients) {
-      const auto choice = choosePlan(problem, gradient, machine, true);
+    for (const Pass pass : kGradients) {
+      const auto choice = choosePlan(problem, pass, machine, true);
       ASSERT_TRUE(choice.ok());
       considered.push_back(choice->considered.size());
     }
@@ -103,7 +102,7 @@ TEST(PlannerOfPatches, FoldsColumnsIntoChannels) {
     for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
       p.dtype = dtype;
       p.layout = layout;
-      const auto choice = choosePlan(p, Gradient::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
+      const auto choice = choosePlan(p, Pass::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
       ASSERT_TRUE(choice);
       EXPECT_TRUE(choice->plan.reorders.spaceToDepth) << toString(dtype) << " " << toString(layout);
     }
@@ -120,11 +119,11 @@ TEST(PlannerOfFarImages, AsksForTheirLines) {
   p.padBefore = p.padAfter = Dhw{0, 1, 1};
   p.layout = Layout::kNdhwc;
   const Machine machine = hostOf(IsaLevel::kAvx512);
-  const auto far = choosePlan(p, Gradient::kDx, machine, false);
+  const auto far = choosePlan(p, Pass::kDx, machine, false);
   ASSERT_TRUE(far);
   EXPECT_EQ(fieldOf(far->plan, "prefetch"), static_cast<int>(Prefetch::kOperands));
   p.in = p.out = Dhw{1, 28, 28};
-  const auto near = choosePlan(p, Gradient::kDx, machine, false);
+  const auto near = choosePlan(p, Pass::kDx, machine, false);
   ASSERT_TRUE(near);
   EXPECT_EQ(fieldOf(near->plan, "prefetch"), static_cast<int>(Prefetch::kUsual));
 }
@@ -138,7 +137,7 @@ TEST(PlannerOfOddChannels, PairsThemUnlessTheyAreVeryFew) {
   p.in = p.out = Dhw{1, 52, 52};
   p.layout = Layout::kNdhwc;
   p.dtype = DType::kBf16;
-  const auto choice = choosePlan(p, Gradient::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
+  const auto choice = choosePlan(p, Pass::kDx, hostOf(IsaLevel::kAvx512Bf16), false);
   ASSERT_TRUE(choice);
   EXPECT_EQ(fieldOf(choice->plan, "dot_products"), 1);
 }
@@ -155,7 +154,7 @@ TEST(PlannerOfSmallProblems, TakesDotProductsAtEverySize) {
     p.padBefore = p.padAfter = Dhw{0, 1, 1};
     p.layout = Layout::kNdhwc;
     p.dtype = DType::kBf16;
-    const auto choice = choosePlan(p, Gradient::kDx, machine, false);
+    const auto choice = choosePlan(p, Pass::kDx, machine, false);
     ASSERT_TRUE(choice.ok()) << choice.error().message;
     EXPECT_EQ(fieldOf(choice->plan, "dot_products"), 1) << batch;
     EXPECT_FALSE(choice->plan.reorders.dy) << batch;
@@ -190,23 +189,23 @@ Problem pointwise(std::int64_t cin, std::int64_t cout, std::int64_t side) {
 // Blocks of 16 channels are vectors: a layer of one tap neither copies nor converts them. Blocks of 8 are half vectors.
 TEST(PlannerOfBlocks, BlocksOfWholeVectorsNeedNoPanels) {
   const Machine machine = hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20, HostCore::kZen5);
-  const auto planOf = [&](Gradient gradient, DType dtype, std::int64_t c0) {
+  const auto planOf = [&](Pass pass, DType dtype, std::int64_t c0) {
     Problem p = pointwise(256, 64, 28);
     p.dtype = dtype;
     for (const TensorId t : {TensorId::kX, TensorId::kDy, TensorId::kDx})
       p.formats[static_cast<std::size_t>(t)] = TensorFormat{dtype, Layout::kNdc1hwc0, {}, c0};
-    TilingPlan plan = choosePlan(p, gradient, machine, false)->plan;
+    TilingPlan plan = choosePlan(p, pass, machine, false)->plan;
     EXPECT_FALSE(plan.reorders.any());
     return plan;
   };
-  const TilingPlan dx = planOf(Gradient::kDx, DType::kF32, 16), dw = planOf(Gradient::kDw, DType::kF32, 16);
+  const TilingPlan dx = planOf(Pass::kDx, DType::kF32, 16), dw = planOf(Pass::kDw, DType::kF32, 16);
   EXPECT_EQ(fieldOf(dx, "pack_a") + fieldOf(dx, "buffer_c"), 0);
   EXPECT_EQ(fieldOf(dw, "pack_a") + fieldOf(dw, "pack_b"), 0);
   EXPECT_EQ(16 % fieldOf(dw, "register_rows"), 0);
-  const TilingPlan halves = planOf(Gradient::kDx, DType::kF32, 8);
+  const TilingPlan halves = planOf(Pass::kDx, DType::kF32, 8);
   EXPECT_EQ(fieldOf(halves, "pack_a"), 0);
   EXPECT_EQ(fieldOf(halves, "buffer_c"), 1);
-  const TilingPlan f16 = planOf(Gradient::kDx, DType::kF16, 16);  // what is broadcast is f32
+  const TilingPlan f16 = planOf(Pass::kDx, DType::kF16, 16);  // what is broadcast is f32
   EXPECT_EQ(fieldOf(f16, "pack_a"), 1);
   EXPECT_EQ(fieldOf(f16, "buffer_c"), 0);
 }

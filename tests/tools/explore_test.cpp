@@ -87,10 +87,10 @@ TEST_F(Explore, NumbersAreThoseOfThePlanAndTheReportOfTheSameMachine) {
         EXPECT_EQ(mine.at(key), plans[g].at(key)) << key;
       cycles += plans[g].at("predicted_cycles").get<double>();
       energy += mine.at("energy_pj").get<double>();
-      const Gradient gradient = g == 0 ? Gradient::kDx : Gradient::kDw;
+      const Pass pass = g == 0 ? Pass::kDx : Pass::kDw;
       const auto compiled = session.compile(layer, {g == 0, g == 1, false});
       ASSERT_TRUE(compiled.ok()) << compiled.error().message;
-      const auto report = (*compiled)->emulationReport(gradient);
+      const auto report = (*compiled)->emulationReport(pass);
       ASSERT_TRUE(report.ok());
       for (std::size_t i = 0; i < kPaths; ++i) {
         EXPECT_EQ(mine.at("bytes").at(toString(static_cast<Path>(i))), report->total.bytes[i]);

@@ -224,8 +224,8 @@ TEST_F(NpuCli, WhatIsNoTilingIsRefused) {
 // plan --json, tiling --plan, tiling --import --json and run --plan pass one plan on; --raw writes all that a kernel reads.
 TEST_F(NpuCli, PlansAndTilingsBecomeOneAnother) {
   const std::string layer = std::string(" ") + kLayer;
-  for (const auto& [gradient, bytes] : {std::pair<std::string, std::size_t>{"dx", 280}, {"dw", 240}}) {
-    const std::string asked = layer + " --gradients " + gradient;
+  for (const auto& [pass, bytes] : {std::pair<std::string, std::size_t>{"dx", 280}, {"dw", 240}}) {
+    const std::string asked = layer + " --gradients " + pass;
     const Outcome made = run("tiling" + asked + " --for-chip --json --raw a.bin");
     ASSERT_EQ(made.code, 0) << made.err;
     EXPECT_EQ(fs::file_size(folder_ / "a.bin"), bytes);

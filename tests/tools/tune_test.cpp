@@ -98,7 +98,7 @@ TEST_F(Tune, RecordsAreUsedByLaterRuns) {
   // A program's session that is given no options finds it, too.
   setenv("CUBEJIT_TUNE", "use", 1);
   setenv("CUBEJIT_DB", folder_.file("tune.db").c_str(), 1);
-  const auto inProcess = Session().plan(records().front().key.problem, Gradient::kDx);
+  const auto inProcess = Session().plan(records().front().key.problem, Pass::kDx);
   setenv("CUBEJIT_TUNE", "off", 1);
   unsetenv("CUBEJIT_DB");
   ASSERT_TRUE(inProcess.ok()) << inProcess.error().message;
@@ -114,7 +114,7 @@ TEST_F(Tune, ResumingMeasuresNothingTwice) {
   std::map<std::string, int> measured;
   for (const TuneRecord& r : records()) {
     if (r.status == TrialStatus::kMeasured && !r.won)
-      ++measured[problemIdentity(r.key.problem) + toString(r.key.gradient) + planIdentity(r.plan)];
+      ++measured[problemIdentity(r.key.problem) + toString(r.key.pass) + planIdentity(r.plan)];
   }
   for (const auto& [plan, count] : measured) EXPECT_EQ(count, 1) << plan;
   EXPECT_GT(records().size(), first.size());
@@ -130,7 +130,7 @@ TEST_F(Tune, KillsLoseNothing) {
               1000 + SIGKILL);
     std::map<std::string, std::string> now;
     for (const TuneRecord& r : records()) {
-      const std::string key = problemIdentity(r.key.problem) + toString(r.key.gradient) + planIdentity(r.plan);
+      const std::string key = problemIdentity(r.key.problem) + toString(r.key.pass) + planIdentity(r.plan);
       EXPECT_TRUE(now.emplace(key, r.run).second) << "measured twice: " << key;
     }
     for (const auto& [key, runName] : committed) EXPECT_EQ(now[key], runName) << "lost or replaced: " << key;
@@ -243,7 +243,7 @@ TEST_F(Tune, EmulatedMachinesAreSearchedByModelledCycles) {
   const std::size_t before = records().size();
   ASSERT_EQ(run("tune " + problem + " --trials 10 --resume --progress none").code, 0);
   std::map<std::string, int> tried;
-  for (const TuneRecord& r : records()) ++tried[toString(r.key.gradient) + planIdentity(r.plan)];
+  for (const TuneRecord& r : records()) ++tried[toString(r.key.pass) + planIdentity(r.plan)];
   EXPECT_EQ(tried.size(), records().size()) << "a plan is in the store twice";
   EXPECT_GT(tried.size(), before);
   EXPECT_EQ(run("db verify").code, 0);
@@ -303,7 +303,7 @@ TEST_F(Tune, HostTimeIsInterruptedAndResumedAsTheHostsTuning) {
   ASSERT_EQ(run(chip + "--trials 4 --resume").code, 0);
   std::map<std::string, int> tried;
   for (const TuneRecord& r : records())
-    ++tried[problemIdentity(r.key.problem) + toString(r.key.gradient) + planIdentity(r.plan)];
+    ++tried[problemIdentity(r.key.problem) + toString(r.key.pass) + planIdentity(r.plan)];
   EXPECT_EQ(tried.size(), records().size()) << "a plan is in the store twice";
   EXPECT_GT(tried.size(), before);
 }
@@ -466,7 +466,7 @@ TEST_F(Tune, RanksShareASuiteAndSurviveOne) {
   EXPECT_THAT(slurp(folder_.file("err.txt")), HasSubstr("rank 2 died"));
   std::map<std::string, int> keys, runs;
   for (const TuneRecord& r : records()) {
-    ++keys[r.key.problem.name + toString(r.key.gradient)];
+    ++keys[r.key.problem.name + toString(r.key.pass)];
     ++runs[r.run];
   }
   EXPECT_EQ(keys.size(), 12U) << slurp(folder_.file("err.txt"));

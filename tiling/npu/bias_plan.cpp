@@ -36,7 +36,7 @@ PlanCost biasPlanCost(const Problem& problem, const Machine& machine) {
 
 Result<PlanChoice> chooseBiasPlan(const Problem& problem, const Machine& machine) {
   PlanChoice choice;
-  choice.plan = TilingPlan(Gradient::kDb, CubePlan{});
+  choice.plan = TilingPlan(Pass::kDb, CubePlan{});
   const std::vector<std::string> broken = checkBiasPlan(problem, choice.plan, machine);
   if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(broken)};
   choice.cost = biasPlanCost(problem, machine);

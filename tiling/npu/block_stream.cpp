@@ -25,7 +25,7 @@ Span cut(std::int64_t begin, std::int64_t end, std::int64_t limit) {
 
 TaskExtent cutTask(const CubeJob& job, const CoreTask& task) {
   const CubeWork& w = job.work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   TaskExtent e;
   e.start = task.start;
   Mkn wanted = task.extent;
@@ -48,7 +48,7 @@ TaskExtent cutTask(const CubeJob& job, const CoreTask& task) {
 
 std::vector<MeetingDepth> meetingDepths(const CubeJob& job, const CoreTask& task) {
   std::vector<MeetingDepth> found;
-  const bool dx = job.work.gradient == Gradient::kDx;
+  const bool dx = job.work.pass == Pass::kDx;
   for (std::int64_t tap = dx ? 0 : task.tapDepth; tap < (dx ? job.work.kernel.d : task.tapDepth + 1); ++tap) {
     MeetingDepth m{tap, 0};
     if (meets(job.work, task.depth, tap, m.image)) found.push_back(m);
@@ -60,7 +60,7 @@ BlockStream::BlockStream(const CubeJob& job, const CoreTask& task)
     : job_(&job), task_(task), extent_(cutTask(job, task)), meets_(meetingDepths(job, task)) {
   const CubeWork& w = job.work;
   const CubeTile& t = job.plan.cube().tile;
-  dx_ = w.gradient == Gradient::kDx;
+  dx_ = w.pass == Pass::kDx;
   TilingPlan plan = job.plan;
   plan.cube().singleShape = task.extent;
   if (dx_) plan.cube().singleShape.n = roundUp(plan.cube().singleShape.n, w.c0);

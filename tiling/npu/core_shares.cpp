@@ -18,7 +18,7 @@ CoreShares::CoreShares(const CubeWork& w, const TilingPlan& plan)
     : batch_(w.batch), depths_(w.depths), kinds_(&w.depthKinds) {
   const Mkn& s = plan.cube().singleShape;
   const CoreSplit split = splitOf(w, s);
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const std::int64_t pixels = dx ? s.m : s.k;
   // Of tasks that are pieces of rows the last one in each row may be shorter; it is costed as a full one.
   const bool shortRows = pixels >= w.row() && w.pixels.h % (pixels / w.row()) != 0;

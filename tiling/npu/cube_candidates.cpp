@@ -35,9 +35,9 @@ class Search {
         visit_(visit),
         worthWhile_(worthWhile),
         step_(*m.npu.step(w.type)),
-        dx_(w.gradient == Gradient::kDx) {
+        dx_(w.pass == Pass::kDx) {
     plan_.algorithm = CubePlan{};
-    plan_.gradient = w.gradient;
+    plan_.pass = w.pass;
     plan_.cube().tile.operand = w.type;
   }
 

@@ -21,7 +21,7 @@ TaskExtents extentsOf(const CubeWork& w, const TilingPlan& plan, const CoreShare
   const auto pixels = [&](std::int64_t piece) {
     return piece < w.row() ? piece : cut(w.pixels.h, piece / w.row(), kind.outer) * w.row();
   };
-  if (w.gradient == Gradient::kDx)
+  if (w.pass == Pass::kDx)
     return {pixels(s.m), cut(w.gemm.k, s.k / w.kernel.d, kind.middle), cut(w.gemm.n, s.n, kind.inner), meets};
   return {cut(w.gemm.m, s.m, kind.inner), pixels(s.k), cut(w.gemm.n, s.n, kind.middle), meets};
 }

@@ -61,7 +61,7 @@ CubeFootprint footprintOf(const CubeWork& w, const TilingPlan& plan) {
   f.l0b = product({t.base.k, n, w.elementBytes, t.buffersL0b});
   f.l0c = product({m, n, 4, t.buffersL0c});
   f.ub = product({m, 16, 4 + w.resultBytes, 2});
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const std::int64_t l1KA = product({t.stepKa, t.base.k}), l1KB = product({t.stepKb, t.base.k});
   const std::int64_t sideM = product({t.stepM, t.base.m}), sideN = product({t.stepN, t.base.n});
   f.piece = dx ? pieceOf(w, sideM, plan.cube().singleShape.m, l1KA, plan.cube().singleShape.k / w.kernel.d)

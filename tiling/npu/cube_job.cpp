@@ -15,18 +15,18 @@ namespace cubejit {
 
 Result<CubeJob> makeCubeJob(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                             CubeKernels kernels) {
-  const bool forward = plan.gradient == Gradient::kY;
+  const bool forward = plan.pass == Pass::kY;
   TilingPlan checked = forward ? asData(plan) : plan;
   const auto refuse = [](const std::vector<std::string>& rules) {
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan, inLines(rules)};
   };
   // Rules of the problem and the chip come first: the matrix view needs them kept.
   TilingPlan none;  // of the host
-  none.gradient = plan.gradient;
+  none.pass = plan.pass;
   const std::vector<std::string> before = checkOnNpu(problem, none, machine, kernels);
   if (before.size() != 1 || before.front().rfind("algorithm = ", 0) != 0) return refuse(before);
   const Problem solved = forward ? adjointOf(problem) : problem;
-  CubeJob job{solved, checked, machine, cubeWorkOf(solved, checked.gradient, machine, kernels)};
+  CubeJob job{solved, checked, machine, cubeWorkOf(solved, checked.pass, machine, kernels)};
   const CubeStep& step = *machine.npu.step(job.work.type);
   if (!(step.fractal == Mkn{16, job.work.c0, 16}))
     return refuse({std::string("the cube's fractal of ") + toString(step.operand) + " is " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a gradient on a chip is made of: a job, which does not change, and tasks, one SetSingleShape each.
+// Decides what a pass on a chip is made of: a job, which does not change, and tasks, one SetSingleShape each.
 // Leaves which tasks there are to gradient_tasks, what a core does for one to block_stream.
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace cubejit {
 
-/// The unchanging part of many tasks: which gradient of which problem, tiled how. Made once; plain values.
+/// The unchanging part of many tasks: which pass of which problem, tiled how. Made once; plain values.
 struct CubeJob {
   Problem problem;
-  TilingPlan plan;  ///< base blocks, steps, buffers, order; `cores` and `singleShape` are those of the whole gradient
+  TilingPlan plan;  ///< base blocks, steps, buffers, order; `cores` and `singleShape` are those of the whole pass
   Machine machine;
-  CubeWork work;  ///< the matrix view: see tiling/npu/cube_work.h for M, K, N of both gradients
+  CubeWork work;  ///< the matrix view: see tiling/npu/cube_work.h for M, K, N of both passes
 };
 
-/// One SetSingleShape with its start. Positions are within the gradient's matrix view of one image, one real group and one depth:
+/// One SetSingleShape with its start. Positions are within the pass's matrix view of one image, one real group and one depth:
 ///   dX: m = pixels hi*Wi+wi of one depth of dx; n = channels of dx in the real group; k = (channel of dy / c0, tap, channel % c0),
 ///       counted over all kernel depths, as SetSingleShape counts it.
 ///   dW: m = channels of the small tensor (Cout); k = pixels ho*Wo+wo of one depth of dy; n = (cin1, kh, kw, c0) of one kernel depth.

@@ -54,8 +54,7 @@ class Ranking {
   Result<CubeChoice> take() {
     for (const auto& [kind, rule] : rules_) choice_.refusedBy.push_back(rule);
     if (kept_.empty()) {
-      std::string message =
-          std::string("no legal plan for ") + toString(w_.gradient) + " of this problem on " + m_.name;
+      std::string message = std::string("no legal plan for ") + toString(w_.pass) + " of this problem on " + m_.name;
       for (const std::string& rule : choice_.refusedBy) message += "\n" + rule;
       return Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan, message};
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the plan of a gradient for an NPU: candidates, rules, cost, the cheapest. Nothing is repaired.
+// Decides the plan of a pass for an NPU: candidates, rules, cost, the cheapest. Nothing is repaired.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace cubejit {
 
-/// Multiply-adds the gradient needs, border taps counted as if they were inside.
+/// Multiply-adds the pass needs, border taps counted as if they were inside.
 double productsNeeded(const Problem& problem);
 
 /// Precondition: the plan is legal for the work and machine.

@@ -73,7 +73,7 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
   const Mkn& s = plan.cube().singleShape;
   const std::int64_t unit = w.blockUnit();
   constexpr const char* kTaps = "the taps of a block of channels";
-  if (w.gradient == Gradient::kDx) {
+  if (w.pass == Pass::kDx) {
     checkPixels(w, "single_shape_m", s.m, broken);
     checkMultiple("single_shape_k", s.k, unit * w.kernel.d, kTaps, broken);
     checkMultiple("single_shape_n", s.n, w.c0, "c0", broken);
@@ -110,7 +110,7 @@ void checkTask(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
 void checkVendor(const CubeWork& w, const TilingPlan& plan, Broken& broken) {
   const CubeTile& t = plan.cube().tile;
   const Mkn& s = plan.cube().singleShape;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const auto must = [&](const char* field, std::int64_t have, std::int64_t need) {
     require(broken, have == need, field, have,
             [&] { return "must be " + std::to_string(need) + ", as the vendor's tilings have it"; });
@@ -165,7 +165,7 @@ CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
   split.groups = w.groups.count;
   split.depth = w.pixels.d;
   split.channelsN = ceilDiv(w.gemm.n, s.n);
-  if (w.gradient == Gradient::kDx) {
+  if (w.pass == Pass::kDx) {
     split.rows = pixelTasks(w, s.m);
     split.reduction = ceilDiv(w.gemm.k * w.kernel.d, s.k);
   } else {
@@ -179,8 +179,7 @@ CoreSplit splitOf(const CubeWork& w, const Mkn& s) {
 std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan, const Machine& m) {
   Broken broken;
   if (!plan.is<CubePlan>()) return {std::string("algorithm = ") + algorithmName(plan) + " must be cube on " + m.name};
-  if (plan.gradient != w.gradient)
-    return {std::string("gradient = ") + toString(plan.gradient) + " must be " + toString(w.gradient)};
+  if (plan.pass != w.pass) return {std::string("gradient = ") + toString(plan.pass) + " must be " + toString(w.pass)};
   if (plan.cube().tile.operand != w.type)
     return {std::string("operand = ") + toString(plan.cube().tile.operand) + " must be the problem's " +
             toString(w.type)};
@@ -199,13 +198,13 @@ std::vector<std::string> checkCubePlan(const CubeWork& w, const TilingPlan& plan
   return broken;
 }
 
-std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Machine& m) {
+std::vector<std::string> checkChip(const Problem& p, Pass pass, const Machine& m) {
   Broken broken;
-  if (gradient == Gradient::kDb)
+  if (pass == Pass::kDb)
     return {"db is a sum of dy, not a product: it has no plan on " + m.name + "; ask for dx or dw"};
   if (p.batch < 1) return {is("batch", p.batch) + " must be at least 1 on " + m.name};
   const DType dy = formatOf(p, TensorId::kDy).dtype;
-  const TensorId otherId = gradient == Gradient::kDx ? TensorId::kW : TensorId::kX;
+  const TensorId otherId = pass == Pass::kDx ? TensorId::kW : TensorId::kX;
   const DType other = formatOf(p, otherId).dtype;
   if (dy != other)
     broken.push_back(std::string("dy is ") + toString(dy) + " and " + toString(otherId) + " is " + toString(other) +
@@ -232,12 +231,12 @@ std::vector<std::string> checkChip(const Problem& p, Gradient gradient, const Ma
     const std::string axis = kAxes[a];
     const bool depth = a == 0;
     // dW steps through depths by address; only dX spreads them.
-    if (!depth || gradient == Gradient::kDx) limit("stride" + axis, p.stride[a], depth ? most.strideD : most.strideHw);
+    if (!depth || pass == Pass::kDx) limit("stride" + axis, p.stride[a], depth ? most.strideD : most.strideHw);
     const std::int64_t dilation = depth ? most.dilationD : most.dilationHw;
     // Nothing is dilated between the taps of a kernel of one; what is left is the attribute's own range.
     limit("dilation" + axis, p.dilation[a], p.kernel[a] > 1 ? dilation : std::max(dilation, kMostDilation));
     if (!depth) limit("kernel" + axis, p.kernel[a], most.kernelHw);
-    if (!depth || gradient == Gradient::kDx) {
+    if (!depth || pass == Pass::kDx) {
       limit("pad_before" + axis, p.padBefore[a], most.pad);
       limit("pad_after" + axis, p.padAfter[a], most.pad);
     }

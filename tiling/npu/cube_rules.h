@@ -14,7 +14,7 @@
 namespace cubejit {
 
 /// Every rule the problem breaks on this chip: its limits and types, with the chips that have a type. Empty = it can be planned.
-std::vector<std::string> checkChip(const Problem& problem, Gradient gradient, const Machine& machine);
+std::vector<std::string> checkChip(const Problem& problem, Pass pass, const Machine& machine);
 
 /// Every rule the plan breaks: the buffer, both byte counts, the field to change. Empty = legal.
 std::vector<std::string> checkCubePlan(const CubeWork& work, const TilingPlan& plan, const Machine& machine);

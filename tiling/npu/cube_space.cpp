@@ -23,8 +23,8 @@ PlanCost told(const CubeCost& cost) {
 
 }  // namespace
 
-std::vector<Candidate> legalCubePlans(const Problem& problem, Gradient gradient, const Machine& machine) {
-  const CubeWork work = cubeWorkOf(problem, gradient, machine);
+std::vector<Candidate> legalCubePlans(const Problem& problem, Pass pass, const Machine& machine) {
+  const CubeWork work = cubeWorkOf(problem, pass, machine);
   struct Ranked {
     Candidate candidate;
     double slowestCore;
@@ -46,12 +46,12 @@ std::vector<Candidate> legalCubePlans(const Problem& problem, Gradient gradient,
 }
 
 PlanCost cubePlanCost(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
-  return told(cubeCost(cubeWorkOf(problem, plan.gradient, machine), plan, machine));
+  return told(cubeCost(cubeWorkOf(problem, plan.pass, machine), plan, machine));
 }
 
 TilingPlan withCubeSplit(const Problem& problem, TilingPlan plan, const Machine& machine) {
-  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine);
-  const bool dx = plan.gradient == Gradient::kDx;
+  const CubeWork work = cubeWorkOf(problem, plan.pass, machine);
+  const bool dx = plan.pass == Pass::kDx;
   const std::int64_t pixels = work.pixels.h * work.row();
   Mkn& s = plan.cube().singleShape;
   s.m = std::min(s.m, dx ? pixels : work.gemm.m);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the matrix view of a gradient. See the header for the view itself.
+// Decides the matrix view of a pass. See the header for the view itself.
 #include "tiling/npu/cube_work.h"
 
 #include <map>
@@ -49,7 +49,7 @@ DepthKinds kindsOf(const std::vector<std::int32_t>& meets) {
 }
 
 DepthKinds listDepths(const CubeWork& w) {
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   if (w.depths > kMostDepths || w.kernel.d > kMostDepths) {
     DepthKinds all;
     all.meets = {dx ? w.kernel.d : 1};
@@ -78,15 +78,14 @@ DType cubeOperandOf(const Problem& p, const Machine& m) {
   return step == nullptr ? asked : step->operand;
 }
 
-CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine, CubeKernels kernels) {
+CubeWork cubeWorkOf(const Problem& p, Pass pass, const Machine& machine, CubeKernels kernels) {
   const DType type = cubeOperandOf(p, machine);
   CubeWork w;
-  w.gradient = gradient;
+  w.pass = pass;
   w.type = type;
   w.c0 = 32 / byteSize(type);
   w.elementBytes = byteSize(type);
-  w.resultBytes =
-      gradient == Gradient::kDw ? 4 : byteSize(formatOf(p, TensorId::kDx).dtype);  // dW is summed in memory, in f32
+  w.resultBytes = pass == Pass::kDw ? 4 : byteSize(formatOf(p, TensorId::kDx).dtype);  // dW is summed in memory, in f32
   w.kernels = kernels;
   w.batch = p.batch;
   const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
@@ -98,7 +97,7 @@ CubeWork cubeWorkOf(const Problem& p, Gradient gradient, const Machine& machine,
   w.dilation = p.dilation;
   w.pad = p.padBefore;
   w.tapsHw = p.kernel.h * p.kernel.w;
-  const bool dx = gradient == Gradient::kDx;
+  const bool dx = pass == Pass::kDx;
   w.spread = dx && !p.transposed;
   w.pixels = w.spread ? big : small;
   w.image = w.spread ? small : big;

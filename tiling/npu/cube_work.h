@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a gradient is to a cube: its matrix extents, the image that one operand is unfolded from, and which depths meet.
+// Decides what a pass is to a cube: its matrix extents, the image that one operand is unfolded from, and which depths meet.
 // Leaves to plans how it is cut.
 #pragma once
 
@@ -28,7 +28,7 @@ struct DepthKinds {
   std::vector<Counts> below;         ///< [d][kind]: depths below d of that kind
 };
 
-/// One gradient of a legal problem as matrix products, one for each image, real group and depth.
+/// One pass of a legal problem as matrix products, one for each image, real group and depth.
 ///
 /// dX: M = pixels of one depth of dx, N = its channels, K = channels of dy x taps of one depth, once for each kernel depth that
 /// meets one of dy. The image is dy (operand A), spread by the stride with zeros in between, or, for a transposed convolution,
@@ -36,7 +36,7 @@ struct DepthKinds {
 /// dW: M = channels of the small tensor, N = channels of the big one x taps of one depth, K = pixels of one depth of the small
 /// tensor. The image is the big tensor (operand B). One task for each pair of a depth and a kernel depth.
 struct CubeWork {
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   DType type = DType::kF16;
   std::int64_t c0 = 16, elementBytes = 2, resultBytes = 2;
   bool spread = true;  ///< the image is spread by the stride (dX of an ordinary convolution)
@@ -65,10 +65,9 @@ struct CubeWork {
   std::int64_t row() const { return pixels.w; }
 };
 
-/// Precondition: `problem` passed checkProblem; `gradient` is dx or dw; batch > 0.
+/// Precondition: `problem` passed checkProblem; `pass` is dx or dw; batch > 0.
 /// The type comes from the problem: that of dy, in the width the machine's cube has of hf32.
-CubeWork cubeWorkOf(const Problem& problem, Gradient gradient, const Machine& machine,
-                    CubeKernels kernels = CubeKernels::kOwn);
+CubeWork cubeWorkOf(const Problem& problem, Pass pass, const Machine& machine, CubeKernels kernels = CubeKernels::kOwn);
 
 /// What the machine's cube multiplies for a problem: the type of dy, in the width the cube has of hf32.
 DType cubeOperandOf(const Problem& problem, const Machine& machine);

@@ -32,7 +32,7 @@ std::int64_t GradientTasks::parts() const {
   return !dx_ && regions() < kFewRegions && bytes < kMostPartBytes ? std::min(kMostParts, sums_) : 1;
 }
 
-GradientTasks::GradientTasks(const CubeJob& job) : job_(&job), dx_(job.work.gradient == Gradient::kDx) {
+GradientTasks::GradientTasks(const CubeJob& job) : job_(&job), dx_(job.work.pass == Pass::kDx) {
   const CubeWork& w = job.work;
   const CoreSplit s = splitOf(w, job.plan.cube().singleShape);
   const std::int64_t dx[kDigits] = {s.groups, s.rows, s.batch, s.depth, s.reduction, s.channelsN, 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a gradient is cut into tasks, which core of the chip has which, and which tasks add to the same results. The order is that
+// Decides how a pass is cut into tasks, which core of the chip has which, and which tasks add to the same results. The order is that
 // of tiling/npu/core_shares.h. Leaves threads to the runtime.
 #pragma once
 

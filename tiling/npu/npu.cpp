@@ -21,7 +21,7 @@ Error joined(ErrorCode code, const std::vector<std::string>& rules) {
 }
 
 // What is wrong before any plan: with the machine, the problem, or the two together.
-Status checkBefore(const Problem& problem, Gradient gradient, const Machine& machine, CubeKernels kernels,
+Status checkBefore(const Problem& problem, Pass pass, const Machine& machine, CubeKernels kernels,
                    bool trustExtents = false) {
   if (!machine.isNpu())
     return joined(ErrorCode::kUnsupported, {machine.name + " has no cube; plan on it with a Session"});
@@ -29,7 +29,7 @@ Status checkBefore(const Problem& problem, Gradient gradient, const Machine& mac
   if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
   const Status legal = trustExtents ? Status(Unit{}) : checkProblem(problem);
   if (!legal.ok()) return legal.error();
-  std::vector<std::string> limits = checkChip(problem, gradient, machine);
+  std::vector<std::string> limits = checkChip(problem, pass, machine);
   if (kernels == CubeKernels::kVendor) {
     if (problem.groups != 1)
       limits.push_back("groups = " + std::to_string(problem.groups) + " must be 1: the vendor's tilings have no other");
@@ -52,11 +52,10 @@ Result<NpuReport> asForward(Result<NpuReport> report) {
 
 // The three questions of a pass that chips compute. Extents of an adjoint need not follow from one another the other way round: who asks of one
 // has checked the convolution, and trusts them.
-Result<NpuReport> planned(const Problem& problem, Gradient gradient, const Machine& machine,
-                          const NpuPlanOptions& options) {
-  CUBEJIT_TRY(checked, checkBefore(problem, gradient, machine, options.kernels, options.trustExtents));
+Result<NpuReport> planned(const Problem& problem, Pass pass, const Machine& machine, const NpuPlanOptions& options) {
+  CUBEJIT_TRY(checked, checkBefore(problem, pass, machine, options.kernels, options.trustExtents));
   static_cast<void>(checked);
-  const CubeWork work = cubeWorkOf(problem, gradient, machine, options.kernels);
+  const CubeWork work = cubeWorkOf(problem, pass, machine, options.kernels);
   CUBEJIT_TRY(choice, chooseCubePlan(work, machine, options.explain, CubeFixed{options.singleShape, options.order}));
   NpuReport report = reportOf(problem, work, choice.plan, choice.cost, machine);
   report.legal = choice.legal;
@@ -71,16 +70,16 @@ Result<NpuReport> planned(const Problem& problem, Gradient gradient, const Machi
 
 std::vector<std::string> broken(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                 CubeKernels kernels, bool trustExtents) {
-  const Status before = checkBefore(problem, plan.gradient, machine, kernels, trustExtents);
+  const Status before = checkBefore(problem, plan.pass, machine, kernels, trustExtents);
   if (!before.ok()) return {before.error().message};
-  return checkCubePlan(cubeWorkOf(problem, plan.gradient, machine, kernels), plan, machine);
+  return checkCubePlan(cubeWorkOf(problem, plan.pass, machine, kernels), plan, machine);
 }
 
 Result<NpuReport> reported(const Problem& problem, const TilingPlan& plan, const Machine& machine, CubeKernels kernels,
                            bool trustExtents) {
   const std::vector<std::string> rules = broken(problem, plan, machine, kernels, trustExtents);
   if (!rules.empty()) return joined(ErrorCode::kInvalidProblem, rules);
-  const CubeWork work = cubeWorkOf(problem, plan.gradient, machine, kernels);
+  const CubeWork work = cubeWorkOf(problem, plan.pass, machine, kernels);
   return reportOf(problem, work, plan, cubeCost(work, plan, machine), machine);
 }
 
@@ -95,21 +94,20 @@ Status withoutPostOps(const Problem& problem) {
 
 }  // namespace
 
-Result<NpuReport> planOnNpu(const Problem& problem, Gradient gradient, const Machine& machine,
-                            const NpuPlanOptions& options) {
+Result<NpuReport> planOnNpu(const Problem& problem, Pass pass, const Machine& machine, const NpuPlanOptions& options) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
-    if (gradient != Gradient::kY) return planned(problem, gradient, machine, options);
+    if (pass != Pass::kY) return planned(problem, pass, machine, options);
     const Status legal = options.trustExtents ? Status(Unit{}) : withoutPostOps(problem);
     if (!legal.ok()) return legal.error();
     NpuPlanOptions trusting = options;
     trusting.trustExtents = true;
-    return asForward(planned(adjointOf(problem), Gradient::kDx, machine, trusting));
+    return asForward(planned(adjointOf(problem), Pass::kDx, machine, trusting));
   });
 }
 
 std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                                     CubeKernels kernels) {
-  if (plan.gradient != Gradient::kY) return broken(problem, plan, machine, kernels, false);
+  if (plan.pass != Pass::kY) return broken(problem, plan, machine, kernels, false);
   const Status legal = withoutPostOps(problem);
   if (!legal.ok()) return {legal.error().message};
   return inForwardWords(broken(adjointOf(problem), asData(plan), machine, kernels, true));
@@ -118,7 +116,7 @@ std::vector<std::string> checkOnNpu(const Problem& problem, const TilingPlan& pl
 Result<NpuReport> reportOnNpu(const Problem& problem, const TilingPlan& plan, const Machine& machine,
                               CubeKernels kernels) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<NpuReport> {
-    if (plan.gradient != Gradient::kY) return reported(problem, plan, machine, kernels, false);
+    if (plan.pass != Pass::kY) return reported(problem, plan, machine, kernels, false);
     CUBEJIT_TRY(legal, withoutPostOps(problem));
     static_cast<void>(legal);
     return asForward(reported(adjointOf(problem), asData(plan), machine, kernels, true));

@@ -33,7 +33,7 @@ class Rules {
 
 std::vector<std::string> rulesOfTask(const CubeJob& job, const CoreTask& task) {
   const CubeWork& w = job.work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   Rules rules;
   rules.range("image", task.image, w.batch);
   rules.range("group", task.group, w.groups.count);
@@ -59,7 +59,7 @@ std::vector<std::string> rulesOfTask(const CubeJob& job, const CoreTask& task) {
 
 std::vector<std::string> rulesOfTiling(const CubeJob& job, const CoreTask& task) {
   const CubeWork& w = job.work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   TilingPlan plan = job.plan;
   CubePlan& cube = plan.cube();
   cube.singleShape = cutTask(job, task).count;

@@ -56,7 +56,7 @@ TaskTimes timesOf(const CubeWork& w, const TilingPlan& plan, const CubeFootprint
   t.load = loadA + loadB;
 
   // Memory to L1. A sweep brings every K block of one step; of the image, the rows and columns that step unfolds.
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const std::int64_t kBlocksA = ceilDiv(loop.k, c.stepKa), kBlocksB = ceilDiv(loop.k, c.stepKb);
   const double piece = real(f.piece.rowsRead) * real(f.piece.columnsRead) * real(f.piece.blocks) * real(w.c0) * element;
   const double wholeBlocks = real(ceilDiv(dx ? task.k : task.n, w.blockUnit()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `bench` measures: median and minimum over repeated runs of each problem and gradient, or of all gradients in one
+// Decides what `bench` measures: median and minimum over repeated runs of each problem and pass, or of all passes in one
 // call, against the FMA peak measured in the same run on the same threads.
 #include <fmt/core.h>
 
@@ -37,26 +37,25 @@ struct Sampling {
 
 // What one call computes.
 struct Measurement {
-  GradientMask mask;
+  PassMask mask;
   std::string name;
 
-  std::vector<Gradient> gradients() const { return gradientsOf(mask); }
+  std::vector<Pass> passes() const { return passesOf(mask); }
   double flops(const Problem& p) const {
     double sum = 0;
-    for (const Gradient gradient : gradients()) sum += gradientFlops(p, gradient);
+    for (const Pass pass : passes()) sum += passFlops(p, pass);
     return sum;
   }
 };
 
-std::vector<Measurement> measurementsOf(GradientMask asked, bool together) {
+std::vector<Measurement> measurementsOf(PassMask asked, bool together) {
   if (together) {
     std::string name;
-    for (const Gradient gradient : gradientsOf(asked))
-      name += (name.empty() ? "" : "+") + std::string(toString(gradient));
+    for (const Pass pass : passesOf(asked)) name += (name.empty() ? "" : "+") + std::string(toString(pass));
     return {{asked, name}};
   }
   std::vector<Measurement> out;
-  for (const Gradient gradient : gradientsOf(asked)) out.push_back({maskOf(gradient), toString(gradient)});
+  for (const Pass pass : passesOf(asked)) out.push_back({maskOf(pass), toString(pass)});
   return out;
 }
 
@@ -64,16 +63,16 @@ struct Measured {
   std::vector<std::int64_t> samplesNs;
   std::size_t workspaceBytes = 0;
   StageTimes times;
-  std::vector<TilingPlan> plans;  ///< as many as gradients
+  std::vector<TilingPlan> plans;  ///< as many as passes
   TimeParts fastest;              ///< of the fastest run, if kernels are timed
 };
 
 Result<Measured> measure(Session& session, const Request& request, const Problem& p, const Measurement& what,
                          const Sampling& sampling) {
-  const GradientMask mask = what.mask;
+  const PassMask mask = what.mask;
   std::vector<TilingPlan> plans;
   for (const TilingPlan& plan : request.plans) {
-    if (mask.has(plan.gradient)) plans.push_back(plan);
+    if (mask.has(plan.pass)) plans.push_back(plan);
   }
   const auto compiled =
       session.compile(CompileRequest{p, mask, plans, sampling.keepWeights ? WeightsUse::kKept : WeightsUse::kEachRun});
@@ -81,7 +80,7 @@ Result<Measured> measure(Session& session, const Request& request, const Problem
   Measured out;
   out.workspaceBytes = (*compiled)->workspaceBytes();
   out.times = (*compiled)->times();
-  for (const Gradient gradient : what.gradients()) out.plans.push_back((*compiled)->plan(gradient));
+  for (const Pass pass : what.passes()) out.plans.push_back((*compiled)->plan(pass));
   auto workload = Workload::create(p, mask);
   if (!workload.ok()) return workload.error();
   if (sampling.keepWeights && mask.reads(TensorId::kW)) {
@@ -130,7 +129,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
     const auto other = measurePeakGflops(isa, threads, 60, type);
     if (other.ok() && *other > *peak) peak = other;
   }
-  const std::vector<Measurement> measurements = measurementsOf(request->gradients, sampling.together);
+  const std::vector<Measurement> measurements = measurementsOf(request->passes, sampling.together);
   Progress progress("bench", static_cast<std::int64_t>(request->problems.size() * measurements.size()));
   if (!flags.json)
     fmt::print("{:<32} {:<8} {:>10} {:>9} {:>6} {:>10} {:>8}  peak {:.1f} GFLOP/s on {} threads, {}, {}\n", "problem",
@@ -213,7 +212,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
 
 void addBench(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Measure generated gradients against the machine's FMA peak");
-  example(*command, "bench " + std::string(kExampleLayer) + " --gradients dx,dw");
+  example(*command, "bench " + std::string(kExampleLayer) + " --passes dx,dw");
   auto flags = std::make_shared<RequestFlags>();
   auto sampling = std::make_shared<Sampling>();
   addProblemFlags(*command, *flags, true);

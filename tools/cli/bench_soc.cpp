@@ -26,19 +26,19 @@ struct Sides {
   TilingPlan plan;
 };
 
-Result<Sides> measureBoth(Session& chip, Session& host, const Request& request, const Problem& p, Gradient gradient,
+Result<Sides> measureBoth(Session& chip, Session& host, const Request& request, const Problem& p, Pass pass,
                           double minSeconds, int minSamples) {
-  const GradientMask mask = maskOf(gradient);
+  const PassMask mask = maskOf(pass);
   CompileRequest wanted{p, mask, {}};
   for (const TilingPlan& plan : request.plans) {
-    if (plan.gradient == gradient) wanted.plans.push_back(plan);
+    if (plan.pass == pass) wanted.plans.push_back(plan);
   }
   CUBEJIT_TRY(emulation, chip.compile(wanted));
   CUBEJIT_TRY(compiled, host.compile(p, mask));
   CUBEJIT_TRY(workload, Workload::create(p, mask));
   Sides sides;
-  sides.plan = emulation->plan(gradient);
-  CUBEJIT_TRY(counted, emulation->emulationReport(gradient));
+  sides.plan = emulation->plan(pass);
+  CUBEJIT_TRY(counted, emulation->emulationReport(pass));
   sides.report = std::move(counted);
   double spent = 0;
   for (int run = 0; spent < minSeconds || static_cast<int>(sides.emulated.size()) < minSamples; ++run) {
@@ -63,30 +63,30 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
   Options native = request.options;
   native.machine.reset();
   Session host(native);
-  const std::vector<Gradient> gradients = gradientsOf(request.gradients);
-  Progress progress("bench", static_cast<std::int64_t>(request.problems.size() * gradients.size()));
+  const std::vector<Pass> passes = passesOf(request.passes);
+  Progress progress("bench", static_cast<std::int64_t>(request.problems.size() * passes.size()));
   if (!flags.json)
     fmt::print("{:<32} {:<3} {:>11} {:>9} {:>9} {:>11} {:>7} {:>11}  {} emulated on {} threads\n", "problem", "", "ms",
                "GFLOP/s", "host ms", "host GF/s", "share%", "chip us", request.soc()->name, request.threads[0]);
   int code = 0;
   std::int64_t done = 0;
   for (const Problem& p : request.problems) {
-    for (const Gradient gradient : gradients) {
+    for (const Pass pass : passes) {
       progress.update(done++, p.name);
-      const auto sides = measureBoth(session, host, request, p, gradient, minSeconds, minSamples);
+      const auto sides = measureBoth(session, host, request, p, pass, minSeconds, minSamples);
       progress.clear();
       if (!sides.ok()) {
         code = std::max(code, report(sides.error(), reproduction("bench", flags, p)));
         continue;
       }
-      const double flops = gradientFlops(p, gradient);
+      const double flops = passFlops(p, pass);
       const auto median = [](const std::vector<std::int64_t>& ns) { return static_cast<double>(ns[ns.size() / 2]); };
       const double emulated = median(sides->emulated), native = median(sides->native);
       if (flags.json) {
         Json out{{"schema", "cubejit.bench_soc/1"},
                  {"name", p.name},
                  {"soc", request.soc()->name},
-                 {"gradient", toString(gradient)},
+                 {"gradient", toString(pass)},
                  {"threads", request.threads[0]},
                  {"ns_median", emulated},
                  {"ns_min", sides->emulated.front()},
@@ -99,11 +99,11 @@ int benchSoc(const RequestFlags& flags, const Request& request, double minSecond
                  {"host_share", native / emulated},
                  {"chip_cycles", sides->report.cycles},
                  {"chip_us", sides->report.microseconds}};
-        if (gradient != Gradient::kDb) out["plan"] = Json::parse(planToJson(sides->plan));
+        if (pass != Pass::kDb) out["plan"] = Json::parse(planToJson(sides->plan));
         fmt::print("{}", jsonLine(out));
       } else {
         fmt::print("{:<32} {:<3} {:>11.3f} {:>9.1f} {:>9.3f} {:>11.1f} {:>7.1f} {:>11.1f}\n", p.name.substr(0, 32),
-                   toString(gradient), emulated * 1e-6, flops / emulated, native * 1e-6, flops / native,
+                   toString(pass), emulated * 1e-6, flops / emulated, native * 1e-6, flops / native,
                    100 * native / emulated, sides->report.microseconds);
       }
       std::fflush(stdout);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `bench --soc` measures: how fast this host emulates a chip, beside its own gradients of the same problem and data.
+// Decides what `bench --soc` measures: how fast this host emulates a chip, beside its own passes of the same problem and data.
 #pragma once
 
 #include "request.h"
 
 namespace cubejit::cli {
 
-/// Prints a row a problem and gradient; returns the exit code.
+/// Prints a row a problem and pass; returns the exit code.
 int benchSoc(const RequestFlags& flags, const Request& request, double minSeconds, int minSamples);
 
 }  // namespace cubejit::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how `bench --breakdown` tells where the time of a gradient's runs went.
+// Decides how `bench --breakdown` tells where the time of a pass's runs went.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ namespace cubejit::cli {
 namespace {
 
 struct DbFlags {
-  std::string db, name, gradient, machine, file, before;
+  std::string db, name, pass, machine, file, before;
   bool json = false, jsonl = false, failures = false, losers = false, oldVersions = false, best = false;
 };
 
@@ -55,12 +55,12 @@ std::string onOneLine(std::string text) {
 
 bool matches(const TuneRecord& r, const DbFlags& flags) {
   return (flags.name.empty() || r.key.problem.name.find(flags.name) != std::string::npos) &&
-         (flags.gradient.empty() || flags.gradient == toString(r.key.gradient)) &&
+         (flags.pass.empty() || flags.pass == toString(r.key.pass)) &&
          r.key.machine.find(flags.machine) != std::string::npos;
 }
 
 std::string keyText(const TuneRecord& r) {
-  return fmt::format("{} {} {} {} {}", problemIdentity(r.key.problem), toString(r.key.gradient), r.key.machine,
+  return fmt::format("{} {} {} {} {}", problemIdentity(r.key.problem), toString(r.key.pass), r.key.machine,
                      r.key.backend, r.key.threads);
 }
 
@@ -94,7 +94,7 @@ int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
     if (flags.json) {
       fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db/1"},
                                      {"name", r.key.problem.name},
-                                     {"gradient", toString(r.key.gradient)},
+                                     {"gradient", toString(r.key.pass)},
                                      {"threads", r.key.threads},
                                      {"machine", r.key.machine},
                                      {"trials", line.trials},
@@ -103,7 +103,7 @@ int list(const std::vector<TuneRecord>& records, const DbFlags& flags) {
                                      {"gain", gain}}));
     } else {
       fmt::print("{:<36} {:<3} {:>4} {:>7} {:>5} {:>10.3f} {:>6.2f}x  {}\n",
-                 printable(r.key.problem.name.substr(0, 36)), toString(r.key.gradient), r.key.threads, line.trials,
+                 printable(r.key.problem.name.substr(0, 36)), toString(r.key.pass), r.key.threads, line.trials,
                  line.bad, ms, gain, printable(r.key.machine));
     }
   }
@@ -118,7 +118,7 @@ int show(const std::vector<TuneRecord>& records, const DbFlags& flags) {
       continue;
     }
     fmt::print("{} {} {}{}{} relative {:.4f} median {:.3f} ms ({} samples) code {} run {}{}{}\n  {}\n",
-               printable(r.key.problem.name), toString(r.key.gradient), toString(r.status),
+               printable(r.key.problem.name), toString(r.key.pass), toString(r.status),
                r.untuned ? " untuned"
                : r.won   ? " won"
                          : "",
@@ -209,12 +209,12 @@ int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::s
     if (flags.json)
       fmt::print("{}", jsonLine(Json{{"schema", "cubejit.db_diff/1"},
                                      {"name", any.key.problem.name},
-                                     {"gradient", toString(any.key.gradient)},
+                                     {"gradient", toString(any.key.pass)},
                                      {"gain", a == nullptr ? 0 : 1 / a->relative},
                                      {"other_gain", b == nullptr ? 0 : 1 / b->relative}}));
     else
-      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", printable(any.key.problem.name.substr(0, 36)),
-                 toString(any.key.gradient), gain(a), gain(b));
+      fmt::print("{:<36} {:<3} {:>8} {:>8}\n", printable(any.key.problem.name.substr(0, 36)), toString(any.key.pass),
+                 gain(a), gain(b));
   }
   fmt::print(stderr, "{} of {} keys differ\n", differing, pairs.size());
   return differing > 0 ? 1 : 0;
@@ -246,8 +246,7 @@ int verifyStore(const TuningStore& store, const std::string& path, const std::st
     }
     ++checked;
     const auto finding = [&](const std::string& what) {
-      findings->push_back(
-          fmt::format("{} {} of run {}: {}", r.key.problem.name, toString(r.key.gradient), r.run, what));
+      findings->push_back(fmt::format("{} {} of run {}: {}", r.key.problem.name, toString(r.key.pass), r.run, what));
     };
     const Status legal = checkProblem(r.key.problem);
     if (!legal.ok()) {
@@ -332,7 +331,7 @@ void addDb(CLI::App& app, Action& action) {
   };
   const auto filters = [&](CLI::App* sub) {
     sub->add_option("--name", flags->name, "Only problems whose name holds this text");
-    sub->add_option("--gradient", flags->gradient, "Only dx, dw or db");
+    sub->add_option("--gradient", flags->pass, "Only dx, dw or db");
     sub->add_option(
         "--machine", flags->machine,
         "Only records whose machine, as `db list` shows it, holds this text: emulated/ascend910b2/, /fast/");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the flags of `dump`: which stages of which gradients go where.
+// Decides the flags of `dump`: which stages of which passes go where.
 #include "cubejit/dump.h"
 
 #include <fmt/core.h>
@@ -24,7 +24,7 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
   if (!request.ok()) return report(request.error(), typed);
   const Session session(request->options);
   for (const Problem& problem : request->problems) {
-    const auto folders = cubejit::dump(session, CompileRequest{problem, request->gradients, request->plans}, what);
+    const auto folders = cubejit::dump(session, CompileRequest{problem, request->passes, request->plans}, what);
     if (!folders.ok()) {
       return report(folders.error(), fmt::format("{} --emit {} -o {}", reproduction("dump", flags, problem),
                                                  what.stages, what.directory));
@@ -59,7 +59,7 @@ void addDump(CLI::App& app, Action& action) {
       "assembly, bytes, a linkable object with its C header, simulated throughput, and a page for the browser; of an "
       "NPU "
       "(--soc) also what its core does, instruction by instruction");
-  example(*command, "dump " + std::string(kExampleLayer) + " --gradients dx --emit plan,asm,html -o out");
+  example(*command, "dump " + std::string(kExampleLayer) + " --passes dx --emit plan,asm,html -o out");
   auto flags = std::make_shared<RequestFlags>();
   auto what = std::make_shared<DumpRequest>();
   addProblemFlags(*command, *flags, true);

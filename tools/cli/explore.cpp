@@ -46,7 +46,7 @@ Json requestToJson(const Machine& base, const std::vector<Axis>& axes, const Que
   out["vary"] = Json::object();
   for (const Axis& axis : axes) out["vary"][axis.field] = axis.values;
   out["gradients"] = Json::array();
-  for (const Gradient gradient : question.gradients) out["gradients"].push_back(toString(gradient));
+  for (const Pass pass : question.passes) out["gradients"].push_back(toString(pass));
   out["problems"] = Json::array();
   for (const Problem& problem : question.problems) out["problems"].push_back(Json::parse(problemToJson(problem)));
   out["energy"] = energyToJson(question.figures);
@@ -70,9 +70,9 @@ Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own)
     note(Error{
         ErrorCode::kInvalidProblem, Stage::kPlan,
         "no machine to begin with; name a chip with --soc (`cubejit targets` lists them) or a file with --machine"});
-  if (request.ok() && request->gradients.db)
+  if (request.ok() && request->passes.db)
     note(Error{ErrorCode::kUnsupported, Stage::kPlan,
-               "--gradients: db is a sum by the vector units and has no plan to explore; ask for dx, dw or both"});
+               "--passes: db is a sum by the vector units and has no plan to explore; ask for dx, dw or both"});
   std::vector<Axis> axes;
   if (request.ok() && request->soc()) {
     auto parsed = parseAxes(own.vary, *request->soc());
@@ -88,7 +88,7 @@ Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own)
     }
   }
   if (!broken.empty()) return Error{code, Stage::kPlan, broken};
-  asked.question = {request->problems, gradientsOf(request->gradients), *figures, {}};
+  asked.question = {request->problems, passesOf(request->passes), *figures, {}};
   for (Problem& problem : asked.question.problems) {
     if (problem.name.empty()) problem.name = labelOf(problem);
   }
@@ -235,11 +235,11 @@ int explore(const RequestFlags& flags, const ExploreFlags& own, const std::strin
   }
   const bool none = std::all_of(points.begin(), points.end(), [](const Json& p) { return p["failed"] != 0; });
   if (none && code == 0) {
-    for (const Json& gradient : points.front()["gradients"]) {
-      if (!gradient.contains("error")) continue;
+    for (const Json& pass : points.front()["gradients"]) {
+      if (!pass.contains("error")) continue;
       return report(Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
-                          "no machine has a plan for every gradient; of the first, " +
-                              gradient["name"].get<std::string>() + ": " + gradient["error"].get<std::string>()},
+                          "no machine has a plan for every gradient; of the first, " + pass["name"].get<std::string>() +
+                              ": " + pass["error"].get<std::string>()},
                     typed);
     }
   }
@@ -255,7 +255,7 @@ void addExplore(CLI::App& app, Action& action) {
                         " --dtype f16 --soc ascend910b2 --vary cores=8..32 --vary l1=256K,512K");
   auto flags = std::make_shared<RequestFlags>();
   auto own = std::make_shared<ExploreFlags>();
-  flags->gradients = "dx,dw";
+  flags->passes = "dx,dw";
   addProblemFlags(*command, *flags, true);
   addSocFlag(*command, *flags);
   command->add_option("--machine", flags->soc, "The same, for a file with one as JSON")->excludes("--soc");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what a gradient's energy is modelled as: figures per product and per byte, and which bytes are counted where. Sources are in
+// Decides what a pass's energy is modelled as: figures per product and per byte, and which bytes are counted where. Sources are in
 // docs/energy.md. Figures compare machines; they are no measurements of a chip.
 #pragma once
 
@@ -32,7 +32,7 @@ Json energyToJson(const EnergyFigures& figures);
 /// Figures of a file, {"schema":"cubejit.energy/1", ...}; what it leaves out stays as it is. Every broken rule is reported.
 Result<EnergyFigures> readEnergy(const std::string& path);
 
-/// Picojoules of a gradient by what takes them: "mac", "l0a", "l0b", "l0c", "l1", "ub", "l2", "memory". `memoryBytes`: to and from the
+/// Picojoules of a pass by what takes them: "mac", "l0a", "l0b", "l0c", "l1", "ub", "l2", "memory". `memoryBytes`: to and from the
 /// chip's memory, of those that the counts have as GM.
 Json energyOf(const EnergyFigures& figures, const Machine& machine, const CubeStep& step, const CoreCounts& counts,
               double memoryBytes);

@@ -20,9 +20,8 @@ double sumOf(const Json& numbers) {
   return sum;
 }
 
-Result<Json> gradientToJson(const Problem& problem, Gradient gradient, const Machine& machine,
-                            const EnergyFigures& figures) {
-  CUBEJIT_TRY(planned, planOnNpu(problem, gradient, machine));
+Result<Json> passToJson(const Problem& problem, Pass pass, const Machine& machine, const EnergyFigures& figures) {
+  CUBEJIT_TRY(planned, planOnNpu(problem, pass, machine));
   CUBEJIT_TRY(program, lower(problem, planned.plan, machine));
   const CoreCounts counts = chipReport(problem, planned.plan, machine, program, false, 0).total;
   Json out = npuReportToJson(problem, machine, planned);
@@ -61,12 +60,12 @@ Json pointToJson(const GridPoint& point, const Question& question) {
            {"gradients", Json::array()}};
   const auto add = [](Json& sum, const Json& more) { sum = sum.get<double>() + more.get<double>(); };
   for (const Problem& problem : question.problems) {
-    for (const Gradient gradient : question.gradients) {
-      auto one = gradientToJson(problem, gradient, machine, question.figures);
+    for (const Pass pass : question.passes) {
+      auto one = passToJson(problem, pass, machine, question.figures);
       if (!one.ok()) {
         out["failed"] = out["failed"].get<int>() + 1;
         out["gradients"].push_back(
-            {{"name", problem.name}, {"gradient", toString(gradient)}, {"error", one.error().message}});
+            {{"name", problem.name}, {"gradient", toString(pass)}, {"error", one.error().message}});
         continue;
       }
       add(out["cycles"], (*one)["predicted_cycles"]);

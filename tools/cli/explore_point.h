@@ -15,15 +15,15 @@ namespace cubejit::cli {
 
 /// What is asked of every machine.
 struct Question {
-  std::vector<Problem> problems;    ///< named
-  std::vector<Gradient> gradients;  ///< dx and dw
+  std::vector<Problem> problems;  ///< named
+  std::vector<Pass> passes;       ///< dx and dw
   EnergyFigures figures;
   HostIsa isa;  ///< programs are lowered for it; nothing that is counted depends on it
 };
 
-/// The machine as JSON, what differs, and the sums over all gradients: `cycles` and `us` as `plan --soc` predicts them, `energy_pj`,
+/// The machine as JSON, what differs, and the sums over all passes: `cycles` and `us` as `plan --soc` predicts them, `energy_pj`,
 /// `memory_bytes`, `bytes` over each path as an emulated run counts them, `on_chip_bytes` of the machine; `gradients` has the same and
-/// the plan of each. Where a gradient has no plan there is an `error` in its place, and `failed` counts them. Thread-safe.
+/// the plan of each. Where a pass has no plan there is an `error` in its place, and `failed` counts them. Thread-safe.
 Json pointToJson(const GridPoint& point, const Question& question);
 
 /// Of points without `failed`, those that no other is as good as in both and better in one. Ascending in x.

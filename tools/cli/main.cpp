@@ -46,7 +46,7 @@ int act(int argc, char** argv) {
   CLI::App app{"cubejit: generates, runs, verifies and measures convolution backward kernels", "cubejit"};
   app.set_version_flag("--version", cubejit::version());
   app.require_subcommand(1);
-  cubejit::cli::example(app, "plan " + std::string(cubejit::cli::kExampleLayer) + " --gradients dx");
+  cubejit::cli::example(app, "plan " + std::string(cubejit::cli::kExampleLayer) + " --passes dx");
   cubejit::cli::Action action;
   cubejit::cli::addTargets(app, action);
   cubejit::cli::addPlan(app, action);

@@ -39,13 +39,13 @@ double vectorsPerCycle(const Machine& m) {
   return m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
 }
 
-MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Gradient gradient,
+MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Pass pass,
                            const std::vector<TilingPlan>& plans) {
   MeasuredPlans out;
   Options timed = options;
   timed.timeKernels = timed.pinThreads = true;
   Session session(timed);
-  const auto workload = Workload::create(problem, maskOf(gradient));
+  const auto workload = Workload::create(problem, maskOf(pass));
   if (!workload.ok()) return {{}, 0, workload.error().message};
   double peak = 0;
   for (int i = 0; i < kPeaks; ++i) {  // another process may hold a core during one of them
@@ -56,7 +56,7 @@ MeasuredPlans measurePlans(const Options& options, const Machine& machine, const
   out.gigahertz = gigahertzOf(machine, peak);
   std::vector<Candidate> candidates;
   for (const TilingPlan& plan : plans) {
-    const auto compiled = session.compile(CompileRequest{problem, maskOf(gradient), {plan}});
+    const auto compiled = session.compile(CompileRequest{problem, maskOf(pass), {plan}});
     if (!compiled.ok()) out.whyNot = compiled.error().message;
     candidates.push_back({compiled.ok() ? *compiled : nullptr});
   }

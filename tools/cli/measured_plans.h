@@ -28,7 +28,7 @@ struct MeasuredPlans {
 double vectorsPerCycle(const Machine& machine);
 
 /// Every plan is measured several times, a few milliseconds each, plan after plan; its fastest run counts.
-MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Gradient gradient,
+MeasuredPlans measurePlans(const Options& options, const Machine& machine, const Problem& problem, Pass pass,
                            const std::vector<TilingPlan>& plans);
 
 }  // namespace cubejit::cli

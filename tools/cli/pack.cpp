@@ -53,7 +53,7 @@ Status writeTensor(const std::string& path, const Problem& p, TensorId t, std::v
 
 Status convert(const RequestFlags& flags, const PackFlags& own, bool packs) {
   RequestFlags wanted = flags;
-  wanted.gradients = "dx";
+  wanted.passes = "dx";
   CUBEJIT_TRY(request, resolve(wanted));
   CUBEJIT_TRY(plainType, parseDType(own.plainDtype));
   const Problem& packed = request.problems.front();

@@ -47,12 +47,12 @@ std::string brief(const TilingPlan& plan) {
 constexpr std::size_t kShown = 12, kMeasured = 6;
 
 // The cheapest candidates, run.
-MeasuredPlans measured(const Session& session, const Problem& problem, Gradient gradient, const PlanReport& report) {
+MeasuredPlans measured(const Session& session, const Problem& problem, Pass pass, const PlanReport& report) {
   std::vector<TilingPlan> plans;
   for (const PlanCandidate& c : report.candidates) {
     if (c.refusedBy.empty() && plans.size() < kMeasured) plans.push_back(c.plan);
   }
-  return measurePlans(session.options(), session.machine(), problem, gradient, plans);
+  return measurePlans(session.options(), session.machine(), problem, pass, plans);
 }
 
 const MeasuredPlan* measuredAt(const MeasuredPlans& measured, std::size_t legal) {
@@ -82,8 +82,8 @@ void explain(const PlanReport& report, const MeasuredPlans& measured) {
         "measured, the first one, on all cores: {}, with what it waits for memory, {:.0f}; moving {:.0f}; "
         "walking over "
         "loops {:.0f}; waiting for work {:.0f} (cycles at {:.2f} GHz)\n",
-        report.plan.gradient == Gradient::kDb ? "adding" : "multiplying", first->multiplying, first->moving,
-        first->walking, first->waiting, measured.gigahertz);
+        report.plan.pass == Pass::kDb ? "adding" : "multiplying", first->multiplying, first->moving, first->walking,
+        first->waiting, measured.gigahertz);
   else if (!measured.whyNot.empty())
     fmt::print("not measured: {}\n", measured.whyNot);
   fmt::print("{} legal candidates, {} refused\n", legal, report.candidates.size() - legal);
@@ -96,20 +96,20 @@ struct SourcedReport {
   std::string note;
 };
 
-// A plan of the caller's for the gradient, if --plan gave one, else a pin's or record's, else the planner's.
-Result<SourcedReport> npuPlan(const Session& session, const Request& request, const Problem& problem, Gradient gradient,
+// A plan of the caller's for the pass, if --plan gave one, else a pin's or record's, else the planner's.
+Result<SourcedReport> npuPlan(const Session& session, const Request& request, const Problem& problem, Pass pass,
                               bool explained) {
   SourcedReport out;
   for (const TilingPlan& plan : request.plans) {
-    if (plan.gradient != gradient) continue;
+    if (plan.pass != pass) continue;
     CUBEJIT_TRY(given, reportOnNpu(problem, plan, *request.soc()));
     return SourcedReport{given, PlanSource::kCaller, {}};
   }
   NpuPlanOptions options;
   options.explain = explained;
-  CUBEJIT_TRY(chosen, planOnNpu(problem, gradient, *request.soc(), options));
+  CUBEJIT_TRY(chosen, planOnNpu(problem, pass, *request.soc(), options));
   out.report = chosen;
-  CUBEJIT_TRY(found, findPlan(problem, gradient, session.machine(), session.options()));
+  CUBEJIT_TRY(found, findPlan(problem, pass, session.machine(), session.options()));
   out.source = found.source;
   out.note = found.note;
   if (!found.plan) return out;
@@ -125,13 +125,13 @@ Result<SourcedReport> npuPlan(const Session& session, const Request& request, co
 
 int planForSoc(const RequestFlags& flags, const Request& request, bool explained) {
   const Session session(request.options);
-  GradientMask mask = request.gradients;
+  PassMask mask = request.passes;
   if (mask.y || mask.dx || mask.dw) mask.db = false;  // not asked for by name: db is no product and has no plan
   int code = 0;
   for (const Problem& problem : request.problems) {
-    for (const Gradient gradient : gradientsOf(mask)) {
+    for (const Pass pass : passesOf(mask)) {
       const auto start = std::chrono::steady_clock::now();
-      const auto planned = npuPlan(session, request, problem, gradient, explained);
+      const auto planned = npuPlan(session, request, problem, pass, explained);
       const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
       const std::string again = reproduction("plan", flags, problem);
       if (!planned.ok()) {
@@ -163,8 +163,7 @@ std::string namesOf(const std::vector<TensorId>& tensors) {
 
 void printCall(const Problem& problem, const CallReport& call) {
   std::string passes;
-  for (const TilingPlan& plan : call.plans)
-    passes += (passes.empty() ? "" : ",") + std::string(toString(plan.gradient));
+  for (const TilingPlan& plan : call.plans) passes += (passes.empty() ? "" : ",") + std::string(toString(plan.pass));
   fmt::print("{}{} in one call\n", problem.name.empty() ? "" : problem.name + ": ", passes);
   if (!call.converted.empty()) fmt::print("  converts   {} once, for all passes\n", namesOf(call.converted));
   if (call.interleaves) fmt::print("  interleaves passes over blocks of dy\n");
@@ -179,25 +178,25 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   int code = 0;
   for (const Problem& problem : request->problems) {
     std::optional<CallReport> together;
-    if (gradientsOf(request->gradients).size() > 1) {
-      auto call = session.planCall({problem, request->gradients, {}, WeightsUse::kEachRun});
+    if (passesOf(request->passes).size() > 1) {
+      auto call = session.planCall({problem, request->passes, {}, WeightsUse::kEachRun});
       if (call.ok()) together = std::move(*call);  // else a pass says why not
     }
-    for (const Gradient gradient : gradientsOf(request->gradients)) {
+    for (const Pass pass : passesOf(request->passes)) {
       const auto start = std::chrono::steady_clock::now();
-      const auto planned = session.plan(problem, gradient, explained);
+      const auto planned = session.plan(problem, pass, explained);
       const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
       if (!planned.ok()) {
         code = report(planned.error(), reproduction("plan", flags, problem));
         if (!request->isSuite) return code;
         continue;
       }
-      const double flops = gradientFlops(problem, gradient);
-      const MeasuredPlans took = explained ? measured(session, problem, gradient, *planned) : MeasuredPlans{};
+      const double flops = passFlops(problem, pass);
+      const MeasuredPlans took = explained ? measured(session, problem, pass, *planned) : MeasuredPlans{};
       if (flags.json) {
         Json out{{"schema", "cubejit.plan/1"},
                  {"name", problem.name},
-                 {"gradient", toString(gradient)},
+                 {"gradient", toString(pass)},
                  {"isa", toString(session.machine().isa.level)}};
         out["plan"] = Json::parse(planToJson(planned->plan));
         out["source"] = toString(planned->source);
@@ -235,7 +234,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
         fmt::print("{}", jsonLine(out));
         continue;
       }
-      fmt::print("{}{} for {} ({} cores)\n", problem.name.empty() ? "" : problem.name + ": ", toString(gradient),
+      fmt::print("{}{} for {} ({} cores)\n", problem.name.empty() ? "" : problem.name + ": ", toString(pass),
                  toString(session.machine().isa.level), session.machine().cores);
       fmt::print("  plan       {}\n", brief(planned->plan));
       fmt::print("  source     {}{}{}\n", toString(planned->source), planned->sourceNote.empty() ? "" : ": ",
@@ -245,7 +244,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
       const double slots = 100.0 * flops / 2 / session.machine().isa.lanes() / vectorsPerCycle(session.machine()) /
                            session.machine().cores / std::max(1.0, planned->predictedCycles);
       fmt::print("  predicted  {:.0f} cycles a core, bound by {}{}\n", planned->predictedCycles, planned->bound,
-                 gradient == Gradient::kDb ? "" : fmt::format("; {:.1f} FMA slots in 100 used", slots));
+                 pass == Pass::kDb ? "" : fmt::format("; {:.1f} FMA slots in 100 used", slots));
       fmt::print("  workspace  {} bytes\n", planned->workspaceBytes);
       if (explained) explain(*planned, took);
       fmt::print("  repro      {}\n", reproduction("plan", flags, problem));
@@ -259,7 +258,7 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
 
 void addPlan(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Show the tiling the planner chooses, and why");
-  example(*command, "plan " + std::string(kExampleLayer) + " --gradients dx --explain");
+  example(*command, "plan " + std::string(kExampleLayer) + " --passes dx --explain");
   auto flags = std::make_shared<RequestFlags>();
   auto explained = std::make_shared<bool>(false);
   addProblemFlags(*command, *flags, true);

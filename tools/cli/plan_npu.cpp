@@ -46,7 +46,7 @@ Json npuReportToJson(const Problem& problem, const Machine& machine, const NpuRe
   Json out{{"schema", "cubejit.npu_plan/1"},
            {"name", problem.name},
            {"soc", machine.name},
-           {"gradient", toString(r.plan.gradient)},
+           {"gradient", toString(r.plan.pass)},
            {"plan", Json::parse(planToJson(r.plan))},
            {"predicted_cycles", r.predictedCycles},
            {"predicted_us", r.predictedMicroseconds},
@@ -78,9 +78,9 @@ Json npuReportToJson(const Problem& problem, const Machine& machine, const NpuRe
 void printNpuReport(const Problem& problem, const Machine& m, const NpuReport& r, bool explained) {
   const TilingPlan& p = r.plan;
   const CubeTile& t = p.cube().tile;
-  const bool dx = p.gradient != Gradient::kDw;
+  const bool dx = p.pass != Pass::kDw;
   fmt::print("{}{} on {} ({} cores, {}, {:.0f} MHz)\n", problem.name.empty() ? "" : problem.name + ": ",
-             toString(p.gradient), m.name, m.cores, toString(t.operand), m.npu.mhz);
+             toString(p.pass), m.name, m.cores, toString(t.operand), m.npu.mhz);
   fmt::print("  base       m {} k {} n {}; in L1 step_m {} step_n {} step_ka {} step_kb {}; {}\n", t.base.m, t.base.k,
              t.base.n, t.stepM, t.stepN, t.stepKa, t.stepKb, toString(t.order));
   fmt::print("  buffers    L0A {} L0B {} L0C {} A1 {} B1 {} (2 = double)\n", t.buffersL0a, t.buffersL0b, t.buffersL0c,

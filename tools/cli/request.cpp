@@ -79,7 +79,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
                  "Of y, in this order: bias (b), add (z), relu or leaky_relu:SLOPE or clip:LOW:HIGH, e.g. bias,relu "
                  "(default: as the problem says)")
       ->group("Problem");
-  app.add_option("--passes,--gradients", f.gradients, "Which of y (forward), dx, dw and db");
+  app.add_option("--passes,--gradients", f.passes, "Which of y (forward), dx, dw and db");
   app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,...");
 }
 
@@ -136,7 +136,7 @@ Result<Request> resolve(const RequestFlags& f) {
     else
       note(parsed.error());
   };
-  const auto mask = parseGradients(f.gradients);
+  const auto mask = parsePasses(f.passes);
   Problem formats;
   const Status formatted = applyFormats(formats, f.dtype, f.layout);
   const auto backend = f.backend.empty() ? Result<BackendKind>(kUsualBackend) : parseBackend(f.backend);
@@ -239,7 +239,7 @@ Result<Request> resolve(const RequestFlags& f) {
     if (!legal.ok()) note(legal.error());
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
-  r.gradients = *mask;
+  r.passes = *mask;
   r.options.forwardCopies = f.fast;
   r.options.sanitize = r.options.sanitize || f.sanitize;
   if (!f.backend.empty())
@@ -257,7 +257,7 @@ Result<Request> resolve(const RequestFlags& f) {
 
 std::string reproduction(const std::string& command, const RequestFlags& f, const Problem& problem) {
   std::ostringstream out;
-  out << "cubejit " << command << " " << toFlags(problem) << " --gradients " << f.gradients;
+  out << "cubejit " << command << " " << toFlags(problem) << " --passes " << f.passes;
   if (!f.isa.empty()) out << " --isa " << f.isa;
   if (!f.backend.empty()) out << " --backend " << f.backend;
   if (!f.algorithm.empty()) out << " --algorithm " << f.algorithm;
@@ -281,9 +281,9 @@ std::string labelOf(const Problem& problem) {
   return word("--input ") + " * " + word("--weight ");
 }
 
-std::vector<Gradient> gradientsOf(GradientMask mask) {
-  std::vector<Gradient> out;
-  for (const Gradient g : kPasses) {
+std::vector<Pass> passesOf(PassMask mask) {
+  std::vector<Pass> out;
+  for (const Pass g : kPasses) {
     if (mask.has(g)) out.push_back(g);
   }
   return out;

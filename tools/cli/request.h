@@ -17,7 +17,7 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string gradients = "dx,dw,db", dtype = "f32", layout, math, postOps, algorithm, isa, backend, threads, planFile,
+  std::string passes = "dx,dw,db", dtype = "f32", layout, math, postOps, algorithm, isa, backend, threads, planFile,
               memLimit, soc, pins, goal;
   bool json = false;
   bool sanitize = false;     ///< --soc: check programs before they run
@@ -36,7 +36,7 @@ void addSanitizeFlag(CLI::App& app, RequestFlags& flags);
 /// What the flags ask for.
 struct Request {
   std::vector<Problem> problems;
-  GradientMask gradients;
+  PassMask passes;
   Options options;
   std::vector<int> threads;       ///< at least one
   std::vector<TilingPlan> plans;  ///< from --plan
@@ -53,8 +53,8 @@ std::string reproduction(const std::string& command, const RequestFlags& flags, 
 /// What a problem without a name is called.
 std::string labelOf(const Problem& problem);
 
-/// The list of gradients in a mask, in the order they are computed.
-std::vector<Gradient> gradientsOf(GradientMask mask);
-/// The mask of one gradient alone.
+/// The list of passes in a mask, in the order they are computed.
+std::vector<Pass> passesOf(PassMask mask);
+/// The mask of one pass alone.
 
 }  // namespace cubejit::cli

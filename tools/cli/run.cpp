@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what `run` does: NumPy files in, the gradients named by --out written, nothing written if anything is wrong.
+// Decides what `run` does: NumPy files in, the passes named by --out written, nothing written if anything is wrong.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -42,11 +42,11 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
   return out;
 }
 
-// The gradients, by a session; all checked before anything is written.
+// The passes, by a session; all checked before anything is written.
 Result<std::shared_ptr<const Executable>> compute(const Request& request, const Tensors& tensors) {
   const Problem& p = request.problems.front();
   Session session(request.options);
-  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.gradients, request.plans}));
+  CUBEJIT_TRY(executable, session.compile(CompileRequest{p, request.passes, request.plans}));
   const std::size_t bytes = executable->workspaceBytes();
   const AlignedMemory workspace(bytes);
   if (workspace.data() == nullptr)
@@ -68,15 +68,15 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
       return Error{ErrorCode::kInvalidProblem, Stage::kProblem, fmt::format("{} is named by two --out", file)};
   }
   RequestFlags wanted = flags;
-  wanted.gradients.clear();
-  for (const auto& [name, file] : outs) wanted.gradients += (wanted.gradients.empty() ? "" : ",") + name;
+  wanted.passes.clear();
+  for (const auto& [name, file] : outs) wanted.passes += (wanted.passes.empty() ? "" : ",") + name;
   CUBEJIT_TRY(request, resolve(wanted));
   const Problem& p = request.problems.front();
   std::string missing;
   for (std::size_t i = 0; i < kTensors; ++i) {
     const auto t = static_cast<TensorId>(i);
-    const bool given = t == TensorId::kY && request.gradients.y;  // by the call itself
-    if (passesRead(p, request.gradients, t) && !given && ins.count(toString(t)) == 0)
+    const bool given = t == TensorId::kY && request.passes.y;  // by the call itself
+    if (passesRead(p, request.passes, t) && !given && ins.count(toString(t)) == 0)
       missing += fmt::format("{}--in {}=FILE is missing; the passes asked for need it", missing.empty() ? "" : "\n",
                              toString(t));
   }
@@ -104,7 +104,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   std::map<std::string, std::vector<char>> results;
-  for (const Gradient pass : gradientsOf(request.gradients)) {
+  for (const Pass pass : passesOf(request.passes)) {
     const TensorId t = resultOf(pass);
     results[toString(t)].resize(static_cast<std::size_t>(formatBytes(p, t)));
   }
@@ -115,7 +115,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
                         results["dw"].data(),
                         results["db"].data(),
                         nullptr,
-                        request.gradients.y ? results["y"].data() : arrays["y"].bytes.data(),
+                        request.passes.y ? results["y"].data() : arrays["y"].bytes.data(),
                         arrays["b"].bytes.data(),
                         arrays["z"].bytes.data()};
   if (!request.soc() && pictures.any())

@@ -12,16 +12,16 @@ namespace cubejit::cli {
 namespace {
 
 struct OneRun {
-  Gradient gradient;
+  Pass pass;
   TilingPlan plan;
   EmulationReport report;
 };
 
 }  // namespace
 
-void printCounts(const Machine& m, Gradient gradient, const EmulationReport& r) {
+void printCounts(const Machine& m, Pass pass, const EmulationReport& r) {
   fmt::print("{} on {}: {:.0f} cycles, {:.1f} us at {:.0f} MHz, as estimated; {} tasks, {} base blocks\n",
-             toString(gradient), m.name, r.cycles, r.microseconds, m.npu.mhz, r.total.tasks, r.total.blocks);
+             toString(pass), m.name, r.cycles, r.microseconds, m.npu.mhz, r.total.tasks, r.total.blocks);
   fmt::print("  cube       {} steps in {} instructions of all units\n", r.total.cubeSteps, r.total.instructions);
   fmt::print("  paths     ");
   for (std::size_t i = 0; i < kPaths; ++i) {
@@ -47,15 +47,15 @@ void printCounts(const Machine& m, Gradient gradient, const EmulationReport& r) 
 
 Status tellOfChip(const Executable& executable, const Machine& chip, const TimelineFiles& files, bool json) {
   std::vector<OneRun> runs;
-  for (const Gradient gradient : gradientsOf(executable.gradients())) {
-    CUBEJIT_TRY(report, executable.emulationReport(gradient, files.any()));
-    runs.push_back({gradient, executable.plan(gradient), std::move(report)});
+  for (const Pass pass : passesOf(executable.passes())) {
+    CUBEJIT_TRY(report, executable.emulationReport(pass, files.any()));
+    runs.push_back({pass, executable.plan(pass), std::move(report)});
   }
   std::vector<TimelinePart> parts;
   for (const OneRun& run : runs) {
-    parts.push_back({toString(run.gradient), run.report.cycles, &run.report.trace, run.report.eventsDropped});
+    parts.push_back({toString(run.pass), run.report.cycles, &run.report.trace, run.report.eventsDropped});
     if (run.report.eventsDropped > 0)
-      fmt::print(stderr, "note: the trace of {} leaves out {} instructions of the last tasks\n", toString(run.gradient),
+      fmt::print(stderr, "note: the trace of {} leaves out {} instructions of the last tasks\n", toString(run.pass),
                  run.report.eventsDropped);
   }
   CUBEJIT_TRY(written, writeTimelines(files, chip, parts));
@@ -64,7 +64,7 @@ Status tellOfChip(const Executable& executable, const Machine& chip, const Timel
     if (json)
       fmt::print("{}\n", reportToJson(chip, run.plan, run.report));
     else
-      printCounts(chip, run.gradient, run.report);
+      printCounts(chip, run.pass, run.report);
   }
   return Unit{};
 }

@@ -12,7 +12,7 @@ namespace cubejit::cli {
 /// Prints what a run counts, and writes the files. Nothing is printed if anything is wrong.
 Status tellOfChip(const Executable& executable, const Machine& chip, const TimelineFiles& files, bool json);
 
-/// The tables of one gradient: paths, buffers, cores.
-void printCounts(const Machine& machine, Gradient gradient, const EmulationReport& report);
+/// The tables of one pass: paths, buffers, cores.
+void printCounts(const Machine& machine, Pass pass, const EmulationReport& report);
 
 }  // namespace cubejit::cli

@@ -57,17 +57,17 @@ struct Filled {
   std::string source;  ///< of its plan
 };
 
-Result<Filled> fill(const Problem& p, Gradient gradient, const Request& asked, bool forChip) {
-  if (gradient == Gradient::kDb || gradient == Gradient::kY)
-    return invalid(std::string(toString(gradient)) + " has no tiling: ask for dx or dw");
+Result<Filled> fill(const Problem& p, Pass pass, const Request& asked, bool forChip) {
+  if (pass == Pass::kDb || pass == Pass::kY)
+    return invalid(std::string(toString(pass)) + " has no tiling: ask for dx or dw");
   if (p.transposed) return invalid("the tiling classes know gradients of ordinary convolutions only; use plan --soc");
   ascendc::TilingRequest request = requestFor(p, *asked.soc());
   request.forChip = forChip;
   for (const TilingPlan& plan : asked.plans) {
-    if (plan.gradient == gradient) request.plan = plan;
+    if (plan.pass == pass) request.plan = plan;
   }
   std::string source;
-  if (gradient == Gradient::kDx) {
+  if (pass == Pass::kDx) {
     InputTiling tiling;
     if (ascendc::fillInputTiling(request, tiling, &source) == 0) return Filled{tiling, source};
   } else {
@@ -101,11 +101,11 @@ Status writeRaw(const Tiling& tiling, const Machine& machine, const std::string&
 int printFilled(const TilingFlags& flags, const std::string& typed) {
   const auto request = resolve(flags.request);
   if (!request.ok()) return report(request.error(), typed);
-  GradientMask mask = request->gradients;
+  PassMask mask = request->passes;
   if (mask.dx && mask.dw) mask.db = false;
   for (const Problem& problem : request->problems) {
-    for (const Gradient gradient : gradientsOf(mask)) {
-      const auto filled = fill(problem, gradient, *request, flags.forChip);
+    for (const Pass pass : passesOf(mask)) {
+      const auto filled = fill(problem, pass, *request, flags.forChip);
       if (!filled.ok()) return report(filled.error(), reproduction("tiling", flags.request, problem));
       if (!flags.raw.empty()) {
         const Status written = writeRaw(filled->tiling, *request->soc(), flags.raw);
@@ -169,7 +169,7 @@ int tiling(const TilingFlags& flags, const std::string& typed) {
 
 void addTiling(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("tiling", "Print, compare or check the tiling structs of the Ascend C API");
-  example(*command, "tiling " + std::string(kExampleLayer) + " --gradients dw --soc ascend910b2");
+  example(*command, "tiling " + std::string(kExampleLayer) + " --passes dw --soc ascend910b2");
   auto flags = std::make_shared<TilingFlags>();
   flags->request.dtype = "f16";
   addProblemFlags(*command, flags->request, true);

@@ -74,8 +74,8 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!view.ok()) note(view.error());
   if (!timeout.ok()) note(timeout.error());
   if (request.ok() && request->soc()) {
-    if (request->gradients.y || request->gradients.dx || request->gradients.dw)
-      request->gradients.db = false;  // it has but one plan
+    if (request->passes.y || request->passes.dx || request->passes.dw)
+      request->passes.db = false;  // it has but one plan
   }
   if (!own.budget.empty()) {
     const auto seconds = parseDuration("--budget", own.budget);
@@ -108,7 +108,7 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
 }
 
 Json rowJson(const TuneRow& row, const Session& session) {
-  Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"gradient", toString(row.task.gradient)}};
+  Json out{{"schema", "cubejit.tune/1"}, {"name", row.task.problem.name}, {"gradient", toString(row.task.pass)}};
   if (!row.error.empty()) {
     out["error"] = row.error;
     return out;
@@ -149,7 +149,7 @@ void printRow(const TuneRow& row, bool json, const Session& session) {
     const TuneOutcome& o = row.outcome;
     const double ms = static_cast<double>(medianNs(o.untuned.samplesNs)) * 1e-6;
     fmt::print("{:<34} {:<3} {:>10.3f} {:>10.3f} {:>6.2f}x {:>6} {:>6} {:>8.2f}  {}\n",
-               row.task.problem.name.substr(0, 34), toString(row.task.gradient), ms, ms * o.best.relative,
+               row.task.problem.name.substr(0, 34), toString(row.task.pass), ms, ms * o.best.relative,
                1 / o.best.relative, o.tried, o.adopted, o.model.spearman,
                o.interrupted    ? "interrupted"
                : o.best.untuned ? "the model's plan stays"
@@ -163,13 +163,13 @@ void printSummary(const std::vector<TuneRow>& rows, double seconds) {
   double worst = 1;
   for (const TuneRow& row : rows) {
     if (!row.error.empty() || row.outcome.best.relative <= 0) continue;
-    auto& [sum, count] = logs[toString(row.task.gradient)];
+    auto& [sum, count] = logs[toString(row.task.pass)];
     sum += std::log(1 / row.outcome.best.relative);
     ++count;
     worst = std::max(worst, 1 / row.outcome.best.relative);
   }
-  for (const auto& [gradient, entry] : logs)
-    fmt::print("{}: {:.3f}x geometric mean over {} problems\n", gradient, std::exp(entry.first / entry.second),
+  for (const auto& [pass, entry] : logs)
+    fmt::print("{}: {:.3f}x geometric mean over {} problems\n", pass, std::exp(entry.first / entry.second),
                entry.second);
   fmt::print("largest gain {:.2f}x; {} spent\n", worst, clockText(seconds));
 }
@@ -179,7 +179,7 @@ void addRowsOfOthers(const std::vector<TuneTask>& tasks, const TuneRun& run, Rec
                      std::vector<TuneRow>& rows) {
   for (const TuneTask& task : tasks) {
     const auto same = [&](const TuneRow& row) {
-      return row.task.problem == task.problem && row.task.gradient == task.gradient;
+      return row.task.problem == task.problem && row.task.pass == task.pass;
     };
     if (std::any_of(rows.begin(), rows.end(), same)) continue;
     TuneRow row;
@@ -228,7 +228,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   std::vector<TuneTask> tasks;
   for (Problem& problem : asked->request.problems) {
     if (problem.name.empty()) problem.name = labelOf(problem);
-    for (const Gradient gradient : gradientsOf(asked->request.gradients)) tasks.push_back({problem, gradient});
+    for (const Pass pass : passesOf(asked->request.passes)) tasks.push_back({problem, pass});
   }
   const Clock::time_point start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -286,7 +286,7 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
 void addTune(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("tune", "Measure plans on this machine and keep the best; later runs use what was found");
-  example(*command, "tune " + std::string(kExampleLayer) + " --gradients dx --trials 16");
+  example(*command, "tune " + std::string(kExampleLayer) + " --passes dx --trials 16");
   auto flags = std::make_shared<RequestFlags>();
   auto own = std::make_shared<TuneFlags>();
   addProblemFlags(*command, *flags, true);

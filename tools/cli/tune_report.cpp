@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Bytes a pass has to touch: its operands and its result once.
-double compulsoryBytes(const Problem& p, Gradient pass) {
+double compulsoryBytes(const Problem& p, Pass pass) {
   auto bytes = static_cast<double>(formatBytes(p, resultOf(pass)));
   for (const TensorId tensor : kTensorIds) {
     if (reads(pass, tensor)) bytes += static_cast<double>(formatBytes(p, tensor));
@@ -72,9 +72,9 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
   const fs::path plan = folder / fmt::format("{:03}.plan.json", number);
   if (!chip || !writeWholeFile(plan.string(), planToJson(row.outcome.best.plan) + "\n").ok()) return {};
   const std::string line = fmt::format(
-      "{} dump {} --gradients {} --isa {}{} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
-      quoted(self), toFlags(row.task.problem), toString(row.task.gradient), toString(session.machine().isa.level),
-      *chip, quoted(plan), quoted(folder));
+      "{} dump {} --passes {} --isa {}{} --plan {} --emit problem,plan,tile,vector,asm -o {} 2>/dev/null </dev/null",
+      quoted(self), toFlags(row.task.problem), toString(row.task.pass), toString(session.machine().isa.level), *chip,
+      quoted(plan), quoted(folder));
   std::string printed;
   if (FILE* out = popen(line.c_str(), "r")) {
     std::array<char, 4096> bytes{};
@@ -88,9 +88,9 @@ std::string dumpOf(const fs::path& folder, const TuneRow& row, const Session& se
 
 Json layerJson(const TuneRow& row, RecordKeeper& keeper, const TuneRun& run) {
   const TuneOutcome& o = row.outcome;
-  Json layer{{"name", row.task.problem.name}, {"gradient", toString(row.task.gradient)}};
-  layer["flops"] = gradientFlops(row.task.problem, row.task.gradient);
-  layer["bytes"] = compulsoryBytes(row.task.problem, row.task.gradient);
+  Json layer{{"name", row.task.problem.name}, {"gradient", toString(row.task.pass)}};
+  layer["flops"] = passFlops(row.task.problem, row.task.pass);
+  layer["bytes"] = compulsoryBytes(row.task.problem, row.task.pass);
   layer["untuned_ns"] = medianNs(o.untuned.samplesNs);
   layer["rel"] = o.best.relative;
   layer["tuned"] = !o.best.untuned;
@@ -109,15 +109,15 @@ Json layerJson(const TuneRow& row, RecordKeeper& keeper, const TuneRun& run) {
 }
 
 // What refitting is worth: the model as it is, fitted to everything, and fitted to the other problems only.
-Json modelJson(const std::vector<TuneRecord>& records, Gradient gradient) {
+Json modelJson(const std::vector<TuneRecord>& records, Pass pass) {
   std::vector<TuneRecord> mine;
   for (const TuneRecord& record : records) {
-    if (record.key.gradient == gradient) mine.push_back(record);
+    if (record.key.pass == pass) mine.push_back(record);
   }
   const std::vector<FitPoint> points = fitPoints(mine);
   const double prior = FittedCost::choosePrior(points);
   const FittedCost fitted = FittedCost::fit(points, prior);
-  Json out{{"gradient", toString(gradient)}};
+  Json out{{"gradient", toString(pass)}};
   out["planner"] = qualityJson(rankModel(FittedCost(), points));
   out["fitted"] = qualityJson(rankModel(fitted, points));
   out["others"] = qualityJson(crossValidated(points, prior));
@@ -179,9 +179,8 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
   std::vector<TuneRecord> records;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].error.empty()) {
-      data["failed"].push_back({{"name", rows[i].task.problem.name},
-                                {"gradient", toString(rows[i].task.gradient)},
-                                {"error", rows[i].error}});
+      data["failed"].push_back(
+          {{"name", rows[i].task.problem.name}, {"gradient", toString(rows[i].task.pass)}, {"error", rows[i].error}});
       continue;
     }
     Json layer = layerJson(rows[i], keeper, run);
@@ -191,10 +190,10 @@ Status writeReport(const std::string& path, const std::vector<TuneRow>& rows, Re
     records.insert(records.end(), own.begin(), own.end());
   }
   data["models"] = Json::array();
-  for (const Gradient gradient : kPasses) {
+  for (const Pass pass : kPasses) {
     const bool present =
-        std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.gradient == gradient; });
-    if (present) data["models"].push_back(modelJson(records, gradient));
+        std::any_of(records.begin(), records.end(), [&](const TuneRecord& r) { return r.key.pass == pass; });
+    if (present) data["models"].push_back(modelJson(records, pass));
   }
   CUBEJIT_TRY(filled, out.fill({pageText(kReportPage, data)}));
   static_cast<void>(filled);

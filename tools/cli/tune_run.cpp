@@ -52,7 +52,7 @@ TuneRun::TuneRun(const Session& session, const TuneOptions& options, RecordKeepe
       llvm_(!session.machine().isNpu() && llvmComponent(session.options().llvmComponent).ok()) {}
 
 TuneKey TuneRun::keyOf(const TuneTask& task) const {
-  return tuneKeyOf(task.problem, task.gradient, machine(), session_.options());
+  return tuneKeyOf(task.problem, task.pass, machine(), session_.options());
 }
 
 bool TuneRun::modelled() const { return isModelled(machine(), session_.options()); }
@@ -72,7 +72,7 @@ TuneRow TuneRun::tune(const TuneTask& task, double seconds, int index, int count
     row.errorCode = error.code;
     return row;
   };
-  view_.begin({index, count, task.problem.name, toString(task.gradient), options_.trials, seconds});
+  view_.begin({index, count, task.problem.name, toString(task.pass), options_.trials, seconds});
   const Status legal = checkProblem(task.problem);
   if (!legal.ok()) return failed(legal.error());
   TuneSetup setup;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what tuning one gradient of one problem means for the command: worker, store, limits. Leaves which ones, and in what
+// Decides what tuning one pass of one problem means for the command: worker, store, limits. Leaves which ones, and in what
 // order, to tune and tune_mpi.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace cubejit::cli {
 
 struct TuneTask {
   Problem problem;
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
 };
 
 struct TuneOptions {

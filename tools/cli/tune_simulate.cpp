@@ -57,8 +57,8 @@ std::vector<Book> booksOf(const std::vector<TuneRecord>& records) {
   std::map<std::string, Book> byKey;
   for (const TuneRecord& r : records) {
     if (r.status != TrialStatus::kMeasured || r.relative <= 0) continue;
-    Book& book = byKey[fmt::format("{} {} {} {}", problemIdentity(r.key.problem), toString(r.key.gradient),
-                                   r.key.machine, r.key.threads)];
+    Book& book = byKey[fmt::format("{} {} {} {}", problemIdentity(r.key.problem), toString(r.key.pass), r.key.machine,
+                                   r.key.threads)];
     book.key = r.key;
     const auto [place, isNew] = book.times.emplace(planIdentity(r.plan), r.relative);
     if (isNew) book.plans.push_back({r.plan, r.cost});

@@ -64,7 +64,7 @@ void TuneView::begin(const TuneLayer& layer) {
                              {"layer", layer.index + 1},
                              {"layers", layer.count},
                              {"name", layer.name},
-                             {"gradient", layer.gradient}}));
+                             {"gradient", layer.pass}}));
   } else if (kind_ == ViewKind::kTerminal) {
     draw({}, "starting");
   }
@@ -88,7 +88,7 @@ void TuneView::draw(const TuneProgress& now, const std::string& what) {
   std::string trials =
       layer_.mostTrials > 0 ? fmt::format("{}/{}", now.trial, layer_.mostTrials) : std::to_string(now.trial);
   std::string line = fmt::format("tune {}/{} {} {}  [{}{}] {:.0f} %  trial {}", layer_.index + 1, layer_.count,
-                                 layer_.gradient, layer_.name.substr(0, 28), std::string(filled, '='),
+                                 layer_.pass, layer_.name.substr(0, 28), std::string(filled, '='),
                                  std::string(kBar - filled, ' '), 100 * whole, trials);
   if (now.bestNs > 0) line += fmt::format("  best {} ({:.2f}x)", milliseconds(now.bestNs), 1 / now.best);
   if (!what.empty()) line += "  " + what;
@@ -127,7 +127,7 @@ void TuneView::progress(const TuneProgress& now) {
   } else if (kind_ == ViewKind::kPlain && time - drawnAt_ > std::chrono::seconds(10)) {
     drawnAt_ = time;
     fmt::print(stderr, "tune {}/{} {} {}: trial {}, best {} ({:.2f}x), eta {}\n", layer_.index + 1, layer_.count,
-               layer_.gradient, layer_.name, now.trial, milliseconds(now.bestNs), 1 / now.best, clockText(left(now)));
+               layer_.pass, layer_.name, now.trial, milliseconds(now.bestNs), 1 / now.best, clockText(left(now)));
   }
 }
 

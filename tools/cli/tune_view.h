@@ -13,10 +13,10 @@ namespace cubejit::cli {
 
 enum class ViewKind : std::uint8_t { kTerminal, kPlain, kJson, kSilent };
 
-/// One gradient of one problem, as a run counts them.
+/// One pass of one problem, as a run counts them.
 struct TuneLayer {
   int index = 0, count = 1;  ///< from 0
-  std::string name, gradient;
+  std::string name, pass;
   int mostTrials = 0;
   double mostSeconds = 0;  ///< of this layer
 };

@@ -105,7 +105,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     progress.update(static_cast<std::int64_t>(i), p.name);
     crash.set(reproductionOf(flags, fuzz, p));
     VerifyRequest one{p,
-                      request->gradients,
+                      request->passes,
                       request->threads,
                       fuzz.seed + i,
                       fuzz.reals,

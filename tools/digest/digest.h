@@ -38,7 +38,7 @@ using Line = std::string;
 /// Work that gives lines; jobs run side by side, lines stay in the jobs' order.
 using Job = std::function<std::vector<Line>()>;
 
-/// Every gradient of the suites' problems in every type, layout and ISA, and of `randomProblems` seeded ones, each algorithm by itself.
+/// Every pass of the suites' problems in every type, layout and ISA, and of `randomProblems` seeded ones, each algorithm by itself.
 void addHostJobs(const std::vector<Problem>& suite, int randomProblems, std::vector<Job>& jobs);
 /// Plans of the suites' problems on several chips, and emulated runs of random ones: bits of results, counts and cycles.
 void addNpuJobs(const std::vector<Problem>& suite, int randomProblems, std::vector<Job>& jobs);

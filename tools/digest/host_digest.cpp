@@ -90,12 +90,12 @@ void addCalls(Hash& hash, const TileProgram& program) {
   }
 }
 
-constexpr Gradient kGradients[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
-GradientMask only(Gradient g) { return maskOf(g); }
+constexpr Pass kGradients[] = {Pass::kDx, Pass::kDw, Pass::kDb};
+PassMask only(Pass g) { return maskOf(g); }
 
 struct Asked {
   Problem problem;
-  GradientMask gradients;
+  PassMask passes;
   IsaLevel isa{};
   std::vector<TilingPlan> plans;
   WeightsUse weights = WeightsUse::kEachRun;
@@ -108,13 +108,13 @@ std::string digestOf(const Asked& asked) {
   options.isa = asked.isa;
   options.backend = BackendKind::kXbyak;
   options.verify = false;  // which takes longer than generating, and changes nothing
-  const auto made = generateExecutable({asked.problem, asked.gradients, asked.plans, asked.weights}, machine, options);
+  const auto made = generateExecutable({asked.problem, asked.passes, asked.plans, asked.weights}, machine, options);
   if (!made.ok()) return "none " + std::to_string(static_cast<int>(made.error().code));
   const Executable::State& state = (*made)->state();
   Hash code, calls;
   double cost = 0;
   auto workspace = static_cast<std::size_t>(state.workspace.keptBytes());
-  const auto add = [&](const CompiledGradient& part) {
+  const auto add = [&](const CompiledPass& part) {
     for (const Code& kernel : part.codes) {
       code.number(kernel.bytes.size());
       code.bytes(kernel.bytes.data(), kernel.bytes.size());
@@ -138,9 +138,9 @@ std::string digestOf(const Asked& asked) {
 }
 
 /// Costs of all legal candidates, in the order of preference, and the program of the cheapest of each kind.
-void addCandidates(const Problem& problem, Gradient gradient, IsaLevel isa,
+void addCandidates(const Problem& problem, Pass pass, IsaLevel isa,
                    const std::function<void(const std::string&, const std::string&)>& add) {
-  const auto choice = choosePlan(problem, gradient, machineOf(isa), true);
+  const auto choice = choosePlan(problem, pass, machineOf(isa), true);
   if (!choice.ok()) return add("candidates", "none");
   Hash hash;
   std::size_t legal = 0;
@@ -157,7 +157,7 @@ void addCandidates(const Problem& problem, Gradient gradient, IsaLevel isa,
       return c.refusedBy.empty() && kindOf(c.plan) == kind;
     });
     if (cheapest == choice->considered.end()) continue;
-    add(kind, digestOf({problem, only(gradient), isa, {cheapest->plan}}));
+    add(kind, digestOf({problem, only(pass), isa, {cheapest->plan}}));
   }
 }
 
@@ -203,9 +203,9 @@ std::vector<Line> linesOf(const Problem& problem, const std::string& key, bool e
     const auto add = [&](const std::string& what, const std::string& digest) {
       lines.push_back(where + what + ": " + digest);
     };
-    for (const Gradient g : kGradients) {
+    for (const Pass g : kGradients) {
       add(toString(g), digestOf({problem, only(g), isa, {}}));
-      if (g == Gradient::kDb || !eachAlgorithm) continue;
+      if (g == Pass::kDb || !eachAlgorithm) continue;
       addCandidates(problem, g, isa, [&](const std::string& what, const std::string& digest) {
         add(std::string(toString(g)) + " " + what, digest);
       });

@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kChips[] = {"ascend310p3", "ascend910", "ascend910b2", "toy"};
 constexpr DType kTypes[] = {DType::kF16, DType::kBf16, DType::kF32};
-constexpr Gradient kGradients[] = {Gradient::kDx, Gradient::kDw, Gradient::kDb};
+constexpr Pass kGradients[] = {Pass::kDx, Pass::kDw, Pass::kDb};
 
-std::string planLine(const Problem& problem, Gradient gradient, const Machine& chip) {
-  const auto report = planOnNpu(problem, gradient, chip);
+std::string planLine(const Problem& problem, Pass pass, const Machine& chip) {
+  const auto report = planOnNpu(problem, pass, chip);
   if (!report.ok()) return "none " + std::to_string(static_cast<int>(report.error().code));
   Hash hash;
   for (const double cycles : report->coreCycles) hash.number(cycles);
@@ -36,8 +36,8 @@ std::string planLine(const Problem& problem, Gradient gradient, const Machine& c
   return text;
 }
 
-std::string runLine(const Problem& problem, Gradient gradient, const Machine& chip, bool fast) {
-  EmulationRequest request{problem, gradient, chip, {}};
+std::string runLine(const Problem& problem, Pass pass, const Machine& chip, bool fast) {
+  EmulationRequest request{problem, pass, chip, {}};
   request.fast = fast;
   const auto emulation = Emulation::create(request);
   if (!emulation.ok()) return "none " + std::to_string(static_cast<int>(emulation.error().code));
@@ -86,7 +86,7 @@ void addNpuJobs(const std::vector<Problem>& suite, int randomProblems, std::vect
         std::vector<Line> lines;
         for (const DType dtype : kTypes) {
           p.dtype = dtype;
-          for (const Gradient g : {Gradient::kDx, Gradient::kDw})
+          for (const Pass g : {Pass::kDx, Pass::kDw})
             lines.push_back(p.name + " " + chip.name + " " + toString(dtype) + " " + toString(g) + ": " +
                             planLine(p, g, chip));
         }
@@ -100,7 +100,7 @@ void addNpuJobs(const std::vector<Problem>& suite, int randomProblems, std::vect
       p.layout = i % 2 ? Layout::kNdc1hwc0 : Layout::kNcdhw;
       jobs.emplace_back([p, i, chip = *chip] {
         std::vector<Line> lines;
-        for (const Gradient g : kGradients) {
+        for (const Pass g : kGradients) {
           for (const bool fast : {false, true})
             lines.push_back("random" + std::to_string(i) + " " + chip.name + " " + toString(g) +
                             (fast ? " fast: " : ": ") + runLine(p, g, chip, fast));

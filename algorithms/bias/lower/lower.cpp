@@ -24,8 +24,8 @@ class Lowering {
   Lowering(const Problem& problem, const BiasPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, Gradient::kDb)),
-        v_(makeConvView(problem, Gradient::kDb)),
+        b_(problemLabel(problem, Pass::kDb)),
+        v_(makeConvView(problem, Pass::kDb)),
         y_(v_.bigIsX ? v_.small : v_.big),
         element_(elementOf(y_.dtype)),
         channels_(v_.groups * y_.channels) {

@@ -12,7 +12,7 @@ namespace {
 
 // Without maps.
 CubeTensors idsOf(const CubeJob& job) {
-  const bool dx = job.work.gradient == Gradient::kDx, transposed = job.problem.transposed;
+  const bool dx = job.work.pass == Pass::kDx, transposed = job.problem.transposed;
   CubeTensors t;
   t.image = dx || transposed ? TensorId::kDy : TensorId::kX;
   t.other = dx ? TensorId::kW : transposed ? TensorId::kX : TensorId::kDy;
@@ -32,7 +32,7 @@ PanelBytes::PanelBytes(const CubeJob& job) {
 std::int64_t panelsOfBlock(const CubeJob& job) {
   constexpr std::int64_t kMost = 1 << 19;  // half of the host's L2, or less
   const CubePlan& plan = job.plan.cube();
-  const std::int64_t depths = job.work.gradient == Gradient::kDx ? job.work.kernel.d : 1;
+  const std::int64_t depths = job.work.pass == Pass::kDx ? job.work.kernel.d : 1;
   const std::int64_t steps = depths * ceilDiv(plan.singleShape.k, plan.tile.base.k);
   const PanelBytes bytes(job);
   return (bytes.a + bytes.b) * steps <= kMost ? steps : 1;
@@ -62,7 +62,7 @@ void addCoreBuffers(ProgramBuilder& b, const CubeJob& job, BufferRole kept, Cube
   buffers.l0c = b.addBuffer("L0C", kept, sizes.l0cBytes);
   buffers.ub = own("UB", sizes.ubBytes);
   const std::int64_t n = roundUp(tile.base.n, 16), k = roundUp(tile.base.k, w.c0);
-  if (w.gradient == Gradient::kDw) buffers.unfolded = own("unfolded", n * k * w.elementBytes);
+  if (w.pass == Pass::kDw) buffers.unfolded = own("unfolded", n * k * w.elementBytes);
   const PanelBytes panel(job);
   const std::int64_t panels = std::max<std::int64_t>(1, buffers.panels);
   buffers.aWords = own("a_words", panels * panel.a);

@@ -38,7 +38,7 @@ class BiasLowering {
         e_(elementBytes(dy_)),
         c0_(kRun / e_),
         ubBytes_(chip.buffers.ubBytes),
-        b_(problemLabel(problem, Gradient::kDb) + "_" + chip.name) {}
+        b_(problemLabel(problem, Pass::kDb) + "_" + chip.name) {}
 
   Result<TileProgram> run() {
     const std::int64_t most = (ubBytes_ - sumsBytes()) / pixelBytes();

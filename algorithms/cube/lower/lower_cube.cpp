@@ -27,12 +27,12 @@ class Lowering {
   Lowering(const CubeJob& job, int lanes, const CubeShortcuts& shortcuts)
       : job_(job),
         w_(job.work),
-        dx_(job.work.gradient == Gradient::kDx),
+        dx_(job.work.pass == Pass::kDx),
         lanes_(lanes),
         shortcuts_(shortcuts),
         t_(tensorsOf(job)),
         sums_(job),
-        b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name) {}
+        b_(problemLabel(job.problem, job.work.pass) + "_" + job.machine.name) {}
 
   Result<TileProgram> run() {
     CUBEJIT_TRY(axes, TaskAxes::create(job_, t_, sums_));

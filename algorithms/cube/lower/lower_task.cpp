@@ -54,7 +54,7 @@ class TaskLowering {
         lanes_(lanes),
         shortcuts_(shortcuts),
         t_(tensorsOf(job, tensors.image, tensors.other)),
-        b_(problemLabel(job.problem, job.work.gradient) + "_" + job.machine.name + "_d" + std::to_string(task.depth) +
+        b_(problemLabel(job.problem, job.work.pass) + "_" + job.machine.name + "_d" + std::to_string(task.depth) +
            "_at" + text(task.start) + "_of" + text(task.extent)) {}
 
   Result<CubeTaskProgram> run() {
@@ -112,7 +112,7 @@ class TaskLowering {
 
   // Those of channels that the tensor has; what only pads its last block of c0 is zero in L0C, too.
   std::int64_t storedColumns(const CubeBlock& block) const {
-    if (job_.work.gradient == Gradient::kDw) return block.n;
+    if (job_.work.pass == Pass::kDw) return block.n;
     const ChannelRange result = channelsOf(job_, job_.work.spread, task_.group);
     return std::clamp<std::int64_t>(storedChannels(t_.resultMap, result) - task_.start.n - block.n0, 0, block.n);
   }
@@ -159,9 +159,8 @@ TaskPlace placeOf(const CubeJob& job, const TaskTensors& tensors, const CoreTask
   const CubeSums sums(job);
   const TaskKeys keys(job, t, sums);
   const TaskPlaces places = keys.places(task);
-  TaskPlace place{{task.group, task.start.n, job.work.gradient == Gradient::kDx ? task.start.k : task.start.m},
-                  places.image,
-                  places.other};
+  TaskPlace place{
+      {task.group, task.start.n, job.work.pass == Pass::kDx ? task.start.k : task.start.m}, places.image, places.other};
   for (const TaskKey& key : {keys.pixels(task), keys.depths(task)})
     place.like.insert(place.like.end(), key.begin(), key.end());
   return place;

@@ -57,7 +57,7 @@ ResultCalls::ResultCalls(const CubeJob& job, const CubeTensors& tensors, const C
     : job_(job), w_(job.work), t_(tensors), s_(streams), sums_(sums), add_(add), lanes_(lanes) {}
 
 void ResultCalls::store(const CoreTask& task, const CubeBlock& block, std::int64_t l0c, CallSequence& calls) const {
-  const bool dx = w_.gradient == Gradient::kDx;
+  const bool dx = w_.pass == Pass::kDx;
   const std::int64_t rows = roundUp(block.m, kSide), fractals = rows * kRowBytes;
   if (!block.computed && (add_ || !dx)) return;
   if (!block.computed) {  // zeros in UB, 16 columns of them

@@ -63,7 +63,7 @@ CoreTask TaskAxes::taskOf(const std::vector<std::size_t>& steps) const {
 Result<TaskAxes> TaskAxes::create(const CubeJob& job, const CubeTensors& tensors, const CubeSums& sums) {
   TaskAxes out(job, tensors, sums);
   const CubeWork& w = job.work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const Mkn& s = job.plan.cube().singleShape;
   const CoreSplit split = splitOf(w, s);
 

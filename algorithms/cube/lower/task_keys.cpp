@@ -21,7 +21,7 @@ void addOffsets(const IndexMap& map, std::size_t axis, std::int64_t first, std::
 
 TaskPlaces TaskKeys::places(const CoreTask& t) const {
   const CubeWork& w = job_->work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const std::int64_t pixel = dx ? t.start.m : t.start.k, h = pixel / w.row();
   const ChannelRange image = channelsOf(*job_, !w.spread, t.group), small = channelsOf(*job_, false, t.group),
                      big = channelsOf(*job_, true, t.group);
@@ -57,7 +57,7 @@ TaskPlaces TaskKeys::places(const CoreTask& t) const {
 
 TaskKey TaskKeys::channels(const CoreTask& t, bool summed) const {
   const CubeWork& w = job_->work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const Mkn count = cutTask(*job_, t).count;
   const ChannelRange small = channelsOf(*job_, false, t.group), big = channelsOf(*job_, true, t.group);
   const std::int64_t firstSummed = t.start.k / w.kernel.d / w.blockUnit() * w.c0,
@@ -93,7 +93,7 @@ TaskKey TaskKeys::channels(const CoreTask& t, bool summed) const {
 
 TaskKey TaskKeys::pixels(const CoreTask& t) const {
   const CubeWork& w = job_->work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const TaskExtent cut = cutTask(*job_, t);
   const std::int64_t start = dx ? cut.start.m : cut.start.k, count = dx ? cut.count.m : cut.count.k;
   TaskKey key{start % w.row(), count};

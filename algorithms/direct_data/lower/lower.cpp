@@ -30,7 +30,7 @@ class Lowering {
   Lowering(const Problem& problem, const DirectDataPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, Gradient::kDx)),
+        b_(problemLabel(problem, Pass::kDx)),
         g_(makeDataGradient(problem, true)) {
     block_ = {plan.registerD, plan.registerH, plan.registerW};
     if (g_.view.lineOnH) block_ = {1, plan.registerW, 1};

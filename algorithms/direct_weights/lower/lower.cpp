@@ -34,7 +34,7 @@ class Lowering {
       : plan_(plan),
         machine_(machine),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, Gradient::kDw)),
+        b_(problemLabel(problem, Pass::kDw)),
         view_(weightView(problem, plan.dotProducts)),
         operandsTransposed_(plan.vectorize == WeightVectors::kTransposed),
         kernelWidth_(plan.vectorize == WeightVectors::kKernelWidth) {

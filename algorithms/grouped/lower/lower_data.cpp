@@ -30,7 +30,7 @@ class Lowering {
  public:
   Lowering(const Problem& problem, const GroupedDataPlan& plan, const Machine& machine)
       : plan_(plan),
-        b_(problemLabel(problem, Gradient::kDx)),
+        b_(problemLabel(problem, Pass::kDx)),
         g_(makeDataGradient(problem, false)),
         lanes_(makeGroupLanes(machine.isa.lanes(), g_.view.groups, g_.result, g_.operand, plan.dotProducts)),
         bufferC_(buffersResults(g_.result, machine.isa)) {}

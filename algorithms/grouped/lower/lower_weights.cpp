@@ -25,8 +25,8 @@ class Lowering {
  public:
   Lowering(const Problem& problem, const GroupedWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
-        b_(problemLabel(problem, Gradient::kDw)),
-        v_(makeConvView(problem, Gradient::kDw)),
+        b_(problemLabel(problem, Pass::kDw)),
+        v_(makeConvView(problem, Pass::kDw)),
         bigIsPermuted_(permutesBig(v_, machine.isa.lanes())),
         lanes_(makeGroupLanes(machine.isa.lanes(), v_.groups, bigIsPermuted_ ? v_.small : v_.big,
                               bigIsPermuted_ ? v_.big : v_.small, false)) {}

@@ -11,7 +11,7 @@ namespace cubejit {
 
 DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
   DataGradient g;
-  g.view = makeConvView(problem, Gradient::kDx, lineOnH);
+  g.view = makeConvView(problem, Pass::kDx, lineOnH);
   const ConvView& v = g.view;
   g.gather = v.bigIsX;
   g.result = g.gather ? v.big : v.small;
@@ -69,13 +69,13 @@ std::int64_t panelPitch(std::int64_t bytes) {
   return lines % 1024 == 0 ? lines + 64 : lines;
 }
 
-std::string problemLabel(const Problem& p, Gradient gradient) {
+std::string problemLabel(const Problem& p, Pass pass) {
   const auto dims = [](const Dhw& v) {
     return std::to_string(v.d) + "x" + std::to_string(v.h) + "x" + std::to_string(v.w);
   };
-  std::string s = toString(gradient);
+  std::string s = toString(pass);
   s += p.transposed ? "_t_" : "_";
-  const TensorFormat operand = formatOf(p, inputOf(gradient));
+  const TensorFormat operand = formatOf(p, inputOf(pass));
   s += toString(operand.dtype) + std::string("_n");
   s += std::to_string(p.batch) + "c" + std::to_string(p.cin) + "k" + std::to_string(p.cout);
   if (p.groups > 1) s += "g" + std::to_string(p.groups);

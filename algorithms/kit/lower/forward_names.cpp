@@ -24,9 +24,8 @@ void renameCalls(std::vector<Node>& nodes) {
 }  // namespace
 
 TileProgram inForwardNames(TileProgram program, const Problem& problem) {
-  const std::string adjoint = problemLabel(adjointOf(problem), Gradient::kDx);
-  program.name =
-      problemLabel(problem, Gradient::kY) + program.name.substr(std::min(adjoint.size(), program.name.size()));
+  const std::string adjoint = problemLabel(adjointOf(problem), Pass::kDx);
+  program.name = problemLabel(problem, Pass::kY) + program.name.substr(std::min(adjoint.size(), program.name.size()));
   for (Buffer& buffer : program.buffers) {
     rename(buffer.name);
     if (buffer.role == BufferRole::kDy) buffer.role = BufferRole::kX;

@@ -41,9 +41,9 @@ std::string shortText(const PostOps& post) {
   return text;
 }
 
-class Pass {
+class PostOpsFusion {
  public:
-  Pass(TileProgram program, const Problem& problem, int lanes)
+  PostOpsFusion(TileProgram program, const Problem& problem, int lanes)
       : p_(std::move(program)),
         problem_(problem),
         post_(problem.postOps),
@@ -473,7 +473,7 @@ class Pass {
 
 Result<TileProgram> addPostOps(TileProgram program, const Problem& problem, bool wide, int lanes) {
   if (!problem.postOps.any()) return program;
-  return Pass(std::move(program), problem, lanes).run(wide);
+  return PostOpsFusion(std::move(program), problem, lanes).run(wide);
 }
 
 }  // namespace cubejit

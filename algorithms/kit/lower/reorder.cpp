@@ -26,7 +26,7 @@ IndexMap coreMap(const Problem& asked, const Problem& inner, const TilingPlan& p
 
 TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPlan& plan, int lanes) {
   const Problem inner = coreProblem(problem, plan);
-  const GradientTensors tensors = tensorsOf(plan.gradient);
+  const PassTensors tensors = tensorsOf(plan.pass);
   ProgramBuilder b(std::move(core));
   for (std::size_t i = 0; i < tensors.count; ++i) {
     const TensorId t = tensors.ids[i];

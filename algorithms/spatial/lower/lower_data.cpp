@@ -21,7 +21,7 @@ namespace {
 class Lowering {
  public:
   Lowering(const Problem& problem, const SpatialDataPlan& plan, const Machine& machine)
-      : plan_(plan), b_(problemLabel(problem, Gradient::kDx)), shape_(problem, plan, machine), g_(shape_.g) {
+      : plan_(plan), b_(problemLabel(problem, Pass::kDx)), shape_(problem, plan, machine), g_(shape_.g) {
     axes_[0] = makeBlockedAxis(g_.relation[0], 1, plan.cache.d);
     axes_[1] = makeBlockedAxis(g_.relation[1], plan.registerH, plan.cache.h);
   }

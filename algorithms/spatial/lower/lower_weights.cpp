@@ -21,8 +21,8 @@ class Lowering {
   Lowering(const Problem& problem, const SpatialWeightsPlan& plan, const Machine& machine)
       : plan_(plan),
         lanes_(machine.isa.lanes()),
-        b_(problemLabel(problem, Gradient::kDw)),
-        v_(makeConvView(problem, Gradient::kDw)) {}
+        b_(problemLabel(problem, Pass::kDw)),
+        v_(makeConvView(problem, Pass::kDw)) {}
 
   TileProgram run() {
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);

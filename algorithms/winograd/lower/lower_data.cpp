@@ -30,7 +30,7 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
-        b_(problemLabel(problem, Gradient::kDx)),
+        b_(problemLabel(problem, Pass::kDx)),
         g_(makeDataGradient(problem, false)),
         box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, g_.view, g_.result, g_.operand, patchPad(g_.view))) {
     width_ = plan.registerVectors * lanes_;

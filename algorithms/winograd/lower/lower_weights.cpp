@@ -24,8 +24,8 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         registers_(passRegisters(machine.isa)),
-        b_(problemLabel(problem, Gradient::kDw)),
-        v_(makeConvView(problem, Gradient::kDw)),
+        b_(problemLabel(problem, Pass::kDw)),
+        v_(makeConvView(problem, Pass::kDw)),
         box_(makeWinogradBox({plan.tileD, plan.tileH, plan.tileW}, v_, v_.small, v_.big, v_.pad)) {
     width_ = plan.registerVectors * lanes_;
     laneBlocks_ = (v_.big.channels + width_ - 1) / width_;

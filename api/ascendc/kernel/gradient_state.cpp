@@ -63,7 +63,7 @@ std::vector<std::string> GradientOnCore::State::rulesOf(const T& tiling, const M
   if (broken.empty() && machine.npu.step(types_.operand) == nullptr) {  // tilings do not tell f16 from bf16
     Problem typed = problemOf(tiling);
     typed.dtype = types_.operand;
-    broken = checkChip(typed, types_.gradient, machine);
+    broken = checkChip(typed, types_.pass, machine);
   }
   const auto needed = static_cast<std::uint32_t>(32 / byteSize(types_.operand));
   if (blockChannels(tiling) != needed)
@@ -134,7 +134,7 @@ std::shared_ptr<KernelJob> GradientOnCore::State::jobFor(const T& tiling) {
   };
   append(tiling);
   for (const std::int64_t value :
-       {std::int64_t{types_.gradient == Gradient::kDx}, std::int64_t(types_.operand), std::int64_t(types_.result),
+       {std::int64_t{types_.pass == Pass::kDx}, std::int64_t(types_.operand), std::int64_t(types_.result),
         std::int64_t(types_.resultLayout), shape_.m, shape_.k, shape_.n})
     append(value);
   auto made = kernelJob(key, [&]() -> Result<std::pair<CubeJob, TaskTensors>> {

@@ -35,7 +35,7 @@ class GradientOnCore::State {
   void destroyed();
 
  private:
-  bool isDx() const { return types_.gradient == Gradient::kDx; }
+  bool isDx() const { return types_.pass == Pass::kDx; }
   const char* name() const { return isDx() ? "Conv3DBackpropInput" : "Conv3DBackpropFilter"; }
   const InputTiling& inputTiling() const { return std::get<InputTiling>(tiling_); }
   const FilterTiling& filterTiling() const { return std::get<FilterTiling>(tiling_); }

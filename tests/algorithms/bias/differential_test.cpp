@@ -13,7 +13,7 @@
 namespace cubejit {
 namespace {
 
-constexpr GradientMask kBias{false, false, true};
+constexpr PassMask kBias{false, false, true};
 
 void verifyAllPlans(Session& session, const Problem& problem) {
   std::vector<BiasPlan> plans = biasCandidates(problem, session.machine());

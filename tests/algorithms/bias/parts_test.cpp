@@ -50,7 +50,7 @@ TEST(BiasParts, RunsFollowTheLayout) {
   p.in.d = p.out.d = 3;
   const auto runsOf = [&](Layout layout) {
     p.layout = layout;
-    const ConvView v = makeConvView(p, Gradient::kDb);
+    const ConvView v = makeConvView(p, Pass::kDb);
     return pixelRuns(v.small, v.batch);
   };
   const PixelRuns last = runsOf(Layout::kNdhwc), plain = runsOf(Layout::kNcdhw), blocked = runsOf(Layout::kNdc1hwc0);

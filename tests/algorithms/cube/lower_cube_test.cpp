@@ -58,7 +58,7 @@ Status runCompiled(TileProgram tile, const Machine& host, Arrays& arrays) {
 }
 
 // Empty: the program, the same with its copies forwarded, and the units agree.
-std::string difference(const Problem& p, Gradient gradient, const Machine& chip, const TilingPlan& plan,
+std::string difference(const Problem& p, Pass pass, const Machine& chip, const TilingPlan& plan,
                        std::mt19937_64& random) {
   const auto job = makeCubeJob(p, plan, chip);
   if (!job.ok()) return "";
@@ -72,7 +72,7 @@ std::string difference(const Problem& p, Gradient gradient, const Machine& chip,
   const Arrays given = units;
   EmulationRequest request;
   request.problem = p;
-  request.gradient = gradient;
+  request.pass = pass;
   request.machine = chip;
   request.scalarModels = true;
   request.plan = plan;
@@ -86,7 +86,7 @@ std::string difference(const Problem& p, Gradient gradient, const Machine& chip,
   auto tile = lower(*job, host.isa.lanes());
   if (!tile.ok()) return tile.error().message;
   if (const Status sound = verify(*tile); !sound.ok()) return sound.error().message.substr(0, 2000);
-  const bool dx = gradient == Gradient::kDx;
+  const bool dx = pass == Pass::kDx;
   const TileProgram forwarded = forwardCopies(*tile);
   if (const Status sound = verify(forwarded); !sound.ok()) return "forwarded: " + sound.error().message.substr(0, 2000);
   for (const bool after : {false, true}) {
@@ -118,16 +118,16 @@ TEST(LowerCube, RandomProblems) {
     p.batch = std::max<std::int64_t>(1, p.batch);
     p.dtype = chip.npu.cubes[random() % chip.npu.cubes.size()].operand;
     if (i % 2 == 0) randomFormats(random, p, false, true);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const auto planned = planOnNpu(p, gradient, chip);
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const auto planned = planOnNpu(p, pass, chip);
       if (!planned.ok()) continue;
       std::vector<TilingPlan> plans{planned->plan};
-      if (const auto legal = legalPlans(p, gradient, chip); legal.ok() && i % 3 == 0) {
+      if (const auto legal = legalPlans(p, pass, chip); legal.ok() && i % 3 == 0) {
         for (int k = 0; k < 2; ++k) plans.push_back((*legal)[random() % legal->size()].plan);
       }
       for (const TilingPlan& plan : plans) {
-        const std::string wrong = difference(p, gradient, chip, plan, random);
-        EXPECT_EQ(wrong, "") << i << " " << toString(gradient) << " on " << chip.name << " " << toString(p.dtype);
+        const std::string wrong = difference(p, pass, chip, plan, random);
+        EXPECT_EQ(wrong, "") << i << " " << toString(pass) << " on " << chip.name << " " << toString(p.dtype);
         ++compared;
       }
     }
@@ -144,7 +144,7 @@ TEST(LowerCube, ProgramsHaveABound) {
   p.in.w = p.stride.w = 2147483646;
   const Machine chip = *machineByName("ascend950pr_9599");
   p.dtype = DType::kF16;
-  const auto planned = planOnNpu(p, Gradient::kDx, chip);
+  const auto planned = planOnNpu(p, Pass::kDx, chip);
   ASSERT_TRUE(planned.ok()) << planned.error().message;
   const auto job = makeCubeJob(p, planned->plan, chip);
   ASSERT_TRUE(job.ok());

@@ -57,7 +57,7 @@ TEST(MemoryHints, ResultsPassTheCachesIfTheyAreLargeAndAligned) {
 // The planner's own choice: large results of long sums, or results beyond all caches; whole lines only.
 TEST(MemoryHints, ThePlannerStreamsWhatTheCachesWouldNotKeep) {
   const auto streams = [](const Problem& p, const Machine& m) {
-    return choosePlan(p, Gradient::kDx, m, false).value().plan.as<DirectDataPlan>().streamingStore;
+    return choosePlan(p, Pass::kDx, m, false).value().plan.as<DirectDataPlan>().streamingStore;
   };
   EXPECT_FALSE(streams(pointwise(64, 64), kHost));  // 2 MiB of 32
   EXPECT_TRUE(streams(pointwise(112, 64), kHost));  // 13 MiB with dy
@@ -67,7 +67,7 @@ TEST(MemoryHints, ThePlannerStreamsWhatTheCachesWouldNotKeep) {
   thin.in = thin.out = Dhw{1, 256, 256};
   EXPECT_TRUE(streams(thin, kHost));  // 33 MiB
   const Machine narrow = hostMachine(avx2Isa(), 2, 32768, 1 << 20, 32 << 20);
-  const auto choice = choosePlan(pointwise(112, 64), Gradient::kDx, narrow, true).value();
+  const auto choice = choosePlan(pointwise(112, 64), Pass::kDx, narrow, true).value();
   for (const Candidate& c : choice.considered) {
     const auto* plan = std::get_if<DirectDataPlan>(&c.plan.algorithm);
     EXPECT_TRUE(plan == nullptr || !plan->streamingStore || plan->registerVectors % 2 == 0);

@@ -38,7 +38,7 @@ const RandomPlans<DirectDataPlan> kFolded{
     .problem = foldableProblem,
     .candidates =
         [](const Problem& problem, const Machine& machine) {
-          return directDataCandidates(coreProblem(problem, Gradient::kDx, folds(problem)), machine);
+          return directDataCandidates(coreProblem(problem, Pass::kDx, folds(problem)), machine);
         },
     .plan = [](const Problem& problem, DirectDataPlan plan, RandomConvolution&) -> std::optional<TilingPlan> {
       return TilingPlan(plan, folds(problem));

@@ -129,7 +129,7 @@ TEST(WeightCandidates, TapsAreJoinedWhereChannelsLeaveLanesIdle) {
     Problem p = layer(Layout::kNdhwc);
     p.cin = in;
     p.cout = out;
-    return choosePlan(p, Gradient::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)
+    return choosePlan(p, Pass::kDw, hostMachine(avx512Isa(), 2, 48 << 10, 1 << 20, 32 << 20), false)
         ->plan.as<DirectWeightsPlan>()
         .vectorize;
   };

@@ -36,7 +36,7 @@ DirectWeightsPlan wholeLine() {
 TEST(DirectWeights, NothingMayBeAddedLater) {
   const HostIsa rounds = isaOf(IsaLevel::kAvx512Bf16), integers = isaOf(IsaLevel::kAvx512);
   const auto direct = [&](DType type, const DirectWeightsPlan& plan, const HostIsa& isa) {
-    return storesSumsDirectly(makeConvView(pointwise(type), Gradient::kDw), plan, type, isa);
+    return storesSumsDirectly(makeConvView(pointwise(type), Pass::kDw), plan, type, isa);
   };
   for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) EXPECT_TRUE(direct(type, wholeLine(), rounds));
   EXPECT_FALSE(direct(DType::kBf16, wholeLine(), integers));
@@ -48,7 +48,7 @@ TEST(DirectWeights, NothingMayBeAddedLater) {
   Problem strided = pointwise(DType::kBf16);  // images stay apart
   strided.stride = {1, 2, 2};
   strided.in = {1, 5, 7};
-  const ConvView images = makeConvView(strided, Gradient::kDw);
+  const ConvView images = makeConvView(strided, Pass::kDw);
   plan = wholeLine();
   plan.reduction.h = 3;
   EXPECT_FALSE(storesSumsDirectly(images, plan, DType::kBf16, rounds));

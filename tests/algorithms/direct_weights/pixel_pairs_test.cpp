@@ -17,7 +17,7 @@ TEST(PixelPairs, ApartOnlyWhereDotProductsStart) {
   p.cin = p.cout = 32;
   p.in = p.out = Dhw{1, 8, 8};
   p.dtype = DType::kBf16;
-  const auto spacing = [&](bool big) { return wordSpacing(makeConvView(p, Gradient::kDw), PixelPairs::kColumns, big); };
+  const auto spacing = [&](bool big) { return wordSpacing(makeConvView(p, Pass::kDw), PixelPairs::kColumns, big); };
   EXPECT_EQ(spacing(true), 2) << "1x1: a line";
   EXPECT_EQ(spacing(false), 2);
   p.layout = Layout::kNcdhw;
@@ -52,7 +52,7 @@ TEST(PixelPairs, AreOfImagesWhereTheirNumberIsEven) {
   p.layout = Layout::kNdhwc;
   for (const std::int64_t images : {1, 2, 3, 6}) {
     p.batch = images;
-    const ConvView v = makeConvView(p, Gradient::kDw);
+    const ConvView v = makeConvView(p, Pass::kDw);
     EXPECT_EQ(pixelPairs(v, false), PixelPairs::kNone);
     const PixelPairs pairs = pixelPairs(v, true);
     EXPECT_EQ(pairs, images % 2 == 0 ? PixelPairs::kImages : PixelPairs::kColumns) << images;
@@ -61,13 +61,13 @@ TEST(PixelPairs, AreOfImagesWhereTheirNumberIsEven) {
     EXPECT_EQ(words.big.nStride, v.big.nStride * imagesOfWord(pairs));
     EXPECT_EQ(words.small.nStride, v.small.nStride * imagesOfWord(pairs));
   }
-  const ConvView v = makeConvView(p, Gradient::kDw);
+  const ConvView v = makeConvView(p, Pass::kDw);
   EXPECT_EQ(wordSpacing(v, PixelPairs::kImages, true), 2) << "columns between strides are not read";
   EXPECT_EQ(wordSpacing(v, PixelPairs::kImages, false), 1);
   p.in = Dhw{1, 2896, 2896};
-  EXPECT_EQ(pixelPairs(makeConvView(p, Gradient::kDw), true), PixelPairs::kImages);
+  EXPECT_EQ(pixelPairs(makeConvView(p, Pass::kDw), true), PixelPairs::kImages);
   p.in.h = 2897;
-  EXPECT_EQ(pixelPairs(makeConvView(p, Gradient::kDw), true), PixelPairs::kColumns) << "over 512 MiB an image";
+  EXPECT_EQ(pixelPairs(makeConvView(p, Pass::kDw), true), PixelPairs::kColumns) << "over 512 MiB an image";
 }
 
 TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
@@ -78,7 +78,7 @@ TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
   p.out = Dhw{3, 5, 4};
   p.stride = Dhw{2, 2, 2};
   p.layout = Layout::kNdhwc;
-  const ConvView all = makeConvView(p, Gradient::kDw), v = condensed(all);
+  const ConvView all = makeConvView(p, Pass::kDw), v = condensed(all);
   EXPECT_EQ(v.big.extent, (Dhw{3, 5, 8}));
   EXPECT_EQ(v.stride, (Dhw{1, 1, 2}));
   EXPECT_EQ(v.big.dStride, 2 * all.big.dStride);
@@ -87,11 +87,11 @@ TEST(CondensedView, HasOnlyTheRowsThatOneTapReads) {
   EXPECT_FALSE(v.big.denseRows());
   p.kernel.h = 3;
   p.padBefore.h = p.padAfter.h = 1;
-  EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, (Dhw{3, 9, 8})) << "three taps read every row";
+  EXPECT_EQ(condensed(makeConvView(p, Pass::kDw)).big.extent, (Dhw{3, 9, 8})) << "three taps read every row";
   p.kernel.h = 1;
   p.padBefore.h = p.padAfter.h = 0;
   p.layout = Layout::kNcdhw;
-  EXPECT_EQ(condensed(makeConvView(p, Gradient::kDw)).big.extent, p.in);
+  EXPECT_EQ(condensed(makeConvView(p, Pass::kDw)).big.extent, p.in);
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ TEST(GroupedCandidates, ApplyToSmallGroupsOnly) {
 TEST(GroupedCandidates, WinForDepthwiseAndFewChannelsAGroup) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {2, 2}, {4, 4}, {1, 2}}) {
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        const auto choice = choosePlan(grouped(64, in, out, Layout::kNdhwc), gradient, hostOf(level), false);
+      for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+        const auto choice = choosePlan(grouped(64, in, out, Layout::kNdhwc), pass, hostOf(level), false);
         ASSERT_TRUE(choice.ok()) << choice.error().message;
-        EXPECT_STREQ(algorithmName(choice->plan), "grouped") << in << " " << out << " " << toString(gradient);
+        EXPECT_STREQ(algorithmName(choice->plan), "grouped") << in << " " << out << " " << toString(pass);
       }
     }
   }
@@ -58,22 +58,21 @@ TEST(GroupedCandidates, BlockedTensorsAreNotConverted) {
     for (const auto& [in, out] : {std::pair<int, int>{1, 1}, {4, 4}, {1, 2}}) {
       Problem p = grouped(64, in, out, Layout::kNdc1hwc0);
       p.dtype = type;
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        const auto choice = choosePlan(p, gradient, m, false);
+      for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+        const auto choice = choosePlan(p, pass, m, false);
         ASSERT_TRUE(choice.ok()) << choice.error().message;
-        EXPECT_STREQ(algorithmName(choice->plan), "grouped") << in << " " << out << " " << toString(gradient);
-        EXPECT_FALSE(choice->plan.reorders.dy || choice->plan.reorders.x)
-            << in << " " << out << " " << toString(gradient);
-        EXPECT_EQ(choice->plan.reorders.result, gradient == Gradient::kDw) << in << " " << out;
+        EXPECT_STREQ(algorithmName(choice->plan), "grouped") << in << " " << out << " " << toString(pass);
+        EXPECT_FALSE(choice->plan.reorders.dy || choice->plan.reorders.x) << in << " " << out << " " << toString(pass);
+        EXPECT_EQ(choice->plan.reorders.result, pass == Pass::kDw) << in << " " << out;
       }
     }
   }
   Problem half = grouped(24, 1, 1, Layout::kNdc1hwc0);
   half.dtype = DType::kBf16;
-  EXPECT_FALSE(choosePlan(half, Gradient::kDx, m, false)->plan.reorders.result);
-  EXPECT_FALSE(choosePlan(half, Gradient::kDw, m, false)->plan.reorders.x);
+  EXPECT_FALSE(choosePlan(half, Pass::kDx, m, false)->plan.reorders.result);
+  EXPECT_FALSE(choosePlan(half, Pass::kDw, m, false)->plan.reorders.x);
   half.cout = 48;
-  EXPECT_TRUE(choosePlan(half, Gradient::kDx, m, false)->plan.reorders.result);
+  EXPECT_TRUE(choosePlan(half, Pass::kDx, m, false)->plan.reorders.result);
 }
 
 // What is multiplied may have a panel if every channel would convert it anew; a result is converted as it is stored, unless that
@@ -97,17 +96,17 @@ TEST(GroupedCandidates, PanelsAreForWhatIsConvertedManyTimes) {
     Problem p = grouped(64, c.channels, c.channels, c.layout);
     p.dtype = c.type;
     const Machine m = hostOf(c.isa);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       bool with = false, without = false, wholePixels = false;
-      for (const TilingPlan& plan : proposedPlans("grouped", p, gradient, m)) {
+      for (const TilingPlan& plan : proposedPlans("grouped", p, pass, m)) {
         if (plan.reorders.dy || plan.reorders.x) continue;
         for (const std::string& rule : checkPlan(p, plan, m))
           EXPECT_TRUE(rule.find("pack_") == std::string::npos && rule.find("buffer_") == std::string::npos) << rule;
         (fieldOf(plan, "pack_a") == 1 ? with : without) = true;
         wholePixels |= fieldOf(plan, "group_parts") == 1;
       }
-      EXPECT_EQ(with, c.operand != Panel::kNever) << toString(c.type) << toString(gradient);
-      EXPECT_EQ(without, c.operand != Panel::kMust) << toString(c.type) << toString(gradient);
+      EXPECT_EQ(with, c.operand != Panel::kNever) << toString(c.type) << toString(pass);
+      EXPECT_EQ(without, c.operand != Panel::kMust) << toString(c.type) << toString(pass);
       EXPECT_TRUE(wholePixels);  // all channels of some rows: kernels walk along them
     }
   }
@@ -115,8 +114,8 @@ TEST(GroupedCandidates, PanelsAreForWhatIsConvertedManyTimes) {
 
 TEST(GroupedCost, MoreWorkCostsMoreAndIdleLanesCost) {
   const Machine m = hostOf(IsaLevel::kAvx512);
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const auto plans = proposedPlans("grouped", grouped(64, 1, 1, Layout::kNdhwc), gradient, m);
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    const auto plans = proposedPlans("grouped", grouped(64, 1, 1, Layout::kNdhwc), pass, m);
     ASSERT_FALSE(plans.empty());
     for (const TilingPlan& plan : plans) {
       const double small = planCost(grouped(64, 1, 1, Layout::kNdhwc), plan, m).totalCycles;

@@ -46,7 +46,7 @@ Problem smallBlockedGroups(RandomConvolution& random, int i) {
 
 // A plan with other registers, legal or not; nothing if it holds more than the machine may have.
 std::optional<TilingPlan> varied(TilingPlan plan, const Machine& machine, RandomConvolution& random) {
-  const bool data = plan.gradient == Gradient::kDx;
+  const bool data = plan.pass == Pass::kDx;
   setField(plan, "register_vectors", 1 + random.below(3));
   if (data) {
     setField(plan, "register_h", 1 + random.below(4));
@@ -64,15 +64,14 @@ std::optional<TilingPlan> varied(TilingPlan plan, const Machine& machine, Random
 
 using DrawProblem = Problem(RandomConvolution& random, int i);
 
-RandomPlans<TilingPlan> groups(DrawProblem& problem, Gradient gradient, const Machine& machine) {
-  return {
-      .random = RandomConvolution(59),
-      .problem = problem,
-      .candidates = [gradient](const Problem& p, const Machine& m) { return proposedPlans("grouped", p, gradient, m); },
-      .plan = [machine](const Problem&, TilingPlan plan,
-                        RandomConvolution& random) { return varied(std::move(plan), machine, random); },
-      .most = 2,
-      .machine = hostOf};
+RandomPlans<TilingPlan> groups(DrawProblem& problem, Pass pass, const Machine& machine) {
+  return {.random = RandomConvolution(59),
+          .problem = problem,
+          .candidates = [pass](const Problem& p, const Machine& m) { return proposedPlans("grouped", p, pass, m); },
+          .plan = [machine](const Problem&, TilingPlan plan,
+                            RandomConvolution& random) { return varied(std::move(plan), machine, random); },
+          .most = 2,
+          .machine = hostOf};
 }
 
 // Verifies plans of problems that `problem` draws, on all ISAs; enough of them must hold several rows, and several blocks.
@@ -80,8 +79,8 @@ void expectPlansRight(DrawProblem& problem, std::size_t leastPlans, std::size_t 
   for (const IsaLevel level : runnableIsas()) {
     std::size_t plans = 0, rows = 0, wide = 0;
     inSettings({level}, {DType::kF32, DType::kF16, DType::kBf16}, [&](const Setting& setting) {
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        for (const VerifiedPlan& one : verifyPlans(groups(problem, gradient, hostOf(level)), setting, 36)) {
+      for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+        for (const VerifiedPlan& one : verifyPlans(groups(problem, pass, hostOf(level)), setting, 36)) {
           ++plans;
           rows += fieldOf(one.plan, "register_h") > 1 ? 1 : 0;
           wide += fieldOf(one.plan, "register_vectors") > 1 ? 1 : 0;

@@ -144,8 +144,8 @@ TEST(LowerGrouped, DepthwiseUsesSixteenBitsWhereTheyLie) {
     for (const Dhw kernel : {Dhw{1, 3, 3}, Dhw{1, 1, 1}, Dhw{1, 7, 7}}) {
       Problem p = grouped(21, 1, 1, kernel, Dhw{1, 1, 1}, Layout::kNdhwc);
       p.dtype = type;
-      for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-        const auto plans = proposedPlans("grouped", p, gradient, machine);
+      for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+        const auto plans = proposedPlans("grouped", p, pass, machine);
         ASSERT_FALSE(plans.empty());
         for (const TilingPlan& plan : plans) {
           if (plan.reorders.dy || plan.reorders.x) continue;
@@ -236,8 +236,8 @@ TEST(LowerGrouped, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
           for (const Layout layout : {Layout::kNdhwc, Layout::kNcdhw}) {
             const Problem p = grouped(21, in, out, kernel, stride, layout);
             ASSERT_TRUE(groupedApplies(p, machine));
-            for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-              const std::vector<TilingPlan> plans = proposedPlans("grouped", p, gradient, machine);
+            for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+              const std::vector<TilingPlan> plans = proposedPlans("grouped", p, pass, machine);
               ASSERT_FALSE(plans.empty());
               const TilingPlan& plan = plans[static_cast<std::size_t>(programs) % plans.size()];
               Result<TileProgram> program = lower(p, plan, machine);
@@ -248,7 +248,7 @@ TEST(LowerGrouped, CandidatesFitRegistersAndMultiplyOnlyPairsInside) {
                 EXPECT_TRUE(vectors.ok()) << program->name << ": " << vectors.error().message;
               }
               const std::int64_t lanes = machine.isa.lanes();
-              const std::int64_t vectorChannels = gradient == Gradient::kDx ? in : std::max(in, out),
+              const std::int64_t vectorChannels = pass == Pass::kDx ? in : std::max(in, out),
                                  group = in * out / vectorChannels;
               const std::int64_t perBlock = std::min(lanes / vectorChannels, 2 * lanes / group),
                                  blocks = (p.groups + perBlock - 1) / perBlock;

@@ -51,9 +51,9 @@ TEST(Adjoint, PlansAndProgramsOfForwardNameItsTensors) {
   for (int i = 0; i < 60; ++i) {
     Problem p = randomProblem(random, 1e5);
     randomFormats(random, p, true, true);
-    const auto choice = choosePlan(p, Gradient::kY, machine, false);
+    const auto choice = choosePlan(p, Pass::kY, machine, false);
     ASSERT_TRUE(choice.ok()) << choice.error().message;
-    EXPECT_EQ(choice->plan.gradient, Gradient::kY);
+    EXPECT_EQ(choice->plan.pass, Pass::kY);
     EXPECT_TRUE(checkPlan(p, choice->plan, machine).empty());
     const auto program = lower(p, choice->plan, machine);
     ASSERT_TRUE(program.ok()) << program.error().message;

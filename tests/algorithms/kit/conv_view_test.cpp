@@ -24,8 +24,8 @@ Problem strided(Layout layout) {
 }
 
 TEST(ConvView, StridesFollowTheLayout) {
-  const ConvView last = makeConvView(strided(Layout::kNdhwc), Gradient::kDx),
-                 plain = makeConvView(strided(Layout::kNcdhw), Gradient::kDx);
+  const ConvView last = makeConvView(strided(Layout::kNdhwc), Pass::kDx),
+                 plain = makeConvView(strided(Layout::kNcdhw), Pass::kDx);
   EXPECT_TRUE(last.bigIsX);
   EXPECT_EQ(last.big.channels, 2);
   EXPECT_EQ(last.big.cStride, 4);
@@ -42,16 +42,16 @@ TEST(ConvView, AroundOnePositionEveryOrderIsChannelsLast) {
   Problem p = strided(Layout::kNcdhw);
   p.out = Dhw{1, 1, 1};
   p.in = p.kernel = Dhw{1, 3, 3};
-  const ConvView v = makeConvView(p, Gradient::kDw);
+  const ConvView v = makeConvView(p, Pass::kDw);
   EXPECT_TRUE(v.small.channelsLast);
   EXPECT_EQ(v.small.cStride, 4);
   EXPECT_EQ(v.small.nStride, 24);
   EXPECT_FALSE(v.big.channelsLast);
   p.layout = Layout::kNdc1hwc0;  // blocks of 8 channels, the last of which has gaps
-  EXPECT_EQ(makeConvView(p, Gradient::kDw).small.c0, 8);
+  EXPECT_EQ(makeConvView(p, Pass::kDw).small.c0, 8);
   p.groups = 1;
   p.cout = 16;
-  const ConvView blocked = makeConvView(p, Gradient::kDw);
+  const ConvView blocked = makeConvView(p, Pass::kDw);
   EXPECT_EQ(blocked.small.c0, 0);
   EXPECT_TRUE(blocked.small.channelsLast);
   EXPECT_EQ(blocked.small.nStride, 64);
@@ -61,7 +61,7 @@ TEST(ConvView, TransposedSwapsTheTensors) {
   Problem p = strided(Layout::kNdhwc);
   p.transposed = true;
   std::swap(p.in, p.out);
-  const ConvView v = makeConvView(p, Gradient::kDx);
+  const ConvView v = makeConvView(p, Pass::kDx);
   EXPECT_FALSE(v.bigIsX);
   EXPECT_EQ(v.big.extent, (Dhw{1, 5, 7}));
   EXPECT_EQ(v.small.channels, 2);
@@ -72,21 +72,21 @@ TEST(ConvView, PointwiseProblemsAreLines) {
   Problem p = strided(Layout::kNdhwc);
   p.kernel = p.stride = Dhw{1, 1, 1};
   p.out = p.in;
-  const ConvView last = makeConvView(p, Gradient::kDx);
+  const ConvView last = makeConvView(p, Pass::kDx);
   EXPECT_TRUE(last.line);
   EXPECT_EQ(last.batch, 1);
   EXPECT_EQ(last.big.extent, (Dhw{1, 1, 70}));
-  EXPECT_EQ(makeConvView(p, Gradient::kDx, true).big.extent, (Dhw{1, 70, 1}));
+  EXPECT_EQ(makeConvView(p, Pass::kDx, true).big.extent, (Dhw{1, 70, 1}));
   p.layout = Layout::kNcdhw;
-  EXPECT_EQ(makeConvView(p, Gradient::kDx).batch, 2);
-  EXPECT_EQ(makeConvView(p, Gradient::kDx).small.extent, (Dhw{1, 1, 35}));
+  EXPECT_EQ(makeConvView(p, Pass::kDx).batch, 2);
+  EXPECT_EQ(makeConvView(p, Pass::kDx).small.extent, (Dhw{1, 1, 35}));
 }
 
 TEST(ConvView, StepsNeverTakenCountAsOne) {
   Problem p = strided(Layout::kNdhwc);
   p.stride.d = p.dilation.d = std::int64_t{1} << 60;
-  EXPECT_EQ(makeConvView(p, Gradient::kDx).stride, (Dhw{1, 2, 2}));
-  EXPECT_EQ(makeConvView(p, Gradient::kDx).dilation, (Dhw{1, 1, 1}));
+  EXPECT_EQ(makeConvView(p, Pass::kDx).stride, (Dhw{1, 2, 2}));
+  EXPECT_EQ(makeConvView(p, Pass::kDx).dilation, (Dhw{1, 1, 1}));
 }
 
 void putInBlocks(Problem& p, DType dtype, std::int64_t c0) {
@@ -100,7 +100,7 @@ TEST(ConvView, BlocksOfWholeVectorsAreUsedInPlace) {
   p.cin = 48;
   p.cout = 24;
   putInBlocks(p, DType::kF32, 16);
-  const ConvView v = makeConvView(p, Gradient::kDx);
+  const ConvView v = makeConvView(p, Pass::kDx);
   EXPECT_EQ(v.big.channelOffset(35), 2 * v.big.blockStride + 3 * 4);
   EXPECT_TRUE(v.big.vectorsInPlace(16, 48));
   EXPECT_TRUE(v.big.vectorsInPlace(8, 8));
@@ -114,7 +114,7 @@ TEST(ConvView, BlocksOfWholeVectorsAreUsedInPlace) {
   EXPECT_TRUE(v.small.sumsInPlace(false, 8));
   EXPECT_FALSE(v.small.sumsInPlace(false, 12));
   putInBlocks(p, DType::kBf16, 16);
-  const ConvView halves = makeConvView(p, Gradient::kDx);
+  const ConvView halves = makeConvView(p, Pass::kDx);
   EXPECT_TRUE(halves.small.sumsInPlace(true, 8));
   EXPECT_FALSE(halves.small.sumsInPlace(true, 16));  // pairs: eight of them are a block
   EXPECT_FALSE(halves.small.sumsInPlace(false, 8));
@@ -129,7 +129,7 @@ TEST(ConvView, TilesOfFarBlocksAreNotReachedInPlace) {
   p.in = p.out = Dhw{1, 4096, 4096};
   p.kernel = p.stride = Dhw{1, 1, 1};
   putInBlocks(p, DType::kF32, 16);
-  const ConvView v = makeConvView(p, Gradient::kDw);
+  const ConvView v = makeConvView(p, Pass::kDw);
   EXPECT_TRUE(v.big.vectorsInPlace(16, 16));
   EXPECT_FALSE(v.big.vectorsInPlace(16, 32));
 }

@@ -18,7 +18,7 @@ namespace {
 TEST(PixelBlocks, CoverEachPixelOnceAndStartEachSplitOnce) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 300; ++i) {
-    const ConvView v = makeConvView(randomProblem(random, 2e4), Gradient::kDx);
+    const ConvView v = makeConvView(randomProblem(random, 2e4), Pass::kDx);
     const auto size = [&] { return 1 + static_cast<std::int64_t>(random() % 9); };
     const std::int64_t splits = 1 + static_cast<std::int64_t>(random() % 3);
     const PixelBlocks list = makePixelBlocks(v, {size(), size(), size()}, splits);
@@ -44,7 +44,7 @@ TEST(PixelBlocks, CoverEachPixelOnceAndStartEachSplitOnce) {
 TEST(PixelBlocks, ColumnRunsAreThePixelsTheTapsUse) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 300; ++i) {
-    const ConvView v = makeConvView(randomProblem(random, 2e4), Gradient::kDx);
+    const ConvView v = makeConvView(randomProblem(random, 2e4), Pass::kDx);
     if (v.batch == 0) continue;
     const PixelBlocks list = makePixelBlocks(v, {1, 1, 1 + static_cast<std::int64_t>(random() % 20)}, 1);
     const std::int64_t block = 1 + static_cast<std::int64_t>(random() % 4);

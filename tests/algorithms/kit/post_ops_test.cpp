@@ -52,7 +52,7 @@ TEST(PostOpsPass, StoresYByKernelsWithPostOpsAlone) {
     Problem p = randomProblem(random, 1e5);
     p.batch = std::max<std::int64_t>(1, p.batch);
     if (i % 2 == 1) randomFormats(random, p, true, true);
-    const auto bare = choosePlan(p, Gradient::kY, machine, false);
+    const auto bare = choosePlan(p, Pass::kY, machine, false);
     ASSERT_TRUE(bare.ok()) << bare.error().message;
     randomPostOps(random, p);
     p.postOps.bias = true;
@@ -82,12 +82,12 @@ TEST(PostOpsPass, LeavesOtherProgramsAlone) {
     const Problem p = randomProblem(random, 1e5);
     Problem post = p;
     post.postOps.activation = Activation::kRelu;
-    for (const Gradient g : kPasses) {
+    for (const Pass g : kPasses) {
       const auto choice = choosePlan(p, g, machine, false);
       ASSERT_TRUE(choice.ok());
       const auto program = lower(p, choice->plan, machine), with = lower(post, choice->plan, machine);
       ASSERT_TRUE(program.ok() && with.ok());
-      EXPECT_EQ(*program == *with, g != Gradient::kY || p.batch == 0) << toFlags(p);
+      EXPECT_EQ(*program == *with, g != Pass::kY || p.batch == 0) << toFlags(p);
       const auto same = addPostOps(*program, p, false, machine.isa.lanes());
       ASSERT_TRUE(same.ok());
       EXPECT_EQ(*same, *program);

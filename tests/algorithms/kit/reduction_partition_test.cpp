@@ -38,7 +38,7 @@ TEST(ReductionPartition, IsWhatCodegenCuts) {
   std::mt19937_64 random(5);
   int unequal = 0, counted = 0;
   for (int i = 0; i < 300; ++i) {
-    const ConvView v = makeConvView(randomProblem(random), Gradient::kDw);
+    const ConvView v = makeConvView(randomProblem(random), Pass::kDw);
     if (v.batch == 0) continue;
     const auto upTo = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
     ReductionBlock block;

@@ -35,10 +35,10 @@ Machine hostOf(IsaLevel level) {
 TEST(WinogradCandidates, AreLegalOnEveryIsa) {
   for (const IsaLevel level : {IsaLevel::kAvx2, IsaLevel::kAvx512, IsaLevel::kNeon}) {
     const Machine machine = hostOf(level);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       for (const std::int64_t channels : {1, 20, 64, 80}) {
         const Problem p = threeTaps(channels);
-        const std::vector<TilingPlan> plans = proposedPlans("winograd", p, gradient, machine);
+        const std::vector<TilingPlan> plans = proposedPlans("winograd", p, pass, machine);
         EXPECT_FALSE(plans.empty());
         for (const TilingPlan& plan : plans) {
           EXPECT_THAT(checkPlan(p, plan, machine), testing::IsEmpty());
@@ -56,13 +56,13 @@ TEST(WinogradCandidates, NeverWithoutRelaxedMath) {
   p.math = MathMode::kStrict;
   EXPECT_TRUE(winogradDataCandidates(p, machine).empty());
   EXPECT_THAT(checkPlan(p, plan, machine), testing::ElementsAre(testing::HasSubstr("needs math = relaxed")));
-  const auto choice = choosePlan(p, Gradient::kDx, machine, false);
+  const auto choice = choosePlan(p, Pass::kDx, machine, false);
   ASSERT_TRUE(choice.ok());
   EXPECT_STRNE(algorithmName(choice->plan), "winograd");
 }
 
 TEST(WinogradCandidates, AreChosenWhereTheyCostLess) {
-  const auto choice = choosePlan(threeTaps(), Gradient::kDx, hostOf(IsaLevel::kAvx512), false);
+  const auto choice = choosePlan(threeTaps(), Pass::kDx, hostOf(IsaLevel::kAvx512), false);
   ASSERT_TRUE(choice.ok());
   EXPECT_STREQ(algorithmName(choice->plan), "winograd");
 }
@@ -114,16 +114,16 @@ TEST(ForcedAlgorithm, IsTheOnlyOneConsidered) {
   Problem p = threeTaps(3);
   p.cout = 64;
   for (const char* algorithm : {"direct", "spatial", "winograd"}) {
-    const auto choice = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, algorithm);
+    const auto choice = choosePlan(p, Pass::kDx, machine, false, WeightsUse::kEachRun, algorithm);
     ASSERT_TRUE(choice.ok()) << algorithm;
     EXPECT_STREQ(algorithmName(choice->plan), algorithm);
   }
   p.math = MathMode::kStrict;
-  const auto none = choosePlan(p, Gradient::kDx, machine, false, WeightsUse::kEachRun, "winograd");
+  const auto none = choosePlan(p, Pass::kDx, machine, false, WeightsUse::kEachRun, "winograd");
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().message, testing::HasSubstr("with the algorithm winograd"));
   EXPECT_THAT(none.error().message, testing::HasSubstr("--math relaxed"));
-  const auto spatial = choosePlan(threeTaps(), Gradient::kDx, machine, false, WeightsUse::kEachRun, "spatial");
+  const auto spatial = choosePlan(threeTaps(), Pass::kDx, machine, false, WeightsUse::kEachRun, "spatial");
   ASSERT_FALSE(spatial.ok());
   EXPECT_THAT(spatial.error().message, testing::HasSubstr("which is for few channels of dx"));
 }

@@ -17,7 +17,7 @@
 namespace cubejit {
 namespace {
 
-constexpr GradientMask kDxDw{true, true, false};
+constexpr PassMask kDxDw{true, true, false};
 
 Problem randomFilterable(std::mt19937_64& random) {
   Problem p = randomProblem(random, 3e5);
@@ -61,9 +61,9 @@ TEST(WinogradPlans, AllOfThemAreRight) {
   for (int i = 0; i < 12; ++i) {
     Problem problem = randomFilterable(random);
     problem.layout = Layout::kNdhwc;  // as candidates are made for
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const GradientMask mask = maskOf(gradient);
-      for (const TilingPlan& plan : proposedPlans("winograd", problem, gradient, machine)) {
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const PassMask mask = maskOf(pass);
+      for (const TilingPlan& plan : proposedPlans("winograd", problem, pass, machine)) {
         ++plans;
         const VerifyOutcome outcome =
             verifyProblem(session, VerifyRequest{problem, mask, {1, 2}, static_cast<std::uint64_t>(i), true, {plan}});

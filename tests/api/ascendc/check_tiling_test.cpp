@@ -167,22 +167,21 @@ TEST(CheckTiling, PlansBecomeTilingsAndPlansAgain) {
     p.dtype = i % 3 == 0 ? DType::kF32 : DType::kF16;
     p.formats = {};
     TilingRequest r = requestOf(p);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       NpuPlanOptions options;
       options.kernels = CubeKernels::kAscendC;
       if (i % 2 == 0) options.order = BlockOrder::kMOuter;
-      const auto planned = planOnNpu(p, gradient, chip(), options);
+      const auto planned = planOnNpu(p, pass, chip(), options);
       if (!planned.ok()) continue;
       r.plan = planned->plan;
       mOuter += planned->plan.cube().tile.order == BlockOrder::kMOuter ? 1 : 0;
       AscendC::tiling::TConv3DBackpropInputTiling t;
       AscendC::tiling::Conv3DBackpropFilterTilingData f;
       std::string source;
-      const std::int64_t status =
-          gradient == Gradient::kDx ? fillInputTiling(r, t, &source) : fillFilterTiling(r, f, &source);
+      const std::int64_t status = pass == Pass::kDx ? fillInputTiling(r, t, &source) : fillFilterTiling(r, f, &source);
       if (status != 0) continue;  // the documented rules of the classes
       EXPECT_EQ(source, "caller");
-      const TilingPlan back = gradient == Gradient::kDx ? planOf(t, chip()) : planOf(f.dwTiling, chip());
+      const TilingPlan back = pass == Pass::kDx ? planOf(t, chip()) : planOf(f.dwTiling, chip());
       EXPECT_EQ(planToJson(back), planToJson(*r.plan));
       ++turned;
     }
@@ -217,7 +216,7 @@ TEST(CheckTiling, RecordsOfTheStoreReachTheTiling) {
   NpuPlanOptions options;
   options.kernels = CubeKernels::kAscendC;
   options.explain = true;
-  const auto explained = planOnNpu(p, Gradient::kDx, chip(), options);
+  const auto explained = planOnNpu(p, Pass::kDx, chip(), options);
   ASSERT_TRUE(explained.ok());
   std::vector<TilingPlan> others;
   for (const NpuCandidate& candidate : explained->candidates) {
@@ -232,7 +231,7 @@ TEST(CheckTiling, RecordsOfTheStoreReachTheTiling) {
   typed.layout = Layout::kNdhwc;
   const auto record = [&](const TilingPlan& plan, double relative, const char* run) {
     TuneRecord made;
-    made.key = tuneKeyOf(typed, Gradient::kDx, chip(), sessionOptions);
+    made.key = tuneKeyOf(typed, Pass::kDx, chip(), sessionOptions);
     made.version = version();
     made.run = run;
     made.code = "0123456789abcdef";

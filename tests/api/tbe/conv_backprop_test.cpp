@@ -71,7 +71,7 @@ TEST(InputCall, TheDocumentsExamplesAreActivations) {
   ASSERT_TRUE(flat.ok()) << flat.error().message;
   EXPECT_THAT(flat->tensor.shape, ElementsAre(1, 1, 7, 7, 16));
   EXPECT_EQ(flat->tensor.dtype, "float32");
-  EXPECT_EQ(flat->gradient, Gradient::kDx);
+  EXPECT_EQ(flat->pass, Pass::kDx);
 }
 
 TEST(InputCall, LongStridesAndDilationsAreInTheOrderOfTheInput) {

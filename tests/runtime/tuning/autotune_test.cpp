@@ -28,7 +28,7 @@ class Autotune : public ::testing::Test {
     setup_.version = "test";
     setup_.run = "run";
     watch_.keep = [this](const TuneRecord& record) { kept_.push_back(record); };
-    untuned_ = planIdentity(choosePlan(setup_.key.problem, setup_.key.gradient, setup_.machine, false).value().plan);
+    untuned_ = planIdentity(choosePlan(setup_.key.problem, setup_.key.pass, setup_.machine, false).value().plan);
   }
   // What a store would have of each plan.
   std::map<std::string, TuneRecord> last() const {
@@ -69,12 +69,12 @@ TEST_F(Autotune, KeepsTheModelsPlanWhenNothingIsFaster) {
 
 TEST_F(Autotune, OtherProblemsOfTheSameKindCorrectTheModel) {
   const TuneKey mine = setup_.key;
-  TuneKey otherProblem = mine, otherMachine = mine, otherGradient = mine;
-  otherProblem.problem = otherMachine.problem = otherGradient.problem = smallConvolution(16);
+  TuneKey otherProblem = mine, otherMachine = mine, otherPass = mine;
+  otherProblem.problem = otherMachine.problem = otherPass.problem = smallConvolution(16);
   otherMachine.machine = "emulated/toy/0/fast/" + mine.machine;
-  otherGradient.gradient = Gradient::kDw;
+  otherPass.pass = Pass::kDw;
   const std::vector<TuneRecord> records{winnerFor(mine, 0.5), winnerFor(otherProblem, 0.6),
-                                        winnerFor(otherMachine, 0.7), winnerFor(otherGradient, 0.8)};
+                                        winnerFor(otherMachine, 0.7), winnerFor(otherPass, 0.8)};
   const std::vector<FitPoint> points = pointsOfOthers(records, mine);
   ASSERT_EQ(points.size(), 1U);
   EXPECT_EQ(points.front().time, 0.6);

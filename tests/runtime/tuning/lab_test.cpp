@@ -30,13 +30,13 @@ class Labs : public ::testing::Test {
     task_.problem = smallConvolution(32);
     task_.isa = toString(planMachine().isa.level);
     task_.threads = 2;
-    plans_ = SearchSpace::of(task_.problem, Gradient::kDx, planMachine()).value().enumerated();
+    plans_ = SearchSpace::of(task_.problem, Pass::kDx, planMachine()).value().enumerated();
   }
   // The same for plans of an emulated chip.
   void emulate() {
     task_.machine = toyMachine();
     task_.problem.dtype = DType::kF16;
-    plans_ = SearchSpace::of(task_.problem, Gradient::kDx, *task_.machine).value().enumerated();
+    plans_ = SearchSpace::of(task_.problem, Pass::kDx, *task_.machine).value().enumerated();
   }
   WorkerHow script(const std::string& text, double timeout = 20) {
     const std::string path = folder_.file("worker.sh");
@@ -110,7 +110,7 @@ TEST_F(Labs, EmulatedChipsRunHereAndInAChild) {
     TilingPlan plan = plans_[0].plan;
     plan.cube().tile.base.m *= 64;
     EXPECT_EQ(lab->load(5, plan).status, TrialStatus::kRefused);
-    EXPECT_EQ(lab->load(6, choosePlan(task_.problem, Gradient::kDx, planMachine(), false).value().plan).status,
+    EXPECT_EQ(lab->load(6, choosePlan(task_.problem, Pass::kDx, planMachine(), false).value().plan).status,
               TrialStatus::kRefused)
         << "a plan of the host's";
   }

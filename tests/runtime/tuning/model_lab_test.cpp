@@ -23,17 +23,17 @@ Problem cubeProblem() {
   return p;
 }
 
-LabTask taskOf(Gradient gradient) {
+LabTask taskOf(Pass pass) {
   LabTask task;
   task.problem = cubeProblem();
-  task.gradient = gradient;
+  task.pass = pass;
   return task;
 }
 
 TEST(ModelLab, AnswersWithTheCostModel) {
   const Machine toy = toyMachine();
-  const auto plans = legalPlans(cubeProblem(), Gradient::kDx, toy).value();
-  ModelLab lab(taskOf(Gradient::kDx), toy);
+  const auto plans = legalPlans(cubeProblem(), Pass::kDx, toy).value();
+  ModelLab lab(taskOf(Pass::kDx), toy);
   ASSERT_TRUE(lab.load(0, plans.front().plan).ok());
   ASSERT_TRUE(lab.load(1, plans.back().plan).ok());
   const LabReply times = lab.sample({0, 1}, 3);
@@ -48,8 +48,8 @@ TEST(ModelLab, AnswersWithTheCostModel) {
 }
 
 TEST(ModelLab, RefusesWhatTheChipCannotRun) {
-  ModelLab lab(taskOf(Gradient::kDw), toyMachine());
-  TilingPlan plan = legalPlans(cubeProblem(), Gradient::kDw, toyMachine()).value().front().plan;
+  ModelLab lab(taskOf(Pass::kDw), toyMachine());
+  TilingPlan plan = legalPlans(cubeProblem(), Pass::kDw, toyMachine()).value().front().plan;
   plan.cube().tile.base.m *= 64;
   const LabReply reply = lab.load(0, plan);
   EXPECT_EQ(reply.status, TrialStatus::kRefused);
@@ -60,10 +60,10 @@ TEST(ModelLab, RefusesWhatTheChipCannotRun) {
 TEST(ModelLab, TheSearchMinimisesModelledCycles) {
   const Machine toy = toyMachine();
   for (const StrategyKind strategy : {StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kExhaustive}) {
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kY}) {
-      ModelLab lab(taskOf(gradient), toy);
+    for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kY}) {
+      ModelLab lab(taskOf(pass), toy);
       TuneSetup setup;
-      setup.key = {cubeProblem(), gradient, machineFingerprint(toy), "model", 1};
+      setup.key = {cubeProblem(), pass, machineFingerprint(toy), "model", 1};
       setup.machine = toy;
       setup.strategy = strategy;
       setup.rules = ModelLab::rules();

@@ -33,7 +33,7 @@ class PlanSources : public ::testing::Test {
     options_.store = folder_.file("user.db");
     options_.systemStore = folder_.file("system.db");
     std::mt19937_64 random(1);
-    other_ = SearchSpace::of(problem_, Gradient::kDx, planMachine()).value().enumerated().back().plan;
+    other_ = SearchSpace::of(problem_, Pass::kDx, planMachine()).value().enumerated().back().plan;
   }
   // A winner with the most expensive plan there is: nobody would choose it without the record.
   TuneRecord winner(double relative, const std::string& run) const {
@@ -45,7 +45,7 @@ class PlanSources : public ::testing::Test {
     ASSERT_TRUE(TuningStore::open(path, StoreAccess::kReadWrite, nullptr).value()->add(record).ok());
   }
   PlanReport report() const {
-    const auto planned = Session(options_).plan(problem_, Gradient::kDx);
+    const auto planned = Session(options_).plan(problem_, Pass::kDx);
     EXPECT_TRUE(planned.ok()) << (planned.ok() ? "" : planned.error().message);
     return planned.ok() ? planned.value() : PlanReport{};
   }
@@ -69,11 +69,11 @@ TEST_F(PlanSources, ARecordIsUsedSaidAndRight) {
   Session session(options_);
   const auto compiled = session.compile(problem_, {true, true, false});
   ASSERT_TRUE(compiled.ok());
-  EXPECT_EQ(compiled.value()->planSource(Gradient::kDx), PlanSource::kRecord);
-  EXPECT_EQ(compiled.value()->planSource(Gradient::kDw), PlanSource::kModel);
+  EXPECT_EQ(compiled.value()->planSource(Pass::kDx), PlanSource::kRecord);
+  EXPECT_EQ(compiled.value()->planSource(Pass::kDw), PlanSource::kModel);
   VerifyRequest request;
   request.problem = problem_;
-  request.gradients = {true, false, false};
+  request.passes = {true, false, false};
   request.threads = {1, 2, 3};
   EXPECT_EQ(verifyProblem(session, request).verdict, VerifyOutcome::Verdict::kPassed);
 }
@@ -167,14 +167,14 @@ class GoalsOfAChip : public PlanSources {
   }
   TuneKey key() const {
     const Session session(options_);
-    return tuneKeyOf(problem_, Gradient::kDx, session.machine(), options_);
+    return tuneKeyOf(problem_, Pass::kDx, session.machine(), options_);
   }
-  PlanReport report() const { return Session(options_).plan(problem_, Gradient::kDx).value(); }
+  PlanReport report() const { return Session(options_).plan(problem_, Pass::kDx).value(); }
   // A record under the key of the options, of a plan that nobody chooses without it.
   void storeWinner(const std::string& run) const {
     TuneRecord record = winnerFor(keyFor(problem_), 0.5, run);
     record.key = key();
-    record.plan = SearchSpace::of(problem_, Gradient::kDx, toyMachine()).value().enumerated().back().plan;
+    record.plan = SearchSpace::of(problem_, Pass::kDx, toyMachine()).value().enumerated().back().plan;
     store(options_.store, record);
   }
   Problem problem_ = smallConvolution(32);
@@ -216,8 +216,8 @@ TEST_F(GoalsOfAChip, EmulatedRunsUseWhatWasMeasuredOnTheseThreadsOnly) {
   storeWinner("a");
   const auto compiled = Session(options_).compile(problem_, {true, true, false});
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
-  EXPECT_EQ(compiled.value()->planSource(Gradient::kDx), PlanSource::kRecord);
-  EXPECT_EQ(compiled.value()->planSource(Gradient::kDw), PlanSource::kModel);
+  EXPECT_EQ(compiled.value()->planSource(Pass::kDx), PlanSource::kRecord);
+  EXPECT_EQ(compiled.value()->planSource(Pass::kDw), PlanSource::kModel);
   options_.threads = 1;
   EXPECT_EQ(report().source, PlanSource::kModel);
   options_.threads = 2;
@@ -255,7 +255,7 @@ TEST_F(PlanSources, PinsOutliveRecords) {
 TEST_F(PlanSources, APinFileThatCannotBeReadIsAnError) {
   options_.pins = folder_.file("pins.jsonl");
   std::ofstream(options_.pins) << "{\"schema\":\"cubejit.pin/1\"}\n";
-  const auto planned = Session(options_).plan(problem_, Gradient::kDx);
+  const auto planned = Session(options_).plan(problem_, Pass::kDx);
   ASSERT_FALSE(planned.ok());
   EXPECT_THAT(planned.error().message, HasSubstr("pins.jsonl:1:"));
   options_.pins = "/nonexistent/folder/pins.jsonl";
@@ -265,11 +265,11 @@ TEST_F(PlanSources, APinFileThatCannotBeReadIsAnError) {
 TEST_F(PlanSources, PinsTellGradientsAndProblemsApart) {
   const std::string path = folder_.file("pins.jsonl"), isa = toString(planMachine().isa.level);
   ASSERT_TRUE(addPin(path, problem_, other_, isa).ok());
-  EXPECT_TRUE(findPin(path, problem_, Gradient::kDx, isa).value().has_value());
-  EXPECT_FALSE(findPin(path, problem_, Gradient::kDw, isa).value().has_value());
-  EXPECT_FALSE(findPin(path, smallConvolution(16), Gradient::kDx, isa).value().has_value());
-  EXPECT_FALSE(findPin(path, problem_, Gradient::kDx, "avx1024").value().has_value());
-  EXPECT_FALSE(findPin(folder_.file("none"), problem_, Gradient::kDx, isa).value().has_value());
+  EXPECT_TRUE(findPin(path, problem_, Pass::kDx, isa).value().has_value());
+  EXPECT_FALSE(findPin(path, problem_, Pass::kDw, isa).value().has_value());
+  EXPECT_FALSE(findPin(path, smallConvolution(16), Pass::kDx, isa).value().has_value());
+  EXPECT_FALSE(findPin(path, problem_, Pass::kDx, "avx1024").value().has_value());
+  EXPECT_FALSE(findPin(folder_.file("none"), problem_, Pass::kDx, isa).value().has_value());
 }
 
 }  // namespace

@@ -34,11 +34,11 @@ int differences(const TilingPlan& a, const TilingPlan& b) {
 TEST(SearchSpace, BeginsWithThePlannersChoiceAndHoldsOnlyLegalPlans) {
   const Problem p = smallConvolution();
   const Machine m = hostOf(IsaLevel::kAvx512);
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw, Gradient::kDb}) {
-    const auto space = SearchSpace::of(p, gradient, m);
+  for (const Pass pass : {Pass::kDx, Pass::kDw, Pass::kDb}) {
+    const auto space = SearchSpace::of(p, pass, m);
     ASSERT_TRUE(space.ok());
     ASSERT_FALSE(space.value().enumerated().empty());
-    const auto chosen = choosePlan(p, gradient, m, false);
+    const auto chosen = choosePlan(p, pass, m, false);
     EXPECT_EQ(planIdentity(space.value().enumerated().front().plan), planIdentity(chosen.value().plan));
     std::set<std::string> seen;
     double before = 0;
@@ -54,8 +54,8 @@ TEST(SearchSpace, BeginsWithThePlannersChoiceAndHoldsOnlyLegalPlans) {
 TEST(SearchSpace, MutationsChangeOneDecisionAndAreLegal) {
   const Problem p = smallConvolution(48);
   const Machine m = hostOf(IsaLevel::kAvx512);
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const auto space = SearchSpace::of(p, gradient, m);
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    const auto space = SearchSpace::of(p, pass, m);
     ASSERT_TRUE(space.ok());
     const TilingPlan from = space.value().enumerated().front().plan;
     std::mt19937_64 random(1);
@@ -79,7 +79,7 @@ TEST(SearchSpace, BackendsPrefetchesAndStreamingStoresAreSearched) {
   p.layout = Layout::kNdhwc;
   const Machine m = hostOf(IsaLevel::kAvx512);
   for (const bool llvm : {false, true}) {
-    const auto space = SearchSpace::of(p, Gradient::kDx, m, llvm);
+    const auto space = SearchSpace::of(p, Pass::kDx, m, llvm);
     ASSERT_TRUE(space.ok());
     std::mt19937_64 random(1);
     int streaming = 0, prefetching = 0, backends = 0;
@@ -106,8 +106,8 @@ TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
   int ran = 0;
   for (int i = 0; i < 40; ++i) {
     const Problem p = randomProblem(random, 2e5);
-    const Gradient gradient = i % 2 == 0 ? Gradient::kDx : Gradient::kDw;
-    const auto space = SearchSpace::of(p, gradient, session.machine());
+    const Pass pass = i % 2 == 0 ? Pass::kDx : Pass::kDw;
+    const auto space = SearchSpace::of(p, pass, session.machine());
     if (!space.ok()) continue;
     TilingPlan plan = space.value().enumerated().front().plan;
     for (int generation = 0; generation < 3; ++generation) {
@@ -117,10 +117,10 @@ TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
     }
     VerifyRequest request;
     request.problem = p;
-    request.gradients = maskOf(gradient);
+    request.passes = maskOf(pass);
     request.plans = {plan};
     request.threads = {1, 2};
-    if (!session.compile(CompileRequest{p, request.gradients, {plan}}).ok()) continue;
+    if (!session.compile(CompileRequest{p, request.passes, {plan}}).ok()) continue;
     ++ran;
     const VerifyOutcome outcome = verifyProblem(session, request);
     EXPECT_NE(outcome.verdict, VerifyOutcome::Verdict::kFailed) << outcome.message << "\n"
@@ -133,7 +133,7 @@ TEST(SearchSpace, MutatedPlansAreRefusedOrRight) {
 TEST(SearchSpace, AClosedSpaceHoldsNothingElse) {
   const Problem p = smallConvolution();
   const Machine m = hostOf(IsaLevel::kAvx512);
-  const auto open = SearchSpace::of(p, Gradient::kDx, m);
+  const auto open = SearchSpace::of(p, Pass::kDx, m);
   std::mt19937_64 random(1);
   std::vector<SearchPlan> plans = open.value().mutations(open.value().enumerated().front().plan, random);
   plans.resize(4);
@@ -149,7 +149,7 @@ TEST(SearchSpace, AProblemWithoutPlanIsAnError) {
   Problem p = smallConvolution();
   Machine m = hostOf(IsaLevel::kAvx512);
   m.isa.vectorRegs = 2;
-  EXPECT_FALSE(SearchSpace::of(p, Gradient::kDx, m).ok());
+  EXPECT_FALSE(SearchSpace::of(p, Pass::kDx, m).ok());
 }
 
 }  // namespace

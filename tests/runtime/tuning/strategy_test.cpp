@@ -17,7 +17,7 @@ namespace {
 class Strategies : public ::testing::TestWithParam<StrategyKind> {
  protected:
   const Problem problem_ = smallConvolution(32);
-  const SearchSpace space_ = SearchSpace::of(problem_, Gradient::kDw, hostOf(IsaLevel::kAvx512)).value();
+  const SearchSpace space_ = SearchSpace::of(problem_, Pass::kDw, hostOf(IsaLevel::kAvx512)).value();
 };
 
 TEST_P(Strategies, NoPlanTwiceAndNoneThatWasTold) {
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(All, Strategies,
                          [](const auto& info) { return toString(info.param); });
 
 TEST(Strategy, ExhaustiveGivesAllInThePlannersOrderAndEnds) {
-  const SearchSpace space = SearchSpace::of(smallConvolution(), Gradient::kDx, hostOf(IsaLevel::kAvx512)).value();
+  const SearchSpace space = SearchSpace::of(smallConvolution(), Pass::kDx, hostOf(IsaLevel::kAvx512)).value();
   const auto strategy = makeStrategy(StrategyKind::kExhaustive, space, 1, {});
   for (const SearchPlan& plan : space.enumerated()) {
     const auto given = strategy->next();
@@ -63,7 +63,7 @@ TEST(Strategy, ExhaustiveGivesAllInThePlannersOrderAndEnds) {
 }
 
 TEST(Strategy, EvolveLeavesTheEnumeratedPlans) {
-  const SearchSpace space = SearchSpace::of(smallConvolution(32), Gradient::kDx, hostOf(IsaLevel::kAvx512)).value();
+  const SearchSpace space = SearchSpace::of(smallConvolution(32), Pass::kDx, hostOf(IsaLevel::kAvx512)).value();
   std::set<std::string> enumerated;
   for (const SearchPlan& plan : space.enumerated()) enumerated.insert(planIdentity(plan.plan));
   const auto strategy = makeStrategy(StrategyKind::kEvolve, space, 1, {});
@@ -84,10 +84,10 @@ TEST(Strategy, TheModelLearnsFromOtherProblems) {
     return c.computeCycles + 10 * c.memoryCycles + c.callCycles + c.moveCycles;
   };
   std::vector<FitPoint> other;
-  const SearchSpace seen = SearchSpace::of(smallConvolution(48), Gradient::kDw, m).value();
+  const SearchSpace seen = SearchSpace::of(smallConvolution(48), Pass::kDw, m).value();
   for (const SearchPlan& plan : seen.enumerated())
     other.push_back({plan.cost, planFamily(plan.plan), truth(plan.cost), 0});
-  const SearchSpace space = SearchSpace::of(smallConvolution(32), Gradient::kDw, m).value();
+  const SearchSpace space = SearchSpace::of(smallConvolution(32), Pass::kDw, m).value();
   // Of the first ones it gives: one alone may be lucky.
   const auto meanOfFirst = [&](const std::vector<FitPoint>& points) {
     const auto strategy = makeStrategy(StrategyKind::kModel, space, 1, points);

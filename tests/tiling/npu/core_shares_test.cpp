@@ -30,10 +30,10 @@ Case randomCase(std::mt19937_64& random) {
   p.kernel.d = upTo(3);
   p.in = Dhw{p.kernel.d + upTo(4), upTo(9), 16};
   p.out = Dhw{p.in.d - p.kernel.d + 1, p.in.h, 16};
-  Case c{cubeWorkOf(p, random() % 2 == 0 ? Gradient::kDx : Gradient::kDw, toyMachine()), {}};
+  Case c{cubeWorkOf(p, random() % 2 == 0 ? Pass::kDx : Pass::kDw, toyMachine()), {}};
   c.plan = handPlan(c.work);
   const std::int64_t rows = upTo(4) * 16;
-  if (c.work.gradient == Gradient::kDx)
+  if (c.work.pass == Pass::kDx)
     c.plan.cube().singleShape = Mkn{rows, c.work.gemm.k * p.kernel.d, 16 * upTo(3)};
   else
     c.plan.cube().singleShape = Mkn{16 * upTo(3), rows, c.work.blockUnit() * upTo(3)};
@@ -44,7 +44,7 @@ Case randomCase(std::mt19937_64& random) {
 // The tasks one after the other, with the kind of each.
 std::vector<CoreShares::Kind> listed(const Case& c) {
   const CubeWork& w = c.work;
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const CoreSplit& s = c.plan.cube().cores;
   const std::int64_t outer = dx ? s.rows : s.reduction, middle = dx ? s.reduction : s.channelsN,
                      inner = dx ? s.channelsN : s.channelsM;

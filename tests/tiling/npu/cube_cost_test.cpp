@@ -17,7 +17,7 @@ namespace {
 
 struct Hand {
   Machine machine = toyMachine();
-  CubeWork work = cubeWorkOf(handProblem(), Gradient::kDx, machine);
+  CubeWork work = cubeWorkOf(handProblem(), Pass::kDx, machine);
   TilingPlan plan = handPlan(work);
   TaskTimes times() const {
     return timesOf(work, plan, footprintOf(work, plan),

@@ -15,7 +15,7 @@ namespace cubejit {
 namespace {
 
 TEST(CubeFootprint, DataGradientByHand) {
-  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(handProblem(), Pass::kDx, toyMachine());
   const TilingPlan plan = handPlan(w);
   const CubeFootprint f = footprintOf(w, plan);
   EXPECT_EQ(f.l0a, 32 * 48 * 2 * 2);
@@ -31,7 +31,7 @@ TEST(CubeFootprint, DataGradientByHand) {
 }
 
 TEST(CubeFootprint, WeightGradientByHand) {
-  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDw, toyMachine());
+  const CubeWork w = cubeWorkOf(handProblem(), Pass::kDw, toyMachine());
   const CubeFootprint f = footprintOf(w, handPlan(w));
   EXPECT_EQ(f.l1A, 32 * 32 * 2);
   EXPECT_EQ(f.piece.rows, 2 + 2);  // 32 pixels of dy are two rows
@@ -43,7 +43,7 @@ TEST(CubeFootprint, AStrideSpreadsTheImageInL1ButNotInMemory) {
   Problem p = handProblem();
   p.stride = Dhw{1, 2, 2};
   p.out = Dhw{1, 4, 8};
-  const CubeWork w = cubeWorkOf(p, Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(p, Pass::kDx, toyMachine());
   const CubeFootprint f = footprintOf(w, handPlan(w));
   EXPECT_EQ(f.piece.rows, 4);
   EXPECT_EQ(f.piece.columns, 15);  // 8 columns and 7 of zeros
@@ -52,7 +52,7 @@ TEST(CubeFootprint, AStrideSpreadsTheImageInL1ButNotInMemory) {
 }
 
 TEST(CubeFootprint, ATaskWithinARowStagesOnlyItsColumnsUnlessRowsAreWhole) {
-  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(handProblem(), Pass::kDx, toyMachine());
   CubeWork whole = w;
   whole.kernels = CubeKernels::kAscendC;
   TilingPlan plan = handPlan(w);
@@ -63,7 +63,7 @@ TEST(CubeFootprint, ATaskWithinARowStagesOnlyItsColumnsUnlessRowsAreWhole) {
 }
 
 TEST(CubeFootprint, NothingOverflows) {
-  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(handProblem(), Pass::kDx, toyMachine());
   TilingPlan plan = handPlan(w);
   plan.cube().tile.stepKa = plan.cube().tile.stepKb = std::int64_t{1} << 31;
   plan.cube().tile.base = Mkn{std::int64_t{1} << 31, std::int64_t{1} << 31, std::int64_t{1} << 31};
@@ -79,7 +79,7 @@ TEST(CubeFootprint, EveryStepOfATaskFindsItsRows) {
     Problem p = handProblem();
     p.in.w = p.out.w = static_cast<std::int64_t>(random() % 40 + 1);
     p.in.h = p.out.h = static_cast<std::int64_t>(random() % 20 + 1);
-    const CubeWork w = cubeWorkOf(p, Gradient::kDx, toyMachine());
+    const CubeWork w = cubeWorkOf(p, Pass::kDx, toyMachine());
     TilingPlan plan = handPlan(w);
     const auto rows = static_cast<std::int64_t>(random() % 6 + 1);
     plan.cube().singleShape.m = rows * p.in.w;

@@ -41,7 +41,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pieces(std::int64_t all, std:
 
 // Visits every base block of every task of one image, group and depth, and counts each (m, k, n) volume once.
 void expectCoveredOnce(const CubeWork& w, const TilingPlan& plan) {
-  const bool dx = w.gradient == Gradient::kDx;
+  const bool dx = w.pass == Pass::kDx;
   const Mkn& s = plan.cube().singleShape;
   const std::int64_t taskK = dx ? s.k / w.kernel.d : 0;
   const auto ms = dx ? pixelPieces(w, s.m) : pieces(w.gemm.m, s.m);
@@ -89,13 +89,13 @@ TEST(CubePlanner, PlansOfRandomProblemsCoverEverythingOnceAndFit) {
     if (p.batch == 0) continue;
     const Machine& m = machines[random() % 4];
     p.dtype = kTypes[random() % 4];
-    const Gradient gradient = random() % 2 == 0 ? Gradient::kDx : Gradient::kDw;
+    const Pass pass = random() % 2 == 0 ? Pass::kDx : Pass::kDw;
     const CubeKernels kernels = random() % 2 == 0 ? CubeKernels::kAscendC : CubeKernels::kOwn;
-    if (!checkChip(p, gradient, m).empty()) {
+    if (!checkChip(p, pass, m).empty()) {
       ++refused;
       continue;
     }
-    const CubeWork w = cubeWorkOf(p, gradient, m, kernels);
+    const CubeWork w = cubeWorkOf(p, pass, m, kernels);
     const auto choice = chooseCubePlan(w, m, false);
     if (!choice.ok()) {  // the toy is small
       ASSERT_EQ(m.name, "toy") << choice.error().message;
@@ -115,8 +115,8 @@ TEST(CubePlanner, TheChoiceIsTheCheapestLegalCandidate) {
   const Machine m = *machineByName("ascend910b2");
   Problem p = handProblem();
   p.cin = 256, p.cout = 512, p.in = p.out = Dhw{5, 32, 32};
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const CubeWork w = cubeWorkOf(p, gradient, m);
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    const CubeWork w = cubeWorkOf(p, pass, m);
     const auto choice = chooseCubePlan(w, m, true);
     ASSERT_TRUE(choice.ok());
     std::int64_t legal = 0;
@@ -144,8 +144,8 @@ TEST(CubePlanner, LookingAtLessChangesNoChoice) {
     p.cin *= 8, p.cout *= 8;
     const Machine m = *machineByName(i % 2 == 0 ? "ascend950pr_9599" : "ascend310p3");
     p.dtype = DType::kF16;
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const CubeWork w = cubeWorkOf(p, gradient, m, i % 3 == 0 ? CubeKernels::kAscendC : CubeKernels::kOwn);
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const CubeWork w = cubeWorkOf(p, pass, m, i % 3 == 0 ? CubeKernels::kAscendC : CubeKernels::kOwn);
       const auto quick = chooseCubePlan(w, m, false), slow = chooseCubePlan(w, m, true);
       ASSERT_EQ(quick.ok(), slow.ok());
       if (!quick.ok()) continue;
@@ -163,20 +163,20 @@ TEST(CubePlanner, LongSumsOfFewF32ResultsAreCutAndOthersAreNot) {
   Problem p = handProblem();
   p.batch = 1, p.cin = 16, p.cout = 8192, p.in = p.out = Dhw{1, 4, 4};
   p.dtype = DType::kF32;
-  const CubeWork f32 = cubeWorkOf(p, Gradient::kDx, m);
+  const CubeWork f32 = cubeWorkOf(p, Pass::kDx, m);
   const auto cut = chooseCubePlan(f32, m, false);
   ASSERT_TRUE(cut.ok());
   EXPECT_GT(cut->plan.cube().cores.reduction, 1);
   expectCoveredOnce(f32, cut->plan);
   p.dtype = DType::kF16;
-  const auto whole = chooseCubePlan(cubeWorkOf(p, Gradient::kDx, m), m, false);
+  const auto whole = chooseCubePlan(cubeWorkOf(p, Pass::kDx, m), m, false);
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(whole->plan.cube().cores.reduction, 1);
 }
 
 TEST(CubePlanner, GivenExtentsOfATaskAreKept) {
   const Machine m = *machineByName("ascend910b2");
-  const CubeWork w = cubeWorkOf(handProblem(), Gradient::kDw, m, CubeKernels::kAscendC);
+  const CubeWork w = cubeWorkOf(handProblem(), Pass::kDw, m, CubeKernels::kAscendC);
   CubeFixed fixed;
   fixed.singleShape = Mkn{32, 32, 144};
   const auto choice = chooseCubePlan(w, m, false, fixed);
@@ -187,7 +187,7 @@ TEST(CubePlanner, GivenExtentsOfATaskAreKept) {
 TEST(CubePlanner, WhatDoesNotFitIsToldByBuffer) {
   Machine m = toyMachine();
   m.buffers.l1Bytes = 1024;
-  const auto none = chooseCubePlan(cubeWorkOf(handProblem(), Gradient::kDx, m), m, false);
+  const auto none = chooseCubePlan(cubeWorkOf(handProblem(), Pass::kDx, m), m, false);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kNoFeasiblePlan);
   EXPECT_NE(none.error().message.find("L1 (A "), std::string::npos) << none.error().message;
@@ -199,11 +199,11 @@ TEST(CubePlanner, EverySizeOfChipGivesItsCoresWork) {
   p.batch = 1, p.cin = 256, p.cout = 256, p.in = p.out = Dhw{1, 128, 128};
   for (const char* name : {"ascend310p3", "ascend910a", "ascend910b2", "ascend950pr_9599"}) {
     const Machine m = *machineByName(name);
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-      const CubeWork w = cubeWorkOf(p, gradient, m);
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+      const CubeWork w = cubeWorkOf(p, pass, m);
       const auto choice = chooseCubePlan(w, m, false);
       ASSERT_TRUE(choice.ok());
-      EXPECT_GT(choice->cost.meanCore / choice->cost.totalCycles, 0.6) << name << " " << toString(gradient);
+      EXPECT_GT(choice->cost.meanCore / choice->cost.totalCycles, 0.6) << name << " " << toString(pass);
     }
   }
 }

@@ -22,9 +22,9 @@ inline Problem handProblem() {
 inline TilingPlan handPlan(const CubeWork& w) {
   TilingPlan plan;
   plan.algorithm = CubePlan{};
-  plan.gradient = w.gradient;
+  plan.pass = w.pass;
   plan.cube().tile.operand = w.type;
-  if (w.gradient == Gradient::kDx) {
+  if (w.pass == Pass::kDx) {
     plan.cube().singleShape = Mkn{4 * 16, 64 * 9, 32};
     plan.cube().tile.base = Mkn{32, 48, 32};
     plan.cube().tile.stepKa = plan.cube().tile.stepKb = 3;  // one block of 16 channels: 144

@@ -16,12 +16,12 @@ namespace {
 
 TEST(CubeSpace, HoldsTheLegalCandidatesCheapestFirst) {
   for (const Machine& m : {toyMachine(), *machineByName("ascend910b2")}) {
-    for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
+    for (const Pass pass : {Pass::kDx, Pass::kDw}) {
       NpuPlanOptions explained;
       explained.explain = true;
-      const auto report = planOnNpu(handProblem(), gradient, m, explained);
+      const auto report = planOnNpu(handProblem(), pass, m, explained);
       ASSERT_TRUE(report.ok());
-      const auto plans = legalPlans(handProblem(), gradient, m);
+      const auto plans = legalPlans(handProblem(), pass, m);
       ASSERT_TRUE(plans.ok());
       EXPECT_EQ(static_cast<std::int64_t>(plans->size()), report->legal);
       EXPECT_EQ(plans->front().cost.totalCycles, report->predictedCycles);
@@ -40,7 +40,7 @@ TEST(CubeSpace, HoldsTheLegalCandidatesCheapestFirst) {
 
 TEST(CubeSpace, TheSplitFollowsTheSingleShape) {
   const Machine m = toyMachine();
-  TilingPlan plan = planOnNpu(handProblem(), Gradient::kDx, m)->plan;
+  TilingPlan plan = planOnNpu(handProblem(), Pass::kDx, m)->plan;
   const std::int64_t row = handProblem().in.w;
   plan.cube().singleShape.m = plan.cube().singleShape.m == row ? 2 * row : row;
   EXPECT_FALSE(checkPlan(handProblem(), plan, m).empty());
@@ -48,8 +48,8 @@ TEST(CubeSpace, TheSplitFollowsTheSingleShape) {
 }
 
 TEST(CubeSpace, NoSingleShapeIsLargerThanTheGradient) {
-  for (const Gradient gradient : {Gradient::kDx, Gradient::kDw}) {
-    const auto plans = legalPlans(handProblem(), gradient, toyMachine()).value();
+  for (const Pass pass : {Pass::kDx, Pass::kDw}) {
+    const auto plans = legalPlans(handProblem(), pass, toyMachine()).value();
     for (std::size_t i = 0; i < plans.size(); i += 7) {
       EXPECT_EQ(completed(handProblem(), plans[i].plan, toyMachine()).cube().singleShape,
                 plans[i].plan.cube().singleShape)
@@ -69,10 +69,10 @@ TEST(CubeSpace, NoSingleShapeIsLargerThanTheGradient) {
 }
 
 TEST(CubeSpace, ASumHasOnePlan) {
-  const auto plans = legalPlans(handProblem(), Gradient::kDb, toyMachine());
+  const auto plans = legalPlans(handProblem(), Pass::kDb, toyMachine());
   ASSERT_TRUE(plans.ok());
   ASSERT_EQ(plans->size(), 1U);
-  EXPECT_EQ(plans->front().plan.gradient, Gradient::kDb);
+  EXPECT_EQ(plans->front().plan.pass, Pass::kDb);
   EXPECT_GT(plans->front().cost.totalCycles, 0);
 }
 

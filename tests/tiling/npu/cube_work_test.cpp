@@ -25,7 +25,7 @@ Problem network() {  // a video tokeniser's layer
 }
 
 TEST(CubeWork, DataGradientIsPixelsByChannels) {
-  const CubeWork w = cubeWorkOf(network(), Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(network(), Pass::kDx, toyMachine());
   EXPECT_EQ(w.gemm, (Mkn{128 * 130, 128 * 9, 256}));
   EXPECT_EQ(w.blockUnit(), 9 * 16);
   EXPECT_EQ(w.row(), 130);
@@ -37,7 +37,7 @@ TEST(CubeWork, DataGradientIsPixelsByChannels) {
 }
 
 TEST(CubeWork, WeightGradientIsChannelsByTaps) {
-  const CubeWork w = cubeWorkOf(network(), Gradient::kDw, toyMachine());
+  const CubeWork w = cubeWorkOf(network(), Pass::kDw, toyMachine());
   EXPECT_EQ(w.gemm, (Mkn{128, 128 * 128, 256 * 9}));
   EXPECT_EQ(w.depths, 9 * 3);
   EXPECT_EQ(w.row(), 128);
@@ -48,17 +48,17 @@ TEST(CubeWork, WeightGradientIsChannelsByTaps) {
 TEST(CubeWork, ChannelsArePaddedToBlocksOfTheType) {
   Problem p = network();
   p.cin = 3, p.cout = 17;
-  EXPECT_EQ(cubeWorkOf(p, Gradient::kDx, toyMachine()).gemm, (Mkn{128 * 130, 32 * 9, 16}));
-  EXPECT_EQ(cubeWorkOf(p, Gradient::kDw, toyMachine()).gemm, (Mkn{32, 128 * 128, 16 * 9}));
+  EXPECT_EQ(cubeWorkOf(p, Pass::kDx, toyMachine()).gemm, (Mkn{128 * 130, 32 * 9, 16}));
+  EXPECT_EQ(cubeWorkOf(p, Pass::kDw, toyMachine()).gemm, (Mkn{32, 128 * 128, 16 * 9}));
   p.dtype = DType::kF32;
-  EXPECT_EQ(cubeWorkOf(p, Gradient::kDx, toyMachine()).gemm, (Mkn{128 * 130, 24 * 9, 8}));
-  EXPECT_EQ(cubeWorkOf(p, Gradient::kDw, toyMachine()).gemm, (Mkn{32, 128 * 128, 8 * 9}));
+  EXPECT_EQ(cubeWorkOf(p, Pass::kDx, toyMachine()).gemm, (Mkn{128 * 130, 24 * 9, 8}));
+  EXPECT_EQ(cubeWorkOf(p, Pass::kDw, toyMachine()).gemm, (Mkn{32, 128 * 128, 8 * 9}));
 }
 
 TEST(CubeWork, SmallGroupsShareARealGroup) {
   Problem p = network();
   p.cin = p.cout = p.groups = 20;
-  const CubeWork w = cubeWorkOf(p, Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(p, Pass::kDx, toyMachine());
   EXPECT_EQ(w.groups.count, 2);
   EXPECT_EQ(w.groups.together, 16);
   EXPECT_EQ(w.gemm.n, 16);
@@ -71,7 +71,7 @@ TEST(CubeWork, TransposedDataGradientReadsTheImageWithItsStride) {
   p.in = Dhw{1, 5, 5}, p.kernel = Dhw{1, 3, 3}, p.stride = Dhw{1, 2, 2}, p.out = Dhw{1, 11, 11};
   p.transposed = true;
   p.dtype = DType::kF16;
-  const CubeWork w = cubeWorkOf(p, Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(p, Pass::kDx, toyMachine());
   EXPECT_FALSE(w.spread);
   EXPECT_EQ(w.gemm, (Mkn{25, 48 * 9, 32}));
   EXPECT_EQ(w.image, (Dhw{1, 11, 11}));
@@ -80,8 +80,8 @@ TEST(CubeWork, TransposedDataGradientReadsTheImageWithItsStride) {
 TEST(CubeWork, Hf32HasTheChipsWidth) {
   Problem p = network();
   p.dtype = DType::kHf32;
-  EXPECT_EQ(cubeWorkOf(p, Gradient::kDx, *machineByName("ascend950pr_9599")).type, DType::kHf32Low);
-  EXPECT_EQ(cubeWorkOf(p, Gradient::kDx, *machineByName("ascend910b2")).type, DType::kHf32);
+  EXPECT_EQ(cubeWorkOf(p, Pass::kDx, *machineByName("ascend950pr_9599")).type, DType::kHf32Low);
+  EXPECT_EQ(cubeWorkOf(p, Pass::kDx, *machineByName("ascend910b2")).type, DType::kHf32);
 }
 
 TEST(CubeWork, DepthsThatMeetAreCountedAsOneByOne) {
@@ -90,7 +90,7 @@ TEST(CubeWork, DepthsThatMeetAreCountedAsOneByOne) {
     Problem p = randomProblem(random);
     if (p.batch == 0) continue;
     p.dtype = DType::kF16;
-    const CubeWork dx = cubeWorkOf(p, Gradient::kDx, toyMachine()), dw = cubeWorkOf(p, Gradient::kDw, toyMachine());
+    const CubeWork dx = cubeWorkOf(p, Pass::kDx, toyMachine()), dw = cubeWorkOf(p, Pass::kDw, toyMachine());
     const Dhw big = p.transposed ? p.out : p.in, small = p.transposed ? p.in : p.out;
     std::vector<std::int64_t> ofBig(static_cast<std::size_t>(big.d)), ofSmall(static_cast<std::size_t>(small.d));
     std::int64_t pairs = 0;
@@ -114,14 +114,14 @@ TEST(CubeWork, DepthsThatMeetAreCountedAsOneByOne) {
 TEST(CubeWork, ManyKindsOfDepthsShareAndNoneIsCheaperThanItIs) {
   Problem p = network();
   p.kernel.d = 20, p.in.d = 40, p.out.d = 21;
-  const CubeWork w = cubeWorkOf(p, Gradient::kDx, toyMachine());
+  const CubeWork w = cubeWorkOf(p, Pass::kDx, toyMachine());
   EXPECT_LE(w.depthKinds.meets.size(), DepthKinds::kMost);
   for (std::int64_t d = 0; d < 40; ++d) {
     const std::int64_t meets = std::min({d + 1, 40 - d, std::int64_t{20}});
     EXPECT_GE(w.depthKinds.meets[w.depthKinds.kindOf[static_cast<std::size_t>(d)]], meets);
   }
   p.in.d = 1'000'000, p.out.d = p.in.d - 19;
-  EXPECT_THAT(cubeWorkOf(p, Gradient::kDx, toyMachine()).depthKinds.meets, testing::ElementsAre(20));
+  EXPECT_THAT(cubeWorkOf(p, Pass::kDx, toyMachine()).depthKinds.meets, testing::ElementsAre(20));
 }
 
 }  // namespace

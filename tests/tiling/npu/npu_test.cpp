@@ -22,8 +22,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Npu, TheHostsDoorLeadsToThePlanner) {
-  const auto choice = choosePlan(handProblem(), Gradient::kDx, toyMachine(), true);
-  const auto report = planOnNpu(handProblem(), Gradient::kDx, toyMachine());
+  const auto choice = choosePlan(handProblem(), Pass::kDx, toyMachine(), true);
+  const auto report = planOnNpu(handProblem(), Pass::kDx, toyMachine());
   ASSERT_TRUE(choice.ok() && report.ok());
   EXPECT_TRUE(choice->plan.is<CubePlan>());
   EXPECT_EQ(choice->cost.totalCycles, report->predictedCycles);
@@ -41,7 +41,7 @@ TEST(Npu, AReportsPartsAgree) {
   p.cin = 3, p.stride = Dhw{1, 2, 2}, p.out = Dhw{1, 4, 8};
   NpuPlanOptions options;
   options.explain = true;
-  const auto r = planOnNpu(p, Gradient::kDx, m, options);
+  const auto r = planOnNpu(p, Pass::kDx, m, options);
   ASSERT_TRUE(r.ok());
   EXPECT_EQ(r->coreCycles.size(), 24U);
   EXPECT_GE(r->predictedCycles, *std::max_element(r->coreCycles.begin(), r->coreCycles.end()));
@@ -60,7 +60,7 @@ TEST(Npu, MoreCoresHelpWhereTheCubeIsTheLimit) {
   p.batch = 8, p.cin = p.cout = 256, p.in = p.out = Dhw{1, 64, 64};
   NpuPlanOptions options;
   options.explain = true;
-  const auto r = planOnNpu(p, Gradient::kDx, *machineByName("ascend910b2"), options);
+  const auto r = planOnNpu(p, Pass::kDx, *machineByName("ascend910b2"), options);
   ASSERT_TRUE(r.ok());
   EXPECT_EQ(r->bound, "cube");
   ASSERT_FALSE(r->better.empty());
@@ -69,7 +69,7 @@ TEST(Npu, MoreCoresHelpWhereTheCubeIsTheLimit) {
 
 TEST(Npu, PlansOfTheCallersAreChecked) {
   const Machine m = toyMachine();
-  TilingPlan plan = planOnNpu(handProblem(), Gradient::kDw, m)->plan;
+  TilingPlan plan = planOnNpu(handProblem(), Pass::kDw, m)->plan;
   plan.cube().tile.stepKa = 100000;
   EXPECT_THAT(checkOnNpu(handProblem(), plan, m), Contains(HasSubstr("lower step_ka")));
   const auto refused = reportOnNpu(handProblem(), plan, m);
@@ -82,7 +82,7 @@ TEST(Npu, PlansOfTheCallersAreChecked) {
 TEST(Npu, AMachineOfTheCallersIsCheckedFirst) {
   Machine m = toyMachine();
   m.npu.paths.ddrRead = 0;
-  const auto refused = planOnNpu(handProblem(), Gradient::kDx, m);
+  const auto refused = planOnNpu(handProblem(), Pass::kDx, m);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("rates.ddr_read"));
 }

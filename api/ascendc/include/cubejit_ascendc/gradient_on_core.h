@@ -19,7 +19,7 @@ namespace cubejit::ascendc {
 
 /// What a class' template arguments say.
 struct GradientTypes {
-  Gradient gradient = Gradient::kDx;
+  Pass pass = Pass::kDx;
   DType operand = DType::kF16;  ///< of both operands
   DType result = DType::kF16;
   Layout resultLayout = Layout::kNdc1hwc0;  ///< dX: kNdc1hwc0 or kNcdhw; dW: kFractalZ3d

@@ -60,7 +60,7 @@ struct ParaDict {
 /// outermost first over (real group, kd, cin1, kh, kw), cout1, cout0, cin0. An input's gradient is NDC1HWC0 (NC1HWC0).
 struct ResTensor {
   Tensor tensor;
-  Gradient gradient = Gradient::kDw;
+  Pass pass = Pass::kDw;
   Tensor first,
       out_backprop;  ///< the placeholders it depends on; first: x of a filter's gradient, the filter of an input's
   Problem problem;   ///< what is solved; raw: a convolution whose groups are the real groups

@@ -37,10 +37,10 @@ Problem typed(Problem p) {
   return p;
 }
 
-NpuReport planned(const Problem& p, Gradient gradient) {
+NpuReport planned(const Problem& p, Pass pass) {
   NpuPlanOptions options;
   options.kernels = CubeKernels::kAscendC;
-  auto report = planOnNpu(p, gradient, *machineByName("ascend910b2"), options);
+  auto report = planOnNpu(p, pass, *machineByName("ascend910b2"), options);
   EXPECT_TRUE(report.ok()) << report.error().message;
   return *report;
 }
@@ -49,11 +49,11 @@ template <class T>
 FilterData filterTiling(const Problem& problem) {
   const Problem p = typed<T>(problem);
   const Machine machine = *machineByName("ascend910b2");
-  const TilingPlan plan = planned(p, Gradient::kDw).plan;
+  const TilingPlan plan = planned(p, Pass::kDw).plan;
   FilterData data;
   ascendc::setProblemFields(data.dwTiling, p, p.dtype);
   ascendc::setPlanFields(data.dwTiling, plan);
-  const CubeWork work = cubeWorkOf(p, Gradient::kDw, machine, CubeKernels::kAscendC);
+  const CubeWork work = cubeWorkOf(p, Pass::kDw, machine, CubeKernels::kAscendC);
   data.dwTiling.bl1Bound = static_cast<std::uint32_t>(footprintOf(work, plan).l1B / work.elementBytes);
   return data;
 }
@@ -132,7 +132,7 @@ TEST(GroupedInput, GroupsThatShareBlocks) {
     const Problem half16 = typed<half>(c.problem);
     InputTiling t;
     ascendc::setProblemFields(t, half16, DType::kF16);
-    ascendc::setPlanFields(t, planned(half16, Gradient::kDx).plan);
+    ascendc::setPlanFields(t, planned(half16, Pass::kDx).plan);
     t.initOutputFlag = 1;
     auto dy = c.pack<half>(TensorId::kDy, Layout::kNdc1hwc0, c.dy);
     auto w = c.pack<half>(TensorId::kW, Layout::kFractalZ3d, c.w);

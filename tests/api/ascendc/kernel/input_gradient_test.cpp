@@ -20,15 +20,15 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-using Gradient = InputGradient<half>;
+using Pass = InputGradient<half>;
 
 static_assert(std::is_same_v<InputGradient<bfloat16_t>::SrcT, bfloat16_t>);
 static_assert(std::is_same_v<InputGradient<half, ConvFormat::NCDHW, float>::DstT, float>);
-static_assert(std::is_same_v<Gradient::L0cT, float>);
-static_assert(Gradient::conv3dConfig.loadB2Condition == ConvBackpropApi::B2Condition::BASEK_GE_HKWK &&
-              !Gradient::conv3dConfig.enableKernelSplit);
+static_assert(std::is_same_v<Pass::L0cT, float>);
+static_assert(Pass::conv3dConfig.loadB2Condition == ConvBackpropApi::B2Condition::BASEK_GE_HKWK &&
+              !Pass::conv3dConfig.enableKernelSplit);
 static_assert(ConvBackpropApi::Conv3dConfig{}.loadB2Condition == ConvBackpropApi::B2Condition::BASEK_LT_HKWK);
-static_assert(Gradient::Config::formatA == ConvFormat::FRACTAL_Z_3D && Gradient::Config::formatB == ConvFormat::ND);
+static_assert(Pass::Config::formatA == ConvFormat::FRACTAL_Z_3D && Pass::Config::formatB == ConvFormat::ND);
 static_assert(std::is_same_v<ConvBackpropApi::GetDstType<int8_t>::Type, int32_t> &&
               std::is_same_v<ConvBackpropApi::GetDstType<bfloat16_t>::Type, float> &&
               std::is_same_v<ConvBackpropApi::GetDstType<int16_t>::Type, int16_t>);
@@ -45,14 +45,14 @@ std::string wrongs(const std::function<void()>& body, std::vector<std::string>* 
 TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
   SmallInputGradient s;
   ASSERT_EQ(s.status, 0) << cubejit_last_error();
-  const auto expected = s.gradient.reference();
+  const auto expected = s.pass.reference();
   for (const std::uint32_t order : {1U, 0U}) {
     s.t().iterateOrder = order;
     s.t().baseM = 80;  // 128 pixels: 80 and 48
     std::fill(s.gradInput.begin(), s.gradInput.end(), half(-77.0F));
     std::vector<std::pair<std::int64_t, std::int64_t>> written;  // block m, n
     const std::string wrong = wrongs([&] {
-      Gradient g;
+      Pass g;
       s.prepare(g);
       g.SetStartPosition(1, -1);
       std::vector<half> before = s.gradInput;
@@ -78,7 +78,7 @@ TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
     const std::vector<std::pair<std::int64_t, std::int64_t>> mFast{{0, 0}, {1, 0}, {0, 1}, {1, 1}},
         nFast{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
     EXPECT_EQ(written, order == 1 ? mFast : nFast);
-    const Problem result = s.gradient.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
+    const Problem result = s.pass.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
     forEachElement(result, TensorId::kDx, [&](std::size_t plain, std::size_t at) {
       const bool second = at >= static_cast<std::size_t>(2 * 16 * SmallInputGradient::kPixels);
       ASSERT_EQ(static_cast<float>(s.gradInput[at]), second ? static_cast<float>(expected.dx[plain]) : -77.0F) << at;
@@ -88,11 +88,11 @@ TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
 
 TEST(InputGradient, AtomicAddsInSixteenBitsAndFloatResultsAreNotRounded) {
   SmallInputGradient s;
-  const auto expected = s.gradient.reference();
+  const auto expected = s.pass.reference();
   std::vector<float> wide(s.gradInput.size(), -77.0F);
   std::fill(s.gradInput.begin(), s.gradInput.end(), half(0.5F));
   const std::string wrong = wrongs([&] {
-    Gradient adds;
+    Pass adds;
     s.prepare(adds);
     while (adds.Iterate()) adds.GetTensorC(s.output(), 1);
     adds.End();
@@ -117,7 +117,7 @@ TEST(InputGradient, AtomicAddsInSixteenBitsAndFloatResultsAreNotRounded) {
 TEST(InputGradient, SequentialWritesKeepTheBlock) {
   SmallInputGradient s;
   const std::string wrong = wrongs([&] {
-    Gradient g;
+    Pass g;
     s.prepare(g);
     EXPECT_TRUE(g.Iterate());
     g.GetTensorC(s.output(), 0, true);
@@ -136,7 +136,7 @@ TEST(InputGradient, AnotherSingleShapeBeginsByIsFirstIter) {
   const auto run = [&](bool says) {
     return wrongs(
         [&] {
-          Gradient g;
+          Pass g;
           s.prepare(g);
           for (std::uint32_t depth = 0; depth < 2; ++depth) {
             if (says) g.ctx.isFirstIter_ = true;
@@ -166,7 +166,7 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
     return std::all_of(s.gradInput.begin(), s.gradInput.end(), [](half h) { return static_cast<float>(h) == -77.0F; });
   };
   EXPECT_EQ(wrongs([&] {
-              Gradient g;
+              Pass g;
               s.set(g);
               EXPECT_FALSE(g.Iterate());
               g.GetTensorC(s.output());
@@ -179,12 +179,12 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
             "core 0, Conv3DBackpropInput::GetTensorC: GetTensorC before Init: Init comes first");
   EXPECT_TRUE(untouched());
   EXPECT_THAT(wrongs([&] {
-                Gradient g;
+                Pass g;
                 s.prepare(g);
               }),
               HasSubstr("End was never called"));
   EXPECT_THAT(wrongs([&] {
-                Gradient g;
+                Pass g;
                 g.Init(&s.t());
                 EXPECT_FALSE(g.Iterate());
                 g.End();
@@ -195,7 +195,7 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
                     HasSubstr("End after End"), HasSubstr("Init after End")));
   int blocks = 0;
   EXPECT_THAT(wrongs([&] {
-                Gradient g;
+                Pass g;
                 s.prepare(g);
                 while (g.Iterate()) ++blocks;  // without GetTensorC: ends by itself
                 g.End();
@@ -203,7 +203,7 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
               HasSubstr("Iterate while a block waits in L0C"));
   EXPECT_EQ(blocks, 1);
   EXPECT_THAT(wrongs([&] {
-                Gradient g;
+                Pass g;
                 s.prepare(g);
                 while (g.Iterate()) {
                   g.GetTensorC(s.output());
@@ -220,9 +220,9 @@ TEST(InputGradient, CallsOutOfOrderAreReportedAndDoNothing) {
 
 TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
   SmallInputGradient s;
-  const auto single = [&](const std::function<void(Gradient&)>& change) {
+  const auto single = [&](const std::function<void(Pass&)>& change) {
     return wrongs([&] {
-      Gradient g;
+      Pass g;
       s.prepare(g);
       change(g);
       while (g.Iterate()) g.GetTensorC(s.output());
@@ -230,25 +230,25 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
     });
   };
   EXPECT_EQ(
-      single([&](Gradient& g) { g.SetSingleShape(44, s.k() + 1, 33); }),
+      single([&](Pass& g) { g.SetSingleShape(44, s.k() + 1, 33); }),
       "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeM = 44 must be whole rows, a multiple of "
       "wi = 8\n"
       "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeK = 145 must be 1 to cout1G = 1 times dk x "
       "hk x wk x c0 = 144\n"
       "core 0, single shape 1, Conv3DBackpropInput::Iterate: singleShapeN = 33 must be 1 to cin1G x c0 = 32");
-  EXPECT_THAT(single([](Gradient& g) { g.SetStartPosition(2, 0); }),
+  EXPECT_THAT(single([](Pass& g) { g.SetStartPosition(2, 0); }),
               AllOf(HasSubstr("curDinStartIdx = 2 must be less than di = 2"),
                     HasSubstr("curHoStartIdx = 0 + backpropPadUp = 1 begins at row 1, and singleShapeM / wi = 16 rows "
                               "must end by row hi = 16")));
-  EXPECT_THAT(single([](Gradient& g) { g.SetStartPosition(0, -2); }), HasSubstr("begins at row -1"));
-  EXPECT_THAT(single([&](Gradient& g) {
+  EXPECT_THAT(single([](Pass& g) { g.SetStartPosition(0, -2); }), HasSubstr("begins at row -1"));
+  EXPECT_THAT(single([&](Pass& g) {
                 AscendC::GlobalTensor<half> w;
                 w.SetGlobalBuffer(s.weight.data(), s.weight.size());
                 g.SetWeight(w[16]);
               }),
               AllOf(HasSubstr("weight: elements 0 to 4607 from where it begins are read, its memory has 4592"),
                     Not(HasSubstr("gradOutput:"))));
-  EXPECT_THAT(single([&](Gradient& g) {
+  EXPECT_THAT(single([&](Pass& g) {
                 AscendC::GlobalTensor<half> dy;
                 dy.SetGlobalBuffer(s.gradOutput.data(), 100);
                 g.SetGradOutput(dy);
@@ -258,13 +258,13 @@ TEST(InputGradient, WhatReachesOutsideIsReportedAndDoesNothing) {
       std::all_of(s.gradInput.begin(), s.gradInput.end(), [](half h) { return static_cast<float>(h) == -77.0F; }));
   s.gradInput.resize(2048 + 1500);  // the second channel block's second half is missing
   s.gradInput.shrink_to_fit();
-  const std::string wrong = single([](Gradient&) {});
+  const std::string wrong = single([](Pass&) {});
   EXPECT_THAT(wrong,
               AllOf(HasSubstr("core 0, block m 1 n 1 of single shape 1, Conv3DBackpropInput::GetTensorC: output: "
                               "elements 3072 to 4095 from where it begins are written, its memory has 3548"),
                     Not(HasSubstr("block m 0 n 1"))));
   EXPECT_THAT(wrongs([&] {
-                Gradient g;
+                Pass g;
                 s.prepare(g);
                 EXPECT_TRUE(g.Iterate());
                 g.GetTensorC(AscendC::GlobalTensor<half>{});
@@ -280,7 +280,7 @@ TEST(InputGradient, TilingsAreCheckedBeforeAnythingRuns) {
     const auto kept = s.t();
     change();
     const std::string wrong = wrongs([&] {
-      Gradient g;
+      Pass g;
       s.prepare(g);
       EXPECT_FALSE(g.Iterate());
       g.GetTensorC(s.output());  // out of order, but what is wrong has been said
@@ -295,7 +295,7 @@ TEST(InputGradient, TilingsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(init([&] { s.t().backpropPadUp = 5; }), HasSubstr("backpropPadUp = 5 must be 1"));
   EXPECT_THAT(init([&] { s.t().hf32Flag = 1; }), HasSubstr("hf32Flag = 1 must be 0 for f16"));
   EXPECT_THAT(wrongs([&] {
-                Gradient g;
+                Pass g;
                 g.Init(nullptr);
                 g.End();
               }),
@@ -313,7 +313,7 @@ TEST(InputGradient, RunsWithoutALauncher) {
   SmallInputGradient s;
   EXPECT_EQ(AscendC::GetBlockIdx(), 0);
   EXPECT_EQ(AscendC::GetBlockNum(), 1);
-  Gradient g;
+  Pass g;
   s.prepare(g);
   int blocks = 0;
   for (; g.Iterate(); ++blocks) g.GetTensorC(s.output());

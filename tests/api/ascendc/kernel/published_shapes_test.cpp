@@ -8,7 +8,7 @@
 
 #include "api/ascendc/kernel/single_shape.h"
 #include "cubejit/cubejit.h"
-#include "runtime/verify/sampled_gradient.h"
+#include "runtime/verify/sampled_pass.h"
 #include "tests/support/ascend_dx_kernel.h"
 
 namespace cubejit {
@@ -56,7 +56,7 @@ void expectRight(const Problem& problem, const PublishedBlocks& blocks) {
                  [&](std::size_t to, std::size_t from) { plain[to] = static_cast<float>(dx[from]); });
   const double unit = std::is_same_v<T, half> ? std::ldexp(1.0, -11) : std::ldexp(1.0, -8);
   const double summands = static_cast<double>(p.cout * p.kernel.volume());
-  for (const SampledElement& e : sampledGradient(p, Gradient::kDx, 4e6, 3, c.dy, c.x, c.w))
+  for (const SampledElement& e : sampledPass(p, Pass::kDx, 4e6, 3, c.dy, c.x, c.w))
     ASSERT_NEAR(plain[e.index], e.value, std::abs(e.value) * unit + e.bound * summands * std::ldexp(1.0, -24) + 1e-6)
         << e.index;
 }

@@ -30,7 +30,7 @@ class SanitizedLaunch : public ::testing::Test {
   SanitizedLaunch() : result_(s_.gradInput.size() * 2) { forget(result_); }
 
   static void forget(std::vector<float>& v) { std::memset(v.data(), 0xff, v.size() * sizeof(float)); }
-  using Gradient = InputGradient<half, ConvCommonApi::ConvFormat::NDC1HWC0, float>;
+  using Pass = InputGradient<half, ConvCommonApi::ConvFormat::NDC1HWC0, float>;
 
   Result<LaunchReport> run(std::int64_t blocks, const std::function<void(float*)>& kernel, bool strict = false) {
     LaunchOptions options;
@@ -52,7 +52,7 @@ class SanitizedLaunch : public ::testing::Test {
   std::size_t elements() const { return s_.gradInput.size(); }
   // All blocks of a depth.
   void compute(float* dx, std::uint32_t depth, std::uint8_t atomic = 0, int times = 1) {
-    Gradient g;
+    Pass g;
     g.Init(&s_.t());
     AscendC::GlobalTensor<half> w, dy;
     w.SetGlobalBuffer(s_.weight.data(), s_.weight.size());

@@ -128,7 +128,7 @@ TEST(SingleShape, BlocksWithoutRowsAreSkippedWhereTheFlagSaysSo) {
 }
 
 TEST(SingleShape, TheCoresProblemHasTheChannelsOfTheSingleShape) {
-  const GradientTypes types{Gradient::kDx, DType::kBf16, DType::kBf16, Layout::kNdc1hwc0};
+  const GradientTypes types{Pass::kDx, DType::kBf16, DType::kBf16, Layout::kNdc1hwc0};
   const Problem p = problemOf(inputTiling(), types, {63, kK / 3, 4, 0, -1});
   EXPECT_EQ(p.cin, 16);
   EXPECT_EQ(p.cout, 16);
@@ -139,7 +139,7 @@ TEST(SingleShape, TheCoresProblemHasTheChannelsOfTheSingleShape) {
   EXPECT_EQ(mapOf(inputTiling(), types, TensorId::kDy).at({0, 17, 1, 2, 3}), (((1 * 3 + 1) * 5 + 2) * 4 + 3) * 16 + 1);
   EXPECT_EQ(mapOf(inputTiling(), types, TensorId::kW).at({17, 18, 1, 2, 0}),
             ((((1 * 2 + 1) * 3 + 2) * 3 + 0) * 48 + 17) * 16 + 2);
-  const GradientTypes dw{Gradient::kDw, DType::kF16, DType::kF32, Layout::kFractalZ3d};
+  const GradientTypes dw{Pass::kDw, DType::kF16, DType::kF32, Layout::kFractalZ3d};
   const Problem q = problemOf(filterTiling(), dw, {20, 20, 9, 0, 0});
   EXPECT_EQ(q.cout, 32);
   EXPECT_EQ(q.cin, 16);

@@ -21,7 +21,7 @@ struct Conv3DBpFilterImpl {
     /// Set it to true before another single shape.
     bool isFirstIter_ = true;
     cubejit::ascendc::GradientOnCore core_{cubejit::ascendc::GradientTypes{
-        cubejit::Gradient::kDw, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
+        cubejit::Pass::kDw, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
         cubejit::ascendc::kDTypeOf<typename Config_::DstT>, cubejit::Layout::kFractalZ3d}};
   };
 };

@@ -21,7 +21,7 @@ struct Conv3DBpInputImpl {
     /// Set it to true before another single shape.
     bool isFirstIter_ = true;
     cubejit::ascendc::GradientOnCore core_{cubejit::ascendc::GradientTypes{
-        cubejit::Gradient::kDx, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
+        cubejit::Pass::kDx, cubejit::ascendc::kDTypeOf<typename Config_::SrcT>,
         cubejit::ascendc::kDTypeOf<typename Config_::DstT>,
         Config_::formatD == ConvCommonApi::ConvFormat::NCDHW ? cubejit::Layout::kNcdhw : cubejit::Layout::kNdc1hwc0}};
   };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides names that are the same in dumps, profilers and debuggers.
-#include "runtime/dump/gradient.h"
+#include "runtime/dump/pass.h"
 
 #include <utility>
 
 namespace cubejit {
 
-Result<ExplainedGradient> explain(const GradientStages& stages, const BinaryTools* tools) {
-  ExplainedGradient out{stages, annotate(stages.problem, stages.tile, stages.vectors), {}, {}, {}};
+Result<ExplainedPass> explain(const PassStages& stages, const BinaryTools* tools) {
+  ExplainedPass out{stages, annotate(stages.problem, stages.tile, stages.vectors), {}, {}, {}};
   for (std::size_t k = 0; tools != nullptr && k < stages.codes.size(); ++k) {
     CUBEJIT_TRY(code, tools->rawOf(stages.codes[k]));
     CUBEJIT_TRY(instructions, tools->decode(code));
@@ -19,16 +19,14 @@ Result<ExplainedGradient> explain(const GradientStages& stages, const BinaryTool
   return out;
 }
 
-std::string dumpName(const GradientStages& stages) {
-  return stages.tile.name + "__" + toString(stages.machine.isa.level);
-}
+std::string dumpName(const PassStages& stages) { return stages.tile.name + "__" + toString(stages.machine.isa.level); }
 
-std::string kernelStem(const GradientStages& stages, std::size_t kernel) {
+std::string kernelStem(const PassStages& stages, std::size_t kernel) {
   const std::string number = std::to_string(kernel);
   return (number.size() < 2 ? "k0" : "k") + number + "_" + stages.vectors[kernel].name;
 }
 
-std::string kernelSymbol(const GradientStages& stages, std::size_t kernel) {
+std::string kernelSymbol(const PassStages& stages, std::size_t kernel) {
   return dumpName(stages) + "__" + kernelStem(stages, kernel);
 }
 

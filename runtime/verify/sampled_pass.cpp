@@ -2,7 +2,7 @@
 //
 // Decides which elements are looked at and gathers them: i = o*stride + k*dilation - pad relates position o of the small tensor
 // (y of an ordinary, x of a transposed convolution) to position i of the big one.
-#include "runtime/verify/sampled_gradient.h"
+#include "runtime/verify/sampled_pass.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,22 +154,22 @@ Dhw pick(std::mt19937_64& random, const Dhw& extent, std::int64_t number) {
 
 }  // namespace
 
-std::vector<SampledElement> sampledGradient(const Problem& p, Gradient gradient, double multiplyAdds,
-                                            std::uint64_t seed, const std::vector<float>& dy,
-                                            const std::vector<float>& x, const std::vector<float>& w) {
+std::vector<SampledElement> sampledPass(const Problem& p, Pass pass, double multiplyAdds, std::uint64_t seed,
+                                        const std::vector<float>& dy, const std::vector<float>& x,
+                                        const std::vector<float>& w) {
   std::mt19937_64 random(seed);
   const Gather gather(p, dy, x, w);
-  const std::int64_t elements = gradient == Gradient::kDx   ? xElements(p)
-                                : gradient == Gradient::kDw ? wElements(p)
-                                : gradient == Gradient::kY  ? yElements(p)
-                                                            : bElements(p);
+  const std::int64_t elements = pass == Pass::kDx   ? xElements(p)
+                                : pass == Pass::kDw ? wElements(p)
+                                : pass == Pass::kY  ? yElements(p)
+                                                    : bElements(p);
   const double pixels = static_cast<double>(p.batch * (p.transposed ? p.in : p.out).volume());
   // Of taps an element of dx (of y, if transposed) meets one in each stride; the others are only looked at.
   const double taps = static_cast<double>(p.kernel.volume());
-  const bool all = p.transposed == (gradient == Gradient::kDx);
+  const bool all = p.transposed == (pass == Pass::kDx);
   const double met = all ? taps : std::min(taps, std::ceil(taps / static_cast<double>(p.stride.volume())));
-  const std::int64_t summed = (gradient == Gradient::kDx ? p.cout : p.cin) / p.groups;
-  const bool ofTaps = gradient == Gradient::kDx || gradient == Gradient::kY;
+  const std::int64_t summed = (pass == Pass::kDx ? p.cout : p.cin) / p.groups;
+  const bool ofTaps = pass == Pass::kDx || pass == Pass::kY;
   const double perElement = ofTaps ? std::max(taps, met * static_cast<double>(summed)) : pixels;
   const double affordable = multiplyAdds / std::max(1.0, perElement);
   const auto samples = std::min(elements, static_cast<std::int64_t>(std::clamp(affordable, 16.0, 1e6)));
@@ -177,13 +177,13 @@ std::vector<SampledElement> sampledGradient(const Problem& p, Gradient gradient,
   std::vector<SampledElement> result;
   for (std::int64_t s = 0; s < samples; ++s) {
     const auto index = [&](std::int64_t count) { return s == 0 ? 0 : s == 1 ? count - 1 : below(random, count); };
-    if (gradient == Gradient::kDx) {
+    if (pass == Pass::kDx) {
       const std::int64_t n = index(p.batch), c = index(p.cin);
       result.push_back(gather.dx({n, c, pick(random, p.in, s)}));
-    } else if (gradient == Gradient::kY) {
+    } else if (pass == Pass::kY) {
       const std::int64_t n = index(p.batch), c = index(p.cout);
       result.push_back(gather.y({n, c, pick(random, p.out, s)}));
-    } else if (gradient == Gradient::kDw) {
+    } else if (pass == Pass::kDw) {
       const std::int64_t group = index(p.groups), y = index(co), xc = index(ci);
       result.push_back(gather.dw(group * co + y, group * ci + xc, pick(random, p.kernel, s)));
     } else {

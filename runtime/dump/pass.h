@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides what is looked at when a gradient is dumped: every stage of it, and what is known about its kernels.
+// Decides what is looked at when a pass is dumped: every stage of it, and what is known about its kernels.
 // Leaves files and their contents to runtime/dump/files.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace cubejit {
 
-/// One gradient of one problem with all its stages; `codes` has one entry per kernel.
-struct GradientStages {
+/// One pass of one problem with all its stages; `codes` has one entry per kernel.
+struct PassStages {
   const Problem& problem;
   const Machine& machine;
   const TilingPlan& plan;
@@ -31,8 +31,8 @@ struct GradientStages {
 };
 
 /// The same, explained.
-struct ExplainedGradient {
-  const GradientStages& stages;
+struct ExplainedPass {
+  const PassStages& stages;
   std::vector<Annotation> annotations;
   std::vector<Code> codes;                             ///< per kernel, raw; empty without the component
   std::vector<std::vector<MachineLine>> instructions;  ///< the same
@@ -44,15 +44,15 @@ struct ExplainedGradient {
 };
 
 /// `tools` may be null: then there are no instructions and listings.
-Result<ExplainedGradient> explain(const GradientStages& stages, const BinaryTools* tools);
+Result<ExplainedPass> explain(const PassStages& stages, const BinaryTools* tools);
 
 /// "dx_f32_n1c64k64_1x56x56_..._ndhwc__avx512": the folder of a dump, and the prefix of symbols.
-std::string dumpName(const GradientStages& stages);
+std::string dumpName(const PassStages& stages);
 
 /// "k02_dx_8x2": the beginning of a kernel's file names.
-std::string kernelStem(const GradientStages& stages, std::size_t kernel);
+std::string kernelStem(const PassStages& stages, std::size_t kernel);
 
 /// "dx_..._ndhwc__avx512__k02_dx_8x2": what profilers and debuggers call it.
-std::string kernelSymbol(const GradientStages& stages, std::size_t kernel);
+std::string kernelSymbol(const PassStages& stages, std::size_t kernel);
 
 }  // namespace cubejit
