@@ -122,8 +122,8 @@ def build(folder, module):
     return None if done.returncode == 0 else done.stdout
 
 
-def fails(folder, module, tests):
-    """Whether the tests see something; crashes and waiting for ever count."""
+def verdict(folder, module, tests):
+    """killed: the tests see something, crashes and waiting for ever included; untried: some need an ISA that this machine lacks; survived."""
     program = pathlib.Path(folder) / "tests" / f"{module}_tests"
     environment = dict(os.environ, CUBEJIT_TUNE="off")
     try:
@@ -131,10 +131,12 @@ def fails(folder, module, tests):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=3600,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60 * MINUTES, 60 * MINUTES)))
     except subprocess.TimeoutExpired:
-        return True
+        return "killed"
     if re.search(r"^\[==========\] 0 tests", done.stdout, re.M):
         raise RuntimeError(f"{module}: {tests} is no test")
-    return done.returncode != 0
+    if done.returncode != 0:
+        return "killed"
+    return "untried" if re.search("^this machine has no ", done.stdout, re.M) else "survived"
 
 
 def sound(folder, mutants):
@@ -145,14 +147,14 @@ def sound(folder, mutants):
             print(broken, file=sys.stderr)
             return False
         for tests in dict.fromkeys(m.filter for m in mutants if m.module == module):
-            if fails(folder, module, tests):
+            if verdict(folder, module, tests) == "killed":
                 print(f"mutants: {module}_tests --gtest_filter={tests} fails without any mutant", file=sys.stderr)
                 return False
     return True
 
 
 def seed(mutant, tree, folder):
-    """killed, survived, or broken: it does not build."""
+    """A verdict, or broken: it does not build."""
     source = pathlib.Path(tree) / mutant.file
     text = source.read_text()
     try:
@@ -161,7 +163,7 @@ def seed(mutant, tree, folder):
         if broken is not None:
             print(broken[-2000:], file=sys.stderr)
             return "broken"
-        return "killed" if fails(folder, mutant.module, mutant.filter) else "survived"
+        return verdict(folder, mutant.module, mutant.filter)
     finally:
         source.write_text(text)
 
@@ -173,17 +175,18 @@ def run(tree, folder, names):
         return 2
     if not sound(folder, mutants):
         return 2
-    ends = {"killed": [], "survived": [], "broken": []}
+    ends = {"killed": [], "survived": [], "untried": [], "broken": []}
     for mutant in mutants:
         began = time.monotonic()
         end = seed(mutant, tree, folder)
         ends[end].append(mutant)
         print(f"{end:8} {time.monotonic() - began:5.0f} s  {mutant.name}", flush=True)
-    killed = len(ends["killed"])
-    print(f"mutants: {killed} of {len(mutants)} killed, {100 * killed / len(mutants):.1f} %")
-    for mutant in ends["survived"] + ends["broken"]:
-        print(f"  {mutant.file}: {mutant.name}: {mutant.why}")
-    return 0 if killed >= SHARE * len(mutants) and not ends["broken"] else 1
+    killed, tried = len(ends["killed"]), len(mutants) - len(ends["untried"])
+    print(f"mutants: {killed} of {tried} killed; {len(ends['untried'])} need an ISA that this machine lacks")
+    for end in ("survived", "broken", "untried"):
+        for mutant in ends[end]:
+            print(f"  {end}: {mutant.file}: {mutant.name}: {mutant.why}")
+    return 0 if tried and killed >= SHARE * tried and not ends["broken"] else 1
 
 
 if __name__ == "__main__":

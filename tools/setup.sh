@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [peers] [browser] [cross] [wheel]
+# The one list of Debian packages, by purpose. Installs those that are missing: tools/setup.sh [build] [mpi] [python] [test] [lint] [fuzz] [coverage] [peers] [browser] [cross] [wheel]
 set -euo pipefail
 
 build=(g++ make cmake ninja-build ccache pkg-config llvm-19-dev libxbyak-dev nlohmann-json3-dev libcli11-dev libfmt-dev libtbb-dev libsqlite3-dev)
@@ -9,6 +9,7 @@ python=(pybind11-dev libdlpack-dev python3-dev python3-numpy)
 test=(libgtest-dev libgmock-dev gdb libllvm14 zlib1g-dev python3-sklearn)  # libllvm14: another LLVM in a test's process
 lint=(clang-format-19 clang-tidy-19 git)
 fuzz=(clang-19 libclang-rt-19-dev)
+coverage=(llvm-19 python3)
 peers=(libdnnl-dev python3 python3-numpy python3-torch)
 
 browser=(chromium)  # opens the pages that tests look at
@@ -24,11 +25,12 @@ for purpose in "${@:-build}"; do
     test) wanted+=("${test[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
+    coverage) wanted+=("${coverage[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     wheel) wanted+=("${wheel[@]}") ;;
     cross) wanted+=("${cross[@]}") ;;
     peers) wanted+=("${peers[@]}") ;;
-    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint fuzz peers browser cross wheel" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown purpose '$purpose'; one of: build mpi python test lint fuzz coverage peers browser cross wheel" >&2; exit 2 ;;
   esac
 done
 

@@ -207,6 +207,28 @@ TEST_P(Units, RandomContractsAgree) {
   }
 }
 
+// Second members that are no numbers: masking one side of a product would not be enough.
+TEST_P(Units, FirstMembersAloneAreMultiplied) {
+  if (!isa().bf16Dot) GTEST_SKIP() << toString(GetParam()) << " has no dot products";
+  std::vector<float> pairs = randomFloats(4000);
+  for (float& pair : pairs) pair = floatOf(floatToBf16(pair) | 0x7fc00000U);
+  for (int n = 0; n < 300 && !HasFailure(); ++n) {
+    Contract contract = randomContract();
+    if (!contract.dotProducts || contract.vectorsB == Element::kPair) continue;
+    for (Section& section : contract.sections) {
+      for (Step& step : section.steps) step.firstMembers = true;
+    }
+    const std::vector<std::int64_t> list = randomList(contract);
+    const auto words = static_cast<std::int64_t>(contract.accumulators.size()) * contract.lanes;
+    KernelArgs args;
+    args.a = args.b = pairs.data();
+    args.list = list.data();
+    args.repeat = 1;
+    const std::vector<float> none(static_cast<std::size_t>(words + std::int64_t{2} * 3 * 3 * 4 * contract.lanes + 64));
+    agree(contract, args, none, static_cast<std::size_t>(words));
+  }
+}
+
 TEST_P(Units, ContractsTouchOnlyTheirLanes) {
   for (int n = 0; n < 300 && !HasFailure(); ++n) {
     const Contract contract = randomContract();

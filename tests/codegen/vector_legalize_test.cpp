@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
+#include "codegen/vector/interpret.h"
 #include "codegen/vector/liveness.h"
 #include "codegen/vector/print.h"
 #include "codegen/vector/verify.h"
+#include "tests/support/random_arena.h"
 #include "tests/support/random_vector_program.h"
 
 namespace cubejit {
@@ -43,6 +46,25 @@ TEST(VectorLegalize, RandomProgramsBecomeLegalAndStaySo) {
       const auto twice = legalize(*once);
       ASSERT_TRUE(twice.ok());
       EXPECT_EQ(*once, *twice);
+    }
+  }
+}
+
+// On every ISA, whatever this machine has: interpreters do not need it.
+TEST(VectorLegalize, RandomProgramsKeepTheirMeaning) {
+  std::mt19937 rng(19);
+  for (const IsaLevel level : kAllIsaLevels) {
+    const int most = mostRandomVectors(isaOf(level));
+    for (unsigned n = 0; n < 300; ++n) {
+      RandomShape shape;
+      shape.vectors = 2 + static_cast<int>(rng() % static_cast<unsigned>(most - 1));
+      const VectorProgram p = randomVectorProgram(rng, isaOf(level), shape);
+      const auto legal = legalize(p);
+      ASSERT_TRUE(legal.ok()) << legal.error().message;
+      RandomArena given(n), rewritten(n);
+      ASSERT_TRUE(interpret(p, given.args()).ok());
+      ASSERT_TRUE(interpret(*legal, rewritten.args()).ok());
+      ASSERT_EQ(std::memcmp(given.c, rewritten.c, sizeof given.c), 0) << print(p) << print(*legal);
     }
   }
 }
@@ -148,6 +170,20 @@ TEST(VectorLiveness, LoopsKeepWhatTheNextIterationReads) {
   EXPECT_EQ(live[4], vectorBit(1) | vectorBit(2));
   EXPECT_EQ(live[5], vectorBit(0) | vectorBit(1));
   EXPECT_EQ(live[7], 0u);
+}
+
+TEST(VectorLiveness, ABodyMayNotRun) {
+  VectorProgram p;
+  p.isa = avx2Isa();
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 2},           // 0
+            {.op = VOp::kZero, .dst = 0},                    // 1
+            {.op = VOp::kLoop, .dst = 0},                    // 2
+            {.op = VOp::kZero, .dst = 0},                    // 3
+            {.op = VOp::kEndLoop},                           // 4
+            {.op = VOp::kStore, .src1 = 0, .mem = {0, 0}}};  // 5
+  const auto live = liveAfter(p);
+  EXPECT_EQ(live[1], vectorBit(0)) << "stored if the body does not run";
+  EXPECT_EQ(live[2], 0U) << "the body sets it before anything reads it";
 }
 
 }  // namespace

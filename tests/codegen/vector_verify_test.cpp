@@ -91,6 +91,13 @@ std::vector<BadCase> badCases() {
          p.code[6] = p.code[11];
        },
        "writes the counter of the loop at 4"},
+      {"outerCounterClobbered",
+       [](auto& p) {
+         p.code[5] = {.op = VOp::kLoop, .dst = 0};
+         p.code[6] = {.op = VOp::kAddImm, .dst = 1, .src1 = 1, .imm = 4};
+         p.code[7] = p.code[11];
+       },
+       "writes the counter of the loop at 4"},
       {"vectorUndefined", [](auto& p) { p.code[6].src1 = 9; }, "src1 is read before it is written"},
       {"accumulatorUndefined", [](auto& p) { p.code[6].dst = 9; }, "dst is read before it is written"},
       {"scalarUndefined", [](auto& p) { p.code[5].mem.base = 7; }, "mem.base is read before it is written"},

@@ -36,7 +36,7 @@ const RandomPlans<DirectDataPlan> kOddPairs{
     .most = 3};
 
 TEST(OddPairs, AllPlansAreRight) {
-  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
+  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this machine has no " << toString(IsaLevel::kAvx512Bf16);
   const auto verified = verifyPlans(kOddPairs, {IsaLevel::kAvx512Bf16, DType::kBf16}, 160);
   const auto panels = countPlans<DirectDataPlan>(verified, [](const auto& plan) { return plan.packsPerTask(); });
   EXPECT_GT(verified.size() - panels, 50U);

@@ -36,7 +36,7 @@ void expectPlansRight(const Setting& setting, std::size_t leastPlans) {
 }
 
 TEST(DotWeights, AllPlansAreRight) {
-  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this CPU has no dot products of bf16";
+  if (!hostRuns(IsaLevel::kAvx512Bf16)) GTEST_SKIP() << "this machine has no " << toString(IsaLevel::kAvx512Bf16);
   expectPlansRight({IsaLevel::kAvx512Bf16, DType::kBf16}, 500);
 }
 
