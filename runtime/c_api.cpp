@@ -195,7 +195,7 @@ Result<Pass> gradientOf(int pass) {
   if (pass == CUBEJIT_DW) return Pass::kDw;
   if (pass == CUBEJIT_DB) return Pass::kDb;
   if (pass == CUBEJIT_Y) return Pass::kY;
-  return invalid("gradient = " + std::to_string(pass) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+  return invalid("pass = " + std::to_string(pass) + " must be one of 1 (dx), 2 (dw), 4 (db), 16 (y)");
 }
 
 int bitOf(Pass pass) {
@@ -205,7 +205,7 @@ int bitOf(Pass pass) {
 
 Result<PassMask> maskOfBits(int passes) {
   if (passes == 0 || (passes & ~(CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB | CUBEJIT_Y)) != 0)
-    return invalid("gradients = " + std::to_string(passes) + " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+    return invalid("passes = " + std::to_string(passes) + " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y)");
   return PassMask{(passes & CUBEJIT_DX) != 0, (passes & CUBEJIT_DW) != 0, (passes & CUBEJIT_DB) != 0,
                   (passes & CUBEJIT_Y) != 0};
 }

@@ -309,7 +309,7 @@ namespace {
 Result<const CompiledPass*> partOf(const Executable::State& state, Pass pass, const char* what) {
   if (!state.chip)
     return Error{ErrorCode::kUnsupported, Stage::kRun,
-                 std::string("the gradient was compiled for this host; name an NPU in Options::machine to ") + what};
+                 std::string("the pass was compiled for this host; name an NPU in Options::machine to ") + what};
   for (const auto& part : state.parts) {
     if (part->plan.pass == pass) return part.get();
   }

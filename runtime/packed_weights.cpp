@@ -44,7 +44,7 @@ std::uint64_t packedTagOf(const Executable::State& state) {
 std::string brokenPackedRules(const Executable& executable, const void* packed) {
   if (!isAligned(packed)) return "packedW is not aligned to 64 bytes";
   if (executable.packedWeightsBytes() == 0)
-    return "packedW is given, but no gradient of this executable reads packed weights; compile dx or y "
+    return "packedW is given, but no pass of this executable reads packed weights; compile dx or y "
            "with WeightsUse::kKept";
   std::uint64_t tag = 0;
   std::memcpy(&tag, packed, sizeof(tag));

@@ -181,7 +181,7 @@ Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& requ
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                  "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
   if (!request.passes.any())
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no gradient is asked for; choose from y, dx, dw, db"};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no pass is asked for; choose from y, dx, dw, db"};
   CUBEJIT_TRY(checked, checkProblem(request.problem));
   static_cast<void>(checked);
   return withKnownPlans(request, machine, options);

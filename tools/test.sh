@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what is missing, builds a preset (default: dev), runs its tests and closes with the sum over all test cases.
+# Installs what is missing, builds a preset, runs its tests and closes with the sum over all test cases:
+#   tools/test.sh [PRESET [MODULE...]]   (default: dev, all tests; a module is a folder of tests/ with a program of its own)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-preset=${1:-dev}
+preset=${1:-dev} modules=("${@:2}")
 
 case $preset in
   asan | tsan) tools/setup.sh build test fuzz ;;
   *) tools/setup.sh build mpi python test ;;
 esac
 cmake --preset "$preset"
-cmake --build --preset "$preset"
+targets=() chosen=()
+if ((${#modules[@]})); then
+  targets=(--target "${modules[@]/%/_tests}")
+  chosen=(--tests-regex "^($(IFS='|'; echo "${modules[*]}"))\$")
+fi
+cmake --build --preset "$preset" "${targets[@]}"
 
 results=$PWD/build/$preset/test-results
 rm -rf "$results"
 mkdir -p "$results"
 status=0
-GTEST_OUTPUT="xml:$results/" ctest --preset "$preset" --output-junit "$results/ctest.xml" || status=$?
+GTEST_OUTPUT="xml:$results/" ctest --preset "$preset" "${chosen[@]}" --output-junit "$results/ctest.xml" || status=$?
 
 # A GoogleTest program counts by its cases; a program that left no report (an example, or one that crashed) counts as one.
 passed=0 failed=0 skipped=0

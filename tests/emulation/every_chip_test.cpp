@@ -9,6 +9,7 @@
 #include "runtime/problem_text.h"
 #include "runtime/verify/random_problem.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/cases.h"
 
 namespace cubejit {
 namespace {
@@ -17,7 +18,7 @@ using Verdict = VerifyOutcome::Verdict;
 
 TEST(EveryChip, RandomProblemsInEveryType) {
   std::mt19937_64 random(31);
-  constexpr int kProblems = 36;  // of each chip and type
+  constexpr int kProblems = casesOf(36);  // of each chip and type
   int chips = 0, passed = 0;
   Options options;
   options.sanitize = true;  // and finds nothing
@@ -42,7 +43,7 @@ TEST(EveryChip, RandomProblemsInEveryType) {
     }
   }
   EXPECT_EQ(chips, 64);
-  EXPECT_GE(passed, 5000);
+  EXPECT_GE(passed, casesOf(5000));
   RecordProperty("problems", passed);
 }
 
@@ -53,7 +54,7 @@ TEST(EveryChip, GroupsThatAreNoWholeBlocks) {
   Options options;
   options.verify = true;
   int passed = 0;
-  for (int i = 0; passed < 120; ++i) {
+  for (int i = 0; passed < casesOf(120); ++i) {
     Problem p = randomProblem(random, 2e4);
     p.batch = std::max<std::int64_t>(1, p.batch);
     p.groups = 2 + static_cast<std::int64_t>(random() % 30);

@@ -270,7 +270,7 @@ TEST_F(Explore, MachinesWithoutAPlanAreToldAndNotOnTheFront) {
   EXPECT_THAT(points[0].at("gradients").dump(), HasSubstr("\"error\":"));
   const Outcome none = run(kExplore + "--vary l1=1K");
   EXPECT_EQ(none.code, 3) << none.err;
-  EXPECT_THAT(none.err, HasSubstr("no machine has a plan for every gradient; of the first, 1,64,20,24 * 48,64,3,3: "));
+  EXPECT_THAT(none.err, HasSubstr("no machine has a plan for every pass; of the first, 1,64,20,24 * 48,64,3,3: "));
 }
 
 TEST_F(Explore, ThePageOpensWithTheFrontAndAPlan) {

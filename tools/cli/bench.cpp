@@ -211,7 +211,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
 }  // namespace
 
 void addBench(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("bench", "Measure generated gradients against the machine's FMA peak");
+  CLI::App* command = app.add_subcommand("bench", "Measure generated passes against the machine's FMA peak");
   example(*command, "bench " + std::string(kExampleLayer) + " --passes dx,dw");
   auto flags = std::make_shared<RequestFlags>();
   auto sampling = std::make_shared<Sampling>();
@@ -219,10 +219,10 @@ void addBench(CLI::App& app, Action& action) {
   addRunFlags(*command, *flags);
   addSocFlag(*command, *flags);
   addEmulationFlags(*command, *flags);
-  command->add_option("--min-seconds", sampling->minSeconds, "Measure each gradient at least this long");
+  command->add_option("--min-seconds", sampling->minSeconds, "Measure each pass at least this long");
   command->add_option("--min-samples", sampling->minSamples, "and at least this often");
   command->add_flag("--together", sampling->together,
-                    "Measure the gradients in one call, as a training step asks for them");
+                    "Measure the passes in one call, as a training step asks for them");
   command->add_flag("--keep-weights", sampling->keepWeights, "Pack the weights of dx once, outside what is measured");
   command->add_flag(
       "--breakdown", sampling->breakdown,

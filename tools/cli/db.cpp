@@ -331,7 +331,7 @@ void addDb(CLI::App& app, Action& action) {
   };
   const auto filters = [&](CLI::App* sub) {
     sub->add_option("--name", flags->name, "Only problems whose name holds this text");
-    sub->add_option("--gradient", flags->pass, "Only dx, dw or db");
+    sub->add_option("--pass,--gradient", flags->pass, "Only y, dx, dw or db");
     sub->add_option(
         "--machine", flags->machine,
         "Only records whose machine, as `db list` shows it, holds this text: emulated/ascend910b2/, /fast/");
@@ -339,8 +339,8 @@ void addDb(CLI::App& app, Action& action) {
   };
   const auto json = [&](CLI::App* sub) { sub->add_flag("--json", flags->json, "One JSON object a line"); };
   json(filters(add("list", "Problems with the number of trials and the best gain", What::kList)));
-  json(filters(add("show", "Every record", What::kShow, " --gradient dx")));
-  json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest, " --gradient dx")));
+  json(filters(add("show", "Every record", What::kShow, " --pass dx")));
+  json(filters(add("best", "The winners as pins (--pin), or with --json as records", What::kBest, " --pass dx")));
   filters(add("export", "Every record as a JSON line", What::kExport, " --jsonl"))
       ->add_flag("--jsonl", flags->jsonl, "The form of the export (there is one)");
   add("import", "Add records of JSON lines", What::kImport, " mine.jsonl")

@@ -54,7 +54,7 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
 void addDump(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "dump",
-      "Write the stages of code generation, one folder a gradient: plan, tile program, vector programs, LLVM IR, "
+      "Write the stages of code generation, one folder a pass: plan, tile program, vector programs, LLVM IR, "
       "annotated "
       "assembly, bytes, a linkable object with its C header, simulated throughput, and a page for the browser; of an "
       "NPU "

@@ -238,7 +238,7 @@ int explore(const RequestFlags& flags, const ExploreFlags& own, const std::strin
     for (const Json& pass : points.front()["gradients"]) {
       if (!pass.contains("error")) continue;
       return report(Error{ErrorCode::kNoFeasiblePlan, Stage::kPlan,
-                          "no machine has a plan for every gradient; of the first, " + pass["name"].get<std::string>() +
+                          "no machine has a plan for every pass; of the first, " + pass["name"].get<std::string>() +
                               ": " + pass["error"].get<std::string>()},
                     typed);
     }

@@ -88,7 +88,7 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_option(
       "--backend", f.backend,
       "xbyak, llvm, interpreter or tile_interpreter (default: $CUBEJIT_BACKEND, or the usual one of the ISA)");
-  app.add_option("--algorithm", f.algorithm, "For dx and dw: " + algorithmNames() + " (default: the fastest)");
+  app.add_option("--algorithm", f.algorithm, "For y, dx and dw: " + algorithmNames() + " (default: the fastest)");
   app.add_option("--threads", f.threads,
                  "Threads of runs and cores that plans are for (default: the CPUs this process may use, plans for "
                  "all); verify takes "

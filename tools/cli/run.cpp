@@ -146,7 +146,7 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
 }  // namespace
 
 void addRun(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("run", "Compute gradients of NumPy files");
+  CLI::App* command = app.add_subcommand("run", "Compute passes of NumPy files");
   example(*command, "run " + std::string(kExampleLayer) + " --in dy=dy.npy --in x=x.npy --out dw=dw.npy");
   auto flags = std::make_shared<RequestFlags>();
   auto ins = std::make_shared<std::vector<std::string>>(), outs = std::make_shared<std::vector<std::string>>();

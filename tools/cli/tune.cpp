@@ -297,9 +297,8 @@ void addTune(CLI::App& app, Action& action) {
       "With --soc, what is minimised: the chip's modelled cycles, or the host-time of emulating it "
       "(default: $CUBEJIT_TUNE_FOR, or cycles)");
   command->get_option("--fast")->description("With --for host-time: time runs of --fast, for later ones of --fast");
-  command->add_option("--budget", own->budget,
-                      "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the gradients");
-  command->add_option("--trials", own->trials, "Plans to try for each gradient (default 64, unless there is a budget)")
+  command->add_option("--budget", own->budget, "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the passes");
+  command->add_option("--trials", own->trials, "Plans to try for each pass (default 64, unless there is a budget)")
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--strategy", own->strategy, "model, evolve, random or exhaustive");
   command->add_option("--seed", own->seed, "Seed of the strategies that draw lots");

@@ -158,7 +158,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
 
 void addVerify(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "verify", "Compare generated gradients with the fp64 reference, on exact integer data and guarded memory");
+      "verify", "Compare generated passes with the fp64 reference, on exact integer data and guarded memory");
   example(*command, "verify --fuzz 20 --seed 1");
   auto flags = std::make_shared<RequestFlags>();
   flags->manyThreads = true;

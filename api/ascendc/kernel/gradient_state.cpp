@@ -4,6 +4,9 @@
 #include "api/ascendc/kernel/gradient_state.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -190,9 +193,14 @@ FindingParty GradientOnCore::State::party(const char* unit, Call call) const {
 
 namespace {
 
-// Whether an element is as GmAlloc gave it.
+// Whether an element of 2 or 4 bytes is as GmAlloc gave it; other cores may add to it at the same time.
 bool isUnwritten(const std::byte* element, std::int64_t bytes) {
-  return std::all_of(element, element + bytes, [](std::byte b) { return b == std::byte{0xff}; });
+  const auto isOnes = [&](auto ones) {
+    using Word = decltype(ones);
+    auto* const word = reinterpret_cast<Word*>(const_cast<std::byte*>(element));
+    return std::atomic_ref<Word>(*word).load(std::memory_order_relaxed) == ones;
+  };
+  return bytes == 2 ? isOnes(std::uint16_t{0xffff}) : isOnes(std::uint32_t{0xffffffff});
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "cubejit/npu.h"
 #include "runtime/load_programs.h"
 #include "runtime/verify/random_problem.h"
+#include "tests/support/cases.h"
 #include "tiling/legal_plans.h"
 
 namespace cubejit {
@@ -111,7 +112,7 @@ TEST(LowerCube, RandomProblems) {
     if (machine.isNpu()) chips.push_back(machine);
   }
   int compared = 0;
-  constexpr int problems = 300;
+  constexpr int problems = casesOf(300);
   for (int i = 0; i < problems; ++i) {
     const Machine& chip = chips[random() % chips.size()];
     Problem p = randomProblem(random, 2e5);

@@ -16,6 +16,7 @@
 #include "runtime/tuning/search_space.h"
 #include "runtime/tuning/store.h"
 #include "runtime/verify/verify_problem.h"
+#include "tests/support/cases.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
@@ -228,7 +229,7 @@ TEST_F(GoalsOfAChip, EmulatedRunsUseWhatWasMeasuredOnTheseThreadsOnly) {
 TEST_F(GoalsOfAChip, MissingMeasuresEmulatedRuns) {
   options_.tune = TuneMode::kMissing;
   options_.tuneFor = TuneGoal::kHostTime;
-  options_.tuneSeconds = 1;
+  options_.tuneSeconds = secondsOf(1);
   ASSERT_TRUE(Session(options_).compile(problem_, {true, false, false}).ok());
   const auto stored = TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all();
   ASSERT_TRUE(stored.ok());

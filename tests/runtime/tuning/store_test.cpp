@@ -60,6 +60,21 @@ TEST_F(Store, GivesBackWhatItWasGiven) {
   EXPECT_EQ(recordToJson(all.value().front()), recordToJson(expected));
 }
 
+// A file opened for reading is told to SQLite as a URI, in which these mean something.
+TEST_F(Store, AnyPathNamesTheFileItNames) {
+  for (const char* const name :
+       {"a?mode=memory.db", "a#b.db", "100%25 %41.db", "a b&c='d'.db", "file:a.db", "\xc3\xa4\xff.db"}) {
+    const std::string path = folder_.file(name);
+    const auto written = TuningStore::open(path, StoreAccess::kReadWrite, &notes_);
+    ASSERT_TRUE(written.ok()) << written.error().message;
+    ASSERT_TRUE(written.value()->add(winnerFor(key_, 0.8)).ok());
+    EXPECT_TRUE(fs::exists(path)) << name;
+    const auto read = TuningStore::open(path, StoreAccess::kRead, &notes_);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read.value()->all().value().size(), 1U) << name;
+  }
+}
+
 TEST_F(Store, WinnersOfTheKeyAreVerifiedAndTheFastestIsFirst) {
   const auto store = open();
   TuneRecord a = winnerFor(key_, 0.9, "a"), b = winnerFor(key_, 0.7, "b"), unverified = winnerFor(key_, 0.5, "c"),
