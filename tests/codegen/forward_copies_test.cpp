@@ -272,11 +272,12 @@ TEST(ForwardCopies, AReaderThatStaysKeepsTheWriters) {
       .add(row(32), kQ, 128, kOut, 0)
       .add(row(32), kQ, 0, kOut, 512);
   EXPECT_EQ(unchanged(adds), 4U);
-  Program partly;  // one reader of a sum and of what is beside it
-  partly.add(row(64), kIn, 0, kQ, 0)
+  Program partly;  // one reader of a sum and of a copy beside it
+  partly.add(row(32), kIn, 0, kQ, 0)
+      .add(row(32), kIn, 256, kQ, 128)
       .add(move(MoveKind::kAccumulate, 1, 32, 0, 0), kIn, 512, kQ, 0)
       .add(row(64), kQ, 0, kOut, 0);
-  EXPECT_EQ(unchanged(partly), 3U);
+  EXPECT_EQ(unchanged(partly), 4U);
 }
 
 TEST(ForwardCopies, SumsInOneBuffer) {  // as dW's parts in UB
