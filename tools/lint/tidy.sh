@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The checks of .clang-tidy over the modules, faces and the Python binding, with the flags of a configured build folder:
-# tidy.sh [BUILD_DIR [PART]]. PART: what the last commits changed; 0 or 1: every other file as well.
+# tidy.sh [BUILD_DIR [PART]]. PART: what the last commits changed, unless that is more than 100 files, which wait for the parts; 0 or 1:
+# every other file as well.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build/ci}
@@ -15,10 +16,13 @@ files() {
     find "${folders[@]}" -name '*.cpp' -print0
     return
   fi
+  local changed
+  changed=$(git diff --name-only --diff-filter=d HEAD~8 -- "${folders[@]}" 2>/dev/null | grep '\.cpp$' || true)
+  if (($(wc -l <<<"$changed") > 100)); then changed=; fi
   {
     find "${folders[@]}" -name '*.cpp' | sort | awk -v part="$2" 'part != "changed" && NR % 2 == part'
-    git diff --name-only --diff-filter=d HEAD~8 -- "${folders[@]}" 2>/dev/null | grep '\.cpp$' || true
-  } | sort -u | tr '\n' '\0'
+    echo "$changed"
+  } | sed '/^$/d' | sort -u | tr '\n' '\0'
 }
 files "$@" | xargs -r -0 -n 2 -P "$(nproc)" clang-tidy-19 --quiet -p "$build" --warnings-as-errors='*' \
     --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-deprecated-declarations 2>/dev/null
