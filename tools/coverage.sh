@@ -17,7 +17,7 @@ LLVM_PROFILE_FILE=$profiles/%4m.profraw ctest --preset coverage --tests-regex "^
 find "$profiles" -name '*.profraw' -size +0 >"$profiles/list"
 llvm-profdata-19 merge --sparse --failure-mode=all --input-files="$profiles/list" -o "$profiles/all.profdata"
 objects=()
-while read -r object; do objects+=(-object "$object"); done < <(find "$build" \( -name '*_tests' -o -name 'libcubejit*.so' -o -name cubejit \) -type f)
+while read -r object; do objects+=(-object "$object"); done < <(find "$build" \( -name '*_tests' -o -name 'libcubejit*.so*' -o -name cubejit \) -type f)
 objects=("${objects[@]:1}")  # the first is named by itself
 llvm-cov-19 export "${objects[@]}" -instr-profile="$profiles/all.profdata" --summary-only >"$profiles/summary.json"
 python3 -B - "$profiles/summary.json" "$PWD" <<'PY'
@@ -31,6 +31,8 @@ for file in json.load(open(sys.argv[1]))["data"][0]["files"]:
     if parts[0] in ("build", "tests", "tools", "examples", "bench"):
         continue
     counts = file["summary"]["lines"]
+    if not counts["count"]:
+        continue
     folder = "/".join(parts[:2]) if len(parts) > 2 and parts[0] != "include" else parts[0]
     lines[folder] += counts["count"]
     seen[folder] += counts["covered"]
