@@ -6,14 +6,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 modules=("$@")
 if ((${#modules[@]} == 0)); then modules=(tiling algorithms codegen emulation runtime api acl differential golden tools); fi
-tools/setup.sh build mpi test fuzz coverage
-cmake --preset coverage >/dev/null
-cmake --build --preset coverage --target "${modules[@]/%/_tests}"
+tools/setup.sh mpi coverage
 build=$PWD/build/coverage
 profiles=$build/profiles
 rm -rf "$profiles"
 # Programs that a signal ends write nothing; those that go on write together into a few files.
-LLVM_PROFILE_FILE=$profiles/%4m.profraw ctest --preset coverage --tests-regex "^($(IFS='|'; echo "${modules[*]}"))\$" || echo "coverage.sh: tests failed; what they ran counts" >&2
+LLVM_PROFILE_FILE=$profiles/%4m.profraw tools/test.sh coverage "${modules[@]}" || echo "coverage.sh: tests failed; what they ran counts" >&2
 find "$profiles" -name '*.profraw' -size +0 >"$profiles/list"
 llvm-profdata-19 merge --sparse --failure-mode=all --input-files="$profiles/list" -o "$profiles/all.profdata"
 objects=()

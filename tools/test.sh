@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 preset=${1:-dev} modules=("${@:2}")
 
 case $preset in
-  asan | tsan) tools/setup.sh build test fuzz ;;
+  asan | tsan | coverage) tools/setup.sh build test fuzz ;;
   *) tools/setup.sh build mpi python test ;;
 esac
 cmake --preset "$preset"

@@ -263,12 +263,13 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
   }
   const std::vector<float>& seenDy = slopes ? slopedDy : dy;
   constexpr std::size_t kCount = 4;
-  constexpr Pass kGradients[kCount] = {Pass::kDx, Pass::kDw, Pass::kDb, Pass::kY};
+  // As `want` and the results in memory are numbered.
+  constexpr Pass kNumbered[kCount] = {Pass::kDx, Pass::kDw, Pass::kDb, Pass::kY};
   std::vector<SampledElement> want[kCount];
   if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
     for (std::size_t i = 0; i < kCount; ++i) {
-      if (!request.passes.has(kGradients[i])) continue;
-      want[i] = sampledPass(plain, kGradients[i], request.sampleAbove, request.seed, seenDy, x, w);
+      if (!request.passes.has(kNumbered[i])) continue;
+      want[i] = sampledPass(plain, kNumbered[i], request.sampleAbove, request.seed, seenDy, x, w);
     }
   } else {
     const ReferenceGradients r = referenceGradients(plain, request.passes, seenDy, x, w);
@@ -282,8 +283,8 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
 
   VerifyOutcome passed;
   for (std::size_t i = 0; i < kCount; ++i) {
-    if (!request.passes.has(kGradients[i])) continue;
-    passed.elements += plainElements(p, resultOf(kGradients[i]));
+    if (!request.passes.has(kNumbered[i])) continue;
+    passed.elements += plainElements(p, resultOf(kNumbered[i]));
     passed.compared += static_cast<std::int64_t>(want[i].size());
   }
   // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
@@ -304,7 +305,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     std::size_t bytesOf[kCount];
     for (std::size_t i = 0; i < kCount; ++i) {
       bytesOf[i] =
-          request.passes.has(kGradients[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kGradients[i]))) : 0;
+          request.passes.has(kNumbered[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kNumbered[i]))) : 0;
       results[i] = guardedOrThrow(bytesOf[i]);
       if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
     }
@@ -328,16 +329,16 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     for (std::size_t i = 0; i < kCount; ++i) {
       if (bytesOf[i] == 0) continue;
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());
-      const Side side{resultOf(kGradients[i]), formatOf(p, resultOf(kGradients[i])).dtype, want[i],
-                      decodeTensor(p, resultOf(kGradients[i]), memory)};
-      const bool relaxed = p.math == MathMode::kRelaxed && kGradients[i] != Pass::kDb;
+      const Side side{resultOf(kNumbered[i]), formatOf(p, resultOf(kNumbered[i])).dtype, want[i],
+                      decodeTensor(p, resultOf(kNumbered[i]), memory)};
+      const bool relaxed = p.math == MathMode::kRelaxed && kNumbered[i] != Pass::kDb;
       const Distance distance = distanceOf(side);
       passed.relativeError = std::max(passed.relativeError, distance.norm);
       const std::string difference =
           relaxed && side.got.dirtyPadding < 0 ? compareNorms(side, distance) : compare(side, request.reals, summands);
       if (!difference.empty()) return {Verdict::kFailed, difference + " (" + std::to_string(threads) + " threads)"};
       if (run > 0 && std::memcmp(memory, before[i].data(), bytesOf[i]) != 0) {
-        return {Verdict::kFailed, std::string(toString(resultOf(kGradients[i]))) + " differs in bits between " +
+        return {Verdict::kFailed, std::string(toString(resultOf(kNumbered[i]))) + " differs in bits between " +
                                       std::to_string(request.threads[run - 1]) + " and " + std::to_string(threads) +
                                       " threads"};
       }

@@ -77,8 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   fuzz::hold(report.ok() || !report.error().message.empty(), "a fault is told");
   if (draw.spoiled()) return 0;  // another shape is another gradient
-  static const auto expected = s.pass.reference();
-  const Problem result = s.pass.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
+  static const auto expected = s.tensors.reference();
+  const Problem result = s.tensors.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
   forEachElement(result, TensorId::kDx, [&](std::size_t plain, std::size_t at) {
     const auto is = static_cast<float>(dx[at]);
     fuzz::hold(is == -77.0F || is == static_cast<float>(expected.dx[plain]), "what is written is the gradient");

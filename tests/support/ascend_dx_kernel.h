@@ -54,8 +54,8 @@ void inputKernel(T* weight, T* gradOutput, Result* gradInput, const AscendC::til
 /// 3x3, padding 1, 16 rows of 8: four blocks of 32 x 32 with single shapes of one depth.
 class SmallInputGradient {
  public:
-  SmallInputGradient() : pass(made()) {
-    const Problem& p = pass.problem;
+  SmallInputGradient() : tensors(made()) {
+    const Problem& p = tensors.problem;
     ConvBackpropApi::Conv3DBpInputTiling tiling;
     tiling.SetWeightShape(p.cout, p.cin, p.kernel.d, p.kernel.h, p.kernel.w);
     tiling.SetInputShape(p.batch, p.cin, p.in.d, p.in.h, p.in.w);
@@ -64,8 +64,8 @@ class SmallInputGradient {
     status = tiling.GetTiling(data);
     t().baseM = 64, t().baseN = 16, t().baseK = 16;
     t().stepKa = t().stepKb = 1;
-    weight = pass.pack<half>(TensorId::kW, Layout::kFractalZ3d, pass.w);
-    gradOutput = pass.pack<half>(TensorId::kDy, Layout::kNdc1hwc0, pass.dy);
+    weight = tensors.pack<half>(TensorId::kW, Layout::kFractalZ3d, tensors.w);
+    gradOutput = tensors.pack<half>(TensorId::kDy, Layout::kNdc1hwc0, tensors.dy);
     gradInput.assign(static_cast<std::size_t>(2 * 2 * kPixels * 16), half(-77.0F));
   }
   AscendC::tiling::TConv3DBackpropInputTiling& t() { return data.conv3DDxTiling; }
@@ -104,7 +104,7 @@ class SmallInputGradient {
   }
 
   static constexpr std::int64_t kPixels = 16 * 8;
-  AscendCase pass;
+  AscendCase tensors;
   AscendC::tiling::Conv3DBackpropInputTilingData data;
   std::int64_t status = -1;
   std::vector<half> weight, gradOutput, gradInput;

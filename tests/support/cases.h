@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how many random cases a test has time for, and how much time what it runs.
+// Decides how many random cases a test has time for.
 #pragma once
 
 namespace cubejit {
 
-/// So many, or a tenth of them under a sanitizer, with which each takes ten times as long.
-constexpr int casesOf(int all) {
+/// How many times as long a test takes as it does without a sanitizer.
 #ifdef CUBEJIT_SANITIZED
-  return (all + 9) / 10;
+inline constexpr int kTimesAsLong = 10;
 #else
-  return all;
+inline constexpr int kTimesAsLong = 1;
 #endif
-}
 
-/// Time for what a test lets run for so long, ten times as much under a sanitizer.
-constexpr double secondsOf(double usual) { return usual * (casesOf(10) == 1 ? 10 : 1); }
+/// So many, or fewer by as much as each takes longer.
+constexpr int casesOf(int all) { return (all + kTimesAsLong - 1) / kTimesAsLong; }
 
 }  // namespace cubejit

@@ -3,11 +3,15 @@
 // Decides the memory random VectorPrograms run on: the same bytes for the same seed, what is written between guard words.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <random>
 
+#include "codegen/vector/interpret.h"
+#include "codegen/vector/print.h"
 #include "cubejit/kernel_args.h"
 #include "tests/support/random_vector_program.h"
 
@@ -50,5 +54,16 @@ struct RandomArena {
     return true;
   }
 };
+
+/// Interprets the program on `left`, and what legalize() made of it on a copy: both must leave the same.
+inline testing::AssertionResult leavesTheSame(const VectorProgram& given, const VectorProgram& legal,
+                                              RandomArena& left) {
+  RandomArena rewritten = left;
+  for (const Status& ran : {interpret(given, left.args()), interpret(legal, rewritten.args())}) {
+    if (!ran.ok()) return testing::AssertionFailure() << ran.error().message;
+  }
+  if (std::memcmp(left.c, rewritten.c, sizeof left.c) == 0) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "legalize changed the meaning\n" << print(given) << print(legal);
+}
 
 }  // namespace cubejit

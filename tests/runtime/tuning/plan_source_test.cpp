@@ -229,7 +229,7 @@ TEST_F(GoalsOfAChip, EmulatedRunsUseWhatWasMeasuredOnTheseThreadsOnly) {
 TEST_F(GoalsOfAChip, MissingMeasuresEmulatedRuns) {
   options_.tune = TuneMode::kMissing;
   options_.tuneFor = TuneGoal::kHostTime;
-  options_.tuneSeconds = secondsOf(1);
+  options_.tuneSeconds = kTimesAsLong;
   ASSERT_TRUE(Session(options_).compile(problem_, {true, false, false}).ok());
   const auto stored = TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all();
   ASSERT_TRUE(stored.ok());

@@ -258,7 +258,7 @@ TEST(HostileKernels, FilterSettersAtTheEndsOfTheirTypes) {
 // Calls in any order: always an answer, the same one again, and no write but by GetTensorC after Iterate.
 TEST(HostileKernels, CallsInAnyOrder) {
   SmallInputGradient s;
-  const auto expected = s.pass.reference();
+  const auto expected = s.tensors.reference();
   std::mt19937 random(5);
   for (int program = 0; program < 300; ++program) {
     Fenced<half> dx(s.gradInput);
@@ -287,7 +287,7 @@ TEST(HostileKernels, CallsInAnyOrder) {
       if (random() % 2 == 0) g.End();
     });
     static_cast<void>(report);
-    const Problem result = s.pass.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
+    const Problem result = s.tensors.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
     forEachElement(result, TensorId::kDx, [&](std::size_t plain, std::size_t at) {
       const float is = static_cast<float>(dx.begin()[at]);
       ASSERT_TRUE(is == -77.0F || is == static_cast<float>(expected.dx[plain])) << program << " " << at << " " << is;

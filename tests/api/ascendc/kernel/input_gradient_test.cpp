@@ -45,7 +45,7 @@ std::string wrongs(const std::function<void()>& body, std::vector<std::string>* 
 TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
   SmallInputGradient s;
   ASSERT_EQ(s.status, 0) << cubejit_last_error();
-  const auto expected = s.pass.reference();
+  const auto expected = s.tensors.reference();
   for (const std::uint32_t order : {1U, 0U}) {
     s.t().iterateOrder = order;
     s.t().baseM = 80;  // 128 pixels: 80 and 48
@@ -78,7 +78,7 @@ TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
     const std::vector<std::pair<std::int64_t, std::int64_t>> mFast{{0, 0}, {1, 0}, {0, 1}, {1, 1}},
         nFast{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
     EXPECT_EQ(written, order == 1 ? mFast : nFast);
-    const Problem result = s.pass.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
+    const Problem result = s.tensors.with(TensorId::kDx, DType::kF16, Layout::kNdc1hwc0, 16);
     forEachElement(result, TensorId::kDx, [&](std::size_t plain, std::size_t at) {
       const bool second = at >= static_cast<std::size_t>(2 * 16 * SmallInputGradient::kPixels);
       ASSERT_EQ(static_cast<float>(s.gradInput[at]), second ? static_cast<float>(expected.dx[plain]) : -77.0F) << at;
@@ -88,7 +88,7 @@ TEST(InputGradient, BlocksComeInIteratesOrderWithTailsAndLieWhereTheyShould) {
 
 TEST(InputGradient, AtomicAddsInSixteenBitsAndFloatResultsAreNotRounded) {
   SmallInputGradient s;
-  const auto expected = s.pass.reference();
+  const auto expected = s.tensors.reference();
   std::vector<float> wide(s.gradInput.size(), -77.0F);
   std::fill(s.gradInput.begin(), s.gradInput.end(), half(0.5F));
   const std::string wrong = wrongs([&] {
