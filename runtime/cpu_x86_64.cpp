@@ -70,11 +70,14 @@ std::string cpuName() {
          std::to_string(id.stepping);
 }
 
-// Family 26 is Zen5. Its server and desktop models compute 512 bits at a time, the mobile ones between them 256.
+// Family 26 is Zen5. Its server and desktop models compute 512 bits at a time, the mobile ones between them 256. Family 25 is Zen3 where
+// there is no AVX-512, else Zen4.
 HostCore findCore() {
   const Identity id = identity();
+  if (id.vendor != "AuthenticAMD") return HostCore::kZen4;
   const bool wide = id.model < 0x20 || (id.model >= 0x40 && id.model < 0x50);
-  return id.vendor == "AuthenticAMD" && id.family == 26 && wide ? HostCore::kZen5 : HostCore::kZen4;
+  if (id.family == 26 && wide) return HostCore::kZen5;
+  return id.family == 25 && !__builtin_cpu_supports("avx512f") ? HostCore::kZen3 : HostCore::kZen4;
 }
 
 }  // namespace cubejit

@@ -11,6 +11,13 @@ Rates ratesOf(HostCore core) {
   // 115 GB/s, all of them at 140.
   Rates r;
   if (core == HostCore::kZen4) return r;
+  // Zen3, 3.1 to 3.2 GHz: two ymm FMAs, two loads or broadcasts and a store a cycle, L2 31 to 33, L3 17 to 25, DRAM 5.2 to 5.8 bytes a
+  // cycle: Zen4's rates but for lines of many planes (4 cycles from L2, 8 to 12 from L3, where lines side by side take 2 and 3).
+  if (core == HostCore::kZen3) {
+    r.planeLines = 2.0;
+    r.lateColumns = 1.2;  // 10 tiles of 9 and 12 sums each for four layers of 64 to 512 channels, 3x3: 0.5 to 1.8
+    return r;
+  }
   // Zen5 with 512-bit data paths, 3.7 to 3.9 GHz: two zmm FMAs or dot products a cycle and two loads of any width (a tile of 28 rows
   // by one vector reaches 1.8, the others 2.0), L1 128, L2 37 to 47, L3 30 at 8 MiB, DRAM 9 bytes a cycle.
   r.fmaPerCycle = 2.0;

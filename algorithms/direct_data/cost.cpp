@@ -94,9 +94,9 @@ class Costing {
     const double meanRows = passes_ > 0 ? rows_ / passes_ : 1, taps = broadcastTaps();
     const double columns = static_cast<double>(plan_.registerW),
                  shared = taps > 1 ? (columns + taps - 1) / (columns * taps) : 1.0;
-    const double loads = meanVectors_ * m_.rates.vectorLoadCycles + meanRows * shared * m_.rates.broadcastCycles;
-    const double step = std::max({meanRows * meanVectors_ / m_.rates.fmaPerCycle, loads, 4.0});
-    return passes_ * nBlocks_ * reduced_ * step / vectorsAtOnce(m_) * 1.01;
+    const double step = std::max(
+        {fmaCycles(m_, meanRows * meanVectors_), loadCycles(m_, meanVectors_, meanRows * shared), kSumLatency});
+    return passes_ * nBlocks_ * reduced_ * step * 1.01;
   }
 
   // Lines of dY come from beyond L1, one stream a row: what the core cannot hide of them. Lines of weights are one long stream.

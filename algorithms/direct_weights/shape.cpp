@@ -8,6 +8,7 @@
 
 #include "algorithms/direct_weights/direct_stores.h"
 #include "algorithms/direct_weights/rates.h"
+#include "algorithms/kit/panel_pitch.h"
 
 namespace cubejit {
 namespace {
@@ -118,6 +119,9 @@ WeightShape::WeightShape(const Problem& problem, const DirectWeightsPlan& p, con
   const double memberBytes = laneChannels * vectorElement;
   laneBytes = (!formed ? memberBytes : 2.0 * (laneInBlocks ? memberBytes : std::max(64.0, memberBytes))) *
               (operandsTransposed ? 1.0 : static_cast<double>(readPerOutput(v, 2)));
+  const auto partBytes =
+      static_cast<std::int64_t>(laneVectors * lanes) / std::max<std::int64_t>(1, plan.vectorParts) * 4;
+  lanePitch = !laneInPanel ? l.wStride : kernelWidth ? l.channels * 4 : panelPitch(partBytes);
   rowBytes = r.channelsLast || rowRuns || plan.packA ? 64.0 * linesOfRows : meanRows * 4;
   if (operandsTransposed && rowRuns)  // each tap's pixel is a line
     rowBytes *= std::min(meanTaps, static_cast<double>(readPerOutput(v, 2)));

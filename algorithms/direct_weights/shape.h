@@ -65,6 +65,7 @@ struct WeightShape {
   double laneEach, rowEach;    ///< bytes that a channel of a pixel takes of a reduction block
   double laneScale, rowScale;  ///< pixels read for each output
   double laneBytes, rowBytes;  ///< that a step of a tile streams
+  std::int64_t lanePitch;      ///< bytes from one pixel's lanes to the next one's
   double blockBytes;
 
   // Sums.

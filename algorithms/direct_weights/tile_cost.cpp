@@ -14,11 +14,8 @@
 namespace cubejit {
 namespace {
 
-// Single columns of few taps: the next row waits for the same sums.
-constexpr double kSumLatency = sumLatency(true);
-
 // Cycles of a row of columns for all taps along W, two columns a step where the same taps reach both. `stepOf(taps)` = cycles of
-// a step.
+// a step. Single columns of few taps: the next row waits for the same sums.
 template <class StepCycles>
 double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
   const ConvView& v = s.v;
@@ -34,7 +31,7 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
     for (const PairedRun& r : pairedColumns(columnRuns(taps, v.small.extent.w),
                                             std::max<std::int64_t>(1, sums / s.tapsOfBlock), s.plan.registerRows))
       cycles += static_cast<double>(r.steps()) *
-                std::max(stepOf(static_cast<double>(r.columns.taps())), r.single ? kSumLatency : 0.0);
+                std::max(stepOf(static_cast<double>(r.columns.taps())), r.single ? sumLatency(true) : 0.0);
   }
   return cycles;
 }
@@ -42,16 +39,12 @@ double pairedRowCycles(const WeightShape& s, StepCycles stepOf) {
 // A line of a blocked tensor (Zen 5: 1x1 layers of 64 to 1024 channels in f32, reduction blocks of 200 to 3000 pixels).
 constexpr double kRunningLineCycles = 0.05;
 
-double loadCycles(const WeightShape& s, double wholeVectors, double scalars) {
-  return wholeVectors * s.m.rates.vectorLoadCycles + scalars * s.m.rates.broadcastCycles;
-}
-
 double stepCycles(const WeightShape& s, double fmas, double loads, double laneVectors) {
   const auto sums = static_cast<std::int64_t>(std::ceil(s.accs));
   const double latency =
       sumLatency(s.plan.dotProducts) / static_cast<double>(setsOfSums(sums, s.plan.dotProducts, s.m));
-  return std::max({fmas / s.m.rates.fmaPerCycle, loads, latency}) + s.m.rates.exposedLoads * loads +
-         (s.formed ? s.m.rates.pairCycles * laneVectors : 0.0);
+  return std::max({fmaCycles(s.m, fmas), loads, latency}) + s.m.rates.exposedLoads * loads +
+         (s.formed ? s.m.rates.pairCycles * laneVectors / vectorsAtOnce(s.m) : 0.0);
 }
 
 // FMAs against loads; edge columns use fewer taps but take their own step.
@@ -64,7 +57,7 @@ double computeCycles(const WeightShape& s) {
                                       ? std::ceil(reached * static_cast<double>(s.lane().channels) / s.lanes)
                                       : reached * s.meanVectors;
       const double loads =
-          loadCycles(s, wholeVectors * s.widened, s.operandsTransposed ? s.meanRows * reached : s.meanRows);
+          loadCycles(s.m, wholeVectors * s.widened, s.operandsTransposed ? s.meanRows * reached : s.meanRows);
       return stepCycles(s, s.meanRows * (s.operandsTransposed ? reached : 1.0) * wholeVectors, loads, wholeVectors) +
              0.2;
     };
@@ -75,9 +68,9 @@ double computeCycles(const WeightShape& s) {
   const double vectorLoads =
       (s.operandsTransposed ? s.meanVectors : s.meanTaps * s.meanVectors * (aligned ? 1.0 : 1.3)) * s.widened;
   const double broadcasts = s.operandsTransposed ? s.meanRows * s.meanTaps : s.meanRows;
-  const double step = stepCycles(s, s.accs, loadCycles(s, vectorLoads, broadcasts), vectorLoads / s.widened);
+  const double step = stepCycles(s, s.accs, loadCycles(s.m, vectorLoads, broadcasts), vectorLoads / s.widened);
   const double fill = s.pairsW / (s.columns * static_cast<double>(v.kernel.w));  // share of full tap blocks
-  return s.pixelSteps * s.tiles * (step * (0.3 + 0.7 * fill) + 0.2) / vectorsAtOnce(s.m);
+  return s.pixelSteps * s.tiles * (step * (0.3 + 0.7 * fill) + 0.2);
 }
 
 // Lines that share few sets of L1 come from beyond, one by one.
@@ -113,13 +106,23 @@ double lateCycles(const WeightShape& s) {
           rowLines * lineCycles(s.lanesOutside ? rowShare / 16.0 : rowLines, kRowLineOfTileCycles, s.rowRuns));
 }
 
+// With more taps the next columns are asked for before they are needed. Cores that look less far ahead wait for each line of lanes,
+// for whole ones if a vector takes half of one.
+double lateColumnCycles(const WeightShape& s) {
+  const double lines = s.lanePitch < 64 ? static_cast<double>(s.lanePitch) / 64.0 : std::ceil(s.laneBytes / 64.0);
+  const double pixels = s.blockSteps * s.reach;
+  if (s.lanesOutside && pixels <= kLinesOfL1 * linesOfL1(s.m, s.lanePitch) &&
+      pixels * lines * 64 <= kLinesOfL1 * keptByL1(s.m))
+    return 0.0;
+  return s.pixelSteps * s.tiles * lines * (s.operandsTransposed ? 1.0 : s.meanTaps) * s.m.rates.lateColumns;
+}
+
 }  // namespace
 
 double tileCycles(const WeightShape& s) {
-  double cycles = computeCycles(s) + crowdedCycles(s);
-  if (s.v.kernel.w > 1 && !s.lanesOutside) cycles *= kStreamedLanes;
-  // With more taps the next columns are asked for before they are needed.
-  return s.v.kernel.w == 1 ? cycles + lateCycles(s) : cycles;
+  const double cycles = computeCycles(s) + crowdedCycles(s);
+  if (s.v.kernel.w == 1) return cycles + lateCycles(s);
+  return cycles * (s.lanesOutside ? 1.0 : kStreamedLanes) + lateColumnCycles(s);
 }
 
 }  // namespace cubejit

@@ -42,6 +42,15 @@ inline bool isFar(const Machine& m, double bytes) { return bytes > kOwnL3 * stat
 /// How many vectors of this ISA a core takes in the cycles of a whole one.
 inline double vectorsAtOnce(const Machine& m) { return m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0; }
 
+/// Cycles of multiply-adds, and of loads, of vectors of this ISA. To broadcast a scalar takes as long whatever the vector's width.
+inline double fmaCycles(const Machine& m, double vectors) { return vectors / m.rates.fmaPerCycle / vectorsAtOnce(m); }
+inline double loadCycles(const Machine& m, double vectors, double scalars) {
+  return vectors * m.rates.vectorLoadCycles / vectorsAtOnce(m) + scalars * m.rates.broadcastCycles;
+}
+
+/// Cycles from a multiply-add to the next one of the same sum.
+constexpr double kSumLatency = 4.0;
+
 /// Bytes per cycle one core gets from the level that holds `bytes` of data it works on.
 inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
   if (bytes <= kL2Share * static_cast<double>(m.buffers.l1Bytes)) return m.rates.l2BytesPerCycle;
@@ -52,6 +61,13 @@ inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
 
 /// Bytes that L1 keeps for data that is read again.
 inline double keptByL1(const Machine& m) { return m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes); }
+
+/// Lines that L1, of which a way is a page, holds of those `pitch` bytes apart.
+inline double linesOfL1(const Machine& m, std::int64_t pitch) {
+  constexpr std::int64_t kPage = 4096, kLine = 64;
+  const std::int64_t sets = std::min(kPage / kLine, kPage / std::gcd(pitch, kPage));
+  return static_cast<double>(sets * (m.buffers.l0aBytes / kPage));
+}
 
 /// What moving a tensor to or from panels of f32 takes: moves for a run of pixels, vectors (those of narrow blocks half empty),
 /// cycles for each.

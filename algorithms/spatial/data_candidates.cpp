@@ -57,8 +57,7 @@ std::vector<SpatialDataPlan> spatialDataCandidates(const Problem& problem, const
   if (phases == 0 || phases > 8 || g.view.kernel.w > 16) return out;
   if (g.result.channelsLast && g.result.channels > 2 * m.isa.lanes()) return out;
   const std::int64_t regs = usableRegisters(m, true) - 1, most = divUp(g.longest, m.isa.lanes());
-  // Residue classes that no tap reaches count, too: packing the weights of such layers is not costed yet, and may take longer than all
-  // the rest.
+  // Residue classes that no tap reaches count, too.
   const std::int64_t residues = residuesOf(g.view);
   std::int64_t last = 0;
   for (const std::int64_t limit : {14, 11, 8, 7, 6, 5, 4, 3, 2, 1}) {

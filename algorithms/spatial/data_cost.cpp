@@ -18,7 +18,8 @@ constexpr double kSpatialCallCycles = 45.0;
 constexpr double kStoreCycles = 1.0;
 constexpr double kSpatialTaskCycles = 300.0;
 constexpr double kInterleaveCycles = 0.3, kScatterCycles = 1.5;
-constexpr double kSumLatency = 4.0;
+// A weight on its way to its place among those of a tile (AVX2, Zen 3: 2 where many of a tap lie side by side, 6 in depthwise layers).
+constexpr double kPackCycles = 4.0;
 // Loads begin anywhere in a line: so many more lines than vectors are read.
 constexpr double kLinesOfVector = 1.25;
 
@@ -56,10 +57,11 @@ class Costing {
 
   PlanCost run() const {
     PlanCost cost;
-    cost.computeCycles = compute();
+    cost.computeCycles = compute() + planeLines();
     cost.callCycles = calls();
     cost.memoryCycles = memory();
-    cost.moveCycles = (plan_.packA ? staging() : 0) + (plan_.bufferC ? leaving() : 0);
+    cost.packCycles = packing();
+    cost.moveCycles = cost.packCycles + (plan_.packA ? staging() : 0) + (plan_.bufferC ? leaving() : 0);
     const double busy = std::max(cost.computeCycles, cost.memoryCycles) +
                         kExposed * std::min(cost.computeCycles, cost.memoryCycles) + cost.callCycles + cost.moveCycles;
     const double cacheBlocksH = static_cast<double>(g_.result.extent.h) / static_cast<double>(plan_.cache.h),
@@ -73,19 +75,42 @@ class Costing {
 
  private:
   double compute() const {
-    const double fma = scalars_ * vectors_ / m_.rates.fmaPerCycle;
+    const double fma = fmaCycles(m_, scalars_ * vectors_);
     // Instructions beside the load of a 16-bit vector take turns with the FMAs.
-    const double converted = plan_.packA || g_.operand.dtype == DType::kF32
-                                 ? 0
-                                 : vectors_ * (plan_.registerH > 1 && g_.operand.dtype == DType::kBf16 ? 1.0 : 0.7);
-    const double loads = vectors_ * kLinesOfVector * m_.rates.vectorLoadCycles + scalars_ * m_.rates.broadcastCycles;
+    const double converted =
+        plan_.packA || g_.operand.dtype == DType::kF32
+            ? 0
+            : vectors_ * (plan_.registerH > 1 && g_.operand.dtype == DType::kBf16 ? 1.0 : 0.7) / vectorsAtOnce(m_);
+    const double loads = loadCycles(m_, vectors_ * kLinesOfVector, scalars_);
     // The next step waits for this one's sums, unless other rows' are at hand.
     const double latency = plan_.registerH > 1 ? 0.0 : kSumLatency;
     const double step = std::max({fma + converted, loads, latency}) + m_.rates.exposedLoads * loads;
     // Plain rows of the reduction channels are planes apart; a power-of-two distance makes them collide in L1.
     const bool collide =
         !plan_.packA && reduced_ > 1 && (g_.operand.cStride % 4096 == 0 || g_.operand.cStride >= kFarPlaneBytes);
-    return steps_ * reduced_ * step / vectorsAtOnce(m_) * 1.02 * (collide ? 1.3 : 1.0);
+    return steps_ * reduced_ * step * 1.02 * (collide ? 1.3 : 1.0);
+  }
+
+  // Bytes of the operand rows that a row of results reads: the next row's taps, and the next plane's, read most of them again.
+  double keptBytes() const { return static_cast<double>(g_.view.kernel.d) * cacheRows_ * rowBytes(); }
+  double rowBytes() const { return reduced_ * static_cast<double>(g_.operand.extent.w) * 4; }
+
+  // What kernels wait for lines of plain rows that L1 does not keep: a step takes one of each channel's plane, and nothing foresees them.
+  double planeLines() const {
+    if (plan_.packA || reduced_ <= 1 || m_.rates.planeLines <= 0) return 0.0;
+    const double lines = steps_ * reduced_ * vectors_ * lanes_ * 4 / 64.0;
+    if (planesCrowd()) return lines * m_.rates.planeLines * 64.0 / bytesPerCycle(m_, rowBytes(), false);
+    if (keptBytes() <= keptByL1(m_)) return 0.0;
+    return lines / std::max(1.0, shifts_) * m_.rates.planeLines * 64.0 / bytesPerCycle(m_, keptBytes(), false);
+  }
+
+  // Whether L1 has no room for a line of each channel: planes whole pages apart, or nearly so, share few sets.
+  bool planesCrowd() const {
+    constexpr std::int64_t kPage = 4096, kLine = 64;
+    const std::int64_t past = g_.operand.cStride % kPage, apart = std::min(past, kPage - past);
+    if (apart >= kLine) return reduced_ > linesOfL1(m_, apart);
+    const double sets = std::max(1.0, reduced_ * static_cast<double>(apart) / kLine);
+    return reduced_ > sets * linesOfL1(m_, kPage);
   }
 
   double calls() const {
@@ -98,11 +123,8 @@ class Costing {
   }
 
   double memory() const {
-    const double rowBytes = reduced_ * static_cast<double>(g_.operand.extent.w) * 4;
-    // Rows are read again by the next row's taps, and planes by the next plane's, if L1 still has them.
-    const double kept = static_cast<double>(g_.view.kernel.d) * cacheRows_ * rowBytes;
-    const double rate = kept <= keptByL1(m_) ? m_.rates.l1BytesPerCycle
-                                             : bytesPerCycle(m_, cacheRows_ * cachePlanes_ * rowBytes, false);
+    const double rate = keptBytes() <= keptByL1(m_) ? m_.rates.l1BytesPerCycle
+                                                    : bytesPerCycle(m_, cacheRows_ * cachePlanes_ * rowBytes(), false);
     const double operandBytes = static_cast<double>(g_.operand.bytes),
                  resultBytes = static_cast<double>(g_.result.bytes),
                  once = bytesPerCycle(m_, (operandBytes + resultBytes) / m_.cores, true);
@@ -111,6 +133,11 @@ class Costing {
     const double weights = packed <= 0.5 * static_cast<double>(m_.buffers.l1Bytes) ? 16.0 : kBroadcastBytesPerCycle;
     return steps_ * reduced_ * vectors_ * lanes_ * 4 / std::max(1.0, shifts_) / rate +
            (operandBytes + 1.5 * resultBytes) / once + steps_ * reduced_ * scalars_ * 4 / weights;
+  }
+
+  double packing() const {
+    return static_cast<double>(g_.view.groups * g_.view.taps() * g_.operand.channels * g_.result.channels) *
+           kPackCycles;
   }
 
   double staging() const {

@@ -72,7 +72,7 @@ Value* Speller::spell(const VInstr& i, const Operands& o) {
     case VOp::kUnpackHi64: return shuffleInBlocks(o, {2, 3, 6, 7});
     case VOp::kShuffleBlocks: return shuffleBlocks(o, i.imm);
     case VOp::kLoadMaskVector: return load(floats_, o, isSet(o.src1));
-    case VOp::kStoreMaskVector: return store(o.src1, o, isSet(o.src2)), nullptr;
+    case VOp::kStoreLanes: return storeLanes(o, i.imm), nullptr;
     case VOp::kBlendVector: return b_.CreateSelect(isSet(o.src3), o.src2, o.src1);
     case VOp::kLoadWords: return fromLowerHalves(load(halves_, o, maskUnlessAll(i.imm)));
     case VOp::kStoreWords: return store(lowerHalves(o.src1), o, maskUnlessAll(i.imm)), nullptr;
@@ -153,6 +153,13 @@ void Speller::store(Value* value, const Operands& o, Value* mask) {
     b_.CreateAlignedStore(value, o.address, kElementAlign);
   else
     b_.CreateMaskedStore(value, o.address, kElementAlign, mask);
+}
+
+void Speller::storeLanes(const Operands& o, std::int64_t range) {
+  const auto first = static_cast<unsigned>(maskLo(range)), count = static_cast<unsigned>(maskHi(range)) - first;
+  Value* place = b_.CreateConstInBoundsGEP1_32(b_.getFloatTy(), o.address, first);
+  b_.CreateAlignedStore(b_.CreateShuffleVector(o.src1, llvm::createSequentialMask(first, count, 0)), place,
+                        kElementAlign);
 }
 
 void Speller::storeStream(const Operands& o) {

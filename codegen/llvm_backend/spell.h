@@ -41,6 +41,7 @@ class Speller {
   llvm::Value* narrowF16(llvm::Value* vector);
   llvm::Value* narrowBf16(llvm::Value* vector);
   void store(llvm::Value* value, const Operands& o, llvm::Value* mask);
+  void storeLanes(const Operands& o, std::int64_t range);
   void storeStream(const Operands& o);
   void streamFence();
   void prefetch(const Operands& o, std::int64_t level);

@@ -204,10 +204,8 @@ class Cpu {
       }
 
       case VOp::kLoadMaskVector: each([&](std::size_t l) { return sign(x[l]) ? readAt<Word>(i.mem, l) : 0; }); break;
-      case VOp::kStoreMaskVector:
-        for (std::size_t l = 0; l < lanes_; ++l) {
-          if (sign(y[l])) writeAt(i.mem, l, x[l]);
-        }
+      case VOp::kStoreLanes:
+        for (std::size_t l = lo(i); l < hi(i); ++l) writeAt(i.mem, l, x[l]);
         break;
       case VOp::kBlendVector: each([&](std::size_t l) { return sign(z[l]) ? y[l] : x[l]; }); break;
 

@@ -2,12 +2,14 @@
 //
 // Decides the rewrites for ISAs without opmasks: a mask becomes a constant vector of all-ones and zero lanes.
 // A mask keeps a register of its own while there are registers the program never mentions, those of inner loops first;
-// otherwise the constant is loaded before each use.
+// otherwise the constant is loaded before each use. Sums under a mask add -0 to the lanes that they leave alone, where they can.
 #include "codegen/vector/legalize.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,7 @@ namespace cubejit {
 namespace {
 
 constexpr int kMasks = 8;           // opmask numbers 1 .. 7
+constexpr int kBlockLanes = 4;      // of a 128-bit block
 constexpr std::int64_t kNone = -1;  // no range is known
 
 class Rewriter {
@@ -43,6 +46,7 @@ class Rewriter {
         push(i);
       else
         rewrite(i);
+      if (i.op != VOp::kLoad) neutral_ &= ~vectorsWritten(i);
       // The body may not have run, so nothing set in it is known behind it.
       if (i.op == VOp::kEndLoop) forgetMasksSetInside(loops_.back());
       if (i.op == VOp::kLoop) loops_.push_back(at_);
@@ -127,11 +131,13 @@ class Rewriter {
     return static_cast<std::int8_t>(reg);
   }
 
-  std::int64_t maskConstant(std::int64_t range) {
-    std::vector<std::int32_t> words(static_cast<std::size_t>(in_.isa.lanes()), 0);
-    for (int l = maskLo(range); l < maskHi(range); ++l) words[static_cast<std::size_t>(l)] = -1;
+  std::int64_t laneConstant(std::int64_t range, std::int32_t active, std::int32_t inactive) {
+    std::vector<std::int32_t> words(static_cast<std::size_t>(in_.isa.lanes()), inactive);
+    for (int l = maskLo(range); l < maskHi(range); ++l) words[static_cast<std::size_t>(l)] = active;
     return constant(std::move(words));
   }
+
+  std::int64_t maskConstant(std::int64_t range) { return laneConstant(range, -1, 0); }
 
   // The four words again and again.
   std::int64_t wordsConstant(const std::array<std::int32_t, 4>& words) {
@@ -162,20 +168,14 @@ class Rewriter {
     shortAt_ = 0;
     switch (i.op) {
       case VOp::kMaskRange: setMask(i); break;
-      case VOp::kLoad:
-        push({.op = VOp::kLoadMaskVector, .dst = i.dst, .src1 = maskVector(i.mask, i.dst), .mem = i.mem});
-        break;
-      case VOp::kStore: {
-        const std::int8_t mask = maskVector(i.mask);
-        push({.op = VOp::kStoreMaskVector, .src1 = i.src1, .src2 = mask, .mem = i.mem});
-        break;
-      }
+      case VOp::kLoad: load(i); break;
+      case VOp::kStore: store(i); break;
       case VOp::kMove: blend(i.dst, i.src1, i.mask); break;
-      case VOp::kFma: fma(i, i.src2); break;
+      case VOp::kFma: isNeutral(i.src2) ? fma(i, i.src1, -1, i.src2) : fma(i, i.src2); break;
       case VOp::kFmaBroadcast: {
         const std::int8_t word = take();
         push({.op = VOp::kBroadcast, .dst = word, .mem = i.mem});
-        fma(i, word);
+        fma(i, word, word);
         break;
       }
       case VOp::kPermute2: permute2(i); break;
@@ -198,6 +198,23 @@ class Rewriter {
     const std::int64_t range = range_[static_cast<std::size_t>(i.mask)];
     if (range == kNone) problem_ = "`" + print(in_.code[at_]) + "`: the mask's value depends on how often a loop ran";
     return std::max<std::int64_t>(range, 0);
+  }
+
+  // Block by block; the upper one's lanes are moved down first.
+  void store(const VInstr& i) {
+    const std::int64_t range = rangeOf(i);
+    const int lo = maskLo(range), hi = maskHi(range);
+    const auto lanes = [&](std::int8_t from, int block, int first, int last) {
+      push({.op = VOp::kStoreLanes,
+            .src1 = from,
+            .mem = {i.mem.base, i.mem.disp + block * kBlockLanes * 4},
+            .imm = first | std::int64_t{last} << 8});
+    };
+    if (lo < kBlockLanes) lanes(i.src1, 0, lo, std::min(hi, kBlockLanes));
+    if (hi <= kBlockLanes) return;
+    const std::int8_t upper = take();
+    push({.op = VOp::kShuffleBlocks, .dst = upper, .src1 = i.src1, .src2 = i.src1, .imm = 3});
+    lanes(upper, 1, std::max(0, lo - kBlockLanes), hi - kBlockLanes);
   }
 
   void loadWords(const VInstr& i, VOp widen) {
@@ -228,17 +245,51 @@ class Rewriter {
     push({.op = VOp::kBlendVector, .dst = dst, .src1 = dst, .src2 = value, .src3 = mask});
   }
 
-  // dst = src1 * factor + dst; under a mask in a copy, of which the active lanes are kept.
-  void fma(const VInstr& i, std::int8_t factor) {
-    if (i.mask < 0 || in_.isa.maskedMemory) {
-      push({.op = VOp::kFma, .dst = i.dst, .src1 = i.src1, .src2 = factor, .mask = i.mask});
-      return;
+  // Whether all that reads what a masked load fills are sums under the load's own mask.
+  bool feedsMaskedSums(std::size_t load) const {
+    const std::int8_t loaded = in_.code[load].dst, mask = in_.code[load].mask;
+    for (std::size_t i = load + 1; i < in_.code.size() && (live_[i - 1] & vectorBit(loaded)) != 0; ++i) {
+      const VInstr& to = in_.code[i];
+      if (to.op == VOp::kLoop || to.op == VOp::kEndLoop || (to.op == VOp::kMaskRange && to.dst == mask)) return false;
+      const bool sums = (to.op == VOp::kFma || to.op == VOp::kFmaBroadcast) && to.mask == mask && to.dst != loaded &&
+                        to.src1 != to.src2;
+      if ((vectorsRead(to) & vectorBit(loaded)) != 0 && !sums) return false;
     }
-    const std::int8_t sum = take();
-    push({.op = VOp::kMove, .dst = sum, .src1 = i.dst});
-    push({.op = VOp::kFma, .dst = sum, .src1 = i.src1, .src2 = factor});
-    blend(i.dst, sum, i.mask);
+    return true;
   }
+
+  bool isNeutral(std::int8_t reg) const { return (neutral_ & vectorBit(reg)) != 0; }
+
+  // Inactive lanes are +0; -0 if masked sums alone read them, and a register is free for the signs.
+  void load(const VInstr& i) {
+    push({.op = VOp::kLoadMaskVector, .dst = i.dst, .src1 = maskVector(i.mask, i.dst), .mem = i.mem});
+    neutral_ &= ~vectorBit(i.dst);
+    if ((registers() & ~taken_) == 0 || !feedsMaskedSums(at_)) return;
+    const std::int8_t signs = take();
+    push({.op = VOp::kConst,
+          .dst = signs,
+          .imm = laneConstant(rangeOf(i), 0, std::numeric_limits<std::int32_t>::min())});
+    push({.op = VOp::kOr, .dst = i.dst, .src1 = i.dst, .src2 = signs});
+    neutral_ |= vectorBit(i.dst);
+  }
+
+  // dst = src1 * factor + dst. Under a mask, -0 * +0 is added to lanes that keep what they hold, be it -0 or a NaN, if `vector`'s are -0;
+  // else the sum is a copy, of which the active lanes are kept. `scratch`: a register that may be overwritten, -1 = none.
+  void fma(const VInstr& i, std::int8_t factor, std::int8_t scratch, std::int8_t vector) {
+    if (i.mask < 0 || in_.isa.maskedMemory) {
+      push({.op = VOp::kFma, .dst = i.dst, .src1 = vector, .src2 = factor, .mask = i.mask});
+    } else if (isNeutral(vector)) {
+      const std::int8_t masked = scratch >= 0 ? scratch : take();
+      push({.op = VOp::kAnd, .dst = masked, .src1 = factor, .src2 = maskVector(i.mask)});
+      push({.op = VOp::kFma, .dst = i.dst, .src1 = vector, .src2 = masked});
+    } else {
+      const std::int8_t sum = take();
+      push({.op = VOp::kMove, .dst = sum, .src1 = i.dst});
+      push({.op = VOp::kFma, .dst = sum, .src1 = vector, .src2 = factor});
+      blend(i.dst, sum, i.mask);
+    }
+  }
+  void fma(const VInstr& i, std::int8_t factor, std::int8_t scratch = -1) { fma(i, factor, scratch, i.src1); }
 
   // Both sources are permuted by the same index; the index bit worth L, moved to the sign, chooses.
   // The low half comes last: it lands in dst, which may be the index or the high source.
@@ -257,6 +308,7 @@ class Rewriter {
   std::size_t at_ = 0;
   std::vector<std::size_t> loops_;
   VectorSet kept_ = 0, taken_ = 0;
+  VectorSet neutral_ = 0;  ///< their lanes outside the mask they were loaded under are -0
   std::array<int, kMasks> home_{-1, -1, -1, -1, -1, -1, -1, -1};
   std::array<std::int64_t, kMasks> range_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
   int missing_ = 0, shortAt_ = 0;
@@ -268,7 +320,6 @@ class Rewriter {
 bool isLegal(const VInstr& i, const HostIsa& isa) {
   switch (i.op) {
     case VOp::kLoadMaskVector:
-    case VOp::kStoreMaskVector:
     case VOp::kBlendVector:
     case VOp::kStoreWords:
     case VOp::kWidenHalf:
@@ -276,6 +327,7 @@ bool isLegal(const VInstr& i, const HostIsa& isa) {
     case VOp::kShuffleBytes: return isa.maskRegs == 0;
     case VOp::kNarrowF16: return isa.maskRegs == 0 || isa.bf16Dot;
     case VOp::kLoadWords: return isa.maskRegs == 0 || (isa.bf16Dot && i.imm == std::int64_t{isa.lanes()} << 8);
+    case VOp::kStoreLanes: return isa.maskRegs == 0 && maskHi(i.imm) <= kBlockLanes;
     case VOp::kStoreHalf: return isa.maskedMemory;
     case VOp::kStoreLow:
     case VOp::kNarrowBf16:
@@ -294,7 +346,7 @@ int scratchRegisters(const VInstr& i, const HostIsa& isa) {
   if (isLegal(i, isa)) return 0;
   const int mask = i.mask > 0 ? 1 : 0;
   switch (i.op) {
-    case VOp::kStore:
+    case VOp::kStore: return isa.lanes() > kBlockLanes ? 1 : 0;
     case VOp::kMove: return mask;
     case VOp::kFma: return 1 + mask;
     case VOp::kFmaBroadcast: return i.mask > 0 && !isa.maskedMemory ? 2 + mask : 1;

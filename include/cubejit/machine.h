@@ -24,8 +24,10 @@ struct Buffers {
 };
 
 /// Cores whose rates were measured. Any other is planned for with those of Zen4.
-enum class HostCore : std::uint8_t { kZen4, kZen5 };
-constexpr const char* toString(HostCore c) { return c == HostCore::kZen5 ? "Zen 5" : "Zen 4"; }
+enum class HostCore : std::uint8_t { kZen3, kZen4, kZen5 };
+constexpr const char* toString(HostCore c) {
+  return c == HostCore::kZen3 ? "Zen 3" : c == HostCore::kZen5 ? "Zen 5" : "Zen 4";
+}
 
 /// Rates the cost model needs, per core and core cycle. The defaults are Zen4's; sources beside the rows in ratesOf().
 struct Rates {
@@ -42,12 +44,15 @@ struct Rates {
   double l1Share = 0.7;            ///< share of L1 that data may take and be found there again
   double sumCycles = 3.0;          ///< a visit of a tile of dW: loading and storing one of its vectors of sums
   double lateLines = 1.0;          ///< how much a tile of dW waits for lines from beyond L1, in what Zen4 waits
-  double lonelyLines = 1.2;        ///< how much longer lines far apart take from beyond L2 than lines side by side
-  double missBuffers = 24;         ///< lines that come into L1 at once; a box of dX with more lines of results waits
-  double crowdedStores = 20;       ///< storing a vector of many at distances of 2 KiB and its multiples
-  double pairCycles = 0.5;         ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
-  double copyCycles = 3.0;         ///< a whole vector from one place near the core to another
-  double transposeCycles = 7.0;    ///< the same as part of a transpose of 16 x 16
+  double lateColumns = 0.0;      ///< cycles that a tile of dW with several taps along W waits for a line from beyond L1
+  double lonelyLines = 1.2;      ///< how much longer lines far apart take from beyond L2 than lines side by side
+  double planeLines = 0.0;       ///< how long a kernel waits for a line of one of many channel planes beyond L1, in
+                                 ///< what it takes side by side
+  double missBuffers = 24;       ///< lines that come into L1 at once; a box of dX with more lines of results waits
+  double crowdedStores = 20;     ///< storing a vector of many at distances of 2 KiB and its multiples
+  double pairCycles = 0.5;       ///< forming a vector of bf16 pairs beside dot products (Zen4: estimated)
+  double copyCycles = 3.0;       ///< a whole vector from one place near the core to another
+  double transposeCycles = 7.0;  ///< the same as part of a transpose of 16 x 16
 };
 CUBEJIT_API Rates ratesOf(HostCore core);
 

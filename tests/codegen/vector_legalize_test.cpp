@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "codegen/vector/liveness.h"
 #include "codegen/vector/print.h"
@@ -121,6 +124,74 @@ TEST(VectorLegalize, MasksKeepARegisterWhileThereAreUnusedOnes) {
   EXPECT_EQ(std::count_if(legal->code.begin(), legal->code.end(), [](const VInstr& i) { return i.op == VOp::kConst; }),
             1)
       << print(*legal);
+}
+
+// Loads v1 under a mask, does `then`, and stores the sums v0 and v3; all values are those that arithmetic treats specially.
+VectorProgram maskedSums(std::vector<VInstr> then) {
+  VectorProgram p;
+  p.name = "sums";
+  p.isa = avx2Isa();
+  p.code = {{.op = VOp::kArg, .dst = 0, .imm = 0},
+            {.op = VOp::kArg, .dst = 1, .imm = 2},
+            {.op = VOp::kMaskRange, .dst = 1, .imm = 1 | 6 << 8},
+            {.op = VOp::kMaskRange, .dst = 2, .imm = 7 << 8},
+            {.op = VOp::kSet, .dst = 2, .imm = 2},
+            {.op = VOp::kLoad, .dst = 0, .mem = {1, 0}},
+            {.op = VOp::kLoad, .dst = 3, .mem = {1, 32}},
+            {.op = VOp::kLoad, .dst = 2, .mem = {0, 64}},
+            {.op = VOp::kLoad, .dst = 1, .mask = 1, .mem = {0, 4}}};
+  p.code.insert(p.code.end(), then.begin(), then.end());
+  p.code.push_back({.op = VOp::kStore, .src1 = 0, .mem = {1, 256}});
+  p.code.push_back({.op = VOp::kStore, .src1 = 3, .mem = {1, 288}});
+  return p;
+}
+
+void expectSameOfSpecialValues(const VectorProgram& p, bool addsNegativeZero) {
+  const auto legal = legalize(p);
+  ASSERT_TRUE(legal.ok()) << legal.error().message;
+  EXPECT_EQ(print(*legal).find("blend.mv") == std::string::npos, addsNegativeZero) << print(*legal);
+  constexpr std::array<std::uint32_t, 9> kSpecial{0,          0x80000000, 1,          0x80000001, 0x7f800000,
+                                                  0xff800000, 0x7fc00000, 0x3f800000, 0xbf800000};
+  for (unsigned n = 0; n < 40; ++n) {
+    RandomArena arena(n);
+    std::mt19937 rng(n);
+    for (auto& w : arena.a) w = kSpecial[rng() % kSpecial.size()];
+    for (std::size_t i = 0; i < 128; ++i) arena.c[kGuardWords + i] = kSpecial[rng() % kSpecial.size()];
+    ASSERT_TRUE(leavesTheSame(p, *legal, arena));
+  }
+}
+
+TEST(VectorLegalize, SumsUnderAMaskLeaveTheOtherLanesBitByBit) {
+  expectSameOfSpecialValues(maskedSums({{.op = VOp::kFma, .dst = 0, .src1 = 1, .src2 = 2, .mask = 1}}), true);
+  expectSameOfSpecialValues(maskedSums({{.op = VOp::kFma, .dst = 0, .src1 = 2, .src2 = 1, .mask = 1},
+                                        {.op = VOp::kFmaBroadcast, .dst = 3, .src1 = 1, .mask = 1, .mem = {0, 8}}}),
+                            true);
+  // Sums of a loop, each with its own load.
+  expectSameOfSpecialValues(maskedSums({{.op = VOp::kLoop, .dst = 2},
+                                        {.op = VOp::kLoad, .dst = 1, .mask = 1, .mem = {0, 4}},
+                                        {.op = VOp::kFmaBroadcast, .dst = 0, .src1 = 1, .mask = 1, .mem = {0, 8}},
+                                        {.op = VOp::kEndLoop}}),
+                            true);
+}
+
+TEST(VectorLegalize, WhatOthersReadAsWellHoldsPositiveZero) {
+  const VInstr sum{.op = VOp::kFma, .dst = 0, .src1 = 1, .src2 = 2, .mask = 1};
+  for (const std::vector<VInstr>& then : std::vector<std::vector<VInstr>>{
+           {sum, {.op = VOp::kStore, .src1 = 1, .mem = {1, 320}}},
+           {sum, {.op = VOp::kFma, .dst = 3, .src1 = 1, .src2 = 2}},
+           {sum, {.op = VOp::kFma, .dst = 3, .src1 = 1, .src2 = 2, .mask = 2}},
+           {sum, {.op = VOp::kFma, .dst = 1, .src1 = 3, .src2 = 2, .mask = 1}, {.op = VOp::kMove, .dst = 3, .src1 = 1}},
+           {sum, {.op = VOp::kMove, .dst = 3, .src1 = 1, .mask = 1}},
+           {{.op = VOp::kFma, .dst = 0, .src1 = 1, .src2 = 1, .mask = 1}},
+           {{.op = VOp::kMaskRange, .dst = 1, .imm = 3 | 8 << 8}, sum},
+           {{.op = VOp::kLoop, .dst = 2}, sum, {.op = VOp::kEndLoop}},
+           {{.op = VOp::kLoop, .dst = 2},
+            {.op = VOp::kFma, .dst = 3, .src1 = 1, .src2 = 2, .mask = 1},
+            {.op = VOp::kLoad, .dst = 1, .mask = 1, .mem = {0, 12}},
+            sum,
+            {.op = VOp::kEndLoop}}}) {
+    expectSameOfSpecialValues(maskedSums(then), false);
+  }
 }
 
 TEST(VectorLegalize, RefusesAMaskThatDependsOnALoop) {

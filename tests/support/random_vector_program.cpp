@@ -4,6 +4,7 @@
 #include "tests/support/random_vector_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/vector/legalize.h"
 #include "codegen/vector/op_table.h"
@@ -90,7 +91,12 @@ class Generator {
       case VOp::kEndLoop: scalarStore(); break;
       case VOp::kZero: push({.op = op, .dst = vec()}); break;
       case VOp::kConst: push({.op = op, .dst = vec(), .imm = below(3)}); break;
-      case VOp::kLoad: push({.op = op, .dst = vec(), .mask = mask(), .mem = vectorAt(below(2) == 0 ? kA : kC)}); break;
+      case VOp::kLoad: {
+        const VInstr load{.op = op, .dst = vec(), .mask = mask(), .mem = vectorAt(below(2) == 0 ? kA : kC)};
+        push(load);
+        if (load.mask > 0 && below(2) == 0) maskedSums(load);
+        break;
+      }
       case VOp::kStore: push({.op = op, .src1 = vec(), .mask = mask(), .mem = vectorAt(kC)}); break;
       case VOp::kStoreStream:
         push({.op = op, .src1 = vec(), .mem = {kC, 64 * below(static_cast<int>(kRandomArenaBytes) / 64)}});
@@ -157,6 +163,19 @@ class Generator {
       case VOp::kMaxInt: integers(op); break;
       default: push({.op = op, .dst = vec(), .src1 = vec(), .src2 = vec()}); break;
     }
+  }
+
+  // What most masked loads are for: sums under the load's mask, and now and then another one; then another value, or not.
+  void maskedSums(const VInstr& load) {
+    for (int sums = 1 + below(3); sums > 0; --sums) {
+      VInstr sum{.op = VOp::kFma, .dst = vec(), .src1 = load.dst, .src2 = vec(), .mask = load.mask};
+      if (below(8) == 0) sum.mask = mask();
+      if (below(2) == 0) std::swap(sum.src1, sum.src2);
+      if (below(2) == 0)
+        sum = {.op = VOp::kFmaBroadcast, .dst = vec(), .src1 = load.dst, .mask = sum.mask, .mem = wordAt(kA)};
+      push(sum);
+    }
+    if (below(4) > 0) push({.op = VOp::kLoad, .dst = load.dst, .mem = load.mem});
   }
 
   // What integer arithmetic leaves may be a NaN, as f32 or as a pair of bf16, whose payload float arithmetic may choose.

@@ -17,6 +17,7 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/pack_weights.h"
+#include "algorithms/kit/panel_pitch.h"
 #include "algorithms/kit/work.h"
 
 namespace cubejit {

@@ -22,6 +22,7 @@
 #include "algorithms/kit/lower/pixel_blocks.h"
 #include "algorithms/kit/lower/pixel_panels.h"
 #include "algorithms/kit/lower/weights_unpack.h"
+#include "algorithms/kit/panel_pitch.h"
 #include "algorithms/kit/work.h"
 #include "codegen/tile/copies.h"
 

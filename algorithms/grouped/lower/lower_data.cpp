@@ -17,6 +17,7 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/operand.h"
 #include "algorithms/kit/lower/panel_moves.h"
+#include "algorithms/kit/panel_pitch.h"
 
 namespace cubejit {
 namespace {

@@ -17,6 +17,7 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pixel_panels.h"
 #include "algorithms/kit/lower/weights_unpack.h"
+#include "algorithms/kit/panel_pitch.h"
 
 namespace cubejit {
 namespace {

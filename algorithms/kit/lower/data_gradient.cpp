@@ -64,11 +64,6 @@ std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit) {
   return 1;
 }
 
-std::int64_t panelPitch(std::int64_t bytes) {
-  const std::int64_t lines = (bytes + 63) / 64 * 64;
-  return lines % 1024 == 0 ? lines + 64 : lines;
-}
-
 std::string problemLabel(const Problem& p, Pass pass) {
   const auto dims = [](const Dhw& v) {
     return std::to_string(v.d) + "x" + std::to_string(v.h) + "x" + std::to_string(v.w);

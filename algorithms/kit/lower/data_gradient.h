@@ -42,9 +42,6 @@ void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes);
 /// Largest divisor of n that is at most `limit` (1 if n is 0).
 std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit);
 
-/// Pitch in bytes for rows of `bytes` in a panel: a whole number of lines, and never a multiple of 1 KiB (set conflicts).
-std::int64_t panelPitch(std::int64_t bytes);
-
 std::string problemLabel(const Problem& problem, Pass pass);
 
 }  // namespace cubejit

@@ -15,6 +15,7 @@
 #include "algorithms/kit/lower/builder.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/result_channels.h"
+#include "algorithms/kit/panel_pitch.h"
 #include "codegen/tile/buffer_of.h"
 
 namespace cubejit {

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "algorithms/kit/panel_pitch.h"
 #include "algorithms/kit/work.h"
 #include "algorithms/spatial/lower/data_results.h"
 #include "algorithms/spatial/lower/data_sections.h"

@@ -11,6 +11,7 @@
 
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pack_weights.h"
+#include "algorithms/kit/panel_pitch.h"
 #include "algorithms/winograd/lower/product.h"
 #include "algorithms/winograd/lower/tile_box.h"
 #include "algorithms/winograd/winograd.h"
