@@ -143,6 +143,7 @@ struct Search {
     const bool kept = weights == WeightsUse::kKept && pass == Pass::kDx;
     double conversions = reorderCycles(asked, pass, reorders, machine);
     if (kept && reorders.w) conversions -= conversionCycles(asked, TensorId::kW, machine);
+    const double packingCores = kept && runsOnOneCore(makeConvView(core, pass), machine) ? 1 : machine.cores;
     for (TilingPlan& plan : candidates.plans) {
       if (kept && !algorithm.packsBeforehand(plan)) continue;
       Candidate candidate;
@@ -153,7 +154,7 @@ struct Search {
         candidate.cost = algorithm.cost(core, plan, machine);
         if (kept) {
           candidate.cost.moveCycles -= candidate.cost.packCycles;
-          candidate.cost.totalCycles -= candidate.cost.packCycles / machine.cores;
+          candidate.cost.totalCycles -= candidate.cost.packCycles / packingCores;
         }
         candidate.cost.moveCycles += conversions;
         candidate.cost.totalCycles += conversions / machine.cores;

@@ -107,12 +107,17 @@ inline double imbalance(double copies, double pieces, int cores) {
   return (rounds + std::ceil(late / cores) * rest) * cores / (copies * pieces);
 }
 
+/// Whether a contraction is too small to wake other cores for.
+inline bool runsOnOneCore(const ConvView& v, const Machine& m) {
+  return multiplyAddVectors(v, m.isa.lanes()) < kWakeCycles;
+}
+
 /// Cycles of the slowest core, if `busy` cycles of a contraction in copies x pieces tasks are partitioned.
 inline double partitionCycles(const ConvView& v, double busy, double copies, double pieces, const Machine& m,
                               double cyclesOfTask) {
   pieces = std::max(1.0, pieces);
   const double tasks = copies * std::ceil(pieces), cores = m.cores;
-  if (multiplyAddVectors(v, m.isa.lanes()) < kWakeCycles || tasks <= 0) return busy + tasks * cyclesOfTask;
+  if (runsOnOneCore(v, m) || tasks <= 0) return busy + tasks * cyclesOfTask;
   const double spread = tasks >= 8 * cores ? 1.0 + cores / tasks : imbalance(copies, pieces, m.cores);
   return (busy * spread + tasks * cyclesOfTask) / cores;
 }

@@ -19,7 +19,7 @@ constexpr double kStoreCycles = 1.0;
 constexpr double kSpatialTaskCycles = 300.0;
 constexpr double kInterleaveCycles = 0.3, kScatterCycles = 1.5;
 // A weight on its way to its place among those of a tile (AVX2, Zen 3: 2 where many of a tap lie side by side, 6 in depthwise layers).
-constexpr double kPackCycles = 4.0;
+constexpr double kPackCycles = 3.0;
 // Loads begin anywhere in a line: so many more lines than vectors are read.
 constexpr double kLinesOfVector = 1.25;
 
