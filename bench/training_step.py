@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides how whole training steps are compared: networks of PyTorch, their steps by PyTorch alone and with cubejit under the dispatcher,
-turn by turn in one process. Prints a table; --json FILE keeps the samples.
+turn by turn in one process. Prints a table; --json FILE keeps the samples. --bound adds what PyTorch's profiler counts outside convolutions in
+a step of its own, and by how much a step could be faster if convolutions took no time.
 
     PYTHONPATH=build/release/python_packages bench/training_step.py --models unet3d,r3d18 --threads 2
 """
@@ -185,6 +186,15 @@ def compare(name, dtype, channels_last, rounds):
     return samples
 
 
+def outside_convolutions(name, dtype, channels_last):
+    """ms of a step of PyTorch alone in all that is no convolution."""
+    step = Step(name, dtype, channels_last)
+    step.run()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        step.run()
+    return sum(event.self_cpu_time_total for event in profile.key_averages() if "conv" not in event.key.lower()) / 1e3
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default=",".join(MODELS))
@@ -193,6 +203,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--report", action="store_true", help="what became of every convolution")
+    parser.add_argument("--bound", action="store_true", help="what of a step is no convolution")
     parser.add_argument("--json", help="file for the samples")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -207,6 +218,10 @@ def main():
             medians = statistics.median(theirs), statistics.median(mine)
             print(f"| {name} | {part} | {min(theirs):.1f} ({medians[0]:.1f}) | {min(mine):.1f} ({medians[1]:.1f}) | "
                   f"{min(theirs) / min(mine):.2f} | {medians[0] / medians[1]:.2f} |", flush=True)
+        if args.bound:
+            outside = min(outside_convolutions(name, args.dtype, args.channels_last) for _ in range(3))
+            best = min(s["step"] for s in samples["torch"])
+            print(f"| {name} | no convolution | {outside:.1f} | | {best / outside:.2f} at most | |", flush=True)
         if args.report:
             print(cubejit.torch.report())
     if args.json:

@@ -141,10 +141,11 @@ void checkBuffers(const CubeWork& w, const TilingPlan& plan, const Machine& m, B
   fits(broken, m, "L0B", f.l0b, m.buffers.l0bBytes, "lower base_k, base_n or buffers_l0b");
   fits(broken, m, "L0C", f.l0c, m.buffers.l0cBytes, "lower base_m, base_n or buffers_l0c");
   if (f.l1 > m.buffers.l1Bytes) {
+    const CubeTile& t = plan.cube().tile;
     const bool a =
-        f.l1A * plan.cube().tile.buffersA1 >= f.l1B * plan.cube().tile.buffersB1 || f.l1A > m.buffers.l1Bytes;
-    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(plan.cube().tile.buffersA1) +
-                              ", B " + std::to_string(f.l1B) + " x " + std::to_string(plan.cube().tile.buffersB1);
+        saturatingProduct(f.l1A, t.buffersA1) >= saturatingProduct(f.l1B, t.buffersB1) || f.l1A > m.buffers.l1Bytes;
+    const std::string parts = "A " + std::to_string(f.l1A) + " x " + std::to_string(t.buffersA1) + ", B " +
+                              std::to_string(f.l1B) + " x " + std::to_string(t.buffersB1);
     fits(broken, m, ("L1 (" + parts + ")").c_str(), f.l1, m.buffers.l1Bytes,
          a ? "lower step_ka, buffers_a1, step_m or base_m" : "lower step_kb, buffers_b1, step_n or base_n");
   }
