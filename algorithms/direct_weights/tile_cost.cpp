@@ -109,8 +109,8 @@ double lateCycles(const WeightShape& s) {
 // With more taps the next columns are asked for before they are needed. Cores that look less far ahead wait for each line of lanes,
 // for whole ones if a vector takes half of one.
 double lateColumnCycles(const WeightShape& s) {
-  const double lines = s.lanePitch < 64 ? static_cast<double>(s.lanePitch) / 64.0 : std::ceil(s.laneBytes / 64.0);
-  const double pixels = s.blockSteps * s.reach;
+  if (s.lanePitch < 64) return 0.0;  // one long stream
+  const double lines = std::ceil(s.laneBytes / 64.0), pixels = s.blockSteps * s.reach;
   if (s.lanesOutside && pixels <= kLinesOfL1 * linesOfL1(s.m, s.lanePitch) &&
       pixels * lines * 64 <= kLinesOfL1 * keptByL1(s.m))
     return 0.0;
