@@ -42,11 +42,11 @@ class Rewriter {
       const VInstr& i = in_.code[at_];
       if (i.op == VOp::kLoop) forgetMasksSetInside(at_);
       taken_ = live_[at_] | vectorsRead(i) | vectorsWritten(i) | kept_;
+      neutral_ &= ~vectorsWritten(i);  // what reads a neutral vector does not write it
       if (isLegal(i, in_.isa))
         push(i);
       else
         rewrite(i);
-      if (i.op != VOp::kLoad) neutral_ &= ~vectorsWritten(i);
       // The body may not have run, so nothing set in it is known behind it.
       if (i.op == VOp::kEndLoop) forgetMasksSetInside(loops_.back());
       if (i.op == VOp::kLoop) loops_.push_back(at_);
@@ -263,7 +263,6 @@ class Rewriter {
   // Inactive lanes are +0; -0 if masked sums alone read them, and a register is free for the signs.
   void load(const VInstr& i) {
     push({.op = VOp::kLoadMaskVector, .dst = i.dst, .src1 = maskVector(i.mask, i.dst), .mem = i.mem});
-    neutral_ &= ~vectorBit(i.dst);
     if ((registers() & ~taken_) == 0 || !feedsMaskedSums(at_)) return;
     const std::int8_t signs = take();
     push({.op = VOp::kConst,
