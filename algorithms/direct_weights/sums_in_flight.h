@@ -6,18 +6,17 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cubejit/machine.h"
+#include "algorithms/kit/rates.h"
 
 namespace cubejit {
 
 /// Cycles from a multiply-add to the next one of the same sum. Zen 5: twelve dot products in flight reach 93 per cent of what 24 do
 /// (runtime/peak.cpp), two start in a cycle; FMAs take 4. Zen 4 starts half as many and is taken to have the same latencies.
-constexpr double sumLatency(bool dotProducts) { return dotProducts ? 6.0 : 4.0; }
+constexpr double sumLatency(bool dotProducts) { return dotProducts ? 6.0 : kSumLatency; }
 
 /// Sets of `sums` accumulators with which a multiply-add can start whenever there is a place for one; at most 4.
 inline std::int64_t setsOfSums(std::int64_t sums, bool dotProducts, const Machine& m) {
-  const double atOnce = m.rates.fmaPerCycle * (m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0);
-  const auto inFlight = static_cast<std::int64_t>(sumLatency(dotProducts) * atOnce);
+  const auto inFlight = static_cast<std::int64_t>(sumLatency(dotProducts) * (m.rates.fmaPerCycle * vectorsAtOnce(m)));
   return std::clamp<std::int64_t>((inFlight + sums - 1) / sums, 1, 4);
 }
 

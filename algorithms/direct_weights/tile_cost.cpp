@@ -111,7 +111,7 @@ double lateCycles(const WeightShape& s) {
 double lateColumnCycles(const WeightShape& s) {
   if (s.lanePitch < 64) return 0.0;  // one long stream
   const double lines = std::ceil(s.laneBytes / 64.0), pixels = s.blockSteps * s.reach;
-  if (s.lanesOutside && pixels <= kLinesOfL1 * linesOfL1(s.m, s.lanePitch) &&
+  if (s.lanesOutside && pixels <= kLinesOfL1 * linesOfL1(s.m, s.lanePitch, pixels) &&
       pixels * lines * 64 <= kLinesOfL1 * keptByL1(s.m))
     return 0.0;
   return s.pixelSteps * s.tiles * lines * (s.operandsTransposed ? 1.0 : s.meanTaps) * s.m.rates.lateColumns;

@@ -62,11 +62,14 @@ inline double bytesPerCycle(const Machine& m, double bytes, bool shared) {
 /// Bytes that L1 keeps for data that is read again.
 inline double keptByL1(const Machine& m) { return m.rates.l1Share * static_cast<double>(m.buffers.l0aBytes); }
 
-/// Lines that L1, of which a way is a page, holds of those `pitch` bytes apart.
-inline double linesOfL1(const Machine& m, std::int64_t pitch) {
+/// How many of `lines` lines `pitch` bytes apart L1 has room for. A way of it is a page: lines whole pages apart share a set, those nearly so
+/// few.
+inline double linesOfL1(const Machine& m, std::int64_t pitch, double lines) {
   constexpr std::int64_t kPage = 4096, kLine = 64;
-  const std::int64_t sets = std::min(kPage / kLine, kPage / std::gcd(pitch, kPage));
-  return static_cast<double>(sets * (m.buffers.l0aBytes / kPage));
+  const std::int64_t past = pitch % kPage, apart = std::min(past, kPage - past);
+  const double sets = apart < kLine ? std::max(1.0, lines * static_cast<double>(apart) / kLine)
+                                    : static_cast<double>(kPage / std::gcd(apart, kPage));
+  return std::min(sets, static_cast<double>(kPage / kLine)) * static_cast<double>(m.buffers.l0aBytes / kPage);
 }
 
 /// What moving a tensor to or from panels of f32 takes: moves for a run of pixels, vectors (those of narrow blocks half empty),

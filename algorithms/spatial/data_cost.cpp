@@ -99,18 +99,11 @@ class Costing {
   double planeLines() const {
     if (plan_.packA || reduced_ <= 1 || m_.rates.planeLines <= 0) return 0.0;
     const double lines = steps_ * reduced_ * vectors_ * lanes_ * 4 / 64.0;
-    if (planesCrowd()) return lines * m_.rates.planeLines * 64.0 / bytesPerCycle(m_, rowBytes(), false);
+    // L1 has no room for a line of each channel.
+    if (reduced_ > linesOfL1(m_, g_.operand.cStride, reduced_))
+      return lines * m_.rates.planeLines * 64.0 / bytesPerCycle(m_, rowBytes(), false);
     if (keptBytes() <= keptByL1(m_)) return 0.0;
     return lines / std::max(1.0, shifts_) * m_.rates.planeLines * 64.0 / bytesPerCycle(m_, keptBytes(), false);
-  }
-
-  // Whether L1 has no room for a line of each channel: planes whole pages apart, or nearly so, share few sets.
-  bool planesCrowd() const {
-    constexpr std::int64_t kPage = 4096, kLine = 64;
-    const std::int64_t past = g_.operand.cStride % kPage, apart = std::min(past, kPage - past);
-    if (apart >= kLine) return reduced_ > linesOfL1(m_, apart);
-    const double sets = std::max(1.0, reduced_ * static_cast<double>(apart) / kLine);
-    return reduced_ > sets * linesOfL1(m_, kPage);
   }
 
   double calls() const {

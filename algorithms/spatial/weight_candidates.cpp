@@ -17,7 +17,6 @@ constexpr std::int64_t kMostPairs = 16;
 constexpr double kTask = 300.0, kCall = 60.0, kSection = 25.0, kSegment = 15.0;
 // A vector that begins anywhere in a line, and the sum of its lanes.
 constexpr double kCrossingLoadCycles = 1.0, kSumCycles = 4.0;
-constexpr double kLatency = 4.0;
 
 bool applies(const ConvView& v) {
   const auto plain = [](const TensorView& t) { return !t.channelsLast && t.c0 == 0; };
@@ -81,7 +80,7 @@ PlanCost spatialWeightsCost(const Problem& problem, const SpatialWeightsPlan& pl
   const double converted = (narrow(v.big) ? shared * tapsW : 0.0) + (narrow(v.small) ? rows : 0.0);
   const double loads = shared * tapsW * kCrossingLoadCycles + rows * m.rates.vectorLoadCycles;
   const double cycles =
-      std::max({step / m.rates.fmaPerCycle + converted * 0.45, loads, rows * kLatency / vectorsAtOnce(m)}) +
+      std::max({step / m.rates.fmaPerCycle + converted * 0.45, loads, rows * kSumLatency / vectorsAtOnce(m)}) +
       m.rates.exposedLoads * loads;
   PlanCost cost;
   const double together = static_cast<double>(plan.images);

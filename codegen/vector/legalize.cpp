@@ -171,11 +171,11 @@ class Rewriter {
       case VOp::kLoad: load(i); break;
       case VOp::kStore: store(i); break;
       case VOp::kMove: blend(i.dst, i.src1, i.mask); break;
-      case VOp::kFma: isNeutral(i.src2) ? fma(i, i.src1, -1, i.src2) : fma(i, i.src2); break;
+      case VOp::kFma: isNeutral(i.src2) ? fma(i, i.src2, i.src1) : fma(i, i.src1, i.src2); break;
       case VOp::kFmaBroadcast: {
         const std::int8_t word = take();
         push({.op = VOp::kBroadcast, .dst = word, .mem = i.mem});
-        fma(i, word, word);
+        fma(i, i.src1, word);
         break;
       }
       case VOp::kPermute2: permute2(i); break;
@@ -272,13 +272,13 @@ class Rewriter {
     neutral_ |= vectorBit(i.dst);
   }
 
-  // dst = src1 * factor + dst. Under a mask, -0 * +0 is added to lanes that keep what they hold, be it -0 or a NaN, if `vector`'s are -0;
-  // else the sum is a copy, of which the active lanes are kept. `scratch`: a register that may be overwritten, -1 = none.
-  void fma(const VInstr& i, std::int8_t factor, std::int8_t scratch, std::int8_t vector) {
+  // dst = vector * factor + dst. Under a mask, -0 * +0 is added to lanes that keep what they hold, be it -0 or a NaN, if `vector`'s are -0;
+  // else the sum is a copy, of which the active lanes are kept.
+  void fma(const VInstr& i, std::int8_t vector, std::int8_t factor) {
     if (i.mask < 0 || in_.isa.maskedMemory) {
       push({.op = VOp::kFma, .dst = i.dst, .src1 = vector, .src2 = factor, .mask = i.mask});
     } else if (isNeutral(vector)) {
-      const std::int8_t masked = scratch >= 0 ? scratch : take();
+      const std::int8_t masked = i.op == VOp::kFmaBroadcast ? factor : take();  // a word that nobody else reads
       push({.op = VOp::kAnd, .dst = masked, .src1 = factor, .src2 = maskVector(i.mask)});
       push({.op = VOp::kFma, .dst = i.dst, .src1 = vector, .src2 = masked});
     } else {
@@ -288,7 +288,6 @@ class Rewriter {
       blend(i.dst, sum, i.mask);
     }
   }
-  void fma(const VInstr& i, std::int8_t factor, std::int8_t scratch = -1) { fma(i, factor, scratch, i.src1); }
 
   // Both sources are permuted by the same index; the index bit worth L, moved to the sign, chooses.
   // The low half comes last: it lands in dst, which may be the index or the high source.
