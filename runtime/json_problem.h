@@ -26,7 +26,6 @@ Result<Problem> readProblem(const std::string& where);
 
 /// The plan as a JSON object: version, gradient (the pass), algorithm, and fields as in describePlan. Plans of another version, or of an algorithm that
 /// this build leaves out, are refused.
-constexpr std::int64_t kPlanVersion = 2;
 std::string planToJson(const TilingPlan& plan);
 Result<TilingPlan> planFromJson(const std::string& text);
 

@@ -75,6 +75,10 @@ inline const char* algorithmName(const TilingPlan& plan) {
   return std::visit([](const auto& p) { return std::decay_t<decltype(p)>::kName; }, plan.algorithm);
 }
 
+/// The version of fields' names and meanings: plans written as JSON (`cubejit plan --json`, pins, tuning records) say it, and those of another are
+/// refused.
+constexpr std::int64_t kPlanVersion = 2;
+
 /// Calls v(name, field) for every field but the pass and which algorithm it is; printing, JSON, hashing, comparison and tuning are
 /// written against it.
 template <class P, class Visitor>

@@ -27,12 +27,19 @@ PassMask maskOf(const Texts& names) {
   return mask;
 }
 
+std::int64_t limitOf(std::int64_t bytes) {
+  if (bytes < 0)
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "mem_limit = " + std::to_string(bytes) + " must be at least 0, in bytes; 0 is no limit"});
+  return bytes;
+}
+
 // What the environment says, changed by what is given.
 Options optionsOf(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
                   const std::optional<std::string>& tune, const std::optional<std::string>& store,
                   const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
                   const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                  bool forwardCopies, bool openmp) {
+                  const std::optional<std::int64_t>& memLimit, bool forwardCopies, bool openmp) {
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
@@ -44,6 +51,7 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
   if (pins) options.pins = *pins;
   if (llvmComponent) options.llvmComponent = *llvmComponent;
   if (machine) options.machine = valueOf(readMachine(*machine));
+  if (memLimit) options.memLimit = limitOf(*memLimit);
   options.forwardCopies = forwardCopies;
   if (openmp) options.parallelFor = openmpThreads();
   return options;
@@ -51,6 +59,7 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
 
 py::dict planDict(const TilingPlan& plan) {
   py::dict out;
+  out["version"] = kPlanVersion;
   out["gradient"] = toString(plan.pass);
   out["algorithm"] = algorithmName(plan);
   describePlan(plan, [&](const char* field, const auto& value) {
@@ -91,6 +100,23 @@ py::dict planOf(const SharedSession& session, const Problem& problem, const std:
     return valueOf(session->plan(problem, which, explain));
   }();
   return reportDict(report, explain);
+}
+
+py::dict callOf(const SharedSession& session, const Problem& problem, const Texts& passes) {
+  const CompileRequest request{problem, maskOf(passes), {}};
+  const CallReport report = [&] {
+    const py::gil_scoped_release released;
+    return valueOf(session->planCall(request));
+  }();
+  py::dict out, plans;
+  for (const TilingPlan& plan : report.plans) plans[toString(plan.pass)] = planDict(plan);
+  Texts converted;
+  for (const TensorId tensor : report.converted) converted.emplace_back(toString(tensor));
+  out["plans"] = std::move(plans);
+  out["converted"] = converted;
+  out["interleaves"] = report.interleaves;
+  out["workspace_bytes"] = report.workspaceBytes;
+  return out;
 }
 
 Texts dumpOf(const SharedSession& session, const Problem& problem, const std::string& directory, const Texts& passes,
@@ -157,23 +183,26 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
                        const std::optional<std::string>& tune, const std::optional<std::string>& store,
                        const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
                        const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                       bool forwardCopies, bool openmp) {
+                       const std::optional<std::int64_t>& memLimit, bool forwardCopies, bool openmp) {
              return std::make_shared<Session>(optionsOf(isa, backend, threads, tune, store, tuneSeconds, pins,
-                                                        llvmComponent, machine, forwardCopies, openmp));
+                                                        llvmComponent, machine, memLimit, forwardCopies, openmp));
            }),
            py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
            py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
            py::arg("pins") = py::none(), py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(),
-           py::arg("forward_copies") = false, py::arg("openmp") = false)
+           py::arg("mem_limit") = py::none(), py::arg("forward_copies") = false, py::arg("openmp") = false)
       .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
-           "The plan for one gradient as a dict; explain=True adds the candidates and what refused some.")
+           "The plan for one pass as a dict; explain=True adds the candidates and what refused some.")
+      .def("plan_call", &callOf, py::arg("problem"), py::arg("gradients"),
+           "What one call of these passes does: the plan of each, the tensors it converts once for all of them, whether "
+           "passes take turns over blocks of dy, and its bytes of workspace.")
       .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
            py::arg("stages") = "problem,plan,tile,vector,asm,bin", py::arg("kernels") = "", py::arg("symbol") = "",
-           "Writes every stage of the gradients into folders of `directory` and returns their paths.")
+           "Writes every stage of the passes into folders of `directory` and returns their paths.")
       .def("compile", &compileOnly, py::arg("problem"), py::arg("gradients"),
            "Generates the code now, so that the first call does not have to.")
       .def("report", &reportOf, py::arg("problem"), py::arg("gradient") = "dx", py::arg("trace") = false,
-           "What a run of the gradient does on the emulated machine: cycles, microseconds, tasks, counts of all cores "
+           "What a run of the pass does on the emulated machine: cycles, microseconds, tasks, counts of all cores "
            "(total) and of each. "
            "trace=True adds events, each (core, pipe, name, start, end, bytes) in core cycles, and how many were left "
            "out.")

@@ -9,7 +9,7 @@ once, and the GIL is released while the library works.
 from cubejit._core import Array, Problem, machines, version as __version__
 from cubejit.convolution import conv, conv_backward
 from cubejit.errors import Error, InvalidProblem, Unsupported
-from cubejit.session import Session, default_session, dump, plan, tune
+from cubejit.session import Session, default_session, dump, plan, plan_call, tune
 
 __all__ = ["Array", "Error", "InvalidProblem", "Problem", "Session", "Unsupported", "conv", "conv_backward", "default_session",
-           "dump", "machines", "plan", "tune", "__version__"]
+           "dump", "machines", "plan", "plan_call", "tune", "__version__"]

@@ -25,6 +25,7 @@ class Session(_core.Session):
 
     threads: of runs, and cores that plans are for; 0 is what CUBEJIT_NUM_THREADS says, else OMP_NUM_THREADS, else as many as
     the process may use. isa, backend, tune, store, tune_seconds, pins, llvm_component: as the command has them.
+    mem_limit: most bytes of workspace of a run, 0 for no limit: slower plans that fit are taken; if none does, an error says what is needed.
     machine: an NPU to emulate, by name (machines() lists them), or a file with one as JSON; None: this host.
     forward_copies: what only copies between its buffers is left out; the same bits, counts and cycles.
     openmp: run on the threads of the OpenMP runtime that is in the process, if there is one, PyTorch's, instead of a pool of our own.
@@ -49,17 +50,26 @@ def default_session():
 
 
 def plan(problem, gradient="dx", *, explain=False, session=None):
-    """The plan for one gradient (dx, dw or db) of a Problem.
+    """The plan for one pass (y, dx, dw or db) of a Problem.
 
-    A dict: plan (every field of the tiling), source (model, record or pin), source_note, predicted_cycles, bound,
+    A dict: plan (every field of the tiling; as JSON it is a line for the command's --plan), source (model, record or pin), source_note, predicted_cycles, bound,
     workspace_bytes; with explain also candidates, best first, each with what refused it.
     """
     return (session or default_session()).plan(problem, gradient, explain)
 
 
+def plan_call(problem, gradients=("y", "dx", "dw", "db"), *, session=None):
+    """What a call of several passes of a Problem does, before anything is generated.
+
+    A dict: plans (by pass, each as in plan()), converted (tensors that are copied once, for all passes, in the format they read them in),
+    interleaves (passes that read dy take turns, a block of it at a time), workspace_bytes (of a run on the session's threads).
+    """
+    return (session or default_session()).plan_call(problem, list(gradients))
+
+
 def dump(problem, directory, gradients=("dx", "dw"), *, stages="problem,plan,tile,vector,asm,bin", kernels="", symbol="",
          session=None):
-    """Writes every stage of the gradients' code into folders of `directory`; returns their paths.
+    """Writes every stage of the passes' code into folders of `directory`; returns their paths.
 
     stages: of _core.dump_stages(), or "all". kernels: a pattern of names. symbol: prefix for the stages obj and c-header.
     """
@@ -67,8 +77,8 @@ def dump(problem, directory, gradients=("dx", "dw"), *, stages="problem,plan,til
 
 
 def tune(problem, gradients=("dx", "dw"), *, seconds=2.0, store=None, isa=None, threads=0):
-    """Measures plans on this machine for about `seconds` a gradient and keeps the winners in `store` (the user's file unless
-    given), where later sessions find them. Returns the plan of each gradient as plan() does.
+    """Measures plans on this machine for about `seconds` a pass and keeps the winners in `store` (the user's file unless
+    given), where later sessions find them. Returns the plan of each pass as plan() does.
 
     The process should be quiet meanwhile. The command `cubejit tune` searches further, in processes of its own.
     """

@@ -104,7 +104,7 @@ def run(random, c, kind, dice, command, sessions, options):
         chosen = []
         if options["plans"]:
             session = sessions.of(options["plans"])
-            chosen = [random.choice(plans.legal(c, orders, types, g, session, command)) for g in ("dx", "dw") if g in options["gradients"]]
+            chosen = [random.choice(plans.legal(c, orders, types, g, session)) for g in ("dx", "dw") if g in options["gradients"]]
             with open(f"{folder}/plans.jsonl", "w", encoding="ascii") as file:
                 file.write("".join(plan + "\n" for plan in chosen))
         if chosen:

@@ -1,22 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decides which plan a problem is computed by: any that is legal, so that the ones the model never prefers are asked as well."""
 
-import functools
 import json
-import subprocess
 
 import cubejit
 
 
-@functools.cache
-def _version(command):
-    """Of the form in which this build's plans are written."""
-    line = subprocess.run([command, "plan", "--input", "1,1,1", "--weight", "1,1,1", "--gradients", "dx", "--json"],
-                          capture_output=True, text=True, check=True).stdout
-    return json.loads(line)["plan"]["version"]
-
-
-def legal(c, orders, types, gradient, session, command):
+def legal(c, orders, types, gradient, session):
     """The legal plans of a gradient, as lines for `run --plan`."""
     names = ("dy", "x", "w", "dx", "dw")
     padding = [side for pair in zip(c.before, c.after) for side in pair]
@@ -25,5 +15,4 @@ def legal(c, orders, types, gradient, session, command):
         output_padding=list(c.output_padding) if c.transposed else 0, groups=c.groups,
         formats={**{n: (types[n], orders[n]) for n in names}, "db": (types["db"], "ncdhw")})
     planned = cubejit.plan(problem, gradient, explain=True, session=session)
-    version = _version(command)
-    return [json.dumps({"version": version, **found["plan"]}) for found in planned["candidates"] if not found["refused_by"]]
+    return [json.dumps(found["plan"]) for found in planned["candidates"] if not found["refused_by"]]

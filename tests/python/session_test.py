@@ -76,6 +76,23 @@ class Planning(unittest.TestCase):
         legal = [c for c in report["candidates"] if not c["refused_by"]]
         self.assertLessEqual(legal[0]["predicted_cycles"], legal[-1]["predicted_cycles"])
         self.assertNotIn("candidates", cubejit.plan(PROBLEM, "dx"))
+        self.assertGreater(report["plan"]["version"], 1)
+
+    def test_a_call_is_planned_before_it_is_generated(self):
+        half = cubejit.Problem((2, 20, 11, 11), (24, 20, 3, 3), padding=1, dtype="bf16", layout="ncdhw")
+        session = cubejit.Session(threads=2)
+        call = cubejit.plan_call(half, session=session)
+        self.assertEqual(list(call["plans"]), ["y", "dx", "dw", "db"])
+        self.assertEqual(call["plans"]["dw"]["gradient"], "dw")
+        self.assertLessEqual(set(call["converted"]), {"x", "w", "dy"})
+        self.assertGreater(call["workspace_bytes"], 0)
+        self.assertEqual(session.statistics()["misses"], 0)
+        limited = cubejit.Session(threads=2, mem_limit=call["workspace_bytes"] // 2)
+        self.assertLessEqual(cubejit.plan_call(half, session=limited)["workspace_bytes"], call["workspace_bytes"] // 2)
+        with self.assertRaisesRegex(cubejit.Error, r"needs \d+ bytes|at least \d+ bytes|\d+ bytes"):
+            cubejit.Session(threads=2, mem_limit=1).compile(half, ["dw"])
+        with self.assertRaisesRegex(cubejit.InvalidProblem, "mem_limit = -1 must be at least 0"):
+            cubejit.Session(mem_limit=-1)
 
     def test_formats_of_single_tensors(self):
         blocked = cubejit.Problem((1, 32, 4, 8, 8), (32, 32, 1, 3, 3), padding=[0, 1, 1], dtype="bf16", layout="ndc1hwc0",
