@@ -12,6 +12,7 @@
 #include "algorithms/kit/adjoint.h"
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
+#include "runtime/problem_text.h"
 
 namespace cubejit {
 namespace {
@@ -59,6 +60,11 @@ Result<Problem> problemFromJson(const std::string& text) {
   const auto post = parsePostOps(postOps);
   if (!post.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + post.error().message);
   p.postOps = *post;
+  std::string dtypes, layouts;
+  reader.string("dtype", dtypes);
+  reader.string("layout", layouts);
+  const Status formatted = applyFormats(p, dtypes, layouts);
+  if (!formatted.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + formatted.error().message);
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();
   if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);
@@ -83,6 +89,9 @@ std::string problemToJson(const Problem& p) {
   if (p.transposed) json["transposed"] = true;
   if (p.math != MathMode::kStrict) json["math"] = toString(p.math);
   if (p.postOps.any()) json["post_ops"] = toString(p.postOps);
+  const Problem usual;
+  if (dtypeText(p) != dtypeText(usual)) json["dtype"] = dtypeText(p);
+  if (layoutText(p) != layoutText(usual)) json["layout"] = layoutText(p);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a name may not be UTF-8
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/json_record.h"
+#include "runtime/tuning/seen_problem.h"
 #include "runtime/whole_file.h"
 
 namespace cubejit {
@@ -17,6 +18,7 @@ Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem
   const Error unreadable{ErrorCode::kIo, Stage::kPlan, "cannot read the pin file " + path};
   std::ifstream file(path);
   if (!file && access(path.c_str(), F_OK) == 0) return unreadable;
+  const Problem seen = seenProblem(problem, pass);
   std::string line;
   for (int number = 1; file && std::getline(file, line); ++number) {
     if (line.empty()) continue;
@@ -24,7 +26,7 @@ Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem
     if (!pin.ok())
       return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                    path + ":" + std::to_string(number) + ": " + pin.error().message};
-    if (pin->problem == problem && pin->plan.pass == pass && pin->isa == isa)
+    if (pin->plan.pass == pass && pin->isa == isa && seenProblem(pin->problem, pass) == seen)
       return std::optional<TilingPlan>(pin->plan);
   }
   if (file.bad()) return unreadable;  // a pin may be among what was not read

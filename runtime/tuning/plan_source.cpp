@@ -7,7 +7,6 @@
 
 #include <ctime>
 
-#include "algorithms/kit/adjoint.h"
 #include "runtime/json_record.h"
 #include "runtime/llvm_component.h"
 #include "runtime/threads.h"
@@ -17,33 +16,12 @@
 #include "runtime/tuning/model_lab.h"
 #include "runtime/tuning/pins.h"
 #include "runtime/tuning/record_keeper.h"
+#include "runtime/tuning/seen_problem.h"
 #include "runtime/tuning/store.h"
 #include "tiling/legal_plans.h"
 #include "tiling/npu/rule_lines.h"
 
 namespace cubejit {
-namespace {
-
-// What the cost model of a chip sees of a problem: not its rank or how tensors lie in memory, of types what is multiplied and what
-// dx or y is stored as, and nothing of a dilation between taps that there are not.
-Problem modelledProblem(const Problem& problem, Pass pass) {
-  Problem seen = problem;
-  seen.rank = 3;
-  seen.dtype = formatOf(problem, inputOf(pass)).dtype;
-  seen.layout = Problem{}.layout;
-  seen.formats = {};
-  seen.math = MathMode::kStrict;
-  for (int a = 0; a < 3; ++a) {
-    if (seen.kernel[a] == 1) seen.dilation[a] = 1;
-  }
-  TensorFormat result = formatOf(seen, resultOf(pass));
-  result.dtype = formatOf(problem, resultOf(pass)).dtype;
-  if (pass != Pass::kDw && result != formatOf(seen, resultOf(pass)))
-    seen.formats[static_cast<std::size_t>(resultOf(pass))] = result;
-  return seen;
-}
-
-}  // namespace
 
 TuneKey tuneKeyOf(const Problem& problem, Pass pass, const Machine& machine, const Options& options) {
   if (isModelled(machine, options))
@@ -51,7 +29,7 @@ TuneKey tuneKeyOf(const Problem& problem, Pass pass, const Machine& machine, con
   // Plans may be made for fewer cores than there are; the key has the threads.
   const std::string where = machine.isNpu() ? emulationFingerprint(machine, options.forwardCopies)
                                             : machineFingerprint(detectHost(machine.isa.level));
-  return {problem, pass, where, toString(options.backend), threadsOf(options)};
+  return {seenProblem(problem, pass), pass, where, toString(options.backend), threadsOf(options)};
 }
 
 LabTask labTaskOf(const TuneKey& key, const Machine& machine, const Options& options) {
@@ -120,12 +98,13 @@ std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, co
   if (!whyNot.empty()) addNote(notes, whyNot);
   if (!winners->empty()) return std::nullopt;
   // A chip's modelled cycles are kept under another form of the problem than times.
-  const Problem modelled = modelledProblem(sought.problem, key.pass);
+  std::vector<Problem> forms{seenProblem(sought.problem, key.pass)};
+  if (Problem modelled = modelledProblem(sought.problem, key.pass); modelled != forms.front())
+    forms.push_back(std::move(modelled));
   std::int64_t others = 0;
-  for (const Problem* form : {&sought.problem, &modelled}) {
-    if (form == &modelled && modelled == sought.problem) continue;
+  for (const Problem& form : forms) {
     TuneKey told = key;
-    told.problem = *form;
+    told.problem = form;
     const auto count = (*store)->elsewhere(told, version());
     others += count.ok() ? *count : 0;
   }

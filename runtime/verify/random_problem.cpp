@@ -133,6 +133,20 @@ void fitRelaxedMath(std::mt19937_64& random, Problem& p) {
   }
 }
 
+namespace {
+
+// Slopes are read where dy is.
+void layYAsDy(Problem& p) {
+  TensorFormat dy = formatOf(p, TensorId::kDy), y = formatOf(p, TensorId::kY);
+  dy.strides = {};
+  y.layout = dy.layout;
+  y.c0 = dy.layout == Layout::kNdc1hwc0 ? dy.blockChannels() : 0;
+  p.formats[static_cast<std::size_t>(TensorId::kDy)] = dy;
+  p.formats[static_cast<std::size_t>(TensorId::kY)] = y;
+}
+
+}  // namespace
+
 void randomPostOps(std::mt19937_64& random, Problem& p) {
   Dice dice(random);
   PostOps& post = p.postOps;
@@ -140,7 +154,10 @@ void randomPostOps(std::mt19937_64& random, Problem& p) {
   post.bias = !dice.oneIn(3);
   post.add = dice.oneIn(2);
   post.activation = static_cast<Activation>(dice.in(0, 3));
-  if (post.activation == Activation::kLeakyRelu) post.alpha = static_cast<float>(dice.in(-4, 8)) / 4;
+  if (post.activation != Activation::kNone && !dice.oneIn(4)) layYAsDy(p);  // else backward passes are refused
+  // Slopes of whole quarters keep sums of integers exact; usual ones are tenths.
+  if (post.activation == Activation::kLeakyRelu)
+    post.alpha = dice.oneIn(4) ? 0.1F : static_cast<float>(dice.in(-4, 8)) / 4;
   if (post.activation != Activation::kClip) return;
   const bool keepsZero = formatOf(p, TensorId::kY).layout == Layout::kNdc1hwc0;
   post.alpha = static_cast<float>(dice.in(-8, keepsZero ? 0 : 4));

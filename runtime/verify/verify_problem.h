@@ -19,7 +19,9 @@ struct VerifyRequest {
   PassMask passes;
   std::vector<int> threads{1};
   std::uint64_t seed = 1;
-  bool reals = false;             ///< N(0,1)-like data with an error bound, instead of integers compared for equality
+  /// N(0,1)-like data with an error bound, instead of integers compared for equality where sums of them are exact: not in backward passes behind
+  /// a leaky ReLU whose slope is no whole number of quarters.
+  bool reals = false;
   std::vector<TilingPlan> plans;  ///< as in CompileRequest
   double sampleAbove =
       0;  ///< > 0: problems with more multiply-adds than this are compared on a sample that takes about as many

@@ -44,9 +44,22 @@ TEST(JsonProblem, ReadsBackWhatItWrote) {
   for (int i = 0; i < 1000; ++i) {
     Problem p = randomProblem(random);
     p.name = "p" + std::to_string(i);
+    if (i % 2 == 0) {
+      randomFormats(random, p, true, true);
+      for (auto& format : p.formats) {
+        if (format) format->strides = {};  // views are no part of a file
+      }
+      randomPostOps(random, p);
+    }
     const auto back = problemFromJson(problemToJson(p));
     ASSERT_TRUE(back.ok()) << back.error().message;
-    p.layout = back->layout;  // the layout is a flag, not part of the file
+    for (const TensorId t : kTensorIds) {
+      TensorFormat format = formatOf(p, t);
+      if (isBias(t)) format.layout = Layout::kNcdhw;
+      EXPECT_TRUE(formatOf(*back, t) == format) << toString(t) << " of " << problemToJson(p);
+    }
+    EXPECT_EQ(problemToJson(*back), problemToJson(p));
+    p.dtype = back->dtype, p.layout = back->layout, p.formats = back->formats;
     EXPECT_TRUE(*back == p) << problemToJson(p);
     EXPECT_EQ(back->name, p.name);
   }

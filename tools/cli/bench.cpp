@@ -162,7 +162,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
         Json out{{"schema", "cubejit.bench/1"},
                  {"name", p.name},
                  {"gradient", what.name},
-                 {"dtype", flags.dtype},
+                 {"dtype", dtypeText(p)},
                  {"layout", layoutText(p)},
                  {"isa", toString(isa)},
                  {"backend", toString(request->options.backend)},

@@ -69,7 +69,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option(
          "--layout", f.layout,
          "Memory order of x, dx, dy (any rank): ncdhw, ndhwc, ndc1hwc0 or, with blocks of 16 channels, ndc1hwc16; of "
-         "one tensor: w=fractal_z_3d,... (default: ndhwc, weights ncdhw)")
+         "one tensor: w=fractal_z_3d,... (default: as the problem says, else ndhwc; weights ncdhw)")
       ->group("Problem");
   app.add_option(
          "--math", f.math,
@@ -80,7 +80,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
                  "(default: as the problem says)")
       ->group("Problem");
   app.add_option("--passes,--gradients", f.passes, "Which of y (forward), dx, dw and db");
-  app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,...");
+  app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,... (default: as the problem says, else f32)");
 }
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {
@@ -119,6 +119,16 @@ void addSanitizeFlag(CLI::App& app, RequestFlags& flags) {
 void addSocFlag(CLI::App& app, RequestFlags& f) {
   app.add_option("--soc", f.soc,
                  "An NPU by name (`cubejit targets` lists them) or family (910b, 950), or a file with one as JSON");
+}
+
+// What is typed goes before what a file of problems says. Both texts have been read once: they are right.
+void applyFlags(Problem& p, const RequestFlags& f) {
+  const std::string dtypes = f.dtype.empty() ? dtypeText(p) : f.dtype,
+                    layouts = f.layout.empty() ? layoutText(p) : f.layout;
+  p.dtype = Problem{}.dtype;
+  p.layout = Problem{}.layout;
+  p.formats = {};
+  static_cast<void>(applyFormats(p, dtypes, layouts));
 }
 
 Result<Request> resolve(const RequestFlags& f) {
@@ -230,9 +240,7 @@ Result<Request> resolve(const RequestFlags& f) {
     if (file.bad()) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile + " to its end"});
   }
   for (Problem& p : r.problems) {
-    p.dtype = formats.dtype;
-    p.layout = formats.layout;
-    p.formats = formats.formats;
+    applyFlags(p, f);
     if (!f.math.empty() && math.ok()) p.math = *math;
     if (!f.postOps.empty() && postOps.ok()) p.postOps = *postOps;
     const Status legal = r.isSuite ? Status(Unit{}) : checkProblem(p);

@@ -17,7 +17,7 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string passes = "dx,dw,db", dtype = "f32", layout, math, postOps, algorithm, isa, backend, threads, planFile,
+  std::string passes = "dx,dw,db", dtype, layout, math, postOps, algorithm, isa, backend, threads, planFile,
               memLimit, soc, pins, goal;
   bool json = false;
   bool sanitize = false;     ///< --soc: check programs before they run
