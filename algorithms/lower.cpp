@@ -12,6 +12,7 @@
 #include "algorithms/kit/lower/post_ops.h"
 #include "algorithms/kit/lower/reorder.h"
 #include "algorithms/kit/reorder.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 
@@ -23,9 +24,7 @@ Result<TileProgram> lowerForChip(const Problem& problem, const TilingPlan& plan,
   return lower(job, chip.isa.lanes());
 }
 
-}  // namespace
-
-Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+Result<TileProgram> lowerPass(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
   if (plan.pass == Pass::kY) {
     if (machine.isNpu()) {  // whose job is the adjoint's
       CUBEJIT_TRY(program, lowerForChip(problem, plan, machine));
@@ -41,7 +40,7 @@ Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const 
       f32.dtype = DType::kF32;
       adjoint.formats[static_cast<std::size_t>(TensorId::kDx)] = f32;
     }
-    CUBEJIT_TRY(program, lower(adjoint, asData(plan), machine));
+    CUBEJIT_TRY(program, lowerPass(adjoint, asData(plan), machine));
     return addPostOps(inForwardNames(std::move(program), problem), problem, wide, machine.isa.lanes());
   }
   if (machine.isNpu()) return lowerForChip(problem, plan, machine);
@@ -52,6 +51,12 @@ Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const 
   CUBEJIT_TRY(core, algorithm->lower(coreProblem(problem, plan), plan, machine));
   if (plan.reorders.spaceToDepth) core.name = problemLabel(problem, plan.pass);
   return addStaging(std::move(core), problem, plan, machine.isa.lanes());
+}
+
+}  // namespace
+
+Result<TileProgram> lower(const Problem& problem, const TilingPlan& plan, const Machine& machine) {
+  return withoutThrowing(Stage::kTile, [&] { return lowerPass(problem, plan, machine); });
 }
 
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cubejit/result.h"
+#include "tiling/work_limit.h"
 
 namespace cubejit {
 
@@ -18,6 +19,8 @@ inline Error caughtError(Stage stage) noexcept {
     try {
       throw;
     } catch (const std::bad_alloc&) {
+    } catch (const WorkLimitError& e) {
+      return Error{ErrorCode::kLimitExceeded, stage, e.what()};
     } catch (const std::system_error& e) {
       if (e.code() != std::errc::resource_unavailable_try_again) return Error{code, stage, e.what()};
       return Error{ErrorCode::kLimitExceeded, stage, std::string("no thread can be started: ") + e.what()};
@@ -31,7 +34,7 @@ inline Error caughtError(Stage stage) noexcept {
   return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};
 }
 
-/// body() returns a Result; running out of memory or threads becomes kLimitExceeded, anything else kInternal.
+/// body() returns a Result; running out of memory or threads, or over a limit of work, becomes kLimitExceeded, anything else kInternal.
 template <class Body>
 auto withoutThrowing(Stage stage, Body&& body) noexcept -> decltype(body()) {
   try {

@@ -14,6 +14,7 @@
 #include "algorithms/kit/reorder.h"
 #include "cubejit/index_map.h"
 #include "cubejit/npu.h"
+#include "tiling/no_throw.h"
 #include "tiling/npu/bias_plan.h"
 #include "tiling/npu/cube_space.h"
 
@@ -210,13 +211,9 @@ Result<PlanChoice> chooseForward(const Problem& problem, const Machine& machine,
   return choice;
 }
 
-}  // namespace
-
-Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& machine, bool explain,
-                              WeightsUse weights, const std::string& algorithm) {
-  if (machine.isNpu())
-    return pass == Pass::kDb ? chooseBiasPlan(problem, machine) : chooseNpuPlan(problem, pass, machine, explain);
-  if (pass == Pass::kY) return chooseForward(problem, machine, explain, weights, algorithm);
+Result<PlanChoice> chooseBackward(const Problem& problem, Pass pass, const Machine& machine, bool explain,
+                                  WeightsUse weights, const std::string& algorithm) {
+  if (pass != Pass::kDb) limitWork(static_cast<double>(problem.kernel.volume()), kMostTaps, "positions of the kernel");
   Search search{problem, machine, explain, weights, {}, {}};
   for (auto& [candidate, plans] : inOrderOfPreference(problem, pass, machine)) {
     const bool asked = algorithm.empty() || pass == Pass::kDb || algorithm == candidate->name;
@@ -237,6 +234,18 @@ Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& 
                              std::make_move_iterator(refused.end()));
   }
   return choice;
+}
+
+}  // namespace
+
+Result<PlanChoice> choosePlan(const Problem& problem, Pass pass, const Machine& machine, bool explain,
+                              WeightsUse weights, const std::string& algorithm) {
+  return withoutThrowing(Stage::kPlan, [&]() -> Result<PlanChoice> {
+    if (machine.isNpu())
+      return pass == Pass::kDb ? chooseBiasPlan(problem, machine) : chooseNpuPlan(problem, pass, machine, explain);
+    if (pass == Pass::kY) return chooseForward(problem, machine, explain, weights, algorithm);
+    return chooseBackward(problem, pass, machine, explain, weights, algorithm);
+  });
 }
 
 }  // namespace cubejit

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -19,9 +20,7 @@ struct BlockTap {
   std::int64_t k = 0;       ///< kernel index on this axis
   std::int64_t offset = 0;  ///< operand position relative to operandStep * j0
   std::int64_t lo = 0, hi = 0;
-  friend bool operator==(const BlockTap& x, const BlockTap& y) {
-    return x.k == y.k && x.offset == y.offset && x.lo == y.lo && x.hi == y.hi;
-  }
+  friend auto operator<=>(const BlockTap& x, const BlockTap& y) = default;
 };
 
 /// The relation of one axis. gather: results are positions i of the big tensor (ordinary dX); else positions o of the small one.
@@ -64,17 +63,20 @@ inline std::vector<AxisPhase> axisPhases(const AxisRelation& rel) {
     phases.push_back(std::move(phase));
     return phases;
   }
+  std::vector<std::pair<std::int64_t, BlockTap>> taps;  // with the residue class of each
   for (std::int64_t k = 0; k < rel.kernel; ++k) {
     const std::int64_t shift = k * rel.dilation - rel.pad;  // i = o*stride + shift
     const std::int64_t r = shift - floorDiv(shift, rel.stride) * rel.stride;
     if (r >= rel.results) continue;
     const std::int64_t count = ceilDiv(rel.results - r, rel.stride);
     const BlockTap tap = validRange(k, (r - shift) / rel.stride, 1, count, rel.operands);
-    if (tap.lo >= tap.hi) continue;
-    auto at = std::lower_bound(phases.begin(), phases.end(), r,
-                               [](const AxisPhase& p, std::int64_t v) { return p.start < v; });
-    if (at == phases.end() || at->start != r) at = phases.insert(at, AxisPhase{r, count, {}});
-    at->taps.push_back(tap);
+    if (tap.lo < tap.hi) taps.emplace_back(r, tap);
+  }
+  std::stable_sort(taps.begin(), taps.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [r, tap] : taps) {
+    if (phases.empty() || phases.back().start != r)
+      phases.push_back(AxisPhase{r, ceilDiv(rel.results - r, rel.stride), {}});
+    phases.back().taps.push_back(tap);
   }
   return phases;
 }

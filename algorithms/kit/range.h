@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tiling/work_limit.h"
+
 namespace cubejit {
 
 struct Range {
@@ -17,6 +19,7 @@ struct Range {
 
 /// [0, count) in pieces of `most`; the last one may be shorter.
 inline std::vector<Range> cutInto(std::int64_t count, std::int64_t most) {
+  limitWork(most > 0 ? count / most : 0, kMostSteps, "pieces of an axis");
   std::vector<Range> pieces;
   for (std::int64_t at = 0; at < count; at += most) pieces.push_back({at, std::min(at + most, count)});
   return pieces;

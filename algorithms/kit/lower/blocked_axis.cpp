@@ -8,38 +8,34 @@
 #include <tuple>
 #include <utility>
 
+#include "algorithms/kit/lower/class_numbers.h"
+
 namespace cubejit {
 namespace {
 
 using ClassKey = std::tuple<std::vector<int>, std::int64_t, std::int64_t, std::int64_t>;
 
-template <class T>
-int indexOf(std::vector<T>& known, const T& value) {
-  const auto found = std::find(known.begin(), known.end(), value);
-  if (found != known.end()) return static_cast<int>(found - known.begin());
-  known.push_back(value);
-  return static_cast<int>(known.size()) - 1;
-}
-
-// The class of block [j0, j0 + blockLength) of a phase; -1 if the phase has ended.
-int classOfBlock(const AxisPhase& phase, std::int64_t j0, std::int64_t blockLength, std::vector<BlockClass>& classes) {
-  if (j0 >= phase.count) return -1;
+// The block [j0, j0 + blockLength) of a phase that has not ended.
+BlockClass blockAt(const AxisPhase& phase, std::int64_t j0, std::int64_t blockLength) {
   BlockClass cls;
   cls.length = std::min(blockLength, phase.count - j0);
   for (const BlockTap& tap : phase.taps) {
     const std::int64_t lo = std::max<std::int64_t>(0, tap.lo - j0), hi = std::min(cls.length, tap.hi - j0);
     if (lo < hi) cls.taps.push_back(BlockTap{tap.k, tap.offset, lo, hi});
   }
-  return indexOf(classes, cls);
+  return cls;
 }
 
 // Merges register blocks that are equal in every cache class.
 void classifyRegisterBlocks(BlockedAxis& axis) {
+  ClassNumbers<std::vector<int>> numbers;
   std::vector<std::vector<int>> columns;
   for (std::size_t i = 0; i < axis.registerBlocks.size(); ++i) {
     std::vector<int> column;
     for (const std::vector<int>& row : axis.blockClass) column.push_back(row[i]);
-    axis.registerBlocks[i].cls = indexOf(columns, column);
+    const auto [cls, fresh] = numbers.of(column);
+    axis.registerBlocks[i].cls = cls;
+    if (fresh) columns.push_back(std::move(column));
   }
   axis.registerClasses = std::max(1, static_cast<int>(columns.size()));
   for (std::size_t row = 0; row < axis.blockClass.size(); ++row) {
@@ -92,7 +88,20 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     for (const Range& block : blocks)
       out.registerBlocks.push_back({phase.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
   }
-  std::vector<ClassKey> keys;
+  double taps = 0;
+  for (const AxisPhase& phase : phases) taps += 1 + static_cast<double>(phase.taps.size());
+  limitWork(static_cast<double>(ceilDiv(longest, length)) * static_cast<double>(blocks.size()) * taps, kMostBlockTaps,
+            "taps of register blocks");
+  ClassNumbers<ClassKey> keys;
+  ClassNumbers<BlockClass> numbers;
+  // -1 if the phase has ended.
+  const auto classOf = [&](const AxisPhase& phase, std::int64_t j0) {
+    if (j0 >= phase.count) return -1;
+    BlockClass block = blockAt(phase, j0, registerLength);
+    const auto [cls, fresh] = numbers.of(block);
+    if (fresh) out.classes.push_back(std::move(block));
+    return cls;
+  };
   for (const Range& js : cutInto(longest, length)) {
     AxisCacheBlock cache;
     cache.results.lo = out.resultStep * js.lo;
@@ -105,13 +114,13 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     cache.operands = {start.first, std::max(start.first, end)};
     std::vector<int> row;
     for (const AxisPhase& phase : phases) {
-      for (const Range& block : blocks)
-        row.push_back(classOfBlock(phase, js.lo + block.lo, registerLength, out.classes));
+      for (const Range& block : blocks) row.push_back(classOf(phase, js.lo + block.lo));
     }
-    const std::size_t known = keys.size();
-    cache.cls =
-        indexOf(keys, ClassKey{row, cache.operands.length(), cache.results.length(), start.first - start.origin});
-    if (keys.size() > known) {
+    // Where no operands are, it does not matter where they would begin.
+    const std::int64_t skipped = cache.operands.length() > 0 ? start.first - start.origin : 0;
+    const auto [cls, fresh] = keys.of(ClassKey{row, cache.operands.length(), cache.results.length(), skipped});
+    cache.cls = cls;
+    if (fresh) {
       out.blockClass.push_back(std::move(row));
       out.ofClass.push_back(out.cacheBlocks.size());
     }
@@ -119,7 +128,7 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     out.panelResults = std::max(out.panelResults, cache.results.length());
     out.cacheBlocks.push_back(cache);
   }
-  out.cacheClasses = std::max(1, static_cast<int>(keys.size()));
+  out.cacheClasses = std::max(1, keys.count());
   classifyRegisterBlocks(out);
   return out;
 }

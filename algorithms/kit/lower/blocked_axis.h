@@ -19,7 +19,7 @@ namespace cubejit {
 struct BlockClass {
   std::int64_t length = 0;
   std::vector<BlockTap> taps;
-  friend bool operator==(const BlockClass& x, const BlockClass& y) = default;
+  friend auto operator<=>(const BlockClass& x, const BlockClass& y) = default;
 };
 
 /// A run of neighbouring results, with the operand positions they read; both end where the tensors do.

@@ -18,6 +18,7 @@ namespace cubejit {
 using Deltas = std::initializer_list<std::pair<int, std::int64_t>>;
 using AxisDeltas = std::vector<std::pair<int, std::int64_t>>;
 
+/// Steps and segments beyond kMostSteps end the lowering (limitWork).
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::string name) { program_.name = std::move(name); }
@@ -58,10 +59,13 @@ class ProgramBuilder {
   void movePhasesToFront(std::size_t first);
 
  private:
+  void limitSteps() const;
+
   TileProgram program_;
   bool folds_ = true;  ///< false: the phases that were there are folded already
   std::unordered_map<std::string, std::vector<int>> kernelsByLabel_;
   std::unordered_map<std::string, int> listIndex_;
+  std::int64_t steps_ = 0;  ///< of all axes, and segments of all lists
 };
 
 /// A loop over `axis` around `body`.

@@ -33,10 +33,15 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
   return g;
 }
 
+// More would only be more steps to plan.
+constexpr std::int64_t kMostZeroPieces = 1 << 14;
+
 void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) {
   // 16-bit tensors may end in the middle of a word.
   const Element element = bytes % 4 == 0 ? Element::kF32 : Element::kHalf;
-  const std::int64_t size = elementBytes(element), elements = bytes / size, block = 16384;
+  const std::int64_t size = elementBytes(element), elements = bytes / size;
+  std::int64_t block = 16384;
+  while (elements / block > kMostZeroPieces) block *= 2;
   b.beginPhase("zero");
   const int dst = b.addStream("dst", buffer);
   const int axis = b.addAxis("piece", 2);

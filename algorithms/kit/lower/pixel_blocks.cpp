@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algorithms/kit/axis_phases.h"
+#include "algorithms/kit/lower/class_numbers.h"
 
 namespace cubejit {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::int64_t> signature(const ConvView& v, const PixelBlock& block) 
       s.push_back(r.hi);
     }
     const BigPositions big = bigPositions(v, axis, block);
-    s.push_back(big.inside.lo - big.start.base);
+    s.push_back(big.inside.length() > 0 ? big.inside.lo - big.start.base : 0);  // else nothing is read
     s.push_back(big.inside.length());
   }
   return s;
@@ -61,6 +62,9 @@ PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, st
                      depths = view.line || rows < e.h ? 1 : std::min(size.d, e.d);
   const bool part = depths < e.d || rows < e.h || columns < e.w;
   const std::int64_t images = part ? 1 : std::max<std::int64_t>(1, std::min(size.n, view.batch));
+  const auto pieces = [](std::int64_t extent, std::int64_t most) { return static_cast<double>(ceilDiv(extent, most)); };
+  limitWork(pieces(view.batch, images) * pieces(e.d, depths) * pieces(e.h, rows) * pieces(e.w, columns), kMostSteps,
+            "reduction blocks");
   for (const Range& n : cutInto(view.batch, images)) {
     for (const Range& d : cutInto(e.d, depths)) {
       for (const Range& h : cutInto(e.h, rows)) {
@@ -74,16 +78,15 @@ PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, st
     const std::int64_t begin = count * s / splits;
     if (begin < count * (s + 1) / splits) out.blocks[static_cast<std::size_t>(begin)].first = true;
   }
-  std::vector<std::vector<std::int64_t>> known;
+  limitWork(static_cast<double>(count) * static_cast<double>(view.kernel.d + view.kernel.h + view.kernel.w), kMostBlockTaps,
+            "taps of reduction blocks");
+  ClassNumbers<std::vector<std::int64_t>> known;
   for (std::size_t i = 0; i < out.blocks.size(); ++i) {
-    std::vector<std::int64_t> key = signature(view, out.blocks[i]);
-    const auto at = std::find(known.begin(), known.end(), key);
-    out.blocks[i].cls = static_cast<int>(at - known.begin());
-    if (at != known.end()) continue;
-    known.push_back(std::move(key));
-    out.representative.push_back(static_cast<int>(i));
+    const auto [cls, fresh] = known.of(signature(view, out.blocks[i]));
+    out.blocks[i].cls = cls;
+    if (fresh) out.representative.push_back(static_cast<int>(i));
   }
-  out.classes = static_cast<int>(known.size());
+  out.classes = static_cast<int>(out.representative.size());
   return out;
 }
 
