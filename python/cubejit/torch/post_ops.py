@@ -70,9 +70,7 @@ def _sloped(dy, y, activation):
     return dy.masked_fill((y <= low) | (y >= high), 0)
 
 
-def _check(y, bias, add):
-    if bias is not None and tuple(bias.shape) != (y.shape[1],):
-        raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({y.shape[1]},)")
+def _check_added(add, y):
     if add is not None and add.shape != y.shape:
         raise RuntimeError(f"add has shape {tuple(add.shape)}; it must be {tuple(y.shape)}")
 
@@ -83,7 +81,7 @@ class _Finished(torch.autograd.Function):
         post_ops = ",".join([*(["bias"] if bias is not None else []), *(["add"] if add is not None else []), *([activation] if activation else [])])
         layer = _layer(("y",), x, w, None, geometry, post_ops)
         y = layer.empty("y", x.dtype)
-        _check(y, bias, add)
+        _check_added(add, y)
         b, z = None if bias is None else bias.contiguous(), None if add is None else _laid_like(add, y)
         layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if b is None else b.data_ptr(), z=0 if z is None else z.data_ptr(),
                   threads=_layers.threads())
@@ -126,6 +124,9 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
         _core.activation(activation or "")
     except Error as error:
         raise RuntimeError(str(error)) from error
+    channels = w.shape[1] * groups if transposed else w.shape[0]
+    if bias is not None and tuple(bias.shape) != (channels,):
+        raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({channels},)")
     alike = all(t.dtype == x.dtype and _held(t) for t in (x, w, *others)) and _undisturbed()
     if alike and _layers.why_passed_on(x, w) is None:
         try:
@@ -133,7 +134,7 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
         except Error as error:
             raise RuntimeError(str(error)) from error
     y = torch.ops.aten.convolution(x, w, bias, *geometry)
-    _check(y, bias, add)
+    _check_added(add, y)
     if add is not None:
         y = y + add
     return _activated(y, activation) if activation else y
