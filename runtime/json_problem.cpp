@@ -12,6 +12,7 @@
 #include "algorithms/kit/adjoint.h"
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
+#include "runtime/problem_text.h"
 
 namespace cubejit {
 namespace {
@@ -59,6 +60,11 @@ Result<Problem> problemFromJson(const std::string& text) {
   const auto post = parsePostOps(postOps);
   if (!post.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + post.error().message);
   p.postOps = *post;
+  std::string dtype, layout;
+  reader.string("dtype", dtype);
+  reader.string("layout", layout);
+  const Status formatted = applyFormats(p, dtype, layout);
+  if (!formatted.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + formatted.error().message);
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();
   if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);

@@ -14,7 +14,7 @@
 namespace cubejit {
 
 /// Reads one object {name, rank, n, ci, co, groups, input:[d,h,w], output, kernel, stride, pad:[front,back,up,down,left,right],
-/// dilation, transposed}. Unknown keys are refused; `gradients`, `dtypes` and `gflop` are notes and ignored.
+/// dilation, transposed, math, post_ops, dtype, layout}; the last two as applyFormats() reads them. Unknown keys are refused; `gradients`, `dtypes` and `gflop` are notes and ignored.
 Result<Problem> problemFromJson(const std::string& text);
 std::string problemToJson(const Problem& problem);
 

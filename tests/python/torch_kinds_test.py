@@ -4,6 +4,7 @@ mode, transform and memory order, results have the values, strides and type that
 
 import copy
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -340,6 +341,10 @@ class Choice(unittest.TestCase):
         before = {name: value.clone() for name, value in model.state_dict().items()}
         text = ours.record(model, tensor(2, 3, 9, 9))
         self.assertEqual([line.count('"post_ops": "bias"') for line in text.splitlines()], [1, 0])
+        self.assertEqual([(p["dtype"], p["layout"]) for p in map(json.loads, text.splitlines())], [("f32", "ncdhw")] * 2)
+        last = copy.deepcopy(model).to(memory_format=torch.channels_last)[0]
+        (line,) = ours.record(last, tensor(2, 3, 9, 9)).splitlines()
+        self.assertEqual(json.loads(line)["layout"], "ncdhw,y=ndhwc,dy=ndhwc,w=ndhwc,dw=ndhwc")
         for name, value in model.state_dict().items():
             self.assertTrue(torch.equal(value, before[name]), name)
         for inputs, words, net in ((torch.randn(0, 3, 9, 9), "empty", model[:1]), (tensor(2, 3, 9, 9).double(), "float64", copy.deepcopy(model).double())):

@@ -230,9 +230,13 @@ Result<Request> resolve(const RequestFlags& f) {
     if (file.bad()) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile + " to its end"});
   }
   for (Problem& p : r.problems) {
+    // What is not given as a flag is as the problem says.
+    const std::string dtype = f.dtype.empty() ? dtypeText(p) : f.dtype;
+    const std::string layout = f.layout.empty() ? layoutText(p) : f.layout;
     p.dtype = formats.dtype;
     p.layout = formats.layout;
-    p.formats = formats.formats;
+    p.formats = {};
+    if (const Status own = applyFormats(p, dtype, layout); !own.ok() && formatted.ok()) note(own.error());
     if (!f.math.empty() && math.ok()) p.math = *math;
     if (!f.postOps.empty() && postOps.ok()) p.postOps = *postOps;
     const Status legal = r.isSuite ? Status(Unit{}) : checkProblem(p);

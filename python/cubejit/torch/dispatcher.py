@@ -138,29 +138,31 @@ def report(reset=False):
     return made
 
 
-def _problem(name, geometry, x, w, y, post_ops):
-    """A line of a suite, as `cubejit tune --suite` reads it."""
+_TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+
+
+def _order(t):
+    """The layout by the library's name; None where strides are neither."""
+    return "ncdhw" if t.is_contiguous() else "ndhwc" if t.movedim(1, -1).is_contiguous() else None
+
+
+def _problem(geometry, x, w, y, post_ops):
+    """A line of a suite, as `cubejit tune --suite` reads it, of tensors that _order() knows. Gradients lie as what they are of."""
     stride, padding, dilation, transposed, _, groups = geometry
-    rank = len(x) - 2
+    rank = w.dim() - 2
 
     def axes(values, neutral):
         return [neutral] * (3 - rank) + list(values)
 
     pads = [side for pad in axes(padding, 0) for side in (pad, pad)]
-    outer, inner = w[0], w[1] * groups
-    out = {"name": name, "rank": rank, "n": x[0], "ci": x[1], "co": inner if transposed else outer, "groups": groups,
-           "input": axes(x[2:], 1), "output": axes(y, 1), "kernel": axes(w[2:], 1), "stride": axes(stride, 1), "pad": pads,
-           "dilation": axes(dilation, 1)}
+    out = {"rank": rank, "n": x.shape[0], "ci": x.shape[1], "co": y.shape[1], "groups": groups, "input": axes(x.shape[2:], 1),
+           "output": axes(y.shape[2:], 1), "kernel": axes(w.shape[2:], 1), "stride": axes(stride, 1), "pad": pads, "dilation": axes(dilation, 1),
+           "dtype": _TYPES[x.dtype]}
+    layouts = [_order(x)]
+    for t, usual, names in ((y, _order(x), ("y", "dy")), (w, "ncdhw", ("w", "dw"))):
+        layouts += [f"{name}={_order(t)}" for name in names if _order(t) != usual]
+    out["layout"] = ",".join(layouts)
     return {**out, **({"transposed": True} if transposed else {}), **({"post_ops": post_ops} if post_ops else {})}
-
-
-def _extent_of_y(geometry, x, w):
-    stride, padding, dilation, transposed, output_padding, _ = geometry
-    values = []
-    for i, k, s, p, d, o in zip(x[2:], w[2:], stride, padding, dilation, output_padding):
-        reach = (k - 1) * d
-        values.append((i - 1) * s - 2 * p + reach + o + 1 if transposed else (i + 2 * p - reach - 1) // s + 1)
-    return values
 
 
 @contextlib.contextmanager
@@ -177,22 +179,17 @@ def _buffers_kept(model):
 
 def record(model, inputs, path=None):
     """The convolutions that model(*inputs) calls, each once, as problems of a suite (JSON, one a line), for `cubejit tune --suite`; those that
-    cubejit does not compute are left out, with a warning. The model runs in the mode that it is in, and keeps its buffers.
+    cubejit does not compute, and operands with strides, are left out, with a warning. The model runs in the mode that it is in, and keeps its buffers.
     inputs: a tensor, or a tuple of arguments. path: a file to write them to. Returns the text."""
-    seen, lines, left_out = set(), [], {}
+    seen, left_out = {}, {}
 
-    def note(x, w, bias, geometry):
-        post_ops = "" if bias is None else "bias"
-        key = (geometry, tuple(x.shape), tuple(w.shape), post_ops)
-        if (key, x.dtype) in seen:
-            return
-        seen.add((key, x.dtype))
-        why = _layers.why_y_is_passed_on(x, w, bias, geometry)
+    def note(x, w, bias, geometry, y):
+        why = _layers.why_y_is_passed_on(x, w, bias, geometry) or (None if _order(x) and _order(w) and _order(y) else "with strides")
         if why is not None:
             left_out[why] = left_out.get(why, 0) + 1
             return
-        y = _extent_of_y(geometry, x.shape, w.shape)
-        lines.append(json.dumps(_problem(f"conv_{len(lines) + 1}", *key[:3], y, post_ops)))
+        problem = _problem(geometry, x, w, y, "" if bias is None else "bias")
+        seen.setdefault(json.dumps(problem), problem)
 
     _layers_seen.note = note
     try:
@@ -202,8 +199,8 @@ def record(model, inputs, path=None):
         _layers_seen.note = None
     if left_out:
         which = ", ".join(f"{why} ({number})" for why, number in left_out.items())
-        warnings.warn(f"convolutions that cubejit does not compute are not in the suite: {which}", stacklevel=2)
-    text = "".join(line + "\n" for line in lines)
+        warnings.warn(f"calls of convolutions that a suite cannot hold are left out: {which}", stacklevel=2)
+    text = "".join(json.dumps({"name": f"conv_{number}", **problem}) + "\n" for number, problem in enumerate(seen.values(), 1))
     if path is not None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -119,7 +119,7 @@ class Layers:
 
     def __init__(self):
         self.choose = None  # by what: "measure" or "ours"; None: everything is PyTorch's
-        self.note = None  # is told of x, w, bias and the geometry of every forward pass
+        self.note = None  # is told of x, w, bias, the geometry and y of every forward pass
         self._passes = Recent(self._count)
         self.clear()
 
@@ -264,8 +264,6 @@ class Compiled:
 
 def forward(layers, choose, x, w, bias, geometry, theirs):
     geometry = _geometry(*geometry)
-    if layers.note is not None:
-        layers.note(x, w, bias, geometry)
     entry = layers.find(_key("y", geometry, x, w, *(() if bias is None else (bias,))))
     if entry.layer is None and entry.refused is None:
         entry.refused = why_y_is_passed_on(x, w, bias, geometry)
@@ -278,7 +276,11 @@ def forward(layers, choose, x, w, bias, geometry, theirs):
         layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if bias is None else bias.data_ptr(), threads=threads())
         return y
 
-    return layers.run(entry, choose, compiled, ours, theirs)
+    result = layers.run(entry, choose, compiled, ours, theirs)
+    note = layers.note
+    if note is not None:
+        note(x, w, bias, geometry, result)
+    return result
 
 
 def backward(layers, choose, dy, x, w, geometry, mask, theirs):
