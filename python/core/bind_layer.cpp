@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -51,7 +52,7 @@ TensorView viewOf(const char* name, const Described& tensor) {
 Layer layerOf(const SharedSession& session, const std::vector<std::string>& passes, const Described& x,
               const Described& w, const std::optional<Described>& dy, const IntOrList& stride, const IntOrList& padding,
               const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
-              const std::string& math, const std::string& postOps) {
+              const std::string& math, const std::string& postOps, const std::map<std::string, Shape>& results) {
   requireMath(math);
   Call call;
   call.views = {dy ? viewOf("dy", *dy) : TensorView{}, viewOf("x", x), viewOf("w", w)};
@@ -64,6 +65,7 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
     const Pass pass = passOf(name);
     call.mask.add(pass);
     call.aim(pass, py::none());
+    if (const auto strides = results.find(name); strides != results.end()) call.order(pass, strides->second);
   }
   const py::gil_scoped_release released;
   call.settle();
@@ -101,9 +103,15 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
       .def("run", &Layer::run, py::arg("dy") = 0, py::arg("x") = 0, py::arg("w") = 0, py::arg("dx") = 0,
            py::arg("dw") = 0, py::arg("db") = 0, py::arg("y") = 0, py::arg("b") = 0, py::arg("z") = 0,
            py::arg("threads") = 0);
-  session.def("layer", &layerOf, py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"),
-              py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
-              py::arg("groups"), py::arg("math") = "keep", py::arg("post_ops") = "");
+  session.def(
+      "layer", &layerOf, py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"),
+      py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"),
+      py::arg("math") = "keep", py::arg("post_ops") = "", py::arg("results") = std::map<std::string, Shape>{},
+      "Passes of one convolution for run() on addresses. x, w, dy: (shape, strides, type). results: strides of those "
+      "results that are not to lie as the operands do that they are like.");
+  module.def(
+      "activation", [](const std::string& text) { return toString(activationOf(text)); }, py::arg("text"),
+      "An activation's text as the library writes it; raises InvalidProblem if it is none.");
 }
 
 }  // namespace cubejit::python

@@ -34,6 +34,14 @@ Pass passOf(const std::string& name) {
       Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
 }
 
+PostOps activationOf(const std::string& text) {
+  const PostOps post = valueOf(parsePostOps(text));
+  if (post.bias || post.add)
+    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                        "activation = '" + text + "'; bias and add are arguments of their own"});
+  return post;
+}
+
 Shape shapeOfY(const Problem& problem) {
   Shape shape{problem.batch, problem.cout};
   for (int axis = 3 - problem.rank; axis < 3; ++axis) shape.push_back(problem.out[axis]);
@@ -49,10 +57,7 @@ void Call::describe(const std::string& asked, const std::optional<Shape>& dy, co
 }
 
 void Call::finish(const py::object& b, const py::object& z, const std::string& activation) {
-  problem.postOps = valueOf(parsePostOps(activation));
-  if (problem.postOps.bias || problem.postOps.add)
-    throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                        "activation = '" + activation + "'; bias and add are arguments of their own"});
+  problem.postOps = activationOf(activation);
   if (!b.is_none()) bias = viewOf("bias", b);
   if (!z.is_none()) addend = viewOf("add", z);
   problem.postOps.bias = !b.is_none();
@@ -123,6 +128,16 @@ void Call::aim(Pass pass, const py::object& given) {
     throw Failure(Error{ErrorCode::kInvalidProblem, Stage::kProblem, std::string(name) + " of out " + broken});
   to.data = view.data;
   to.format = {view.dtype, layoutOf(own), {}};
+}
+
+void Call::order(Pass pass, const Shape& strides) {
+  TensorView wanted = like(pass);
+  wanted.strides = strides;
+  if (strides.size() != wanted.shape.size() || densityOf(wanted) == Density::kNone)
+    throw Failure(Error{ErrorCode::kUnsupported, Stage::kProblem,
+                        std::string(toString(pass)) + " of shape (" + listText(wanted.shape) + ") with strides (" +
+                            listText(strides) + "): results must be dense, plain or channels-last"});
+  target(pass).format.layout = layoutOf(densityOf(wanted));
 }
 
 void Call::settle() {

@@ -46,6 +46,8 @@ struct Call {
   void describe(const std::string& math, const std::optional<Shape>& dy, const ConvolutionArguments& arguments);
   /// Where the result of a pass goes: to `given`, or, None, to new memory in the order of the operand it is like; y is like x.
   void aim(Pass pass, const pybind11::object& given);
+  /// Where new memory of a result that was aimed lies: dense with these strides, plain or channels-last; throws if it is neither.
+  void order(Pass pass, const Shape& strides);
   /// What forward does with its sums: b, z, or None, and an activation's text. To be said before aim(): y lies as z does.
   void finish(const pybind11::object& b, const pybind11::object& z, const std::string& activation);
   /// What backward passes of a convolution with that activation read beside dy.
@@ -64,6 +66,9 @@ struct Call {
 
 /// The pass of a name; throws, and says which there are.
 Pass passOf(const std::string& name);
+
+/// An activation's text as post-ops; throws if it is none, and if it says bias or add, which are arguments of their own.
+PostOps activationOf(const std::string& text);
 
 /// The shape of y.
 Shape shapeOfY(const Problem& problem);

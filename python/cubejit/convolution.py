@@ -3,7 +3,7 @@
 cubejit._core."""
 
 from cubejit.errors import InvalidProblem
-from cubejit.frameworks import like, operand
+from cubejit.frameworks import like, operand, target
 from cubejit.session import default_session
 
 
@@ -18,7 +18,7 @@ def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding
     x, w and everything else as conv_backward() has them. out: y to be written; dense, of any of the three types.
     """
     result = (session or default_session()).conv(
-        operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, math, out, threads,
+        operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, math, target(out), threads,
         None if bias is None else operand(bias), None if add is None else operand(add), activation or "")
     return like(result, x)
 
@@ -43,7 +43,7 @@ def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, o
     mask = tuple(bool(asked) for asked in output_mask)
     if len(mask) != 3:
         raise InvalidProblem(f"output_mask has {len(mask)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
-    targets = (None, None, None) if out is None else tuple(out)
+    targets = (None, None, None) if out is None else tuple(target(array) for array in out)
     if len(targets) != 3:
         raise InvalidProblem(f"out has {len(targets)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
     results = (session or default_session()).conv_backward(

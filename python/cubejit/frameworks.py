@@ -8,9 +8,30 @@ import sys
 from cubejit import _core
 
 
+# What a tensor of PyTorch may be without its memory holding it: its test, and what makes memory of it (None: nothing does).
+_SEEMING = (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg"), ("_is_zerotensor", None))
+
+
+def _seems(array):
+    return [(test, make) for test, make in _SEEMING if hasattr(array, test) and getattr(array, test)()]
+
+
 def operand(array):
-    """The array itself, or what a tensor of autograd is without its history."""
-    return array.detach() if getattr(array, "requires_grad", False) else array
+    """The array itself, or what a tensor of autograd is without its history, and what a view with a sign of its own is in memory."""
+    if getattr(array, "requires_grad", False):
+        array = array.detach()
+    for test, make in _seems(array):
+        if make is None:
+            raise TypeError(f"a tensor for which {test}() holds has no memory; give a copy, torch.empty_like(t).copy_(t)")
+        array = getattr(array, make)()
+    return array
+
+
+def target(array):
+    """The array itself, into which results are to be written as they are."""
+    for test, _ in _seems(array):
+        raise TypeError(f"out is a tensor for which {test}() holds: its memory holds other numbers than it; give one of memory of its own")
+    return array
 
 
 def like(result, operand_array):

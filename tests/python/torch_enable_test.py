@@ -151,7 +151,6 @@ class Door(unittest.TestCase):
                 self.assertTrue(torch.autograd.gradcheck(layer, (x,)))
                 self.assertTrue(torch.autograd.gradgradcheck(layer, (x,)))
         self.assertTrue(rows(**{"pass": "y", "passed_on": "float64"}))
-        self.assertGreater(ours.report().double_backward, 0)
 
     def test_gradients_of_gradients(self):
         x, w = torch.randn(1, 2, 6, 6, requires_grad=True), torch.randn(3, 2, 3, 3, requires_grad=True)

@@ -83,12 +83,29 @@ class PostOps(unittest.TestCase):
         call = lambda *t: ours.conv_post_ops(*t, padding=1, activation="leaky_relu:0.2")  # noqa: E731
         self.assertTrue(torch.autograd.gradcheck(call, (x, w, b)))
 
-    def test_bad_arguments_are_named(self):
-        x, w = torch.randn(1, 2, 5), torch.randn(3, 2, 1)
-        for arguments, words in (({"activation": "gelu"}, "unknown post-op 'gelu'"), ({"bias": torch.ones(2)}, "it must be \\(3,\\)"),
-                                 ({"add": torch.ones(1, 3, 4)}, "add has shape")):
-            with self.assertRaisesRegex((RuntimeError, Error), words):
-                ours.conv_post_ops(x, w, **arguments)
+    def test_bad_arguments_are_named_in_every_type(self):
+        own = "bias and add are arguments of their own"
+        for dtype in (torch.float32, torch.float64):  # by cubejit, by PyTorch
+            x, w = torch.randn(1, 2, 5, dtype=dtype), torch.randn(3, 2, 1, dtype=dtype)
+            for arguments, words in (({"activation": "gelu"}, "unknown post-op 'gelu'"), ({"activation": "clip:1"}, "clip"),
+                                     ({"activation": "leaky_relu"}, "leaky_relu"), ({"activation": "bias"}, own), ({"activation": "add"}, own),
+                                     ({"activation": "relu,bias"}, own), ({"bias": torch.ones(2, dtype=dtype)}, "it must be \\(3,\\)"),
+                                     ({"add": torch.ones(1, 3, 4, dtype=dtype)}, "add has shape"),
+                                     ({"add": torch.ones(1, 3, 1, dtype=dtype)}, "add has shape")):
+                with self.subTest(dtype=dtype, **arguments), self.assertRaisesRegex((RuntimeError, Error), words):
+                    ours.conv_post_ops(x, w, **arguments)
+
+    def test_what_is_added_has_pytorchs_gradients_where_y_is_no_number(self):
+        add = torch.tensor([float("nan"), float("inf"), -float("inf"), -3, 0.5, 3]).view(1, 1, 6)
+        for activation in ("relu", "leaky_relu:0.1", "clip:-1:2"):
+            gradients = []
+            for call in (ours.conv_post_ops, lambda *t, add, activation: separate(*t, None, ([1], [0], [1], False, [0], 1), add, activation)):
+                leaf = add.clone().requires_grad_()
+                y = call(torch.zeros(1, 1, 6), torch.ones(1, 1, 1), add=leaf, activation=activation)
+                gradients.append(torch.autograd.grad(y, leaf, torch.ones_like(y))[0])
+            if activation.startswith("clip"):  # of no number PyTorch says one thing in vectors, another behind the last one
+                gradients = [gradient[..., 1:] for gradient in gradients]
+            self.assertTrue(torch.equal(*gradients), f"{activation}: {gradients}")
 
 
 if __name__ == "__main__":

@@ -65,6 +65,19 @@ TEST(JsonProblem, ReadsBackWhatItWrote) {
   }
 }
 
+TEST(JsonProblem, MaySayTypesAndLayouts) {
+  const std::string good = kGood;
+  const auto with = [&](const std::string& more) { return good.substr(0, good.size() - 1) + ", " + more + "}"; };
+  const auto p = problemFromJson(with(R"("dtype": "bf16,dw=f32", "layout": "ncdhw,y=ndhwc")"));
+  ASSERT_TRUE(p.ok()) << p.error().message;
+  EXPECT_EQ(formatOf(*p, TensorId::kX).dtype, DType::kBf16);
+  EXPECT_EQ(formatOf(*p, TensorId::kDw).dtype, DType::kF32);
+  EXPECT_EQ(formatOf(*p, TensorId::kX).layout, Layout::kNcdhw);
+  EXPECT_EQ(formatOf(*p, TensorId::kY).layout, Layout::kNdhwc);
+  EXPECT_THAT(refusal(with(R"("dtype": "f8")")), HasSubstr("unknown dtype 'f8'"));
+  EXPECT_THAT(refusal(with(R"("layout": "zigzag")")), HasSubstr("unknown layout 'zigzag'"));
+}
+
 TEST(JsonProblem, SuitesWeShipAreLegal) {
   int problems = 0;
   for (const auto& file : std::filesystem::directory_iterator(CUBEJIT_SOURCE_DIR "/bench/shapes")) {

@@ -7,7 +7,15 @@ use(module) gives a network that exists the same gradients. conv_post_ops is a c
 Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does.
 """
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError as absent:
+    if absent.name != "torch":  # PyTorch is there, and lacks something
+        raise
+    raise ImportError("cubejit.torch needs PyTorch, and no package named torch is installed", name="torch") from None
+if not hasattr(torch, "library"):
+    raise ImportError(f"cubejit.torch needs PyTorch 1.13 or later; the package named torch at {getattr(torch, '__path__', torch)} is not that",
+                      name="torch")
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 

@@ -2,8 +2,10 @@
 """Decides who computes a pass of a convolution that the dispatcher hands over: cubejit or PyTorch, by measurement, and what is counted of
 it. Leaves which calls there are to cubejit.torch.dispatcher."""
 
+import os
 import threading
 import time
+import warnings
 
 import torch
 
@@ -25,16 +27,61 @@ def _described(tensor):
 
 _session_lock = threading.Lock()
 _session = None
+_warned = False
 
 
 def session():
     """The session of PyTorch's calls, which runs on PyTorch's own threads: those of two pools would fight for the cores."""
-    global _session
+    global _session, _warned
     if _session is None:
         with _session_lock:
             if _session is None:
-                _session = Session(openmp=True)
+                try:
+                    _session = Session(openmp=True)
+                except Error as error:  # PyTorch goes on computing everything, which would never be noticed
+                    if not _warned:
+                        _warned = True
+                        warnings.warn(f"cubejit computes nothing: {error}", RuntimeWarning, stacklevel=2)
+                    raise
     return _session
+
+
+class Recent:
+    """Values by key, as many as the session keeps executables: more of them, and the one that was not used for longest goes. Values have an
+    attribute `used`. May be used by many threads."""
+
+    def __init__(self, gone=lambda value: None):
+        said = os.environ.get("CUBEJIT_CACHE_CAPACITY", "")
+        self.capacity = int(said) if said.isdecimal() and int(said) > 0 else 1024
+        self._gone = gone  # is told of what goes
+        self._values = {}
+        self._time = 0
+        self._lock = threading.Lock()
+
+    def get(self, key):
+        found = self._values.get(key)
+        if found is not None:
+            self._time += 1  # threads may take the same one, or one twice: it need only be about right
+            found.used = self._time
+        return found
+
+    def setdefault(self, key, value):
+        with self._lock:
+            self._time += 1
+            found = self._values.setdefault(key, value)
+            found.used = self._time
+            if len(self._values) > self.capacity:
+                oldest = min(self._values, key=lambda k: self._values[k].used)
+                self._gone(self._values.pop(oldest))
+            return found
+
+    def values(self):
+        with self._lock:
+            return list(self._values.values())
+
+    def clear(self):
+        with self._lock:
+            self._values.clear()
 
 
 class Pass:
@@ -44,80 +91,96 @@ class Pass:
         self.name = name
         self.key = key
         self.layer = None  # of cubejit
-        self.passed_on = None  # why PyTorch computes it; None: cubejit does
-        self.chosen = False
-        self.calls = 0
-        self.seconds = 0.0  # of all calls but the first, which compiles and chooses
+        self.refused = None  # why cubejit does not compute it
+        self.choose = None  # of the last call
+        self.calls = self.timed = self.failed = 0  # all; those in `seconds`; those that PyTorch computed since cubejit's run failed
+        self.seconds = 0.0  # of calls that neither compiled nor measured
+        self.error = None  # of the last one that failed
+        self.measured = False
         self.ours_seconds = self.theirs_seconds = None  # of one call, measured
 
     @property
-    def ours(self):
-        return self.passed_on is None
+    def passed_on(self):
+        """Why PyTorch computes it; None: cubejit does."""
+        slower = self.choose == "measure" and self.theirs_seconds is not None and self.theirs_seconds < self.ours_seconds
+        return "PyTorch is faster" if slower else self.refused
+
+    @property
+    def settled(self):
+        return self.refused is not None or (self.layer is not None and (self.measured or self.choose != "measure"))
 
     @property
     def algorithm(self):
-        return self.layer.algorithm(self.name.partition("+")[0]) if self.ours and self.layer is not None else ""
+        return self.layer.algorithm(self.name.partition("+")[0]) if self.passed_on is None and self.layer is not None else ""
 
 
 class Layers:
     """All passes that were seen, by what tells them apart. May be used by many threads."""
 
     def __init__(self):
-        self.choose = "measure"
-        self.note = None  # is told of x, w and the geometry of every forward pass
-        self._passes = {}
-        self._lock = threading.Lock()
-        self.double_backward = 0
+        self.choose = None  # by what: "measure" or "ours"; None: everything is PyTorch's
+        self.note = None  # is told of x, w, bias, the geometry and y of every forward pass
+        self._passes = Recent(self._count)
+        self.clear()
+
+    def _count(self, entry):
+        self.forgotten = tuple(a + b for a, b in zip(self.forgotten, (1, entry.calls, entry.seconds)))
 
     def passes(self):
-        with self._lock:
-            return list(self._passes.values())
+        return self._passes.values()
 
     def clear(self):
-        with self._lock:
-            self._passes.clear()
-            self.double_backward = 0
+        self._passes.clear()
+        self.forgotten = (0, 0, 0.0)  # passes that are no longer kept, their calls and seconds
 
     def find(self, key):
-        found = self._passes.get(key)
-        if found is None:
-            with self._lock:
-                found = self._passes.setdefault(key, Pass(key[0], key))
-        return found
+        return self._passes.get(key) or self._passes.setdefault(key, Pass(key[0], key))
 
-    def run(self, entry, compile_ours, ours, theirs):
-        """The pass' result. compile_ours: makes the Layer, or raises Error. ours(layer), theirs(): compute it."""
+    def run(self, entry, choose, compile_ours, ours, theirs):
+        """The pass' result. compile_ours(like): makes the Layer whose results lie as `like`, what theirs() gave, or None, or raises Error.
+        ours(layer, like), theirs(): compute it."""
         entry.calls += 1
-        if not entry.chosen:
-            return self._first(entry, compile_ours, ours, theirs)
+        entry.choose = choose
+        if not entry.settled:
+            return self._first(entry, choose, compile_ours, ours, theirs)
         start = time.perf_counter()
-        result = ours(entry.layer) if entry.ours else theirs()
+        result = _computed(entry, ours, theirs) if entry.passed_on is None else theirs()
         entry.seconds += time.perf_counter() - start
+        entry.timed += 1
         return result
 
-    def _first(self, entry, compile_ours, ours, theirs):
-        """Chooses. What cannot be compiled goes to PyTorch, whose errors of bad shapes are its own."""
+    def _first(self, entry, choose, compile_ours, ours, theirs):
+        """Compiles, and measures if that is how to choose. Results lie as PyTorch's do, which models rely on, so it is asked for one. What cannot
+        be compiled goes to PyTorch, whose errors of bad shapes are its own."""
+        other = refused_by_them = None
         try:
-            layer = compile_ours()
-            result = ours(layer)
-        except Error as error:
-            entry.passed_on = str(error).splitlines()[0]
-            result = theirs()
-            entry.chosen = True
-            return result
-        entry.layer = layer
-        if self.choose == "measure":
+            other = theirs()
+        except RuntimeError as error:  # a type that PyTorch does not compute, or what neither does
+            refused_by_them = error
+        if entry.layer is None:
             try:
-                other = theirs()
-            except RuntimeError:  # a type that PyTorch does not compute
-                other = None
+                entry.layer = compile_ours(other)
+            except Error as error:
+                entry.refused = str(error).splitlines()[0]
+        if entry.refused is not None:
+            if refused_by_them is not None:
+                raise refused_by_them
+            return other
+        result = _computed(entry, ours, theirs if other is None else lambda: other)
+        if choose == "measure" and result is not other:
             if other is not None:
-                entry.ours_seconds, entry.theirs_seconds = _race(lambda: ours(layer), theirs)
-                if entry.theirs_seconds < entry.ours_seconds:
-                    entry.passed_on = "PyTorch is faster"
-                    result = other
-        entry.chosen = True
-        return result
+                entry.ours_seconds, entry.theirs_seconds = _race(lambda: _computed(entry, ours, theirs), theirs)
+            entry.measured = True
+        return result if entry.passed_on is None else other
+
+
+def _computed(entry, ours, theirs):
+    """By cubejit, or, should its run fail, by PyTorch for this once: there may not have been memory for its workspace."""
+    try:
+        return ours(entry.layer)
+    except Error as error:
+        entry.failed, entry.error = entry.failed + 1, str(error).splitlines()[0]
+        return theirs()
 
 
 def _race(ours, theirs):
@@ -157,6 +220,10 @@ def _why_not_added(bias, x, w, geometry):
     return None if tuple(bias.shape) == (channels,) and bias.is_contiguous() else "a bias of another shape, or with strides"
 
 
+def why_y_is_passed_on(x, w, bias, geometry):
+    return why_passed_on(x, w) or (None if bias is None else _why_not_added(bias, x, w, geometry))
+
+
 def _empty(shape, like, channels_last):
     if not channels_last:
         return torch.empty(shape, dtype=like.dtype)
@@ -169,7 +236,7 @@ def _empty(shape, like, channels_last):
 def _key(name, geometry, *tensors):
     parts = [name, geometry]
     for t in tensors:
-        parts += (tuple(t.shape), t.stride(), t.dtype)
+        parts += (t.shape, t.stride(), t.dtype)
     return tuple(parts)
 
 
@@ -177,44 +244,60 @@ def _geometry(stride, padding, dilation, transposed, output_padding, groups):
     return tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups
 
 
-def forward(layers, x, w, bias, geometry, theirs):
-    geometry = _geometry(*geometry)
-    if layers.note is not None:
-        layers.note(x, w, geometry)
-    entry = layers.find(_key("y", geometry, x, w, *(() if bias is None else (bias,))))
-    if not entry.chosen:
-        entry.passed_on = why_passed_on(x, w) or (None if bias is None else _why_not_added(bias, x, w, geometry))
-        entry.chosen = entry.passed_on is not None
+class Compiled:
+    """A Layer, and the shapes and strides of its results: those of `results`, tensors by name, or as the operands lie that they are like."""
 
-    def compiled():
-        return session().layer(["y"], _described(x), _described(w), None, *geometry, post_ops="" if bias is None else "bias")
+    def __init__(self, passes, x, w, dy, geometry, post_ops, results=None):
+        strides = {name: list(t.stride()) for name, t in (results or {}).items() if t is not None}
+        self._layer = session().layer(passes, _described(x), _described(w), None if dy is None else _described(dy), *geometry, post_ops=post_ops,
+                                      results=strides)
+        self.run, self.algorithm = self._layer.run, self._layer.algorithm
+        self._made = {}
+        for name in passes:
+            shape = {"dx": x.shape, "dw": w.shape}.get(name, self._layer.shape)
+            plain = strides.get(name) or (None if name == "db" else _empty(shape, x, self._layer.channels_last(name)).stride())
+            self._made[name] = (tuple(self._layer.shape[1:2]), (1,)) if name == "db" else (tuple(shape), tuple(plain))
+
+    def empty(self, name, dtype):
+        return torch.empty_strided(*self._made[name], dtype=dtype)
+
+
+def forward(layers, choose, x, w, bias, geometry, theirs):
+    geometry = _geometry(*geometry)
+    entry = layers.find(_key("y", geometry, x, w, *(() if bias is None else (bias,))))
+    if entry.layer is None and entry.refused is None:
+        entry.refused = why_y_is_passed_on(x, w, bias, geometry)
+
+    def compiled(like):
+        return Compiled(["y"], x, w, None, geometry, "" if bias is None else "bias", {"y": like})
 
     def ours(layer):
-        y = _empty(layer.shape, x, layer.channels_last("y"))
+        y = layer.empty("y", x.dtype)
         layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if bias is None else bias.data_ptr(), threads=threads())
         return y
 
-    return layers.run(entry, compiled, ours, theirs)
+    result = layers.run(entry, choose, compiled, ours, theirs)
+    note = layers.note
+    if note is not None:
+        note(x, w, bias, geometry, result)
+    return result
 
 
-def backward(layers, dy, x, w, bias_dtype, geometry, mask, theirs):
+def backward(layers, choose, dy, x, w, geometry, mask, theirs):
     """(dx, dw, db); None for those that the mask leaves out."""
     wanted = [name for name, asked in zip(("dx", "dw", "db"), mask) if asked]
     geometry = _geometry(*geometry)
     entry = layers.find(_key("+".join(wanted), geometry, x, w, dy))
-    if not entry.chosen:
-        entry.passed_on = why_passed_on(x, w) or (None if dy.dtype == x.dtype else "operands of two types")
-        entry.chosen = entry.passed_on is not None
+    if entry.layer is None and entry.refused is None:
+        entry.refused = why_passed_on(x, w) or (None if dy.dtype == x.dtype else "operands of two types")
 
-    def compiled():
-        return session().layer(wanted, _described(x), _described(w), _described(dy), *geometry)
+    def compiled(like):
+        lie = {} if like is None else dict(zip(("dx", "dw"), like))
+        return Compiled(wanted, x, w, dy, geometry, "", {name: t for name, t in lie.items() if name in wanted})
 
     def ours(layer):
-        dx = _empty(x.shape, x, layer.channels_last("dx")) if mask[0] else None
-        dw = _empty(w.shape, w, layer.channels_last("dw")) if mask[1] else None
-        db = torch.empty(dy.shape[1], dtype=dy.dtype) if mask[2] else None
-        at = {name: t.data_ptr() for name, t in (("dx", dx), ("dw", dw), ("db", db)) if t is not None}
-        layer.run(dy=dy.data_ptr(), x=x.data_ptr(), w=w.data_ptr(), threads=threads(), **at)
-        return dx, dw, db if db is None or db.dtype == bias_dtype else db.to(bias_dtype)
+        made = {name: layer.empty(name, dy.dtype) for name in wanted}
+        layer.run(dy=dy.data_ptr(), x=x.data_ptr(), w=w.data_ptr(), threads=threads(), **{name: t.data_ptr() for name, t in made.items()})
+        return made.get("dx"), made.get("dw"), made.get("db")
 
-    return layers.run(entry, compiled, ours, theirs)
+    return layers.run(entry, choose, compiled, ours, theirs)

@@ -2,27 +2,41 @@
 """Decides what conv_post_ops is: a convolution that ends with a bias, a residual and an activation, and its gradients, each in one pass over memory.
 What the dispatcher sees are separate operators; who writes a model can say what belongs together."""
 
-import threading
-
 import torch
 from torch.autograd.function import once_differentiable
 
+from cubejit import _core
 from cubejit.errors import Error
 from cubejit.torch import layers as _layers
 
-_lock = threading.Lock()
-_compiled = {}
+_compiled = _layers.Recent()
 
 
 def _layer(passes, x, w, dy, geometry, post_ops):
-    key = (passes, geometry, post_ops, *((tuple(t.shape), t.stride(), t.dtype) for t in (x, w, dy) if t is not None))
-    found = _compiled.get(key)
-    if found is None:
-        made = _layers.session().layer(list(passes), _layers._described(x), _layers._described(w),
-                                       None if dy is None else _layers._described(dy), *geometry, post_ops=post_ops)
-        with _lock:
-            found = _compiled.setdefault(key, made)
-    return found
+    key = (passes, post_ops, *_layers._key("", geometry, *(t for t in (x, w, dy) if t is not None)))
+    return _compiled.get(key) or _compiled.setdefault(key, _layers.Compiled(list(passes), x, w, dy, geometry, post_ops))
+
+
+def _signs(tensor):
+    """All that the dispatcher knows of a tensor."""
+    return repr(torch._C._dispatch_keys(tensor))
+
+
+def _held(tensor):
+    """The tensor's memory holds it, and whoever looks at it by its address sees what operators do."""
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and _signs(tensor) in _PLAIN
+
+
+def _undisturbed():
+    """Nobody transforms or records calls of this thread: traces, modes, transforms of functions."""
+    return repr(torch._C._dispatch_tls_local_include_set()) in _QUIET
+
+
+_PLAIN, _QUIET = set(), set()
+for _mode in (False, True):
+    with torch.inference_mode(_mode):
+        _PLAIN.add(_signs(torch.empty(1)))
+        _QUIET.add(repr(torch._C._dispatch_tls_local_include_set()))
 
 
 def _laid_like(t, y):
@@ -46,11 +60,19 @@ def _activated(y, activation):
 
 
 def _sloped(dy, y, activation):
+    """dy times the slope where y was stored; where y is NaN it is what PyTorch takes it for: not above 0 and not below."""
     name = activation.split(":")[0]
-    if name == "clip":
-        low, high = _numbers(activation)
-        return torch.where((y > low) & (y < high), dy, torch.zeros((), dtype=dy.dtype))
-    return torch.where(y > 0, dy, dy * (_numbers(activation)[0] if name == "leaky_relu" else 0))
+    if name == "leaky_relu":
+        return torch.where(y > 0, dy, dy * _numbers(activation)[0])
+    if name == "relu":
+        return dy.masked_fill(y <= 0, 0)
+    low, high = _numbers(activation)
+    return dy.masked_fill((y <= low) | (y >= high), 0)
+
+
+def _check_added(add, y):
+    if add is not None and add.shape != y.shape:
+        raise RuntimeError(f"add has shape {tuple(add.shape)}; it must be {tuple(y.shape)}")
 
 
 class _Finished(torch.autograd.Function):
@@ -58,11 +80,8 @@ class _Finished(torch.autograd.Function):
     def forward(ctx, x, w, bias, add, activation, geometry):
         post_ops = ",".join([*(["bias"] if bias is not None else []), *(["add"] if add is not None else []), *([activation] if activation else [])])
         layer = _layer(("y",), x, w, None, geometry, post_ops)
-        y = _layers._empty(layer.shape, x, layer.channels_last("y"))
-        if bias is not None and tuple(bias.shape) != (y.shape[1],):
-            raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({y.shape[1]},)")
-        if add is not None and add.shape != y.shape:
-            raise RuntimeError(f"add has shape {tuple(add.shape)}; it must be {tuple(y.shape)}")
+        y = layer.empty("y", x.dtype)
+        _check_added(add, y)
         b, z = None if bias is None else bias.contiguous(), None if add is None else _laid_like(add, y)
         layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if b is None else b.data_ptr(), z=0 if z is None else z.data_ptr(),
                   threads=_layers.threads())
@@ -75,16 +94,13 @@ class _Finished(torch.autograd.Function):
     def backward(ctx, dy):
         x, w, *saved = ctx.saved_tensors
         passes = tuple(name for name, needed in zip(("dx", "dw", "db"), ctx.needs_input_grad) if needed)
-        if saved:
-            dy = _laid_like(dy, saved[0])
+        dy = _laid_like(dy, saved[0]) if saved else dy
+        if not _held(dy):
+            dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
         results = {}
         if passes:
             layer = _layer(passes, x, w, dy, ctx.geometry, ctx.activation)
-            for name, like in (("dx", x), ("dw", w)):
-                if name in passes:
-                    results[name] = _layers._empty(like.shape, like, layer.channels_last(name))
-            if "db" in passes:
-                results["db"] = torch.empty(dy.shape[1], dtype=dy.dtype)
+            results = {name: layer.empty(name, dy.dtype) for name in passes}
             layer.run(dy=dy.data_ptr(), x=x.data_ptr(), w=w.data_ptr(), y=saved[0].data_ptr() if saved else 0, threads=_layers.threads(),
                       **{name: t.data_ptr() for name, t in results.items()})
         of_add = None
@@ -104,13 +120,21 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
     each = [list(v) if isinstance(v, (tuple, list)) else [v] * axes for v in (stride, padding, dilation, output_padding)]
     geometry = _layers._geometry(*each[:3], bool(transposed), each[3], groups)
     others = [t for t in (bias, add) if t is not None]
-    alike = all(t.dtype == x.dtype and t.device.type == "cpu" for t in (w, *others)) and x.device.type == "cpu"
+    try:
+        _core.activation(activation or "")
+    except Error as error:
+        raise RuntimeError(str(error)) from error
+    channels = w.shape[1] * groups if transposed else w.shape[0]
+    if bias is not None and tuple(bias.shape) != (channels,):
+        raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({channels},)")
+    alike = all(t.dtype == x.dtype and _held(t) for t in (x, w, *others)) and _undisturbed()
     if alike and _layers.why_passed_on(x, w) is None:
         try:
             return _Finished.apply(x, w, bias, add, activation or "", geometry)
         except Error as error:
             raise RuntimeError(str(error)) from error
     y = torch.ops.aten.convolution(x, w, bias, *geometry)
+    _check_added(add, y)
     if add is not None:
         y = y + add
     return _activated(y, activation) if activation else y
