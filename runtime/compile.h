@@ -16,6 +16,7 @@
 #include "runtime/generate.h"
 #include "runtime/launch.h"
 #include "runtime/loaded_code.h"
+#include "runtime/threads.h"
 
 namespace cubejit {
 
@@ -31,9 +32,6 @@ struct SharedTensor {
   std::int64_t offset = 0;  ///< bytes
   std::unique_ptr<CompiledPass> program;
 };
-
-/// More threads than this are neither used nor planned for.
-inline constexpr int kMostThreads = 1024;
 
 struct Executable::State {
   /// What is known before anything is planned.

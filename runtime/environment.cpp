@@ -9,6 +9,7 @@
 
 #include "cubejit/machines.h"
 #include "runtime/dump/stages.h"
+#include "runtime/threads.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -94,7 +95,7 @@ const std::vector<EnvironmentVariable>& environmentVariables() {
   static const std::vector<EnvironmentVariable> kAll{
       {"CUBEJIT_MAX_ISA", [](Text t, E& e) { return setMostIsa(e.options.isa, t); }},
       {"CUBEJIT_BACKEND", [](Text t, E& e) { return set(e.options.backend, parseBackend(t)); }},
-      {"CUBEJIT_NUM_THREADS", [](Text t, E& e) { return setPositive(e.options.threads, t); }},
+      {"CUBEJIT_NUM_THREADS", [](Text t, E& e) { return set(e.options.threads, parseThreadCount(t)); }},
       {"CUBEJIT_CACHE_CAPACITY", [](Text t, E& e) { return setPositive(e.options.cacheCapacity, t); }},
       {"CUBEJIT_MEM_LIMIT", [](Text t, E& e) { return set(e.options.memLimit, parseBytes(t)); }},
       {"CUBEJIT_LLVM_COMPONENT", [](Text t, E& e) { return setText(e.options.llvmComponent, t); }},

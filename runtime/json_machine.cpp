@@ -4,13 +4,14 @@
 #include "runtime/json_machine.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <sstream>
 
 #include "cubejit/machines.h"
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
+#include "runtime/printable.h"
+#include "runtime/text_file.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -96,8 +97,7 @@ int narrow(const char* key, std::int64_t value, std::string& broken) {
 }  // namespace
 
 Result<Machine> machineFromJson(const std::string& text) {
-  const Json json = parseJson(text);
-  if (json.is_discarded() || !json.is_object()) return invalid("the machine is not a JSON object");
+  CUBEJIT_TRY(json, parseObject(text, "the machine", Stage::kPlan));
   Machine m;
   ObjectReader reader(json);
   std::int64_t cores = 0, vectorCores = 0, architecture = 0;
@@ -166,13 +166,10 @@ Result<Machine> readMachine(const std::string& nameOrFile) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<Machine> {
     const bool file = nameOrFile.find_first_of("/.") != std::string::npos;
     if (!file) return machineByName(nameOrFile);
-    std::ifstream in(nameOrFile);
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (!in) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + nameOrFile};
-    auto machine = machineFromJson(text.str());
+    CUBEJIT_TRY(text, readText(nameOrFile, "a machine as one JSON object", Stage::kPlan));
+    auto machine = machineFromJson(text);
     if (machine.ok()) return machine;
-    return Error{machine.error().code, Stage::kPlan, nameOrFile + ":\n" + machine.error().message};
+    return Error{machine.error().code, Stage::kPlan, printable(nameOrFile) + ":\n" + machine.error().message};
   });
 }
 

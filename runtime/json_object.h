@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how objects are read from JSON: every key that is missing, unknown or of the wrong kind is reported, none is guessed; and how
-// deep it may nest. Leaves which keys there are to the readers of problems, plans and machines.
+// Decides how objects are read from JSON: every key that is missing, unknown, of the wrong kind or there twice is reported, none is
+// guessed; and how deep it may nest. Leaves which keys there are to the readers of problems, plans and machines.
 #pragma once
 
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cubejit/problem.h"
+#include "cubejit/result.h"
 #include "runtime/json_value.h"
+#include "runtime/printable.h"
 
 namespace cubejit {
 
-/// What others wrote, as JSON; discarded if it is none, or nests deeper than anything that is read here. JSON is copied and printed by
-/// functions that call themselves once a level: a stranger's brackets must not use up the stack.
-inline Json parseJson(const std::string& text) {
+/// What others wrote, as JSON; discarded if it is none, has an object with a key twice (which of the two was meant nobody knows; `twice` is told
+/// the key), or nests deeper than anything that is read here. JSON is copied and printed by functions that call themselves once a level: a
+/// stranger's brackets must not use up the stack.
+inline Json parseJson(const std::string& text, std::string* twice = nullptr) {
   constexpr int kDeepest = 64;
   int depth = 0;
   bool quoted = false, escaped = false;
@@ -31,7 +35,30 @@ inline Json parseJson(const std::string& text) {
       --depth;
     }
   }
-  return Json::parse(text, nullptr, false);
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  bool unique = true;
+  const Json::parser_callback_t note = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event != Json::parse_event_t::key || keys.back().insert(parsed.get_ref<const std::string&>()).second)
+      return true;
+    if (unique && twice != nullptr) *twice = parsed.get<std::string>();
+    unique = false;
+    return true;
+  };
+  Json json = Json::parse(text, note, false);
+  return unique ? json : Json(Json::value_t::discarded);
+}
+
+/// The same for what must be an object; `what` says what it is in errors, which are kInvalidProblem.
+inline Result<Json> parseObject(const std::string& text, const std::string& what, Stage stage) {
+  std::string twice;
+  Json json = parseJson(text, &twice);
+  if (json.is_object()) return json;
+  constexpr std::size_t kShown = 120;
+  const std::string none = what + " is not a JSON object: " + (text.empty() ? "it is empty" : text.substr(0, kShown));
+  return Error{ErrorCode::kInvalidProblem, stage,
+               printable(twice.empty() ? none : what + " has the key '" + twice + "' twice; leave one of them out")};
 }
 
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.

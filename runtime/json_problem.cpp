@@ -3,21 +3,25 @@
 // Decides how JSON is read and written. The only file of the library that knows a JSON library.
 #include "runtime/json_problem.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <fstream>
-#include <iostream>
 #include <type_traits>
 
 #include "algorithms/algorithm.h"
 #include "algorithms/kit/adjoint.h"
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
+#include "runtime/printable.h"
 #include "runtime/problem_text.h"
+#include "runtime/text_file.h"
 
 namespace cubejit {
 namespace {
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
+
+constexpr const char* kProblems = "problems as JSON objects, one a line";
 
 void readPadding(ObjectReader& reader, Problem& p) {
   std::int64_t pads[6] = {};
@@ -33,8 +37,7 @@ Json axesToJson(const Dhw& v) { return Json::array({v.d, v.h, v.w}); }
 }  // namespace
 
 Result<Problem> problemFromJson(const std::string& text) {
-  const Json json = parseJson(text);
-  if (json.is_discarded() || !json.is_object()) return invalid("not a JSON object: " + text.substr(0, 120));
+  CUBEJIT_TRY(json, parseObject(text, "the problem", Stage::kProblem));
   Problem p;
   ObjectReader reader(json);
   std::int64_t rank = 3;
@@ -96,45 +99,45 @@ std::string problemToJson(const Problem& p) {
 }
 
 Result<std::vector<Problem>> readSuite(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
+  CUBEJIT_TRY(file, TextLines::open(path, kProblems, Stage::kProblem));
   std::vector<Problem> problems;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+  for (std::string line;;) {
+    CUBEJIT_TRY(more, file.next(line));
+    if (!more) break;
     Result<Problem> problem = problemFromJson(line);
     if (!problem.ok())
-      return Error{problem.error().code, Stage::kProblem,
-                   path + ":" + std::to_string(number) + ": " + problem.error().message};
+      return Error{problem.error().code, Stage::kProblem, file.place() + ": " + problem.error().message};
     problems.push_back(*problem);
   }
-  if (file.bad()) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path + " to its end"};
-  if (problems.empty()) return invalid(path + " holds no problem");
+  if (problems.empty()) return invalid(printable(path) + " holds no problem");
   return problems;
 }
 
 Result<Problem> readProblem(const std::string& where) {
   if (where == "-") {
     std::string line;
-    if (!std::getline(std::cin, line)) return Error{ErrorCode::kIo, Stage::kProblem, "standard input holds no line"};
+    CUBEJIT_TRY(any, TextLines::ofStandardInput(kProblems, Stage::kProblem).next(line));
+    if (!any) return Error{ErrorCode::kIo, Stage::kProblem, "standard input holds no line"};
     return problemFromJson(line);
   }
   // Names may hold colons (3d_unet:conv_1) and so may paths: the file is the shortest part before a colon that can be read.
+  // It is not opened to see: a pipe's writer would take that for its reader.
+  const auto readable = [](const std::string& path) { return access(path.c_str(), R_OK) == 0; };
   std::size_t colon = where.find(':');
-  while (colon != std::string::npos && !std::ifstream(where.substr(0, colon)).good())
-    colon = where.find(':', colon + 1);
+  while (colon != std::string::npos && !readable(where.substr(0, colon))) colon = where.find(':', colon + 1);
   if (colon == std::string::npos) colon = where.rfind(':');
-  if (std::ifstream(where).good() || colon == std::string::npos) {
+  if (readable(where) || colon == std::string::npos) {
     CUBEJIT_TRY(suite, readSuite(where));
     if (suite.size() == 1) return suite.front();
-    return invalid(where + " holds " + std::to_string(suite.size()) + " problems; name one as " + where + ":NAME");
+    return invalid(printable(where) + " holds " + std::to_string(suite.size()) + " problems; name one as " +
+                   printable(where) + ":NAME");
   }
   CUBEJIT_TRY(suite, readSuite(where.substr(0, colon)));
   const std::string name = where.substr(colon + 1);
   for (const Problem& problem : suite) {
     if (problem.name == name) return problem;
   }
-  return invalid(where.substr(0, colon) + " holds no problem named '" + name + "'");
+  return invalid(printable(where.substr(0, colon)) + " holds no problem named '" + printable(name) + "'");
 }
 
 std::string planToJson(const TilingPlan& plan) {
@@ -172,8 +175,7 @@ Result<TilingPlan> emptyPlan(Pass pass, const std::string& algorithm) {
 }  // namespace
 
 Result<TilingPlan> planFromJson(const std::string& text) {
-  const Json json = parseJson(text);
-  if (json.is_discarded() || !json.is_object()) return invalid("the plan is not a JSON object");
+  CUBEJIT_TRY(json, parseObject(text, "the plan", Stage::kProblem));
   ObjectReader reader(json);
   const bool hasVersion = json.contains("version");
   std::int64_t version = hasVersion ? 0 : 1;

@@ -11,20 +11,18 @@
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
+#include "runtime/text_file.h"
 
 namespace cubejit {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{1} << 20;  // no honest record is longer
 constexpr std::size_t kMostSamples = 100000;
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
 
 Result<Json> parseObject(const std::string& text, const char* what) {
   if (text.size() > kMostText) return invalid(std::string(what) + " is longer than 1 MiB");
-  Json json = parseJson(text);
-  if (json.is_discarded() || !json.is_object()) return invalid(std::string(what) + " is not a JSON object");
-  return json;
+  return cubejit::parseObject(text, what, Stage::kProblem);
 }
 
 std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

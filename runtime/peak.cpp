@@ -14,12 +14,13 @@
 #include "cubejit/cubejit.hpp"
 #include "runtime/backends.h"
 #include "runtime/run_together.h"
+#include "runtime/threads.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
 
-constexpr int kFmasPerIteration = 48, kMostThreads = 1024;
+constexpr int kFmasPerIteration = 48;
 
 // `repeat` iterations of 48 FMAs on independent accumulators: more than latency times throughput, which is 12 for Zen 5's dot products
 // (twelve accumulators reached 93 per cent of what 24 do).

@@ -4,6 +4,7 @@
 #include "runtime/threads.h"
 
 #include <atomic>
+#include <charconv>
 #include <exception>
 
 #include "cubejit/cubejit.hpp"
@@ -60,6 +61,15 @@ void keeping(void* context, int slot) {
 }
 
 }  // namespace
+
+Result<int> parseThreadCount(const std::string& text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc{} && stop == end && value >= 1 && value <= kMostThreads) return value;
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+               "'" + text + "' must be a whole number of threads from 1 to " + std::to_string(kMostThreads)};
+}
 
 int threadsOf(const Options& options) { return options.threads > 0 ? options.threads : defaultThreads(); }
 

@@ -4,9 +4,17 @@
 // for a particular thread: slots take tasks from a shared counter, so a descheduled thread only finishes the task it holds.
 #pragma once
 
+#include <string>
+
 #include "cubejit/options.h"
 
 namespace cubejit {
+
+/// More threads than this are neither used nor planned for.
+inline constexpr int kMostThreads = 1024;
+
+/// What is typed or set as a number of threads. Errors: kInvalidProblem, with the range.
+Result<int> parseThreadCount(const std::string& text);
 
 /// Threads of a run that says no number: those of the options, or defaultThreads().
 int threadsOf(const Options& options);

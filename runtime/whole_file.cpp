@@ -15,6 +15,8 @@
 #include <random>
 #include <utility>
 
+#include "runtime/printable.h"
+
 namespace cubejit {
 namespace {
 
@@ -58,14 +60,14 @@ void StagedFile::discard() {
 }
 
 Error StagedFile::failed(int error) const {
-  return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + given_ + ": " + std::strerror(error)};
+  return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(given_) + ": " + std::strerror(error)};
 }
 
 Status StagedFile::open() {
   std::error_code error;
   const fs::file_status status = fs::status(given_, error);
   if (fs::is_directory(status))
-    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + given_ + ": it is a folder"};
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(given_) + ": it is a folder"};
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     file_ = ::open(given_.c_str(), O_WRONLY | O_CLOEXEC);
     return file_ < 0 ? Status(failed(errno)) : Status(Unit{});
@@ -110,7 +112,7 @@ Status StagedFile::publish() {
 
 Status appendWhole(const std::string& path, std::string_view text, unsigned rights, Links links) {
   const auto failed = [&](int error) {
-    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path + ": " + std::strerror(error)};
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path) + ": " + std::strerror(error)};
   };
   const int follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights);

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/printable.h"
+
 namespace cubejit {
 
 Status writePerfMap(const std::vector<NamedCode>& codes) {
@@ -26,7 +28,7 @@ Status writePerfMap(const std::vector<NamedCode>& codes) {
   const int error = errno;
   if (file >= 0) close(file);
   if (written) return Unit{};
-  return Error{ErrorCode::kIo, Stage::kLoad, "cannot write " + path + ": " + std::strerror(error)};
+  return Error{ErrorCode::kIo, Stage::kLoad, "cannot write " + printable(path) + ": " + std::strerror(error)};
 }
 
 }  // namespace cubejit

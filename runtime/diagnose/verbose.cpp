@@ -7,12 +7,27 @@
 #include <fnmatch.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/printable.h"
+
 namespace cubejit {
 namespace {
 
 const char* nameOf(Topic topic) {
   static constexpr const char* kNames[] = {"plan", "dispatch", "cache", "profile"};
   return kNames[static_cast<int>(topic)];
+}
+
+// Events are lost, and their program goes on; its user is told once.
+void noteLost(const std::string& path, int error) {
+  static std::atomic_flag told = ATOMIC_FLAG_INIT;
+  if (told.test_and_set()) return;
+  const std::string note =
+      "cubejit: note: events are lost, " + printable(path) + " cannot be written: " + std::strerror(error) + "\n";
+  static_cast<void>(!write(STDERR_FILENO, note.data(), note.size()));
 }
 
 }  // namespace
@@ -49,8 +64,10 @@ void logEvent(const Diagnostics& d, Topic topic, const std::string& program, Eve
   const bool toFile = !d.verboseFile.empty();
   const int file = toFile ? open(d.verboseFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
                           : STDERR_FILENO;
-  if (file < 0) return;
-  static_cast<void>(!write(file, line.data(), line.size()));
+  if (file < 0) return noteLost(d.verboseFile, errno);
+  const ssize_t written = write(file, line.data(), line.size());
+  const int error = written < 0 ? errno : ENOSPC;
+  if (toFile && written != static_cast<ssize_t>(line.size())) noteLost(d.verboseFile, error);
   if (toFile) close(file);
 }
 

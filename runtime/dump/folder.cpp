@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/printable.h"
+
 namespace cubejit {
 namespace {
 
@@ -45,7 +47,7 @@ Status writeFolder(const std::string& root, const std::string& name, const Folde
                  old = fs::path(root) / ("." + name + ".old-" + unique);
   std::error_code error;
   const auto failed = [&](const char* what, const fs::path& path) {
-    Error e{ErrorCode::kIo, Stage::kRun, std::string(what) + " " + path.string() + ": " + error.message()};
+    Error e{ErrorCode::kIo, Stage::kRun, std::string(what) + " " + printable(path.string()) + ": " + error.message()};
     std::error_code ignored;
     fs::remove_all(fresh, ignored);
     return e;

@@ -5,9 +5,8 @@
 
 #include <unistd.h>
 
-#include <fstream>
-
 #include "runtime/json_record.h"
+#include "runtime/text_file.h"
 #include "runtime/tuning/seen_problem.h"
 #include "runtime/whole_file.h"
 
@@ -15,22 +14,18 @@ namespace cubejit {
 
 Result<std::optional<TilingPlan>> findPin(const std::string& path, const Problem& problem, Pass pass,
                                           const std::string& isa) {
-  const Error unreadable{ErrorCode::kIo, Stage::kPlan, "cannot read the pin file " + path};
-  std::ifstream file(path);
-  if (!file && access(path.c_str(), F_OK) == 0) return unreadable;
+  const std::optional<TilingPlan> none;
+  if (access(path.c_str(), F_OK) != 0) return none;  // pins will be added to it
+  CUBEJIT_TRY(file, TextLines::open(path, "pins as JSON objects, one a line", Stage::kPlan));
   const Problem seen = seenProblem(problem, pass);
-  std::string line;
-  for (int number = 1; file && std::getline(file, line); ++number) {
-    if (line.empty()) continue;
+  for (std::string line;;) {
+    CUBEJIT_TRY(more, file.next(line));
+    if (!more) return none;
     const auto pin = pinFromJson(line);
-    if (!pin.ok())
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   path + ":" + std::to_string(number) + ": " + pin.error().message};
+    if (!pin.ok()) return Error{ErrorCode::kInvalidProblem, Stage::kPlan, file.place() + ": " + pin.error().message};
     if (pin->plan.pass == pass && pin->isa == isa && seenProblem(pin->problem, pass) == seen)
       return std::optional<TilingPlan>(pin->plan);
   }
-  if (file.bad()) return unreadable;  // a pin may be among what was not read
-  return std::optional<TilingPlan>();
 }
 
 Status addPin(const std::string& path, const Problem& problem, const TilingPlan& plan, const std::string& isa) {

@@ -3,10 +3,10 @@
 // Decides retries and the fallback file.
 #include "runtime/tuning/record_keeper.h"
 
-#include <fstream>
 #include <utility>
 
 #include "runtime/json_record.h"
+#include "runtime/text_file.h"
 #include "runtime/whole_file.h"
 
 namespace cubejit {
@@ -90,20 +90,22 @@ Status appendRecords(const std::string& path, const std::vector<TuneRecord>& rec
 }
 
 Result<RecordLines> readRecords(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
+  CUBEJIT_TRY(file, TextLines::open(path, "records as JSON objects, one a line", Stage::kPlan));
   RecordLines out;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+  for (std::string line;;) {
+    const auto more = file.next(line);
+    if (!more.ok() && more.error().code == ErrorCode::kIo) return more.error();
+    if (!more.ok()) {  // the line is too long; those behind it may be right
+      out.refused.push_back(more.error().message);
+      continue;
+    }
+    if (!*more) return out;
     auto record = recordFromJson(line);
     if (record.ok())
       out.records.push_back(std::move(*record));
     else
-      out.refused.push_back(path + ":" + std::to_string(number) + ": " + record.error().message);
+      out.refused.push_back(file.place() + ": " + record.error().message);
   }
-  if (file.bad()) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path + " to its end"};
-  return out;
 }
 
 }  // namespace cubejit

@@ -7,6 +7,8 @@
 #include <array>
 #include <new>
 
+#include "runtime/printable.h"
+
 namespace cubejit {
 namespace {
 
@@ -34,7 +36,7 @@ Error storeError(sqlite3* db, const std::string& doing) {
   const char* file = sqlite3_db_filename(db, "main");
   const bool named = file == nullptr || *file == '\0' || doing.find(file) != std::string::npos;
   return Error{ErrorCode::kIo, Stage::kPlan,
-               doing + (named ? "" : std::string(" ") + file) + ": " +
+               printable(doing + (named ? "" : std::string(" ") + file)) + ": " +
                    (words != nullptr ? std::string(words) + " (SQLite: " + own + ")" : std::string(own))};
 }
 
@@ -50,7 +52,7 @@ Status readThrough(sqlite3* db) {
     code = file->pMethods->xRead(file, bytes.data(), static_cast<int>(std::min(kStep, size - at)), at);
   if (code == SQLITE_OK) return Unit{};
   return Error{ErrorCode::kIo, Stage::kPlan,
-               std::string("cannot read the tuning store ") + sqlite3_db_filename(db, "main") +
+               "cannot read the tuning store " + printable(sqlite3_db_filename(db, "main")) +
                    ": reading failed (SQLite: " + sqlite3_errstr(code) + ")"};
 }
 

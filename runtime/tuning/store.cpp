@@ -9,6 +9,7 @@
 
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
+#include "runtime/printable.h"
 #include "runtime/tuning/statement.h"
 #include "runtime/tuning/store_file.h"
 
@@ -178,14 +179,15 @@ Condition examine(sqlite3* db, bool thoroughly) {
 Error unusable(sqlite3* db, Condition condition, const std::string& path) {
   if (condition == Condition::kNewer) {
     return Error{ErrorCode::kUnsupported, Stage::kPlan,
-                 "the tuning store " + path + " has schema " + askText(db, "PRAGMA user_version") +
+                 "the tuning store " + printable(path) + " has schema " + askText(db, "PRAGMA user_version") +
                      ", written by a newer cubejit; this one reads schema " + std::to_string(kSchema) +
                      " (another file can be named with --db or CUBEJIT_DB)"};
   }
   if (condition == Condition::kForeign)
-    return Error{ErrorCode::kIo, Stage::kPlan, path + " is an SQLite file, but not a tuning store; it is left alone"};
+    return Error{ErrorCode::kIo, Stage::kPlan,
+                 printable(path) + " is an SQLite file, but not a tuning store; it is left alone"};
   if (condition == Condition::kDamaged)
-    return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " is damaged"};
+    return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + printable(path) + " is damaged"};
   return storeError(db, "cannot read the tuning store " + path);
 }
 
@@ -194,6 +196,15 @@ Status createTables(sqlite3* db) {
                  "BEGIN IMMEDIATE;" + std::string(kTables) + "PRAGMA application_id = " + std::to_string(kApplication) +
                      ";PRAGMA user_version = " + std::to_string(kSchema) + ";COMMIT;",
                  "cannot begin a tuning store");
+}
+
+// Chooses the journal; says why it is not that one, if it is not.
+std::string setJournal(sqlite3* db, const std::string& mode, const std::string& path) {
+  const std::string other = "the tuning store " + printable(path) + " keeps a rollback journal";
+  Statement statement(db, ("PRAGMA journal_mode = " + mode).c_str());
+  const auto row = statement.step(other);
+  if (!row.ok()) return row.error().message;
+  return *row && statement.text(0) == mode ? std::string() : other + ": another process has it open";
 }
 
 // SQLite refuses links anywhere in a path; those of folders are resolved here, that of the file itself is not followed.
@@ -259,10 +270,9 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
     if (condition == Condition::kSound || (condition == Condition::kEmpty && writing)) {
       if (!writing) return store;
       const bool local = !assumeNetwork && liesOnLocalFileSystem(path);
-      if (!local) note("the tuning store " + path + " is not on a file system known to be local: no write-ahead log");
-      const std::string mode = local ? "wal" : "delete";
-      if (askText(db, ("PRAGMA journal_mode = " + mode).c_str()) != mode && local)
-        note("the tuning store " + path + " keeps a rollback journal: another process has it open");
+      if (!local)
+        note("the tuning store " + printable(path) + " is not on a file system known to be local: no write-ahead log");
+      if (const std::string why = setJournal(db, local ? "wal" : "delete", path); local && !why.empty()) note(why);
       // Every commit reaches the disk before it is reported: FULL, where WAL would make do with less.
       CUBEJIT_TRY(set, execute(db, "PRAGMA synchronous = FULL", "cannot set up the tuning store " + path));
       static_cast<void>(set);
@@ -272,8 +282,15 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
       }
       return store;
     }
-    if (condition == Condition::kEmpty)
-      return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " is empty"};
+    if (condition == Condition::kEmpty) {  // a store without records, which nobody may begin by looking at it
+      sqlite3_close(store->db_);
+      store->db_ = nullptr;
+      if (sqlite3_open_v2(":memory:", &store->db_, kWrite | SQLITE_OPEN_MEMORY, nullptr) != SQLITE_OK)
+        return storeError(store->db_, "cannot open the tuning store " + path);
+      CUBEJIT_TRY(made, createTables(store->db_));
+      static_cast<void>(made);
+      return store;
+    }
     // A disk that fails to read is told apart from a damaged file, which SQLite does not do: nothing is set aside for that.
     if (condition == Condition::kDamaged) {
       CUBEJIT_TRY(file, readThrough(store->db_));
@@ -286,11 +303,11 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
     if (look == Look::kFirst) continue;  // it may have failed once
     store.reset();
     CUBEJIT_TRY(aside, setAside(path));
-    note("the tuning store " + path + " was damaged; it is kept as " + aside + ", and a new one is begun");
+    note(printable("the tuning store " + path + " was damaged; it is kept as " + aside) + ", and a new one is begun");
     CUBEJIT_TRY(created, createStoreFile(path));
     static_cast<void>(created);
   }
-  return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " cannot be used"};
+  return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + printable(path) + " cannot be used"};
 }
 
 TuningStore::~TuningStore() { sqlite3_close(db_); }

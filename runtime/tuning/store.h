@@ -27,6 +27,7 @@ using StoreNotes = std::vector<std::string>;
 class TuningStore {
  public:
   /// kIo: not readable, not writable, not a store, damaged (when only reading). kUnsupported: written by a newer cubejit.
+  /// An empty file, looked at, is a store without records.
   /// `assumeNetwork` makes a local file behave as on a network file system: no write-ahead log.
   static Result<std::unique_ptr<TuningStore>> open(const std::string& path, StoreAccess access, StoreNotes* notes,
                                                    bool assumeNetwork = false);

@@ -18,6 +18,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/printable.h"
+
 namespace cubejit {
 namespace {
 
@@ -29,7 +31,7 @@ constexpr std::array<std::int64_t, 8> kLocal{
     EXT4_SUPER_MAGIC, kXfs, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, kZfs, RAMFS_MAGIC};
 
 Error failed(const std::string& what, int error) {
-  return Error{ErrorCode::kIo, Stage::kPlan, what + ": " + std::strerror(error)};
+  return Error{ErrorCode::kIo, Stage::kPlan, printable(what) + ": " + std::strerror(error)};
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ Status checkStoreFile(const std::string& path) {
     return failed("cannot look at the tuning store " + path, errno);
   }
   const auto refuse = [&](const char* why) {
-    return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + path + " is not used: " + why};
+    return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + printable(path) + " is not used: " + why};
   };
   if (S_ISLNK(found.st_mode)) return refuse("it is a symbolic link; name the file itself");
   if (!S_ISREG(found.st_mode)) return refuse("it is not a regular file");

@@ -14,6 +14,7 @@ import plans
 ALGORITHMS = ("", "direct", "spatial", "grouped", "winograd")
 SOCS = ("ascend910b2", "ascend310p3", "ascend910b1", "ascend950")
 NAMES = ("dy", "x", "w", "dx", "dw", "db")
+READ = {"dx": ("dy", "w"), "dw": ("dy", "x"), "db": ("dy",)}  # the command refuses what it does not read
 
 
 class Refused(Exception):
@@ -91,14 +92,16 @@ def run(random, c, kind, dice, command, sessions, options):
     words, orders, types = flags_of(c, options)
     shapes = {"dy": c.y_shape, "x": c.x_shape, "w": c.w_shape, "dx": c.x_shape, "dw": c.w_shape, "db": (c.cout,)}
     values = data.operands(dice, kind, [shapes[n] for n in NAMES[:3]], [types[n] for n in NAMES[:3]])
-    did = "cubejit run " + " ".join(words) + "".join(f" --in {n}={n}.npy" for n in NAMES[:3])
+    read = [n for n in NAMES[:3] if any(n in READ[g] for g in options["gradients"])]
+    did = "cubejit run " + " ".join(words) + "".join(f" --in {n}={n}.npy" for n in read)
     with tempfile.TemporaryDirectory() as folder:
         line = [command, "run", *words]
         for name, array in zip(NAMES, values):
             # 16-bit types are also read from float32, which the command rounds.
             stored = array.astype(numpy.float32) if random.random() < 0.2 else data.operand(array, types[name], random)
             numpy.save(f"{folder}/{name}.npy", numpy.ascontiguousarray(layouts.into(stored, orders[name], types[name])))
-            line += ["--in", f"{name}={folder}/{name}.npy"]
+            if name in read:
+                line += ["--in", f"{name}={folder}/{name}.npy"]
         for name in options["gradients"]:
             line += ["--out", f"{name}={folder}/{name}.npy"]
         chosen = []

@@ -103,6 +103,7 @@ TEST(JsonProblem, RefusalsNameTheKeys) {
     return text.replace(text.find(from), from.size(), to);
   };
   EXPECT_THAT(refusal(with("\"groups\"", "\"group\"")), HasSubstr("'group' is not a key"));
+  EXPECT_THAT(refusal(with("\"groups\"", "\"ci\"")), HasSubstr("has the key 'ci' twice"));
   EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 4.5")), HasSubstr("'ci' must be whole numbers"));
   EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": \"4\"")), HasSubstr("'ci'"));
   EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 18446744073709551615")), HasSubstr("'ci' exceeds 2^63"));

@@ -68,6 +68,8 @@ TEST(JsonRecord, EveryBrokenMemberIsNamed) {
   EXPECT_THAT(with("\"relative\":", "\"relative\":\"x\",\"y\":"), HasSubstr("'y' is not a key"));
   EXPECT_THAT(with("\"rank\":2", "\"rank\":\"2\""), HasSubstr("'rank'"));
   EXPECT_THAT(with("\"gradient\":\"dx\"", "\"gradient\":\"dw\""), HasSubstr("not that of the plan"));
+  EXPECT_THAT(with("\"won\":", "\"won\":true,\"won\":"), HasSubstr("the record has the key 'won' twice"));
+  EXPECT_THAT(with("\"rank\":2", "\"rank\":2,\"rank\":3"), HasSubstr("has the key 'rank' twice"));
   EXPECT_FALSE(recordFromJson("[1]").ok());
   EXPECT_FALSE(recordFromJson(std::string(2000, '[')).ok());
   EXPECT_FALSE(recordFromJson("{\"a\":\"" + std::string(2 << 20, 'x') + "\"}").ok());

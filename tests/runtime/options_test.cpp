@@ -102,7 +102,8 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
   const std::map<std::string, Wrong> wrong{
       {"CUBEJIT_MAX_ISA", {{"sse"}, "avx2, avx512, avx512_bf16"}},
       {"CUBEJIT_BACKEND", {{"gcc", "xbyak,llvm", "XBYAK"}, "xbyak, llvm, interpreter, tile_interpreter"}},
-      {"CUBEJIT_NUM_THREADS", {{"0", "two", "2x", "99999999999999999999"}, whole}},
+      {"CUBEJIT_NUM_THREADS",
+       {{"0", "two", "2x", "1025", "99999999999999999999"}, "must be a whole number of threads from 1 to 1024"}},
       {"CUBEJIT_CACHE_CAPACITY", {{"-1"}, whole}},
       {"CUBEJIT_MEM_LIMIT",
        {{"0", "-1K", "1T", "M", "1 M", "1.5G", "99999999999G"}, "must be a whole number of bytes"}},

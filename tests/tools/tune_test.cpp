@@ -364,7 +364,21 @@ TEST_F(Tune, BeforeTheFirstTuningThereAreNoRecordsAndThatIsNoError) {
     EXPECT_THAT(o.err, AllOf(HasSubstr("no records yet"), HasSubstr("tune.db"))) << command;
   }
   EXPECT_FALSE(fs::exists(folder_.file("tune.db"))) << "looking makes no file";
-  EXPECT_EQ(run("db diff other.db").code, 5);
+  EXPECT_EQ(run("db diff other.db").code, 5) << "a file that is named is wanted";
+  std::ofstream(folder_.file("other.db"));
+  const Outcome none = run("db diff other.db");
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_THAT(none.err, AllOf(HasSubstr("no records yet"), HasSubstr("0 of 0 keys differ")));
+  std::ofstream(folder_.file("tune.db"));  // as one that was interrupted before it began leaves it
+  for (const std::string command : {"list", "show", "best", "export", "verify"}) {
+    const Outcome o = run("db " + command);
+    EXPECT_EQ(o.code, 0) << command;
+    EXPECT_EQ(o.out, "") << command;
+    EXPECT_THAT(o.err, HasSubstr(command == "verify" ? "0 records" : "no records yet")) << command;
+  }
+  EXPECT_EQ(fs::file_size(folder_.file("tune.db")), 0U);
+  EXPECT_EQ(run("db prune --losers").code, 0) << "begins the tables";
+  EXPECT_EQ(run("db list").out, "") << "tables without records are none, too";
   std::ofstream(folder_.file("tune.db")) << "no store";
   EXPECT_EQ(run("db list").code, 5) << "a file that is there is read";
 }

@@ -43,7 +43,7 @@ Result<std::string> fileOf(const DbFlags& flags) {
 Result<std::unique_ptr<TuningStore>> openStore(const std::string& path, StoreAccess access) {
   StoreNotes notes;
   auto store = TuningStore::open(path, access, &notes);
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", printable(note));
   return store;
 }
 
@@ -166,7 +166,7 @@ int addFrom(TuningStore& store, const std::vector<TuneRecord>& records, const st
   if (!added.ok()) return report(added.error(), typed);
   const auto after = store.all();
   const std::size_t grown = before.ok() && after.ok() ? after->size() - before->size() : 0;
-  fmt::print(stderr, "{}: {} records, {} new\n", from, records.size(), grown);
+  fmt::print(stderr, "{}: {} records, {} new\n", printable(from), records.size(), grown);
   return 0;
 }
 
@@ -260,7 +260,7 @@ int verifyStore(const TuningStore& store, const std::string& path, const std::st
     if (r.won && !r.verified) finding("a winner was not verified");
     if (r.samplesNs.empty()) finding("it is measured, but has no samples");
   }
-  for (const std::string& finding : *findings) fmt::print("{}: {}\n", path, onOneLine(finding));
+  for (const std::string& finding : *findings) fmt::print("{}: {}\n", printable(path), onOneLine(finding));
   fmt::print(stderr, "{} records: {} checked, {} of other machines; {} findings\n", records->size(), checked, foreign,
              findings->size());
   return findings->empty() ? 0 : 1;
@@ -288,9 +288,9 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
   const bool writes = what == What::kImport || what == What::kMerge || what == What::kPrune;
   std::error_code ignored;
   const bool missing = std::filesystem::symlink_status(*path, ignored).type() == std::filesystem::file_type::not_found;
-  if (missing && flags.db.empty() && !writes && what != What::kDiff) {  // a file that was named is wanted
-    fmt::print(stderr, "no records yet: there is no {}; `cubejit tune` begins one\n", *path);
-    return 0;
+  if (missing && flags.db.empty() && !writes) {  // a file that was named is wanted
+    fmt::print(stderr, "no records yet: there is no {}; `cubejit tune` begins one\n", printable(*path));
+    return what == What::kDiff ? diff({}, flags, typed) : 0;
   }
   const auto store = openStore(*path, writes ? StoreAccess::kReadWrite : StoreAccess::kRead);
   if (!store.ok()) return report(store.error(), typed);
@@ -306,6 +306,10 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
                "note: {} records do not read (of another version of cubejit, or damaged) and are left out; see "
                "`cubejit db verify`\n",
                unreadable);
+  if (records->empty() && unreadable == 0) {
+    fmt::print(stderr, "no records yet: {} holds none; `cubejit tune` adds some\n", printable(*path));
+    return what == What::kDiff ? diff(*records, flags, typed) : 0;
+  }
   if (what == What::kShow) return show(*records, flags);
   if (what == What::kBest) return best(*records, flags);
   if (what == What::kExport) return exportRecords(*records, flags);

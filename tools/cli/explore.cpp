@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -22,6 +25,7 @@
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
+#include "runtime/text_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -100,16 +104,38 @@ Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own)
 
 // A file of points: the request, then a point a line as they end. What is there already is not asked again.
 class PointFile {
+  static constexpr std::size_t kMostOfLine = std::size_t{64} << 20;  // a point tells of every problem of a suite
+
  public:
   /// Reads what there is, or begins the file. Errors: kIo, or another request's file. Empty path: nothing is kept.
   Status open(const std::string& path, const Json& request, std::vector<Json>& points) {
     path_ = path;
     if (path.empty()) return Unit{};
-    std::ifstream in(path, std::ios::binary);
-    const Error unreadable{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
-    if (!in && access(path.c_str(), F_OK) == 0) return unreadable;  // not begun anew
-    std::string line, kept;
-    if (in && std::getline(in, line) && !in.eof()) {
+    std::error_code ignored;
+    std::size_t kept = 0;  // bytes
+    if (std::filesystem::is_regular_file(path, ignored)) {
+      CUBEJIT_TRY(known, readKnown(request, points));
+      kept = known;
+    }
+    const bool begun = kept > 0;
+    if (begun && truncate(path.c_str(), static_cast<off_t>(kept)) != 0) return cannot();
+    out_.open(path, std::ios::binary | (begun ? std::ios::app : std::ios::trunc));
+    return begun ? (out_ ? Status(Unit{}) : Status(cannot())) : add(request);
+  }
+  Status add(const Json& line) {
+    if (path_.empty()) return Unit{};
+    if (out_) out_ << jsonLine(line) << std::flush;
+    return out_ ? Status(Unit{}) : Status(cannot());
+  }
+
+ private:
+  // Gives the points that are there, and how many bytes of the file hold them and the request.
+  Result<std::size_t> readKnown(const Json& request, std::vector<Json>& points) const {
+    CUBEJIT_TRY(in, TextLines::open(path_, "points of an exploration, one a line", Stage::kPlan, kMostOfLine));
+    std::size_t kept = 0;
+    std::string line;
+    CUBEJIT_TRY(any, in.next(line));
+    if (any && in.whole()) {
       const Json there = parseJson(line);
       if (!there.is_object() || there.value("schema", Json()) != request["schema"])
         return invalid("is no file of points; name another with --out");
@@ -117,38 +143,31 @@ class PointFile {
         if (there.value(key, Json()) != value)
           return invalid("holds another exploration: its '" + key + "' differs; name another file with --out");
       }
-      kept = line + "\n";
+      kept = in.end();
       // The last line may be cut off; it is asked again.
-      while (std::getline(in, line) && !in.eof()) {
+      for (;;) {
+        CUBEJIT_TRY(more, in.next(line));
+        if (!more || !in.whole()) break;
         Json point = parseJson(line);
         const bool known = point.is_object() && point.contains("point") && point["point"].is_number_unsigned() &&
                            point["point"].get<std::size_t>() < points.size() && point.contains("gradients");
         if (!known)
           return invalid("has a line that is no point: " + line.substr(0, 80) + "; remove it, or name another file");
-        kept += line + "\n";
+        kept = in.end();
         const auto place = point["point"].get<std::size_t>();
         points[place] = std::move(point);
       }
-    } else if (in.is_open() && !line.empty() && line.rfind("{\"schema\":\"cubejit.explore/", 0) != 0) {
+    } else if (any && line.rfind("{\"schema\":\"cubejit.explore/", 0) != 0) {
       return invalid("is no file of points; name another with --out");
     }
-    if (in.bad()) return unreadable;  // and nothing is cut off
-    in.close();
-    const bool begun = !kept.empty();
-    if (begun && truncate(path.c_str(), static_cast<off_t>(kept.size())) != 0) return cannot();
-    out_.open(path, std::ios::binary | (begun ? std::ios::app : std::ios::trunc));
-    return begun ? (out_ ? Status(Unit{}) : Status(cannot())) : add(request);
+    return kept;
   }
-  Status add(const Json& line) {
-    if (path_.empty()) return Unit{};
-    out_ << jsonLine(line) << std::flush;
-    return out_ ? Status(Unit{}) : Status(cannot());
+  // Right behind what failed.
+  Error cannot() const {
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path_) + ": " + std::strerror(errno)};
   }
-
- private:
-  Error cannot() const { return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + path_}; }
   Error invalid(const std::string& what) const {
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, path_ + " " + what};
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, printable(path_ + " " + what)};
   }
   std::string path_;
   std::ofstream out_;

@@ -6,10 +6,9 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "runtime/json_object.h"
+#include "runtime/text_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -70,15 +69,13 @@ Json energyToJson(const EnergyFigures& figures) {
 }
 
 Result<EnergyFigures> readEnergy(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
+  CUBEJIT_TRY(text, readText(path, "figures of the energy model as one JSON object", Stage::kPlan));
   const auto invalid = [&](const std::string& message) {
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, path + ":\n" + message};
+    return Error{ErrorCode::kInvalidProblem, Stage::kPlan, printable(path) + ":\n" + message};
   };
-  const Json json = parseJson(text.str());
-  if (json.is_discarded() || !json.is_object()) return invalid("the figures are not a JSON object");
+  const auto parsed = parseObject(text, "the table of figures", Stage::kPlan);
+  if (!parsed.ok()) return invalid(parsed.error().message);
+  const Json& json = *parsed;
   EnergyFigures figures;
   ObjectReader reader(json);
   std::string schema = kSchema;

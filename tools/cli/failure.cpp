@@ -13,7 +13,10 @@
 namespace cubejit::cli {
 namespace {
 
-const char* helpFor(ErrorCode code) {
+// Of an error of a command that was typed so: plans that --plan gave are the caller's to mend.
+const char* helpFor(ErrorCode code, const std::string& typed) {
+  if (code == ErrorCode::kNoFeasiblePlan && typed.find(" --plan") != std::string::npos)
+    return "change the fields named above in the file that --plan names, or leave --plan out: then a plan is chosen";
   switch (code) {
     case ErrorCode::kInvalidProblem:
       return "`cubejit COMMAND --help` shows each flag with its form; nothing was written";
@@ -36,21 +39,6 @@ void printLines(const char* code, const std::string& message) {
 
 }  // namespace
 
-std::string printable(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = byte < 0x80 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    bool valid = byte == '\t' || (byte >= 0x20 && byte < 0x7f) || (byte >= 0xc2 && byte < 0xf5);
-    for (std::size_t k = 1; valid && k < length; ++k)
-      valid = i + k < text.size() && (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-    if (valid && length == 2) valid = byte != 0xc2 || static_cast<unsigned char>(text[i + 1]) >= 0xa0;  // C1 controls
-    out += valid ? text.substr(i, length) : fmt::format("\\x{:02x}", byte);
-    i += valid ? length : 1;
-  }
-  return out;
-}
-
 int exitCode(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidProblem: return 2;
@@ -65,7 +53,7 @@ int exitCode(ErrorCode code) {
 
 int report(const Error& error, const std::string& reproduction) {
   printLines(toString(error.code), error.message);
-  fmt::print(stderr, "  = help: {}\n  = repro: {}\n", helpFor(error.code), printable(reproduction));
+  fmt::print(stderr, "  = help: {}\n  = repro: {}\n", helpFor(error.code, reproduction), printable(reproduction));
   return exitCode(error.code);
 }
 
@@ -80,7 +68,7 @@ int reportUsage(const std::string& what, const std::string& reproduction) {
 int reportCaught() noexcept {
   const Error error = caughtError(Stage::kRun);
   for (const char* text :
-       {"error[", toString(error.code), "]: ", error.message.c_str(), "\n  = help: ", helpFor(error.code), "\n"})
+       {"error[", toString(error.code), "]: ", error.message.c_str(), "\n  = help: ", helpFor(error.code, {}), "\n"})
     std::fputs(text, stderr);
   return exitCode(error.code);
 }

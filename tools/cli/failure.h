@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cubejit/result.h"
+#include "runtime/printable.h"
 
 namespace cubejit::cli {
 
@@ -18,8 +19,6 @@ int report(const Error& error, const std::string& reproduction);
 /// The same for a command line that cannot be read.
 int reportUsage(const std::string& what, const std::string& reproduction);
 
-/// Words of files and command lines may hold anything: a terminal is shown no controls, and no bytes that are not UTF-8.
-std::string printable(const std::string& text);
 /// The same for what is being caught; needs no memory.
 int reportCaught() noexcept;
 

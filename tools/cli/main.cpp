@@ -2,6 +2,7 @@
 //
 // Decides the order, parse, act, and that what is thrown is told. Data goes to stdout, everything else to stderr.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -62,8 +63,10 @@ int act(int argc, char** argv) {
   const std::string typed = cubejit::cli::commandLine(argc, argv);
   try {
     app.parse(argc, argv);
+    if (const std::string empty = cubejit::cli::emptyOption(app); !empty.empty())
+      return cubejit::cli::reportUsage(empty + " is given an empty text; give it a value, or leave it out", typed);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return finish([&](const std::string&) { return app.exit(error); }, typed);
     const std::string unknown = cubejit::cli::unknownWord(app);
     return cubejit::cli::reportUsage(unknown.empty() ? error.what() : unknown, typed);
   }
@@ -84,6 +87,8 @@ void endWithoutMemory() {
 
 int main(int argc, char** argv) {
   std::set_terminate(endWithoutMemory);
+  // A file that grows beyond `ulimit -f` is an error of what writes it, as on a full disk, and no death: what was half written is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return act(argc, argv);
   } catch (...) {

@@ -3,24 +3,33 @@
 // Decides how .npy headers are read: strictly, so that a wrong file is an error and never a wrong number.
 #include "npy.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "cubejit/float16.h"
+#include "runtime/printable.h"
+#include "runtime/text_file.h"
 #include "runtime/whole_file.h"
 
 namespace cubejit::cli {
 namespace {
 
 Error bad(const std::string& path, const std::string& what) {
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem, path + ": " + what};
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem, printable(path + ": " + what)};
 }
 
 std::string shapeText(const std::vector<std::int64_t>& shape) {
   std::string out = "(";
   for (const std::int64_t n : shape) out += std::to_string(n) + ",";
   return out + ")";
+}
+
+// Where a key of the header's dictionary begins, in either of Python's quotes.
+std::size_t keyIn(const std::string& header, const std::string& key, std::size_t from = 0) {
+  return std::min(header.find("'" + key + "'", from), header.find('"' + key + '"', from));
 }
 
 // The text after 'key': in the header's dictionary, up to the next comma outside parentheses.
@@ -80,7 +89,8 @@ std::string headerOf(const NpyOutput& output) {
 Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t>& expected, const std::string& axes,
                          DType wanted) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
+  std::error_code ignored;
+  if (!file || std::filesystem::is_directory(path, ignored)) return cannotRead(path, errno, Stage::kProblem);
   char magic[8];
   if (!file.read(magic, 8) || std::memcmp(magic, "\x93NUMPY", 6) != 0) return bad(path, "is not a NumPy file");
   const int major = magic[6];
@@ -95,6 +105,11 @@ Result<NpyArray> readNpy(const std::string& path, const std::vector<std::int64_t
   std::string header(length, ' ');
   if (!file.read(header.data(), static_cast<std::streamsize>(length))) return bad(path, "is truncated in its header");
   NpyArray array;
+  for (const char* key : {"descr", "fortran_order", "shape"}) {
+    const std::size_t first = keyIn(header, key);
+    if (first != std::string::npos && keyIn(header, key, first + 1) != std::string::npos)
+      return bad(path, std::string("has '") + key + "' twice in its header; write it anew with numpy.save");
+  }
   const std::string type = valueOf(header, "descr"), order = valueOf(header, "fortran_order");
   const bool floats = type == "'<f4'", bits = wanted == DType::kBf16 && (type == "'|V2'" || type == "'<V2'");
   if (!floats && !bits && type != std::string("'") + typeName(wanted) + "'")

@@ -4,6 +4,8 @@
 // in NumPy or raw files. Leaves the conversion to the library's generated kernels.
 #include <fmt/core.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -15,6 +17,7 @@
 #include "npy.h"
 #include "request.h"
 #include "runtime/problem_text.h"
+#include "runtime/text_file.h"
 #include "runtime/whole_file.h"
 
 namespace cubejit::cli {
@@ -35,14 +38,15 @@ Result<std::vector<char>> readTensor(const std::string& path, const Problem& p, 
     return std::move(array.bytes);
   }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
+  std::error_code ignored;
+  if (!file || std::filesystem::is_directory(path, ignored)) return cannotRead(path, errno, Stage::kProblem);
   const std::int64_t held = file.tellg(), needed = formatBytes(p, t);
   if (held != needed)
-    return invalid(fmt::format("{}: holds {} bytes, {} as {} {} takes {}", path, held, toString(t), toString(type),
-                               toString(formatOf(p, t).layout), needed));
+    return invalid(fmt::format("{}: holds {} bytes, {} as {} {} takes {}", printable(path), held, toString(t),
+                               toString(type), toString(formatOf(p, t).layout), needed));
   std::vector<char> bytes(static_cast<std::size_t>(held));
   file.seekg(0);
-  if (!file.read(bytes.data(), held)) return Error{ErrorCode::kIo, Stage::kProblem, "cannot read " + path};
+  if (!file.read(bytes.data(), held)) return cannotRead(path, errno, Stage::kProblem);
   return bytes;
 }
 

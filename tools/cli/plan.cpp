@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <chrono>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "runtime/json_value.h"
 #include "runtime/tuning/plan_source.h"
 #include "runtime/verify/reference_conv.h"
+#include "tiling/planner.h"
 
 namespace cubejit::cli {
 namespace {
@@ -170,6 +172,29 @@ void printCall(const Problem& problem, const CallReport& call) {
   fmt::print("  workspace  {} bytes\n", call.workspaceBytes);
 }
 
+// What the planner says, about the caller's plan if --plan gave one.
+Result<PlanReport> hostPlan(const Session& session, const Request& request, const Problem& problem, Pass pass,
+                            bool explained) {
+  const auto given = std::find_if(request.plans.begin(), request.plans.end(),
+                                  [&](const TilingPlan& plan) { return plan.pass == pass; });
+  if (given == request.plans.end()) return session.plan(problem, pass, explained);
+  CUBEJIT_TRY(call, session.planCall({problem, maskOf(pass), {*given}, WeightsUse::kEachRun}));  // checks it
+  PlanReport report;
+  if (explained) {
+    CUBEJIT_TRY(chosen, session.plan(problem, pass, explained));
+    report = std::move(chosen);
+  }
+  const PlanCost cost = planCost(problem, *given, session.machine());
+  report.plan = *given;
+  report.source = PlanSource::kCaller;
+  report.sourceNote.clear();
+  report.singleShape = singleShapeOf(problem, *given);
+  report.predictedCycles = cost.totalCycles;
+  report.bound = cost.bound;
+  report.workspaceBytes = call.workspaceBytes;
+  return report;
+}
+
 int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   const auto request = resolve(flags);
   if (!request.ok()) return report(request.error(), typed);
@@ -179,12 +204,12 @@ int plan(const RequestFlags& flags, bool explained, const std::string& typed) {
   for (const Problem& problem : request->problems) {
     std::optional<CallReport> together;
     if (passesOf(request->passes).size() > 1) {
-      auto call = session.planCall({problem, request->passes, {}, WeightsUse::kEachRun});
+      auto call = session.planCall({problem, request->passes, request->plans, WeightsUse::kEachRun});
       if (call.ok()) together = std::move(*call);  // else a pass says why not
     }
     for (const Pass pass : passesOf(request->passes)) {
       const auto start = std::chrono::steady_clock::now();
-      const auto planned = session.plan(problem, pass, explained);
+      const auto planned = hostPlan(session, *request, problem, pass, explained);
       const double planUs = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
       if (!planned.ok()) {
         code = report(planned.error(), reproduction("plan", flags, problem));

@@ -4,8 +4,6 @@
 #include "request.h"
 #include "cubejit/machines.h"
 
-#include <charconv>
-#include <fstream>
 #include <sstream>
 
 #include "algorithms/algorithm.h"
@@ -15,6 +13,7 @@
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
+#include "runtime/text_file.h"
 #include "runtime/threads.h"
 #include "tiling/check_problem.h"
 
@@ -29,11 +28,9 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
   std::size_t begin = 0;
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    int value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    if (error != std::errc{} || stop != text.data() + end || value < 1 || value > 4096)
-      return invalid("--threads = '" + text + "' must be whole numbers from 1 to 4096");
-    out.push_back(value);
+    const auto value = parseThreadCount(text.substr(begin, end - begin));
+    if (!value.ok()) return invalid("--threads: " + value.error().message);
+    out.push_back(*value);
     begin = end + 1;
   }
   return out;
@@ -43,6 +40,47 @@ Result<std::vector<int>> parseThreads(const std::string& text) {
 std::string planIn(const std::string& line) {
   const auto json = parseJson(line);
   return json.is_object() && json.contains("plan") && json["plan"].is_object() ? json["plan"].dump() : line;
+}
+
+// Everything wrong with the file is said at once.
+Result<std::vector<TilingPlan>> readPlans(const std::string& path) {
+  CUBEJIT_TRY(file, TextLines::open(path, "plans as JSON objects, one a line", Stage::kPlan));
+  std::vector<TilingPlan> plans;
+  std::string broken;
+  ErrorCode code = ErrorCode::kInvalidProblem;
+  for (std::string line;;) {
+    CUBEJIT_TRY(more, file.next(line));
+    if (!more) break;
+    const auto plan = planFromJson(planIn(line));
+    if (plan.ok()) {
+      plans.push_back(*plan);
+      continue;
+    }
+    broken += (broken.empty() ? "" : "\n") + file.place() + ": " + plan.error().message;
+    if (plan.error().code != ErrorCode::kInvalidProblem) code = plan.error().code;
+  }
+  if (!broken.empty()) return Error{code, Stage::kPlan, broken};
+  return plans;
+}
+
+std::string namesOf(PassMask mask) {
+  std::string names;
+  for (const Pass pass : passesOf(mask)) names += (names.empty() ? "" : ", ") + std::string(toString(pass));
+  return names.empty() ? "no pass" : names;
+}
+
+// Whoever gives plans means to compute with them: the planner must not step in unnoticed. Beside others db may be left out: it is a sum with
+// little to decide, of which a chip has no plan.
+Status eachIsGiven(PassMask asked, const std::vector<TilingPlan>& plans, const std::string& path) {
+  PassMask given, needed = asked, missing;
+  if (asked.y || asked.dx || asked.dw) needed.db = false;
+  for (const TilingPlan& plan : plans) given.add(plan.pass);
+  for (const Pass pass : passesOf(needed)) {
+    if (!given.has(pass)) missing.add(pass);
+  }
+  if (!missing.any()) return Unit{};
+  return invalid("--plan " + printable(path) + " has plans of " + namesOf(given) + ", and " + namesOf(asked) +
+                 " are asked for; add plans of " + namesOf(missing) + ", or leave --plan out");
 }
 
 }  // namespace
@@ -225,19 +263,12 @@ Result<Request> resolve(const RequestFlags& f) {
   } else
     keep(parseProblemFlags(f.problem));
   if (!f.planFile.empty()) {
-    std::ifstream file(f.planFile);
-    if (!file) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile});
-    std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
-      if (line.empty()) continue;
-      const auto plan = planFromJson(planIn(line));
-      if (plan.ok())
-        r.plans.push_back(*plan);
-      else
-        note(Error{plan.error().code, plan.error().stage,
-                   f.planFile + ":" + std::to_string(number) + ": " + plan.error().message});
+    const auto plans = readPlans(f.planFile);
+    take(plans, r.plans);
+    if (plans.ok() && mask.ok()) {
+      const Status given = eachIsGiven(*mask, *plans, f.planFile);
+      if (!given.ok()) note(given.error());
     }
-    if (file.bad()) note(Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + f.planFile + " to its end"});
   }
   for (Problem& p : r.problems) {
     applyFlags(p, f);

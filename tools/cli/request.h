@@ -55,6 +55,5 @@ std::string labelOf(const Problem& problem);
 
 /// The list of passes in a mask, in the order they are computed.
 std::vector<Pass> passesOf(PassMask mask);
-/// The mask of one pass alone.
 
 }  // namespace cubejit::cli

@@ -42,6 +42,16 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
   return out;
 }
 
+// What else would make an --in of use.
+const char* whatReads(TensorId t) {
+  switch (t) {
+    case TensorId::kB: return ", or ask for --out y with --post-ops bias";
+    case TensorId::kZ: return ", or ask for --out y with --post-ops add";
+    case TensorId::kY: return ", or ask for a gradient, without y, of a problem with an activation in --post-ops";
+    default: return "";
+  }
+}
+
 // The passes, by a session; all checked before anything is written.
 Result<std::shared_ptr<const Executable>> compute(const Request& request, const Tensors& tensors) {
   const Problem& p = request.problems.front();
@@ -65,22 +75,30 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   std::set<std::string> paths;
   for (const auto& [name, file] : outs) {
     if (!paths.insert(file).second)
-      return Error{ErrorCode::kInvalidProblem, Stage::kProblem, fmt::format("{} is named by two --out", file)};
+      return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                   fmt::format("{} is named by two --out", printable(file))};
   }
   RequestFlags wanted = flags;
   wanted.passes.clear();
   for (const auto& [name, file] : outs) wanted.passes += (wanted.passes.empty() ? "" : ",") + name;
   CUBEJIT_TRY(request, resolve(wanted));
   const Problem& p = request.problems.front();
-  std::string missing;
+  std::string unlike;
+  const auto note = [&](const std::string& text) { unlike += (unlike.empty() ? "" : "\n") + text; };
   for (std::size_t i = 0; i < kTensors; ++i) {
     const auto t = static_cast<TensorId>(i);
     const bool given = t == TensorId::kY && request.passes.y;  // by the call itself
-    if (passesRead(p, request.passes, t) && !given && ins.count(toString(t)) == 0)
-      missing += fmt::format("{}--in {}=FILE is missing; the passes asked for need it", missing.empty() ? "" : "\n",
-                             toString(t));
+    const bool needed = passesRead(p, request.passes, t) && !given;
+    const auto in = ins.find(toString(t));
+    if (needed && in == ins.end())
+      note(fmt::format("--in {}=FILE is missing; the passes asked for need it", toString(t)));
+    if (!needed && in != ins.end())
+      note(fmt::format("--in {}={} is read by none of the passes asked for ({}{}); leave it out{}", in->first,
+                       printable(in->second), wanted.passes,
+                       p.postOps.any() ? " with --post-ops " + toString(p.postOps) : ", without post-ops",
+                       whatReads(t)));
   }
-  if (!missing.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, missing};
+  if (!unlike.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, unlike};
   std::map<std::string, std::vector<std::int64_t>> shapes;
   std::map<std::string, std::string> axes;
   std::map<std::string, DType> types;

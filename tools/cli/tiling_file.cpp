@@ -4,12 +4,12 @@
 #include "tiling_file.h"
 
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
+#include "runtime/printable.h"
+#include "runtime/text_file.h"
 
 namespace cubejit::cli {
 namespace {
@@ -29,8 +29,7 @@ std::string tilingToJson(const Tiling& tiling) {
 }
 
 Result<Tiling> tilingFromJson(const std::string& text) {
-  const Json json = parseJson(text);
-  if (json.is_discarded() || !json.is_object()) return invalid("the tiling is not a JSON object");
+  CUBEJIT_TRY(json, parseObject(text, "the tiling", Stage::kPlan));
   ObjectReader reader(json);
   std::string schema = "cubejit.tiling/1", name;
   reader.string("schema", schema);
@@ -59,11 +58,7 @@ Result<Tiling> tilingFromJson(const std::string& text) {
 }
 
 Result<Tiling> readTiling(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return Error{ErrorCode::kIo, Stage::kPlan, "cannot read " + path};
-  const std::string bytes = text.str();
+  CUBEJIT_TRY(bytes, readText(path, "a tiling as one JSON object, or the bytes of its struct", Stage::kPlan));
   if (!bytes.empty() && bytes.front() == '{') return tilingFromJson(bytes);
   if (bytes.size() == sizeof(InputTiling)) {
     InputTiling tiling;
@@ -80,7 +75,7 @@ Result<Tiling> readTiling(const std::string& path) {
     std::memcpy(&tiling, bytes.data(), sizeof(tiling));
     return Tiling(tiling);
   }
-  return invalid(path + " has " + std::to_string(bytes.size()) + " bytes: neither JSON nor a tiling of " +
+  return invalid(printable(path) + " has " + std::to_string(bytes.size()) + " bytes: neither JSON nor a tiling of " +
                  std::to_string(sizeof(InputTiling)) + " (input) or " + std::to_string(sizeof(FilterTiling)) + " or " +
                  std::to_string(sizeof(all)) + " (filter)");
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <vector>
@@ -41,15 +42,15 @@ struct Book {
 };
 
 Result<std::vector<TuneRecord>> recordsOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
   std::string head(15, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (std::error_code ignored; std::filesystem::is_regular_file(path, ignored))  // of a pipe, all is read below
+    std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
   if (head == "SQLite format 3") {
     CUBEJIT_TRY(store, TuningStore::open(path, StoreAccess::kRead, nullptr));
     return store->all();
   }
   CUBEJIT_TRY(lines, readRecords(path));
-  for (const std::string& line : lines.refused) fmt::print(stderr, "left out {}\n", line);
+  for (const std::string& line : lines.refused) fmt::print(stderr, "left out {}\n", printable(line));
   return lines.records;
 }
 

@@ -69,4 +69,15 @@ std::string unknownWord(const CLI::App& app) {
   return out;
 }
 
+std::string emptyOption(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& words = option->results();
+    if (std::find(words.begin(), words.end(), std::string()) != words.end()) return option->get_name();
+  }
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string option = emptyOption(*command); !option.empty()) return option;
+  }
+  return {};
+}
+
 }  // namespace cubejit::cli
