@@ -49,16 +49,13 @@ float finished(const PostOps& post, float sum, float bias, float addend) {
   return sum;
 }
 
-// Whether a result is above zero; a NaN is, if its sign is +.
-bool positive(float result) { return (bitsOf(result) >> 31) == 0 && (bitsOf(result) & 0x7fffffffU) != 0; }
-
 // dy of an activation's sums, from that of its results.
 float sloped(const PostOps& post, float dy, float result) {
   switch (post.activation) {
     case Activation::kNone: return dy;
-    case Activation::kRelu: return positive(result) ? dy : 0;
-    case Activation::kLeakyRelu: return positive(result) ? dy : post.alpha * dy;
-    case Activation::kClip: return positive(result + -post.alpha) && positive(result * -1 + post.beta) ? dy : 0;
+    case Activation::kRelu: return result <= 0 ? 0 : dy;
+    case Activation::kLeakyRelu: return result > 0 ? dy : post.alpha * dy;
+    case Activation::kClip: return result + -post.alpha <= 0 || result * -1 + post.beta <= 0 ? 0 : dy;
   }
   return dy;
 }

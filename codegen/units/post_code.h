@@ -55,11 +55,11 @@ class PostCode {
     switch (post_.activation) {
       case Activation::kNone: return;
       case Activation::kRelu:
-        positive(above, y, s);
+        positive(above, y, s, true);
         a_.binary(VOp::kAnd, reg, reg, above);
         return;
       case Activation::kLeakyRelu:  // y holds the opposite of `above` then
-        positive(above, y, s);
+        positive(above, y, s, false);
         a_.constant(more, a_.addUniform(bitsOf(post_.alpha)));
         a_.binary(VOp::kMul, more, more, reg);
         a_.binary(VOp::kAnd, more, more, y);
@@ -73,24 +73,29 @@ class PostCode {
         a_.binary(VOp::kMul, y, y, s.constant);
         a_.constant(s.constant, a_.addUniform(bitsOf(post_.beta)));
         a_.addF(y, y, s.constant);
-        positive(above, more, s);
+        positive(above, more, s, true);
         a_.binary(VOp::kAnd, reg, reg, above);
-        positive(above, y, s);
+        positive(above, y, s, true);
         a_.binary(VOp::kAnd, reg, reg, above);
         return;
     }
   }
 
  private:
-  // `above`: all bits where `value` is above zero, else none; `value`: the other way round. Words: below, or the sign bit; without it; 1 if
-  // anything is left; less 1.
-  void positive(int above, int value, NarrowScratch s) {
+  // `above`: all bits where `value` is above zero, and where it is NaN if that counts, else none; `value`: the other way round. What is not above
+  // becomes zero; words: without the sign, which zeros and NaNs may have; 1 if anything is left; less 1.
+  void positive(int above, int value, NarrowScratch s, bool orNan) {
     const auto step = [&](VOp op, int to, int from, std::uint32_t word) {
       a_.constant(s.constant, a_.addUniform(word));
       a_.binary(op, to, from, s.constant);
     };
-    step(VOp::kMinInt, value, value, 0x80000000U);
-    step(VOp::kAnd, value, value, 0x7fffffffU);
+    a_.zero(above);
+    if (orNan) {  // a maximum of NaN and another is the second operand
+      a_.binary(VOp::kMaxF, value, above, value);
+      step(VOp::kAnd, value, value, 0x7fffffffU);
+    } else {
+      a_.binary(VOp::kMaxF, value, value, above);
+    }
     step(VOp::kMinInt, value, value, 1);
     step(VOp::kAddInt, value, value, ~0U);
     step(VOp::kAnd, above, value, 1);

@@ -12,8 +12,8 @@
 namespace cubejit {
 
 /// An elementwise function of f32; NaN stays NaN. Its slope, which backward passes multiply dy by, is read off its result y: that of kRelu is
-/// 1 where y > 0, else 0, and 0 times anything is 0; kLeakyRelu: 1 where y > 0, else alpha (which must not be negative); kClip: 1 where
-/// alpha < y < beta, else 0.
+/// 0 where y <= 0, else 1, and 0 times anything is 0; kLeakyRelu: 1 where y > 0, else alpha (which must not be negative); kClip: 0 where
+/// y <= alpha or y >= beta, else 1. So it is PyTorch's where y is NaN.
 enum class Activation : std::uint8_t {
   kNone,
   kRelu,       ///< max(v, 0)

@@ -120,10 +120,14 @@ constexpr std::int64_t kProvenContracts = 24;
 void applySlope(const Problem& p, const std::vector<float>& y, std::vector<float>& dy) {
   for (std::size_t i = 0; i < dy.size(); ++i) {
     const float alpha = p.postOps.alpha;
-    const bool flat = p.postOps.activation == Activation::kClip ? y[i] <= alpha || y[i] >= p.postOps.beta : y[i] <= 0;
-    if (!flat) continue;
-    dy[i] =
-        p.postOps.activation == Activation::kLeakyRelu ? roundedTo(formatOf(p, TensorId::kDy).dtype, dy[i] * alpha) : 0;
+    switch (p.postOps.activation) {
+      case Activation::kNone: break;
+      case Activation::kRelu: dy[i] = y[i] <= 0 ? 0 : dy[i]; break;
+      case Activation::kLeakyRelu:
+        dy[i] = y[i] > 0 ? dy[i] : roundedTo(formatOf(p, TensorId::kDy).dtype, dy[i] * alpha);
+        break;
+      case Activation::kClip: dy[i] = y[i] <= alpha || y[i] >= p.postOps.beta ? 0 : dy[i]; break;
+    }
   }
 }
 
