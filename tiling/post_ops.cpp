@@ -61,20 +61,21 @@ Result<PostOps> parsePostOps(const std::string& text) {
   const auto fail = [&](const std::string& what) {
     broken += (broken.empty() ? "" : "\n") + ("post_ops = " + text + ": " + what);
   };
-  const auto once = [&](bool& flag, const std::string& word) {
+  bool activated = false;
+  const auto once = [&](bool& flag, const std::string& word, bool done) {
     if (flag) fail(word + " is named twice");
+    if (done && !flag) fail(word + " comes too late; the order is bias, add, activation");
     flag = true;
   };
-  bool activated = false;
   for (const std::string& entry : cut(text, ',')) {
     const std::vector<std::string> parts = cut(entry, ':');
     const std::string& name = parts.front();
     if (entry == "bias") {
-      once(post.bias, name);
+      once(post.bias, name, post.add || activated);
       continue;
     }
     if (entry == "add") {
-      once(post.add, name);
+      once(post.add, name, activated);
       continue;
     }
     const Word* known = nullptr;

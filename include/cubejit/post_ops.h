@@ -40,7 +40,7 @@ struct PostOps {
 
 /// "bias,add,leaky_relu:0.1": those there are, in the order they are done; empty if there are none. parsePostOps() reads it back.
 CUBEJIT_API std::string toString(const PostOps& post);
-/// Any order; kInvalidProblem names what is not known, given twice or no number.
+/// kInvalidProblem names what is not known, given twice, no number, or in another order than it is done.
 CUBEJIT_API Result<PostOps> parsePostOps(const std::string& text);
 
 }  // namespace cubejit
