@@ -82,8 +82,9 @@ TEST_F(Cli, FoldersAndStrangeNamesAreToldInOneLine) {
     EXPECT_THAT(strange.err, HasSubstr("no\\x0asuch\\x1b[31m: No such file")) << reader;
     EXPECT_EQ(countOf(strange.err, "error["), 1U) << strange.err;
   }
-  for (const std::string writer : {"run " + kSmall + " --layout ncdhw --in dy=dy.npy --out db=", kExplored + " --out ",
-                                   kExplored + " --report ", "db list --db "}) {
+  for (const std::string& writer :
+       std::vector<std::string>{"run " + kSmall + " --layout ncdhw --in dy=dy.npy --out db=", kExplored + " --out ",
+                                kExplored + " --report ", "db list --db "}) {
     write("dy.npy", npy("(1, 3, 6)", std::vector<float>(18)));
     const Outcome o = run(writer + "'no\nsuch/x'");
     EXPECT_EQ(o.code, 5) << writer;
@@ -99,16 +100,16 @@ TEST_F(Cli, FilesThatMayNotGrowAreErrorsAndLeaveNothingHalf) {
   write("dy.npy", values);
   write("pins", std::string(1020, '\n'));
   write("records.db", "");
-  for (const std::string command :
-       {"run " + layer + " --in dy=dy.npy --out db=db.npy --passes db",
-        "run " + layer + " --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
-        "pack " + layer + " --tensor dy --in dy.npy --out packed.npy",
-        "pack " + layer + " --tensor dy --in dy.npy --out packed.raw",
-        "dump " + layer + " --gradients dx --emit tile,asm,html -o out", kExplored + " --out points.jsonl",
-        kExplored + " --report page.html", "plan " + layer + " --gradients dx --pin pins",
-        "tiling " + kChip + " --soc ascend910b2 --gradients dw --raw tiling.bin", "db list --db records.db",
-        "db import --db other.db records.jsonl",
-        "tune " + layer + " --gradients dx --trials 1 --progress none --db tune.db"}) {
+  for (const std::string& command : std::vector<std::string>{
+           "run " + layer + " --in dy=dy.npy --out db=db.npy",
+           "run " + layer + " --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
+           "pack " + layer + " --tensor dy --in dy.npy --out packed.npy",
+           "pack " + layer + " --tensor dy --in dy.npy --out packed.raw",
+           "dump " + layer + " --gradients dx --emit tile,asm,html -o out", kExplored + " --out points.jsonl",
+           kExplored + " --report page.html", "plan " + layer + " --gradients dx --pin pins",
+           "tiling " + kChip + " --soc ascend910b2 --gradients dw --raw tiling.bin", "db list --db records.db",
+           "db import --db other.db records.jsonl",
+           "tune " + layer + " --gradients dx --trials 1 --progress none --db tune.db"}) {
     SCOPED_TRACE(command);
     write("w.npy", npy("(16, 16, 3, 3)", std::vector<float>(2304)));
     const Outcome o = run(command, "", "ulimit -f 2 &&");
@@ -116,9 +117,9 @@ TEST_F(Cli, FilesThatMayNotGrowAreErrorsAndLeaveNothingHalf) {
     for (const auto& entry : fs::recursive_directory_iterator(folder_))
       EXPECT_THAT(entry.path().string(), Not(HasSubstr(".tmp-")));
   }
-  for (const std::string command :
-       {"run " + layer + " --in dy=dy.npy --in w=w.npy --out dx=dx.npy", "plan " + layer + " --gradients dx --pin pins",
-        kExplored + " --out points.jsonl"}) {
+  for (const std::string& command :
+       std::vector<std::string>{"run " + layer + " --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
+                                "plan " + layer + " --gradients dx --pin pins", kExplored + " --out points.jsonl"}) {
     const Outcome o = run(command, "", "ulimit -f 2 &&");
     EXPECT_EQ(o.code, 5) << command;
     EXPECT_THAT(o.err, HasSubstr("File too large")) << command;
@@ -152,7 +153,7 @@ TEST_F(Cli, PlansThatAreGivenAreThoseOfEveryPassThatIsAsked) {
     EXPECT_NE(o.code, 0);
     EXPECT_THAT(o.err, AllOf(HasSubstr("register"), Not(HasSubstr("smaller strides")))) << command;
   }
-  refused(3, "bench " + kSmall + " --passes dx --plan dx.json", {"leave --plan out"});
+  refused(3, "bench --json " + kSmall + " --passes dx --plan dx.json", {"leave --plan out"});
 }
 
 TEST_F(Cli, KeysThatAreThereTwiceAreNamed) {

@@ -117,9 +117,9 @@ TEST_F(NpuCli, RunsOnAnEmulatedChipAndShowsWhatItDid) {
   write("dy.npy", ones("1, 16, 6, 7", 672));
   write("x.npy", ones("1, 16, 6, 7", 672));
   write("w.npy", ones("16, 16, 1, 1", 256));
-  const std::string problem =
-      "run --input 1,16,6,7 --weight 16,16,1,1 --layout ncdhw --in dy=dy.npy --in x=x.npy --in w=w.npy";
-  const std::string all = problem + " --dtype f16 --soc ascend910b2 --out dx=dx.npy --out dw=dw.npy --out db=db.npy";
+  const std::string problem = "run --input 1,16,6,7 --weight 16,16,1,1 --layout ncdhw --in dy=dy.npy --in w=w.npy";
+  const std::string all =
+      problem + " --in x=x.npy --dtype f16 --soc ascend910b2 --out dx=dx.npy --out dw=dw.npy --out db=db.npy";
   const Outcome text = run(all + " --trace t.json --timeline t.svg");
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("dx on ascend910b2"), HasSubstr("high water"), HasSubstr("gm_to_l1"),
