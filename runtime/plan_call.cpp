@@ -99,6 +99,8 @@ class CallPlanner {
     if (std::count_if(apart.begin(), apart.end(), readsIt) < 2) return false;
     if (t == TensorId::kW && request_.weights == WeightsUse::kKept) return false;
     if (t == TensorId::kDy && readSlope(request_.problem, request_.passes)) return false;
+    // Products read a rounded copy, db does not.
+    if (t == TensorId::kDy && request_.passes.db && isHf32(formatOf(request_.problem, t).dtype)) return false;
     return std::any_of(apart.begin(), apart.end(),
                        [&](const TilingPlan& plan) { return readsIt(plan) && isReordered(plan.reorders, t); });
   }

@@ -9,10 +9,10 @@
 namespace cubejit {
 namespace {
 
-// dy dense, in any layout, of any type but HF32, whose operands are rounded.
+// dy dense, in any layout and type.
 bool takesTensor(const Problem& p, TensorId t) {
   const TensorFormat f = formatOf(p, t);
-  return isCore(f, t) || (t == TensorId::kDy && !f.strided() && !isHf32(f.dtype));
+  return isCore(f, t) || (t == TensorId::kDy && !f.strided());
 }
 
 struct Bias {

@@ -89,7 +89,8 @@ class PostOps(unittest.TestCase):
             x, w = torch.randn(1, 2, 5, dtype=dtype), torch.randn(3, 2, 1, dtype=dtype)
             for arguments, words in (({"activation": "gelu"}, "unknown post-op 'gelu'"), ({"activation": "clip:1"}, "clip"),
                                      ({"activation": "leaky_relu"}, "leaky_relu"), ({"activation": "bias"}, own), ({"activation": "add"}, own),
-                                     ({"activation": "relu,bias"}, own), ({"bias": torch.ones(2, dtype=dtype)}, "it must be \\(3,\\)"),
+                                     ({"activation": "bias,relu"}, own), ({"activation": "relu,bias"}, "comes too late"),
+                                     ({"bias": torch.ones(2, dtype=dtype)}, "it must be \\(3,\\)"),
                                      ({"add": torch.ones(1, 3, 4, dtype=dtype)}, "add has shape"),
                                      ({"add": torch.ones(1, 3, 1, dtype=dtype)}, "add has shape")):
                 with self.subTest(dtype=dtype, **arguments), self.assertRaisesRegex((RuntimeError, Error), words):

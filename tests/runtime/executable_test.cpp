@@ -201,28 +201,60 @@ TEST(Run, OneGradientIsWhatAllTogetherGive) {
   expectSame(all, apart, "one by one");
 }
 
-// Values that HF32 changes: a conversion of dy that gradients share must round it as each gradient alone does.
+// Values that HF32 changes.
+std::vector<float> thirds(const Problem& p) {
+  std::vector<float> dy(static_cast<std::size_t>(yElements(p)));
+  for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i + 1) / 3.0F;
+  return dy;
+}
+
+void runOn(const std::vector<float>& dy, const Problem& p, PassMask mask, Operands& operands) {
+  const auto executable = compiled(p, mask);
+  std::vector<char> memory(executable->workspaceBytes(2) + 64);
+  char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+  Tensors tensors = operands.tensors();
+  tensors.dy = dy.data();
+  ASSERT_TRUE(executable->run(tensors, workspace, executable->workspaceBytes(2), 2).ok());
+}
+
+// A conversion of dy that gradients share must round it as each gradient alone does.
 TEST(Run, Hf32GradientsTogetherAreThoseOfEachAlone) {
   for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc}) {
     Problem p = squareProblem(1, 4, 4, 6, 1);
     p.dtype = DType::kHf32;
     p.layout = layout;
-    std::vector<float> dy(static_cast<std::size_t>(yElements(p)));
-    for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i + 1) / 3.0F;
+    const std::vector<float> dy = thirds(p);
     Operands all(p), apart(p);
-    const auto run = [&](Operands& operands, PassMask mask) {
-      const auto executable = compiled(p, mask);
-      std::vector<char> memory(executable->workspaceBytes(2) + 64);
-      char* workspace = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
-      Tensors tensors = operands.tensors();
-      tensors.dy = dy.data();
-      ASSERT_TRUE(executable->run(tensors, workspace, executable->workspaceBytes(2), 2).ok());
-    };
-    run(all, kAllGradients);
+    runOn(dy, p, kAllGradients, all);
     for (const PassMask mask :
          {PassMask{true, false, false}, PassMask{false, true, false}, PassMask{false, false, true}})
-      run(apart, mask);
+      runOn(dy, p, mask, apart);
     expectSame(all, apart, toString(layout));
+  }
+}
+
+// What is multiplied is rounded; db only adds, as the vector units of chips do.
+TEST(Run, Hf32RoundsFactorsAndNoSummands) {
+  for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0}) {
+    for (const bool view : {false, true}) {
+      Problem plain = squareProblem(1, 8, 8, 6, 1);
+      plain.layout = layout;
+      if (view) {
+        if (layout == Layout::kNdc1hwc0) continue;
+        TensorFormat format = formatOf(plain, TensorId::kDy);
+        format.strides = {8 * 36, 36, 36, 1, 6};  // rows and columns turned
+        plain.formats[static_cast<std::size_t>(TensorId::kDy)] = format;
+      }
+      Problem rounded = plain;
+      rounded.dtype = DType::kHf32;
+      if (view) rounded.formats[static_cast<std::size_t>(TensorId::kDy)]->dtype = DType::kHf32;
+      const std::vector<float> dy = thirds(plain);
+      Operands of(plain), ofRounded(plain);
+      runOn(dy, plain, kAllGradients, of);
+      runOn(dy, rounded, kAllGradients, ofRounded);
+      EXPECT_EQ(of.db, ofRounded.db) << toString(layout) << " " << view;
+      EXPECT_NE(of.dx, ofRounded.dx) << toString(layout) << " " << view;
+    }
   }
 }
 

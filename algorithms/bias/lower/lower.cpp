@@ -27,7 +27,7 @@ class Lowering {
         b_(problemLabel(problem, Pass::kDb)),
         v_(makeConvView(problem, Pass::kDb)),
         y_(v_.bigIsX ? v_.small : v_.big),
-        element_(elementOf(y_.dtype)),
+        element_(storedElement(y_.dtype)),
         channels_(v_.groups * y_.channels) {
     dyBuffer_ = b_.addBuffer("dy", BufferRole::kDy, y_.bytes);
     dbBuffer_ = b_.addBuffer("db", BufferRole::kDb, channels_ * kF32Bytes);

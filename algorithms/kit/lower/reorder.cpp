@@ -45,9 +45,9 @@ TileProgram addStaging(TileProgram core, const Problem& problem, const TilingPla
                  pairs ? Element::kBf16 : Element::kF32,
                  result ? packed : outside,
                  result ? outside : packed};
-    // HF32 is a rounding of operands: memory holds f32.
+    // HF32 is a rounding of what is multiplied, which db does not: memory holds f32.
     (result ? c.toType : c.fromType) = storedElement(given);
-    if (!result && isHf32(given)) c.toType = elementOf(given);
+    if (!result && isHf32(given) && plan.pass != Pass::kDb) c.toType = elementOf(given);
     const std::size_t before = b.phases();
     addConversion(b, c, lanes);
     b.foldFrom(before);
