@@ -30,7 +30,8 @@ inline constexpr std::int64_t kMostTaps = 1 << 16;
 /// Ends the work if there is more than so much of it.
 inline void limitWork(double amount, std::int64_t most, const char* of) {
   if (amount <= static_cast<double>(most)) return;
-  throw WorkLimitError("the plan takes more than " + std::to_string(most) + " " + of + "; give a call fewer images, fewer channels, a smaller kernel or a part of the output");
+  throw WorkLimitError("the plan takes more than " + std::to_string(most) + " " + of +
+                       "; give a call fewer images, fewer channels, a smaller kernel or a part of the output");
 }
 
 }  // namespace cubejit

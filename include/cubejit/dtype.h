@@ -12,7 +12,7 @@ enum class DType : std::uint8_t {
   kF32,
   kF16,  ///< IEEE binary16; widened exactly, denormals included
   kBf16,  ///< the upper half of an f32. On ISA level avx512_bf16 its own instructions multiply and round: denormals count as zero
-  kHf32,  ///< f32 in memory; factors are rounded to 11 mantissa bits (1+8+11, Ascend A2 and A3), ties away from zero
+  kHf32,     ///< f32 in memory; factors are rounded to 11 mantissa bits (1+8+11, Ascend A2 and A3), ties away from zero
   kHf32Low,  ///< the same with 10 mantissa bits (1+8+10, Ascend 950)
 };
 

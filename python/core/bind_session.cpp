@@ -193,9 +193,10 @@ void bindSession(py::module_& module, py::class_<Session, SharedSession>& sessio
            py::arg("mem_limit") = py::none(), py::arg("forward_copies") = false, py::arg("openmp") = false)
       .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
            "The plan for one pass as a dict; explain=True adds the candidates and what refused some.")
-      .def("plan_call", &callOf, py::arg("problem"), py::arg("gradients"),
-           "What one call of these passes does: the plan of each, the tensors it converts once for all of them, whether "
-           "passes take turns over blocks of dy, and its bytes of workspace.")
+      .def(
+          "plan_call", &callOf, py::arg("problem"), py::arg("gradients"),
+          "What one call of these passes does: the plan of each, the tensors it converts once for all of them, whether "
+          "passes take turns over blocks of dy, and its bytes of workspace.")
       .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
            py::arg("stages") = "problem,plan,tile,vector,asm,bin", py::arg("kernels") = "", py::arg("symbol") = "",
            "Writes every stage of the passes into folders of `directory` and returns their paths.")

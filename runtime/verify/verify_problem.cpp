@@ -71,9 +71,9 @@ std::string compare(const Side& side, bool rounds, double summands) {
     // An exact sum is rounded once.
     const double wanted = rounds ? want.value : roundedTo(side.type, static_cast<float>(want.value));
     const double allowed = rounds ? summands * std::ldexp(1.0, -24) * want.bound +
-                                       resultUnit(side.type) * std::fabs(want.value) +
-                                       1e-7 * (side.type == DType::kF16 ? 1 : 0) + 1e-30
-                                 : 0.0;
+                                        resultUnit(side.type) * std::fabs(want.value) +
+                                        1e-7 * (side.type == DType::kF16 ? 1 : 0) + 1e-30
+                                  : 0.0;
     const double is = got[want.index];
     if (is == wanted || std::fabs(is - wanted) <= allowed) continue;
     if (wrong++ == 0) first = &want;
@@ -116,19 +116,20 @@ std::string compareNorms(const Side& side, const Distance& distance) {
 
 constexpr std::int64_t kProvenContracts = 24;
 
-// dy of the convolution's sums, from that of y: the definition of slopes. Rounded as what backward passes read is.
-void applySlope(const Problem& p, const std::vector<float>& y, std::vector<float>& dy) {
+// dy of the convolution's sums, from that of y: the definition of slopes. Rounded as what the pass reads is: HF32 is of factors.
+std::vector<float> sloped(const Problem& p, Pass pass, const std::vector<float>& y, std::vector<float> dy) {
+  const DType stored = formatOf(p, TensorId::kDy).dtype;
+  const DType type = pass == Pass::kDb && isHf32(stored) ? DType::kF32 : stored;
   for (std::size_t i = 0; i < dy.size(); ++i) {
     const float alpha = p.postOps.alpha;
     switch (p.postOps.activation) {
       case Activation::kNone: break;
       case Activation::kRelu: dy[i] = y[i] <= 0 ? 0 : dy[i]; break;
-      case Activation::kLeakyRelu:
-        dy[i] = y[i] > 0 ? dy[i] : roundedTo(formatOf(p, TensorId::kDy).dtype, dy[i] * alpha);
-        break;
+      case Activation::kLeakyRelu: dy[i] = y[i] > 0 ? dy[i] : roundedTo(type, dy[i] * alpha); break;
       case Activation::kClip: dy[i] = y[i] <= alpha || y[i] >= p.postOps.beta ? 0 : dy[i]; break;
     }
   }
+  return dy;
 }
 
 // What y is of its exact sums: the definition of post-ops, in f32.
@@ -252,7 +253,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
   std::vector<float> b, z;
   if (passesRead(p, request.passes, TensorId::kB)) b = operand(TensorId::kB);
   if (passesRead(p, request.passes, TensorId::kZ)) z = operand(TensorId::kZ);
-  std::vector<float> y, slopedDy;
+  std::vector<float> y, multiplied, added;  // the last two: dy as products, and db, read it
   const bool slopes = readSlope(p, request.passes);
   if (slopes) {
     if (request.passes.y) {  // what the call itself gives
@@ -265,10 +266,12 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     } else {
       y = operand(TensorId::kY);
     }
-    slopedDy = dy;
-    applySlope(p, y, slopedDy);
+    multiplied = sloped(p, Pass::kDw, y, dy);
+    if (request.passes.db) added = sloped(p, Pass::kDb, y, dy);
   }
-  const std::vector<float>& seenDy = slopes ? slopedDy : dy;
+  const auto seenBy = [&](Pass pass) -> const std::vector<float>& {
+    return !slopes ? dy : pass == Pass::kDb ? added : multiplied;
+  };
   constexpr std::size_t kCount = 4;
   // As `want` and the results in memory are numbered.
   constexpr Pass kNumbered[kCount] = {Pass::kDx, Pass::kDw, Pass::kDb, Pass::kY};
@@ -276,13 +279,16 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
   if (request.sampleAbove > 0 && insideMultiplyAdds(p) > request.sampleAbove) {
     for (std::size_t i = 0; i < kCount; ++i) {
       if (!request.passes.has(kNumbered[i])) continue;
-      want[i] = sampledPass(plain, kNumbered[i], request.sampleAbove, request.seed, seenDy, x, w);
+      want[i] = sampledPass(plain, kNumbered[i], request.sampleAbove, request.seed, seenBy(kNumbered[i]), x, w);
     }
   } else {
-    const ReferenceGradients r = referenceGradients(plain, request.passes, seenDy, x, w);
+    PassMask products = request.passes, sums;
+    std::swap(products.db, sums.db);
+    const ReferenceGradients r = referenceGradients(plain, products, seenBy(Pass::kDw), x, w),
+                             s = referenceGradients(plain, sums, seenBy(Pass::kDb), x, w);
     want[0] = everyElement(r.dx, r.dxBound);
     want[1] = everyElement(r.dw, r.dwBound);
-    want[2] = everyElement(r.db, r.dbBound);
+    want[2] = everyElement(s.db, s.dbBound);
     want[3] = everyElement(r.y, r.yBound);
   }
 

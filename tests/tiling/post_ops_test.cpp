@@ -33,7 +33,8 @@ TEST(PostOps, EveryFaultOfATextIsNamed) {
        {"unknown post-op 'gelu'", "bias is named twice", "there are two activations; the last one is clip",
         "clip takes 2 finite numbers", "leaky_relu takes 1 finite numbers", "unknown post-op ''"})
     EXPECT_THAT(post.error().message, HasSubstr(part));
-  for (const char* text : {"relu,bias", "relu,add", "add,bias", "relu,bias,add", "relu:1", "clip:0:nan", "clip:0:inf", "leaky_relu:1e99", "clip:0:6:7", "Bias", "bias "})
+  for (const char* text : {"relu,bias", "relu,add", "add,bias", "relu,bias,add", "relu:1", "clip:0:nan", "clip:0:inf",
+                           "leaky_relu:1e99", "clip:0:6:7", "Bias", "bias "})
     EXPECT_FALSE(parsePostOps(text).ok()) << text;
 }
 

@@ -31,7 +31,7 @@ std::int64_t sizeOf(const TileProgram& program) {
 void endsSoon(const Problem& problem, const Machine& machine) {
   if (!checkProblem(problem).ok()) return;
   for (const Pass pass : kPasses) {
-    const auto choice = choosePlan(problem, pass, machine);
+    const auto choice = choosePlan(problem, pass, machine, false);
     const auto program = choice.ok() ? lower(problem, choice->plan, machine) : Result<TileProgram>(choice.error());
     if (program.ok()) {
       EXPECT_LE(sizeOf(*program), 2 * kMostSteps) << toFlags(problem) << " " << toString(pass);
@@ -81,7 +81,9 @@ TEST(WorkLimit, ProblemsThatWereLongInPlanning) {
 TEST(WorkLimit, RandomProblemsOfAllOrdersOfMagnitude) {
   const Machine machine = detectHost(IsaLevel::kAvx2);
   std::mt19937_64 random(3);
-  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
   const auto size = [&]() -> std::int64_t {
     const std::int64_t most[] = {3, 9, 60, 1000, 100000, 3000000};
     return 1 + below(most[below(6)]);

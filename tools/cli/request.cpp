@@ -118,7 +118,9 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
                  "(default: as the problem says)")
       ->group("Problem");
   app.add_option("--passes,--gradients", f.passes, "Which of y (forward), dx, dw and db");
-  app.add_option("--dtype", f.dtype, "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,... (default: as the problem says, else f32)");
+  app.add_option("--dtype", f.dtype,
+                 "Element type: f32, f16, bf16, hf32 or hf32_low; of one tensor: dw=f32,... (default: as the problem "
+                 "says, else f32)");
 }
 
 void addRunFlags(CLI::App& app, RequestFlags& f) {

@@ -17,8 +17,8 @@ namespace cubejit::cli {
 struct RequestFlags {
   ProblemFlags problem;
   std::string prb, problemFile, suite;
-  std::string passes = "dx,dw,db", dtype, layout, math, postOps, algorithm, isa, backend, threads, planFile,
-              memLimit, soc, pins, goal;
+  std::string passes = "dx,dw,db", dtype, layout, math, postOps, algorithm, isa, backend, threads, planFile, memLimit,
+              soc, pins, goal;
   bool json = false;
   bool sanitize = false;     ///< --soc: check programs before they run
   bool fast = false;         ///< --soc: forward what only copies

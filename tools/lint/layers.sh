@@ -30,7 +30,7 @@ for room in kit $rooms; do
   own="algorithms/kit/|algorithms/(algorithm|table)\\.h|algorithms/$room/"
   # A chip's tasks and instructions are the planner's, the emulator's and the lowering's.
   if [[ $room == cube ]]; then own="$own|algorithms/lower(_task)?\\.h|tiling/npu/"; fi
-  only "algorithms/$room" "cubejit/|codegen/|tiling/rounding\.h|$own"
+  only "algorithms/$room" "cubejit/|codegen/|tiling/(rounding|work_limit)\.h|$own"
   if grep -rnE '#include "(codegen/|algorithms/[a-z_]+/lower/)' "algorithms/$room" | grep -v "^algorithms/$room/lower/"; then
     echo "layers: only algorithms/$room/lower/ may include codegen/ and lowerings" >&2
     broken=1

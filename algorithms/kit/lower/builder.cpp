@@ -149,9 +149,7 @@ int ProgramBuilder::addAxis(std::string name, int classes) {
 
 void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) { addStep(axis, AxisDeltas(deltas), cls); }
 
-void ProgramBuilder::limitSteps() const {
-  limitWork(steps_, kMostSteps, "steps of axes and segments of kernels");
-}
+void ProgramBuilder::limitSteps() const { limitWork(steps_, kMostSteps, "steps of axes and segments of kernels"); }
 
 void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {
   ++steps_;

@@ -78,8 +78,8 @@ PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, st
     const std::int64_t begin = count * s / splits;
     if (begin < count * (s + 1) / splits) out.blocks[static_cast<std::size_t>(begin)].first = true;
   }
-  limitWork(static_cast<double>(count) * static_cast<double>(view.kernel.d + view.kernel.h + view.kernel.w), kMostBlockTaps,
-            "taps of reduction blocks");
+  limitWork(static_cast<double>(count) * static_cast<double>(view.kernel.d + view.kernel.h + view.kernel.w),
+            kMostBlockTaps, "taps of reduction blocks");
   ClassNumbers<std::vector<std::int64_t>> known;
   for (std::size_t i = 0; i < out.blocks.size(); ++i) {
     const auto [cls, fresh] = known.of(signature(view, out.blocks[i]));
