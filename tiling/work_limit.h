@@ -23,9 +23,9 @@ class WorkLimitError : public std::exception {
 /// Steps of all axes, and segments of all lists, that a program may have: each takes a tenth of a microsecond and up to 200 bytes.
 inline constexpr std::int64_t kMostSteps = 1 << 20;
 /// Pairs of a block and a tap that are looked at along an axis, each in a few nanoseconds.
-inline constexpr std::int64_t kMostBlockTaps = 1 << 26;
+inline constexpr std::int64_t kMostBlockTaps = 1 << 24;
 /// Kernel positions of a convolution, which every candidate's cost looks at.
-inline constexpr std::int64_t kMostTaps = 1 << 16;
+inline constexpr std::int64_t kMostTaps = 1 << 14;
 
 /// Ends the work if there is more than so much of it.
 inline void limitWork(double amount, std::int64_t most, const char* of) {

@@ -89,7 +89,7 @@ TEST(WorkLimit, RandomProblemsOfAllOrdersOfMagnitude) {
     return 1 + below(most[below(6)]);
   };
   const auto any = [&](std::int64_t usual) { return below(3) == 0 ? size() : usual; };
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 100; ++i) {
     Problem p;
     p.rank = 3;
     p.groups = below(4) == 0 ? any(4) : 1;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tiling/work_limit.h"
+
 namespace cubejit {
 
 PixelRuns pixelRuns(const TensorView& t, std::int64_t batch) {
@@ -12,6 +14,7 @@ PixelRuns pixelRuns(const TensorView& t, std::int64_t batch) {
   if (t.channelsLast) return {{0}, batch * t.extent.volume()};
   // Planes of a blocked tensor's block lie apart.
   const std::int64_t planes = t.c0 > 0 ? t.extent.d : 1;
+  limitWork(static_cast<double>(batch) * static_cast<double>(planes), kMostSteps, "planes of dy");
   runs.pixels = t.extent.volume() / std::max<std::int64_t>(1, planes);
   for (std::int64_t n = 0; n < batch; ++n) {
     for (std::int64_t d = 0; d < planes; ++d) runs.offsets.push_back(n * t.nStride + d * t.dStride);

@@ -84,14 +84,14 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
   const std::int64_t longest = ceilDiv(rel.results, out.resultStep),
                      length = cacheLength <= 0 ? std::max<std::int64_t>(longest, 1) : cacheLength;
   const std::vector<Range> blocks = cutInto(std::min(length, std::max<std::int64_t>(longest, 1)), registerLength);
-  for (const AxisPhase& phase : phases) {
-    for (const Range& block : blocks)
-      out.registerBlocks.push_back({phase.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
-  }
   double taps = 0;
   for (const AxisPhase& phase : phases) taps += 1 + static_cast<double>(phase.taps.size());
   limitWork(static_cast<double>(ceilDiv(longest, length)) * static_cast<double>(blocks.size()) * taps, kMostBlockTaps,
             "taps of register blocks");
+  for (const AxisPhase& phase : phases) {
+    for (const Range& block : blocks)
+      out.registerBlocks.push_back({phase.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
+  }
   ClassNumbers<ClassKey> keys;
   ClassNumbers<BlockClass> numbers;
   // -1 if the phase has ended.

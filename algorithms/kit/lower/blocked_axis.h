@@ -63,6 +63,9 @@ BlockedAxis makeBlockedAxis(const AxisRelation& relation, std::int64_t registerL
 /// the order of a call's variants.
 template <std::size_t N, class Visit>
 void forEachClass(const std::array<BlockedAxis, N>& axes, Visit visit) {
+  double variants = 1;
+  for (const BlockedAxis& axis : axes) variants *= static_cast<double>(axis.cacheClasses) * axis.registerClasses;
+  limitWork(variants, kMostSteps, "variants of a call");
   std::array<int, 2 * N> at{};
   for (std::size_t changed = 0; changed < 2 * N;) {
     std::array<const BlockClass*, N> blocks;

@@ -212,6 +212,9 @@ class Lowering {
     move.from = elementOf(g_.operand.dtype);
     const int kernel = b_.addKernel(move);
     Call call{"load_panel", dy_.tensor, -1, dy_.panel, {cacheAxis[0], cacheAxis[1], plane, row}, {}};
+    limitWork(static_cast<double>(axes_[0].cacheClasses) * axes_[1].cacheClasses * static_cast<double>(planes) *
+                  static_cast<double>(rows),
+              kMostSteps, "variants of a call");
     for (int cd = 0; cd < axes_[0].cacheClasses; ++cd) {
       for (int ch = 0; ch < axes_[1].cacheClasses; ++ch) {
         for (std::int64_t d = 0; d < planes; ++d) {
