@@ -43,17 +43,6 @@ struct NamedLayout {
   std::int64_t c0 = 0;
 };
 
-// Formats that the common type and layout say as well need no words of their own; nor has db, a value a channel, a layout.
-void dropUsualFormats(Problem& p) {
-  Problem bare = p;
-  bare.formats = {};
-  for (const TensorId t : kTensorIds) {
-    auto& format = p.formats[static_cast<std::size_t>(t)];
-    if (format && isBias(t)) format->layout = formatOf(bare, t).layout, format->c0 = 0;
-    if (format == formatOf(bare, t)) format.reset();
-  }
-}
-
 // Blocks of another size than what fills 32 bytes: "ndc1hwc16", "fractal_z_3d:16".
 Result<NamedLayout> parseBlockedLayout(const std::string& text) {
   for (const auto& [prefix, layout] : {std::pair{"ndc1hwc", Layout::kNdc1hwc0},
@@ -110,6 +99,16 @@ Result<Layout> parseLayout(const std::string& text) {
       "layout", text,
       "ncdhw (plain), ndhwc (channels-last), ndc1hwc0 (blocked activations; ndc1hwc16: 16 channels a block), "
       "fractal_z_3d (blocked weights; fractal_z_3d:16)");
+}
+
+void dropUsualFormats(Problem& p) {
+  Problem bare = p;
+  bare.formats = {};
+  for (const TensorId t : kTensorIds) {
+    auto& format = p.formats[static_cast<std::size_t>(t)];
+    if (format && isBias(t)) format->layout = formatOf(bare, t).layout, format->c0 = 0;
+    if (format == formatOf(bare, t)) format.reset();
+  }
 }
 
 Status applyFormats(Problem& p, const std::string& dtypes, const std::string& layouts) {

@@ -60,17 +60,20 @@ Result<Problem> problemFromJson(const std::string& text) {
     return invalid("'math' = '" + math + "' is not known; there are strict, relaxed");
   std::string postOps;
   reader.string("post_ops", postOps);
+  const auto wrong = [&](const std::string& what) {
+    return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + what);
+  };
   const auto post = parsePostOps(postOps);
-  if (!post.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + post.error().message);
+  if (!post.ok()) return wrong(post.error().message);
   p.postOps = *post;
   std::string dtypes, layouts;
   reader.string("dtype", dtypes);
   reader.string("layout", layouts);
   const Status formatted = applyFormats(p, dtypes, layouts);
-  if (!formatted.ok()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + formatted.error().message);
+  if (!formatted.ok()) return wrong(formatted.error().message);
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
   const std::string broken = reader.broken();
-  if (!broken.empty()) return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + broken);
+  if (!broken.empty()) return wrong(broken);
   p.rank = static_cast<int>(std::clamp<std::int64_t>(rank, -1, 99));
   return p;
 }
@@ -92,9 +95,11 @@ std::string problemToJson(const Problem& p) {
   if (p.transposed) json["transposed"] = true;
   if (p.math != MathMode::kStrict) json["math"] = toString(p.math);
   if (p.postOps.any()) json["post_ops"] = toString(p.postOps);
-  const Problem usual;
-  if (dtypeText(p) != dtypeText(usual)) json["dtype"] = dtypeText(p);
-  if (layoutText(p) != layoutText(usual)) json["layout"] = layoutText(p);
+  const auto unusual = [&](const char* key, const std::string& text, const std::string& usual) {
+    if (text != usual) json[key] = text;
+  };
+  unusual("dtype", dtypeText(p), dtypeText(Problem{}));
+  unusual("layout", layoutText(p), layoutText(Problem{}));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // a name may not be UTF-8
 }
 

@@ -41,6 +41,8 @@ Result<DType> parseDType(const std::string& text);
 /// every tensor (a layout: every activation), TENSOR=NAME for one. "ndc1hwc16" and "fractal_z_3d:16" have blocks of 16 channels, whatever the type.
 /// Empty texts change nothing.
 Status applyFormats(Problem& problem, const std::string& dtypes, const std::string& layouts);
+/// Leaves out formats of single tensors that the common type and layout say as well; db, a value a channel, has no layout.
+void dropUsualFormats(Problem& problem);
 /// The two texts that applyFormats() reads back to the same formats.
 std::string dtypeText(const Problem& problem);
 std::string layoutText(const Problem& problem);

@@ -4,6 +4,7 @@
 #include "runtime/tuning/seen_problem.h"
 
 #include "algorithms/kit/adjoint.h"
+#include "runtime/problem_text.h"
 
 namespace cubejit {
 
@@ -15,10 +16,10 @@ Problem seenProblem(const Problem& problem, Pass pass) {
   seen.layout = input.layout;
   seen.formats = {};
   for (const TensorId t : kTensorIds) {
-    if (t != resultOf(pass) && !passesRead(seen, maskOf(pass), t)) continue;
-    const TensorFormat is = formatOf(problem, t);
-    if (is != formatOf(seen, t)) seen.formats[static_cast<std::size_t>(t)] = is;
+    if (t == resultOf(pass) || passesRead(seen, maskOf(pass), t))
+      seen.formats[static_cast<std::size_t>(t)] = formatOf(problem, t);
   }
+  dropUsualFormats(seen);
   return seen;
 }
 

@@ -120,12 +120,11 @@ int ProgramBuilder::addList(SegmentList list) {
     key.append(reinterpret_cast<const char*>(&count), sizeof(count));
     key.append(reinterpret_cast<const char*>(section.data()), count * sizeof(Segment));
   }
-  if (listIndex_.count(key) == 0) {
-    for (const auto& section : list) steps_ += static_cast<std::int64_t>(section.size());
-    limitSteps();
-  }
   const auto [it, fresh] = listIndex_.emplace(std::move(key), static_cast<int>(program_.lists.size()));
-  if (fresh) program_.lists.push_back(std::move(list));
+  if (fresh) {
+    for (const auto& section : list) countSteps(static_cast<std::int64_t>(section.size()));
+    program_.lists.push_back(std::move(list));
+  }
   return it->second;
 }
 
@@ -149,11 +148,13 @@ int ProgramBuilder::addAxis(std::string name, int classes) {
 
 void ProgramBuilder::addStep(int axis, Deltas deltas, int cls) { addStep(axis, AxisDeltas(deltas), cls); }
 
-void ProgramBuilder::limitSteps() const { limitWork(steps_, kMostSteps, "steps of axes and segments of kernels"); }
+void ProgramBuilder::countSteps(std::int64_t more) {
+  steps_ += more;
+  limitWork(static_cast<double>(steps_), kMostSteps, "steps of axes and segments of kernels");
+}
 
 void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {
-  ++steps_;
-  limitSteps();
+  countSteps(1);
   AxisStep step;
   step.delta = dense(deltas, phase().streams.size());
   step.cls = cls;

@@ -59,7 +59,7 @@ class ProgramBuilder {
   void movePhasesToFront(std::size_t first);
 
  private:
-  void limitSteps() const;
+  void countSteps(std::int64_t more);
 
   TileProgram program_;
   bool folds_ = true;  ///< false: the phases that were there are folded already

@@ -11,9 +11,10 @@ namespace cubejit {
 template <class T>
 class ClassNumbers {
  public:
-  /// The number of a class, and whether it is a new one.
-  std::pair<int, bool> of(T thing) {
-    const auto [at, fresh] = numbers_.emplace(std::move(thing), static_cast<int>(numbers_.size()));
+  /// The number of a class, and whether it is a new one; only then `thing` is copied, or moved from.
+  template <class Thing>
+  std::pair<int, bool> of(Thing&& thing) {
+    const auto [at, fresh] = numbers_.try_emplace(std::forward<Thing>(thing), static_cast<int>(numbers_.size()));
     return {at->second, fresh};
   }
   int count() const { return static_cast<int>(numbers_.size()); }
