@@ -236,6 +236,7 @@ class Autograd(unittest.TestCase):
         def asked(**environment):
             layer, x = ours.Conv2d(3, 4, 3), torch.randn(1, 3, 5, 5)
             with mock.patch.dict(os.environ, {"CUBEJIT_NUM_THREADS": "", **environment}), \
+                    mock.patch.multiple(ours.layers, _session=None, _own_threads=False), \
                     mock.patch.object(ours, "conv_backward", wraps=cubejit.conv_backward) as call:
                 layer(x).sum().backward()
             return call.call_args.kwargs["threads"]

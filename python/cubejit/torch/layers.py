@@ -18,7 +18,7 @@ _ROUNDS, _SECONDS = 3, 0.3  # of measuring one pass
 
 def threads():
     """Of one call. Plans stay those of the session, so that torch.set_num_threads() changes no bit of a result."""
-    return 0 if own_threads_said() else torch.get_num_threads()
+    return 0 if _own_threads else torch.get_num_threads()
 
 
 def _described(tensor):
@@ -27,16 +27,18 @@ def _described(tensor):
 
 _session_lock = threading.Lock()
 _session = None
+_own_threads = False  # the session's number of threads is the environment's own
 _warned = False
 
 
 def session():
     """The session of PyTorch's calls, which runs on PyTorch's own threads: those of two pools would fight for the cores."""
-    global _session, _warned
+    global _session, _own_threads, _warned
     if _session is None:
         with _session_lock:
             if _session is None:
                 try:
+                    _own_threads = own_threads_said()
                     _session = Session(openmp=True)
                 except Error as error:  # PyTorch goes on computing everything, which would never be noticed
                     if not _warned:
@@ -244,22 +246,42 @@ def _geometry(stride, padding, dilation, transposed, output_padding, groups):
     return tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups
 
 
+def _address(tensor):
+    return 0 if tensor is None else tensor.data_ptr()
+
+
 class Compiled:
     """A Layer, and the shapes and strides of its results: those of `results`, tensors by name, or as the operands lie that they are like."""
 
     def __init__(self, passes, x, w, dy, geometry, post_ops, results=None):
         strides = {name: list(t.stride()) for name, t in (results or {}).items() if t is not None}
-        self._layer = session().layer(passes, _described(x), _described(w), None if dy is None else _described(dy), *geometry, post_ops=post_ops,
-                                      results=strides)
-        self.run, self.algorithm = self._layer.run, self._layer.algorithm
+        layer = session().layer(passes, _described(x), _described(w), None if dy is None else _described(dy), *geometry, post_ops=post_ops,
+                                results=strides)
+        self._run, self.algorithm = layer.run, layer.algorithm
         self._made = {}
         for name in passes:
-            shape = {"dx": x.shape, "dw": w.shape}.get(name, self._layer.shape)
-            plain = strides.get(name) or (None if name == "db" else _empty(shape, x, self._layer.channels_last(name)).stride())
-            self._made[name] = (tuple(self._layer.shape[1:2]), (1,)) if name == "db" else (tuple(shape), tuple(plain))
+            shape = {"dx": x.shape, "dw": w.shape}.get(name, layer.shape)
+            plain = strides.get(name) or (None if name == "db" else _empty(shape, x, layer.channels_last(name)).stride())
+            self._made[name] = (tuple(layer.shape[1:2]), (1,)) if name == "db" else (tuple(shape), tuple(plain))
+        self._as_operand = {name for name, t in (("dx", x), ("dw", w)) if self._made.get(name) == (tuple(t.shape), tuple(t.stride()))}
 
-    def empty(self, name, dtype):
-        return torch.empty_strided(*self._made[name], dtype=dtype)
+    def empty(self, name, like):
+        """Memory for a result, of the type of `like`, its operand: x for y and dx, w for dw."""
+        # empty_like() takes half the time, which is more than a small layer's arithmetic.
+        return torch.empty_like(like) if name in self._as_operand else torch.empty_strided(*self._made[name], dtype=like.dtype)
+
+    def forward(self, x, w, bias, add, y):
+        """Computes y."""
+        self._run(0, x.data_ptr(), w.data_ptr(), 0, 0, 0, y.data_ptr(), _address(bias), _address(add), threads())
+        return y
+
+    def backward(self, dy, x, w, y=None):
+        """(dx, dw, db), None for those that it does not compute. y: of what is read off it, slopes."""
+        dx = self.empty("dx", x) if "dx" in self._made else None
+        dw = self.empty("dw", w) if "dw" in self._made else None
+        db = self.empty("db", dy) if "db" in self._made else None
+        self._run(dy.data_ptr(), x.data_ptr(), w.data_ptr(), _address(dx), _address(dw), _address(db), _address(y), 0, 0, threads())
+        return dx, dw, db
 
 
 def forward(layers, choose, x, w, bias, geometry, theirs):
@@ -272,9 +294,7 @@ def forward(layers, choose, x, w, bias, geometry, theirs):
         return Compiled(["y"], x, w, None, geometry, "" if bias is None else "bias", {"y": like})
 
     def ours(layer):
-        y = layer.empty("y", x.dtype)
-        layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if bias is None else bias.data_ptr(), threads=threads())
-        return y
+        return layer.forward(x, w, bias, None, layer.empty("y", x))
 
     result = layers.run(entry, choose, compiled, ours, theirs)
     note = layers.note
@@ -296,8 +316,6 @@ def backward(layers, choose, dy, x, w, geometry, mask, theirs):
         return Compiled(wanted, x, w, dy, geometry, "", {name: t for name, t in lie.items() if name in wanted})
 
     def ours(layer):
-        made = {name: layer.empty(name, dy.dtype) for name in wanted}
-        layer.run(dy=dy.data_ptr(), x=x.data_ptr(), w=w.data_ptr(), threads=threads(), **{name: t.data_ptr() for name, t in made.items()})
-        return made.get("dx"), made.get("dw"), made.get("db")
+        return layer.backward(dy, x, w)
 
     return layers.run(entry, choose, compiled, ours, theirs)

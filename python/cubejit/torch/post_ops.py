@@ -80,11 +80,9 @@ class _Finished(torch.autograd.Function):
     def forward(ctx, x, w, bias, add, activation, geometry):
         post_ops = ",".join([*(["bias"] if bias is not None else []), *(["add"] if add is not None else []), *([activation] if activation else [])])
         layer = _layer(("y",), x, w, None, geometry, post_ops)
-        y = layer.empty("y", x.dtype)
+        y = layer.empty("y", x)
         _check_added(add, y)
-        b, z = None if bias is None else bias.contiguous(), None if add is None else _laid_like(add, y)
-        layer.run(x=x.data_ptr(), w=w.data_ptr(), y=y.data_ptr(), b=0 if b is None else b.data_ptr(), z=0 if z is None else z.data_ptr(),
-                  threads=_layers.threads())
+        layer.forward(x, w, None if bias is None else bias.contiguous(), None if add is None else _laid_like(add, y), y)
         ctx.save_for_backward(x, w, *([y] if activation else []))
         ctx.geometry, ctx.activation = geometry, activation
         return y
@@ -97,16 +95,13 @@ class _Finished(torch.autograd.Function):
         dy = _laid_like(dy, saved[0]) if saved else dy
         if not _held(dy):
             dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
-        results = {}
+        results = None, None, None
         if passes:
-            layer = _layer(passes, x, w, dy, ctx.geometry, ctx.activation)
-            results = {name: layer.empty(name, dy.dtype) for name in passes}
-            layer.run(dy=dy.data_ptr(), x=x.data_ptr(), w=w.data_ptr(), y=saved[0].data_ptr() if saved else 0, threads=_layers.threads(),
-                      **{name: t.data_ptr() for name, t in results.items()})
+            results = _layer(passes, x, w, dy, ctx.geometry, ctx.activation).backward(dy, x, w, *saved)
         of_add = None
         if ctx.needs_input_grad[3]:
             of_add = _sloped(dy, saved[0], ctx.activation) if saved else dy
-        return results.get("dx"), results.get("dw"), results.get("db"), of_add, None, None
+        return *results, of_add, None, None
 
 
 def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *, add=None, activation=None, transposed=False, output_padding=0):
