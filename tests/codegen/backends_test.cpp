@@ -70,7 +70,7 @@ class Backends : public testing::TestWithParam<Case> {
     return loaded.ok();
   }
 
-  // Interprets the program as given and as legalised, runs the code, and compares all memory.
+  // Interprets the program as given and as legalised, runs the code where the machine has its instructions, and compares all memory.
   void agree(const VectorProgram& program, unsigned seed) {
     const auto legal = legalize(program);
     ASSERT_TRUE(legal.ok()) << legal.error().message << "\n" << print(program);
@@ -79,7 +79,7 @@ class Backends : public testing::TestWithParam<Case> {
     Arena plain(seed);
     ASSERT_TRUE(leavesTheSame(program, *legal, plain));
     ASSERT_TRUE(plain.guardsIntact());
-    if (!hostRuns(level)) GTEST_SKIP() << "this machine has no " << toString(level);
+    if (!hostRuns(level)) return;  // what is legalised was compared, and can be emitted
     Arena native(seed);
     ASSERT_TRUE(run(*code, native.args()));
     ASSERT_EQ(std::memcmp(plain.c, native.c, sizeof plain.c), 0)
@@ -96,7 +96,7 @@ TEST_P(Backends, RandomProgramsAgreeWithTheInterpreter) {
     shape.vectors = 2 + static_cast<int>(rng() % static_cast<unsigned>(mostRandomVectors(isa()) - 1));
     shape.masks = n % 3 != 0;
     agree(randomVectorProgram(rng, isa(), shape), n);
-    if (HasFatalFailure() || IsSkipped()) return;
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -155,7 +155,7 @@ TEST_P(Backends, ScalarOpsKeepAll64Bits) {
                          {.op = VOp::kAdd, .dst = 3, .src1 = 4, .src2 = 3}},
                         imm + 9),
           seed++);
-    if (HasFatalFailure() || IsSkipped()) return;
+    if (HasFatalFailure()) return;
   }
 }
 
