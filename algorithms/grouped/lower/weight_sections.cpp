@@ -124,10 +124,15 @@ std::vector<PixelRun> makePixelRuns(const ConvView& v, const PixelBlock& block, 
       runs.push_back(PixelRun{section, run.rows.lo, 0, run.rows.length()});
       continue;
     }
+    std::vector<std::size_t> sectionOf;  // by step
+    for (const ColumnStep& step : steps) {
+      sectionOf.push_back(
+          sectionIndex(sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length}));
+    }
     for (std::int64_t row = run.rows.lo; row < run.rows.hi; ++row) {
-      for (const ColumnStep& step : steps) {
-        const std::size_t section =
-            sectionIndex(sections, PixelSection{{ColumnStep{0, step.pairs}}, run.tapLo, run.tapHi, false, length});
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const ColumnStep& step = steps[i];
+        const std::size_t section = sectionOf[i];
         PixelRun* last = runs.empty() ? nullptr : &runs.back();
         if (last != nullptr && last->section == section && last->row == row &&
             last->column + last->outer * length == step.start)

@@ -4,6 +4,8 @@
 #include "algorithms/spatial/lower/data_tiles.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace cubejit {
 
@@ -37,6 +39,23 @@ void SpatialShape::collectShifts() {
 
 std::int64_t SpatialShape::vectorsOf(std::int64_t block) const {
   return std::min(blockLanes / lanes, (longest - block * blockLanes + lanes - 1) / lanes);
+}
+
+std::vector<std::int64_t> SpatialShape::firstAlike() const {
+  std::vector<std::int64_t> first;
+  std::map<std::vector<std::int64_t>, std::int64_t> known;
+  for (std::int64_t block = 0; block < blocks(); ++block) {
+    std::vector<std::int64_t> lanesOf;
+    for (std::int64_t v = 0; v < vectorsOf(block); ++v) {
+      lanesOf.push_back(std::min<std::int64_t>(longest - block * blockLanes - v * lanes, lanes));
+      for (const TapShift& shift : shifts) {
+        const LaneRange read = readable(shift.offset, block, v);
+        lanesOf.insert(lanesOf.end(), {read.lo, read.hi});
+      }
+    }
+    first.push_back(known.try_emplace(std::move(lanesOf), block).first->second);
+  }
+  return first;
 }
 
 LaneRange SpatialShape::readable(std::int64_t offset, std::int64_t block, std::int64_t v) const {

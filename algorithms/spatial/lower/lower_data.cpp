@@ -147,11 +147,18 @@ class Lowering {
     SpatialDataSections sections(b_, shape_, plan_, pitch);
     Call call{"multiply", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
               {}};
+    const std::vector<std::int64_t> firstAlike = shape_.firstAlike();
     forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
       for (int tail = 0; tail < 2; ++tail) {
         const bool exists = of[0] != nullptr && of[1] != nullptr && channelsOf(tail) > 0;
-        for (std::int64_t i = 0; i < blocks; ++i)
-          call.variants.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), i) : Variant{});
+        const std::size_t ofBlocks = call.variants.size();
+        for (std::int64_t i = 0; i < blocks; ++i) {
+          const std::int64_t alike = firstAlike[static_cast<std::size_t>(i)];
+          if (alike < i)
+            call.variants.push_back(call.variants[ofBlocks + static_cast<std::size_t>(alike)]);
+          else
+            call.variants.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), i) : Variant{});
+        }
       }
     });
     std::vector<Node> perBlock = nest({w}, {callNode(std::move(call))});
