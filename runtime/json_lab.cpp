@@ -3,11 +3,17 @@
 // Decides the spelling of questions and replies. Both ends are ours: what does not parse is one error, not a list.
 #include "runtime/json_lab.h"
 
+#include <algorithm>
+#include <climits>
+#include <limits>
+#include <optional>
+
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
 #include "runtime/json_value.h"
+#include "runtime/threads.h"
 
 namespace cubejit {
 namespace {
@@ -17,6 +23,16 @@ constexpr const char* kKinds[] = {"open", "load", "verify", "sample", "drop"};
 Error garbled(const std::string& text) {
   return Error{ErrorCode::kInternal, Stage::kRun,
                "the tuner and its worker do not understand each other: " + text.substr(0, 200)};
+}
+
+// A list of whole numbers of a type; of anything else, std::nullopt.
+template <class Number>
+std::optional<std::vector<Number>> wholeNumbers(const Json& list) {
+  const auto fits = [](const Json& value) {
+    return isWholeWithin(value, std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
+  };
+  if (!list.is_array() || !std::all_of(list.begin(), list.end(), fits)) return std::nullopt;
+  return list.get<std::vector<Number>>();
 }
 
 std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -64,6 +80,7 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       q.task.pass = passNamed(json.at("gradient").get<std::string>()).value_or(Pass::kDb);
       q.task.isa = json.at("isa").get<std::string>();
       q.task.backend = json.at("backend").get<std::string>();
+      if (!isWholeWithin(json.at("threads"), 0, kMostThreads)) return garbled(text);
       q.task.threads = json.at("threads").get<int>();
       q.task.llvmComponent = json.at("llvm_component").get<std::string>();
       if (json.contains("machine")) {
@@ -74,13 +91,17 @@ Result<LabQuestion> questionFromJson(const std::string& text) {
       q.turnFile = json.at("turn_file").get<std::string>();
       return q;
     }
-    q.numbers = json.at("plans").get<std::vector<int>>();
-    if (q.numbers.empty()) return garbled(text);
+    const auto numbers = wholeNumbers<int>(json.at("plans"));
+    if (!numbers || numbers->empty()) return garbled(text);
+    q.numbers = *numbers;
     if (q.kind == LabQuestion::Kind::kLoad) {
       CUBEJIT_TRY(plan, planFromJson(spell(json.at("plan"))));
       q.plan = plan;
     }
-    if (q.kind == LabQuestion::Kind::kSample) q.rounds = json.at("rounds").get<int>();
+    if (q.kind == LabQuestion::Kind::kSample) {
+      if (!isWholeWithin(json.at("rounds"), 0, INT_MAX)) return garbled(text);
+      q.rounds = json.at("rounds").get<int>();
+    }
   } catch (const Json::exception&) {
     return garbled(text);
   }
@@ -106,7 +127,12 @@ Result<LabReply> replyFromJson(const std::string& text) {
     }
     reply.message = json.at("message").get<std::string>();
     reply.code = json.at("code").get<std::string>();
-    reply.samplesNs = json.at("samples_ns").get<std::vector<std::vector<std::int64_t>>>();
+    if (!json.at("samples_ns").is_array()) return garbled(text);
+    for (const Json& list : json.at("samples_ns")) {
+      const auto samples = wholeNumbers<std::int64_t>(list);
+      if (!samples) return garbled(text);
+      reply.samplesNs.push_back(*samples);
+    }
   } catch (const Json::exception&) {
     return garbled(text);
   }

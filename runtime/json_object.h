@@ -61,6 +61,16 @@ inline Result<Json> parseObject(const std::string& text, const std::string& what
                printable(twice.empty() ? none : what + " has the key '" + twice + "' twice; leave one of them out")};
 }
 
+/// Whether it is a whole number of 64 bits. Json's own conversions leave out what does not fit, or are undefined for it.
+inline bool isWhole(const Json& value) {
+  return value.is_number_integer() &&
+         !(value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX));
+}
+
+inline bool isWholeWithin(const Json& value, std::int64_t least, std::int64_t most) {
+  return isWhole(value) && value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
+}
+
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.
 class ObjectReader {
  public:
@@ -160,7 +170,7 @@ class ObjectReader {
   void read(const Json& value, const char* key, std::int64_t& to) {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
       fail(std::string("'") + key + "' exceeds 2^63 - 1");
-    else if (value.is_number_integer())
+    else if (isWhole(value))
       to = value.get<std::int64_t>();
     else
       fail(std::string("'") + key + "' must be whole numbers of 64 bits");

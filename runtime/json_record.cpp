@@ -55,10 +55,6 @@ Json formatsJson(const Formats& formats) {
   return json;
 }
 
-bool isWhole(const Json& value) {
-  return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
-}
-
 bool readFormats(const Json& json, Formats& formats) {
   if (!json.is_object()) return false;
   std::size_t known = 0;

@@ -177,6 +177,13 @@ TEST(JsonLab, QuestionsAndReplies) {
   for (const char* text : {"", "{}", "[]", "{\"ask\":\"sing\"}", "{\"ask\":\"load\",\"plans\":[1]}"})
     EXPECT_FALSE(questionFromJson(text).ok()) << text;
   EXPECT_FALSE(replyFromJson("{\"status\":1}").ok());
+  for (const std::string number : {"1e30", "-1e30", "0.5", "9223372036854775808", "4294967296", "true", "null"}) {
+    EXPECT_FALSE(questionFromJson(R"({"ask":"verify","plans":[)" + number + "]}").ok()) << number;
+    EXPECT_FALSE(questionFromJson(R"({"ask":"sample","plans":[1],"rounds":)" + number + "}").ok()) << number;
+    if (number == "4294967296") continue;
+    const std::string reply = R"({"status":"ok","message":"","code":"","samples_ns":[[)" + number + "]]}";
+    EXPECT_FALSE(replyFromJson(reply).ok()) << number;
+  }
 }
 
 }  // namespace

@@ -204,6 +204,37 @@ TEST_F(Explore, ARunGoesOnWhereItWasStopped) {
   EXPECT_EQ(text("notes.txt"), "keep me");
 }
 
+// Each member of a point that is there: away, or of another kind.
+TEST_F(Explore, DamagedPointsAreRefused) {
+  const std::string words = kExplore + "--vary cores=4..8 --out points.jsonl --threads 1";
+  ASSERT_EQ(run(words).code, 0);
+  const std::vector<Json> lines = linesOf(text("points.jsonl"));
+  ASSERT_EQ(lines.size(), 3U);
+  const auto refuses = [&](const Json& point) {
+    write("points.jsonl", lines[0].dump() + "\n" + point.dump() + "\n");
+    refused(2, words, {"points.jsonl has a line that is no point"});
+  };
+  for (const auto& [key, value] : lines[1].items()) {
+    Json point = lines[1];
+    point.erase(key);
+    refuses(point);
+    for (const Json& other : {Json(), Json(value.is_string() ? Json(1) : Json("x"))}) {
+      point[key] = other;
+      refuses(point);
+    }
+  }
+  for (const Json& number : {Json(-1), Json(2), Json(1e30), Json(0.5), Json(18446744073709551615ULL)}) {
+    Json point = lines[1];
+    point["point"] = number;
+    refuses(point);
+  }
+  Json point = lines[1];
+  point["gradients"][0].erase("name");
+  refuses(point);
+  point["gradients"] = {1};
+  refuses(point);
+}
+
 TEST_F(Explore, AnInterruptLeavesWholeLines) {
   Outcome o;
   for (const char* seconds : {"1", "6", "30"}) {  // a busy machine has not begun after one

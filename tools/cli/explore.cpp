@@ -149,9 +149,8 @@ class PointFile {
         CUBEJIT_TRY(more, in.next(line));
         if (!more || !in.whole()) break;
         Json point = parseJson(line);
-        const bool known = point.is_object() && point.contains("point") && point["point"].is_number_unsigned() &&
-                           point["point"].get<std::size_t>() < points.size() && point.contains("gradients");
-        if (!known)
+        if (!isPoint(point) || !point.contains("point") ||
+            !isWholeWithin(point["point"], 0, static_cast<std::int64_t>(points.size()) - 1))
           return invalid("has a line that is no point: " + line.substr(0, 80) + "; remove it, or name another file");
         kept = in.end();
         const auto place = point["point"].get<std::size_t>();

@@ -4,11 +4,13 @@
 #include "explore_point.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "algorithms/lower.h"
 #include "plan_npu.h"
 #include "runtime/chip_report.h"
 #include "runtime/json_machine.h"
+#include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 
 namespace cubejit::cli {
@@ -79,6 +81,25 @@ Json pointToJson(const GridPoint& point, const Question& question) {
     }
   }
   return out;
+}
+
+bool isPoint(const Json& json) {
+  const auto has = [&](const char* key, bool (Json::*is)() const noexcept) {
+    return json.contains(key) && (json[key].*is)();
+  };
+  const auto numbers = {"cycles", "us", "energy_pj", "memory_bytes", "on_chip_bytes"};
+  const bool right = json.is_object() && has("vary", &Json::is_object) && has("machine", &Json::is_object) &&
+                     json["machine"].contains("name") && json["machine"]["name"].is_string() &&
+                     has("bytes", &Json::is_object) && has("energy", &Json::is_object) &&
+                     has("gradients", &Json::is_array) && json.contains("failed") &&
+                     isWholeWithin(json["failed"], 0, INT_MAX);
+  if (!right) return false;
+  const auto isPass = [](const Json& pass) {
+    return pass.is_object() && pass.contains("name") && pass["name"].is_string() &&
+           (!pass.contains("error") || pass["error"].is_string());
+  };
+  return std::all_of(numbers.begin(), numbers.end(), [&](const char* key) { return has(key, &Json::is_number); }) &&
+         std::all_of(json["gradients"].begin(), json["gradients"].end(), isPass);
 }
 
 std::vector<std::size_t> frontOf(const std::vector<Json>& points, const char* x, const char* y) {
