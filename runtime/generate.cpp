@@ -91,6 +91,7 @@ Result<std::vector<std::unique_ptr<CompiledPass>>> generateEach(std::vector<Prog
     const auto made = [&](TileProgram tile, const HostIsa& isa) -> Result<std::unique_ptr<CompiledPass>> {
       CUBEJIT_TRY(part, generate(std::move(tile), plans[i].backend, isa, options));
       part->problem = problem;
+      if (plans[i].pass != Pass::kY) part->problem.postOps = {};  // the call has multiplied dy by the slope before
       part->plan = plans[i];
       return std::move(part);
     };

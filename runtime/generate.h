@@ -19,7 +19,7 @@ namespace cubejit {
 
 /// One pass, all its stages kept: they are what dumps and tests look at.
 struct CompiledPass {
-  Problem problem;  ///< what it was lowered for: formats of its buffers
+  Problem problem;  ///< what it was lowered for: formats of its buffers; post-ops where it is y
   TilingPlan plan;
   PlanSource source = PlanSource::kModel;
   TileProgram tile;

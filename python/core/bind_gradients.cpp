@@ -9,6 +9,7 @@
 #include "python/core/bindings.h"
 #include "python/core/call.h"
 #include "python/core/failure.h"
+#include "python/core/without_gil.h"
 
 namespace cubejit::python {
 
@@ -35,7 +36,7 @@ py::tuple convBackward(const SharedSession& session, const py::object& dy, const
     if (mask[i]) call.aim(kBackward[i], out[i]);
   }
   if (call.mask.any()) {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     call.compute(*session, threads);
   }
   return py::make_tuple(call.result(Pass::kDx), call.result(Pass::kDw), call.result(Pass::kDb));
@@ -55,7 +56,7 @@ py::object convForward(const SharedSession& session, const py::object& x, const 
   call.finish(bias, add, activation);
   call.aim(Pass::kY, out);
   {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     call.compute(*session, threads);
   }
   return call.result(Pass::kY);

@@ -14,6 +14,7 @@
 #include "python/core/bindings.h"
 #include "python/core/call.h"
 #include "python/core/failure.h"
+#include "python/core/without_gil.h"
 
 namespace cubejit::python {
 
@@ -30,7 +31,7 @@ struct Layer {
            std::uintptr_t db, std::uintptr_t y, std::uintptr_t b, std::uintptr_t z, int threads) const {
     const auto in = [](std::uintptr_t address) { return reinterpret_cast<const void*>(address); };
     const auto to = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     const std::size_t bytes = executable->workspaceBytes(threads);
     const auto workspace = allocate(bytes);
     require(executable->run({in(dy), in(x), in(w), to(dx), to(dw), to(db), nullptr, to(y), in(b), in(z)},
@@ -67,16 +68,12 @@ Layer layerOf(const SharedSession& session, const std::vector<std::string>& pass
     call.aim(pass, py::none());
     if (const auto strides = results.find(name); strides != results.end()) call.order(pass, strides->second);
   }
-  const py::gil_scoped_release released;
+  const WithoutGil released;
   call.settle();
   // Of a backward layer that reads the slope off y: of x's type, as dy lies.
   if (dy && readSlope(call.problem, call.mask))
     call.problem.formats[static_cast<std::size_t>(TensorId::kY)] =
         TensorFormat{call.views[1].dtype, call.operands[0].format.layout, {}};
-  for (const Operand& operand : call.operands) {
-    if (operand.copy != nullptr)
-      throw Failure(Error{ErrorCode::kUnsupported, Stage::kProblem, "negative strides are taken by copies only"});
-  }
   return {session, valueOf(session->compile(call.problem, call.mask))};
 }
 

@@ -12,6 +12,7 @@
 #include "python/core/call.h"
 #include "python/core/failure.h"
 #include "python/core/openmp.h"
+#include "python/core/without_gil.h"
 
 namespace cubejit::python {
 
@@ -96,7 +97,7 @@ py::dict reportDict(const PlanReport& report, bool explain) {
 py::dict planOf(const SharedSession& session, const Problem& problem, const std::string& pass, bool explain) {
   const Pass which = passOf(pass);
   const PlanReport report = [&] {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     return valueOf(session->plan(problem, which, explain));
   }();
   return reportDict(report, explain);
@@ -105,7 +106,7 @@ py::dict planOf(const SharedSession& session, const Problem& problem, const std:
 py::dict callOf(const SharedSession& session, const Problem& problem, const Texts& passes) {
   const CompileRequest request{problem, maskOf(passes), {}};
   const CallReport report = [&] {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     return valueOf(session->planCall(request));
   }();
   py::dict out, plans;
@@ -122,7 +123,7 @@ py::dict callOf(const SharedSession& session, const Problem& problem, const Text
 Texts dumpOf(const SharedSession& session, const Problem& problem, const std::string& directory, const Texts& passes,
              const std::string& stages, const std::string& kernels, const std::string& symbol) {
   const CompileRequest request{problem, maskOf(passes), {}};
-  const py::gil_scoped_release released;
+  const WithoutGil released;
   return valueOf(dump(*session, request, {stages, directory, kernels, symbol}));
 }
 
@@ -140,7 +141,7 @@ py::dict countsDict(const CoreCounts& c) {
 py::dict reportOf(const SharedSession& session, const Problem& problem, const std::string& pass, bool trace) {
   const Pass which = passOf(pass);
   const EmulationReport report = [&] {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     return valueOf(valueOf(session->compile(problem, maskOf({pass})))->emulationReport(which, trace));
   }();
   py::dict out;
@@ -163,7 +164,7 @@ py::dict reportOf(const SharedSession& session, const Problem& problem, const st
 
 void compileOnly(const SharedSession& session, const Problem& problem, const Texts& passes) {
   const PassMask mask = maskOf(passes);
-  const py::gil_scoped_release released;
+  const WithoutGil released;
   valueOf(session->compile(problem, mask));
 }
 

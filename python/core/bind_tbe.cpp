@@ -10,6 +10,7 @@
 #include "python/core/bindings.h"
 #include "python/core/failure.h"
 #include "python/core/memory_format.h"
+#include "python/core/without_gil.h"
 
 namespace cubejit::python {
 
@@ -85,7 +86,7 @@ void bindParaDict(py::module_& module) {
 template <class... Arguments>
 auto released(Result<tbe::ResTensor> (*call)(const Arguments&...)) {
   return [call](const Arguments&... arguments) {
-    const py::gil_scoped_release unlocked;
+    const WithoutGil unlocked;
     return valueOf(call(arguments...));
   };
 }
@@ -120,7 +121,7 @@ py::object runOperator(const tbe::Operator& self, const py::object& first, const
   }
   void* target = out.is_none() ? array.memory.get() : given.data;
   {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     const auto firstDense = denseCopy(firstView), dyDense = denseCopy(dyView);  // the views keep their owners
     const std::size_t bytes = self.workspaceBytes();
     const auto workspace = allocate(bytes);
@@ -153,7 +154,7 @@ void bindTbe(py::module_& module) {
   module.def("tbe_conv3d_backprop_filter", released(&tbe::conv3d_backprop_filter));
   module.def("tbe_conv3d_backprop_input", released(&tbe::conv3d_backprop_input));
   module.def("tbe_build", [](const SharedSession& session, const tbe::ResTensor& result) {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     return valueOf(tbe::build(*session, result));
   });
   module.def("tbe_soc", [](const std::string& name) { return valueOf(machineByName(name)).name; });

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "python/core/failure.h"
+
 namespace cubejit::python {
 namespace {
 
@@ -93,6 +95,11 @@ Operand operandOf(const TensorView& view, DType dtype) {
   const bool expressible = *std::min_element(strides.begin(), strides.end()) >= 0 && strides != decltype(strides){};
   if (expressible) {
     operand.format.strides = strides;
+  } else if (view.data == nullptr) {
+    throw Failure(
+        Error{ErrorCode::kUnsupported, Stage::kProblem,
+              view.name + " has strides (" + listText(view.strides) +
+                  "): negative ones, and an element that is all of a tensor of three axes, are taken by copies only"});
   } else {
     operand.copy = denseCopy(view);
     operand.data = operand.copy.get();

@@ -20,6 +20,7 @@ struct Operand {
 };
 
 /// The operand behind a view of 3 to 5 axes (batch or outer channels, channels, spatial). HF32 is a matter of `math`.
+/// Throws Failure if it had to be copied and the view is a description without memory.
 Operand operandOf(const TensorView& view, DType dtype);
 
 /// The dense layout of a view: plain, channels-last, or none.

@@ -38,10 +38,11 @@ def like(result, operand_array):
     """`result` as what `operand_array` is: the same memory, another object."""
     if not isinstance(result, _core.Array) or isinstance(operand_array, _core.Array):
         return result
-    framework = sys.modules.get(type(operand_array).__module__.partition(".")[0])
-    if framework is None:
-        return result
-    if framework.__name__ == "numpy":
-        return framework.asarray(result)
-    take_over = getattr(framework, "from_dlpack", None)
-    return result if take_over is None else take_over(result)
+    for kind in type(operand_array).__mro__:  # a class of the user's is one of a framework's
+        framework = sys.modules.get(kind.__module__.partition(".")[0])
+        if framework is not None and framework.__name__ == "numpy":
+            return framework.asarray(result)
+        take_over = getattr(framework, "from_dlpack", None)
+        if take_over is not None:
+            return take_over(result)
+    return result

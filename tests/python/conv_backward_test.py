@@ -4,6 +4,8 @@ results where they are wanted, and an exception that names what is wrong."""
 
 import pickle
 import random
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -148,6 +150,23 @@ class Memory(unittest.TestCase):
     def test_memoryviews_are_arrays(self):
         results = cubejit.conv_backward(*(memoryview(a) for a in self.arrays), padding=1)
         self.check(np.asarray(r) for r in results)
+
+    def test_classes_of_the_users_give_arrays_of_numpy(self):
+        class Mine(np.ndarray):
+            pass
+
+        arrays = operands(np.random.default_rng(5), PLAIN)
+        for got, wanted in zip(cubejit.conv_backward(*(a.view(Mine) for a in arrays), *PLAIN.geometry), reference(PLAIN, *arrays)):
+            self.assertIsInstance(got, np.ndarray)
+            np.testing.assert_array_equal(got, wanted)
+
+    def test_a_thread_that_computes_while_python_ends(self):
+        program = ("import threading, time, numpy as np, cubejit\na, b = np.ones((1, 2, 9, 9), 'f'), np.ones((3, 2, 3, 3), 'f')\n"
+                   "def loop():\n    while True:\n        cubejit.conv(a, b)\n"
+                   "cubejit.conv(a, b)\nfor _ in range(3):\n    threading.Thread(target=loop, daemon=True).start()\ntime.sleep(0.1)\n")
+        for _ in range(3):
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_results_of_our_own_are_operands(self):
         dx = cubejit.conv_backward(*(memoryview(a) for a in self.arrays), padding=1)[0]

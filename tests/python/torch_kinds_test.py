@@ -2,6 +2,7 @@
 """Decides what is asked of the dispatcher's door for everything that PyTorch does to tensors and calls above the CPU: for each kind of tensor,
 mode, transform and memory order, results have the values, strides and type that PyTorch's own have. Skipped without PyTorch."""
 
+import contextlib
 import copy
 import itertools
 import json
@@ -18,6 +19,7 @@ except ImportError as absent:
     raise unittest.SkipTest("PyTorch is not installed (tools/setup.sh peers)") from absent
 
 from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
@@ -171,7 +173,32 @@ def gaps(t):
     return view
 
 
-ORDERS = {"plain": lambda t: t, "channels last": last, "turned": lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), "gaps": gaps}
+def repeated(t):
+    """One element in all places: every stride is 0."""
+    return t.new_ones(()).expand(t.shape)
+
+
+ORDERS = {"plain": lambda t: t, "channels last": last, "turned": lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), "gaps": gaps,
+          "repeated": repeated}
+
+
+def convolved(x, w, b):
+    return functional.conv2d(x, w, b)
+
+
+class Meddling(TorchFunctionMode):
+    """Makes memory elsewhere and otherwise than it is asked for, and notes what it saw."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.seen.append(getattr(function, "__name__", str(function)))
+        kwargs = dict(kwargs or {})
+        if self.seen[-1] in ("empty", "empty_like", "empty_strided"):
+            kwargs.setdefault("dtype", torch.float64)
+        return function(*args, **kwargs)
 
 
 class Kinds(unittest.TestCase):
@@ -211,7 +238,7 @@ class Kinds(unittest.TestCase):
             words = f"{rank}d transposed={transposed} x {name_x} w {name_w} batch {batch}"
             for channels in ((4, 6), (1, 1)):
                 x, w = of_x(tensor(batch, channels[0], *sizes[rank])), of_w(tensor(*(channels if transposed else channels[::-1]), *(3,) * rank))
-                for of_dy in (ORDERS["plain"], ORDERS["channels last"]):
+                for of_dy in (ORDERS["plain"], ORDERS["channels last"], ORDERS["repeated"]):
                     def call():
                         y = FUNCTIONS[rank, transposed](x.requires_grad_(), w.requires_grad_())
                         return y.detach(), *torch.autograd.grad(y, (x, w), of_dy(torch.ones_like(y)))  # noqa: B023
@@ -221,7 +248,27 @@ class Kinds(unittest.TestCase):
                         self.same(call(), wanted, words)
                         self.same(call(), wanted, words)
         computed = [row for row in ours.report().rows if row["passed_on"] is None]
-        self.assertGreater(len(computed), 0.9 * len(ours.report().rows))
+        self.assertGreater(len(computed), 0.7 * len(ours.report().rows))  # a suite of one element is PyTorch's with three axes
+
+    def test_modes_of_functions_see_what_they_see_of_pytorch(self):
+        x, w, b = tensor(2, 3, 5, 5), tensor(4, 3, 3, 3), tensor(4)
+        script = torch.jit.script(convolved)
+
+        def call():
+            leaves = [t.clone().requires_grad_() for t in (x, w, b)]
+            with Meddling() as outer, Meddling() as inner:
+                y = script(*leaves)
+                with_add = ours.conv_post_ops(*leaves, activation="relu")
+                y.backward(tensor(*y.shape))
+            return [y.detach(), with_add.detach(), *(t.grad for t in leaves)], outer.seen, inner.seen
+
+        wanted, *seen = call()
+        for choose in ("ours", "measure", None):
+            with ours.enable(choose) if choose else contextlib.nullcontext():
+                for _ in range(2):
+                    got, *now = call()
+                    self.same(got, wanted, choose)
+                    self.assertEqual(now, seen, choose)
 
     def test_functions_of_ours_take_negative_bits(self):
         x, w, dy = negative(2, 3, 8), negative(4, 3, 3), negative(2, 4, 6)
@@ -347,6 +394,20 @@ class Choice(unittest.TestCase):
         self.assertEqual(json.loads(line)["layout"], "ncdhw,y=ndhwc,dy=ndhwc,w=ndhwc,dw=ndhwc")
         for name, value in model.state_dict().items():
             self.assertTrue(torch.equal(value, before[name]), name)
+        (line,) = ours.record(torch.nn.Conv2d(3, 4, 3, stride=[2], padding=[1]), tensor(2, 3, 9, 9)).splitlines()
+        self.assertEqual((json.loads(line)["stride"], json.loads(line)["pad"]), ([1, 2, 2], [0, 0, 1, 1, 1, 1]))
+        w, b = tensor(4, 3, 3, 3), tensor(4)
+        (line,) = ours.record(lambda x: ours.conv_post_ops(x, w, b, activation="relu"), tensor(2, 3, 9, 9)).splitlines()
+        self.assertEqual(json.loads(line)["post_ops"], "bias,relu")
+
+    def test_recording_takes_buffers_of_every_kind(self):
+        expanded = torch.nn.Conv2d(3, 4, 3)
+        expanded.register_buffer("b", torch.zeros(1).expand(4))
+        lazy = torch.nn.Sequential(torch.nn.LazyConv2d(4, 3), torch.nn.LazyBatchNorm2d())
+        with torch.inference_mode():
+            frozen = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)).eval()
+        for model in (expanded, lazy, frozen):
+            self.assertEqual(len(ours.record(model, tensor(2, 3, 9, 9)).splitlines()), 1)
         for inputs, words, net in ((torch.randn(0, 3, 9, 9), "empty", model[:1]), (tensor(2, 3, 9, 9).double(), "float64", copy.deepcopy(model).double())):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")

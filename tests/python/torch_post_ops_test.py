@@ -9,6 +9,8 @@ try:
 except ImportError as absent:
     raise unittest.SkipTest("PyTorch is not installed (tools/setup.sh peers)") from absent
 
+from torch.autograd import forward_ad
+
 import cubejit.torch as ours
 from cubejit.errors import Error
 from random_convolution import random_convolution
@@ -95,6 +97,27 @@ class PostOps(unittest.TestCase):
                                      ({"add": torch.ones(1, 3, 1, dtype=dtype)}, "add has shape")):
                 with self.subTest(dtype=dtype, **arguments), self.assertRaisesRegex((RuntimeError, Error), words):
                     ours.conv_post_ops(x, w, **arguments)
+
+    def test_what_pytorch_does_around_a_call(self):
+        x, w, b = torch.randn(2, 3, 6, 6), torch.randn(4, 3, 3, 3), torch.randn(4)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = ours.conv_post_ops(x, w, b, activation="relu")
+            self.assertEqual(y.dtype, torch.nn.functional.conv2d(x, w, b).dtype)
+        with forward_ad.dual_level():
+            got = forward_ad.unpack_dual(ours.conv_post_ops(forward_ad.make_dual(x, x + 1), w, b)).tangent
+        torch.testing.assert_close(got, torch.nn.functional.conv2d(x + 1, w), rtol=1e-4, atol=1e-4)
+        for needs in ((False, False, True), (True, True, True)):  # a slope that the sign of y does not tell
+            leaves = [t.clone().requires_grad_(need) for t, need in zip((x, w, torch.randn(2, 4, 4, 4)), needs)]
+            gradients = [torch.autograd.grad(y.sum(), [t for t in leaves if t.requires_grad]) for y in (
+                ours.conv_post_ops(*leaves[:2], add=leaves[2], activation="leaky_relu:-1"),
+                torch.nn.functional.leaky_relu(torch.nn.functional.conv2d(*leaves[:2]) + leaves[2], -1.0))]
+            for got, wanted in zip(*gradients):
+                torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
+        x, w = torch.ones(()).expand(2, 3, 4, 4, 4), torch.randn(4, 3, 2, 2, 2, requires_grad=True)
+        ours.conv_post_ops(x, w).sum().backward()  # dy repeats one element as well
+        torch.testing.assert_close(w.grad, torch.full_like(w, 2 * 27.0))
+        with self.assertRaisesRegex(TypeError, "padding = 'same'"):
+            ours.conv_post_ops(x, w, padding="same")
 
     def test_gradients_are_pytorchs_where_y_is_no_number(self):
         values = torch.tensor([float("nan"), float("inf"), -float("inf"), -3, 0.5, 3]).view(1, 1, 6)

@@ -121,6 +121,20 @@ TEST_F(Dump, ReproScriptComparesByteByByte) {
   EXPECT_NE(std::system(run.c_str()), 0) << "a changed file must show";
 }
 
+// What a folder says of post-ops is what its program computes: y's, and not the slope, by which a call multiplies dy before.
+TEST_F(Dump, PostOpsAreThoseOfTheProgram) {
+  Problem p = problem();
+  p.postOps = *parsePostOps("bias,relu");
+  for (const Pass pass : kPasses) {
+    const auto folders = dump(Session(Options()), {p, maskOf(pass), {}}, {"problem,c-header", root.string(), "", ""});
+    ASSERT_TRUE(folders.ok()) << folders.error().message;
+    const std::string& folder = folders->front();
+    const bool said = read(folder + "/problem.json").find("relu") != std::string::npos;
+    EXPECT_EQ(said, pass == Pass::kY) << toString(pass);
+    EXPECT_EQ(read(folder + "/meta.json").find("relu") != std::string::npos, said) << toString(pass);
+  }
+}
+
 TEST_F(Dump, KernelsAreFilteredByName) {
   const auto some = dumped("asm", IsaLevel::kAvx2, "pack_w");
   ASSERT_TRUE(some.ok());

@@ -186,7 +186,7 @@ TEST_F(Cli, PackAndUnpackAreInverse) {
   for (const char* name : {"packed.npy", "back.npy", "packed.raw"}) fs::remove(folder_ / name);
   write("short.raw", "12");
   refused(2, "unpack" + problem + "--tensor w --in short.raw --out back.npy", {"holds 2 bytes", "takes 4608"});
-  refused(2, "pack" + problem + "--tensor v --in w.npy --out back.npy", {"dy, x, w, dx, dw, db"});
+  refused(2, "pack" + problem + "--tensor v --in w.npy --out back.npy", {"dy, x, w, y, dx, dw, db"});
   refused(5, "pack" + problem + "--tensor w --in none.raw --out back.npy", {"cannot read none.raw"});
 }
 
@@ -449,6 +449,8 @@ TEST_F(Cli, ErrorsHoldNoControls) {
 
 TEST_F(Cli, TensorsThatAreNotNamed) {
   refused(2, std::string("run ") + kSmall + " --in dy=dy.npy", {"no --out given"});
+  refused(2, std::string("run ") + kSmall + " --passes y --in dy=dy.npy --in w=w.npy --out dx=dx.npy",
+          {"--passes y and --out dx differ; leave --passes out"});
   refused(2, std::string("run ") + kSmall + " --in x=x.npy --out dx=dx.npy",
           {"--in dy=FILE is missing", "--in w=FILE is missing"});
   refused(2, std::string("run ") + kSmall + " --in dz=z.npy --in y --out dx=", {"--in dz=z.npy must be NAME=FILE"});

@@ -68,7 +68,7 @@ Status convert(const RequestFlags& flags, const PackFlags& own, bool packs) {
     tensor = t;
     known = true;
   }
-  if (!known) return invalid("--tensor = '" + own.tensor + "' must be one of dy, x, w, dx, dw, db");
+  if (!known) return invalid("--tensor = '" + own.tensor + "' must be one of dy, x, w, y, dx, dw, db");
   Problem plain = packed;
   plain.formats[static_cast<std::size_t>(tensor)] = TensorFormat{plainType, Layout::kNcdhw, {}};
   const Problem &from = packs ? plain : packed, &to = packs ? packed : plain;
@@ -103,7 +103,7 @@ void add(CLI::App& app, Action& action, bool packs) {
   auto own = std::make_shared<PackFlags>();
   addProblemFlags(*command, *flags, false);
   addRunFlags(*command, *flags);
-  command->add_option("--tensor", own->tensor, "dy, x, w, dx, dw or db");
+  command->add_option("--tensor", own->tensor, "dy, x, w, y, dx, dw or db");
   command->add_option("--in", own->in, "FILE.npy, or a raw file of the tensor's memory")->required();
   command->add_option("--out", own->out, "FILE.npy, or a raw file of the tensor's memory")->required();
   command->add_option("--plain-dtype", own->plainDtype, "Type of the plain side");

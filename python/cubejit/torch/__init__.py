@@ -3,7 +3,8 @@
 single modules, whose forward stays PyTorch's own, backward is conv_backward.
 
 conv1d ... conv_transpose3d are functions, Conv1d ... ConvTranspose3d modules with the arguments of torch.nn's;
-use(module) gives a network that exists the same gradients. conv_post_ops is a convolution with what follows it, in one pass over memory. Tensors lie on the CPU; gradients of gradients are not there.
+use(module) gives a network that exists the same gradients. conv_post_ops is a convolution with what follows it, in one pass over memory. Tensors lie
+on the CPU; gradients of gradients are not there.
 Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does.
 """
 
@@ -54,7 +55,7 @@ class _Convolution(torch.autograd.Function):
 
 
 def _list(value, rank):
-    values = [value] if isinstance(value, int) else list(value)
+    values = list(value) if isinstance(value, (tuple, list)) else [value]
     return values * rank if len(values) == 1 else values
 
 

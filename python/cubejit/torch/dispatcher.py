@@ -29,7 +29,8 @@ def _forward(x, w, bias, *arguments):
     def theirs():
         return _theirs_forward(_ALL_DEVICES, x, w, bias, *arguments)
 
-    return theirs() if choose is None else _layers.forward(_layers_seen, choose, x, w, bias, arguments[:6], theirs)
+    with _layers.unseen():
+        return theirs() if choose is None else _layers.forward(_layers_seen, choose, x, w, bias, arguments[:6], theirs)
 
 
 def _backward(dy, x, w, bias_shape, *arguments):
@@ -39,7 +40,8 @@ def _backward(dy, x, w, bias_shape, *arguments):
     def theirs():
         return _theirs_backward(_ALL_DEVICES, dy, x, w, bias_shape, *arguments)
 
-    return theirs() if choose is None else _layers.backward(_layers_seen, choose, dy, x, w, arguments[:6], arguments[6], theirs)
+    with _layers.unseen():
+        return theirs() if choose is None else _layers.backward(_layers_seen, choose, dy, x, w, arguments[:6], arguments[6], theirs)
 
 
 class _Enabled(contextlib.AbstractContextManager):
@@ -122,8 +124,8 @@ def _label(geometry, x, w):
 
 
 def report(reset=False):
-    """What became of every convolution: who computed it, why, how often, and how long it took, the slowest first. First calls, which compile and
-    choose, are not in the times, which are of `timed` calls; `measured` and `PyTorch` are the ms of one call of both when it chose. `failed`:
+    """What became of every convolution that came to the dispatcher (conv_post_ops does not): who computed it, why, how often, and how long it
+    took, the slowest first. First calls, which compile and choose, are not in the times, which are of `timed` calls; `measured` and `PyTorch` are the ms of one call of both when it chose. `failed`:
     calls that PyTorch computed since cubejit's run ended with `error`."""
     rows = []
     for p in _layers_seen.passes():
@@ -152,7 +154,7 @@ def _problem(geometry, x, w, y, post_ops):
     rank = w.dim() - 2
 
     def axes(values, neutral):
-        return [neutral] * (3 - rank) + list(values)
+        return [neutral] * (3 - rank) + (list(values) if len(values) == rank else list(values) * rank)
 
     pads = [side for pad in axes(padding, 0) for side in (pad, pad)]
     out = {"rank": rank, "n": x.shape[0], "ci": x.shape[1], "co": y.shape[1], "groups": groups, "input": axes(x.shape[2:], 1),
@@ -168,27 +170,29 @@ def _problem(geometry, x, w, y, post_ops):
 @contextlib.contextmanager
 def _buffers_kept(model):
     """What a forward pass counts, statistics of norms, is afterwards what it was."""
+    # Lazy ones have no memory yet.
     kept = [(owner._buffers, name, buffer, buffer.clone()) for owner in getattr(model, "modules", tuple)()
-            for name, buffer in owner._buffers.items() if buffer is not None]
+            for name, buffer in owner._buffers.items() if buffer is not None and not torch.nn.parameter.is_lazy(buffer)]
     try:
         yield
     finally:
-        for buffers, name, buffer, values in kept:
-            buffers[name] = buffer.copy_(values)
+        for buffers, name, buffer, values in kept:  # what has not changed may be memory that cannot be written
+            buffers[name] = buffer if torch.equal(buffer, values) else buffer.copy_(values)
 
 
 def record(model, inputs, path=None):
     """The convolutions that model(*inputs) calls, each once, as problems of a suite (JSON, one a line), for `cubejit tune --suite`; those that
-    cubejit does not compute, and operands with strides, are left out, with a warning. The model runs in the mode that it is in, and keeps its buffers.
+    cubejit does not compute, and operands with strides, are left out, with a warning. The model runs in the mode that it is in,
+    and keeps its buffers. What other threads compute meanwhile is recorded, too.
     inputs: a tensor, or a tuple of arguments. path: a file to write them to. Returns the text."""
     seen, left_out = {}, {}
 
-    def note(x, w, bias, geometry, y):
+    def note(x, w, bias, geometry, y, post_ops=None):
         why = _layers.why_y_is_passed_on(x, w, bias, geometry) or (None if _order(x) and _order(w) and _order(y) else "with strides")
         if why is not None:
             left_out[why] = left_out.get(why, 0) + 1
             return
-        problem = _problem(geometry, x, w, y, "" if bias is None else "bias")
+        problem = _problem(geometry, x, w, y, ("" if bias is None else "bias") if post_ops is None else post_ops)
         seen.setdefault(json.dumps(problem), problem)
 
     _layers_seen.note = note

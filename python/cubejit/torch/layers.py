@@ -2,12 +2,14 @@
 """Decides who computes a pass of a convolution that the dispatcher hands over: cubejit or PyTorch, by measurement, and what is counted of
 it. Leaves which calls there are to cubejit.torch.dispatcher."""
 
+import contextlib
 import os
 import threading
 import time
 import warnings
 
 import torch
+import torch.overrides
 
 from cubejit.errors import Error
 from cubejit.session import Session, own_threads_said
@@ -19,6 +21,20 @@ _ROUNDS, _SECONDS = 3, 0.3  # of measuring one pass
 def threads():
     """Of one call. Plans stay those of the session, so that torch.set_num_threads() changes no bit of a result."""
     return 0 if _own_threads else torch.get_num_threads()
+
+
+_NO_MODES = contextlib.nullcontext()
+
+
+def unseen():
+    """A context in which no mode of torch functions sees our calls, which it might change."""
+    modes = torch._C._len_torch_function_stack()
+    if modes == 0:
+        return _NO_MODES
+    left_out = contextlib.ExitStack()
+    for _ in range(modes):
+        left_out.enter_context(torch.overrides._pop_mode_temporarily())
+    return left_out
 
 
 def _described(tensor):
@@ -268,7 +284,9 @@ class Compiled:
     def empty(self, name, like):
         """Memory for a result, of the type of `like`, its operand: x for y and dx, w for dw."""
         # empty_like() takes half the time, which is more than a small layer's arithmetic.
-        return torch.empty_like(like) if name in self._as_operand else torch.empty_strided(*self._made[name], dtype=like.dtype)
+        if name in self._as_operand:
+            return torch.empty_like(like)
+        return torch.empty_strided(*self._made[name], dtype=like.dtype)
 
     def forward(self, x, w, bias, add, y):
         """Computes y."""

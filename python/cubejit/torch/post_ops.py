@@ -3,11 +3,13 @@
 What the dispatcher sees are separate operators; who writes a model can say what belongs together."""
 
 import torch
+from torch.autograd import forward_ad
 from torch.autograd.function import once_differentiable
 
 from cubejit import _core
 from cubejit.errors import Error
 from cubejit.torch import layers as _layers
+from cubejit.torch.dispatcher import _layers_seen
 
 _compiled = _layers.Recent()
 
@@ -28,8 +30,8 @@ def _held(tensor):
 
 
 def _undisturbed():
-    """Nobody transforms or records calls of this thread: traces, modes, transforms of functions."""
-    return repr(torch._C._dispatch_tls_local_include_set()) in _QUIET
+    """Nobody transforms or records calls of this thread: traces, modes, transforms of functions, tangents."""
+    return forward_ad._current_level < 0 and repr(torch._C._dispatch_tls_local_include_set()) in _QUIET
 
 
 _PLAIN, _QUIET = set(), set()
@@ -37,6 +39,11 @@ for _mode in (False, True):
     with torch.inference_mode(_mode):
         _PLAIN.add(_signs(torch.empty(1)))
         _QUIET.add(repr(torch._C._dispatch_tls_local_include_set()))
+
+
+def _expressible(t):
+    """t, or a copy where one element is all of it: strides that are all 0 cannot be told from none."""
+    return t if any(stride for stride, size in zip(t.stride(), t.shape) if size != 1) else t.contiguous()
 
 
 def _laid_like(t, y):
@@ -70,6 +77,15 @@ def _sloped(dy, y, activation):
     return dy.masked_fill((y <= low) | (y >= high), 0)
 
 
+def _slope_is_read_off_y(activation):
+    return not activation.startswith("leaky_relu") or _numbers(activation)[0] >= 0
+
+
+def _autocast(t):
+    """t as autocast gives it to a convolution."""
+    return t if t is None or t.dtype == torch.float64 or not t.is_floating_point() else t.to(torch.get_autocast_cpu_dtype())
+
+
 def _check_added(add, y):
     if add is not None and add.shape != y.shape:
         raise RuntimeError(f"add has shape {tuple(add.shape)}; it must be {tuple(y.shape)}")
@@ -77,24 +93,39 @@ def _check_added(add, y):
 
 class _Finished(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, w, bias, add, activation, geometry):
+    def forward(ctx, *arguments):
+        with _layers.unseen():
+            return _Finished._compute(ctx, *arguments)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dy):
+        with _layers.unseen():
+            return _Finished._gradients(ctx, dy)
+
+    @staticmethod
+    def _compute(ctx, x, w, bias, add, activation, geometry):
         post_ops = ",".join([*(["bias"] if bias is not None else []), *(["add"] if add is not None else []), *([activation] if activation else [])])
+        x, w = _expressible(x), _expressible(w)
         layer = _layer(("y",), x, w, None, geometry, post_ops)
         y = layer.empty("y", x)
         _check_added(add, y)
         layer.forward(x, w, None if bias is None else bias.contiguous(), None if add is None else _laid_like(add, y), y)
+        note = _layers_seen.note
+        if note is not None:
+            note(x, w, bias, geometry, y, post_ops)
         ctx.save_for_backward(x, w, *([y] if activation else []))
         ctx.geometry, ctx.activation = geometry, activation
         return y
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx, dy):
+    def _gradients(ctx, dy):
         x, w, *saved = ctx.saved_tensors
         passes = tuple(name for name, needed in zip(("dx", "dw", "db"), ctx.needs_input_grad) if needed)
         dy = _laid_like(dy, saved[0]) if saved else dy
         if not _held(dy):
             dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
+        dy = _expressible(dy)
         results = None, None, None
         if passes:
             results = _layer(passes, x, w, dy, ctx.geometry, ctx.activation).backward(dy, x, w, *saved)
@@ -109,8 +140,16 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
 
     x (N, Cin, spatial...), w (Cout, Cin/groups, spatial...; transposed: Cin, Cout/groups, ...), bias (Cout), add like the result; numbers, or one
     for each axis. activation: "relu", "leaky_relu:SLOPE" (from 0 on), "clip:LOW:HIGH". Sums, bias, add and activation are float32 and rounded
-    once. What cubejit does not compute (float64, other devices, several types) is computed by PyTorch, and differentiable as that is.
+    once. What cubejit does not compute (float64, other devices, several types, slopes below 0) is computed by PyTorch, and differentiable as that
+    is. Autocast gives it tensors of its type, as it does convolutions.
     """
+    if torch.is_autocast_cpu_enabled():
+        with torch.autocast("cpu", enabled=False):
+            x, w, bias, add = (_autocast(t) for t in (x, w, bias, add))
+            return conv_post_ops(x, w, bias, stride, padding, dilation, groups, add=add, activation=activation, transposed=transposed,
+                                 output_padding=output_padding)
+    if isinstance(padding, str):
+        raise TypeError(f"padding = {padding!r}; it must be a number, or one for each axis")
     axes = w.dim() - 2
     each = [list(v) if isinstance(v, (tuple, list)) else [v] * axes for v in (stride, padding, dilation, output_padding)]
     geometry = _layers._geometry(*each[:3], bool(transposed), each[3], groups)
@@ -123,7 +162,7 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
     if bias is not None and tuple(bias.shape) != (channels,):
         raise RuntimeError(f"bias has shape {tuple(bias.shape)}; it must be ({channels},)")
     alike = all(t.dtype == x.dtype and _held(t) for t in (x, w, *others)) and _undisturbed()
-    if alike and _layers.why_passed_on(x, w) is None:
+    if alike and _slope_is_read_off_y(activation or "") and _layers.why_passed_on(x, w) is None:
         try:
             return _Finished.apply(x, w, bias, add, activation or "", geometry)
         except Error as error:
