@@ -8,6 +8,8 @@ on the CPU; gradients of gradients are not there.
 Each call runs on as many threads as torch.get_num_threads() says, unless CUBEJIT_NUM_THREADS does.
 """
 
+import numbers
+
 try:
     import torch
 except ModuleNotFoundError as absent:
@@ -55,7 +57,7 @@ class _Convolution(torch.autograd.Function):
 
 
 def _list(value, rank):
-    values = list(value) if isinstance(value, (tuple, list)) else [value]
+    values = [value] if isinstance(value, numbers.Integral) else list(value)
     return values * rank if len(values) == 1 else values
 
 

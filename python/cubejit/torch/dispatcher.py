@@ -125,8 +125,8 @@ def _label(geometry, x, w):
 
 def report(reset=False):
     """What became of every convolution that came to the dispatcher (conv_post_ops does not): who computed it, why, how often, and how long it
-    took, the slowest first. First calls, which compile and choose, are not in the times, which are of `timed` calls; `measured` and `PyTorch` are the ms of one call of both when it chose. `failed`:
-    calls that PyTorch computed since cubejit's run ended with `error`."""
+    took, the slowest first. First calls, which compile and choose, are not in the times, which are of `timed` calls; `measured` and `PyTorch` are
+    the ms of one call of both when it chose. `failed`: calls that PyTorch computed since cubejit's run ended with `error`."""
     rows = []
     for p in _layers_seen.passes():
         _, geometry, x, _, dtype, w, *_ = p.key
@@ -177,7 +177,8 @@ def _buffers_kept(model):
         yield
     finally:
         for buffers, name, buffer, values in kept:  # what has not changed may be memory that cannot be written
-            buffers[name] = buffer if torch.equal(buffer, values) else buffer.copy_(values)
+            same = buffer.layout == torch.strided and torch.equal(buffer, values)
+            buffers[name] = buffer if same else buffer.copy_(values)
 
 
 def record(model, inputs, path=None):
@@ -187,12 +188,12 @@ def record(model, inputs, path=None):
     inputs: a tensor, or a tuple of arguments. path: a file to write them to. Returns the text."""
     seen, left_out = {}, {}
 
-    def note(x, w, bias, geometry, y, post_ops=None):
+    def note(x, w, bias, geometry, y, post_ops):
         why = _layers.why_y_is_passed_on(x, w, bias, geometry) or (None if _order(x) and _order(w) and _order(y) else "with strides")
         if why is not None:
             left_out[why] = left_out.get(why, 0) + 1
             return
-        problem = _problem(geometry, x, w, y, ("" if bias is None else "bias") if post_ops is None else post_ops)
+        problem = _problem(geometry, x, w, y, post_ops)
         seen.setdefault(json.dumps(problem), problem)
 
     _layers_seen.note = note

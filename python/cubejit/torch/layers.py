@@ -137,7 +137,7 @@ class Layers:
 
     def __init__(self):
         self.choose = None  # by what: "measure" or "ours"; None: everything is PyTorch's
-        self.note = None  # is told of x, w, bias, the geometry and y of every forward pass
+        self.note = None  # is told of x, w, bias, the geometry, y and post-ops of every forward pass
         self._passes = Recent(self._count)
         self.clear()
 
@@ -317,7 +317,7 @@ def forward(layers, choose, x, w, bias, geometry, theirs):
     result = layers.run(entry, choose, compiled, ours, theirs)
     note = layers.note
     if note is not None:
-        note(x, w, bias, geometry, result)
+        note(x, w, bias, geometry, result, "" if bias is None else "bias")
     return result
 
 
