@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 "$python" -m venv --system-site-packages "$folder/venv"
 "$folder/venv/bin/pip" install --quiet --no-index --no-deps dist/cubejit-*.whl
 unset PYTHONPATH
-for test in tests/python/{conv_backward,session,torch,torch_enable,tbe}_test.py; do
+for test in tests/python/{conv_backward,post_ops,session,tbe,torch,torch_enable,torch_kinds,torch_post_ops}_test.py; do
   echo "$test"
   (cd "$folder" && CUBEJIT_TUNE=off "$folder/venv/bin/python" -B "$OLDPWD/tests/python/run.py" "$OLDPWD/$test")
 done
