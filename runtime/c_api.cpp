@@ -203,9 +203,11 @@ int bitOf(Pass pass) {
   return kBits[static_cast<std::size_t>(pass)];
 }
 
-Result<PassMask> maskOfBits(int passes) {
+Result<PassMask> maskOfBits(int given) {
+  const int passes = given & ~CUBEJIT_KEEP_WEIGHTS;
   if (passes == 0 || (passes & ~(CUBEJIT_DX | CUBEJIT_DW | CUBEJIT_DB | CUBEJIT_Y)) != 0)
-    return invalid("passes = " + std::to_string(passes) + " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y)");
+    return invalid("passes = " + std::to_string(given) +
+                   " must be a set of 1 (dx), 2 (dw), 4 (db), 16 (y), and 8 (weights are kept) beside them");
   return PassMask{(passes & CUBEJIT_DX) != 0, (passes & CUBEJIT_DW) != 0, (passes & CUBEJIT_DB) != 0,
                   (passes & CUBEJIT_Y) != 0};
 }
@@ -285,7 +287,7 @@ cubejit_status cubejit_compile(cubejit_session* session, const cubejit_problem* 
     if (session == nullptr) return cubejit::invalid("session is null");
     if (executable == nullptr) return cubejit::invalid("executable is null");
     CUBEJIT_TRY(asked, cubejit::problemOf(problem));
-    CUBEJIT_TRY(mask, cubejit::maskOfBits(passes & ~CUBEJIT_KEEP_WEIGHTS));
+    CUBEJIT_TRY(mask, cubejit::maskOfBits(passes));
     const bool keeps = (passes & CUBEJIT_KEEP_WEIGHTS) != 0;
     CUBEJIT_TRY(compiled, session->session.compile(asked, mask,
                                                    keeps ? cubejit::WeightsUse::kKept : cubejit::WeightsUse::kEachRun));

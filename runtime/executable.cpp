@@ -56,7 +56,8 @@ struct Ranges {
   const NamedRange* end() const { return all.data() + count; }
 };
 
-Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* workspace, std::int64_t workspaceBytes) {
+Ranges rangesOf(const Executable::State& state, const Tensors& t, std::int64_t packedBytes, const void* workspace,
+                std::int64_t workspaceBytes) {
   Ranges ranges;
   const PassMask mask = state.passes;
   const auto add = [&](TensorId id, const void* begin, bool written) {
@@ -65,7 +66,10 @@ Ranges rangesOf(const Executable::State& state, const Tensors& t, const void* wo
   };
   if (mask.reads(TensorId::kDy)) add(TensorId::kDy, t.dy, false);
   if (mask.reads(TensorId::kX)) add(TensorId::kX, t.x, false);
-  if (mask.reads(TensorId::kW) && t.packedW == nullptr) add(TensorId::kW, t.w, false);
+  if (t.packedW != nullptr)
+    ranges.add({"packedW", t.packedW, packedBytes, 1, false});  // aligned as brokenPackedRules() asks
+  else if (mask.reads(TensorId::kW))
+    add(TensorId::kW, t.w, false);
   if (readSlope(state.problem, mask) && !mask.y) add(TensorId::kY, t.y, false);
   if (mask.y) {
     add(TensorId::kY, t.y, true);
@@ -90,10 +94,12 @@ struct Workspace {
 };
 
 // Every rule the operands break, one per line; empty = none.
-std::string brokenRules(const Executable::State& state, const Tensors& tensors, const Workspace& workspace, int slots) {
+std::string brokenRules(const Executable::State& state, const Tensors& tensors, std::int64_t packedBytes,
+                        const Workspace& workspace, int slots) {
   std::string broken;
   const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
-  const Ranges ranges = rangesOf(state, tensors, workspace.data, static_cast<std::int64_t>(workspace.needed));
+  const Ranges ranges =
+      rangesOf(state, tensors, packedBytes, workspace.data, static_cast<std::int64_t>(workspace.needed));
   for (const NamedRange& r : ranges) {
     if (r.begin == nullptr && r.bytes > 0) {
       rule(std::string(r.name) + " is null but " + std::to_string(r.bytes) + " bytes are needed");
@@ -202,7 +208,8 @@ Status Executable::run(const Tensors& tensors, void* workspace, std::size_t work
   return withoutThrowing(Stage::kRun, [&]() -> Status {
     const int slots = slotsOf(threads, *state_);
     const std::string broken =
-        brokenRules(*state_, tensors, {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
+        brokenRules(*state_, tensors, tensors.packedW == nullptr ? 0 : static_cast<std::int64_t>(packedWeightsBytes()),
+                    {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
     if (tensors.packedW != nullptr && state_->passes.reads(TensorId::kW)) {
       const std::string rule = brokenPackedRules(*this, tensors.packedW);

@@ -115,12 +115,17 @@ Status appendWhole(const std::string& path, std::string_view text, unsigned righ
     return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path) + ": " + std::strerror(error)};
   };
   const int follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights);
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights);
   if (file < 0) return failed(errno);
   while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
   }
   struct stat before{};
-  int error = fstat(file, &before) == 0 ? writeAll(file, text) : errno;
+  int error = fstat(file, &before) == 0 ? 0 : errno;
+  // An editor may have left the last line without its end.
+  char last = '\n';
+  if (error == 0 && S_ISREG(before.st_mode) && before.st_size > 0 && pread(file, &last, 1, before.st_size - 1) < 0)
+    error = errno;
+  if (error == 0) error = writeAll(file, (last == '\n' ? "" : "\n") + std::string(text));
   if (error == 0 && fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) error = errno;
   if (error != 0 && S_ISREG(before.st_mode)) static_cast<void>(!ftruncate(file, before.st_size));
   close(file);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/json_record.h"
+#include "runtime/printable.h"
 #include "runtime/text_file.h"
 #include "runtime/whole_file.h"
 
@@ -90,6 +91,7 @@ Status appendRecords(const std::string& path, const std::vector<TuneRecord>& rec
 }
 
 Result<RecordLines> readRecords(const std::string& path) {
+  constexpr std::size_t kMostRefused = 1000;
   CUBEJIT_TRY(file, TextLines::open(path, "records as JSON objects, one a line", Stage::kPlan));
   RecordLines out;
   for (std::string line;;) {
@@ -100,6 +102,10 @@ Result<RecordLines> readRecords(const std::string& path) {
       continue;
     }
     if (!*more) return out;
+    if (out.refused.size() == kMostRefused)
+      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
+                   printable(path) + ": more than " + std::to_string(kMostRefused) +
+                       " lines are no records, the first " + out.refused.front() + "; it is no file of records"};
     auto record = recordFromJson(line);
     if (record.ok())
       out.records.push_back(std::move(*record));

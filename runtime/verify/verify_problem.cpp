@@ -160,6 +160,19 @@ std::unique_ptr<GuardedBuffer> guardedOrThrow(std::size_t bytes) {
   return buffer;
 }
 
+// A cube has one width of hf32, whichever is asked for: what it reads of operands is what the reference does.
+VerifyRequest asTheCubeReads(VerifyRequest request, const Machine& machine) {
+  Problem& p = request.problem;
+  for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
+    TensorFormat format = formatOf(p, t);
+    const CubeStep* const step = machine.isNpu() && isHf32(format.dtype) ? machine.npu.step(format.dtype) : nullptr;
+    if (step == nullptr) continue;
+    format.dtype = step->operand;
+    p.formats[static_cast<std::size_t>(t)] = format;
+  }
+  return request;
+}
+
 }  // namespace
 
 VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
@@ -199,7 +212,7 @@ VerifyOutcome verifyProblem(Session& session, const VerifyRequest& request) {
   AlignedMemory packed;  // once for all runs, which then do not see w
   const std::size_t packedBytes =
       request.weights == WeightsUse::kKept && request.passes.reads(TensorId::kW) ? executable.packedWeightsBytes() : 0;
-  return verifyRuns(request, [&](Tensors tensors, int threads) -> Status {
+  return verifyRuns(asTheCubeReads(request, session.machine()), [&](Tensors tensors, int threads) -> Status {
     if (packedBytes > 0 && packed == nullptr) {
       packed = alignedMemory(packedBytes);
       if (packed == nullptr) return noMemory("packed weights", packedBytes);

@@ -9,6 +9,7 @@
 
 #include "cubejit/cubejit.hpp"
 #include "cubejit/kernel_args.h"
+#include "runtime/aligned_memory.h"
 #include "tests/support/operands.h"
 
 namespace cubejit {
@@ -109,6 +110,30 @@ TEST(Run, OverlapAndMisalignment) {
   t = bench.operands.tensors();
   t.x = t.dy;  // operands that are only read may be the same memory
   EXPECT_EQ(bench.errorOf(t, bench.workspace, bench.bytes), "");
+}
+
+TEST(Run, PackedWeightsAreNoResultsMemory) {
+  Session session;
+  const Problem p = squareProblem(1, 16, 32, 12);
+  const auto executable = *session.compile(p, maskOf(Pass::kDx), WeightsUse::kKept);
+  const std::size_t bytes = executable->packedWeightsBytes(), needed = executable->workspaceBytes();
+  ASSERT_GT(bytes, 0U);
+  Operands operands(p);
+  const auto packed = alignedMemory(bytes + needed + 4 * static_cast<std::size_t>(xElements(p)));
+  const auto workspace = alignedMemory(needed);
+  ASSERT_TRUE(executable->packWeights(operands.tensors().w, packed.get(), bytes).ok());
+  Tensors t = operands.tensors();
+  t.packedW = packed.get();
+  EXPECT_TRUE(executable->run(t, workspace.get(), needed).ok());
+  t.dx = packed.get();
+  Status status = executable->run(t, workspace.get(), needed);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("packedW and dx overlap"), std::string::npos) << status.error().message;
+  t = operands.tensors();
+  t.packedW = packed.get();
+  status = executable->run(t, packed.get(), needed);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("packedW and workspace overlap"), std::string::npos) << status.error().message;
 }
 
 TEST(Run, AnErrorWritesNothing) {

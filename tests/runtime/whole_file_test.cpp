@@ -130,6 +130,9 @@ TEST_F(WholeFile, AppendsAllOrNothing) {
   EXPECT_FALSE(appendWhole(link, "three\n", 0600, Links::kRefuse).ok());
   EXPECT_TRUE(appendWhole(link, "three\n", 0600, Links::kFollow).ok());
   EXPECT_EQ(textOf(path_), "one\ntwo\nthree\n");
+  fs::resize_file(path_, fs::file_size(path_) - 1);  // as an editor may leave it
+  EXPECT_TRUE(appendWhole(path_, "four\n", 0600, Links::kRefuse).ok());
+  EXPECT_EQ(textOf(path_), "one\ntwo\nthree\nfour\n");
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 //
 // Asks of every flag that names a file, and of every command that writes one: what if the file does not end, is a folder, has a strange name,
 // does not say all, or may not grow?
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -193,6 +196,67 @@ TEST_F(Cli, InputsThatNothingReadsAreRefused) {
           {"--in b=b.npy is read by none of the passes asked for (y, without post-ops)", "--post-ops bias"});
   refused(2, run + "--in dy=dy.npy --in x=x.npy --out db=db.npy", {"--in x=x.npy is read by none"});
   refused(2, run + "--post-ops bias --in x=x --in w=w --in b=b --in z=z --out y=y", {"--in z=z", "--post-ops add"});
+}
+
+// However they are spelled, and whether they are there or not.
+TEST_F(Cli, FilesOfACommandAreDistinct) {
+  write("there.npy", "x");
+  fs::create_symlink(folder_ / "there.npy", folder_ / "link.npy");
+  fs::create_hard_link(folder_ / "there.npy", folder_ / "hard.npy");
+  fs::create_symlink("new.npy", folder_ / "dangling.npy");
+  const std::string both = "run " + kSmall + " --in dy=dy.npy --in x=x.npy --in w=w.npy --out dx=";
+  const std::pair<const char*, const char*> same[] = {{"new.npy", "./new.npy"},
+                                                      {"there.npy", "link.npy"},
+                                                      {"there.npy", "hard.npy"},
+                                                      {"new.npy", "dangling.npy"},
+                                                      {"no/../new.npy", "new.npy"}};
+  for (const auto& [a, b] : same)
+    refused(2, both + a + " --out dw=" + b, {"--out dw and --out dx are the same file", "give another name"});
+  refused(2, both + "w.npy", {"--out dx and --in w are the same file"});
+  refused(2, both + "new.npy --soc ascend910b2 --trace new.npy --timeline ./new.npy",
+          {"--trace and --timeline are the same file", "--trace and --out dx are the same file"});
+  EXPECT_EQ(slurp(folder_ / "there.npy"), "x");
+  const std::string chip = kChip + " --passes dx --soc ascend910b2 ";
+  refused(2, "explore " + chip + "--vary cores=8..16 --out points --report ./points",
+          {"--out and --report are the same"});
+  refused(2, "tune " + chip + "--trials 1 --db records.db --report records.db",
+          {"--report and the store are the same"});
+  refused(2, "tiling " + kChip + " --passes dx,dw --soc ascend910b2 --raw struct.bin",
+          {"--raw is one file", "2 structs"});
+}
+
+TEST_F(Cli, AnExplorationHasItsFileForItself) {
+  const std::string words = kExplored + " --out points";
+  ASSERT_EQ(run(words).code, 0);
+  const std::string whole = slurp(folder_ / "points");
+  const int other = ::open((folder_ / "points").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  refused(5, words, {"points is in use by another exploration"});
+  close(other);
+  const std::string closed = "cd " + folder_.string() + " && " + CUBEJIT_CLI + " " + words + " >&- 2>/dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(closed.c_str())), 5);  // what cannot be printed does not go into the file
+  EXPECT_EQ(slurp(folder_ / "points"), whole);
+}
+
+TEST_F(Cli, NumbersOutOfRangeAreNamedAsTyped) {
+  for (const char* words :
+       {"bench --min-seconds nan", "bench --min-seconds inf", "bench --min-seconds -5", "bench --min-samples 0",
+        "verify --max-macs nan", "verify --max-elements -1", "verify --seed -1", "verify --seed 99999999999999999999",
+        "verify --fuzz 0", "verify --groups 18446744073709551617"}) {
+    const std::string typed(words);
+    refused(2, typed + " " + kSmall, {typed.substr(typed.rfind(' ') + 1) + " must be a number from "});
+  }
+  refused(2, "db list --pass nonsense --db records.db", {"nonsense", "y,dx,dw,db"});
+}
+
+TEST_F(Cli, FilesOfOtherLinesAreGivenUpSoon) {
+  std::string lines;
+  for (int i = 0; i < 200'000; ++i) lines += "x\n";
+  write("lines.txt", lines);
+  const Outcome imported = run("db import --db records.db lines.txt");
+  EXPECT_EQ(imported.code, 2);
+  EXPECT_THAT(imported.err, AllOf(HasSubstr("more than 1000 lines are no records"), HasSubstr("lines.txt:1: ")));
+  refused(2, "plan " + kSmall + " --passes dx --plan lines.txt", {"lines.txt:20: ", "what follows was not read"});
 }
 
 TEST_F(Cli, NumbersOfThreadsHaveOneRange) {

@@ -456,7 +456,7 @@ TEST_F(Cli, TensorsThatAreNotNamed) {
   refused(2, std::string("run ") + kSmall + " --in dz=z.npy --in y --out dx=", {"--in dz=z.npy must be NAME=FILE"});
   refused(2, std::string("run ") + kSmall + " --in dy=a --in dy=b --out db=db.npy", {"names dy a second time"});
   refused(2, std::string("run ") + kSmall + " --in dy=a --in x=x --out db=same.npy --out dw=same.npy",
-          {"same.npy is named by two --out"});
+          {"--out db and --out dw are the same file: same.npy, same.npy"});
 }
 
 TEST_F(Cli, TheEnvironmentIsReadStrictly) {

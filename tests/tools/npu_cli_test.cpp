@@ -162,6 +162,13 @@ TEST_F(NpuCli, VerifiesAndMeasuresEmulatedChips) {
   EXPECT_GT(row.at("chip_cycles").get<double>(), 0);
   EXPECT_EQ(run("verify --soc toy --fast --fuzz 10 --dtype any --seed 10").code, 0);
   EXPECT_THAT(run("verify --fast --fuzz 2").err, HasSubstr("add --soc"));
+  for (const std::string chip : {"910b", "950"}) {  // whose cubes have another width of hf32
+    for (const std::string type : {"hf32", "hf32_low"})
+      EXPECT_EQ(run("verify --soc " + chip + " --fuzz 6 --reals --passes y,dx,dw --dtype " + type).code, 0)
+          << chip << type;
+  }
+  const Outcome wrong = run("verify --fuzz 2 --seed 5 --reals --json");
+  EXPECT_THAT(wrong.out, HasSubstr("--seed 6 --reals"));
   EXPECT_EQ(run("verify --soc toy --fuzz 4 --dtype f16 --agree interpreter,tile_interpreter").code, 0);
 }
 

@@ -335,7 +335,8 @@ void addDb(CLI::App& app, Action& action) {
   };
   const auto filters = [&](CLI::App* sub) {
     sub->add_option("--name", flags->name, "Only problems whose name holds this text");
-    sub->add_option("--pass,--gradient", flags->pass, "Only y, dx, dw or db");
+    sub->add_option("--pass,--gradient", flags->pass, "Only y, dx, dw or db")
+        ->check(CLI::IsMember({"y", "dx", "dw", "db"}));
     sub->add_option(
         "--machine", flags->machine,
         "Only records whose machine, as `db list` shows it, holds this text: emulated/ascend910b2/, /fast/");

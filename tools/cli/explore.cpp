@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides how an exploration goes on: points on all cores, a file that is readable at any moment, what is printed at the end.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "distinct_files.h"
 #include "explore_page.h"
 #include "explore_point.h"
 #include "failure.h"
@@ -68,6 +71,9 @@ Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own)
   };
   auto request = resolve(flags);
   if (!request.ok()) note(request.error());
+  const Status distinct = distinctFiles({{"--out", own.out}, {"--report", own.report}},
+                                        {{"--energy", own.energy}, {"--suite", flags.suite}});
+  if (!distinct.ok()) note(distinct.error());
   const auto figures = own.energy.empty() ? Result<EnergyFigures>(EnergyFigures{}) : readEnergy(own.energy);
   if (!figures.ok()) note(figures.error());
   if (flags.soc.empty())
@@ -107,13 +113,25 @@ class PointFile {
   static constexpr std::size_t kMostOfLine = std::size_t{64} << 20;  // a point tells of every problem of a suite
 
  public:
+  PointFile() = default;
+  PointFile(const PointFile&) = delete;
+  PointFile& operator=(const PointFile&) = delete;
+  ~PointFile() {
+    if (lock_ >= 0) close(lock_);
+  }
   /// Reads what there is, or begins the file. Errors: kIo, or another request's file. Empty path: nothing is kept.
   Status open(const std::string& path, const Json& request, std::vector<Json>& points) {
     path_ = path;
     if (path.empty()) return Unit{};
     std::error_code ignored;
     std::size_t kept = 0;  // bytes
-    if (std::filesystem::is_regular_file(path, ignored)) {
+    const bool device = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+    if (!device) {
+      lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (lock_ < 0) return cannot();
+      if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return Error{ErrorCode::kIo, Stage::kRun,
+                     printable(path) + " is in use by another exploration; wait for it, or name another file"};
       CUBEJIT_TRY(known, readKnown(request, points));
       kept = known;
     }
@@ -124,6 +142,7 @@ class PointFile {
   }
   Status add(const Json& line) {
     if (path_.empty()) return Unit{};
+    errno = 0;
     if (out_) out_ << jsonLine(line) << std::flush;
     return out_ ? Status(Unit{}) : Status(cannot());
   }
@@ -163,13 +182,15 @@ class PointFile {
   }
   // Right behind what failed.
   Error cannot() const {
-    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path_) + ": " + std::strerror(errno)};
+    const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+    return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path_) + why};
   }
   Error invalid(const std::string& what) const {
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan, printable(path_ + " " + what)};
   }
   std::string path_;
   std::ofstream out_;
+  int lock_ = -1;  ///< of the file, by this process
 };
 
 // Points that are not there yet, on all threads.

@@ -23,7 +23,7 @@ const char* helpFor(ErrorCode code, const std::string& typed) {
     case ErrorCode::kUnsupported: return "`cubejit targets` shows what is available here";
     case ErrorCode::kNoFeasiblePlan: return "smaller strides, paddings or kernels leave room for a plan";
     case ErrorCode::kLimitExceeded: return "fewer threads or a smaller batch need less memory";
-    case ErrorCode::kIo: return "nothing was written";
+    case ErrorCode::kIo: return "look at the file, its folder and the space there is; files stand whole or not at all";
     case ErrorCode::kInternal: return "this is a bug in cubejit; please report it with the line below";
   }
   return "";

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the order, parse, act, and that what is thrown is told. Data goes to stdout, everything else to stderr.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -85,7 +88,22 @@ void endWithoutMemory() {
 
 }  // namespace
 
+// A file that is opened must not get the number of a standard stream that is closed, for what is printed would go into it. What stands in
+// refuses what the stream is for.
+void occupyStandardStreams() {
+  while (true) {
+    const int file = open("/dev/null", O_RDWR);
+    if (file < 0 || file > STDERR_FILENO) {
+      if (file >= 0) close(file);
+      return;
+    }
+    close(file);
+    if (open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) != file) return;
+  }
+}
+
 int main(int argc, char** argv) {
+  occupyStandardStreams();
   std::set_terminate(endWithoutMemory);
   // A file that grows beyond `ulimit -f` is an error of what writes it, as on a full disk, and no death: what was half written is removed.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -46,6 +46,8 @@ std::string planIn(const std::string& line) {
 Result<std::vector<TilingPlan>> readPlans(const std::string& path) {
   CUBEJIT_TRY(file, TextLines::open(path, "plans as JSON objects, one a line", Stage::kPlan));
   std::vector<TilingPlan> plans;
+  constexpr int kMostWrong = 20;
+  int wrong = 0;
   std::string broken;
   ErrorCode code = ErrorCode::kInvalidProblem;
   for (std::string line;;) {
@@ -58,6 +60,9 @@ Result<std::vector<TilingPlan>> readPlans(const std::string& path) {
     }
     broken += (broken.empty() ? "" : "\n") + file.place() + ": " + plan.error().message;
     if (plan.error().code != ErrorCode::kInvalidProblem) code = plan.error().code;
+    if (++wrong < kMostWrong) continue;
+    broken += "\nwhat follows was not read";
+    break;
   }
   if (!broken.empty()) return Error{code, Stage::kPlan, broken};
   return plans;
@@ -85,6 +90,18 @@ Status eachIsGiven(PassMask asked, const std::vector<TilingPlan>& plans, const s
 
 }  // namespace
 
+CLI::Validator numberFrom(double least, double most) {
+  const std::function<std::string(std::string&)> wrong = [least, most](std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool right = end == text.c_str() + text.size() && value >= least && value <= most;
+    std::ostringstream out;
+    out << text << " must be a number from " << least << " to " << most;
+    return right ? std::string() : out.str();
+  };
+  return {wrong, "", ""};
+}
+
 void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option("--input", f.problem.input,
                  "Sizes of x as N,C,spatial (1 to 3 axes) whatever --layout is, e.g. 1,64,16,16,16")
@@ -95,7 +112,7 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option("--padding", f.problem.padding, "One value, one per axis, or before and after per axis")
       ->group("Problem");
   app.add_option("--dilation", f.problem.dilation, "One value or one per axis; 1 = none")->group("Problem");
-  app.add_option("--groups", f.problem.groups, "Channel groups")->group("Problem");
+  app.add_option("--groups", f.problem.groups, "Channel groups")->group("Problem")->check(numberFrom(-9e18, 9e18));
   app.add_flag("--transposed", f.problem.transposed, "Transposed convolution")->group("Problem");
   app.add_option("--output-padding", f.problem.outputPadding, "Of a transposed convolution: one value or one per axis")
       ->group("Problem");

@@ -7,11 +7,12 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <set>
+#include <vector>
 
 #include "aligned_memory.h"
 #include "commands.h"
 #include "cubejit/index_map.h"
+#include "distinct_files.h"
 #include "failure.h"
 #include "json_line.h"
 #include "memory_shape.h"
@@ -72,12 +73,11 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   CUBEJIT_TRY(outs, parsePairs(outPairs, {"y", "dx", "dw", "db"}, "--out"));
   if (outs.empty())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no --out given; name at least one of y, dx, dw, db"};
-  std::set<std::string> paths;
-  for (const auto& [name, file] : outs) {
-    if (!paths.insert(file).second)
-      return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                   fmt::format("{} is named by two --out", printable(file))};
-  }
+  std::vector<NamedFile> read, written{{"--trace", pictures.trace}, {"--timeline", pictures.timeline}};
+  for (const auto& [name, file] : ins) read.push_back({"--in " + name, file});
+  for (const auto& [name, file] : outs) written.push_back({"--out " + name, file});
+  CUBEJIT_TRY(distinct, distinctFiles(written, read));
+  static_cast<void>(distinct);
   RequestFlags wanted = flags;
   wanted.passes.clear();
   for (const auto& [name, file] : outs) wanted.passes += (wanted.passes.empty() ? "" : ",") + name;
@@ -153,8 +153,8 @@ Status execute(const RequestFlags& flags, const TimelineFiles& pictures, const s
   std::vector<NpyOutput> files;
   for (const auto& [name, file] : outs)
     files.push_back(NpyOutput{file, shapes.at(name), types.at(name), std::move(results[name])});
-  CUBEJIT_TRY(written, writeNpy(files));
-  static_cast<void>(written);
+  CUBEJIT_TRY(stored, writeNpy(files));
+  static_cast<void>(stored);
   for (const auto& [name, file] : outs) {
     if (!flags.json) continue;
     fmt::print("{}", jsonLine({{"schema", "cubejit.run/1"},

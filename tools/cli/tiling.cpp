@@ -103,6 +103,10 @@ int printFilled(const TilingFlags& flags, const std::string& typed) {
   if (!request.ok()) return report(request.error(), typed);
   PassMask mask = request->passes;
   if (mask.dx && mask.dw) mask.db = false;
+  if (const std::size_t structs = request->problems.size() * passesOf(mask).size(); !flags.raw.empty() && structs != 1)
+    return report(
+        invalid(fmt::format("--raw is one file, and there are {} structs; ask for one pass of one problem", structs)),
+        typed);
   for (const Problem& problem : request->problems) {
     for (const Pass pass : passesOf(mask)) {
       const auto filled = fill(problem, pass, *request, flags.forChip);

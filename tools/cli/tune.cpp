@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "distinct_files.h"
 #include "duration.h"
 #include "failure.h"
 #include "interrupts.h"
@@ -203,6 +204,12 @@ std::string resumeText(const std::string& typed) {
 
 int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typed) {
   if (!own.simulate.empty()) return simulate(own.simulate, flags.json, typed);
+  auto environment = optionsFromEnvironment();
+  const Options around = environment.ok() ? *environment : Options();
+  const Status distinct = distinctFiles(
+      {{"--report", own.report}},
+      {{"the store", own.db.empty() ? around.store : own.db}, {"--suite", flags.suite}, {"--pin", around.pins}});
+  if (!distinct.ok()) return report(distinct.error(), typed);
   auto mpi = own.mpi ? MpiWorld::join() : Result<std::unique_ptr<MpiWorld>>(nullptr);
   if (!mpi.ok()) return report(mpi.error(), typed);
   const int rank = *mpi == nullptr ? 0 : (*mpi)->rank();
@@ -301,7 +308,7 @@ void addTune(CLI::App& app, Action& action) {
   command->add_option("--trials", own->trials, "Plans to try for each pass (default 64, unless there is a budget)")
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--strategy", own->strategy, "model, evolve, random or exhaustive");
-  command->add_option("--seed", own->seed, "Seed of the strategies that draw lots");
+  command->add_option("--seed", own->seed, "Seed of the strategies that draw lots")->check(numberFrom(0, kMostSeed));
   command->add_option("--db", own->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
   command->add_flag("--resume", own->resume, "Go on from the records there are: no plan is measured twice");
   command->add_option("--report", own->report, "Write a page about the run to this HTML file");

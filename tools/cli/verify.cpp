@@ -79,8 +79,10 @@ Result<std::vector<std::unique_ptr<Session>>> agreeingSessions(const Options& op
   return sessionsFor(options, backends);
 }
 
-std::string reproductionOf(const RequestFlags& flags, const Fuzz& fuzz, const Problem& p) {
-  return reproduction("verify", flags, p) + (fuzz.keepWeights ? " --keep-weights" : "") +
+// With the data of that problem: its own seed.
+std::string reproductionOf(const RequestFlags& flags, const Fuzz& fuzz, std::uint64_t seed, const Problem& p) {
+  return reproduction("verify", flags, p) + (seed != 1 ? fmt::format(" --seed {}", seed) : "") +
+         (fuzz.reals ? " --reals" : "") + (fuzz.keepWeights ? " --keep-weights" : "") +
          (fuzz.maxMultiplyAdds ? fmt::format(" --max-macs {}", *fuzz.maxMultiplyAdds) : "") +
          (fuzz.mostElements != VerifyRequest::kMostElements ? fmt::format(" --max-elements {}", fuzz.mostElements)
                                                             : "") +
@@ -103,7 +105,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
   for (std::size_t i = 0; i < request->problems.size(); ++i) {
     const Problem& p = request->problems[i];
     progress.update(static_cast<std::int64_t>(i), p.name);
-    crash.set(reproductionOf(flags, fuzz, p));
+    crash.set(reproductionOf(flags, fuzz, fuzz.seed + i, p));
     VerifyRequest one{p,
                       request->passes,
                       request->threads,
@@ -129,7 +131,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                                      {"elements", outcome.elements},
                                      {"compared", outcome.compared},
                                      {"relative_error", outcome.relativeError},
-                                     {"repro", reproductionOf(flags, fuzz, p)}}));
+                                     {"repro", reproductionOf(flags, fuzz, fuzz.seed + i, p)}}));
       std::fflush(stdout);
     }
     if (outcome.verdict == Verdict::kPassed) continue;
@@ -140,12 +142,13 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     }
     if (outcome.refused) {  // nothing was checked
       const std::string named = request->isSuite && !p.name.empty() ? p.name + ": " : "";
-      const int code =
-          report(Error{*outcome.refused, Stage::kPlan, named + outcome.message}, reproductionOf(flags, fuzz, p));
+      const int code = report(Error{*outcome.refused, Stage::kPlan, named + outcome.message},
+                              reproductionOf(flags, fuzz, fuzz.seed + i, p));
       if (!request->isSuite) return code;
       continue;
     }
-    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, reproductionOf(flags, fuzz, p));
+    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message,
+               reproductionOf(flags, fuzz, fuzz.seed + i, p));
     if (agreeing->empty())
       fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(verifyOne, one)));
   }
@@ -172,14 +175,17 @@ void addVerify(CLI::App& app, Action& action) {
       ->description(
           "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");
   command->get_option("--dtype")->description("As elsewhere; --fuzz takes any as well: every tensor one of its own");
-  command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(CLI::PositiveNumber);
-  command->add_option("--seed", fuzz->seed, "Seed of problems and data");
-  command->add_option(
-      "--max-macs", fuzz->maxMultiplyAdds,
-      "Above this many multiply-adds compare a sample of the results (the reference is slow; default: 2e9 "
-      "of suites and random problems, otherwise every result is compared)");
-  command->add_option("--max-elements", fuzz->mostElements,
-                      "Above this many elements of all tensors together a problem is skipped (memory)");
+  command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(numberFrom(1, 1e9));
+  command->add_option("--seed", fuzz->seed, "Seed of problems and data")->check(numberFrom(0, kMostSeed));
+  command
+      ->add_option("--max-macs", fuzz->maxMultiplyAdds,
+                   "Above this many multiply-adds compare a sample of the results (the reference is slow; default: 2e9 "
+                   "of suites and random problems, otherwise every result is compared)")
+      ->check(numberFrom(0, 1e300));
+  command
+      ->add_option("--max-elements", fuzz->mostElements,
+                   "Above this many elements of all tensors together a problem is skipped (memory)")
+      ->check(numberFrom(0, 9e18));
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
   command->add_flag("--keep-weights", fuzz->keepWeights, "Pack the weights once, before the runs that are compared");
   command->add_option("--agree", fuzz->agree,
