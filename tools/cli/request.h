@@ -27,7 +27,7 @@ struct RequestFlags {
 
 /// For options: a number from `least` to `most`, which a text that CLI11 would cut to what fits, or takes for no number, is not.
 CLI::Validator numberFrom(double least, double most);
-inline constexpr double kMostSeed = 18446744073709551615.0;
+inline constexpr double kMostSeed = 18446744073709551615.0;  ///< of 64 bits
 
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
 void addRunFlags(CLI::App& app, RequestFlags& flags);

@@ -150,7 +150,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message,
                reproductionOf(flags, fuzz, fuzz.seed + i, p));
     if (agreeing->empty())
-      fmt::print(stderr, "  = shrunk: {}\n", reproduction("verify", flags, shrinkFailure(verifyOne, one)));
+      fmt::print(stderr, "  = shrunk: {}\n", reproductionOf(flags, fuzz, fuzz.seed + i, shrinkFailure(verifyOne, one)));
   }
   progress.clear();
   fmt::print(flags.json ? stderr : stdout, "{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]);
