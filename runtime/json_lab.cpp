@@ -3,10 +3,7 @@
 // Decides the spelling of questions and replies. Both ends are ours: what does not parse is one error, not a list.
 #include "runtime/json_lab.h"
 
-#include <algorithm>
 #include <climits>
-#include <limits>
-#include <optional>
 
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
@@ -23,16 +20,6 @@ constexpr const char* kKinds[] = {"open", "load", "verify", "sample", "drop"};
 Error garbled(const std::string& text) {
   return Error{ErrorCode::kInternal, Stage::kRun,
                "the tuner and its worker do not understand each other: " + text.substr(0, 200)};
-}
-
-// A list of whole numbers of a type; of anything else, std::nullopt.
-template <class Number>
-std::optional<std::vector<Number>> wholeNumbers(const Json& list) {
-  const auto fits = [](const Json& value) {
-    return isWholeWithin(value, std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
-  };
-  if (!list.is_array() || !std::all_of(list.begin(), list.end(), fits)) return std::nullopt;
-  return list.get<std::vector<Number>>();
 }
 
 std::string spell(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

@@ -4,7 +4,10 @@
 // guessed; and how deep it may nest. Leaves which keys there are to the readers of problems, plans and machines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -69,6 +72,16 @@ inline bool isWhole(const Json& value) {
 
 inline bool isWholeWithin(const Json& value, std::int64_t least, std::int64_t most) {
   return isWhole(value) && value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
+}
+
+/// A list of whole numbers that the type holds, from `least` on; of anything else, std::nullopt.
+template <class Number>
+std::optional<std::vector<Number>> wholeNumbers(const Json& list, Number least = std::numeric_limits<Number>::min()) {
+  const auto fits = [least](const Json& value) {
+    return isWholeWithin(value, least, std::numeric_limits<Number>::max());
+  };
+  if (!list.is_array() || !std::all_of(list.begin(), list.end(), fits)) return std::nullopt;
+  return list.get<std::vector<Number>>();
 }
 
 /// Reads one object. `broken()` last: it also reports keys nobody asked for.

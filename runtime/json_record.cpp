@@ -211,10 +211,9 @@ Result<PlanCost> costOf(const Json& json) {
 }
 
 Result<std::vector<std::int64_t>> samplesOf(const Json& json) {
-  const auto fits = [](const Json& v) { return isWhole(v) && v.get<std::int64_t>() > 0; };
-  if (!json.is_array() || json.size() > kMostSamples || !std::all_of(json.begin(), json.end(), fits))
-    return invalid("samples must be a list of nanoseconds of at least 1");
-  return json.get<std::vector<std::int64_t>>();
+  auto samples = wholeNumbers<std::int64_t>(json, 1);
+  if (!samples || samples->size() > kMostSamples) return invalid("samples must be a list of nanoseconds of at least 1");
+  return std::move(*samples);
 }
 
 }  // namespace

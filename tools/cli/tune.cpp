@@ -95,6 +95,12 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (!own.db.empty() && request.ok()) request->options.store = own.db;
   if (request.ok() && request->options.store.empty())
     note(Error{ErrorCode::kIo, Stage::kPlan, "no place for records: HOME is not set; name a file with --db"});
+  if (request.ok()) {
+    const Status distinct = distinctFiles(
+        {{"--report", own.report}},
+        {{"the store", request->options.store}, {"--suite", flags.suite}, {"--pin", request->options.pins}});
+    if (!distinct.ok()) note(distinct.error());
+  }
   if (!broken.empty()) return Error{code, Stage::kProblem, broken};
   asked.request = std::move(*request);
   asked.options.strategy = *strategy;
@@ -204,12 +210,6 @@ std::string resumeText(const std::string& typed) {
 
 int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typed) {
   if (!own.simulate.empty()) return simulate(own.simulate, flags.json, typed);
-  auto environment = optionsFromEnvironment();
-  const Options around = environment.ok() ? *environment : Options();
-  const Status distinct = distinctFiles(
-      {{"--report", own.report}},
-      {{"the store", own.db.empty() ? around.store : own.db}, {"--suite", flags.suite}, {"--pin", around.pins}});
-  if (!distinct.ok()) return report(distinct.error(), typed);
   auto mpi = own.mpi ? MpiWorld::join() : Result<std::unique_ptr<MpiWorld>>(nullptr);
   if (!mpi.ok()) return report(mpi.error(), typed);
   const int rank = *mpi == nullptr ? 0 : (*mpi)->rank();

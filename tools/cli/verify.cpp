@@ -105,7 +105,8 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
   for (std::size_t i = 0; i < request->problems.size(); ++i) {
     const Problem& p = request->problems[i];
     progress.update(static_cast<std::int64_t>(i), p.name);
-    crash.set(reproductionOf(flags, fuzz, fuzz.seed + i, p));
+    const std::string repro = reproductionOf(flags, fuzz, fuzz.seed + i, p);
+    crash.set(repro);
     VerifyRequest one{p,
                       request->passes,
                       request->threads,
@@ -131,7 +132,7 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
                                      {"elements", outcome.elements},
                                      {"compared", outcome.compared},
                                      {"relative_error", outcome.relativeError},
-                                     {"repro", reproductionOf(flags, fuzz, fuzz.seed + i, p)}}));
+                                     {"repro", repro}}));
       std::fflush(stdout);
     }
     if (outcome.verdict == Verdict::kPassed) continue;
@@ -142,13 +143,11 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
     }
     if (outcome.refused) {  // nothing was checked
       const std::string named = request->isSuite && !p.name.empty() ? p.name + ": " : "";
-      const int code = report(Error{*outcome.refused, Stage::kPlan, named + outcome.message},
-                              reproductionOf(flags, fuzz, fuzz.seed + i, p));
+      const int code = report(Error{*outcome.refused, Stage::kPlan, named + outcome.message}, repro);
       if (!request->isSuite) return code;
       continue;
     }
-    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message,
-               reproductionOf(flags, fuzz, fuzz.seed + i, p));
+    fmt::print(stderr, "FAILED {}: {}\n  = repro: {}\n", p.name, outcome.message, repro);
     if (agreeing->empty())
       fmt::print(stderr, "  = shrunk: {}\n", reproductionOf(flags, fuzz, fuzz.seed + i, shrinkFailure(verifyOne, one)));
   }

@@ -4,8 +4,9 @@
 #include "algorithms/spatial/lower/data_tiles.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
+
+#include "algorithms/kit/lower/class_numbers.h"
 
 namespace cubejit {
 
@@ -41,9 +42,9 @@ std::int64_t SpatialShape::vectorsOf(std::int64_t block) const {
   return std::min(blockLanes / lanes, (longest - block * blockLanes + lanes - 1) / lanes);
 }
 
-std::vector<std::int64_t> SpatialShape::firstAlike() const {
-  std::vector<std::int64_t> first;
-  std::map<std::vector<std::int64_t>, std::int64_t> known;
+std::vector<int> SpatialShape::blockClasses() const {
+  std::vector<int> classes;
+  ClassNumbers<std::vector<std::int64_t>> known;
   for (std::int64_t block = 0; block < blocks(); ++block) {
     std::vector<std::int64_t> lanesOf;
     for (std::int64_t v = 0; v < vectorsOf(block); ++v) {
@@ -53,9 +54,9 @@ std::vector<std::int64_t> SpatialShape::firstAlike() const {
         lanesOf.insert(lanesOf.end(), {read.lo, read.hi});
       }
     }
-    first.push_back(known.try_emplace(std::move(lanesOf), block).first->second);
+    classes.push_back(known.of(std::move(lanesOf)).first);
   }
-  return first;
+  return classes;
 }
 
 LaneRange SpatialShape::readable(std::int64_t offset, std::int64_t block, std::int64_t v) const {

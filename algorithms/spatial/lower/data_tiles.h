@@ -37,8 +37,8 @@ struct SpatialShape {
   std::int64_t blocks() const { return (longest + blockLanes - 1) / blockLanes; }
   std::int64_t vectorsOf(std::int64_t block) const;
 
-  /// By block: the first one that is like it, with as many vectors that read and hold the same lanes.
-  std::vector<std::int64_t> firstAlike() const;
+  /// The class of each block, numbered as they are first seen: as many vectors, which read and hold the same lanes.
+  std::vector<int> blockClasses() const;
 
   /// Lanes of vector v of a block that may read the operand at `offset`; {0, -1} if none may.
   LaneRange readable(std::int64_t offset, std::int64_t block, std::int64_t v) const;

@@ -147,17 +147,16 @@ class Lowering {
     SpatialDataSections sections(b_, shape_, plan_, pitch);
     Call call{"multiply", a, dy_.stream, c, {cacheAxis[0], cacheAxis[1], registerAxis[0], registerAxis[1], channels, w},
               {}};
-    const std::vector<std::int64_t> firstAlike = shape_.firstAlike();
+    const std::vector<int> classes = shape_.blockClasses();
     forEachClass(axes_, [&](const std::array<const BlockClass*, 2>& of) {
       for (int tail = 0; tail < 2; ++tail) {
         const bool exists = of[0] != nullptr && of[1] != nullptr && channelsOf(tail) > 0;
-        const std::size_t ofBlocks = call.variants.size();
+        std::vector<Variant> ofClass;
         for (std::int64_t i = 0; i < blocks; ++i) {
-          const std::int64_t alike = firstAlike[static_cast<std::size_t>(i)];
-          if (alike < i)
-            call.variants.push_back(call.variants[ofBlocks + static_cast<std::size_t>(alike)]);
-          else
-            call.variants.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), i) : Variant{});
+          const auto cls = static_cast<std::size_t>(classes[static_cast<std::size_t>(i)]);
+          if (cls == ofClass.size())
+            ofClass.push_back(exists ? sections.variant(*of[0], *of[1], channelsOf(tail), i) : Variant{});
+          call.variants.push_back(ofClass[cls]);
         }
       }
     });

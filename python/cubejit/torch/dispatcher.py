@@ -22,6 +22,7 @@ _theirs_forward = torch.ops.aten._convolution.default._op_dk
 _theirs_backward = torch.ops.aten.convolution_backward.default._op_dk
 
 
+@_layers.without_modes
 def _forward(x, w, bias, *arguments):
     """aten::_convolution; behind the geometry there is what is of other devices: benchmark, deterministic, cudnn_enabled, allow_tf32."""
     choose = _layers_seen.choose
@@ -29,10 +30,10 @@ def _forward(x, w, bias, *arguments):
     def theirs():
         return _theirs_forward(_ALL_DEVICES, x, w, bias, *arguments)
 
-    with _layers.unseen():
-        return theirs() if choose is None else _layers.forward(_layers_seen, choose, x, w, bias, arguments[:6], theirs)
+    return theirs() if choose is None else _layers.forward(_layers_seen, choose, x, w, bias, arguments[:6], theirs)
 
 
+@_layers.without_modes
 def _backward(dy, x, w, bias_shape, *arguments):
     """aten::convolution_backward; behind the geometry there is the mask of results."""
     choose = _layers_seen.choose
@@ -40,8 +41,7 @@ def _backward(dy, x, w, bias_shape, *arguments):
     def theirs():
         return _theirs_backward(_ALL_DEVICES, dy, x, w, bias_shape, *arguments)
 
-    with _layers.unseen():
-        return theirs() if choose is None else _layers.backward(_layers_seen, choose, dy, x, w, arguments[:6], arguments[6], theirs)
+    return theirs() if choose is None else _layers.backward(_layers_seen, choose, dy, x, w, arguments[:6], arguments[6], theirs)
 
 
 class _Enabled(contextlib.AbstractContextManager):

@@ -3,6 +3,7 @@
 it. Leaves which calls there are to cubejit.torch.dispatcher."""
 
 import contextlib
+import functools
 import os
 import threading
 import time
@@ -23,18 +24,20 @@ def threads():
     return 0 if _own_threads else torch.get_num_threads()
 
 
-_NO_MODES = contextlib.nullcontext()
+def without_modes(function):
+    """The function, in which no mode of torch functions sees our calls, which it might change."""
 
+    @functools.wraps(function)
+    def called(*arguments):
+        modes = torch._C._len_torch_function_stack()
+        if modes == 0:
+            return function(*arguments)
+        with contextlib.ExitStack() as left_out:
+            for _ in range(modes):
+                left_out.enter_context(torch.overrides._pop_mode_temporarily())
+            return function(*arguments)
 
-def unseen():
-    """A context in which no mode of torch functions sees our calls, which it might change."""
-    modes = torch._C._len_torch_function_stack()
-    if modes == 0:
-        return _NO_MODES
-    left_out = contextlib.ExitStack()
-    for _ in range(modes):
-        left_out.enter_context(torch.overrides._pop_mode_temporarily())
-    return left_out
+    return called
 
 
 def _described(tensor):

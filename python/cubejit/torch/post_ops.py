@@ -93,18 +93,8 @@ def _check_added(add, y):
 
 class _Finished(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, *arguments):
-        with _layers.unseen():
-            return _Finished._compute(ctx, *arguments)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, dy):
-        with _layers.unseen():
-            return _Finished._gradients(ctx, dy)
-
-    @staticmethod
-    def _compute(ctx, x, w, bias, add, activation, geometry):
+    @_layers.without_modes
+    def forward(ctx, x, w, bias, add, activation, geometry):
         post_ops = ",".join([*(["bias"] if bias is not None else []), *(["add"] if add is not None else []), *([activation] if activation else [])])
         x, w = _expressible(x), _expressible(w)
         layer = _layer(("y",), x, w, None, geometry, post_ops)
@@ -119,7 +109,9 @@ class _Finished(torch.autograd.Function):
         return y
 
     @staticmethod
-    def _gradients(ctx, dy):
+    @once_differentiable
+    @_layers.without_modes
+    def backward(ctx, dy):
         x, w, *saved = ctx.saved_tensors
         passes = tuple(name for name, needed in zip(("dx", "dw", "db"), ctx.needs_input_grad) if needed)
         dy = _laid_like(dy, saved[0]) if saved else dy
@@ -139,7 +131,7 @@ def conv_post_ops(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, *,
     """activation(conv(x, w) + bias + add) of 1, 2 or 3 axes, differentiable once, each pass once over memory.
 
     x (N, Cin, spatial...), w (Cout, Cin/groups, spatial...; transposed: Cin, Cout/groups, ...), bias (Cout), add like the result; numbers, or one
-    for each axis. activation: "relu", "leaky_relu:SLOPE" (from 0 on), "clip:LOW:HIGH". Sums, bias, add and activation are float32 and rounded
+    for each axis. activation: "relu", "leaky_relu:SLOPE", "clip:LOW:HIGH". Sums, bias, add and activation are float32 and rounded
     once. What cubejit does not compute (float64, other devices, several types, slopes below 0) is computed by PyTorch, and differentiable as that
     is. Autocast gives it tensors of its type, as it does convolutions.
     """
