@@ -3,6 +3,7 @@
 // Asks: where every allocation fails from the n-th on, does each face return an Error, whatever n is, and does it work again once there is
 // memory? A signal ends the test, which is how an abort fails it.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,11 +22,13 @@
 #include "cubejit/emulation.h"
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
+#include "runtime/dump/folder.h"
 #include "runtime/tuning/store.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/memory/short_memory.h"
 #include "tests/support/operands.h"
 #include "tests/support/tuning_cases.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -57,8 +60,10 @@ void sweep(const Call& call, std::int64_t runs = 60) {
   all = allocationsAsked();
   ASSERT_GT(all, 0);
   g_failures = 0;
-  // The first allocations are where the faces themselves are, so none of them is left out.
-  for (std::int64_t granted = 0; granted <= all; granted += granted < 40 ? 1 : std::max<std::int64_t>(1, all / runs)) {
+  // The faces themselves are where the first and the last allocations are, so none of those is left out.
+  const std::int64_t step = std::max<std::int64_t>(1, all / runs);
+  for (std::int64_t granted = 0; granted <= all;
+       granted += granted < 40 || granted + 40 >= all ? 1 : std::min(step, all - 40 - granted)) {
     Failure failure;
     {
       const ShortMemory memory(granted);
@@ -167,6 +172,24 @@ TEST(NoMemory, Dumps) {
   CompileRequest request{layer(), {true, false, false}, {}};
   const DumpRequest dump{"problem,plan,tile,vector,bin,c-header", folder.file("d"), "", ""};
   sweep([&] { return failureOf(cubejit::dump(session, request, dump)); }, 60);
+}
+
+// So few allocations that none is left out. A folder of files appears whole or not at all, and what it replaces, with a folder of the
+// user's in it, goes.
+TEST(NoMemory, FoldersOfFiles) {
+  const ScratchFolder folder("no_memory_folder");
+  const std::string root = folder.file("root"), inside = root + "/name/inside";
+  const FolderFiles files{{"a", "1"}, {"a name that is longer than what a string holds without memory", "2"}};
+  sweep(
+      [&] {
+        mkdir(inside.c_str(), 0700);
+        return failureOf(withoutThrowing(Stage::kRun, [&] { return writeFolder(root, "name", files); }));
+      },
+      1'000'000);
+  const auto left = namesIn(root);
+  ASSERT_TRUE(left.ok()) << left.error().message;
+  EXPECT_EQ(*left, std::vector<std::string>{"name"});
+  sweep([&] { return failureOf(withoutThrowing(Stage::kRun, [&] { return namesIn(root + "/name"); })); }, 1'000'000);
 }
 
 TEST(NoMemory, Chips) {

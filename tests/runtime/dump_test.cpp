@@ -271,6 +271,25 @@ TEST_F(Dump, FoldersAppearWholeOrNotAtAll) {
   EXPECT_EQ(std::distance(fs::directory_iterator(root), {}), 1) << "nothing temporary is left";
 }
 
+TEST_F(Dump, WhatIsReplacedGoesButNotWhatItsLinksLeadTo) {
+  const fs::path kept = root / "kept";
+  fs::create_directories(kept);
+  std::ofstream(kept / "file") << "theirs";
+  fs::create_directories(root / "a" / "b" / "c");
+  for (int i = 0; i < 100; ++i) std::ofstream(root / "a" / "b" / ("a file with a long name " + std::to_string(i))) << i;
+  fs::create_directory_symlink(kept, root / "a" / "b" / "link");
+  ASSERT_TRUE(writeFolder(root.string(), "a", {{"x", "new"}}).ok());
+  EXPECT_EQ(*namesIn((root / "a").string()), std::vector<std::string>{"x"});
+  EXPECT_EQ(*namesIn(root.string()), (std::vector<std::string>{"a", "kept"})) << "nothing temporary is left";
+  EXPECT_EQ(read(kept / "file"), "theirs");
+  fs::remove_all(root / "a");
+  fs::create_directory_symlink(kept, root / "a");  // a link in the folder's place is replaced as well
+  ASSERT_TRUE(writeFolder(root.string(), "a", {{"x", "new"}}).ok());
+  EXPECT_EQ(*namesIn(root.string()), (std::vector<std::string>{"a", "kept"}));
+  EXPECT_EQ(*namesIn(kept.string()), std::vector<std::string>{"file"});
+  EXPECT_EQ(namesIn((root / "none").string()).error().code, ErrorCode::kIo);
+}
+
 // /dev/full fails every write with "no space left"; a folder on it does not exist, so a full disk is played by a limit on file size.
 TEST_F(Dump, FullAndReadOnlyDisksLeaveNothing) {
   const std::string command = "(ulimit -f 1; trap '' XFSZ; " CUBEJIT_CLI

@@ -7,14 +7,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "failure.h"
 #include "json_line.h"
 #include "request.h"
-#include "runtime/json_value.h"
+#include "runtime/dump/folder.h"
 
 namespace cubejit::cli {
 namespace {
@@ -34,11 +33,9 @@ int dump(const RequestFlags& flags, const DumpRequest& what, const std::string& 
         fmt::print("{}\n", folder);
         continue;
       }
-      Json files = Json::array();
-      for (const auto& file : std::filesystem::directory_iterator(folder))
-        files.push_back(file.path().filename().string());
-      std::sort(files.begin(), files.end());
-      fmt::print("{}", jsonLine({{"schema", "cubejit.dumped/1"}, {"folder", folder}, {"files", files}}));
+      const auto files = namesIn(folder);
+      if (!files.ok()) return report(files.error(), typed);
+      fmt::print("{}", jsonLine({{"schema", "cubejit.dumped/1"}, {"folder", folder}, {"files", *files}}));
     }
   }
   const std::vector<IsaLevel> runnable = runnableIsas();
