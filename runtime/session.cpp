@@ -114,7 +114,7 @@ struct Session::State {
   }
 
   Options options;
-  std::optional<Error> environmentError;  ///< what the environment says wrongly; every call reports it
+  std::optional<Error> environmentError;  ///< what the environment says wrongly
   Machine machine;
   mutable std::mutex mutex;
   std::unordered_map<std::string, Entry> entries;
@@ -176,7 +176,6 @@ Compiled Session::State::findOrGenerate(const Problem& problem, PassMask passes,
 }
 
 Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& request) const {
-  if (environmentError) return *environmentError;
   if (options.machine && !machine.isNpu())
     return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
                  "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
@@ -188,7 +187,6 @@ Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& requ
 }
 
 Compiled Session::State::generate(const CompileRequest& request) const {
-  if (environmentError) return *environmentError;
   const std::vector<IsaLevel> runnable = runnableIsas();
   if (emitsCode(options.backend) && std::find(runnable.begin(), runnable.end(), machine.isa.level) == runnable.end()) {
     return Error{ErrorCode::kUnsupported, Stage::kLoad,
@@ -223,34 +221,43 @@ const Machine& Session::machine() const {
 
 namespace {
 
-// What every call of a session says that could not be made.
-template <class State, class Body>
-auto asked(const std::unique_ptr<State>& state, Stage stage, Body&& body) noexcept -> decltype(body()) {
-  if (state == nullptr) return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};
-  return withoutThrowing(stage, std::forward<Body>(body));
+// Every call of a session.
+template <class Body>
+auto asked(const Session& session, Stage stage, const Body& body) noexcept -> decltype(body()) {
+  return withoutThrowing(stage, [&]() -> decltype(body()) {
+    CUBEJIT_TRY(usable, session.status());
+    static_cast<void>(usable);
+    return body();
+  });
 }
 
 }  // namespace
 
+Status Session::status() const {
+  if (state_ == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kProblem, "out of memory"};
+  return withoutThrowing(Stage::kProblem, [&]() -> Status {
+    if (state_->environmentError) return *state_->environmentError;
+    return Unit{};
+  });
+}
+
 Compiled Session::compile(const Problem& problem, PassMask passes, WeightsUse weights) {
-  return asked(state_, Stage::kProblem, [&] { return state_->findOrGenerate(problem, passes, weights); });
+  return asked(*this, Stage::kProblem, [&] { return state_->findOrGenerate(problem, passes, weights); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {
-  return asked(state_, Stage::kProblem, [&] { return state_->generate(request); });
+  return asked(*this, Stage::kProblem, [&] { return state_->generate(request); });
 }
 
 Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem, TensorId tensor,
                                                          const TensorFormat& to) const {
-  return asked(state_, Stage::kProblem, [&]() -> Result<std::shared_ptr<const Repacking>> {
-    if (state_->environmentError) return *state_->environmentError;
+  return asked(*this, Stage::kProblem, [&]() -> Result<std::shared_ptr<const Repacking>> {
     return compileRepacking(problem, tensor, to, state_->machine, state_->options);
   });
 }
 
 Result<PlanReport> Session::plan(const Problem& problem, Pass pass, bool explain) const {
-  return asked(state_, Stage::kPlan, [&]() -> Result<PlanReport> {
-    if (state_->environmentError) return *state_->environmentError;
+  return asked(*this, Stage::kPlan, [&]() -> Result<PlanReport> {
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(checked, checkProblem(problem));
     static_cast<void>(checked);
@@ -282,7 +289,7 @@ Result<PlanReport> Session::plan(const Problem& problem, Pass pass, bool explain
 }
 
 Result<CallReport> Session::planCall(const CompileRequest& request) const {
-  return asked(state_, Stage::kPlan, [&]() -> Result<CallReport> {
+  return asked(*this, Stage::kPlan, [&]() -> Result<CallReport> {
     const Machine& machine = state_->machine;
     CUBEJIT_TRY(sourced, state_->sourcedRequest(request));
     CUBEJIT_TRY(call, cubejit::planCall(sourced.request, machine, state_->options));

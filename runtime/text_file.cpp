@@ -30,9 +30,10 @@ Error cannotRead(const std::string& path, int error, Stage stage) {
                "cannot read " + printable(path) + ": " + (folder ? "it is a folder" : std::strerror(error))};
 }
 
-TextLines::TextLines(int file, bool owned, std::string name, std::string wanted, Stage stage, std::size_t mostOfLine)
+TextLines::TextLines(int file, FileDescriptor owned, std::string name, std::string wanted, Stage stage,
+                     std::size_t mostOfLine)
     : file_(file),
-      owned_(owned),
+      owned_(std::move(owned)),
       name_(std::move(name)),
       wanted_(std::move(wanted)),
       stage_(stage),
@@ -41,33 +42,15 @@ TextLines::TextLines(int file, bool owned, std::string name, std::string wanted,
   regular_ = fstat(file, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-TextLines::TextLines(TextLines&& other) noexcept
-    : file_(std::exchange(other.file_, -1)),
-      owned_(std::exchange(other.owned_, false)),
-      regular_(other.regular_),
-      name_(std::move(other.name_)),
-      wanted_(std::move(other.wanted_)),
-      stage_(other.stage_),
-      mostOfLine_(other.mostOfLine_),
-      buffer_(std::move(other.buffer_)),
-      at_(other.at_),
-      held_(other.held_),
-      total_(other.total_),
-      number_(other.number_),
-      whole_(other.whole_) {}
-
-TextLines::~TextLines() {
-  if (owned_) close(file_);
-}
-
 Result<TextLines> TextLines::open(const std::string& path, std::string wanted, Stage stage, std::size_t mostOfLine) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (file < 0) return cannotRead(path, errno, stage);
-  return TextLines(file, true, path, std::move(wanted), stage, mostOfLine);
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file) return cannotRead(path, errno, stage);
+  const int number = file.get();
+  return TextLines(number, std::move(file), path, std::move(wanted), stage, mostOfLine);
 }
 
 TextLines TextLines::ofStandardInput(std::string wanted, Stage stage) {
-  return TextLines(STDIN_FILENO, false, "standard input", std::move(wanted), stage, kMostText);
+  return TextLines(STDIN_FILENO, FileDescriptor(), "standard input", std::move(wanted), stage, kMostText);
 }
 
 std::string TextLines::place() const { return printable(name_) + ":" + std::to_string(number_); }

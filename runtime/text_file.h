@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cubejit/result.h"
+#include "runtime/file_descriptor.h"
 
 namespace cubejit {
 
@@ -24,11 +25,6 @@ class TextLines {
   static Result<TextLines> open(const std::string& path, std::string wanted, Stage stage,
                                 std::size_t mostOfLine = kMostText);
   static TextLines ofStandardInput(std::string wanted, Stage stage);
-  ~TextLines();
-  TextLines(TextLines&& other) noexcept;
-  TextLines(const TextLines&) = delete;
-  TextLines& operator=(const TextLines&) = delete;
-  TextLines& operator=(TextLines&&) = delete;
 
   /// The next line that is not blank, without its line break; false behind the last one. Errors: kIo, also where a pipe or device does not end,
   /// and kInvalidProblem for a line that is too long, behind which the one after it can be read.
@@ -43,14 +39,15 @@ class TextLines {
   std::size_t end() const { return total_ - held_ + at_; }
 
  private:
-  TextLines(int file, bool owned, std::string name, std::string wanted, Stage stage, std::size_t mostOfLine);
+  TextLines(int file, FileDescriptor owned, std::string name, std::string wanted, Stage stage, std::size_t mostOfLine);
   friend Result<std::string> readText(const std::string& path, const std::string& wanted, Stage stage);
   Result<bool> fill();
   Result<bool> nextOfAny(std::string& line);
   Error tooLong(const std::string& what, std::size_t most) const;
 
   int file_;
-  bool owned_, regular_;
+  FileDescriptor owned_;  ///< none where the file is standard input
+  bool regular_;
   std::string name_, wanted_;
   Stage stage_;
   std::size_t mostOfLine_;

@@ -4,7 +4,6 @@
 #include "runtime/whole_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,12 +49,12 @@ StagedFile::StagedFile(StagedFile&& other) noexcept
     : given_(std::move(other.given_)),
       path_(std::move(other.path_)),
       beside_(std::exchange(other.beside_, {})),
-      file_(std::exchange(other.file_, -1)) {}
+      file_(std::move(other.file_)) {}
 
 StagedFile::~StagedFile() { discard(); }
 
 void StagedFile::discard() {
-  if (file_ >= 0) close(std::exchange(file_, -1));
+  static_cast<void>(file_.close());
   if (!beside_.empty()) unlink(std::exchange(beside_, {}).c_str());
 }
 
@@ -69,8 +68,8 @@ Status StagedFile::open() {
   if (fs::is_directory(status))
     return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(given_) + ": it is a folder"};
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    file_ = ::open(given_.c_str(), O_WRONLY | O_CLOEXEC);
-    return file_ < 0 ? Status(failed(errno)) : Status(Unit{});
+    file_ = FileDescriptor(::open(given_.c_str(), O_WRONLY | O_CLOEXEC));
+    return file_ ? Status(Unit{}) : Status(failed(errno));
   }
   if (given_.empty()) return failed(ENOENT);
   fs::path target = given_;  // where links lead, be there anything or not
@@ -82,10 +81,10 @@ Status StagedFile::open() {
   }
   path_ = target.string();
   for (int i = 0; i < kMostNames; ++i) {
-    const std::string beside = path_ + drawnName();
-    file_ = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file_ >= 0) {
-      beside_ = beside;
+    std::string beside = path_ + drawnName();
+    file_ = FileDescriptor(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (file_) {
+      beside_ = std::move(beside);
       return Unit{};
     }
     if (errno != EEXIST) break;
@@ -95,11 +94,11 @@ Status StagedFile::open() {
 
 Status StagedFile::fill(std::initializer_list<std::string_view> pieces) {
   for (const std::string_view bytes : pieces) {
-    if (const int error = writeAll(file_, bytes); error != 0) return failed(error);
+    if (const int error = writeAll(file_.get(), bytes); error != 0) return failed(error);
   }
   // Some systems report a full disk no sooner than here. What is no file, and some files, cannot be synced.
-  if (!beside_.empty() && fsync(file_) != 0 && errno != EINVAL && errno != ENOTSUP) return failed(errno);
-  if (close(std::exchange(file_, -1)) != 0) return failed(errno);
+  if (!beside_.empty() && fsync(file_.get()) != 0 && errno != EINVAL && errno != ENOTSUP) return failed(errno);
+  if (const int error = file_.close(); error != 0) return failed(error);
   return Unit{};
 }
 
@@ -115,10 +114,10 @@ Status appendWhole(const std::string& path, std::string_view text, unsigned righ
     return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path) + ": " + std::strerror(error)};
   };
   const int follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights);
-  if (file < 0) return failed(errno);
-  while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
-  }
+  const FileDescriptor owner(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights));
+  if (!owner) return failed(errno);
+  owner.lock();
+  const int file = owner.get();
   struct stat before{};
   int error = fstat(file, &before) == 0 ? 0 : errno;
   // An editor may have left the last line without its end.
@@ -128,7 +127,6 @@ Status appendWhole(const std::string& path, std::string_view text, unsigned righ
   if (error == 0) error = writeAll(file, (last == '\n' ? "" : "\n") + std::string(text));
   if (error == 0 && fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) error = errno;
   if (error != 0 && S_ISREG(before.st_mode)) static_cast<void>(!ftruncate(file, before.st_size));
-  close(file);
   return error == 0 ? Status(Unit{}) : Status(failed(error));
 }
 

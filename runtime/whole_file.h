@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cubejit/result.h"
+#include "runtime/file_descriptor.h"
 
 namespace cubejit {
 
@@ -35,7 +36,7 @@ class StagedFile {
   void discard();
 
   std::string given_, path_, beside_;  ///< `beside_` is empty where nothing has to be removed
-  int file_ = -1;
+  FileDescriptor file_;
 };
 
 /// All of that for one text.

@@ -214,6 +214,9 @@ class Session {
   CUBEJIT_API Result<std::shared_ptr<const Repacking>> repack(const Problem& problem, TensorId tensor,
                                                               const TensorFormat& to) const;
 
+  /// What every call of the session fails with, if it does: the environment says something wrong (kInvalidProblem, ...), or there was no
+  /// memory to make it (kLimitExceeded). Then options() and machine() are not what was asked for.
+  CUBEJIT_API Status status() const;
   CUBEJIT_API const Options& options() const;
   CUBEJIT_API const Machine& machine() const;
   CUBEJIT_API CacheStatistics statistics() const;

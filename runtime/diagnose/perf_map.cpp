@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/file_descriptor.h"
 #include "runtime/printable.h"
 
 namespace cubejit {
@@ -23,10 +24,9 @@ Status writePerfMap(const std::vector<NamedCode>& codes) {
     std::snprintf(line, sizeof line, "%" PRIxPTR " %zx ", reinterpret_cast<std::uintptr_t>(code.address), code.bytes);
     text += line + code.symbol + "\n";
   }
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  const bool written = file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const bool written = file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int error = errno;
-  if (file >= 0) close(file);
   if (written) return Unit{};
   return Error{ErrorCode::kIo, Stage::kLoad, "cannot write " + printable(path) + ": " + std::strerror(error)};
 }

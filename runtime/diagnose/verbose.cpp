@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/file_descriptor.h"
 #include "runtime/printable.h"
 
 namespace cubejit {
@@ -62,13 +63,12 @@ void logEvent(const Diagnostics& d, Topic topic, const std::string& program, Eve
   for (const auto& [name, value] : fields) line += std::string(" ") + name + "=" + value.text();
   line += "\n";
   const bool toFile = !d.verboseFile.empty();
-  const int file = toFile ? open(d.verboseFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
-                          : STDERR_FILENO;
-  if (file < 0) return noteLost(d.verboseFile, errno);
-  const ssize_t written = write(file, line.data(), line.size());
+  const FileDescriptor file(
+      toFile ? open(d.verboseFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600) : -1);
+  if (toFile && !file) return noteLost(d.verboseFile, errno);
+  const ssize_t written = write(toFile ? file.get() : STDERR_FILENO, line.data(), line.size());
   const int error = written < 0 ? errno : ENOSPC;
   if (toFile && written != static_cast<ssize_t>(line.size())) noteLost(d.verboseFile, error);
-  if (toFile) close(file);
 }
 
 }  // namespace cubejit

@@ -18,6 +18,8 @@ namespace {
 
 Result<std::vector<std::string>> dumpAll(const Session& session, const CompileRequest& request,
                                          const DumpRequest& dump) {
+  CUBEJIT_TRY(usable, session.status());
+  static_cast<void>(usable);
   CUBEJIT_TRY(stages, parseDumpStages(dump.stages));
   static_cast<void>(stages);
   if (!request.passes.any())

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "runtime/file_descriptor.h"
 #include "runtime/printable.h"
 
 namespace cubejit {
@@ -27,17 +28,18 @@ namespace fs = std::filesystem;
 // Never into a file somebody else put there; the last system call says why it failed.
 std::error_code writeFile(const fs::path& path, const std::string& contents) {
   const mode_t mode = contents.rfind("#!", 0) == 0 ? 0755 : 0644;
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-  if (file < 0) return {errno, std::generic_category()};
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!file) return {errno, std::generic_category()};
   std::error_code error;
   for (std::size_t done = 0; done < contents.size() && !error;) {
-    const ssize_t count = write(file, contents.data() + done, contents.size() - done);
+    const ssize_t count = write(file.get(), contents.data() + done, contents.size() - done);
     if (count < 0 && errno != EINTR) error = {errno, std::generic_category()};
     if (count > 0) done += static_cast<std::size_t>(count);
   }
   // A full disk may only show when the file is flushed.
-  if (!error && fsync(file) != 0 && errno != EINVAL) error = {errno, std::generic_category()};
-  if (close(file) != 0 && !error) error = {errno, std::generic_category()};
+  if (!error && fsync(file.get()) != 0 && errno != EINVAL) error = {errno, std::generic_category()};
+  const int closed = file.close();
+  if (closed != 0 && !error) error = {closed, std::generic_category()};
   return error;
 }
 
@@ -47,20 +49,15 @@ class OpenFolder {
  public:
   OpenFolder(int in, const char* name, int flags)
       : file_(openat(in, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags)) {}
-  ~OpenFolder() {
-    if (file_ >= 0) close(file_);
-  }
-  OpenFolder(const OpenFolder&) = delete;
-  OpenFolder& operator=(const OpenFolder&) = delete;
-
-  int descriptor() const { return file_; }
+  int descriptor() const { return file_.get(); }
 
   // False, with errno, where it cannot be read.
   template <class Visit>
   bool forNames(const Visit& visit) const {
+    if (!file_) return false;
     alignas(dirent64) char entries[1024];
     ssize_t size = 0;
-    while ((size = getdents64(file_, entries, sizeof entries)) > 0) {
+    while ((size = getdents64(file_.get(), entries, sizeof entries)) > 0) {
       for (ssize_t at = 0; at < size;) {
         const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
         at += entry->d_reclen;
@@ -72,7 +69,7 @@ class OpenFolder {
   }
 
  private:
-  int file_;
+  FileDescriptor file_;
 };
 
 // As much of it as can be. Links are removed, not followed, also where somebody puts one in a folder's place meanwhile.

@@ -2,6 +2,7 @@
 //
 // Decides how the file is found: LLVM maps it into the process, as a mark for perf.
 #include "runtime/orc/jitdump_header.h"
+#include "runtime/file_descriptor.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,10 +38,9 @@ std::string mappedJitDump() {
 Status clearJitDumpFlags() {
   const std::string path = mappedJitDump();
   const std::uint64_t none = 0;
-  const int file = path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  const bool cleared = file >= 0 && pwrite(file, &none, sizeof none, kFlagsAt) == static_cast<ssize_t>(sizeof none);
+  const FileDescriptor file(path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  const bool cleared = file && pwrite(file.get(), &none, sizeof none, kFlagsAt) == static_cast<ssize_t>(sizeof none);
   const int error = path.empty() ? ENOENT : errno;
-  if (file >= 0) close(file);
   if (cleared) return Unit{};
   return Error{ErrorCode::kIo, Stage::kLoad, "cannot complete the jitdump " + path + ": " + std::strerror(error)};
 }

@@ -45,7 +45,7 @@ std::string describeEnd(int status) {
 }
 
 // How a child ends that answers no more. One that hangs, or was stopped, on its way out is not waited for long; one that ends with 0 was not
-// brought down by a plan, it had nobody to speak to.
+// brought down by a plan, it had nobody to speak to, and with 4 `cubejit` says that it had no resources.
 LabReply endOf(pid_t child) {
   constexpr int kMostWaits = 200;
   int status = 0;
@@ -58,7 +58,7 @@ LabReply endOf(pid_t child) {
   while (ended == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   const std::string how = ended != 0 ? describeEnd(status) : "closed its connection and did not end";
-  const bool clean = ended != 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const bool clean = ended != 0 && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 4);
   return {clean ? TrialStatus::kFailed : TrialStatus::kCrashed, "the worker process " + how, {}, {}};
 }
 
@@ -85,28 +85,27 @@ Status ChildLab::start() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return failed("cannot speak to a worker", errno);
+  FileDescriptor ours(ends[0]);
+  FileDescriptor theirs(ends[1]);
+  std::vector<char*> arguments;
+  for (std::string& word : how_.command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), 0);
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), 1);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> arguments;
-  for (std::string& word : how_.command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
   pid_t child = -1;
   const int error = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  close(ends[1]);
-  if (error != 0) {
-    close(ends[0]);
-    return failed("cannot start the worker " + how_.command.front(), error);
-  }
+  static_cast<void>(theirs.close());  // or a worker's end would not be seen
+  if (error != 0) return failed("cannot start the worker " + how_.command.front(), error);
   child_ = child;
-  toChild_ = fromChild_ = ends[0];
+  socket_ = std::move(ours);
   unread_.clear();
   LabQuestion question;
   question.task = task_;
@@ -119,7 +118,7 @@ Status ChildLab::start() {
 
 void ChildLab::stop() {
   if (child_ < 0) return;
-  close(toChild_);
+  static_cast<void>(socket_.close());
   kill(static_cast<pid_t>(-child_), SIGKILL);  // the group: a worker may be a script around the real one
   while (waitpid(static_cast<pid_t>(child_), nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -130,12 +129,12 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
   using Clock = std::chrono::steady_clock;
   const auto lost = [&](TrialStatus status, const std::string& why) { return LabReply{status, why, {}, {}}; };
   const auto crashed = [&] {
-    close(toChild_);
+    static_cast<void>(socket_.close());
     const LabReply end = endOf(static_cast<pid_t>(child_));
     child_ = -1;
     return end;
   };
-  if (!sendAll(toChild_, questionToJson(question) + "\n")) return crashed();
+  if (!sendAll(socket_.get(), questionToJson(question) + "\n")) return crashed();
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(how_.timeoutSeconds));
   for (;;) {
@@ -146,7 +145,7 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
       return reply.ok() ? *reply : lost(TrialStatus::kFailed, reply.error().message);
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd wait{fromChild_, POLLIN, 0};
+    pollfd wait{socket_.get(), POLLIN, 0};
     const int ready = left > 0 ? poll(&wait, 1, static_cast<int>(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
@@ -155,7 +154,7 @@ LabReply ChildLab::exchange(const LabQuestion& question) {
                   "no answer within " + std::to_string(static_cast<long>(how_.timeoutSeconds * 1000)) + " ms");
     }
     std::array<char, 65536> bytes{};
-    const ssize_t n = read(fromChild_, bytes.data(), bytes.size());
+    const ssize_t n = read(socket_.get(), bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno != ECONNRESET) {
       const std::string why = std::strerror(errno);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cubejit/result.h"
+#include "runtime/file_descriptor.h"
 #include "runtime/json_lab.h"
 
 namespace cubejit {
@@ -43,7 +44,7 @@ class ChildLab : public Lab {
   LabTask task_;
   std::string turnFile_;
   WorkerHow how_;
-  int toChild_ = -1, fromChild_ = -1;
+  FileDescriptor socket_;  ///< to the child and from it
   long child_ = -1;
   std::string unread_;
   std::map<int, TilingPlan> wanted_;

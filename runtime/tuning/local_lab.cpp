@@ -2,6 +2,7 @@
 //
 // Decides how often a sample repeats a short run, and what a digest covers.
 #include "runtime/tuning/local_lab.h"
+#include "runtime/file_descriptor.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -28,20 +29,15 @@ constexpr double kVerifiedMultiplyAdds = 5e6;
 class Turn {
  public:
   explicit Turn(const std::string& path) {
-    if (!path.empty()) file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (!path.empty()) file_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     // Whoever keeps the lock for that long is not measuring.
-    for (int wait = 0; file_ >= 0 && wait < kMostWaits && flock(file_, LOCK_EX | LOCK_NB) != 0; ++wait)
+    for (int wait = 0; file_ && wait < kMostWaits && flock(file_.get(), LOCK_EX | LOCK_NB) != 0; ++wait)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  ~Turn() {
-    if (file_ >= 0) close(file_);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
 
  private:
   static constexpr int kMostWaits = 5000;
-  int file_ = -1;
+  FileDescriptor file_;
 };
 
 LabReply refusal(const Error& error) {

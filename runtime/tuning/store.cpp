@@ -163,12 +163,15 @@ enum class Condition : std::uint8_t { kSound, kEmpty, kNewer, kForeign, kDamaged
 // The whole file is read through only before it is written to: a session that looks up a plan must not wait for that.
 Condition examine(sqlite3* db, bool thoroughly) {
   const std::string application = askText(db, "PRAGMA application_id");
-  if (application.empty()) return isDamage(db) ? Condition::kDamaged : Condition::kUnreadable;
-  const std::string version = askText(db, "PRAGMA user_version"),
-                    check = thoroughly ? askText(db, "PRAGMA quick_check(1)") : "ok";
+  const std::string version = application.empty() ? "" : askText(db, "PRAGMA user_version");
+  if (version.empty()) return isDamage(db) ? Condition::kDamaged : Condition::kUnreadable;
+  const std::string check = thoroughly ? askText(db, "PRAGMA quick_check(1)") : "ok";
   if (check != "ok") return isDamage(db) || !check.empty() ? Condition::kDamaged : Condition::kUnreadable;
-  if (application == "0" && version == "0" && askText(db, "SELECT count(*) FROM sqlite_master") == "0")
-    return Condition::kEmpty;
+  if (application == "0" && version == "0") {
+    const std::string tables = askText(db, "SELECT count(*) FROM sqlite_master");
+    if (tables == "0") return Condition::kEmpty;
+    if (tables.empty()) return isDamage(db) ? Condition::kDamaged : Condition::kUnreadable;
+  }
   if (application != std::to_string(kApplication)) return Condition::kForeign;
   if (std::atoi(version.c_str()) > kSchema) return Condition::kNewer;
   if (!askText(db, "SELECT count(*) FROM records WHERE 0").empty()) return Condition::kSound;

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -70,23 +69,19 @@ Status createStoreFile(const std::string& path) {
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed("cannot create " + folder.string(), errno);
   }
   // What exists is not opened: to close it would give up the locks that SQLite holds on it elsewhere in this process.
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0 && errno == EEXIST) return Unit{};
-  if (file < 0) return failed("cannot write the tuning store " + path, errno);
-  close(file);
-  return Unit{};
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file || errno == EEXIST) return Unit{};
+  return failed("cannot write the tuning store " + path, errno);
 }
 
 Status readLog(const std::string& path) {
   const std::string log = path + "-wal";
-  const int file = open(log.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0) return errno == ENOENT ? Status(Unit{}) : failed("cannot read " + log, errno);
+  const FileDescriptor file(open(log.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return errno == ENOENT ? Status(Unit{}) : failed("cannot read " + log, errno);
   std::array<char, 65536> bytes{};
   ssize_t count = 1;
-  while (count > 0 || (count < 0 && errno == EINTR)) count = read(file, bytes.data(), bytes.size());
-  const int error = errno;
-  close(file);
-  return count == 0 ? Status(Unit{}) : failed("cannot read " + log, error);
+  while (count > 0 || (count < 0 && errno == EINTR)) count = read(file.get(), bytes.data(), bytes.size());
+  return count == 0 ? Status(Unit{}) : failed("cannot read " + log, errno);
 }
 
 Result<std::string> setAside(const std::string& path) {
@@ -103,13 +98,9 @@ Result<std::string> setAside(const std::string& path) {
   return to;
 }
 
-StoreLock::StoreLock(const std::string& path) {
-  file_ = open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file_ >= 0) static_cast<void>(flock(file_, LOCK_EX));
-}
-
-StoreLock::~StoreLock() {
-  if (file_ >= 0) close(file_);
+StoreLock::StoreLock(const std::string& path)
+    : file_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) {
+  file_.lock();
 }
 
 }  // namespace cubejit

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cubejit/result.h"
+#include "runtime/file_descriptor.h"
 
 namespace cubejit {
 
@@ -35,12 +36,9 @@ Result<std::string> setAside(const std::string& path);
 class StoreLock {
  public:
   explicit StoreLock(const std::string& path);
-  ~StoreLock();
-  StoreLock(const StoreLock&) = delete;
-  StoreLock& operator=(const StoreLock&) = delete;
 
  private:
-  int file_ = -1;
+  FileDescriptor file_;
 };
 
 }  // namespace cubejit

@@ -22,7 +22,8 @@ is_error() {
   if ! grep -q 'error\[' err; then fail "$what: no error is told: $(head -c 300 err)"; fi
 }
 
-# sweep RUNS COMMAND ...: with ever more allocations, until they are enough.
+# sweep RUNS COMMAND ...: with ever more allocations, until they are enough; and then with one that fails, which may also be survived, but
+# with the same files.
 sweep() {
   local runs=$1 granted=0 step=1 code=1 errors=0
   shift
@@ -37,10 +38,21 @@ sweep() {
   done
   if ((code != 0)); then fail "never enough: cubejit $*"; fi
   if ((errors < 20)); then fail "only $errors runs were short of memory: cubejit $*"; fi
+  local whole one=0
+  whole=$(find . | sort)
+  # What stands before the command's own allocations is mostly the description of its flags.
+  for ((one = granted / 3; one < granted; one += granted / 160 + 1)); do
+    CUBEJIT_TEST_SHORTAGE_PASSES=1 CUBEJIT_TEST_ALLOCATIONS=$one LD_PRELOAD=$short timeout 60 "$cubejit" "$@" >out 2>err
+    code=$?
+    if ((code != 0)); then is_error $code "allocation $one: cubejit $*"; fi
+    if grep -q 'error\[internal' err; then fail "allocation $one is called a bug: cubejit $*: $(head -c 300 err)"; fi
+    if [[ $(find . | sort) != "$whole" ]]; then fail "allocation $one: cubejit $* left other files: $(find . | sort | head -c 300)"; fi
+  done
 }
 sweep 100 plan "${layer[@]}" --gradients dx
 sweep 100 plan "${layer[@]}" --gradients dw --soc 910b --json
 sweep 100 verify "${layer[@]}"
+sweep 100 dump "${layer[@]}" --gradients dx --emit problem,plan -o planned
 sweep 100 dump "${layer[@]}" --gradients dx --emit problem,plan,tile,vector,bin,c-header -o dumped
 
 # The shell's limit takes address space, and what the linker maps as well: from nothing to enough.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks: where every allocation fails from the n-th on, does each face return an Error, whatever n is, and does it work again once there is
-// memory? A signal ends the test, which is how an abort fails it.
+// Asks: where every allocation fails from the n-th on, or the n-th alone, does each face return an Error, whatever n is, and does it work
+// again once there is memory? A signal ends the test, which is how an abort fails it, and so does a lock that was left behind.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,8 +24,11 @@
 #include "cubejit/machines.h"
 #include "cubejit/npu.h"
 #include "runtime/dump/folder.h"
+#include "runtime/text_file.h"
 #include "runtime/tuning/store.h"
+#include "runtime/tuning/store_file.h"
 #include "runtime/verify/verify_problem.h"
+#include "runtime/whole_file.h"
 #include "tests/memory/short_memory.h"
 #include "tests/support/operands.h"
 #include "tests/support/tuning_cases.h"
@@ -45,11 +49,9 @@ Failure failureOf(Result<T>&& result) {
   return error;
 }
 
-std::size_t g_failures;  // of the last sweep
-
-// Calls with ever more memory, about `runs` times, until it is enough.
+// Calls with ever more memory, about `runs` times, until it is enough; a shortage that passes may also be survived.
 template <class Call>
-void sweep(const Call& call, std::int64_t runs = 60) {
+void sweep(const Call& call, Shortage shortage, std::int64_t runs) {
   const Failure before = call();
   ASSERT_FALSE(before) << before->message;
   std::int64_t all = 0;
@@ -59,18 +61,18 @@ void sweep(const Call& call, std::int64_t runs = 60) {
   }
   all = allocationsAsked();
   ASSERT_GT(all, 0);
-  g_failures = 0;
+  std::size_t failures = 0;
   // The faces themselves are where the first and the last allocations are, so none of those is left out.
   const std::int64_t step = std::max<std::int64_t>(1, all / runs);
   for (std::int64_t granted = 0; granted <= all;
        granted += granted < 40 || granted + 40 >= all ? 1 : std::min(step, all - 40 - granted)) {
     Failure failure;
     {
-      const ShortMemory memory(granted);
+      const ShortMemory memory(granted, shortage);
       failure = call();
     }
     if (failure) {
-      ++g_failures;
+      ++failures;
       EXPECT_TRUE(failure->code == ErrorCode::kLimitExceeded || failure->code == ErrorCode::kIo)
           << granted << " of " << all << " allocations: " << toString(failure->code) << ", " << failure->message;
       EXPECT_NE(failure->message, "") << granted;
@@ -78,7 +80,16 @@ void sweep(const Call& call, std::int64_t runs = 60) {
     const Failure after = call();
     ASSERT_FALSE(after) << "with memory again, after " << granted << " of " << all << ": " << after->message;
   }
-  EXPECT_GT(g_failures, 0U) << "no run was short of memory";
+  EXPECT_GT(failures, 0U) << "no run was short of memory";
+}
+
+template <class Call>
+void sweep(const Call& call, std::int64_t runs = 60) {
+  for (const Shortage shortage : {Shortage::kStays, Shortage::kPasses}) {
+    SCOPED_TRACE(shortage == Shortage::kStays ? "the shortage stays" : "the shortage passes");
+    sweep(call, shortage, runs);
+    if (testing::Test::HasFatalFailure()) return;
+  }
 }
 
 Options plainOptions(BackendKind backend = kUsualBackend) {
@@ -190,6 +201,29 @@ TEST(NoMemory, FoldersOfFiles) {
   ASSERT_TRUE(left.ok()) << left.error().message;
   EXPECT_EQ(*left, std::vector<std::string>{"name"});
   sweep([&] { return failureOf(withoutThrowing(Stage::kRun, [&] { return namesIn(root + "/name"); })); }, 1'000'000);
+}
+
+// What is added twice waits for a lock that the first one left; what is written beside its place does not stay there.
+TEST(NoMemory, Files) {
+  const ScratchFolder folder("no_memory_files");
+  const std::string text = folder.file("added"), whole = folder.file("whole");
+  const auto inFull = [&](auto&& body) {
+    sweep([&] { return failureOf(withoutThrowing(Stage::kRun, body)); }, 1'000'000);
+  };
+  inFull([&]() -> Status {
+    unlink(text.c_str());
+    CUBEJIT_TRY(first, appendWhole(text, "one line\n", 0600, Links::kRefuse));
+    static_cast<void>(first);
+    return appendWhole(text, "another that needs memory of its own\n", 0600, Links::kRefuse);
+  });
+  inFull([&] { return readText(text, "two lines", Stage::kRun); });
+  inFull([&] { return writeWholeFile(whole, "contents"); });
+  inFull([&]() -> Status {
+    const StoreLock held(text);
+    return createStoreFile(folder.file("store"));
+  });
+  EXPECT_EQ(*readText(text, "two lines", Stage::kRun), "one line\nanother that needs memory of its own\n");
+  EXPECT_EQ(*namesIn(folder.file("")), (std::vector<std::string>{"added", "added.lock", "store", "whole"}));
 }
 
 TEST(NoMemory, Chips) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides which functions are replaced: all of glibc's that give memory. free() is glibc's own. Built into a test, and as a library that
-// is preloaded into the command, whose main() then begins with what CUBEJIT_TEST_ALLOCATIONS grants.
+// is preloaded into the command, whose main() then begins with what CUBEJIT_TEST_ALLOCATIONS grants;
+// with CUBEJIT_TEST_SHORTAGE_PASSES a single allocation fails.
 #include "tests/memory/short_memory.h"
 
 #include <dlfcn.h>
@@ -16,10 +17,13 @@ namespace {
 
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max() / 2;
 std::atomic<std::int64_t> granted{kPlenty}, asked{0};
+std::atomic<bool> passes{false};
 
 bool gives() {
   if (granted.load(std::memory_order_relaxed) == kPlenty) return true;
-  if (asked.fetch_add(1, std::memory_order_relaxed) < granted.load(std::memory_order_relaxed)) return true;
+  const std::int64_t before = asked.fetch_add(1, std::memory_order_relaxed),
+                     most = granted.load(std::memory_order_relaxed);
+  if (before < most || (before > most && passes.load(std::memory_order_relaxed))) return true;
   errno = ENOMEM;
   return false;
 }
@@ -50,6 +54,7 @@ int posix_memalign(void** memory, std::size_t to, std::size_t bytes) {
 static int (*realMain)(int, char**, char**) = nullptr;
 static int shortMain(int count, char** words, char** environment) {
   const char* const text = std::getenv("CUBEJIT_TEST_ALLOCATIONS");
+  passes = std::getenv("CUBEJIT_TEST_SHORTAGE_PASSES") != nullptr;
   if (text != nullptr) granted = std::atoll(text);
   return realMain(count, words, environment);
 }
@@ -64,8 +69,9 @@ int __libc_start_main(int (*main)(int, char**, char**), int count, char** words,
 
 namespace cubejit {
 
-ShortMemory::ShortMemory(std::int64_t grant) {
+ShortMemory::ShortMemory(std::int64_t grant, Shortage shortage) {
   asked = 0;
+  passes = shortage == Shortage::kPasses;
   granted = grant;
 }
 ShortMemory::~ShortMemory() { granted = kPlenty; }

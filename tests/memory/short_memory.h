@@ -7,10 +7,12 @@
 
 namespace cubejit {
 
-/// While it lives, allocations of all threads fail once `granted` have been given. One at a time.
+enum class Shortage : std::uint8_t { kStays, kPasses };
+
+/// While it lives, allocations of all threads fail once `granted` have been given, or, if it passes, one does. One at a time.
 class ShortMemory {
  public:
-  explicit ShortMemory(std::int64_t granted);
+  explicit ShortMemory(std::int64_t granted, Shortage shortage = Shortage::kStays);
   ~ShortMemory();
   ShortMemory(const ShortMemory&) = delete;
   ShortMemory& operator=(const ShortMemory&) = delete;

@@ -119,6 +119,7 @@ int bench(const RequestFlags& flags, const Sampling& sampling, const std::string
     return benchSoc(flags, *request, sampling.minSeconds, sampling.minSamples);
   }
   Session session(request->options);
+  if (const Status usable = session.status(); !usable.ok()) return report(usable.error(), typed);
   const int threads = request->threads[0];
   const IsaLevel isa = session.machine().isa.level;
   const DType type = formatOf(request->problems.front(), TensorId::kDy).dtype;

@@ -25,6 +25,7 @@
 #include "interrupts.h"
 #include "json_line.h"
 #include "progress.h"
+#include "runtime/file_descriptor.h"
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
@@ -102,7 +103,10 @@ Result<Asked> resolveExplore(const RequestFlags& flags, const ExploreFlags& own)
   for (Problem& problem : asked.question.problems) {
     if (problem.name.empty()) problem.name = labelOf(problem);
   }
-  asked.question.isa = Session(request->options).machine().isa;
+  const Session session(request->options);
+  CUBEJIT_TRY(usable, session.status());
+  static_cast<void>(usable);
+  asked.question.isa = session.machine().isa;
   asked.threads = std::min(static_cast<std::size_t>(request->threads[0]), asked.points.size());
   asked.request = requestToJson(*request->soc(), axes, asked.question);
   return asked;
@@ -113,12 +117,6 @@ class PointFile {
   static constexpr std::size_t kMostOfLine = std::size_t{64} << 20;  // a point tells of every problem of a suite
 
  public:
-  PointFile() = default;
-  PointFile(const PointFile&) = delete;
-  PointFile& operator=(const PointFile&) = delete;
-  ~PointFile() {
-    if (lock_ >= 0) close(lock_);
-  }
   /// Reads what there is, or begins the file. Errors: kIo, or another request's file. Empty path: nothing is kept.
   Status open(const std::string& path, const Json& request, std::vector<Json>& points) {
     path_ = path;
@@ -127,9 +125,9 @@ class PointFile {
     std::size_t kept = 0;  // bytes
     const bool device = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
     if (!device) {
-      lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-      if (lock_ < 0) return cannot();
-      if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      lock_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+      if (!lock_) return cannot();
+      if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return Error{ErrorCode::kIo, Stage::kRun,
                      printable(path) + " is in use by another exploration; wait for it, or name another file"};
       CUBEJIT_TRY(known, readKnown(request, points));
@@ -190,7 +188,7 @@ class PointFile {
   }
   std::string path_;
   std::ofstream out_;
-  int lock_ = -1;  ///< of the file, by this process
+  FileDescriptor lock_;  ///< of the file, by this process
 };
 
 // Points that are not there yet, on all threads.

@@ -213,15 +213,17 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   auto mpi = own.mpi ? MpiWorld::join() : Result<std::unique_ptr<MpiWorld>>(nullptr);
   if (!mpi.ok()) return report(mpi.error(), typed);
   const int rank = *mpi == nullptr ? 0 : (*mpi)->rank();
-  auto asked = resolveTune(flags, own, rank > 0);
-  if (!asked.ok()) {
-    const int code = rank == 0 ? report(asked.error(), typed) : exitCode(asked.error().code);
+  const auto refused = [&](const Error& error) {
+    const int code = rank == 0 ? report(error, typed) : exitCode(error.code);
     if (*mpi != nullptr) (*mpi)->leave(code);
     return code;
-  }
+  };
+  auto asked = resolveTune(flags, own, rank > 0);
+  if (!asked.ok()) return refused(asked.error());
   listenForInterrupts();
   asked->request.options.tune = TuneMode::kOff;
   const Session session(asked->request.options);
+  if (const Status usable = session.status(); !usable.ok()) return refused(usable.error());
   TuneView view(asked->view, asked->options.seconds);
   RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.warn(text); });
   TuneRun run(session, asked->options, keeper, view, stopRequested);

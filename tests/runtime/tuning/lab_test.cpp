@@ -136,6 +136,17 @@ TEST_F(Labs, ACrashCostsOnePlan) {
   EXPECT_TRUE(lab.value()->sample({0}, 2).ok()) << "the plan before it is loaded again";
 }
 
+TEST_F(Labs, AWorkerWithoutResourcesDidNotCrash) {
+  auto lab = ChildLab::open(
+      task_, "",
+      script("IFS= read -r line\nprintf '%s\\n' \"$line\" | " + std::string(CUBEJIT_CLI) + " tune-worker\nexit 4\n",
+             20));
+  ASSERT_TRUE(lab.ok()) << lab.error().message;
+  const LabReply reply = lab.value()->load(0, plans_[0].plan);
+  EXPECT_EQ(reply.status, TrialStatus::kFailed);
+  EXPECT_THAT(reply.message, HasSubstr("code 4"));
+}
+
 TEST_F(Labs, AHangIsEndedInTime) {
   TilingPlan bad = plans_[1].plan;
   ASSERT_TRUE(setField(bad, "unroll", 7));
