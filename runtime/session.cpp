@@ -234,7 +234,7 @@ auto asked(const Session& session, Stage stage, const Body& body) noexcept -> de
 }  // namespace
 
 Status Session::status() const {
-  if (state_ == nullptr) return Error{ErrorCode::kLimitExceeded, Stage::kProblem, "out of memory"};
+  if (state_ == nullptr) return outOfMemory(Stage::kProblem);
   return withoutThrowing(Stage::kProblem, [&]() -> Status {
     if (state_->environmentError) return *state_->environmentError;
     return Unit{};

@@ -12,7 +12,14 @@
 
 namespace cubejit {
 
-/// What is being caught, as an Error. While memory is short even a text may fail: what is said then needs none (15 characters).
+/// While memory is short even a text may fail: what is said then needs none (15 characters).
+inline Error outOfMemory(Stage stage) noexcept { return Error{ErrorCode::kLimitExceeded, stage, "out of memory"}; }
+/// Tells it from a limit that the same call meets each time.
+inline bool isOutOfMemory(const Error& error) {
+  return error.code == ErrorCode::kLimitExceeded && error.message == outOfMemory(error.stage).message;
+}
+
+/// What is being caught, as an Error.
 inline Error caughtError(Stage stage) noexcept {
   ErrorCode code = ErrorCode::kInternal;
   try {
@@ -31,7 +38,7 @@ inline Error caughtError(Stage stage) noexcept {
     }
   } catch (...) {  // no memory for its text
   }
-  return Error{ErrorCode::kLimitExceeded, stage, "out of memory"};
+  return outOfMemory(stage);
 }
 
 /// body() returns a Result; running out of memory or threads, or over a limit of work, becomes kLimitExceeded, anything else kInternal.

@@ -8,6 +8,7 @@
 #include <xbyak/xbyak.h>
 
 #include <array>
+#include <new>
 #include <utility>
 
 #include "codegen/vector/legalize.h"
@@ -384,8 +385,8 @@ Result<Code> emitXbyak(const VectorProgram& program) {
     return code;
   } catch (const Xbyak::Error& error) {
     const int number = error;
-    const bool memory = number == Xbyak::ERR_CANT_ALLOC || number == Xbyak::ERR_CODE_IS_TOO_BIG;
-    return Error{memory ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, Stage::kEmit,
+    if (number == Xbyak::ERR_CANT_ALLOC) throw std::bad_alloc();
+    return Error{number == Xbyak::ERR_CODE_IS_TOO_BIG ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, Stage::kEmit,
                  program.name + ": " + error.what()};
   }
 }

@@ -110,10 +110,8 @@ class Search {
     }
     if (out_.untuned.status != TrialStatus::kMeasured) {
       if (watch_.keep) watch_.keep(out_.untuned);
-      // A lab refuses the planner's own plan where memory is short.
-      const bool resources =
-          out_.untuned.status == TrialStatus::kFailed || out_.untuned.status == TrialStatus::kRefused;
-      return Error{resources ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, Stage::kRun,
+      return Error{out_.untuned.status == TrialStatus::kFailed ? ErrorCode::kLimitExceeded : ErrorCode::kInternal,
+                   Stage::kRun,
                    std::string("the untuned plan of ") + toString(setup_.key.pass) + " is " +
                        toString(out_.untuned.status) + ": " + out_.untuned.message};
     }

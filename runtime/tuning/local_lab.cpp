@@ -2,7 +2,6 @@
 //
 // Decides how often a sample repeats a short run, and what a digest covers.
 #include "runtime/tuning/local_lab.h"
-#include "runtime/file_descriptor.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,8 +13,10 @@
 #include <utility>
 
 #include "runtime/compile.h"
+#include "runtime/file_descriptor.h"
 #include "runtime/tuning/digest.h"
 #include "runtime/tuning/lab_verdict.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -41,8 +42,8 @@ class Turn {
 };
 
 LabReply refusal(const Error& error) {
-  const bool resource =
-      error.code == ErrorCode::kLimitExceeded && (error.stage == Stage::kRun || error.stage == Stage::kLoad);
+  const bool resource = isOutOfMemory(error) || (error.code == ErrorCode::kLimitExceeded &&
+                                                 (error.stage == Stage::kRun || error.stage == Stage::kLoad));
   return LabReply{resource ? TrialStatus::kFailed : TrialStatus::kRefused, error.message, {}, {}};
 }
 

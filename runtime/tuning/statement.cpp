@@ -8,6 +8,7 @@
 #include <new>
 
 #include "runtime/printable.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit {
 namespace {
@@ -30,7 +31,7 @@ const char* reason(int code) {
 
 Error storeError(sqlite3* db, const std::string& doing) {
   const int code = db == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(db);
-  if ((code & 0xff) == SQLITE_NOMEM) return Error{ErrorCode::kLimitExceeded, Stage::kPlan, "out of memory"};
+  if ((code & 0xff) == SQLITE_NOMEM) return outOfMemory(Stage::kPlan);
   const char* words = reason(code);
   const char* own = sqlite3_errmsg(db);
   const char* file = sqlite3_db_filename(db, "main");

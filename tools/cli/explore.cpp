@@ -30,6 +30,7 @@
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
 #include "runtime/text_file.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit::cli {
 namespace {
@@ -204,22 +205,29 @@ Status evaluate(const Asked& asked, PointFile& file, std::vector<Json>& points) 
   Status status = Unit{};
   const auto work = [&] {
     for (std::size_t i = next++; i < open.size() && !stopRequested(); i = next++) {
-      Json point{{"point", open[i]}};
-      point.update(pointToJson(asked.points[open[i]], asked.question));
+      Status kept = withoutThrowing(Stage::kPlan, [&]() -> Status {
+        CUBEJIT_TRY(numbers, pointToJson(asked.points[open[i]], asked.question));
+        Json point{{"point", open[i]}};
+        point.update(numbers);
+        const std::scoped_lock lock(mutex);
+        CUBEJIT_TRY(written, file.add(point));
+        static_cast<void>(written);
+        points[open[i]] = std::move(point);
+        progress.update(static_cast<std::int64_t>(++done), asked.points[open[i]].machine.name);
+        return Unit{};
+      });
+      if (kept.ok()) continue;
+      next = open.size();
       const std::scoped_lock lock(mutex);
-      if (const Status written = file.add(point); !written.ok()) {
-        status = written;
-        next = open.size();
-        return;
-      }
-      points[open[i]] = std::move(point);
-      progress.update(static_cast<std::int64_t>(++done), asked.points[open[i]].machine.name);
+      status = std::move(kept);
+      return;
     }
   };
   std::vector<std::thread> threads;
   try {
+    threads.reserve(asked.threads);
     for (std::size_t i = 1; i < asked.threads; ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // no more threads: those there are do it all
+  } catch (const std::exception&) {  // no thread, or no memory for one: those there are do it all
   }
   work();
   for (std::thread& thread : threads) thread.join();

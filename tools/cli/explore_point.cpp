@@ -12,6 +12,7 @@
 #include "runtime/json_machine.h"
 #include "runtime/json_object.h"
 #include "runtime/json_problem.h"
+#include "tiling/no_throw.h"
 
 namespace cubejit::cli {
 namespace {
@@ -46,7 +47,7 @@ double onChipBytes(const Machine& m) {
 
 }  // namespace
 
-Json pointToJson(const GridPoint& point, const Question& question) {
+Result<Json> pointToJson(const GridPoint& point, const Question& question) {
   Machine machine = point.machine;
   machine.isa = question.isa;
   Json out{{"vary", point.vary},
@@ -64,6 +65,7 @@ Json pointToJson(const GridPoint& point, const Question& question) {
   for (const Problem& problem : question.problems) {
     for (const Pass pass : question.passes) {
       auto one = passToJson(problem, pass, machine, question.figures);
+      if (!one.ok() && isOutOfMemory(one.error())) return one.error();
       if (!one.ok()) {
         out["failed"] = out["failed"].get<int>() + 1;
         out["gradients"].push_back(

@@ -24,7 +24,8 @@ struct Question {
 /// The machine as JSON, what differs, and the sums over all passes: `cycles` and `us` as `plan --soc` predicts them, `energy_pj`,
 /// `memory_bytes`, `bytes` over each path as an emulated run counts them, `on_chip_bytes` of the machine; `gradients` has the same and
 /// the plan of each. Where a pass has no plan there is an `error` in its place, and `failed` counts them. Thread-safe.
-Json pointToJson(const GridPoint& point, const Question& question);
+/// Errors: kLimitExceeded without memory, which is no property of a point.
+Result<Json> pointToJson(const GridPoint& point, const Question& question);
 
 /// Whether JSON from outside has what pointToJson() tells, as what it is: numbers, lists, names. Not whether it is true.
 bool isPoint(const Json& json);
