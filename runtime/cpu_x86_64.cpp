@@ -47,6 +47,12 @@ bool hasF16Conversion() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
+// AVX512-FP16: leaf 7, bit 23 of edx.
+bool hasHalfArithmetic() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 23)) != 0;
+}
+
 }  // namespace
 
 std::vector<IsaLevel> findRunnableIsas() {
@@ -71,9 +77,11 @@ std::string cpuName() {
 }
 
 // Family 26 is Zen5. Its server and desktop models compute 512 bits at a time, the mobile ones between them 256. Family 25 is Zen3 where
-// there is no AVX-512, else Zen4.
+// there is no AVX-512, else Zen4. Intel's cores with AVX512-FP16 are Golden Cove and those made from it; a virtual machine may give them
+// any model's number.
 HostCore findCore() {
   const Identity id = identity();
+  if (id.vendor == "GenuineIntel" && hasHalfArithmetic()) return HostCore::kGoldenCove;
   if (id.vendor != "AuthenticAMD") return HostCore::kZen4;
   const bool wide = id.model < 0x20 || (id.model >= 0x40 && id.model < 0x50);
   if (id.family == 26 && wide) return HostCore::kZen5;

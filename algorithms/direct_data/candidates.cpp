@@ -9,7 +9,7 @@
 #include "algorithms/direct_data/rates.h"
 #include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
-#include "algorithms/kit/reorder.h"
+#include "algorithms/kit/dot_products.h"
 
 namespace cubejit {
 namespace {
@@ -152,21 +152,23 @@ void addPrivateWeights(const DataView& g, const Machine& m, DirectDataPlan plan,
 
 }  // namespace
 
-std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const Machine& m) {
+namespace {
+
+void addInputChannelPlans(const Problem& problem, const Machine& m, bool dots, std::vector<DirectDataPlan>& out) {
   const DataView g = viewOf(problem);
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;
-  std::vector<DirectDataPlan> boxes, cacheBlocks, out;
+  std::vector<DirectDataPlan> boxes, cacheBlocks;
   DirectDataPlan plan;
-  plan.dotProducts = m.isa.bf16Dot && dotApplies(problem, Pass::kDx) && wholePairs(problem);
+  plan.dotProducts = dots;
   const std::int64_t reduced = g.operand.words(plan.dotProducts);
   if (channels > kMostInputChannelResults || reduced < lanes / 2 || (g.result.channelsLast && g.view.groups > 1))
-    return out;
+    return;
   plan.vectorize = DataVectors::kInputChannels;
   plan.bufferC = true;
   plan.packA = !g.operand.directFor(plan.dotProducts);
   plan.unroll = std::min<std::int64_t>(4, divUp(reduced, lanes));
   const std::int64_t rows = (usableRegisters(m, true) - channels - 3) / channels;  // a few temporaries
-  if (rows < 1) return out;
+  if (rows < 1) return;
   for (const std::int64_t limit : {rows, std::int64_t{6}, std::int64_t{4}}) {
     if (limit <= rows) addBoxes(g, plan, limit, boxes);
   }
@@ -179,10 +181,7 @@ std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const
       if (cache.cache.d >= g.phaseLength[0]) break;
     }
   }
-  return out;
 }
-
-namespace {
 
 // Blocks of channels and pixels that registers hold.
 void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std::vector<DirectDataPlan>& boxes) {
@@ -220,13 +219,20 @@ void addChannelBoxes(const DataView& g, const Machine& m, bool dotProducts, std:
 
 }  // namespace
 
+std::vector<DirectDataPlan> inputChannelCandidates(const Problem& problem, const Machine& m) {
+  std::vector<DirectDataPlan> out;
+  for (const bool dots : wholePairs(problem) ? dotChoices(problem, Pass::kDx, m) : std::vector<bool>{false})
+    addInputChannelPlans(problem, m, dots, out);
+  return out;
+}
+
 std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const Machine& m) {
   const DataView g = viewOf(problem);
   std::vector<DirectDataPlan> boxes, out;
-  const bool dots = m.isa.bf16Dot && dotApplies(problem, Pass::kDx);
-  addChannelBoxes(g, m, dots, boxes);
+  std::vector<bool> choices = dotChoices(problem, Pass::kDx, m);
   // Few channels, an odd number of them, may cost more to pair than they save.
-  if (dots && !wholePairs(problem)) addChannelBoxes(g, m, false, boxes);
+  if (choices.back() && !wholePairs(problem)) choices.push_back(false);
+  for (const bool dots : choices) addChannelBoxes(g, m, dots, boxes);
   for (const DirectDataPlan& box : boxes) addCacheBlocks(g, m, box, out);
   std::vector<DirectDataPlan> both;
   for (DirectDataPlan& plan : out) {

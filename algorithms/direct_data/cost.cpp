@@ -94,8 +94,8 @@ class Costing {
     const double meanRows = passes_ > 0 ? rows_ / passes_ : 1, taps = broadcastTaps();
     const double columns = static_cast<double>(plan_.registerW),
                  shared = taps > 1 ? (columns + taps - 1) / (columns * taps) : 1.0;
-    const double step = std::max(
-        {fmaCycles(m_, meanRows * meanVectors_), loadCycles(m_, meanVectors_, meanRows * shared), kSumLatency});
+    const double step = std::max({fmaCycles(m_, meanRows * meanVectors_, plan_.dotProducts),
+                                  loadCycles(m_, meanVectors_, meanRows * shared), kSumLatency});
     return passes_ * nBlocks_ * reduced_ * step * 1.01;
   }
 

@@ -23,7 +23,8 @@ PlanCost inputChannelCost(const Problem& problem, const DirectDataPlan& plan, co
   const double passes = total.passes * copies, rows = total.rows * copies;
   const double meanRows = passes > 0 ? rows / passes : 1;
   PlanCost cost;
-  const double step = std::max({fmaCycles(m, meanRows * channels), loadCycles(m, meanRows + channels, 0), kSumLatency});
+  const double step = std::max(
+      {fmaCycles(m, meanRows * channels, plan.dotProducts), loadCycles(m, meanRows + channels, 0), kSumLatency});
   const double results = total.results * copies * channels;
   cost.computeCycles = passes * vectors * step;  // lines of dY are asked for ahead
   // A block and the two asked for ahead, on every row the kernel reaches.

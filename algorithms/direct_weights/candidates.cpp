@@ -11,7 +11,7 @@
 #include "algorithms/direct_weights/rates.h"
 #include "algorithms/direct_weights/shape.h"
 #include "algorithms/direct_weights/weight_view.h"
-#include "algorithms/kit/reorder.h"
+#include "algorithms/kit/dot_products.h"
 
 namespace cubejit {
 namespace {
@@ -218,13 +218,9 @@ void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan pla
   out.push_back(plan);
 }
 
-}  // namespace
-
-std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, const Machine& m) {
-  const bool dots = m.isa.bf16Dot && dotApplies(problem, Pass::kDw);
+void addCandidates(const Problem& problem, const Machine& m, bool dots, std::vector<DirectWeightsPlan>& out) {
   const WeightView view = weightView(problem, dots);
   const ConvView& v = view.words;
-  std::vector<DirectWeightsPlan> out;
   for (const WeightVectors role : {WeightVectors::kChannels, WeightVectors::kTransposed, WeightVectors::kKernelWidth}) {
     const bool operandsTransposed = role == WeightVectors::kTransposed;
     const TensorView &lane = operandsTransposed ? v.small : v.big, &row = operandsTransposed ? v.big : v.small;
@@ -282,6 +278,13 @@ std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, c
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<DirectWeightsPlan> directWeightsCandidates(const Problem& problem, const Machine& m) {
+  std::vector<DirectWeightsPlan> out;
+  for (const bool dots : dotChoices(problem, Pass::kDw, m)) addCandidates(problem, m, dots, out);
   return out;
 }
 

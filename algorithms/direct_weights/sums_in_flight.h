@@ -16,7 +16,7 @@ constexpr double sumLatency(bool dotProducts) { return dotProducts ? 6.0 : kSumL
 
 /// Sets of `sums` accumulators with which a multiply-add can start whenever there is a place for one; at most 4.
 inline std::int64_t setsOfSums(std::int64_t sums, bool dotProducts, const Machine& m) {
-  const auto inFlight = static_cast<std::int64_t>(sumLatency(dotProducts) * (m.rates.fmaPerCycle * vectorsAtOnce(m)));
+  const auto inFlight = static_cast<std::int64_t>(sumLatency(dotProducts) / fmaCycles(m, 1, dotProducts));
   return std::clamp<std::int64_t>((inFlight + sums - 1) / sums, 1, 4);
 }
 

@@ -43,7 +43,7 @@ double stepCycles(const WeightShape& s, double fmas, double loads, double laneVe
   const auto sums = static_cast<std::int64_t>(std::ceil(s.accs));
   const double latency =
       sumLatency(s.plan.dotProducts) / static_cast<double>(setsOfSums(sums, s.plan.dotProducts, s.m));
-  return std::max({fmaCycles(s.m, fmas), loads, latency}) + s.m.rates.exposedLoads * loads +
+  return std::max({fmaCycles(s.m, fmas, s.plan.dotProducts), loads, latency}) + s.m.rates.exposedLoads * loads +
          (s.formed ? s.m.rates.pairCycles * laneVectors / vectorsAtOnce(s.m) : 0.0);
 }
 

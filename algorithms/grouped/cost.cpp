@@ -11,8 +11,9 @@
 namespace cubejit {
 
 // Three FMAs hide a permute; beyond that they share issue slots (performance facts: FMA + permute pairs run at 0.75 a cycle).
-double arithmeticCycles(double fmas, double permutes, const Machine& m) {
-  return (fmas + std::max(0.0, permutes - fmas / 3.0) * 0.6) / m.rates.fmaPerCycle;
+double arithmeticCycles(double fmas, double permutes, const Machine& m, bool dots) {
+  return fmas / (dots ? m.rates.dotPerCycle : m.rates.fmaPerCycle) +
+         std::max(0.0, permutes - fmas / 3.0) * 0.6 / m.rates.fmaPerCycle;
 }
 
 double validPairs(const ConvView& v) {

@@ -11,7 +11,7 @@
 namespace cubejit {
 
 /// Of multiply-accumulates and permutes.
-double arithmeticCycles(double fmas, double permutes, const Machine& m);
+double arithmeticCycles(double fmas, double permutes, const Machine& m, bool dots = false);
 
 /// Instructions beside the load, or the store, of a vector where it lies.
 inline double convertedVectors(const TensorView& t, double vectors) {

@@ -70,10 +70,11 @@ PlanCost groupedDataCost(const Problem& problem, const GroupedDataPlan& plan, co
   PlanCost cost;
   const double conversions = plan.packA || plan.dotProducts ? 0 : convertedVectors(s.operand, passes * positions);
   const bool bufferC = buffersResults(s.result, m.isa);
-  cost.computeCycles = std::max(arithmeticCycles(fmas, (s.permuted ? passes * positions : 0) + conversions, m),
-                                loads * m.rates.vectorLoadCycles) /
-                           perCycle +
-                       (results * 1.2 + (bufferC ? 0 : convertedVectors(s.result, results))) / perCycle;
+  cost.computeCycles =
+      std::max(arithmeticCycles(fmas, (s.permuted ? passes * positions : 0) + conversions, m, plan.dotProducts),
+               loads * m.rates.vectorLoadCycles) /
+          perCycle +
+      (results * 1.2 + (bufferC ? 0 : convertedVectors(s.result, results))) / perCycle;
   const double rows = static_cast<double>(s.result.extent.d * divUp(s.result.extent.h, plan.registerH)) * images,
                runs = std::ceil(static_cast<double>(s.result.extent.w) / run);
   const bool tail = v.groups % s.perBlock != 0;

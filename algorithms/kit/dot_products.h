@@ -3,11 +3,21 @@
 // Decides when pairs of bf16 may be multiplied by dot products.
 #pragma once
 
+#include <vector>
+
 #include "algorithms/kit/reorder.h"
 #include "algorithms/kit/rules.h"
 #include "cubejit/machine.h"
 
 namespace cubejit {
+
+/// Which candidates there are: those that multiply pairs of bf16 by dot products where they may, and those that convert them to f32 where
+/// they may not, or where an FMA takes less time than a dot product.
+inline std::vector<bool> dotChoices(const Problem& core, Pass pass, const Machine& machine) {
+  if (!machine.isa.bf16Dot || !dotApplies(core, pass)) return {false};
+  if (machine.rates.fmaPerCycle > machine.rates.dotPerCycle) return {true, false};
+  return {true};
+}
 
 /// Dot products need an ISA that has them, two operands of bf16, and `paired`: that no channel is left without a partner, where the
 /// algorithm cannot pair it with zero.

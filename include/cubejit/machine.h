@@ -24,14 +24,21 @@ struct Buffers {
 };
 
 /// Cores whose rates were measured. Any other is planned for with those of Zen4.
-enum class HostCore : std::uint8_t { kZen3, kZen4, kZen5 };
+enum class HostCore : std::uint8_t { kZen3, kZen4, kZen5, kGoldenCove };
 constexpr const char* toString(HostCore c) {
-  return c == HostCore::kZen3 ? "Zen 3" : c == HostCore::kZen5 ? "Zen 5" : "Zen 4";
+  switch (c) {
+    case HostCore::kZen3: return "Zen 3";
+    case HostCore::kZen5: return "Zen 5";
+    case HostCore::kGoldenCove: return "Golden Cove";
+    case HostCore::kZen4: break;
+  }
+  return "Zen 4";
 }
 
 /// Rates the cost model needs, per core and core cycle. The defaults are Zen4's; sources beside the rows in ratesOf().
 struct Rates {
   double fmaPerCycle = 1.0;        ///< FMAs of whole (512-bit) vectors
+  double dotPerCycle = 1.0;        ///< dot products of whole vectors of bf16 pairs, two multiply-adds a lane
   double halfVectors = 2.0;        ///< vectors of half the width (AVX2) that take the cycles of a whole one
   double vectorLoadCycles = 1.0;   ///< from L1, a whole vector within a line
   double vectorStoreCycles = 2.0;  ///< into L1, a whole vector

@@ -59,6 +59,28 @@ TEST(HostMachine, ZenFiveTilesLoadLessThanTheyMultiply) {
             2 * fieldOf(plan, "register_rows") * fieldOf(plan, "register_taps") * fieldOf(plan, "register_vectors"));
 }
 
+// A dot product is two multiply-adds: where it takes four times as long as an FMA, bf16 is converted, but for layers that wait for weights
+// more than they multiply.
+TEST(HostMachine, GoldenCoveConvertsPairsThatFmasMultiplySooner) {
+  Problem dense = layer(Layout::kNdhwc), waits = dense;
+  dense.dtype = waits.dtype = DType::kBf16;
+  waits.batch = 1;
+  waits.in = waits.out = waits.kernel = Dhw{1, 1, 1};
+  waits.padBefore = waits.padAfter = Dhw{0, 0, 0};
+  waits.cin = waits.cout = 2048;
+  const auto dots = [](const Problem& p, Pass pass, HostCore core) {
+    const auto choice =
+        choosePlan(p, pass, hostMachine(isaOf(IsaLevel::kAvx512Bf16), 2, 48 << 10, 2 << 20, 32 << 20, core), false);
+    EXPECT_TRUE(choice.ok()) << choice.error().message;
+    return choice.ok() ? fieldOf(choice->plan, "dot_products") : -1;
+  };
+  for (const Pass pass : {Pass::kY, Pass::kDx, Pass::kDw}) {
+    EXPECT_EQ(dots(dense, pass, HostCore::kZen5), 1) << toString(pass);
+    EXPECT_EQ(dots(dense, pass, HostCore::kGoldenCove), 0) << toString(pass);
+  }
+  EXPECT_EQ(dots(waits, Pass::kDx, HostCore::kGoldenCove), 1);
+}
+
 Problem plain(std::int64_t channels, std::int64_t extent, std::int64_t taps) {
   Problem p = layer(Layout::kNcdhw);
   p.cin = p.cout = channels;
