@@ -47,12 +47,6 @@ bool hasF16Conversion() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
-// AVX512-FP16: leaf 7, bit 23 of edx.
-bool hasHalfArithmetic() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 23)) != 0;
-}
-
 }  // namespace
 
 std::vector<IsaLevel> findRunnableIsas() {
@@ -81,7 +75,7 @@ std::string cpuName() {
 // any model's number.
 HostCore findCore() {
   const Identity id = identity();
-  if (id.vendor == "GenuineIntel" && hasHalfArithmetic()) return HostCore::kGoldenCove;
+  if (id.vendor == "GenuineIntel" && __builtin_cpu_supports("avx512fp16")) return HostCore::kGoldenCove;
   if (id.vendor != "AuthenticAMD") return HostCore::kZen4;
   const bool wide = id.model < 0x20 || (id.model >= 0x40 && id.model < 0x50);
   if (id.family == 26 && wide) return HostCore::kZen5;

@@ -150,10 +150,6 @@ void addPrivateWeights(const DataView& g, const Machine& m, DirectDataPlan plan,
   out.push_back(plan);
 }
 
-}  // namespace
-
-namespace {
-
 void addInputChannelPlans(const Problem& problem, const Machine& m, bool dots, std::vector<DirectDataPlan>& out) {
   const DataView g = viewOf(problem);
   const std::int64_t lanes = m.isa.lanes(), channels = g.result.channels;

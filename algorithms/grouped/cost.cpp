@@ -7,13 +7,13 @@
 
 #include "algorithms/grouped/grouped.h"
 #include "algorithms/kit/axis_phases.h"
+#include "algorithms/kit/rates.h"
 
 namespace cubejit {
 
 // Three FMAs hide a permute; beyond that they share issue slots (performance facts: FMA + permute pairs run at 0.75 a cycle).
 double arithmeticCycles(double fmas, double permutes, const Machine& m, bool dots) {
-  return fmas / (dots ? m.rates.dotPerCycle : m.rates.fmaPerCycle) +
-         std::max(0.0, permutes - fmas / 3.0) * 0.6 / m.rates.fmaPerCycle;
+  return fmas / fmasPerCycle(m, dots) + std::max(0.0, permutes - fmas / 3.0) * 0.6 / m.rates.fmaPerCycle;
 }
 
 double validPairs(const ConvView& v) {

@@ -42,9 +42,12 @@ inline bool isFar(const Machine& m, double bytes) { return bytes > kOwnL3 * stat
 /// How many vectors of this ISA a core takes in the cycles of a whole one.
 inline double vectorsAtOnce(const Machine& m) { return m.isa.lanes() < 16 ? m.rates.halfVectors : 1.0; }
 
+/// Multiply-adds of whole vectors, or dot products, that start in a cycle.
+inline double fmasPerCycle(const Machine& m, bool dots) { return dots ? m.rates.dotPerCycle : m.rates.fmaPerCycle; }
+
 /// Cycles of multiply-adds (or dot products), and of loads, of vectors of this ISA. To broadcast a scalar takes as long whatever the vector's width.
 inline double fmaCycles(const Machine& m, double vectors, bool dots = false) {
-  return vectors / (dots ? m.rates.dotPerCycle : m.rates.fmaPerCycle) / vectorsAtOnce(m);
+  return vectors / fmasPerCycle(m, dots) / vectorsAtOnce(m);
 }
 inline double loadCycles(const Machine& m, double vectors, double scalars) {
   return vectors * m.rates.vectorLoadCycles / vectorsAtOnce(m) + scalars * m.rates.broadcastCycles;
