@@ -19,23 +19,6 @@
 namespace cubejit {
 namespace {
 
-Result<std::int64_t> workspaceBytes(const Problem& problem, const TilingPlan& plan, const Machine& machine,
-                                    const Options& options) {
-  CUBEJIT_TRY(tile, lower(problem, plan, machine));
-  return workspaceOf(tile).bytes.on(threadsOf(options));
-}
-
-std::string limitOf(const Options& options) {
-  return std::to_string(options.memLimit) + " bytes (Options::memLimit, --mem-limit, CUBEJIT_MEM_LIMIT) on " +
-         std::to_string(threadsOf(options)) + " threads";
-}
-
-Error overLimit(const std::string& what, std::int64_t bytes, const Options& options) {
-  return Error{ErrorCode::kLimitExceeded, Stage::kPlan,
-               what + " takes " + std::to_string(bytes) + " bytes of workspace, the limit is " + limitOf(options) +
-                   "; raise it, or use fewer threads"};
-}
-
 Result<TilingPlan> givenPlan(const CompileRequest& request, const TilingPlan& given, const Machine& machine,
                              const Options& options) {
   const std::vector<std::string> broken = checkPlan(request.problem, given, machine);
@@ -176,39 +159,6 @@ Status fitsMemLimit(const Problem& problem, const TilingPlan& plan, const Machin
   CUBEJIT_TRY(bytes, workspaceBytes(problem, plan, machine, options));
   if (bytes <= options.memLimit) return Unit{};
   return overLimit(std::string("the plan of ") + toString(plan.pass), bytes, options);
-}
-
-Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Machine& machine, bool explain,
-                                    WeightsUse weights, const Options& options, std::int64_t kept) {
-  CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, explain, weights, options.algorithm));
-  if (options.memLimit <= 0) return choice;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  const auto fits = [&](const TilingPlan& plan) -> Result<bool> {
-    CUBEJIT_TRY(bytes, workspaceBytes(problem, plan, machine, options));
-    least = std::min(least, bytes);
-    return kept + bytes <= options.memLimit;
-  };
-  CUBEJIT_TRY(cheapest, fits(choice.plan));
-  if (cheapest) return choice;
-  if (!explain) {
-    CUBEJIT_TRY(all, choosePlan(problem, pass, machine, true, weights, options.algorithm));
-    choice = std::move(all);
-  }
-  std::vector<Candidate>& considered = choice.considered;
-  for (auto candidate = considered.begin(); candidate != considered.end() && candidate->refusedBy.empty();
-       ++candidate) {
-    CUBEJIT_TRY(taken, fits(candidate->plan));
-    if (taken) {
-      choice.plan = candidate->plan;
-      choice.cost = candidate->cost;
-      std::rotate(considered.begin(), candidate, considered.end());  // those before it are refused
-      return choice;
-    }
-    candidate->refusedBy = {"takes more workspace than the limit of " + limitOf(options)};
-  }
-  return overLimit(std::string("of all plans of ") + toString(pass) + " the one that takes least" +
-                       (kept > 0 ? ", with " + std::to_string(kept) + " bytes that passes share," : ""),
-                   kept + least, options);
 }
 
 Result<CallPlan> planCall(const CompileRequest& request, const Machine& machine, const Options& options) {

@@ -17,8 +17,8 @@
 #include "cubejit/result.h"
 #include "runtime/back_to_back.h"
 #include "runtime/call_workspace.h"
+#include "runtime/choose_within.h"
 #include "runtime/interleave.h"
-#include "tiling/planner.h"
 
 namespace cubejit {
 
@@ -42,11 +42,6 @@ struct LoweredCall {
   std::vector<TileProgram> tiles;  ///< of the plans
   std::optional<BackToBack> together;
 };
-
-/// choosePlan(), of which the plan is the cheapest that fits options.memLimit, less `kept` bytes. Where it was asked to explain, those that
-/// do not fit are refused for it.
-Result<PlanChoice> choosePlanWithin(const Problem& problem, Pass pass, const Machine& machine, bool explain,
-                                    WeightsUse weights, const Options& options, std::int64_t kept = 0);
 
 /// Error (kLimitExceeded) if the plan takes more workspace than options.memLimit; lowers it if there is a limit.
 Status fitsMemLimit(const Problem& problem, const TilingPlan& plan, const Machine& machine, const Options& options);

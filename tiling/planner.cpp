@@ -130,6 +130,17 @@ void dropRepeated(std::vector<Candidate>& candidates) {
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(), repeated), candidates.end());
 }
 
+// What is too much work for one plan is no reason to give up the others.
+template <class Work>
+std::vector<std::string> brokenLimit(const Work& work) {
+  try {
+    work();
+  } catch (const WorkLimitError& e) {
+    return {e.what()};
+  }
+  return {};
+}
+
 // All plans that algorithms propose, best first in `legal`.
 struct Search {
   const Problem& asked;
@@ -149,10 +160,11 @@ struct Search {
       if (kept && !algorithm.packsBeforehand(plan)) continue;
       Candidate candidate;
       candidate.refusedBy = checkPlan(asked, plan, machine);
+      if (candidate.refusedBy.empty())
+        candidate.refusedBy = brokenLimit([&] { candidate.cost = algorithm.cost(core, plan, machine); });
       const bool allowed = candidate.refusedBy.empty();
       if (!allowed && !explain && !legal.empty()) continue;
       if (allowed) {
-        candidate.cost = algorithm.cost(core, plan, machine);
         if (kept) {
           candidate.cost.moveCycles -= candidate.cost.packCycles;
           candidate.cost.totalCycles -= candidate.cost.packCycles / packingCores;

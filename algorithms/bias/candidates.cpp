@@ -2,6 +2,7 @@
 //
 // Decides how many pixel ranges a bias gradient is summed in.
 #include "algorithms/bias/bias.h"
+#include "algorithms/bias/lower/parts.h"
 
 #include "algorithms/kit/rates.h"
 
@@ -11,8 +12,9 @@ std::vector<BiasPlan> biasCandidates(const Problem& problem, const Machine& m) {
   std::vector<BiasPlan> out;
   BiasPlan plan;
   plan.registerVectors = std::clamp<std::int64_t>(divUp(problem.cout, m.isa.lanes()), 1, m.isa.vectorRegs / 4);
+  const std::int64_t least = biasSums(makeConvView(problem, Pass::kDb), plan, m.isa.lanes()).partial().leastParts();
   for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
-    plan.reductionParts = parts;
+    plan.reductionParts = std::max(parts, least);
     out.push_back(plan);
   }
   return out;

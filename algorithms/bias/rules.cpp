@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/bias/bias.h"
+#include "algorithms/bias/lower/parts.h"
 #include "algorithms/kit/conv_view.h"
 
 namespace cubejit {
@@ -17,6 +18,7 @@ void biasRules(const Problem& core, const BiasPlan& plan, const Machine& machine
   sums.masks = channels % lanes != 0;
   requireRegisters(rules, sums, machine.isa, "register_vectors");
   requireReach(rules, "pixels of a step", 4 * y.wStride);
+  requireShortSums(rules, biasSums(v, plan, machine.isa.lanes()).partial(), plan.reductionParts);
 }
 
 }  // namespace cubejit

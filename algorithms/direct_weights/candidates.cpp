@@ -198,17 +198,21 @@ void addFirstUse(const WeightView& view, const Machine& m, DirectWeightsPlan pla
   const double steps = pixelsOfBlock(view, plan) / (view.pairs == PixelPairs::kColumns ? 2 : 1);
   const double copies = steps * static_cast<double>(plan.registerVectors * m.isa.lanes() * 4);
   if (copies > kCopiesShare * static_cast<double>(m.buffers.l1Bytes)) return;
+  const PartialSums sumsOfBlocks = ReductionPartition(view.asked, plan.reduction).sums();
+  if (sumsOfBlocks.chainsOfBlock() > 1) return;
+  const std::int64_t least = sumsOfBlocks.leastParts();
   plan.packB = PackVectors::kFirstUse;
   plan.order = IterateOrder::kPixelsOuter;
-  plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
+  plan.rowParts = plan.vectorParts = 1;
   for (const std::int64_t parts : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
     plan.vectorParts = std::min(blocks.lanes, parts);
-    plan.reductionParts = 1;
+    plan.reductionParts = least;
     out.push_back(plan);
     plan.vectorParts = 1;
     plan.reductionParts = parts;
-    if (parts > 1) out.push_back(plan);
+    if (parts > least) out.push_back(plan);
   }
+  if (least > 1) return;
   const auto sums =
       static_cast<double>(blocks.rows * plan.registerRows * blocks.lanes * plan.registerVectors * m.isa.lanes() * 4);
   const auto parts = static_cast<std::int64_t>(sums / (kPrivateShare * static_cast<double>(m.buffers.l1Bytes))) + 1;
@@ -247,18 +251,21 @@ void addCandidates(const Problem& problem, const Machine& m, bool dots, std::vec
           if (plan.reduction.h == last.reduction.h && plan.reduction.d == last.reduction.d &&
               plan.reduction.n == last.reduction.n)
             continue;
+          const std::int64_t least = ReductionPartition(view.asked, plan.reduction).sums().leastParts();
           addFirstUse(view, m, plan, blocks, out);
           for (const IterateOrder order : {IterateOrder::kPixelsOuter, IterateOrder::kChannelsOuter}) {
             plan.order = order;
             plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
-            plan.bufferC = true;
-            privateParts(v, m, plan, blocks);
-            out.push_back(plan);
-            plan.bufferC = false;
+            if (least == 1) {
+              plan.bufferC = true;
+              privateParts(v, m, plan, blocks);
+              out.push_back(plan);
+              plan.bufferC = false;
+            }
             // Either whole tiles are partitioned (each task sums all pixels), or pixel ranges are summed apart.
             for (const std::int64_t parts : std::array<std::int64_t, 3>{1, m.cores, 4L * m.cores}) {
-              plan.rowParts = plan.vectorParts = plan.reductionParts = 1;
               plan.rowParts = std::min(blocks.rows, parts);
+              plan.reductionParts = least;
               plan.vectorParts = std::min(blocks.lanes, divUp(parts, plan.rowParts));
               out.push_back(plan);
               if (parts > 1 && plan.rowParts > 1 && blocks.lanes > 1) {
@@ -267,10 +274,11 @@ void addCandidates(const Problem& problem, const Machine& m, bool dots, std::vec
                 out.push_back(plan);
               }
               if (parts == 1 && m.cores > 1) {
-                plan.reductionParts = m.cores;
-                out.push_back(plan);
-                plan.reductionParts = 4L * m.cores;
-                out.push_back(plan);
+                for (const std::int64_t more : {m.cores, 4 * m.cores}) {
+                  if (more <= least) continue;
+                  plan.reductionParts = more;
+                  out.push_back(plan);
+                }
               }
             }
           }

@@ -3,22 +3,21 @@
 // Decides when sums of a weight gradient go from registers to the tensor itself, without accumulators in memory.
 #pragma once
 
-#include "algorithms/kit/conv_view.h"
+#include "algorithms/kit/reduction_partition.h"
 #include "cubejit/host_isa.h"
 #include "cubejit/plan.h"
 
 namespace cubejit {
 
 /// Lanes must be channels that lie side by side in dw (one tap, not transposed operands), and no other task may add to them. What is rounded
-/// is rounded once: 16-bit elements need all pixels in one reduction block, and bf16 an instruction that rounds. Of channel lanes only.
+/// is rounded once: 16-bit elements need all pixels in one chain, and bf16 an instruction that rounds. Of channel lanes only.
 inline bool storesSumsDirectly(const ConvView& v, const DirectWeightsPlan& plan, DType dw, const HostIsa& isa) {
   if (plan.bufferC || plan.vectorize == WeightVectors::kTransposed || v.taps() != 1 || plan.reductionParts > 1)
     return false;
   if (dw == DType::kF32) return true;
   if ((dw != DType::kF16 && dw != DType::kBf16) || roundsByIntegers(dw, isa)) return false;
-  const Dhw& e = v.small.extent;
-  const bool wholeImage = v.line ? plan.reduction.h >= e.w : plan.reduction.h >= e.h && plan.reduction.d >= e.d;
-  return wholeImage && plan.reduction.n >= v.batch;
+  const PartialSums sums = ReductionPartition(v, plan.reduction).sums();
+  return sums.blocks == 1 && sums.chainsOfBlock() == 1;
 }
 
 }  // namespace cubejit

@@ -98,6 +98,12 @@ void directWeightsRules(const Problem& core, const DirectWeightsPlan& plan, cons
                 "pack_b must not be first_use: only vectorize = channels or transposed has it");
   shapeRules(core, plan, machine, rules);
   requireReductionBlocks(rules, core, plan.reduction);
+  const PartialSums sums = ReductionPartition(makeConvView(core, Pass::kDw), plan.reduction).sums();
+  requireShortSums(rules, sums, plan.reductionParts);
+  rules.require(!plan.packsOnFirstUse() || sums.chainsOfBlock() == 1, [&] {
+    return "pack_b must not be first_use: its reduction blocks have at most " + std::to_string(kLongestChain) +
+           " pixels; lower reduction_n, reduction_d or reduction_h";
+  });
 }
 
 }  // namespace cubejit

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algorithms/grouped/shape.h"
+#include "algorithms/kit/reduction_partition.h"
 #include "algorithms/kit/reorder.h"
 
 namespace cubejit {
@@ -147,10 +148,11 @@ void addWeightDeals(const GroupedShape& s, const Machine& m, GroupedWeightsPlan 
     for (const double share : {0.15, 0.5, 8.0}) {
       if (share > 1.0 && (plan.packA || plan.packB)) continue;
       setReduction(s, plan, share * static_cast<double>(m.buffers.l1Bytes));
+      const std::int64_t least = ReductionPartition(s.view, plan.reduction).sums().leastParts();
       for (const std::int64_t splits :
            {std::int64_t{1}, std::min<std::int64_t>(images, m.cores), std::int64_t{2L * m.cores}}) {
         if (parts >= 2L * m.cores && splits > 1) continue;
-        plan.reductionParts = splits;
+        plan.reductionParts = std::max(splits, least);
         out.push_back(plan);
       }
     }

@@ -85,6 +85,7 @@ void groupedRules(const Problem& core, const GroupedWeightsPlan& plan, const Mac
   const GroupedShape s = groupedShape(core, Pass::kDw, m.isa.lanes(), false);
   const GroupPanels panels = groupPanels(s, Pass::kDw, m, false);
   const ConvView& v = s.view;
+  requireShortSums(rules, ReductionPartition(v, plan.reduction).sums(), plan.reductionParts);
   panelRule("pack_a", plan.packA, panels.a, rules);
   panelRule("pack_b", plan.packB, panels.b, rules);
   registerRules(s, plan.registerTapsH * plan.registerTapsW * plan.registerChannels, plan.registerVectors,

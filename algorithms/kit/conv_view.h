@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "algorithms/kit/chains.h"
 #include "cubejit/problem.h"
 
 namespace cubejit {
@@ -82,6 +83,8 @@ struct ConvView {
   bool line = false;     ///< only one axis has extent, kernel or padding: W, or H if lineOnH
   bool lineOnH = false;  ///< the line lies on H (W = 1), so that it can be cut into cache blocks of rows
   std::int64_t taps() const { return kernel.volume(); }
+  /// dW: whether reduction blocks are pieces of rows.
+  bool cutsRows() const { return line || small.extent.w > kLongestRow; }
 };
 
 namespace conv_view_detail {

@@ -15,22 +15,37 @@ constexpr std::int64_t kMostSimulated = 256;  // tasks; among more than that the
 
 }  // namespace
 
+std::int64_t columnsOfBlock(const ConvView& v, const ReductionBlock& block) {
+  const std::int64_t columns = v.small.extent.w;
+  if (v.line) return std::min(block.h, columns);
+  return v.cutsRows() ? equalPiece(columns, kLongestRow) : columns;
+}
+
 ReductionPartition::ReductionPartition(const ConvView& v, const ReductionBlock& block) {
   const Dhw& e = v.small.extent;
-  const std::int64_t along = v.line ? e.w : e.h;
-  if (block.h < along) {
-    units_ = v.batch * (v.line ? 1 : e.d);
-    extent_ = along;
+  const std::int64_t columns = columnsOfBlock(v, block);
+  if (columns < e.w) {
+    units_ = v.batch * e.d * e.h;
+    extent_ = e.w;
+    piece_ = columns;
+  } else if (!v.line && block.h < e.h) {
+    units_ = v.batch * e.d;
+    extent_ = e.h;
     piece_ = block.h;
+    each_ = e.w;
   } else if (!v.line && block.d < e.d) {
     units_ = v.batch;
     extent_ = e.d;
     piece_ = block.d;
+    each_ = e.h * e.w;
   } else {
     extent_ = std::max<std::int64_t>(1, v.batch);
     piece_ = std::min(block.n, extent_);
+    each_ = e.volume();
   }
+  row_ = std::max<std::int64_t>(1, columns);
   piece_ = std::max<std::int64_t>(1, piece_);
+  each_ = std::max<std::int64_t>(1, each_);
   units_ = std::max<std::int64_t>(1, units_);
   perUnit_ = divUp(extent_, piece_);
 }
@@ -70,6 +85,9 @@ void requireReductionBlocks(Rules& rules, const Problem& p, const ReductionBlock
   const bool whole = v.line ? block.h >= e.w : block.h >= e.h && block.d >= e.d;
   rules.require(block.n == 1 || whole,
                 "reduction_n of more than 1 needs whole images: raise reduction_h and reduction_d");
+  rules.require(!v.cutsRows() || v.line || block.h == 1, [&] {
+    return "reduction_h must be 1: rows of more than " + std::to_string(kLongestRow) + " columns are cut";
+  });
 }
 
 }  // namespace cubejit

@@ -36,8 +36,9 @@ struct SpatialDataPlan {
 struct SpatialWeightsPlan {
   std::int64_t registerTapsH = 1, registerTapsW = 1;  ///< accumulators
   std::int64_t registerH = 1;                         ///< rows of the small tensor that a step holds
-  std::int64_t images = 1;                            ///< of a call
-  std::int64_t reductionParts = 1;                    ///< parts of the images, summed apart and combined in order
+  std::int64_t reductionParts = 1;                    ///< parts of the pixels, summed apart and combined in order
+  ReductionBlock reduction;
+  friend bool operator==(const SpatialWeightsPlan& x, const SpatialWeightsPlan& y) = default;
 
   static constexpr const char* kName = "spatial";
   static constexpr Pass kPass = Pass::kDw;
@@ -48,8 +49,10 @@ struct SpatialWeightsPlan {
     v("register_taps_h", p.registerTapsH);
     v("register_taps_w", p.registerTapsW);
     v("register_h", p.registerH);
-    v("images", p.images);
     v("reduction_parts", p.reductionParts);
+    v("reduction_n", p.reduction.n);
+    v("reduction_d", p.reduction.d);
+    v("reduction_h", p.reduction.h);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/rates.h"
+#include "algorithms/kit/reduction_partition.h"
 #include "algorithms/spatial/data_shape.h"
 #include "algorithms/spatial/spatial.h"
 
@@ -61,9 +62,7 @@ void weightRules(const ConvView& v, const SpatialWeightsPlan& plan, const Machin
     return "register_h = " + std::to_string(plan.registerH) + " must not be more than the " +
            std::to_string(v.small.extent.h) + " rows there are";
   });
-  rules.require(v.batch % plan.images == 0, [&] {
-    return "images = " + std::to_string(plan.images) + " must divide the " + std::to_string(v.batch) + " images";
-  });
+  requireShortSums(rules, ReductionPartition(v, plan.reduction).sums(m.isa.lanes()), plan.reductionParts);
   MicrokernelRegisters sums;
   sums.accumulators = plan.registerTapsH * plan.registerTapsW;
   sums.vectorsB = plan.registerH;
@@ -84,6 +83,7 @@ void spatialRules(const Problem& core, const SpatialDataPlan& plan, const Machin
 }
 
 void spatialRules(const Problem& core, const SpatialWeightsPlan& plan, const Machine& machine, Rules& rules) {
+  requireReductionBlocks(rules, core, plan.reduction);
   weightRules(makeConvView(core, Pass::kDw), plan, machine, rules);
 }
 

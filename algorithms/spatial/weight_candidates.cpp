@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "algorithms/kit/rates.h"
+#include "algorithms/kit/reduction_partition.h"
 
 namespace cubejit {
 namespace {
@@ -21,6 +22,34 @@ constexpr double kCrossingLoadCycles = 1.0, kSumCycles = 4.0;
 bool applies(const ConvView& v) {
   const auto plain = [](const TensorView& t) { return !t.channelsLast && t.c0 == 0; };
   return plain(v.big) && plain(v.small) && v.stride.w == 1 && v.big.channels * v.small.channels <= kMostPairs;
+}
+
+// Images one after another, or all of a part in one call: fewer calls, but each tile of taps walks over all of them. Images that are too
+// few, or too large for one sum, are cut into runs of planes or rows.
+void addReductions(const ConvView& v, const Machine& m, SpatialWeightsPlan plan, std::int64_t parts,
+                   std::vector<SpatialWeightsPlan>& out) {
+  const Dhw& e = v.small.extent;
+  const std::int64_t batch = std::max<std::int64_t>(1, v.batch);
+  const auto add = [&](const ReductionBlock& block) {
+    const PartialSums sums = ReductionPartition(v, block).sums(m.isa.lanes());
+    plan.reduction = block;
+    plan.reductionParts = std::clamp(parts, std::min(sums.leastParts(), sums.blocks), sums.blocks);
+    if (out.empty() || out.back() != plan) out.push_back(plan);
+  };
+  const ReductionBlock image{1, v.line ? 1 : std::max<std::int64_t>(1, e.d), std::max<std::int64_t>(1, v.line ? e.w : e.h)};
+  const bool fits = ReductionPartition(v, image).sums(m.isa.lanes()).mostBlocks() > 0;
+  if (fits && (parts <= batch || parts == 1)) {
+    add(image);
+    if (batch > parts && batch % parts == 0) add({batch / parts, image.d, image.h});
+    return;
+  }
+  const std::int64_t longest = kLongestChain * 32 * m.isa.lanes(),
+                     pixels = std::clamp<std::int64_t>(ceilDiv(batch * e.volume(), 4 * parts), 1, longest);
+  if (v.line) return add({1, 1, std::min(e.w, roundUp(pixels, m.isa.lanes()))});
+  const std::int64_t rows = std::max<std::int64_t>(1, pixels / e.w), whole = v.cutsRows() ? 1 : e.h;
+  if (rows < whole) return add({1, 1, std::min(e.h, roundUp(rows, plan.registerH))});
+  if (v.cutsRows()) return add({1, 1, 1});
+  add({1, std::clamp<std::int64_t>(rows / e.h, 1, e.d), e.h});
 }
 
 }  // namespace
@@ -43,19 +72,7 @@ std::vector<SpatialWeightsPlan> spatialWeightsCandidates(const Problem& problem,
       plan.registerH = equalPiece(std::max<std::int64_t>(1, v.small.extent.h), rows);
       if (plan.registerH <= lastRows || plan.registerTapsH * plan.registerTapsW + plan.registerH > sums + 1) continue;
       lastRows = plan.registerH;
-      std::int64_t lastSplits = 0;
-      for (const std::int64_t splits : {1, m.cores, 2 * m.cores}) {
-        plan.reductionParts = std::clamp<std::int64_t>(splits, 1, std::max<std::int64_t>(1, v.batch));
-        if (plan.reductionParts == lastSplits) continue;
-        lastSplits = plan.reductionParts;
-        // Images one after another, or all of a split in one call: fewer calls, but each tile of taps walks over all of them.
-        plan.images = 1;
-        out.push_back(plan);
-        if (v.batch > plan.reductionParts && v.batch % plan.reductionParts == 0) {
-          plan.images = v.batch / plan.reductionParts;
-          out.push_back(plan);
-        }
-      }
+      for (const std::int64_t splits : {1, m.cores, 2 * m.cores}) addReductions(v, m, plan, splits, out);
     }
   }
   return out;
@@ -83,15 +100,18 @@ PlanCost spatialWeightsCost(const Problem& problem, const SpatialWeightsPlan& pl
       std::max({step / m.rates.fmaPerCycle + converted * 0.45, loads, rows * kSumLatency / vectorsAtOnce(m)}) +
       m.rates.exposedLoads * loads;
   PlanCost cost;
-  const double together = static_cast<double>(plan.images);
-  const double calls = pairs * images * kernelD * tiles / together, passes = pairs * planes * kernelD * tiles * blocks;
+  const ReductionPartition partition(v, plan.reduction);
+  const double reductions = static_cast<double>(partition.blocks());
+  const double calls = pairs * reductions * kernelD * tiles *
+                       static_cast<double>(partition.sums(m.isa.lanes()).chainsOfBlock()),
+               passes = pairs * planes * kernelD * tiles * blocks;
   cost.computeCycles = passes * vectors * cycles / vectorsAtOnce(m);
   const double sections = std::min(3.0, blocks) * std::min(3.0, vectors);
   cost.callCycles =
       calls * (kCall + 2.0 * tapsH * tapsW + sections * kSection) + passes * std::min(3.0, vectors) * kSegment;
   const double again = static_cast<double>(v.big.channels + v.small.channels) / 2.0,
                bytes = static_cast<double>(v.big.bytes + v.small.bytes),
-               plane = bytes * together / std::max(1.0, images * pairs) * again * 2.0;
+               plane = bytes / std::max(1.0, reductions * pairs) * again * 2.0;
   cost.memoryCycles = bytes / bytesPerCycle(m, bytes / m.cores, true) +
                       bytes * (again * kernelD * tiles - 1.0) / bytesPerCycle(m, plane, false);
   const double splits = static_cast<double>(plan.reductionParts);

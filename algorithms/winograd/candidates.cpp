@@ -97,7 +97,8 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
   for (const double share : {0.6, 1.5, 6.0}) {
     plan.cacheRows = equalPiece(s.rows, rowsFor(s, channels, share * static_cast<double>(m.buffers.l1Bytes)));
     const std::int64_t blocks = divUp(s.rows, plan.cacheRows);
-    plan.rowParts = plan.reductionParts = 1;
+    plan.rowParts = 1;
+    plan.reductionParts = pointSums(s, plan).leastParts();
     if (rowBlocks >= m.cores) {
       plan.rowParts = std::min<std::int64_t>(rowBlocks, m.cores);
       out.push_back(plan);
@@ -105,7 +106,8 @@ void addWeights(const WinogradShape& s, const Machine& m, WinogradWeightsPlan pl
     }
     for (std::int64_t splits : {std::int64_t{m.cores}, std::int64_t{4} * m.cores}) {
       if (blocks < splits) plan.cacheRows = equalPiece(s.rows, divUp(s.rows, splits));
-      plan.reductionParts = std::min(splits, divUp(s.rows, plan.cacheRows));
+      const PartialSums sums = pointSums(s, plan);
+      plan.reductionParts = std::min(std::max(splits, sums.leastParts()), sums.blocks);
       out.push_back(plan);
     }
   }

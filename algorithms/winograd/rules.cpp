@@ -108,6 +108,7 @@ void winogradRules(const Problem& core, const WinogradWeightsPlan& plan, const M
     broken.emplace_back("reduction_parts must be 1 when buffer_c is true: a task has all products of its part of dw");
   blockRules(s, plan, plan.bufferC ? s.rows : plan.cacheRows, m, broken);
   note(broken, rules);
+  requireShortSums(rules, pointSums(s, plan), plan.reductionParts);
 }
 
 std::vector<std::string> winogradApplies(const Problem& core, Pass pass) {

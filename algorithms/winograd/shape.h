@@ -46,4 +46,10 @@ WinogradShape winogradShape(const Problem& problem, const Plan& plan) {
   return s;
 }
 
+/// dW: what is summed at each point, a product for every tile.
+inline PartialSums pointSums(const WinogradShape& s, const WinogradWeightsPlan& plan) {
+  const std::int64_t rows = std::max<std::int64_t>(1, plan.bufferC ? s.rows : std::min(plan.cacheRows, s.rows));
+  return {divUp(s.rows, rows), rows * s.tilesOfRow};
+}
+
 }  // namespace cubejit

@@ -8,7 +8,7 @@
 // Meaning (every acc is one vector of `lanes` f32; all offsets are bytes):
 //
 //   for rep in 0 .. args.repeat:
-//     acc[0][i] = args.accumulate ? load(C + cOffset[i]) : 0                    for every accumulator i
+//     acc[0][i] = args.accumulate and not addsToC ? load(C + cOffset[i]) : 0    for every accumulator i
 //     acc[t][i] = 0                                                             for every other set t in 1 .. sets
 //     for section s, for each of the list's counts[s] segments {aOffset, bOffset, outer}:
 //       a = A + aOffset;  b = B + bOffset
@@ -25,6 +25,7 @@
 //                    vectorsB = kPair)
 //         a += section.aOuterStep;  b += section.bOuterStep
 //     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
+//     if addsToC and args.accumulate: acc[0][i] += load(C + cOffset[i])         for every accumulator i
 //     acc[0][i] = post(acc[0][i]): if post.bias, + load(D + biasOffset[i]), a whole vector; then if post.add, + load(C + args.residual +
 //                 cOffset[i]), of type `result`; then the activation (post_ops.h)          for every accumulator i
 //     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
@@ -119,6 +120,8 @@ struct Contract {
   Element vectorsA = Element::kF32,
           vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16; B's: kPair
   std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
+  bool addsToC = false;  ///< a partial sum of a long reduction: it begins at zero, and what is in C is added to it at its end, so
+                         ///< that no sum has more additions in a row than a call
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
   PostOps post{};                  ///< what is done with the sums before they are stored
@@ -127,7 +130,7 @@ struct Contract {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sets == y.sets && x.sections == y.sections &&
            x.tables == y.tables && x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
            x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
-           x.pairPitchB == y.pairPitchB && x.copiesB == y.copiesB && x.result == y.result && x.post == y.post;
+           x.pairPitchB == y.pairPitchB && x.addsToC == y.addsToC && x.copiesB == y.copiesB && x.result == y.result && x.post == y.post;
   }
 };
 

@@ -114,7 +114,7 @@ void interpret(const Contract& c, const KernelArgs& args) {
     std::vector<std::vector<Vector>> sets(static_cast<std::size_t>(c.sets),
                                           std::vector<Vector>(c.accumulators.size(), zero));
     std::vector<Vector>& acc = sets.front();
-    for (std::size_t i = 0; args.accumulate != 0 && i < acc.size(); ++i)
+    for (std::size_t i = 0; args.accumulate != 0 && !c.addsToC && i < acc.size(); ++i)
       acc[i] = load(c0 + c.accumulators[i].cOffset, c.accumulators[i].lanes, c.lanes);
     const std::int64_t* segment = args.list + c.sections.size();
     auto* d = static_cast<char*>(args.d);
@@ -133,6 +133,10 @@ void interpret(const Contract& c, const KernelArgs& args) {
         for (std::size_t l = 0; l < acc[i].size(); ++l) acc[i][l] += sets[t][i][l];
       }
       const Accumulator& to = c.accumulators[i];
+      if (args.accumulate != 0 && c.addsToC) {
+        const Vector before = load(c0 + to.cOffset, to.lanes, c.lanes);
+        for (std::size_t l = 0; l < before.size(); ++l) acc[i][l] += before[l];
+      }
       for (int l = 0; l < c.lanes; ++l) {
         if (!inside(to.lanes, l)) continue;
         char* const at = c0 + to.cOffset + l * elementBytes(c.result);

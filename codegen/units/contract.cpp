@@ -160,11 +160,12 @@ class Lowering {
   }
 
   void loadAccumulators() {
-    asm_.comment("accumulators: zero, or what is in C");
+    asm_.comment(c_.addsToC ? "accumulators" : "accumulators: zero, or what is in C");
     for (int i = 0; i < accs_; ++i) asm_.zero(i);
     if (c_.prefetchResults) {
       for (const Accumulator& acc : c_.accumulators) asm_.prefetchForWrite(kC, acc.cOffset);
     }
+    if (c_.addsToC) return;
     asm_.arg(kFlag, ArgSlot::kAccumulate);
     asm_.loop(kFlag);
     for (int i = 0; i < sums_; ++i) {
@@ -182,6 +183,7 @@ class Lowering {
       scratch = NarrowScratch{free[0], free[1], free[2]};
     }
     for (int i = sums_; i < accs_; ++i) asm_.addF(i % sums_, i % sums_, i);
+    if (c_.addsToC) addWhatIsInC();
     if (c_.post.add) {
       asm_.arg(kAddend, ArgSlot::kResidual);
       asm_.add(kAddend, kAddend, kC);
@@ -194,6 +196,19 @@ class Lowering {
       else
         results_.store(i, scratch, kC, acc.cOffset, acc.lanes);
     }
+  }
+
+  void addWhatIsInC() {
+    const std::vector<int> free = freeAtEnd();
+    asm_.arg(kFlag, ArgSlot::kAccumulate);
+    asm_.loop(kFlag);
+    for (int i = 0; i < sums_; ++i) {
+      const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
+      const int before = free[static_cast<std::size_t>(i) % free.size()];
+      asm_.load(before, kC, acc.cOffset, acc.lanes);
+      asm_.addF(i, i, before);
+    }
+    asm_.endLoop();
   }
 
   void section(std::size_t index) {

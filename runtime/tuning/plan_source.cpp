@@ -7,6 +7,7 @@
 
 #include <ctime>
 
+#include "runtime/choose_within.h"
 #include "runtime/json_record.h"
 #include "runtime/llvm_component.h"
 #include "runtime/threads.h"
@@ -198,7 +199,7 @@ Result<SourcedPlan> findPlan(const Problem& problem, Pass pass, const Machine& m
   CUBEJIT_TRY(kept, findKeptPlan(problem, pass, machine, options));
   if (options.pins.empty() || kept.source == PlanSource::kPin) return kept;
   if (!kept.plan) {
-    CUBEJIT_TRY(choice, choosePlan(problem, pass, machine, false, WeightsUse::kEachRun, options.algorithm));
+    CUBEJIT_TRY(choice, choosePlanWithin(problem, pass, machine, false, WeightsUse::kEachRun, options));
     kept.plan = choice.plan;
   }
   CUBEJIT_TRY(added, addPin(options.pins, problem, *kept.plan, pinnedFor(machine)));

@@ -83,6 +83,7 @@ class Units : public testing::TestWithParam<IsaLevel> {
     }
     c.sets = std::max(1, std::min(1 + below(4), (isa().vectorRegs - 10) / static_cast<int>(c.accumulators.size())));
     c.copiesB = below(3) == 0;
+    c.addsToC = below(2) == 0;
     for (int s = 1 + below(2); s > 0; --s) {
       Section& section = c.sections.emplace_back();
       section.aOuterStep = 4 * below(8);

@@ -5,19 +5,20 @@
 // do not wait for one another. Plain: lanes are pixels, and the lanes of a channel are added at the end. 16-bit elements are
 // widened as they are read. Pixel ranges are summed apart (as many as the plan's reduction says) and combined in order.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "algorithms/bias/bias.h"
 #include "algorithms/bias/lower/parts.h"
+#include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
 
 namespace cubejit {
 namespace {
 
-constexpr std::int64_t kUnroll = 4;
-constexpr std::int64_t kSumsAtOnce = 8;  // they hide the latency of an addition
+constexpr std::int64_t kUnroll = kBiasUnroll;
 constexpr std::int64_t kF32Bytes = 4;
-constexpr std::int64_t kReach = std::int64_t{1} << 30;  // of a displacement
+constexpr std::int64_t kFewParts = 64;  // are added in a row
 
 class Lowering {
  public:
@@ -60,6 +61,7 @@ class Lowering {
     contract.lanes = lanes_;
     contract.label = label + std::to_string(count);
     contract.vectorsB = element;
+    contract.addsToC = true;
     return contract;
   }
 
@@ -103,19 +105,15 @@ class Lowering {
 
   void channelLanes() {
     const PixelRuns runs = pixelRuns(y_, v_.batch);
-    const std::int64_t width = plan_.registerVectors * lanes_;
-    // A piece of a blocked tensor's block; where channels are last, blocks are as wide as the plan says.
-    const std::int64_t block = y_.c0 > 0 ? divisorAtMost(y_.c0, kSumsAtOnce * lanes_) : width;
+    const BiasSums how = biasSums(v_, plan_, lanes_);
     Rows rows{"sum",
               dyBuffer_,
               element_,
               y_.wStride,
               cutRuns(runs.offsets, runs.pixels, y_.wStride, std::max<std::int64_t>(1, plan_.reductionParts)),
-              block,
-              dbBuffer_};
-    const std::int64_t most =
-        std::min(kSumsAtOnce / vectors(std::min(block, channels_)), kReach / (kUnroll * rows.pitch));
-    rows.ways = std::max<std::int64_t>(1, most);
+              how.block,
+              dbBuffer_,
+              how.side};
     const auto sums = static_cast<std::int64_t>(rows.parts.size()) * rows.ways;
     if (sums > 1) {
       rows.outChannels = vectors((channels_ + rows.block - 1) / rows.block * rows.block) * lanes_;
@@ -126,13 +124,18 @@ class Lowering {
                        Element::kF32,
                        rows.outChannels * kF32Bytes,
                        cutRuns({0}, sums, rows.outChannels * kF32Bytes, 1),
-                       width,
+                       plan_.registerVectors * lanes_,
                        dbBuffer_};
-    sumRows(rows);
-    if (sums > 1) sumRows(combine);
+    sumRows(rows, kLongestChain);
+    if (sums > 1) sumRows(combine, partsInARow(sums));
   }
 
-  void sumRows(const Rows& rows) {
+  // So that the partial sums of as many are no more.
+  static std::int64_t partsInARow(std::int64_t parts) {
+    return std::max(kFewParts, static_cast<std::int64_t>(std::sqrt(static_cast<double>(parts))));
+  }
+
+  void sumRows(const Rows& rows, std::int64_t chain) {
     b_.beginPhase(rows.name);
     const int a = b_.addStream("ones", ones()), src = b_.addStream("in", rows.in), dst = b_.addStream("out", rows.out);
     const auto parts = static_cast<std::int64_t>(rows.parts.size());
@@ -157,7 +160,7 @@ class Lowering {
       for (const int kernel : kernels) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
     }
     b_.phase().parallelAxes = {part, block};
-    b_.phase().body.push_back(callNode(std::move(call)));
+    b_.phase().body.push_back(chainedCall(b_, std::move(call), chain));
     b_.phase().workCycles = static_cast<double>(units * channels_) * kF32Bytes / 16.0;
   }
 
@@ -203,8 +206,7 @@ class Lowering {
 
   // dy as [n][channel][pixel]: lanes run along a channel's pixels; a block of channels side by side.
   void pixelLanes() {
-    const std::int64_t pixels = y_.extent.volume(),
-                       rows = std::clamp(kReach / y_.cStride, std::int64_t{1}, kSumsAtOnce);
+    const std::int64_t pixels = y_.extent.volume(), rows = biasSums(v_, plan_, lanes_).side;
     const std::int64_t unitBytes = lanes_ * elementBytes(element_);
     const std::vector<BiasPart> cut = cutRuns(pixelRuns(y_, v_.batch).offsets, (pixels + lanes_ - 1) / lanes_,
                                               unitBytes, std::max<std::int64_t>(1, plan_.reductionParts));
@@ -229,7 +231,7 @@ class Lowering {
       for (const int kernel : kernels) call.variants.push_back(kernel < 0 ? Variant{} : Variant{kernel, list, false});
     }
     b_.phase().parallelAxes = {part, block};
-    b_.phase().body.push_back(callNode(std::move(call)));
+    b_.phase().body.push_back(chainedCall(b_, std::move(call)));
     b_.phase().workCycles = static_cast<double>(y_.bytes) / 16.0;
     addLanes(partial, parts, padded);
   }
@@ -293,7 +295,7 @@ class Lowering {
                   b_.addList({{Segment{0, 0, lanes_}}}), false};
     }
     b_.phase().parallelAxes = {block};
-    b_.phase().body.push_back(loopNode(halves, {callNode(Call{"add", a, in, sq, {}, {add}})}));
+    b_.phase().body.push_back(loopNode(halves, {chainedCall(b_, Call{"add", a, in, sq, {}, {add}}, partsInARow(parts))}));
     b_.phase().body.push_back(callNode(Call{"turn", sq, -1, tu, {}, {Variant{b_.addKernel(turn), -1, false}}}));
     b_.phase().body.push_back(callNode(std::move(last)));
     b_.phase().workCycles = static_cast<double>(parts * padded) * kF32Bytes;

@@ -18,6 +18,7 @@
 #include "algorithms/direct_weights/lower/column_patterns.h"
 #include "algorithms/direct_weights/lower/weights_sections.h"
 #include "algorithms/direct_weights/weight_view.h"
+#include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pixel_blocks.h"
 #include "algorithms/kit/lower/pixel_panels.h"
@@ -158,7 +159,7 @@ class Lowering {
     } else {
       Call call{"multiply", rowsFrom.stream, vectorsFrom.stream, c, {blockAxis, kd, kh, kw, lanes, rows}, {}};
       fillVariants(call, VectorSource::kAsPlanned);
-      inner.push_back(callNode(std::move(call)));
+      inner.push_back(chainedCall(b_, std::move(call)));
     }
     const bool channelsOuter = plan_.order == IterateOrder::kChannelsOuter;
     if (atOnce_) {
@@ -366,6 +367,7 @@ class Lowering {
       contract.sections.push_back(
           weightSection(v_, {big_.pitch, small_.pitch, operandsTransposed_, pairs_}, pattern, tile));
     contract.prefetchResults = direct_ && plan_.prefetchResults;
+    contract.addsToC = true;
     contract.copiesB = source == VectorSource::kCopied;
     if (contract.copiesB) contract.label += "_copy";
     if (source == VectorSource::kCopies) contract = readingCopies(contract);

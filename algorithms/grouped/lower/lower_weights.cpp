@@ -14,6 +14,7 @@
 #include "algorithms/grouped/lower/weight_sections.h"
 #include "algorithms/grouped/shape.h"
 #include "algorithms/grouped/unrolled_uses.h"
+#include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pixel_panels.h"
 #include "algorithms/kit/lower/weights_unpack.h"
@@ -129,7 +130,7 @@ class Lowering {
           PackedPixels{big, o, panelExtent(v_, pixels_, big), partOf(o), PanelMove{lanes_.lanes, 0, o.pitch.w}},
           blockAxis, partition));
     }
-    body.push_back(nest({kd, tapAxis, blocks}, {callNode(std::move(call))}).front());
+    body.push_back(nest({kd, tapAxis, blocks}, {chainedCall(b_, std::move(call))}).front());
     Phase& phase = b_.phase();
     phase.body.push_back(loopNode(blockAxis, std::move(body)));
     phase.parallelAxes = {splitAxis, partition};

@@ -155,6 +155,7 @@ Contract groupedWeightsKernel(const ConvView& v, const std::vector<PixelSection>
   const std::int64_t channels = taps.channels.length(), tapsW = taps.w.length(),
                      results = taps.h.length() * tapsW * channels;
   const auto blocks = static_cast<std::int64_t>(unit.groups.size());
+  contract.addsToC = true;
   contract.label = "dw_grouped" + unitLabel(unit.groups) + "_" + std::to_string(taps.h.length()) + "x" +
                    std::to_string(tapsW) + "t" + std::to_string(channels) + "s" + std::to_string(sections.size());
   for (std::int64_t block = 0; block < blocks; ++block) {

@@ -57,6 +57,14 @@ void foldAxis(Axis& axis) {
   axis.steps = std::move(folded);
 }
 
+template <class Visit>
+void visitCalls(std::vector<Node>& nodes, const Visit& visit) {
+  for (Node& node : nodes) {
+    if (node.isCall()) visit(node.call);
+    visitCalls(node.body, visit);
+  }
+}
+
 int loopsOver(int axis, const std::vector<Node>& nodes) {
   int loops = 0;
   for (const Node& node : nodes) {
@@ -202,6 +210,30 @@ std::int64_t ProgramBuilder::axisSteps(int axis) const {
   return static_cast<std::int64_t>(program_.phases.back().axes[static_cast<std::size_t>(axis)].steps.size());
 }
 
+// Lists of calls that were replaced by others are left over.
+void ProgramBuilder::dropUnusedLists() {
+  std::vector<int> place(program_.lists.size(), -1);
+  for (Phase& phase : program_.phases)
+    visitCalls(phase.body, [&](Call& call) {
+      for (const Variant& v : call.variants) {
+        if (v.list >= 0) place[static_cast<std::size_t>(v.list)] = 0;
+      }
+    });
+  std::vector<SegmentList> used;
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    if (place[i] < 0) continue;
+    place[i] = static_cast<int>(used.size());
+    used.push_back(std::move(program_.lists[i]));
+  }
+  program_.lists = std::move(used);
+  for (Phase& phase : program_.phases)
+    visitCalls(phase.body, [&](Call& call) {
+      for (Variant& v : call.variants) {
+        if (v.list >= 0) v.list = place[static_cast<std::size_t>(v.list)];
+      }
+    });
+}
+
 TileProgram ProgramBuilder::finish() {
   for (Phase& phase : program_.phases) {
     // Streams may have been added after steps: every step has an entry for every stream.
@@ -213,6 +245,7 @@ TileProgram ProgramBuilder::finish() {
     }
     if (folds_) foldRepeats(phase);
   }
+  dropUnusedLists();
   return std::move(program_);
 }
 

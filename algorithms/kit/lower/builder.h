@@ -60,6 +60,7 @@ class ProgramBuilder {
 
  private:
   void countSteps(std::int64_t more);
+  void dropUnusedLists();
 
   TileProgram program_;
   bool folds_ = true;  ///< false: the phases that were there are folded already

@@ -8,6 +8,7 @@
 
 #include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/lower/class_numbers.h"
+#include "algorithms/kit/reduction_partition.h"
 
 namespace cubejit {
 namespace {
@@ -48,7 +49,7 @@ BigPositions bigPositions(const ConvView& v, int axis, const PixelBlock& block) 
   const std::int64_t end = (own.hi - 1) * v.stride[axis] - v.pad[axis] + (v.kernel[axis] - 1) * v.dilation[axis] + 1;
   at.inside.lo = std::clamp<std::int64_t>(at.start.base, 0, v.big.extent[axis]);
   at.inside.hi = std::clamp(end, at.inside.lo, v.big.extent[axis]);
-  if (axis < 2 || v.line) {
+  if (axis < 2 || v.cutsRows()) {
     at.start.origin = at.start.base;
     at.start.first = at.inside.lo;
   }
@@ -58,8 +59,8 @@ BigPositions bigPositions(const ConvView& v, int axis, const PixelBlock& block) 
 PixelBlocks makePixelBlocks(const ConvView& view, const ReductionBlock& size, std::int64_t splits) {
   PixelBlocks out;
   const Dhw& e = view.small.extent;
-  const std::int64_t columns = view.line ? std::min(size.h, e.w) : e.w, rows = view.line ? 1 : std::min(size.h, e.h),
-                     depths = view.line || rows < e.h ? 1 : std::min(size.d, e.d);
+  const std::int64_t columns = columnsOfBlock(view, size), rows = view.cutsRows() ? 1 : std::min(size.h, e.h),
+                     depths = view.cutsRows() || rows < e.h ? 1 : std::min(size.d, e.d);
   const bool part = depths < e.d || rows < e.h || columns < e.w;
   const std::int64_t images = part ? 1 : std::max<std::int64_t>(1, std::min(size.n, view.batch));
   const auto pieces = [](std::int64_t extent, std::int64_t most) { return static_cast<double>(ceilDiv(extent, most)); };

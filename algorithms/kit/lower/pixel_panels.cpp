@@ -26,7 +26,7 @@ PanelExtent panelExtent(const ConvView& v, const PixelBlocks& blocks, bool big) 
   for (int axis = 0; axis < 3; ++axis) {
     most.positions[axis] = (most.positions[axis] - 1) * v.stride[axis] + (v.kernel[axis] - 1) * v.dilation[axis] + 1;
   }
-  if (!v.line) most.positions.w = v.big.extent.w;
+  if (!v.cutsRows()) most.positions.w = v.big.extent.w;
   return most;
 }
 
@@ -52,7 +52,7 @@ Node packPixels(ProgramBuilder& b, const ConvView& view, const PixelBlocks& bloc
     return axis;
   };
   // Rows that follow each other are one matrix; others are moved one by one.
-  const bool together = view.line || t.denseRows();
+  const bool together = view.line || (!view.cutsRows() && t.denseRows());
   std::int64_t mostRows = 1;
   for (int cls = 0; cls < blocks.classes && !together; ++cls)
     mostRows = std::max(mostRows, positionsOf(view, p.big, 1, blocks.ofClass(cls)));
@@ -67,7 +67,7 @@ Node packPixels(ProgramBuilder& b, const ConvView& view, const PixelBlocks& bloc
       p.big ? "load_big" : "load_small", o.tensor, -1, o.panel, {blockAxis, image, plane, row, partAxis, piece}, {}};
   for (int cls = 0; cls < blocks.classes; ++cls) {
     const PixelBlock& block = blocks.ofClass(cls);
-    const std::int64_t columns = p.big && !view.line ? t.extent.w : positionsOf(view, p.big, 2, block);
+    const std::int64_t columns = p.big && !view.cutsRows() ? t.extent.w : positionsOf(view, p.big, 2, block);
     const std::int64_t rows = positionsOf(view, p.big, 1, block), depths = positionsOf(view, p.big, 0, block);
     PanelMove move = p.move;
     move.pixels = together ? rows * columns : columns;

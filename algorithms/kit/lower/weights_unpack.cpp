@@ -4,9 +4,11 @@
 #include "algorithms/kit/lower/weights_unpack.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "algorithms/kit/lower/data_gradient.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 namespace {
@@ -44,7 +46,12 @@ Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) 
 
 }  // namespace
 
-void addPartsCombine(ProgramBuilder& b, const AddedParts& added) {
+namespace {
+
+constexpr std::int64_t kPartsInARow = 64;  // more of them are summed group by group: sums of thousands in a row lose digits
+
+// The parts that begin `at` so many parts are summed, in order, into the first of each group; returns where those begin.
+std::vector<std::int64_t> addGroups(ProgramBuilder& b, const AddedParts& added, const std::vector<std::int64_t>& at) {
   b.beginPhase("combine");
   const int src = b.addStream("split", added.buffer), dst = b.addStream("sum", added.buffer);
   const std::int64_t vector = added.lanes * 4, unit = added.bytes % vector == 0 ? vector : 4,
@@ -52,12 +59,38 @@ void addPartsCombine(ProgramBuilder& b, const AddedParts& added) {
   const std::int64_t perTask = divisorAtMost(pieces, 32768 / unit), bytes = perTask * unit;
   const int piece = b.addUniformAxis("piece", pieces / perTask, {{src, bytes}, {dst, bytes}});
   const int split = b.addAxis("split");
-  for (std::int64_t i = 1; i < added.parts; ++i) b.addStep(split, {{src, i * added.bytes}});
+  const auto parts = static_cast<std::int64_t>(at.size()), groups = ceilDiv(parts, kPartsInARow);
+  const int group = groups > 1 ? b.addAxis("group", static_cast<int>(groups)) : -1;
+  std::vector<std::int64_t> firsts;
+  std::vector<Window> windows;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const std::int64_t first = parts * g / groups;
+    firsts.push_back(at[static_cast<std::size_t>(first)]);
+    if (group >= 0) b.addStep(group, {{dst, firsts.back() * added.bytes}}, static_cast<int>(g));
+    const auto begin = static_cast<int>(b.axisSteps(split));
+    for (std::int64_t i = first + 1; i < parts * (g + 1) / groups; ++i)
+      b.addStep(split, {{src, at[static_cast<std::size_t>(i)] * added.bytes}});
+    windows.push_back(Window{begin, static_cast<int>(b.axisSteps(split))});
+  }
+  b.phase().parallelAxes = {piece};
+  if (group >= 0) {
+    b.phase().axes[static_cast<std::size_t>(split)].windowAxis = group;
+    b.phase().axes[static_cast<std::size_t>(split)].windows = std::move(windows);
+    b.phase().parallelAxes = {group, piece};
+  }
   Move add{MoveKind::kAccumulate, added.lanes, 1, bytes / 4, bytes, bytes, 0, false, "combine"};
   Call call{"combine", src, -1, dst, {}, {Variant{b.addKernel(add), -1, false}}};
-  b.phase().parallelAxes = {piece};
   b.phase().body = nest({split}, {callNode(std::move(call))});
-  b.phase().workCycles = static_cast<double>(added.bytes * (added.parts - 1)) / 16.0;
+  b.phase().workCycles = static_cast<double>(added.bytes * (parts - groups)) / 16.0;
+  return firsts;
+}
+
+}  // namespace
+
+void addPartsCombine(ProgramBuilder& b, const AddedParts& added) {
+  std::vector<std::int64_t> at(static_cast<std::size_t>(added.parts));
+  std::iota(at.begin(), at.end(), std::int64_t{0});
+  while (at.size() > 1) at = addGroups(b, added, at);
 }
 
 void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {

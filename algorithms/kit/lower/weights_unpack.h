@@ -30,7 +30,7 @@ struct AddedParts {
   std::int64_t parts = 1, bytes = 0;  ///< bytes of a part, a whole number of f32
   int lanes = 16;
 };
-/// Adds the phase that sums the parts, in order, into the first.
+/// Adds the phases that sum the parts, in order, into the first: all of them, or where they are many by groups.
 void addPartsCombine(ProgramBuilder& b, const AddedParts& added);
 
 /// Adds the combine phase (if there is more than one split) and the unpack phase.

@@ -2,12 +2,14 @@
 //
 // Decides the tile program of a weight gradient with few pairs of channels a group, out of plain tensors: lanes are neighbouring pixels.
 //   dw[g,s][b][k] = sum over images and pixels o:  small[n][g,s][o] * big[n][g,b][o*stride + k*dil - pad]
-// Taps of a pair stay in registers for whole images, as vectors of partial sums; a last phase sums their lanes.
+// Taps of a pair stay in registers for a reduction block, as vectors of partial sums; a last phase sums their lanes.
 // Leaves rows, columns and taps to weight_sections, the sum of splits to weights_unpack.
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/work.h"
 #include "algorithms/spatial/lower/weight_sections.h"
@@ -29,15 +31,17 @@ class Lowering {
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     const std::int64_t pairs = v_.groups * v_.small.channels * v_.big.channels;
     const int dw = b_.addBuffer("dw", BufferRole::kDw, pairs * v_.taps() * 4);
-    if (v_.batch * v_.small.extent.volume() == 0 || pairs == 0) {
+    pixels_ = makePixelBlocks(v_, plan_.reduction, plan_.reductionParts);
+    if (pixels_.blocks.empty() || pairs == 0) {
       addZeroPhase(b_, dw, pairs * v_.taps() * 4, lanes_);
       return b_.finish();
     }
-    passes_ = v_.batch / plan_.images;
-    splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, passes_);
+    splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, static_cast<std::int64_t>(pixels_.blocks.size()));
     const std::int64_t bytes = pairs * pairBytes();
     const int scratch = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * bytes);
-    multiplyPhase(v_.bigIsX ? x : dy, v_.bigIsX ? dy : x, scratch, bytes);
+    big_ = Operand(v_.big, v_.bigIsX ? x : dy);
+    small_ = Operand(v_.small, v_.bigIsX ? dy : x);
+    multiplyPhase(scratch, bytes);
     if (splits_ > 1) addPartsCombine(b_, AddedParts{scratch, splits_, bytes, lanes_});
     sumPhase(scratch, dw, pairs * v_.taps());
     return b_.finish();
@@ -47,27 +51,22 @@ class Lowering {
   std::int64_t tapBytes() const { return lanes_ * 4; }
   std::int64_t pairBytes() const { return v_.taps() * tapBytes(); }
 
-  void multiplyPhase(int bigBuffer, int smallBuffer, int scratch, std::int64_t splitBytes) {
+  void multiplyPhase(int scratch, std::int64_t splitBytes) {
     b_.beginPhase("multiply");
-    const std::int64_t origin = -(v_.pad.d * v_.big.dStride + v_.pad.h * v_.big.hStride + v_.pad.w * v_.big.wStride);
-    const int big = b_.addStream("big", bigBuffer, origin), small = b_.addStream("small", smallBuffer),
-              acc = b_.addStream("acc", scratch);
+    big_.addStream(b_, "big");
+    small_.addStream(b_, "small");
+    const int acc = b_.addStream("acc", scratch);
     const std::int64_t smallBytes = v_.big.channels * pairBytes();
-    const int groups = b_.addUniformAxis(
-        "g", v_.groups,
-        {{big, v_.big.groupStride()}, {small, v_.small.groupStride()}, {acc, v_.small.channels * smallBytes}});
+    const int groups = b_.addUniformAxis("g", v_.groups,
+                                         {{big_.stream, v_.big.groupStride()},
+                                          {small_.stream, v_.small.groupStride()},
+                                          {acc, v_.small.channels * smallBytes}});
     const int smalls =
-        b_.addUniformAxis("small_channel", v_.small.channels, {{small, v_.small.cStride}, {acc, smallBytes}});
-    const int bigs = b_.addUniformAxis("big_channel", v_.big.channels, {{big, v_.big.cStride}, {acc, pairBytes()}});
-    const int images = b_.addAxis("n", 2);  // class 0: the first of a split
-    std::int64_t next = 0;
-    for (std::int64_t i = 0; i < passes_; ++i) {
-      const bool first = i == passes_ * next / splits_;
-      if (first) ++next;
-      b_.addStep(images, {{big, i * plan_.images * v_.big.nStride}, {small, i * plan_.images * v_.small.nStride}},
-                 first ? 0 : 1);
-    }
-    const int split = b_.addPartition("split", images, splits_);
+        b_.addUniformAxis("small_channel", v_.small.channels, {{small_.stream, v_.small.cStride}, {acc, smallBytes}});
+    const int bigs =
+        b_.addUniformAxis("big_channel", v_.big.channels, {{big_.stream, v_.big.cStride}, {acc, pairBytes()}});
+    const int blocks = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
+    const int split = b_.addPartition("split", blocks, splits_);
     for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(split, s, acc, s * splitBytes);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
     for (std::int64_t k = 0; k < v_.kernel.d; ++k)
@@ -75,25 +74,26 @@ class Lowering {
 
     const std::vector<TapTile> tiles = tapTiles();
     const int taps = b_.addAxis("taps", static_cast<int>(tiles.size()));
-    Call call{"multiply", big, small, acc, {images, kd, taps}, {}};
-    std::vector<std::vector<Variant>> variants(tiles.size());  // of each tap along D
+    std::vector<SpatialWeightsSections> sections;
+    std::vector<int> kernels;
     for (std::size_t t = 0; t < tiles.size(); ++t) {
       b_.addStep(taps, {{acc, (tiles[t].h.lo * v_.kernel.w + tiles[t].w.lo) * tapBytes()}}, static_cast<int>(t));
-      const SpatialWeightsSections sections(v_, tiles[t], plan_.registerH, lanes_);
-      const int kernel = b_.addKernel(sections.contract());
-      for (std::int64_t k = 0; k < v_.kernel.d; ++k)
-        variants[t].push_back(Variant{kernel, b_.addList(sections.segments(k, plan_.images)), false});
+      sections.emplace_back(v_, pixels_, tiles[t], plan_.registerH, lanes_);
+      kernels.push_back(b_.addKernel(sections.back().contract()));
     }
-    for (const bool accumulate : {false, true}) {
+    Call call{"multiply", big_.stream, small_.stream, acc, {blocks, kd, taps}, {}};
+    for (int cls = 0; cls < pixels_.classes; ++cls) {
+      const bool first = pixels_.ofClass(cls).first;
       for (std::int64_t k = 0; k < v_.kernel.d; ++k) {
-        for (const std::vector<Variant>& ofTap : variants) {
-          call.variants.push_back(ofTap[static_cast<std::size_t>(k)]);
-          call.variants.back().accumulate = accumulate;
+        for (std::size_t t = 0; t < tiles.size(); ++t) {
+          SegmentList list = sections[t].segments(cls, k);
+          const bool idle = std::all_of(list.begin(), list.end(), [](const auto& section) { return section.empty(); });
+          call.variants.push_back(idle && !first ? Variant{} : Variant{kernels[t], b_.addList(std::move(list)), !first});
         }
       }
     }
     Phase& phase = b_.phase();
-    phase.body = nest({images, kd, taps}, {callNode(std::move(call))});
+    phase.body = nest({blocks, kd, taps}, {chainedCall(b_, std::move(call))});
     phase.parallelAxes = {split, groups, smalls, bigs};
     phase.workCycles = multiplyAddVectors(v_, lanes_);
   }
@@ -137,7 +137,9 @@ class Lowering {
   const int lanes_;
   ProgramBuilder b_;
   const ConvView v_;
-  std::int64_t passes_ = 1, splits_ = 1;  ///< of `images` images, and parts they are partitioned into
+  PixelBlocks pixels_;
+  Operand big_, small_;
+  std::int64_t splits_ = 1;
 };
 
 }  // namespace

@@ -6,46 +6,58 @@
 #include <algorithm>
 #include <map>
 
-#include "algorithms/kit/lower/pixel_blocks.h"
-
 namespace cubejit {
 namespace {
 
 constexpr LaneRange kNone{0, -1};
 
-}  // namespace
-
-SpatialWeightsSections::SpatialWeightsSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes)
-    : v_(view), taps_(taps), lanes_(lanes) {
-  for (std::int64_t first = 0; first < v_.small.extent.h; first += rows) {
-    Rows block{std::min(rows, v_.small.extent.h - first), {}};
-    for (std::int64_t r = 0; r < block.count; ++r) {
-      for (std::int64_t k = taps.h.lo; k < taps.h.hi; ++k) {
-        const std::int64_t at = (first + r) * v_.stride.h + k * v_.dilation.h - v_.pad.h;
-        if (at >= 0 && at < v_.big.extent.h) block.inside.emplace_back(r, k);
-      }
-    }
-    if (block.inside.empty()) continue;
-    auto known = std::find(rows_.begin(), rows_.end(), block);
-    if (known == rows_.end()) known = rows_.insert(rows_.end(), std::move(block));
-    blocks_.push_back(RowBlock{first, known - rows_.begin()});
-  }
-  for (std::int64_t first = 0; first < v_.small.extent.w; first += lanes) {
-    Columns columns = columnsAt(first);
-    if (std::all_of(columns.taps.begin(), columns.taps.end(), [](const LaneRange& r) { return r == kNone; })) continue;
-    if (!runs_.empty() && runs_.back().columns == columns && runs_.back().first + runs_.back().count * lanes == first)
-      ++runs_.back().count;
-    else
-      runs_.push_back(Run{std::move(columns), first, 1});
-  }
+template <class T>
+std::int64_t indexIn(std::vector<T>& known, T value) {
+  auto at = std::find(known.begin(), known.end(), value);
+  if (at == known.end()) at = known.insert(known.end(), std::move(value));
+  return at - known.begin();
 }
 
-SpatialWeightsSections::Columns SpatialWeightsSections::columnsAt(std::int64_t first) const {
+}  // namespace
+
+SpatialWeightsSections::SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const TapTile& taps,
+                                               std::int64_t rows, int lanes)
+    : v_(view), pixels_(blocks), taps_(taps), lanes_(lanes) {
+  for (int cls = 0; cls < blocks.classes; ++cls) places_.push_back(placesOf(blocks.ofClass(cls), rows));
+}
+
+SpatialWeightsSections::Places SpatialWeightsSections::placesOf(const PixelBlock& block, std::int64_t rows) {
+  Places places;
+  for (std::int64_t first = 0; first < block.h.length(); first += rows) {
+    Rows together{std::min(rows, block.h.length() - first), {}};
+    for (std::int64_t r = 0; r < together.count; ++r) {
+      for (std::int64_t k = taps_.h.lo; k < taps_.h.hi; ++k) {
+        const std::int64_t at = (block.h.lo + first + r) * v_.stride.h + k * v_.dilation.h - v_.pad.h;
+        if (at >= 0 && at < v_.big.extent.h) together.inside.emplace_back(r, k);
+      }
+    }
+    if (together.inside.empty()) continue;
+    places.blocks.push_back(RowBlock{first, indexIn(rows_, std::move(together))});
+  }
+  for (std::int64_t first = 0; first < block.w.length(); first += lanes_) {
+    Columns columns = columnsAt(block.w, first);
+    if (std::all_of(columns.taps.begin(), columns.taps.end(), [](const LaneRange& r) { return r == kNone; })) continue;
+    const std::int64_t index = indexIn(columns_, std::move(columns));
+    std::vector<Run>& runs = places.runs;
+    if (!runs.empty() && runs.back().columns == index && runs.back().first + runs.back().count * lanes_ == first)
+      ++runs.back().count;
+    else
+      runs.push_back(Run{index, first, 1});
+  }
+  return places;
+}
+
+SpatialWeightsSections::Columns SpatialWeightsSections::columnsAt(const Range& own, std::int64_t first) const {
   Columns columns;
-  const std::int64_t count = std::min<std::int64_t>(lanes_, v_.small.extent.w - first);
+  const std::int64_t count = std::min<std::int64_t>(lanes_, own.length() - first);
   columns.small = lanesUpTo(count, lanes_);
   for (std::int64_t k = taps_.w.lo; k < taps_.w.hi; ++k) {
-    const std::int64_t at = first + k * v_.dilation.w - v_.pad.w;
+    const std::int64_t at = own.lo + first + k * v_.dilation.w - v_.pad.w;
     const std::int64_t lo = std::clamp<std::int64_t>(-at, 0, count),
                        hi = std::clamp<std::int64_t>(v_.big.extent.w - at, 0, count);
     columns.taps.push_back(lo >= hi ? kNone
@@ -85,6 +97,7 @@ Contract SpatialWeightsSections::contract() const {
   contract.lanes = lanes_;
   contract.vectorsA = elementOf(v_.big.dtype);
   contract.vectorsB = elementOf(v_.small.dtype);
+  contract.addsToC = true;
   contract.label = "dw_spatial_" + std::to_string(taps_.h.length()) + "x" + std::to_string(taps_.w.length());
   for (std::int64_t h = 0; h < taps_.h.length(); ++h) {
     for (std::int64_t w = 0; w < taps_.w.length(); ++w)
@@ -92,11 +105,11 @@ Contract SpatialWeightsSections::contract() const {
           Accumulator{static_cast<std::int32_t>((h * v_.kernel.w + w) * lanes_ * 4), LaneRange{}});
   }
   for (const Rows& rows : rows_) {
-    for (const Run& run : runs_) {
+    for (const Columns& columns : columns_) {
       Section section;
       section.aOuterStep = lanes_ * bytesOf(v_.big);
       section.bOuterStep = lanes_ * bytesOf(v_.small);
-      section.steps.push_back(stepOf(rows, run.columns));
+      section.steps.push_back(stepOf(rows, columns));
       contract.sections.push_back(std::move(section));
     }
   }
@@ -104,22 +117,23 @@ Contract SpatialWeightsSections::contract() const {
   return contract;
 }
 
-SegmentList SpatialWeightsSections::segments(std::int64_t kd, std::int64_t images) const {
-  SegmentList list(std::max<std::size_t>(1, rows_.size() * runs_.size()));
-  PixelBlock all;
-  all.d = {0, v_.small.extent.d};
-  const Range depths = usedPixels(v_, 0, all, kd);
+SegmentList SpatialWeightsSections::segments(int cls, std::int64_t kd) const {
+  const PixelBlock& own = pixels_.ofClass(cls);
+  const Places& places = places_[static_cast<std::size_t>(cls)];
+  SegmentList list(std::max<std::size_t>(1, rows_.size() * columns_.size()));
+  const Range depths = usedPixels(v_, 0, own, kd);
   const auto addPlane = [&](std::int64_t bigPlane, std::int64_t smallPlane) {
-    for (const RowBlock& block : blocks_) {
-      for (std::size_t i = 0; i < runs_.size(); ++i) {
+    for (const RowBlock& block : places.blocks) {
+      for (const Run& run : places.runs) {
         const std::int64_t big = bigPlane + (block.first * v_.stride.h + taps_.h.lo * v_.dilation.h) * v_.big.hStride +
-                                 (runs_[i].first + taps_.w.lo * v_.dilation.w) * bytesOf(v_.big);
-        const std::int64_t small = smallPlane + block.first * v_.small.hStride + runs_[i].first * bytesOf(v_.small);
-        list[static_cast<std::size_t>(block.rows) * runs_.size() + i].push_back(Segment{big, small, runs_[i].count});
+                                 (run.first + taps_.w.lo * v_.dilation.w) * bytesOf(v_.big);
+        const std::int64_t small = smallPlane + block.first * v_.small.hStride + run.first * bytesOf(v_.small);
+        const auto section = static_cast<std::size_t>(block.rows) * columns_.size() + static_cast<std::size_t>(run.columns);
+        list[section].push_back(Segment{big, small, run.count});
       }
     }
   };
-  for (std::int64_t n = 0; n < images; ++n) {
+  for (std::int64_t n = 0; n < own.n.length(); ++n) {
     for (std::int64_t d = depths.lo; d < depths.hi; ++d) {
       addPlane(n * v_.big.nStride + (d * v_.stride.d + kd * v_.dilation.d) * v_.big.dStride,
                n * v_.small.nStride + d * v_.small.dStride);

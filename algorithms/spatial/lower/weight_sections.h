@@ -11,6 +11,7 @@
 
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/lower/pixel_blocks.h"
 #include "algorithms/kit/range.h"
 
 namespace cubejit {
@@ -23,12 +24,12 @@ struct TapTile {
 class SpatialWeightsSections {
  public:
   /// Precondition: both tensors are plain, stride 1 along W. `rows`: of the small tensor, in a step.
-  SpatialWeightsSections(const ConvView& view, const TapTile& taps, std::int64_t rows, int lanes);
+  SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const TapTile& taps, std::int64_t rows, int lanes);
 
   Contract contract() const;
-  /// The products of `images` images with the planes that tap `kd` reaches; offsets from the first one's start, of the big tensor from
-  /// -pad.
-  SegmentList segments(std::int64_t kd, std::int64_t images) const;
+  /// The products of a block of a class with the planes that tap `kd` reaches; offsets from the block's first pixel, of the big tensor
+  /// from where tap 0 of that lies.
+  SegmentList segments(int cls, std::int64_t kd) const;
 
  private:
   using Pair = std::pair<std::int64_t, std::int64_t>;  ///< row of a block, tap along H
@@ -43,23 +44,29 @@ class SpatialWeightsSections {
     friend bool operator==(const Columns& x, const Columns& y) = default;
   };
   struct Run {  ///< vectors that are alike
-    Columns columns;
+    std::int64_t columns = 0;  ///< index into columns_
     std::int64_t first = 0, count = 0;
   };
   struct RowBlock {
     std::int64_t first = 0, rows = 0;  ///< `rows`: index into rows_
   };
+  struct Places {  ///< of a class of blocks, relative to the block
+    std::vector<RowBlock> blocks;
+    std::vector<Run> runs;
+  };
 
-  Columns columnsAt(std::int64_t first) const;
+  Places placesOf(const PixelBlock& block, std::int64_t rows);
+  Columns columnsAt(const Range& own, std::int64_t first) const;
   Step stepOf(const Rows& rows, const Columns& columns) const;
   std::int64_t bytesOf(const TensorView& t) const { return elementBytes(elementOf(t.dtype)); }
 
   const ConvView& v_;
+  const PixelBlocks& pixels_;
   const TapTile taps_;
   const int lanes_;
   std::vector<Rows> rows_;
-  std::vector<RowBlock> blocks_;
-  std::vector<Run> runs_;
+  std::vector<Columns> columns_;
+  std::vector<Places> places_;  ///< by class
 };
 
 }  // namespace cubejit

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/panel_pitch.h"
@@ -157,8 +158,10 @@ class Lowering {
         continue;
       }
       const WinogradProduct product{rows, plan_.registerVectors, lanes_, plan_.unroll, 4, smallPitch_, bigPitch_};
+      Contract kernel = productKernel(product);
+      kernel.addsToC = true;
       call.variants.push_back(
-          Variant{b_.addKernel(productKernel(product)), b_.addList(productList(product, tiles)), !first});
+          Variant{b_.addKernel(std::move(kernel)), b_.addList(productList(product, tiles)), !first});
     }
   }
 
@@ -193,7 +196,7 @@ class Lowering {
     Call call{"multiply", p.a, p.lanes, p.c, {block, p.rowBlocks}, {}};
     for (std::int64_t i = 0; i < reductionBlocks_; ++i)
       addVariants(call, (firstRow(i + 1) - firstRow(i)) * box_.tilesOfRow(), isFirst(i));
-    for (Node& node : nest({p.point, p.laneBlocks, p.rowBlocks}, {callNode(std::move(call))}))
+    for (Node& node : nest({p.point, p.laneBlocks, p.rowBlocks}, {chainedCall(b_, std::move(call))}))
       body.push_back(std::move(node));
     b_.phase().parallelAxes = {groups, split, rowPart};
     b_.phase().body = {loopNode(block, std::move(body))};
@@ -258,7 +261,7 @@ class Lowering {
     }
     Call call{"multiply", p.a, p.lanes, p.c, {p.rowBlocks}, {}};
     addVariants(call, box_.rows() * box_.tilesOfRow(), true);
-    std::vector<Node> body = nest({p.point, p.laneBlocks, p.rowBlocks}, {callNode(std::move(call))});
+    std::vector<Node> body = nest({p.point, p.laneBlocks, p.rowBlocks}, {chainedCall(b_, std::move(call))});
     const int row = b_.addUniformAxis("row", base, {{points, width_ * 4}, {taps, tapRow()}});
     Axis& rowsOfBlock = b_.phase().axes[static_cast<std::size_t>(row)];
     rowsOfBlock.windowAxis = p.rowBlocks;

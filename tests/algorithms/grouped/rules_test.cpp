@@ -59,8 +59,11 @@ TEST(GroupedRules, BlocksStayWithinADisplacement) {
   Problem p = convolution(Layout::kNdhwc);
   p.groups = p.cin = p.cout = 4096;
   p.in = p.out = Dhw{1, 64, 40000};
-  EXPECT_THAT(checkPlan(p, GroupedWeightsPlan{}, kAvx512), IsEmpty());
-  GroupedWeightsPlan tall;
+  GroupedWeightsPlan flat;
+  EXPECT_THAT(checkPlan(p, flat, kAvx512), ElementsAre(HasSubstr("reduction_parts = 1 must be at least 86")));
+  flat.reductionParts = 86;
+  EXPECT_THAT(checkPlan(p, flat, kAvx512), IsEmpty());
+  GroupedWeightsPlan tall = flat;
   tall.registerTapsH = 3;
   EXPECT_THAT(checkPlan(p, tall, kAvx512), Contains(HasSubstr("displacement")));
 }

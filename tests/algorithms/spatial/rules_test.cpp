@@ -66,9 +66,9 @@ TEST(SpatialRules, WeightsReadPlainTensorsWhereTheyLie) {
   pixels.registerH = plain.out.h + 1;
   EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("must not be more than the")));
   pixels.registerH = 4;
-  pixels.images = plain.batch + 1;
-  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("must divide")));
-  pixels.images = 1;
+  pixels.reduction = {plain.batch + 1, 1, 1};
+  EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("reduction_n = ")));
+  pixels.reduction = {1, 1, 1};
   plain.stride.w = 2;
   plain.out.w = (plain.in.w + plain.padBefore.w + plain.padAfter.w - plain.kernel.w) / 2 + 1;
   EXPECT_THAT(checkPlan(plain, pixels, kAvx512), Contains(HasSubstr("stride 1 along W")));

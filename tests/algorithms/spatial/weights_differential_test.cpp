@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides that weight gradients of the spatial algorithm are exact: tiles of taps, rows in a step, images in a call, splits; dilation, padding,
+// Decides that weight gradients of the spatial algorithm are exact: tiles of taps, rows in a step, reduction blocks, parts; dilation, padding,
 // strides along D and H, groups, transposed convolutions.
 #include <gtest/gtest.h>
 
