@@ -30,7 +30,8 @@ inline constexpr std::int64_t kMostTaps = 1 << 14;
 /// Ends the work if there is more than so much of it.
 inline void limitWork(double amount, std::int64_t most, const char* of) {
   if (amount <= static_cast<double>(most)) return;
-  throw WorkLimitError("the plan takes more than " + std::to_string(most) + " " + of +
+  throw WorkLimitError("a program may have at most " + std::to_string(most) + " " + of + ", this one has " +
+                       (amount < 9e18 ? std::to_string(static_cast<std::int64_t>(amount)) : "more than 9e18") +
                        "; give a call fewer images, fewer channels, a smaller kernel or a part of the output");
 }
 

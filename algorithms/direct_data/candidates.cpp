@@ -110,9 +110,10 @@ void addCacheBlocks(const DataView& g, const Machine& m, const DirectDataPlan& b
   std::vector<std::int64_t> blocks{1, 2, 4, 8, 16, 64, 256};
   for (const std::int64_t tasks : {1, 2, 4}) blocks.push_back(divUp(along, tasks * m.cores * block));  // equal shares
   std::sort(blocks.begin(), blocks.end());
+  const std::int64_t least = divUp(divUp(along, block), kMostBlocks);  // of a program's steps
   std::int64_t last = 0;
   for (const std::int64_t target : blocks) {
-    const std::int64_t rows = std::min(target, divUp(along, block)) * block;
+    const std::int64_t rows = std::min(std::max(target, least), divUp(along, block)) * block;
     if (panels) {
       const double bytes = static_cast<double>(rows) * (static_cast<double>(operandStep) * rowOperand +
                                                         static_cast<double>(resultStep) * rowResult);

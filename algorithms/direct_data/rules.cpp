@@ -82,6 +82,11 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
   const TensorView &result = gather ? v.big : v.small, &operand = gather ? v.small : v.big;
   const std::int64_t box = plan.registerN * plan.registerD * plan.registerH * plan.registerW;
   const std::int64_t lanes = m.isa.lanes();
+  const int axis = v.line ? 2 : 1;  // the one that cache blocks cut
+  const std::int64_t along = divUp(result.extent[axis], gather ? v.stride[axis] : 1);
+  requireFewBlocks(rules, "cache_h", along, plan.cache.h, "raise cache_h");
+  requireFewBlocks(rules, "cache_h", std::min(plan.cache.h, along), v.line ? plan.registerW : plan.registerH,
+                   "lower cache_h");
   if (plan.vectorize == DataVectors::kInputChannels) {
     MicrokernelRegisters sums;
     sums.accumulators = box * result.channels;

@@ -43,7 +43,8 @@ void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan pla
     plan.cache.h = along;
     out.push_back(plan);
     plan.order = IterateOrder::kPixelsOuter;
-    for (const std::int64_t parts : {1, 4, 16}) {
+    for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{4}, std::int64_t{16},
+                                     divUp(along, (line ? plan.registerW : plan.registerH) * kMostBlocks / 4)}) {
       plan.cache.h = roundUp(equalPiece(along, std::max<std::int64_t>(1, divUp(along, parts))), plan.registerH);
       if (line) plan.cache.h = std::max(plan.cache.h, plan.registerW);
       out.push_back(plan);
@@ -68,7 +69,7 @@ void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan pla
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
       plan.cache.d = depths;
       plan.cache.h =
-          roundUp(equalPiece(along, std::max<std::int64_t>(line ? plan.registerW : 1, rows)), plan.registerH);
+          roundUp(equalPiece(along, std::max({line ? plan.registerW : 1, rows, divUp(along, kMostBlocks)})), plan.registerH);
       out.push_back(plan);
       if (depths == 1) break;
     }

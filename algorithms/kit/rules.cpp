@@ -3,9 +3,11 @@
 // Decides the words of rules that several algorithms have.
 #include "algorithms/kit/rules.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "algorithms/kit/conv_view.h"
+#include "tiling/rounding.h"
 
 namespace cubejit {
 
@@ -19,6 +21,15 @@ void requireRegisters(Rules& rules, const MicrokernelRegisters& needs, const Hos
     const std::string what = "vector registers (" + std::string(sums) + " = " + std::to_string(needs.accumulators) +
                              " sums, and what their operands need)";
     return needsMore(what.c_str(), registersNeeded(needs), registersThere(needs, isa), "shrink the register block");
+  });
+}
+
+void requireFewBlocks(Rules& rules, const char* what, std::int64_t extent, std::int64_t each, const char* fix) {
+  const std::int64_t blocks = ceilDiv(extent, std::max<std::int64_t>(1, each));
+  rules.require(blocks <= kMostBlocks, [&] {
+    return std::string(what) + ": " + std::to_string(extent) + " positions in blocks of " + std::to_string(each) +
+           " are " + std::to_string(blocks) + " blocks, more than the " + std::to_string(kMostBlocks) +
+           " that a program may have; " + fix;
   });
 }
 

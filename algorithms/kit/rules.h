@@ -42,6 +42,12 @@ std::string needsMore(const char* what, std::int64_t needed, std::int64_t availa
 /// A microkernel that would need more vector registers than the ISA has. `sums`: how fields of the plan make its accumulators.
 void requireRegisters(Rules& rules, const MicrokernelRegisters& needs, const HostIsa& isa, const char* sums);
 
+/// Blocks that an axis may be cut into at a level: each is a step of a program.
+inline constexpr std::int64_t kMostBlocks = std::int64_t{1} << 16;
+
+/// `extent` positions are cut into at most kMostBlocks blocks of `each`. `fix`: what to change.
+void requireFewBlocks(Rules& rules, const char* what, std::int64_t extent, std::int64_t each, const char* fix);
+
 /// Offsets inside a tile are 32-bit displacements in code.
 void requireReach(Rules& rules, const char* what, std::int64_t bytes);
 

@@ -84,10 +84,15 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
   const std::int64_t longest = ceilDiv(rel.results, out.resultStep),
                      length = cacheLength <= 0 ? std::max<std::int64_t>(longest, 1) : cacheLength;
   const std::vector<Range> blocks = cutInto(std::min(length, std::max<std::int64_t>(longest, 1)), registerLength);
-  double taps = 0;
-  for (const AxisPhase& phase : phases) taps += 1 + static_cast<double>(phase.taps.size());
-  limitWork(static_cast<double>(ceilDiv(longest, length)) * static_cast<double>(blocks.size()) * taps, kMostBlockTaps,
-            "taps of register blocks");
+  // Where every tap finds an operand, blocks are alike.
+  Range inside{0, longest};
+  std::vector<Range> insideOf;
+  for (const AxisPhase& phase : phases) {
+    Range own{0, phase.count};
+    for (const BlockTap& tap : phase.taps) own = {std::max(own.lo, tap.lo), std::min(own.hi, tap.hi)};
+    insideOf.push_back(own);
+    inside = {std::max(inside.lo, own.lo), std::min(inside.hi, own.hi)};
+  }
   for (const AxisPhase& phase : phases) {
     for (const Range& block : blocks)
       out.registerBlocks.push_back({phase.start + out.resultStep * block.lo, out.operandStep * block.lo, 0});
@@ -95,13 +100,19 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
   ClassNumbers<ClassKey> keys;
   ClassNumbers<BlockClass> numbers;
   // -1 if the phase has ended.
-  const auto classOf = [&](const AxisPhase& phase, std::int64_t j0) {
+  std::vector<int> wholeInside(phases.size(), -1);  // class of whole blocks inside, by phase
+  const auto classOf = [&](std::size_t of, std::int64_t j0) {
+    const AxisPhase& phase = phases[of];
     if (j0 >= phase.count) return -1;
+    const bool whole = insideOf[of].lo <= j0 && j0 + registerLength <= insideOf[of].hi;
+    if (whole && wholeInside[of] >= 0) return wholeInside[of];
     BlockClass block = blockAt(phase, j0, registerLength);
     const auto [cls, fresh] = numbers.of(block);
     if (fresh) out.classes.push_back(std::move(block));
+    if (whole) wholeInside[of] = cls;
     return cls;
   };
+  int cacheInside = -1;
   for (const Range& js : cutInto(longest, length)) {
     AxisCacheBlock cache;
     cache.results.lo = out.resultStep * js.lo;
@@ -112,14 +123,21 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     start.first = std::clamp<std::int64_t>(start.origin, 0, rel.operands);
     const std::int64_t end = std::clamp<std::int64_t>(out.operandStep * (js.hi - 1) + mostOffset + 1, 0, rel.operands);
     cache.operands = {start.first, std::max(start.first, end)};
+    const bool whole = inside.lo <= js.lo && js.lo + length <= inside.hi;
+    if (whole && cacheInside >= 0) {
+      cache.cls = cacheInside;
+      out.cacheBlocks.push_back(cache);
+      continue;
+    }
     std::vector<int> row;
-    for (const AxisPhase& phase : phases) {
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
       for (const Range& block : blocks) row.push_back(classOf(phase, js.lo + block.lo));
     }
     // Where no operands are, it does not matter where they would begin.
     const std::int64_t skipped = cache.operands.length() > 0 ? start.first - start.origin : 0;
     const auto [cls, fresh] = keys.of(ClassKey{row, cache.operands.length(), cache.results.length(), skipped});
     cache.cls = cls;
+    if (whole) cacheInside = cls;
     if (fresh) {
       out.blockClass.push_back(std::move(row));
       out.ofClass.push_back(out.cacheBlocks.size());

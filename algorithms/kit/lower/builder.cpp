@@ -171,6 +171,7 @@ void ProgramBuilder::addStep(int axis, const AxisDeltas& deltas, int cls) {
 }
 
 int ProgramBuilder::addUniformAxis(std::string name, std::int64_t count, Deltas step) {
+  limitWork(static_cast<double>(count), kMostSteps, "equal steps of an axis");
   const int axis = addAxis(std::move(name));
   for (std::int64_t i = 0; i < count; ++i) {
     AxisDeltas deltas(step);

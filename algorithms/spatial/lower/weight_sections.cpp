@@ -42,8 +42,16 @@ SpatialWeightsSections::Places SpatialWeightsSections::placesOf(const PixelBlock
   for (std::int64_t first = 0; first < block.w.length(); first += lanes_) {
     Columns columns = columnsAt(block.w, first);
     if (std::all_of(columns.taps.begin(), columns.taps.end(), [](const LaneRange& r) { return r == kNone; })) continue;
+    const bool whole = columns.small.all() && std::all_of(columns.taps.begin(), columns.taps.end(), [](const LaneRange& r) { return r.all(); });
     const std::int64_t index = indexIn(columns_, std::move(columns));
     std::vector<Run>& runs = places.runs;
+    if (whole) {  // so are those behind it until the last tap leaves the row
+      const std::int64_t last = block.w.lo + first + (taps_.w.hi - 1) * v_.dilation.w - v_.pad.w;
+      const std::int64_t count = std::min(block.w.length() - first, v_.big.extent.w - last) / lanes_;
+      runs.push_back(Run{index, first, count});
+      first += (count - 1) * lanes_;
+      continue;
+    }
     if (!runs.empty() && runs.back().columns == index && runs.back().first + runs.back().count * lanes_ == first)
       ++runs.back().count;
     else
