@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -21,22 +22,37 @@ ROOT = Path(__file__).resolve().parent
 PACKAGES = find_packages("python")
 
 
+def pybind11():
+    """Where CMake finds the interpreter's own, if it has one; else it looks where the system's is."""
+    try:
+        from pybind11 import get_cmake_dir
+        return [f"-Dpybind11_DIR={get_cmake_dir()}"]
+    except ImportError:
+        return []
+
+
 class BuildWithCMake(build_ext):
     def run(self):
         build = Path(self.build_temp).resolve() / "cmake"
         target = ROOT / "python" if self.inplace else Path(self.build_lib).resolve()
         off = [f"-DCUBEJIT_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES", "TOOLS", "LLVM")]
         # The library lies in the package, where the module looks for it.
-        places = ["-DCMAKE_INSTALL_LIBDIR=cubejit", "-DCUBEJIT_PYTHON_INSTALL_DIR=.", "-DCUBEJIT_PYTHON=ON", "-DCUBEJIT_INSTALL=ON"]
+        places = ["-DCMAKE_INSTALL_LIBDIR=cubejit", "-DCUBEJIT_PYTHON_INSTALL_DIR=.", "-DCUBEJIT_PYTHON=REQUIRED", "-DCUBEJIT_INSTALL=ON"]
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        subprocess.run(["cmake", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", *off, *places,
-                        f"-DCUBEJIT_PYTHON_EXECUTABLE={os.sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))], check=True)
+        configured = subprocess.run(
+            ["cmake", "-S", ROOT, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", *off, *places, *pybind11(),
+             f"-DCUBEJIT_PYTHON_EXECUTABLE={sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))])
+        if configured.returncode != 0:
+            sys.exit("cubejit: nothing was built; the lines above say what CMake misses")
         subprocess.run(["cmake", "--build", build], check=True)
         with tempfile.TemporaryDirectory() as folder:
             prefix = Path(folder)
             subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
             (target / "cubejit").mkdir(parents=True, exist_ok=True)
-            for module in (prefix / "cubejit").glob("_core*.so"):
+            modules = list((prefix / "cubejit").glob("_core*.so"))
+            if not modules:
+                sys.exit("cubejit: CMake installed no cubejit/_core, without which no package is whole")
+            for module in modules:
                 shutil.copy2(module, target / "cubejit")
             # A wheel holds no links: the library by the name that the module asks for.
             for library in (prefix / "cubejit").glob("libcubejit.so.*"):

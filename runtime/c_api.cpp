@@ -18,6 +18,7 @@
 #include "runtime/compile.h"
 #include "runtime/json_report.h"
 #include "runtime/last_error.h"
+#include "runtime/threads.h"
 #include "tiling/no_throw.h"
 
 struct cubejit_session {
@@ -106,7 +107,7 @@ Dhw axes(const std::int64_t (&values)[3]) { return Dhw{values[0], values[1], val
 Result<DType> dtypeOf(const std::string& name, std::int32_t given) {
   constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low};
   if (given >= CUBEJIT_F32 && given <= CUBEJIT_HF32_LOW) return kTypes[given];
-  return Error{ErrorCode::kUnsupported, Stage::kProblem,
+  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                name + "dtype = " + std::to_string(given) +
                    " is unknown; there are 0 (f32), 1 (f16), 2 (bf16), 3 (hf32), 4 (hf32_low)"};
 }
@@ -123,6 +124,7 @@ Result<Problem> problemOf(const cubejit_problem* asked) {
   const cubejit_problem* const given = &all;
   CUBEJIT_TRY(dtype, dtypeOf("", given->dtype));
   CUBEJIT_TRY(layout, layoutOf("", given->layout));
+  if (given->reserved != 0) return invalid("problem: reserved = " + std::to_string(given->reserved) + " must be 0");
   Problem p;
   p.rank = given->rank;
   p.transposed = given->transposed != 0;
@@ -179,7 +181,8 @@ Result<Options> optionsOf(const cubejit_options* asked) {
   constexpr BackendKind kBackends[] = {BackendKind::kXbyak, BackendKind::kInterpreter, BackendKind::kTileInterpreter,
                                        BackendKind::kLlvm};
   options.backend = kBackends[given->backend];
-  if (given->threads < 0) return invalid("threads = " + std::to_string(given->threads) + " must not be negative");
+  if (given->threads < 0) return invalid(brokenThreads(given->threads));
+  if (given->reserved != 0) return invalid("options: reserved = " + std::to_string(given->reserved) + " must be 0");
   options.threads = given->threads;
   options.pinThreads = given->pin_threads != 0;
   options.cacheCapacity = given->cache_capacity;

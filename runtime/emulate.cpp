@@ -217,7 +217,7 @@ Result<EmulationReport> Emulation::run(const Tensors& tensors, const EmulationRu
       static_cast<void>(done);
       return s.report(how);
     }
-    const int threads = how.threads > 0 ? how.threads : s.executable->threads();
+    const int threads = how.threads != 0 ? how.threads : s.executable->threads();
     const std::size_t bytes = s.executable->workspaceBytes(threads);
     if (bytes > s.workspaceBytes) {
       s.workspace = alignedMemory(bytes);

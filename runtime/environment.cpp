@@ -11,6 +11,7 @@
 #include "runtime/dump/stages.h"
 #include "runtime/threads.h"
 #include "tiling/no_throw.h"
+#include "tiling/whole_number.h"
 
 namespace cubejit {
 namespace {
@@ -45,12 +46,11 @@ Status set(Field& field, const Result<Value>& value) {
 template <class Field>
 Status setPositive(Field& field, const std::string& text) {
   constexpr long kMost = 1L << 30;
-  char* end = nullptr;
-  const long value = std::strtol(text.c_str(), &end, 10);
-  if (*end != '\0' || value < 1 || value > kMost)
+  const auto value = wholeNumber<long>(text);
+  if (!value || *value < 1 || *value > kMost)
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                  "'" + text + "' must be a whole number from 1 to " + std::to_string(kMost)};
-  field = static_cast<Field>(value);
+  field = static_cast<Field>(*value);
   return Unit{};
 }
 

@@ -43,10 +43,6 @@ bool overlap(const NamedRange& a, const NamedRange& b) {
          b0 < a0 + static_cast<std::uintptr_t>(a.bytes);
 }
 
-int slotsOf(int threads, const Executable::State& state) {
-  return std::clamp(threads > 0 ? threads : state.threads, 1, kMostThreads);
-}
-
 // What a run reads and writes: at most every tensor, and the workspace. A small layer takes as long as a few allocations would.
 struct Ranges {
   std::array<NamedRange, kTensors + 1> all;
@@ -201,15 +197,16 @@ int Executable::threads() const { return state_->threads; }
 StageTimes Executable::times() const { return state_->times; }
 
 std::size_t Executable::workspaceBytes(int threads) const {
-  return static_cast<std::size_t>(state_->workspace.on(slotsOf(threads, *state_)));
+  return static_cast<std::size_t>(state_->workspace.on(slotsOf(threads, state_->threads)));
 }
 
 Status Executable::run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads) const {
   return withoutThrowing(Stage::kRun, [&]() -> Status {
-    const int slots = slotsOf(threads, *state_);
-    const std::string broken =
+    const int slots = slotsOf(threads, state_->threads);
+    const std::string rules =
         brokenRules(*state_, tensors, tensors.packedW == nullptr ? 0 : static_cast<std::int64_t>(packedWeightsBytes()),
                     {workspace, workspaceBytes, this->workspaceBytes(slots)}, slots);
+    const std::string broken = threads < 0 ? brokenThreads(threads) + (rules.empty() ? "" : "\n") + rules : rules;
     if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kRun, broken};
     if (tensors.packedW != nullptr && state_->passes.reads(TensorId::kW)) {
       const std::string rule = brokenPackedRules(*this, tensors.packedW);

@@ -2,17 +2,17 @@
 //
 // Decides the names of types and layouts and how flags give them to tensors.
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "runtime/problem_text.h"
+#include "tiling/no_throw.h"
+#include "tiling/whole_number.h"
+#include "tiling/words.h"
 
 namespace cubejit {
 namespace {
-
-Error unknown(const std::string& what, const std::string& name, const std::string& there) {
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown " + what + " '" + name + "'; there are " + there};
-}
 
 // "NAME", "TENSOR=NAME", separated by commas.
 std::vector<std::pair<std::string, std::string>> entriesOf(const std::string& text) {
@@ -30,18 +30,22 @@ std::vector<std::pair<std::string, std::string>> entriesOf(const std::string& te
   return out;
 }
 
-Result<TensorId> parseTensor(const std::string& name) {
-  for (const TensorId t : kTensorIds) {
-    if (name == toString(t)) return t;
-  }
-  return unknown("tensor", name, "dy, x, w, dx, dw, db, y");
-}
-
 // A layout and, where it is blocked, how many channels a block has (0: what fills 32 bytes).
 struct NamedLayout {
   Layout layout = Layout::kNcdhw;
   std::int64_t c0 = 0;
 };
+
+Result<Layout> layoutNamed(const std::string& text) {
+  if (text == "ncdhw" || text == "nchw" || text == "ncl" || text == "oidhw") return Layout::kNcdhw;
+  if (text == "ndhwc" || text == "nhwc" || text == "nlc" || text == "odhwi") return Layout::kNdhwc;
+  if (text == "ndc1hwc0" || text == "nc1hwc0") return Layout::kNdc1hwc0;
+  if (text == "fractal_z_3d" || text == "fractal_z") return Layout::kFractalZ3d;
+  return unknownWord(
+      "layout", text,
+      {"ncdhw (plain)", "ndhwc (channels-last)", "ndc1hwc0 (blocked activations; ndc1hwc16: 16 channels a block)",
+       "fractal_z_3d (blocked weights; fractal_z_3d:16)"});
+}
 
 // Blocks of another size than what fills 32 bytes: "ndc1hwc16", "fractal_z_3d:16".
 Result<NamedLayout> parseBlockedLayout(const std::string& text) {
@@ -50,10 +54,15 @@ Result<NamedLayout> parseBlockedLayout(const std::string& text) {
                                        {"fractal_z_3d:", Layout::kFractalZ3d}}) {
     const std::size_t length = std::string(prefix).size();
     const std::string digits = text.compare(0, length, prefix) == 0 ? text.substr(length) : "";
-    if (digits.empty() || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
-    return NamedLayout{layout, std::stoll(digits)};
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) continue;
+    constexpr std::int64_t kMostChannels = 999;
+    const auto channels = wholeNumber<std::int64_t>(digits);
+    if (channels && *channels <= kMostChannels) return NamedLayout{layout, *channels};
+    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
+                 "layout '" + text + "' has blocks of " + digits + " channels; they must have 1 to " +
+                     std::to_string(kMostChannels)};
   }
-  CUBEJIT_TRY(layout, parseLayout(text));
+  CUBEJIT_TRY(layout, layoutNamed(text));
   return NamedLayout{layout, 0};
 }
 
@@ -84,21 +93,21 @@ void setActivations(Problem& p, const NamedLayout& named) {
 }  // namespace
 
 Result<DType> parseDType(const std::string& text) {
-  for (const DType t : {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}) {
-    if (text == toString(t)) return t;
-  }
-  return unknown("dtype", text, "f32, f16, bf16, hf32, hf32_low");
+  return withoutThrowing(Stage::kProblem, [&] {
+    return parseWord("dtype", text, std::array{DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low});
+  });
+}
+
+Result<Pass> parsePass(const std::string& text) {
+  return withoutThrowing(Stage::kProblem, [&] { return parseWord("pass", text, kPasses); });
+}
+
+Result<TensorId> parseTensor(const std::string& text) {
+  return withoutThrowing(Stage::kProblem, [&] { return parseWord("tensor", text, kTensorIds); });
 }
 
 Result<Layout> parseLayout(const std::string& text) {
-  if (text == "ncdhw" || text == "nchw" || text == "ncl" || text == "oidhw") return Layout::kNcdhw;
-  if (text == "ndhwc" || text == "nhwc" || text == "nlc" || text == "odhwi") return Layout::kNdhwc;
-  if (text == "ndc1hwc0" || text == "nc1hwc0") return Layout::kNdc1hwc0;
-  if (text == "fractal_z_3d" || text == "fractal_z") return Layout::kFractalZ3d;
-  return unknown(
-      "layout", text,
-      "ncdhw (plain), ndhwc (channels-last), ndc1hwc0 (blocked activations; ndc1hwc16: 16 channels a block), "
-      "fractal_z_3d (blocked weights; fractal_z_3d:16)");
+  return withoutThrowing(Stage::kProblem, [&] { return layoutNamed(text); });
 }
 
 void dropUsualFormats(Problem& p) {
@@ -144,7 +153,7 @@ Status applyFormats(Problem& p, const std::string& dtypes, const std::string& la
         setActivations(p, *layout);
     }
   }
-  if (!broken.empty()) return Error{ErrorCode::kUnsupported, Stage::kProblem, broken};
+  if (!broken.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
   dropUsualFormats(p);
   return Unit{};
 }

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cubejit/machines.h"
+#include "cubejit/words.h"
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
 #include "runtime/printable.h"
@@ -78,9 +79,10 @@ void readCubes(const Json& list, Machine& m, std::string& broken) {
     reader.integer("k", cube.fractal.k);
     reader.integer("n", cube.fractal.n);
     reader.number("cycles", cube.cycles);
-    constexpr DType kTypes[] = {DType::kF16, DType::kBf16, DType::kF32, DType::kHf32, DType::kHf32Low};
-    if (!type.empty() && !parseEnum(type, kTypes, cube.operand))
-      reader.fail("'type' = '" + type + "' must be f16, bf16, f32, hf32 or hf32_low");
+    if (const auto known = parseDType(type); known.ok())
+      cube.operand = *known;
+    else if (!type.empty())
+      reader.fail("'type': " + known.error().message);
     append(broken, "cubes: ", reader.broken());
     m.npu.cubes.push_back(cube);
   }
@@ -90,7 +92,8 @@ void readCubes(const Json& list, Machine& m, std::string& broken) {
 int narrow(const char* key, std::int64_t value, std::string& broken) {
   constexpr std::int64_t kLeast = std::numeric_limits<int>::min(), kMost = std::numeric_limits<int>::max();
   if (value < kLeast || value > kMost)
-    append(broken, "", std::string(key) + " = " + std::to_string(value) + " does not fit 32 bits");
+    append(broken, "",
+           std::string(key) + " = " + std::to_string(value) + " must be a whole number from -2^31 to 2^31 - 1");
   return static_cast<int>(std::clamp(value, kLeast, kMost));
 }
 

@@ -53,12 +53,48 @@ inline Json parseJson(const std::string& text, std::string* twice = nullptr) {
   return unique ? json : Json(Json::value_t::discarded);
 }
 
+/// What a number is that JSON's reader gives up at, and which key it is of; nothing, if the text is wrong for another reason.
+inline std::optional<std::string> hugeNumber(const std::string& text) {
+  constexpr int kOutOfRange = 406;  // nlohmann's number of the exception
+  struct Reader : Json::json_sax_t {
+    std::vector<std::string> keys;  // of the objects that are open
+    std::optional<std::string> found;
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(std::size_t) override { return keys.emplace_back(), true; }
+    bool end_object() override { return keys.pop_back(), true; }
+    bool start_array(std::size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool key(string_t& name) override { return keys.back() = name, true; }
+    bool parse_error(std::size_t, const std::string& number, const nlohmann::detail::exception& error) override {
+      if (error.id != kOutOfRange) return false;
+      found = (keys.empty() || keys.back().empty() ? "" : "'" + keys.back() + "' = ") + number;
+      return false;
+    }
+  };
+  Reader reader;
+  Json::sax_parse(text, &reader);
+  return reader.found;
+}
+
 /// The same for what must be an object; `what` says what it is in errors, which are kInvalidProblem.
 inline Result<Json> parseObject(const std::string& text, const std::string& what, Stage stage) {
   std::string twice;
   Json json = parseJson(text, &twice);
   if (json.is_object()) return json;
   constexpr std::size_t kShown = 120;
+  if (twice.empty()) {
+    if (const auto number = hugeNumber(text))
+      return Error{ErrorCode::kInvalidProblem, stage,
+                   printable("of " + what + ": " + *number +
+                             " is out of range; whole numbers are from -2^63 to 2^63 - 1, "
+                             "others at most 1.8e308")};
+  }
   const std::string none = what + " is not a JSON object: " + (text.empty() ? "it is empty" : text.substr(0, kShown));
   return Error{ErrorCode::kInvalidProblem, stage,
                printable(twice.empty() ? none : what + " has the key '" + twice + "' twice; leave one of them out")};
@@ -72,6 +108,13 @@ inline bool isWhole(const Json& value) {
 
 inline bool isWholeWithin(const Json& value, std::int64_t least, std::int64_t most) {
   return isWhole(value) && value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
+}
+
+/// A value as it is told: its beginning, if it is long.
+inline std::string shown(const Json& value) {
+  constexpr std::size_t kShown = 80;
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return printable(text.size() <= kShown ? text : text.substr(0, kShown) + "...");
 }
 
 /// A list of whole numbers that the type holds, from `least` on; of anything else, std::nullopt.
@@ -100,7 +143,7 @@ class ObjectReader {
     if (value->is_number_unsigned())
       to = value->get<std::uint64_t>();
     else
-      fail(std::string("'") + key + "' must be a whole number from 0 to 2^64 - 1");
+      fail(key, *value, "a whole number from 0 to 2^64 - 1");
   }
 
   void number(const char* key, double& to, bool required = true) {
@@ -109,14 +152,14 @@ class ObjectReader {
     if (value->is_number())
       to = value->get<double>();
     else
-      fail(std::string("'") + key + "' must be a number");
+      fail(key, *value, "a number");
   }
 
   void axes(const char* key, Dhw& to, bool required = true) {
     const Json* value = find(key, required);
     if (value == nullptr) return;
     if (!value->is_array() || value->size() != 3) {
-      fail(std::string("'") + key + "' must be [d, h, w]");
+      fail(key, *value, "[d, h, w]");
       return;
     }
     for (int a = 0; a < 3; ++a) read((*value)[static_cast<std::size_t>(a)], key, to[a]);
@@ -127,7 +170,7 @@ class ObjectReader {
     const Json* value = find(key, false);
     if (value == nullptr) return false;
     if (!value->is_array() || value->size() != 6) {
-      fail(std::string("'") + key + "' must be " + form);
+      fail(key, *value, form);
       return false;
     }
     for (std::size_t i = 0; i < 6; ++i) read((*value)[i], key, to[i]);
@@ -142,7 +185,7 @@ class ObjectReader {
     if (value->is_boolean())
       to = value->get<bool>();
     else
-      fail(std::string("'") + key + "' must be true or false");
+      fail(key, *value, "true or false");
   }
 
   void string(const char* key, std::string& to, bool required = false) {
@@ -151,19 +194,24 @@ class ObjectReader {
     if (value->is_string())
       to = value->get<std::string>();
     else
-      fail(std::string("'") + key + "' must be a string");
+      fail(key, *value, "a string");
   }
 
   /// An object or array within; null, and reported, if it is neither there nor of that kind.
   const Json* inner(const char* key, bool array) {
     const Json* value = find(key, true);
     if (value != nullptr && (array ? value->is_array() : value->is_object())) return value;
-    if (value != nullptr) fail(std::string("'") + key + "' must be " + (array ? "a list" : "an object"));
+    if (value != nullptr) fail(key, *value, array ? "a list" : "an object");
     return nullptr;
   }
 
   void fail(const std::string& message) { broken_ += (broken_.empty() ? "" : "\n") + message; }
+  void fail(const std::string& key, const Json& value, const std::string& rule) {
+    fail("'" + key + "' = " + shown(value) + " must be " + rule);
+  }
 
+  /// What was wrong so far.
+  const std::string& wrong() const { return broken_; }
   std::string broken() {
     for (const auto& [key, value] : json_.items()) {
       static_cast<void>(value);
@@ -181,28 +229,15 @@ class ObjectReader {
   }
 
   void read(const Json& value, const char* key, std::int64_t& to) {
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
-      fail(std::string("'") + key + "' exceeds 2^63 - 1");
-    else if (isWhole(value))
+    if (isWhole(value))
       to = value.get<std::int64_t>();
     else
-      fail(std::string("'") + key + "' must be whole numbers of 64 bits");
+      fail(key, value, "a whole number from -2^63 to 2^63 - 1");
   }
 
   const Json& json_;
   std::set<std::string> seen_;
   std::string broken_;
 };
-
-/// Finds the value that is spelled `text`.
-template <class Values, class Enum>
-bool parseEnum(const std::string& text, const Values& values, Enum& to) {
-  for (const Enum value : values) {
-    if (text != toString(value)) continue;
-    to = value;
-    return true;
-  }
-  return false;
-}
 
 }  // namespace cubejit

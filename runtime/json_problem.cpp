@@ -5,16 +5,18 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "algorithms/algorithm.h"
 #include "algorithms/kit/adjoint.h"
+#include "cubejit/options.h"
 #include "runtime/json_object.h"
 #include "runtime/json_value.h"
 #include "runtime/printable.h"
 #include "runtime/problem_text.h"
 #include "runtime/text_file.h"
+#include "tiling/words.h"
 
 namespace cubejit {
 namespace {
@@ -54,15 +56,16 @@ Result<Problem> problemFromJson(const std::string& text) {
   reader.axes("dilation", p.dilation, false);
   readPadding(reader, p);
   reader.boolean("transposed", p.transposed);
-  std::string math = toString(p.math);
-  reader.string("math", math);
-  if (!parseEnum(math, kAllMathModes, p.math))
-    return invalid("'math' = '" + math + "' is not known; there are strict, relaxed");
-  std::string postOps;
-  reader.string("post_ops", postOps);
   const auto wrong = [&](const std::string& what) {
     return invalid((p.name.empty() ? "" : "problem " + p.name + ":\n") + what);
   };
+  std::string mathName = toString(p.math);
+  reader.string("math", mathName);
+  const auto math = parseMathMode(mathName);
+  if (!math.ok()) return wrong(math.error().message);
+  p.math = *math;
+  std::string postOps;
+  reader.string("post_ops", postOps);
   const auto post = parsePostOps(postOps);
   if (!post.ok()) return wrong(post.error().message);
   p.postOps = *post;
@@ -72,9 +75,11 @@ Result<Problem> problemFromJson(const std::string& text) {
   const Status formatted = applyFormats(p, dtypes, layouts);
   if (!formatted.ok()) return wrong(formatted.error().message);
   for (const char* key : {"gradients", "dtypes", "gflop"}) reader.note(key);
+  using Rank = std::numeric_limits<int>;
+  if (rank < Rank::min() || rank > Rank::max()) reader.fail("'rank' = " + std::to_string(rank) + " must be 1, 2 or 3");
   const std::string broken = reader.broken();
   if (!broken.empty()) return wrong(broken);
-  p.rank = static_cast<int>(std::clamp<std::int64_t>(rank, -1, 99));
+  p.rank = static_cast<int>(rank);
   return p;
 }
 
@@ -169,12 +174,13 @@ Result<TilingPlan> emptyPlan(Pass pass, const std::string& algorithm) {
     plan.pass = pass;
     return plan;
   }
-  std::string known;
+  std::vector<std::string> known;
   for (const Algorithm* a : algorithms()) {
-    if (a->pass == solvedAs(pass)) known += std::string(a->name) + ", ";
+    if (a->pass == solvedAs(pass)) known.emplace_back(a->name);
   }
-  return invalid("'algorithm' = '" + algorithm + "' is not part of this build; of " + toString(pass) + " there are " +
-                 known + CubePlan::kName);
+  known.emplace_back(CubePlan::kName);
+  return invalid("of " + std::string(toString(pass)) + ": 'algorithm' = '" + algorithm + "' is not part of this build" +
+                 wordsInstead(algorithm, known));
 }
 
 }  // namespace
@@ -183,18 +189,20 @@ Result<TilingPlan> planFromJson(const std::string& text) {
   CUBEJIT_TRY(json, parseObject(text, "the plan", Stage::kProblem));
   ObjectReader reader(json);
   const bool hasVersion = json.contains("version");
-  std::int64_t version = hasVersion ? 0 : 1;
+  std::int64_t version = 1;
   std::string passName, algorithm;
-  if (hasVersion) reader.integer("version", version, true);
-  if (version != kPlanVersion)
-    return invalid("the plan is of version " + std::to_string(version) + (hasVersion ? "" : " (it has no 'version')") +
+  if (hasVersion) reader.integer("version", version);
+  if (!reader.wrong().empty() || version != kPlanVersion)
+    return invalid((!reader.wrong().empty() ? reader.wrong()
+                                            : "the plan is of version " + std::to_string(version) +
+                                                  (hasVersion ? "" : " (it has no 'version')")) +
                    ", this library reads version " + std::to_string(kPlanVersion) + "; plan or tune again");
-  reader.string("gradient", passName);
-  reader.string("algorithm", algorithm);
-  Pass pass{};
-  if (!parseEnum(passName, kPasses, pass))
-    return invalid("'gradient' = '" + passName + "' is not known; there are y, dx, dw, db");
-  CUBEJIT_TRY(plan, emptyPlan(pass, algorithm));
+  reader.string("gradient", passName, true);
+  reader.string("algorithm", algorithm, true);
+  if (!reader.wrong().empty()) return invalid("of the plan: " + reader.wrong());
+  const auto pass = parsePass(passName);
+  if (!pass.ok()) return invalid("of the plan: 'gradient': " + pass.error().message);
+  CUBEJIT_TRY(plan, emptyPlan(*pass, algorithm));
   std::string broken;
   describePlan(plan, [&](const char* name, auto& field) {
     using Field = std::decay_t<decltype(field)>;
@@ -203,24 +211,19 @@ Result<TilingPlan> planFromJson(const std::string& text) {
     } else if constexpr (std::is_same_v<Field, std::int64_t>) {
       reader.integer(name, field, false);
     } else {
-      std::string value = toString(field), known;
+      std::string value = toString(field);
       reader.string(name, value);
-      bool found = false;
-      for (const Field candidate : allValues(Field{})) {
-        known += (known.empty() ? "" : ", ") + std::string(toString(candidate));
-        if (value != toString(candidate)) continue;
-        field = candidate;
-        found = true;
-      }
-      if (!found)
-        broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' = '" + value +
-                  "' is not known; there are " + known;
+      const auto known = parseWord(name, value, allValues(Field{}));
+      if (known.ok())
+        field = *known;
+      else
+        broken += (broken.empty() ? "" : "\n") + known.error().message;
     }
   });
   const std::string rest = reader.broken();
   if (!rest.empty()) broken += (broken.empty() ? "" : "\n") + rest;
   if (!broken.empty())
-    return invalid("of a plan of the " + algorithm + " algorithm of " + toString(pass) + ":\n" + broken);
+    return invalid("of a plan of the " + algorithm + " algorithm of " + toString(*pass) + ":\n" + broken);
   return plan;
 }
 

@@ -12,11 +12,13 @@
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
 #include "runtime/text_file.h"
+#include "tiling/words.h"
 
 namespace cubejit {
 namespace {
 
 constexpr std::size_t kMostSamples = 100000;
+constexpr std::int64_t kMostSmall = 999;  // of ranks and the like
 
 Error invalid(const std::string& message) { return Error{ErrorCode::kInvalidProblem, Stage::kProblem, message}; }
 
@@ -112,12 +114,14 @@ Result<Problem> problemOf(const Json& json) {
     ++known;
     const Json& value = json[name];
     bool right = false;
+    const char* rule = " is not one it may be";
     if constexpr (std::is_same_v<Field, Formats>) {
       right = readFormats(value, field);
     } else if constexpr (std::is_same_v<Field, Dhw>) {
       right = value.is_array() && value.size() == 3 && std::all_of(value.begin(), value.end(), isWhole);
       for (int axis = 0; right && axis < 3; ++axis)
         field[axis] = value[static_cast<std::size_t>(axis)].template get<std::int64_t>();
+      rule = " must be [d, h, w], whole numbers from -2^63 to 2^63 - 1";
     } else if constexpr (std::is_same_v<Field, PostOps>) {
       const auto post = parsePostOps(value.is_string() ? value.get<std::string>() : "?");
       right = post.ok();
@@ -127,12 +131,15 @@ Result<Problem> problemOf(const Json& json) {
     } else if constexpr (std::is_same_v<Field, bool>) {
       right = value.is_boolean();
       if (right) field = value.get<bool>();
+      rule = " must be true or false";
     } else {
-      right = isWhole(value) &&
-              (sizeof(Field) == 8 || (value.get<std::int64_t>() > -1000 && value.get<std::int64_t>() < 1000));
+      right = sizeof(Field) == 8 ? isWhole(value) : isWholeWithin(value, -kMostSmall, kMostSmall);
       if (right) field = value.get<Field>();
+      rule = sizeof(Field) == 8 ? " must be a whole number from -2^63 to 2^63 - 1"
+                                : " must be a whole number from -999 to 999";
     }
-    if (!right) broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' of the problem is " + spell(value);
+    if (!right)
+      broken += std::string(broken.empty() ? "" : "\n") + "'" + name + "' of the problem = " + shown(value) + rule;
   });
   if (known != json.size())
     broken += std::string(broken.empty() ? "" : "\n") + "the problem has keys of a newer cubejit";
@@ -145,22 +152,26 @@ class Members {
  public:
   explicit Members(const Json& json) : json_(json) {}
   void text(const char* key, std::string& to) {
-    if (const Json* value = member(key, [](const Json& v) { return v.is_string(); })) to = value->get<std::string>();
+    if (const Json* value = member(key, "a string", [](const Json& v) { return v.is_string(); }))
+      to = value->get<std::string>();
   }
   void flag(const char* key, bool& to) {
-    if (const Json* value = member(key, [](const Json& v) { return v.is_boolean(); })) to = value->get<bool>();
+    if (const Json* value = member(key, "true or false", [](const Json& v) { return v.is_boolean(); }))
+      to = value->get<bool>();
   }
   void whole(const char* key, std::int64_t& to) {
-    if (const Json* value = member(key, isWhole)) to = value->get<std::int64_t>();
+    if (const Json* value = member(key, "a whole number from -2^63 to 2^63 - 1", isWhole))
+      to = value->get<std::int64_t>();
   }
   void number(const char* key, double& to) {
     const auto fits = [](const Json& v) {
       return v.is_number() && v.get<double>() >= 0 && v.get<double>() < kMostNumber;
     };
-    if (const Json* value = member(key, fits)) to = value->get<double>();
+    if (const Json* value = member(key, "a number from 0 on, below " + spell(Json(kMostNumber)), fits))
+      to = value->get<double>();
   }
   const Json* any(const char* key) {
-    return member(key, [](const Json&) { return true; });
+    return member(key, "", [](const Json&) { return true; });
   }
   void wrong(const std::string& what) { broken_ += (broken_.empty() ? "" : "\n") + what; }
   std::string broken() {
@@ -173,14 +184,14 @@ class Members {
 
  private:
   template <class Fits>
-  const Json* member(const char* key, const Fits& fits) {
+  const Json* member(const char* key, const std::string& rule, const Fits& fits) {
     seen_.insert(key);
     if (!json_.contains(key)) {
       wrong(std::string("'") + key + "' is missing");
       return nullptr;
     }
     if (fits(json_[key])) return &json_[key];
-    wrong(std::string("'") + key + "' is " + spell(json_[key]).substr(0, 60));
+    wrong(std::string("'") + key + "' = " + shown(json_[key]) + " must be " + rule);
     return nullptr;
   }
   const Json& json_;
@@ -305,13 +316,12 @@ Result<TuneRecord> recordFromJson(const std::string& text) {
   if (!parseNamed(pass, r.key.pass) || r.plan.pass != r.key.pass)
     members.wrong("gradient '" + pass + "' is not that of the plan");
   if (threads < 1 || threads > 4096) members.wrong("threads = " + std::to_string(threads) + " must be from 1 to 4096");
-  bool known = false;
-  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) {
-    if (status != toString(static_cast<TrialStatus>(s))) continue;
-    r.status = static_cast<TrialStatus>(s);
-    known = true;
-  }
-  if (!known) members.wrong("status '" + status + "' is not known");
+  std::vector<TrialStatus> all;
+  for (int s = 0; s <= static_cast<int>(TrialStatus::kFailed); ++s) all.push_back(static_cast<TrialStatus>(s));
+  if (const auto known = parseWord("status", status, all); known.ok())
+    r.status = *known;
+  else
+    members.wrong(known.error().message);
   r.key.threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, 4096));
   const std::string broken = members.broken();
   if (!broken.empty()) return invalid(broken);

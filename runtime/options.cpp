@@ -4,74 +4,48 @@
 #include "cubejit/options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "algorithms/algorithm.h"
 #include "cubejit/cubejit.hpp"
 #include "tiling/no_throw.h"
+#include "tiling/words.h"
 
 namespace cubejit {
-Result<IsaLevel> parseIsa(const std::string& name) {
-  return withoutThrowing(Stage::kProblem, [&]() -> Result<IsaLevel> {
-    std::string all;
-    for (const IsaLevel level : kAllIsaLevels) {
-      if (name == toString(level)) return level;
-      all += (all.empty() ? "" : ", ") + std::string(toString(level));
-    }
-    return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown ISA '" + name + "'; there are " + all};
-  });
+namespace {
+
+template <class Values>
+auto spelled(const std::string& what, const std::string& name, const Values& values) {
+  return withoutThrowing(Stage::kProblem, [&] { return parseWord(what, name, values); });
 }
 
-Result<BackendKind> parseBackend(const std::string& name) {
-  return withoutThrowing(Stage::kProblem, [&]() -> Result<BackendKind> {
-    std::string all;
-    for (const BackendKind kind : kAllBackends) {
-      if (name == toString(kind)) return kind;
-      all += (all.empty() ? "" : ", ") + std::string(toString(kind));
-    }
-    return Error{ErrorCode::kUnsupported, Stage::kProblem, "unknown backend '" + name + "'; there are " + all};
-  });
-}
+}  // namespace
+
+Result<IsaLevel> parseIsa(const std::string& name) { return spelled("ISA", name, kAllIsaLevels); }
+Result<BackendKind> parseBackend(const std::string& name) { return spelled("backend", name, kAllBackends); }
+Result<MathMode> parseMathMode(const std::string& name) { return spelled("math mode", name, kAllMathModes); }
 
 Result<TuneMode> parseTuneMode(const std::string& name) {
-  return withoutThrowing(Stage::kProblem, [&]() -> Result<TuneMode> {
-    for (const TuneMode mode : {TuneMode::kOff, TuneMode::kUse, TuneMode::kMissing, TuneMode::kAlways}) {
-      if (name == toString(mode)) return mode;
-    }
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "unknown tune mode '" + name + "'; there are off, use, missing, always"};
-  });
+  return spelled("tune mode", name, std::array{TuneMode::kOff, TuneMode::kUse, TuneMode::kMissing, TuneMode::kAlways});
 }
 
 Result<TuneGoal> parseTuneGoal(const std::string& name) {
-  return withoutThrowing(Stage::kProblem, [&]() -> Result<TuneGoal> {
-    for (const TuneGoal goal : {TuneGoal::kCycles, TuneGoal::kHostTime}) {
-      if (name == toString(goal)) return goal;
-    }
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "unknown goal of tuning (--for, CUBEJIT_TUNE_FOR) '" + name + "'; there are cycles, host-time"};
-  });
+  return spelled("goal of tuning (--for, CUBEJIT_TUNE_FOR)", name, std::array{TuneGoal::kCycles, TuneGoal::kHostTime});
 }
 
 Result<std::string> parseAlgorithm(const std::string& name) {
   return withoutThrowing(Stage::kPlan, [&]() -> Result<std::string> {
+    std::vector<std::string> known;
     for (const Algorithm* algorithm : algorithms()) {
-      if (algorithm->pass != Pass::kDb && name == algorithm->name) return name;
+      if (algorithm->pass == Pass::kDb) continue;
+      if (name == algorithm->name) return name;
+      if (std::find(known.begin(), known.end(), algorithm->name) == known.end()) known.emplace_back(algorithm->name);
     }
-    return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                 "unknown algorithm '" + name + "'; this build has " + algorithmNames()};
-  });
-}
-
-Result<MathMode> parseMathMode(const std::string& name) {
-  return withoutThrowing(Stage::kProblem, [&]() -> Result<MathMode> {
-    for (const MathMode mode : kAllMathModes) {
-      if (name == toString(mode)) return mode;
-    }
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "unknown math mode '" + name + "'; there are strict, relaxed"};
+    return unknownWord("algorithm", name, known, Stage::kPlan);
   });
 }
 
@@ -102,14 +76,13 @@ Status parseFlags(const std::string& what, const std::string& text,
     const std::string name = text.substr(begin, end - begin);
     begin = end + 1;
     bool known = name == "all";
-    std::string names;
+    std::vector<std::string> names;
     for (const auto& [flagName, flag] : flags) {
       if (name == "all" || name == flagName) *flag = known = true;
-      names += (names.empty() ? "" : ", ") + std::string(flagName);
+      names.emplace_back(flagName);
     }
-    if (!known)
-      return Error{ErrorCode::kUnsupported, Stage::kProblem,
-                   "unknown " + what + " '" + name + "'; there are " + names + ", all"};
+    names.emplace_back("all");
+    if (!known) return unknownWord(what, name, names);
   }
   return Unit{};
 }

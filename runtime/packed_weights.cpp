@@ -11,6 +11,7 @@
 #include "cubejit/index_map.h"
 #include "runtime/compile.h"
 #include "runtime/problem_key.h"
+#include "runtime/threads.h"
 #include "tiling/no_throw.h"
 
 namespace cubejit {
@@ -94,6 +95,7 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     const std::int64_t weightBytes = formatBytes(state_->problem, TensorId::kW);
     const std::int64_t alignment = byteSize(formatOf(state_->problem, TensorId::kW).dtype);
     const auto from = reinterpret_cast<std::uintptr_t>(w), into = reinterpret_cast<std::uintptr_t>(packed);
+    if (threads < 0) rule(brokenThreads(threads));
     if (w == nullptr)
       rule("w is null but " + std::to_string(weightBytes) + " bytes are needed");
     else if (from % static_cast<std::uintptr_t>(alignment) != 0)
@@ -110,7 +112,7 @@ Status Executable::packWeights(const void* w, void* packed, std::size_t bytes, i
     std::memset(header, 0, kHeaderBytes);  // not this executable's until all is there
     char* to = header + kHeaderBytes;
     for (const CompiledPass* part : state_->weightsReaders()) {
-      part->launch->prepack(w, to, state_->team(threads > 0 ? threads : state_->threads));
+      part->launch->prepack(w, to, state_->team(slotsOf(threads, state_->threads)));
       to += keptBytes(*part);
     }
     std::memcpy(header, &state_->packedTag, sizeof(state_->packedTag));

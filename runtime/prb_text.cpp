@@ -65,7 +65,8 @@ Result<Values> tokens(const std::string& text, std::string& name) {
     i += key.size();
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data() + i, text.data() + text.size(), value);
-    if (error != std::errc{}) return invalid("--prb " + text + ": " + key + " needs a whole number of 64 bits");
+    if (error != std::errc{})
+      return invalid("--prb " + text + ": " + key + " needs a whole number from -2^63 to 2^63 - 1");
     values[key] = value;
     i = static_cast<std::size_t>(stop - text.data());
   }
@@ -95,7 +96,9 @@ Result<Problem> parsePrb(const std::string& text) {
   if (!broken.empty()) return invalid(broken);
   p.rank = 1;
   for (const auto& [key, value] : values) {
-    static_cast<void>(value);
+    const bool extent = key != "mb" && key != "g" && key != "ic" && key != "oc";
+    if (extent && (value > kMostHere || value < -kMostHere))
+      return invalid("--prb " + text + ": " + key + " = " + std::to_string(value) + " must be from -2^30 to 2^30");
     if (key.size() == 2 && key[1] == 'd' && key != "id" && key[0] != 'm') p.rank = 3;
     if (key == "id") p.rank = 3;
     if (key.size() == 2 && key[1] == 'h' && p.rank < 2) p.rank = 2;
@@ -113,9 +116,6 @@ Result<Problem> parsePrb(const std::string& text) {
   for (int a = 0; a < 3; ++a) {
     if (p.stride[a] < 1) return invalid("--prb " + text + ": strides must be at least 1");
     if (dilation[a] < 0) return invalid("--prb " + text + ": dilations must be at least 0 (0 = none)");
-    for (const std::int64_t v : {p.in[a], p.kernel[a], p.stride[a], dilation[a], p.padBefore[a], out[a]}) {
-      if (v > kMostHere || v < -kMostHere) return invalid("--prb " + text + ": a value is beyond 2^30");
-    }
     p.dilation[a] = dilation[a] + 1;
     const std::int64_t reach = p.dilation[a] * (p.kernel[a] - 1);
     if (given(values, 'o')) {

@@ -4,10 +4,10 @@
 #include "runtime/problem_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "tiling/check_problem.h"
+#include "tiling/whole_number.h"
 
 namespace cubejit {
 namespace {
@@ -19,10 +19,9 @@ std::optional<std::vector<std::int64_t>> parseList(const std::string& text) {
   std::size_t begin = 0;
   for (;;) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::int64_t value = 0;
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    if (error != std::errc{} || stop != text.data() + end) return std::nullopt;
-    values.push_back(value);
+    const auto value = wholeNumber<std::int64_t>(std::string_view(text).substr(begin, end - begin));
+    if (!value) return std::nullopt;
+    values.push_back(*value);
     if (end == text.size()) return values;
     begin = end + 1;
   }
@@ -48,7 +47,8 @@ class Reader {
   std::optional<std::vector<std::int64_t>> list(const char* flag, const std::string& text) {
     auto values = parseList(text);
     if (!values)
-      fail(std::string(flag) + " = '" + text + "' is not a comma-separated list of whole numbers of 64 bits");
+      fail(std::string(flag) + " = '" + text +
+           "' is not a comma-separated list of whole numbers from -2^63 to 2^63 - 1");
     return values;
   }
 
@@ -177,17 +177,18 @@ std::string toFlags(const Problem& p) {
 
 Result<PassMask> parsePasses(const std::string& text) {
   PassMask mask;
+  std::string broken;
   std::size_t begin = 0;
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
-    const std::optional<Pass> pass = passNamed(name);
-    if (pass)
+    const auto pass = parsePass(text.substr(begin, end - begin));
+    if (pass.ok())
       mask.add(*pass);
     else
-      return invalid("unknown pass '" + name + "'; there are y, dx, dw, db");
+      broken += (broken.empty() ? "" : "\n") + pass.error().message;
     begin = end + 1;
   }
+  if (!broken.empty()) return invalid(broken);
   return mask;
 }
 

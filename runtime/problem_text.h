@@ -8,6 +8,7 @@
 
 #include "cubejit/problem.h"
 #include "cubejit/result.h"
+#include "cubejit/words.h"
 
 namespace cubejit {
 
@@ -33,9 +34,6 @@ std::string toFlags(const Problem& problem);
 
 /// Reads "dx,dw,db" in any order and selection.
 Result<PassMask> parsePasses(const std::string& text);
-
-Result<Layout> parseLayout(const std::string& text);
-Result<DType> parseDType(const std::string& text);
 
 /// Sets types and layouts from flags: "bf16", "f16,dw=f32", "ndc1hwc0,w=fractal_z_3d,dw=fractal_z_3d". A name alone is meant for
 /// every tensor (a layout: every activation), TENSOR=NAME for one. "ndc1hwc16" and "fractal_z_3d:16" have blocks of 16 channels, whatever the type.

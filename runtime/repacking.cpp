@@ -45,6 +45,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     const State& s = *state_;
     std::string broken;
     const auto rule = [&](const std::string& text) { broken += (broken.empty() ? "" : "\n") + text; };
+    if (threads < 0) rule(brokenThreads(threads));
     const auto judge = [&](const char* name, const void* at, std::size_t bytes, std::size_t alignment) {
       if (at == nullptr && bytes > 0)
         rule(std::string(name) + " is null but " + std::to_string(bytes) + " bytes are needed");
@@ -62,7 +63,7 @@ Status Repacking::run(const void* source, void* target, int threads) const {
     ends.dx = target;
     const bool streams = s.streaming.part != nullptr && reinterpret_cast<std::uintptr_t>(target) % kVectorBytes == 0;
     const LaunchProgram& launch = *(streams ? s.streaming : s.ordinary).part->launch;
-    const int slots = std::clamp(threads > 0 ? threads : s.threads, 1, kMostThreads);
+    const int slots = slotsOf(threads, s.threads);
     const std::size_t bytes = launch.workspaceBytes(slots);  // panels of a few KiB a thread, if any
     const AlignedMemory panels = bytes == 0 ? nullptr : alignedMemory(bytes);
     if (bytes > 0 && panels == nullptr)

@@ -3,6 +3,7 @@
 // Decides what a session remembers: executables by problem and passes, generated once even if many threads ask at once,
 // the least recently used dropped first. Failures are not remembered.
 #include <algorithm>
+#include <cmath>
 #include <future>
 #include <list>
 #include <mutex>
@@ -34,6 +35,22 @@ namespace {
 using Compiled = Result<std::shared_ptr<const Executable>>;
 using Told = std::shared_ptr<const Compiled>;
 
+// The rules that numbers of options break, one a line: faces that read text have ranges of their own, a struct has none.
+std::string brokenRules(const Options& o) {
+  std::string broken;
+  const auto require = [&](bool holds, const char* name, const auto& value, const char* rule) {
+    if (!holds)
+      broken += (broken.empty() ? "" : "\n") + ("Options::" + std::string(name)) + " = " + std::to_string(value) +
+                " must be " + rule;
+  };
+  require(o.threads >= 0, "threads", o.threads, "at least 0; 0 is as many as the process may use");
+  require(o.memLimit >= 0, "memLimit", o.memLimit, "at least 0, in bytes; 0 is no limit");
+  require(o.codeBudget >= 1, "codeBudget", o.codeBudget, "at least 1, in bytes");
+  require(o.wakeCycles >= 0, "wakeCycles", o.wakeCycles, "at least 0, in core cycles");
+  require(o.tuneSeconds > 0 && std::isfinite(o.tuneSeconds), "tuneSeconds", o.tuneSeconds, "more than 0, and finite");
+  return broken;
+}
+
 template <class State>
 std::unique_ptr<State> made(Options&& options) noexcept {
   try {
@@ -60,7 +77,9 @@ struct Session::State {
     if (diagnostics.ok())
       options.diagnostics = *diagnostics;
     else
-      environmentError = diagnostics.error();
+      refusal = diagnostics.error();
+    if (const std::string broken = brokenRules(options); !broken.empty())
+      refusal = Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken};
   }
 
   // The lock is held in all functions from here to finish().
@@ -114,7 +133,7 @@ struct Session::State {
   }
 
   Options options;
-  std::optional<Error> environmentError;  ///< what the environment says wrongly
+  std::optional<Error> refusal;  ///< what the environment or the options say wrongly
   Machine machine;
   mutable std::mutex mutex;
   std::unordered_map<std::string, Entry> entries;
@@ -236,7 +255,7 @@ auto asked(const Session& session, Stage stage, const Body& body) noexcept -> de
 Status Session::status() const {
   if (state_ == nullptr) return outOfMemory(Stage::kProblem);
   return withoutThrowing(Stage::kProblem, [&]() -> Status {
-    if (state_->environmentError) return *state_->environmentError;
+    if (state_->refusal) return *state_->refusal;
     return Unit{};
   });
 }

@@ -3,13 +3,14 @@
 // Decides whose threads run the slots. Leaves the default pool to arena.
 #include "runtime/threads.h"
 
+#include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <exception>
 
 #include "cubejit/cubejit.hpp"
 #include "runtime/arena.h"
 #include "runtime/fork.h"
+#include "tiling/whole_number.h"
 
 #if defined(__SANITIZE_THREAD__)
 #include <thread>
@@ -63,13 +64,19 @@ void keeping(void* context, int slot) {
 }  // namespace
 
 Result<int> parseThreadCount(const std::string& text) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc{} && stop == end && value >= 1 && value <= kMostThreads) return value;
+  const auto value = wholeNumber<int>(text);
+  if (value && *value >= 1 && *value <= kMostThreads) return *value;
   return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
                "'" + text + "' must be a whole number of threads from 1 to " + std::to_string(kMostThreads)};
 }
+
+std::string brokenThreads(int threads) {
+  if (threads >= 0) return {};
+  return "threads = " + std::to_string(threads) +
+         " must be at least 0; 0 is as many as the options or the process allow";
+}
+
+int slotsOf(int threads, int usual) { return std::clamp(threads > 0 ? threads : usual, 1, kMostThreads); }
 
 int threadsOf(const Options& options) { return options.threads > 0 ? options.threads : defaultThreads(); }
 

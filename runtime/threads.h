@@ -16,6 +16,11 @@ inline constexpr int kMostThreads = 1024;
 /// What is typed or set as a number of threads. Errors: kInvalidProblem, with the range.
 Result<int> parseThreadCount(const std::string& text);
 
+/// The rule that a run's number of threads breaks; empty if it breaks none.
+std::string brokenThreads(int threads);
+/// Slots of a run on so many threads; 0: as many as usual.
+int slotsOf(int threads, int usual);
+
 /// Threads of a run that says no number: those of the options, or defaultThreads().
 int threadsOf(const Options& options);
 

@@ -5,7 +5,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <vector>
+
+#include "tiling/words.h"
 
 namespace cubejit {
 namespace {
@@ -38,6 +41,11 @@ bool parseNumber(const std::string& text, float& to) {
   return error == std::errc{} && stop == text.data() + text.size() && std::isfinite(to);
 }
 
+// "leaky_relu:0,5": what half of the world calls a number is two post-ops here.
+bool isDecimalComma(const std::string& before, const std::string& entry) {
+  return before.find(':') != std::string::npos && !entry.empty() && entry.front() >= '0' && entry.front() <= '9';
+}
+
 }  // namespace
 
 std::string toString(const PostOps& post) {
@@ -67,7 +75,9 @@ Result<PostOps> parsePostOps(const std::string& text) {
     if (done && !flag) fail(word + " comes too late; the order is bias, add, activation");
     flag = true;
   };
-  for (const std::string& entry : cut(text, ',')) {
+  const std::vector<std::string> entries = cut(text, ',');
+  for (std::size_t at = 0; at < entries.size(); ++at) {
+    const std::string &entry = entries[at], &before = at > 0 ? entries[at - 1] : text;
     const std::vector<std::string> parts = cut(entry, ':');
     const std::string& name = parts.front();
     if (entry == "bias") {
@@ -83,7 +93,10 @@ Result<PostOps> parsePostOps(const std::string& text) {
       if (name == toString(word.activation)) known = &word;
     }
     if (known == nullptr) {
-      fail("unknown post-op '" + entry + "'; there are bias, add, relu, leaky_relu:SLOPE, clip:LOW:HIGH");
+      if (isDecimalComma(before, entry))
+        fail("a comma ends a post-op; write numbers with a point: " + before + "." + entry);
+      else
+        fail(unknownWord("post-op", entry, {"bias", "add", "relu", "leaky_relu:SLOPE", "clip:LOW:HIGH"}).message);
       continue;
     }
     if (activated) fail("there are two activations; the last one is " + name);
@@ -92,7 +105,9 @@ Result<PostOps> parsePostOps(const std::string& text) {
     float numbers[2] = {};
     bool right = parts.size() == known->numbers + 1;
     for (std::size_t i = 1; right && i < parts.size(); ++i) right = parseNumber(parts[i], numbers[i - 1]);
-    if (!right) fail(name + " takes " + std::to_string(known->numbers) + " finite numbers, behind colons");
+    if (!right)
+      fail(name + " takes " + std::to_string(known->numbers) + " finite numbers of f32 (at most " +
+           spelled(std::numeric_limits<float>::max()) + "), behind colons");
     post.alpha = numbers[0];
     post.beta = numbers[1];
   }

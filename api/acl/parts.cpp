@@ -16,12 +16,13 @@ namespace cubejit::acl {
 namespace {
 
 constexpr std::int64_t kMost = 2147483646, kMillion = 1000000;
-constexpr Range kAny{1, INT64_MAX}, kAnyPad{0, INT64_MAX}, kByte{1, 255}, kBytePad{0, 255};
-constexpr Ranges kFree{kAny, kAny, kAny, kAny, kAnyPad, kAnyPad, kAny, kAny};
-constexpr Ranges kFlat2201{kByte, kAny, kAny, kAny, kBytePad, kBytePad, kByte, kByte};
-constexpr Ranges kDeep2201{kByte, kAny, {1, 63}, kAny, kBytePad, kAnyPad, kByte, kByte};
-constexpr Ranges kTransposed3510{kByte,      kAny,          {1, kMost}, {1, kMillion},
-                                 {0, kMost}, {0, kMillion}, {1, kMost}, {1, kMillion}};
+constexpr Range kAny{1, INT64_MAX}, kAnyPad{0, INT64_MAX}, kByte{1, 255}, kBytePad{0, 255}, kLong{1, kMost},
+    kLongPad{0, kMost};
+constexpr Ranges kFree{kAny, kAny, kAny, kAny, kAnyPad, kAnyPad, kAny, kAny, INT64_MAX};
+constexpr Ranges kFlat2201{kByte, kLong, kLong, kLong, kBytePad, kBytePad, kByte, kByte, kMost};
+constexpr Ranges kDeep2201{kByte, kLong, {1, 63}, kLong, kBytePad, kLongPad, kByte, kByte, kMost};
+constexpr Ranges kTransposed3510{kByte,         kAny,  kLong,         {1, kMillion}, kLongPad,
+                                 {0, kMillion}, kLong, {1, kMillion}, INT64_MAX};
 
 // architecture, product; backward, tbc, forward; bf16, fp32Cube, rank5, eightBit; emptyInputs, outputsOfSameType, biasIsNd,
 // depthwiseMultiple, groupedDwStaysHalf; hf32; ranges. Forward on a 310B has pages, but none that states its types.

@@ -21,6 +21,7 @@ struct Range {
 /// Documented ranges of a family: of width and height, and of depth. They are the chip's, not the arithmetic's.
 struct Ranges {
   Range kernelHw, kernelD, strideHw, strideD, padHw, padD, dilationHw, dilationD;
+  std::int64_t mostExtent;  ///< of every dimension of gradOutput, input and weight
 };
 
 struct Family {

@@ -106,6 +106,30 @@ void ranks(const ConvRequest& r, Findings& findings) {
                        " and weight " + shapeText(w) + " must be equal");
 }
 
+void extentsInRange(const ConvRequest& r, std::int64_t most, Findings& findings) {
+  for (const TensorId id : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
+    const Tensor& t = r.tensor(id);
+    const auto last = t.dims.begin() + t.rank;
+    findings.require(
+        std::all_of(t.dims.begin(), last, [&](std::int64_t extent) { return extent <= most; }), kInner, nameOf(id),
+        "shape " + shapeText(t) + " must have extents of 1 to " + std::to_string(most) + " on " + r.part->name);
+  }
+}
+
+// What it says is read by nobody, and wrong all the same if it is not the shape of the bias.
+void biasSizes(const ConvRequest& r, bool required, Findings& findings) {
+  if (r.forward() || (r.biasSizes == nullptr && !required)) return;
+  const Tensor& w = r.weight();
+  std::int64_t wanted = w.dims[0];
+  if (r.transposed && __builtin_mul_overflow(w.dims[1], r.groups, &wanted)) wanted = -1;
+  const bool right = r.biasSizes != nullptr && r.biasSizes->values.size() == 1 && r.biasSizes->values[0] == wanted;
+  findings.require(right, kInvalid, "biasSizes",
+                   (r.biasSizes == nullptr ? "null" : text(*r.biasSizes)) + " must be [" + std::to_string(wanted) +
+                       "], " +
+                       (r.transposed ? "groups times the weight's second extent" : "the weight's first extent") +
+                       (required ? ", as a tensor is empty and gradBias is asked for" : ""));
+}
+
 void inRange(const Dhw& values, int rank, Range hw, Range d, const char* name, const Part& part, Findings& findings) {
   for (int a = 3 - rank; a < 3; ++a) {
     const Range range = a == 0 ? d : hw;
@@ -143,6 +167,7 @@ void checkShapes(const ConvRequest& r, Findings& findings) {
   findings.require(!w.empty(), kInvalid, "weight", "shape " + shapeText(w) + " must not be empty");
   if (findings.any()) return;
   likeShapes(r, findings);
+  biasSizes(r, false, findings);
   checkLengths(r, findings);
   if (findings.any()) return;
   channels(r, findings);
@@ -158,17 +183,12 @@ void checkEmpty(const ConvRequest& r, Findings& findings) {
   const Tensor &y = r.output(), &x = r.input(), &w = r.weight();
   ranks(r, findings);
   if (findings.any()) return;
-  if (r.mask.db) {
-    std::int64_t wanted = y.dims[1];
-    if (r.transposed && __builtin_mul_overflow(w.dims[1], r.groups, &wanted)) wanted = -1;
-    const bool right = r.biasSizes != nullptr && r.biasSizes->values.size() == 1 && r.biasSizes->values[0] == wanted;
-    findings.require(right, kInvalid, "biasSizes",
-                     (r.biasSizes == nullptr ? "null" : text(*r.biasSizes)) + " must be [" + std::to_string(wanted) +
-                         "] when a tensor is empty and gradBias is asked for");
-  }
+  biasSizes(r, r.mask.db, findings);
   if (const TensorPtr& bias = r.at(TensorId::kDb); bias != nullptr)
     findings.require(bias->rank == 1, kInvalid, "gradBias", "shape " + shapeText(*bias) + " must have 1 dimension");
-  if (r.mask.dx)
+  findings.require(x.empty() || !w.empty(), kInvalid, "weight",
+                   "shape " + shapeText(w) + " must not be empty unless input is");
+  if (r.mask.dx && x.empty())
     findings.require(x.dims[0] == 0 || x.dims[1] == 0, kInvalid, "input",
                      "shape " + shapeText(x) + ": only N or C may make a tensor empty when gradInput is asked for");
   if (!r.part->family->emptyInputs) return;
@@ -214,6 +234,7 @@ void checkPart(const ConvRequest& r, DType compute, Findings& findings) {
   findings.require(family.backward, kInner, "product", r.part->name + ", " + family.product + ", has no such operator");
   if (p.rank < 3 && !r.part->isHost()) extents(r, p, kInner, findings);
   const Ranges& ranges = p.transposed ? family.transposed : p.rank == 3 ? family.deep : family.flat;
+  extentsInRange(r, ranges.mostExtent, findings);
   inRange(p.kernel, p.rank, ranges.kernelHw, ranges.kernelD, "weight", *r.part, findings);
   inRange(p.stride, p.rank, ranges.strideHw, ranges.strideD, "stride", *r.part, findings);
   inRange(p.padBefore, p.rank, ranges.padHw, ranges.padD, "padding", *r.part, findings);

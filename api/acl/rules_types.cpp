@@ -2,6 +2,7 @@
 //
 // Decides about types, formats, attributes' values and cubeMathType: what can be judged without comparing shapes.
 #include <algorithm>
+#include <utility>
 
 #include "api/acl/rules.h"
 
@@ -45,8 +46,23 @@ void eightBits(const ConvRequest& r, Findings& findings) {
                    "gradWeight", "8-bit types need HIFLOAT8, a FLOAT gradWeight, groups 1 and outputPadding 0");
 }
 
+// Of the page that has no row for the 950: the higher precision of what a gradient is like and gradOutput.
+void promotedOutputs(const ConvRequest& r, Findings& findings) {
+  const aclDataType dy = r.output().dtype;
+  for (const auto& [id, like] :
+       {std::pair{TensorId::kDx, TensorId::kX}, {TensorId::kDw, TensorId::kW}, {TensorId::kDb, TensorId::kDy}}) {
+    if (r.at(id) == nullptr) continue;
+    const aclDataType given = r.tensor(id).dtype, wanted = promotedType({r.tensor(like).dtype, dy});
+    findings.require(given == wanted, kInvalid, nameOf(id),
+                     std::string("data type ") + nameOf(given) + " must be " + nameOf(wanted) + ", that of " +
+                         (id == TensorId::kDb ? "" : std::string("the higher precision of ") + nameOf(like) + " and ") +
+                         "gradOutput, on " + r.part->name);
+  }
+}
+
 void outputTypes(const ConvRequest& r, Findings& findings) {
-  if (!r.part->family->outputsOfSameType || r.forward()) return;
+  if (r.forward() || r.part->isHost()) return;
+  if (!r.part->family->outputsOfSameType) return promotedOutputs(r, findings);
   const TensorPtr* t = r.tensors.data();
   if (isEightBit(t[0]->dtype) || isEightBit(t[1]->dtype) || isEightBit(t[2]->dtype)) return eightBits(r, findings);
   constexpr std::size_t kSource[] = {1, 2, 0};

@@ -18,6 +18,11 @@ using InputTiling = AscendC::tiling::TConv3DBackpropInputTiling;
 using FilterTiling = AscendC::tiling::TConv3DBpFilterTiling;
 using Rules = std::vector<std::string>;
 
+// What is left of a GetTiling that failed: a line for each field would hide the one that matters.
+constexpr const char* kUnfilled =
+    "every field of the tiling is 0: GetTiling failed or was not called; it returns -1 if it fails, and "
+    "cubejit_last_error() then says why";
+
 // Words of a plan and the tiling's for them; longer ones first where one begins another.
 struct Word {
   const char *plan, *input, *filter;
@@ -166,6 +171,7 @@ TilingPlan planOf(const FilterTiling& t, const Machine& machine) {
 }
 
 Rules checkTiling(const InputTiling& t, const Machine& machine) {
+  if (isUnfilled(t)) return {kUnfilled};
   Rules broken;
   positive(t, broken);
   if (t.c0 != 8 && t.c0 != 16) broken.push_back("c0 = " + std::to_string(t.c0) + " must be 16, or 8 for 32-bit types");
@@ -190,6 +196,7 @@ Rules checkTiling(const InputTiling& t, const Machine& machine) {
 }
 
 Rules checkTiling(const FilterTiling& t, const Machine& machine) {
+  if (isUnfilled(t)) return {kUnfilled};
   Rules broken;
   positive(t, broken);
   if (t.channelSize != 8 && t.channelSize != 16)

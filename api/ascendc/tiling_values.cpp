@@ -69,6 +69,17 @@ Problem problemOf(const TilingRequest& r) {
   return p;
 }
 
+bool isUnfilled(const AscendC::tiling::TConv3DBackpropInputTiling& tiling) {
+  bool zero = true;
+  describeInputTiling(tiling, [&](const char*, const auto& value) { zero = zero && value == 0; });
+  return zero;
+}
+bool isUnfilled(const AscendC::tiling::TConv3DBpFilterTiling& tiling) {
+  bool zero = true;
+  describeFilterTiling(tiling, [&](const char*, const auto& value) { zero = zero && value == 0; });
+  return zero;
+}
+
 std::int32_t initOutputFlagOf(const Problem& p, bool transpose) {
   const auto remainder = [&](int a) {
     return (p.in[a] + p.padBefore[a] + p.padAfter[a] - reach(p, a) - 1) % p.stride[a] > p.padAfter[a];

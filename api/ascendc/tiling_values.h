@@ -19,6 +19,10 @@ void setProblemFields(AscendC::tiling::TConv3DBpFilterTiling& tiling, const Prob
 void setPlanFields(AscendC::tiling::TConv3DBackpropInputTiling& tiling, const TilingPlan& plan);
 void setPlanFields(AscendC::tiling::TConv3DBpFilterTiling& tiling, const TilingPlan& plan);
 
+/// Whether every field is 0, as in a struct that nobody filled.
+bool isUnfilled(const AscendC::tiling::TConv3DBackpropInputTiling& tiling);
+bool isUnfilled(const AscendC::tiling::TConv3DBpFilterTiling& tiling);
+
 /// 1 if blocks of the input gradient may receive nothing, so that it must be zeroed first.
 std::int32_t initOutputFlagOf(const Problem& problem, bool transpose);
 

@@ -200,9 +200,11 @@ CUBEJIT_API cubejit_status cubejit_compile(cubejit_session* session, const cubej
                                            cubejit_executable** executable);
 CUBEJIT_API void cubejit_executable_destroy(cubejit_executable* executable);
 
-/* Bytes of workspace a run on this many threads needs (0 threads: the session's choice); 0 for a null handle. */
+/* Bytes of workspace a run on this many threads needs (0 threads: the session's choice); 0 for a null handle. What cubejit_run() refuses, a negative
+ * number, needs what 0 does. */
 CUBEJIT_API size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
-/* Computes the passes. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. */
+/* Computes the passes. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. 0 threads: the session's choice; a negative
+ * number is CUBEJIT_INVALID_PROBLEM. */
 CUBEJIT_API cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors,
                                        void* workspace, size_t workspace_bytes, int threads);
 
@@ -213,7 +215,7 @@ CUBEJIT_API cubejit_status cubejit_emulation_report(const cubejit_executable* ex
 
 /* Bytes of the memory that packed weights take; 0 unless dx or y was compiled with CUBEJIT_KEEP_WEIGHTS (some plans pack beforehand anyway). */
 CUBEJIT_API size_t cubejit_packed_weights_bytes(const cubejit_executable* executable);
-/* Packs w into `packed`, aligned to 64 bytes, for cubejit_tensors::packed_w. Say again when w has changed. */
+/* Packs w into `packed`, aligned to 64 bytes, for cubejit_tensors::packed_w. Say again when w has changed. `threads` as cubejit_run() has them. */
 CUBEJIT_API cubejit_status cubejit_pack_weights(const cubejit_executable* executable, const void* w, void* packed,
                                                 size_t packed_bytes, int threads);
 

@@ -96,11 +96,11 @@ class Executable {
   CUBEJIT_API const HostIsa& isa() const;
   /// Threads a run uses unless told otherwise.
   CUBEJIT_API int threads() const;
-  /// Bytes of workspace a run with this many threads needs (0 = threads()): packed weights, dW accumulators, and panels per thread.
+  /// Bytes of workspace a run with this many threads needs (0 or less = threads()): packed weights, dW accumulators, and panels per thread.
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
   /// Computes the passes asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
   /// its contents mean nothing before or after. An executable's results are bit-identical for any number of threads and from run to run.
-  /// At most 1024 threads are used. Errors name every violated rule: missing tensors, workspace too small or misaligned, overlapping buffers.
+  /// 0: threads(); at most 1024 are used. Errors name every rule: negative threads, missing tensors, workspace small or misaligned, overlaps.
   CUBEJIT_API Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 
   /// Bytes of the memory that packWeights() fills; 0 if no pass reads weights, or if the plan packs them as it goes:
@@ -214,7 +214,7 @@ class Session {
   CUBEJIT_API Result<std::shared_ptr<const Repacking>> repack(const Problem& problem, TensorId tensor,
                                                               const TensorFormat& to) const;
 
-  /// What every call of the session fails with, if it does: the environment says something wrong (kInvalidProblem, ...), or there was no
+  /// What every call of the session fails with, if it does: the environment or the options are wrong (kInvalidProblem, ...), or there was no
   /// memory to make it (kLimitExceeded). Then options() and machine() are not what was asked for.
   CUBEJIT_API Status status() const;
   CUBEJIT_API const Options& options() const;

@@ -126,7 +126,7 @@ CUBEJIT_API Result<IsaLevel> parseIsa(const std::string& name);
 CUBEJIT_API Result<BackendKind> parseBackend(const std::string& name);
 CUBEJIT_API Result<TuneMode> parseTuneMode(const std::string& name);
 CUBEJIT_API Result<TuneGoal> parseTuneGoal(const std::string& name);
-/// The name, if some algorithm of this build has it; kUnsupported names those there are.
+/// The name, if some algorithm of this build has it.
 CUBEJIT_API Result<std::string> parseAlgorithm(const std::string& name);
 CUBEJIT_API Result<MathMode> parseMathMode(const std::string& name);
 /// A whole number of bytes, from 1 on, or of K, M or G (1024, ...), e.g. 64M.

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "python/core/arguments.h"
 #include "python/core/bindings.h"
 #include "python/core/call.h"
 #include "python/core/failure.h"
@@ -65,13 +66,19 @@ py::object convForward(const SharedSession& session, const py::object& x, const 
 }  // namespace
 
 void bindGradients(py::class_<Session, SharedSession>& session) {
-  session.def("conv_backward", &convBackward, py::arg("dy"), py::arg("x"), py::arg("w"), py::arg("stride"),
+  const auto backward =
+      named(&convBackward, {"session", "dy", "x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
+                            "groups", "output_mask", "math", "out", "threads", "y", "activation"});
+  const auto forward =
+      named(&convForward, {"session", "x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
+                           "groups", "math", "out", "threads", "bias", "add", "activation"});
+  session.def("conv_backward", backward, py::arg("dy"), py::arg("x"), py::arg("w"), py::arg("stride"),
               py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"),
               py::arg("groups"), py::arg("output_mask"), py::arg("math"), py::arg("out"), py::arg("threads") = 0,
               py::arg("y") = py::none(), py::arg("activation") = "");
-  session.def("conv", &convForward, py::arg("x"), py::arg("w"), py::arg("stride"), py::arg("padding"),
-              py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"), py::arg("math"),
-              py::arg("out"), py::arg("threads") = 0, py::arg("bias") = py::none(), py::arg("add") = py::none(),
+  session.def("conv", forward, py::arg("x"), py::arg("w"), py::arg("stride"), py::arg("padding"), py::arg("dilation"),
+              py::arg("transposed"), py::arg("output_padding"), py::arg("groups"), py::arg("math"), py::arg("out"),
+              py::arg("threads") = 0, py::arg("bias") = py::none(), py::arg("add") = py::none(),
               py::arg("activation") = "");
 }
 

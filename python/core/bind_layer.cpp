@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "python/core/arguments.h"
 #include "python/core/bindings.h"
 #include "python/core/call.h"
 #include "python/core/failure.h"
@@ -82,6 +83,8 @@ std::string algorithmOf(const Layer& layer, const std::string& pass) {
   return layer.executable->passes().has(which) ? algorithmName(layer.executable->plan(which)) : "";
 }
 
+std::string activationText(const std::string& text) { return toString(activationOf(text)); }
+
 bool channelsLast(const Layer& layer, const std::string& tensor) {
   for (const TensorId t : kTensorIds) {
     if (tensor == toString(t)) return formatOf(layer.executable->problem(), t).layout == Layout::kNdhwc;
@@ -101,14 +104,16 @@ void bindLayer(py::module_& module, py::class_<Session, SharedSession>& session)
            py::arg("dw") = 0, py::arg("db") = 0, py::arg("y") = 0, py::arg("b") = 0, py::arg("z") = 0,
            py::arg("threads") = 0);
   session.def(
-      "layer", &layerOf, py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"),
-      py::arg("padding"), py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"),
+      "layer",
+      named(&layerOf, {"session", "passes", "x", "w", "dy", "stride", "padding", "dilation", "transposed",
+                       "output_padding", "groups", "math", "post_ops", "results"}),
+      py::arg("passes"), py::arg("x"), py::arg("w"), py::arg("dy"), py::arg("stride"), py::arg("padding"),
+      py::arg("dilation"), py::arg("transposed"), py::arg("output_padding"), py::arg("groups"),
       py::arg("math") = "keep", py::arg("post_ops") = "", py::arg("results") = std::map<std::string, Shape>{},
       "Passes of one convolution for run() on addresses. x, w, dy: (shape, strides, type). results: strides of those "
       "results that are not to lie as the operands do that they are like.");
-  module.def(
-      "activation", [](const std::string& text) { return toString(activationOf(text)); }, py::arg("text"),
-      "An activation's text as the library writes it; raises InvalidProblem if it is none.");
+  module.def("activation", named(&activationText, {"activation"}), py::arg("text"),
+             "An activation's text as the library writes it; raises InvalidProblem if it is none.");
 }
 
 }  // namespace cubejit::python

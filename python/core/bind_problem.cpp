@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "cubejit/words.h"
+#include "python/core/arguments.h"
 #include "python/core/bindings.h"
 #include "python/core/convolution.h"
 #include "python/core/failure.h"
@@ -15,47 +17,17 @@ namespace py = pybind11;
 
 namespace {
 
-[[noreturn]] void unknown(const std::string& what, const std::string& name, const std::string& all) {
-  throw Failure(
-      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown " + what + " '" + name + "'; there are " + all});
-}
-
-DType typeNamed(const std::string& name) {
-  std::string all;
-  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16, DType::kHf32, DType::kHf32Low}) {
-    if (name == toString(type)) return type;
-    all += (all.empty() ? "" : ", ") + std::string(toString(type));
-  }
-  unknown("dtype", name, all);
-}
-
-Layout layoutNamed(const std::string& name) {
-  std::string all;
-  for (const Layout layout : {Layout::kNcdhw, Layout::kNdhwc, Layout::kNdc1hwc0, Layout::kFractalZ3d}) {
-    if (name == toString(layout)) return layout;
-    all += (all.empty() ? "" : ", ") + std::string(toString(layout));
-  }
-  unknown("layout", name, all);
-}
-
-TensorId tensorNamed(const std::string& name) {
-  for (const TensorId tensor : kTensorIds) {
-    if (name == toString(tensor)) return tensor;
-  }
-  unknown("tensor", name, "dy, x, w, dx, dw, db, y");
-}
-
 using Formats = std::map<std::string, std::pair<std::string, std::string>>;
 
 Problem makeProblem(const Shape& x, const Shape& w, const IntOrList& stride, const IntOrList& padding,
                     const IntOrList& dilation, bool transposed, const IntOrList& outputPadding, std::int64_t groups,
                     const std::string& dtype, const std::string& layout, const Formats& formats) {
   Problem p = problemOf(x, w, std::nullopt, {stride, padding, dilation, outputPadding, transposed, groups});
-  p.dtype = typeNamed(dtype);
-  p.layout = layoutNamed(layout);
+  p.dtype = valueOf(parseDType(dtype));
+  p.layout = valueOf(parseLayout(layout));
   for (const auto& [tensor, format] : formats)
-    p.formats[static_cast<std::size_t>(tensorNamed(tensor))] =
-        TensorFormat{typeNamed(format.first), layoutNamed(format.second), {}};
+    p.formats[static_cast<std::size_t>(valueOf(parseTensor(tensor)))] =
+        TensorFormat{valueOf(parseDType(format.first)), valueOf(parseLayout(format.second)), {}};
   return p;
 }
 
@@ -71,7 +43,9 @@ py::tuple shapeOf(const Problem& p, std::int64_t outer, std::int64_t inner, cons
 void bindProblem(py::module_& module) {
   py::class_<Problem>(module, "Problem", "One convolution: shapes, geometry, and how its tensors lie in memory.")
       .def(
-          py::init(&makeProblem), py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
+          py::init(named(&makeProblem, {"x", "w", "stride", "padding", "dilation", "transposed", "output_padding",
+                                        "groups", "dtype", "layout", "formats"})),
+          py::arg("x"), py::arg("w"), py::kw_only(), py::arg("stride") = IntOrList{1},
           py::arg("padding") = IntOrList{0}, py::arg("dilation") = IntOrList{1}, py::arg("transposed") = false,
           py::arg("output_padding") = IntOrList{0}, py::arg("groups") = 1, py::arg("dtype") = "f32",
           py::arg("layout") = "ncdhw", py::arg("formats") = Formats{},

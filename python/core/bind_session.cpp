@@ -8,6 +8,7 @@
 #include "cubejit/describe_counts.h"
 #include "cubejit/dump.h"
 #include "cubejit/machines.h"
+#include "python/core/arguments.h"
 #include "python/core/bindings.h"
 #include "python/core/call.h"
 #include "python/core/failure.h"
@@ -36,11 +37,11 @@ std::int64_t limitOf(std::int64_t bytes) {
 }
 
 // What the environment says, changed by what is given.
-Options optionsOf(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
-                  const std::optional<std::string>& tune, const std::optional<std::string>& store,
-                  const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
-                  const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                  const std::optional<std::int64_t>& memLimit, bool forwardCopies, bool openmp) {
+SharedSession makeSession(const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
+                          const std::optional<std::string>& tune, const std::optional<std::string>& store,
+                          const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
+                          const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
+                          const std::optional<std::int64_t>& memLimit, bool forwardCopies, bool openmp) {
   Options options = valueOf(optionsFromEnvironment());
   if (isa) options.isa = valueOf(parseIsa(*isa));
   if (backend) options.backend = valueOf(parseBackend(*backend));
@@ -55,7 +56,9 @@ Options optionsOf(const std::optional<std::string>& isa, const std::optional<std
   if (memLimit) options.memLimit = limitOf(*memLimit);
   options.forwardCopies = forwardCopies;
   if (openmp) options.parallelFor = openmpThreads();
-  return options;
+  auto session = std::make_shared<Session>(std::move(options));
+  require(session->status());
+  return session;
 }
 
 py::dict planDict(const TilingPlan& plan) {
@@ -180,30 +183,27 @@ py::dict statisticsOf(const SharedSession& session) {
 
 void bindSession(py::module_& module, py::class_<Session, SharedSession>& session) {
   session
-      .def(py::init([](const std::optional<std::string>& isa, const std::optional<std::string>& backend, int threads,
-                       const std::optional<std::string>& tune, const std::optional<std::string>& store,
-                       const std::optional<double>& tuneSeconds, const std::optional<std::string>& pins,
-                       const std::optional<std::string>& llvmComponent, const std::optional<std::string>& machine,
-                       const std::optional<std::int64_t>& memLimit, bool forwardCopies, bool openmp) {
-             return std::make_shared<Session>(optionsOf(isa, backend, threads, tune, store, tuneSeconds, pins,
-                                                        llvmComponent, machine, memLimit, forwardCopies, openmp));
-           }),
+      .def(py::init(named(&makeSession, {"isa", "backend", "threads", "tune", "store", "tune_seconds", "pins",
+                                         "llvm_component", "machine", "mem_limit", "forward_copies", "openmp"})),
            py::kw_only(), py::arg("isa") = py::none(), py::arg("backend") = py::none(), py::arg("threads") = 0,
            py::arg("tune") = py::none(), py::arg("store") = py::none(), py::arg("tune_seconds") = py::none(),
            py::arg("pins") = py::none(), py::arg("llvm_component") = py::none(), py::arg("machine") = py::none(),
            py::arg("mem_limit") = py::none(), py::arg("forward_copies") = false, py::arg("openmp") = false)
-      .def("plan", &planOf, py::arg("problem"), py::arg("gradient"), py::arg("explain") = false,
+      .def("plan", named(&planOf, {"session", "problem", "gradient", "explain"}), py::arg("problem"),
+           py::arg("gradient"), py::arg("explain") = false,
            "The plan for one pass as a dict; explain=True adds the candidates and what refused some.")
       .def(
-          "plan_call", &callOf, py::arg("problem"), py::arg("gradients"),
+          "plan_call", named(&callOf, {"session", "problem", "gradients"}), py::arg("problem"), py::arg("gradients"),
           "What one call of these passes does: the plan of each, the tensors it converts once for all of them, whether "
           "passes take turns over blocks of dy, and its bytes of workspace.")
-      .def("dump", &dumpOf, py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
+      .def("dump", named(&dumpOf, {"session", "problem", "directory", "gradients", "stages", "kernels", "symbol"}),
+           py::arg("problem"), py::arg("directory"), py::arg("gradients") = Texts{"dx", "dw"},
            py::arg("stages") = "problem,plan,tile,vector,asm,bin", py::arg("kernels") = "", py::arg("symbol") = "",
            "Writes every stage of the passes into folders of `directory` and returns their paths.")
-      .def("compile", &compileOnly, py::arg("problem"), py::arg("gradients"),
-           "Generates the code now, so that the first call does not have to.")
-      .def("report", &reportOf, py::arg("problem"), py::arg("gradient") = "dx", py::arg("trace") = false,
+      .def("compile", named(&compileOnly, {"session", "problem", "gradients"}), py::arg("problem"),
+           py::arg("gradients"), "Generates the code now, so that the first call does not have to.")
+      .def("report", named(&reportOf, {"session", "problem", "gradient", "trace"}), py::arg("problem"),
+           py::arg("gradient") = "dx", py::arg("trace") = false,
            "What a run of the pass does on the emulated machine: cycles, microseconds, tasks, counts of all cores "
            "(total) and of each. "
            "trace=True adds events, each (core, pipe, name, start, end, bytes) in core cycles, and how many were left "

@@ -3,10 +3,12 @@
 // Decides how the DSL's call reaches cubejit::tbe, and how its operator is run on arrays. Leaves the DSL's face to python/tbe/.
 #include <pybind11/stl.h>
 
+#include <array>
 #include <map>
 
 #include "cubejit/machines.h"
 #include "cubejit_tbe/operator.h"
+#include "python/core/arguments.h"
 #include "python/core/bindings.h"
 #include "python/core/failure.h"
 #include "python/core/memory_format.h"
@@ -83,12 +85,23 @@ void bindParaDict(py::module_& module) {
 }
 
 // A call without the interpreter's lock.
-template <class... Arguments>
-auto released(Result<tbe::ResTensor> (*call)(const Arguments&...)) {
-  return [call](const Arguments&... arguments) {
-    const WithoutGil unlocked;
-    return valueOf(call(arguments...));
-  };
+template <auto call, class... Arguments>
+tbe::ResTensor unlocked(const Arguments&... arguments) {
+  const WithoutGil released;
+  return valueOf(call(arguments...));
+}
+template <auto call, class... Arguments>
+auto released(Result<tbe::ResTensor> (*)(const Arguments&...),
+              const std::array<const char*, sizeof...(Arguments)>& names) {
+  return named(&unlocked<call, Arguments...>, names);
+}
+
+tbe::Tensor makeTensor(const Ints& shape, const std::string& dtype, const std::string& name) {
+  return tbe::Tensor{shape, dtype, name};
+}
+
+Dict groupDictOf(std::int64_t fmapC, std::int64_t cout, std::int64_t groups, std::int64_t cout0, std::int64_t cin0) {
+  return dictOf(valueOf(tbe::groupDict(fmapC, cout, groups, cout0, cin0)));
 }
 
 DType typeOf(const tbe::Tensor& tensor) { return tensor.dtype == "float32" ? DType::kF32 : DType::kF16; }
@@ -134,9 +147,7 @@ py::object runOperator(const tbe::Operator& self, const py::object& first, const
 
 void bindTbe(py::module_& module) {
   py::class_<tbe::Tensor>(module, "TbeTensor")
-      .def(py::init([](const Ints& shape, const std::string& dtype, const std::string& name) {
-        return tbe::Tensor{shape, dtype, name};
-      }))
+      .def(py::init(named(&makeTensor, {"shape", "dtype", "name"})))
       .def_readonly("shape", &tbe::Tensor::shape)
       .def_readonly("dtype", &tbe::Tensor::dtype)
       .def_readonly("name", &tbe::Tensor::name);
@@ -149,19 +160,24 @@ void bindTbe(py::module_& module) {
   py::class_<tbe::Operator>(module, "TbeOperator").def("run", &runOperator);
   bindParaDict(module);
   module.attr("TBE_C0_SIZE") = tbe::kC0Size;
-  module.def("tbe_conv2d_backprop_filter", released(&tbe::conv2d_backprop_filter));
-  module.def("tbe_conv2d_backprop_input", released(&tbe::conv2d_backprop_input));
-  module.def("tbe_conv3d_backprop_filter", released(&tbe::conv3d_backprop_filter));
-  module.def("tbe_conv3d_backprop_input", released(&tbe::conv3d_backprop_input));
+  const auto filter2d = &tbe::conv2d_backprop_filter, filter3d = &tbe::conv3d_backprop_filter;
+  const auto input2d = &tbe::conv2d_backprop_input, input3d = &tbe::conv3d_backprop_input;
+  module.def("tbe_conv2d_backprop_filter", released<&tbe::conv2d_backprop_filter>(
+                                               filter2d, {"input_x", "out_backprop", "filter_sizes", "para_dict"}));
+  module.def("tbe_conv2d_backprop_input",
+             released<&tbe::conv2d_backprop_input>(
+                 input2d, {"filters", "out_backprop", "filter_sizes", "input_sizes", "para_dict"}));
+  module.def("tbe_conv3d_backprop_filter",
+             released<&tbe::conv3d_backprop_filter>(filter3d, {"x", "out_backprop", "filter_size", "para_dict"}));
+  module.def("tbe_conv3d_backprop_input",
+             released<&tbe::conv3d_backprop_input>(
+                 input3d, {"filter", "out_backprop", "filter_size", "input_size", "para_dict"}));
   module.def("tbe_build", [](const SharedSession& session, const tbe::ResTensor& result) {
     const WithoutGil released;
     return valueOf(tbe::build(*session, result));
   });
   module.def("tbe_soc", [](const std::string& name) { return valueOf(machineByName(name)).name; });
-  module.def("tbe_group_dict",
-             [](std::int64_t fmapC, std::int64_t cout, std::int64_t groups, std::int64_t cout0, std::int64_t cin0) {
-               return dictOf(valueOf(tbe::groupDict(fmapC, cout, groups, cout0, cin0)));
-             });
+  module.def("tbe_group_dict", named(&groupDictOf, {"fmap_c", "cout", "groups", "cout0", "cin0"}));
 }
 
 }  // namespace cubejit::python

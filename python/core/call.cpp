@@ -3,6 +3,7 @@
 // Decides which memory is fit for a result, and the order of what a call does.
 #include "python/core/call.h"
 
+#include "cubejit/words.h"
 #include "python/core/failure.h"
 
 namespace cubejit::python {
@@ -28,11 +29,7 @@ void requireMath(const std::string& math) {
                         "math = '" + math + "' is not known; there are keep, hf32, hf32_low, relaxed"});
 }
 
-Pass passOf(const std::string& name) {
-  if (const std::optional<Pass> pass = passNamed(name)) return *pass;
-  throw Failure(
-      Error{ErrorCode::kInvalidProblem, Stage::kProblem, "unknown pass '" + name + "'; there are y, dx, dw, db"});
-}
+Pass passOf(const std::string& name) { return valueOf(parsePass(name)); }
 
 PostOps activationOf(const std::string& text) {
   const PostOps post = valueOf(parsePostOps(text));

@@ -4,7 +4,17 @@ cubejit._core."""
 
 from cubejit.errors import InvalidProblem
 from cubejit.frameworks import like, operand, target
-from cubejit.session import default_session
+from cubejit.session import chosen
+
+
+def _three(name, values):
+    """One for each gradient."""
+    if not hasattr(values, "__iter__") or isinstance(values, str):
+        raise TypeError(f"{name} = {values!r:.80} ({type(values).__name__}) must be 3 values: for dx, dw, db")
+    values = tuple(values)
+    if len(values) != 3:
+        raise InvalidProblem(f"{name} has {len(values)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
+    return values
 
 
 def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding=0, groups=1, *, bias=None, add=None, activation=None,
@@ -17,9 +27,9 @@ def conv(x, w, stride=1, padding=0, dilation=1, transposed=False, output_padding
 
     x, w and everything else as conv_backward() has them. out: y to be written; dense, of any of the three types.
     """
-    result = (session or default_session()).conv(
-        operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, math, target(out), threads,
-        None if bias is None else operand(bias), None if add is None else operand(add), activation or "")
+    result = chosen(session).conv(
+        operand(x), operand(w), stride, padding, dilation, transposed, output_padding, groups, math, target(out), threads,
+        None if bias is None else operand(bias), None if add is None else operand(add), "" if activation is None else activation)
     return like(result, x)
 
 
@@ -40,13 +50,9 @@ def conv_backward(dy, x, w, stride=1, padding=0, dilation=1, transposed=False, o
     threads: of this call; 0 is the session's number. Results have the same bits with any.
     Raises InvalidProblem with every violated rule, TypeError for objects that are no such arrays.
     """
-    mask = tuple(bool(asked) for asked in output_mask)
-    if len(mask) != 3:
-        raise InvalidProblem(f"output_mask has {len(mask)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
-    targets = (None, None, None) if out is None else tuple(target(array) for array in out)
-    if len(targets) != 3:
-        raise InvalidProblem(f"out has {len(targets)} values; it must have 3: dx, dw, db", "invalid_problem", "problem")
-    results = (session or default_session()).conv_backward(
-        operand(dy), operand(x), operand(w), stride, padding, dilation, bool(transposed), output_padding, groups, mask, math,
-        targets, threads, None if y is None else operand(y), activation or "")
+    mask = _three("output_mask", output_mask)
+    targets = (None, None, None) if out is None else tuple(target(array) for array in _three("out", out))
+    results = chosen(session).conv_backward(
+        operand(dy), operand(x), operand(w), stride, padding, dilation, transposed, output_padding, groups, mask, math,
+        targets, threads, None if y is None else operand(y), "" if activation is None else activation)
     return tuple(like(result, source) for result, source in zip(results, (x, w, dy)))

@@ -2,6 +2,7 @@
 """Decides which session calls without one use, on how many threads sessions run, and what plan, dump and tune are. Leaves the work to
 cubejit._core."""
 
+import numbers
 import os
 import threading
 
@@ -31,8 +32,12 @@ class Session(_core.Session):
     openmp: run on the threads of the OpenMP runtime that is in the process, if there is one, PyTorch's, instead of a pool of our own.
     """
 
-    def __init__(self, *, threads=0, **options):
-        super().__init__(threads=threads or (0 if own_threads_said() else _threads_of_openmp()), **options)
+    def __init__(self, *, isa=None, backend=None, threads=0, tune=None, store=None, tune_seconds=None, pins=None, llvm_component=None,
+                 machine=None, mem_limit=None, forward_copies=False, openmp=False):
+        if threads == 0 and not own_threads_said():
+            threads = _threads_of_openmp()
+        super().__init__(isa=isa, backend=backend, threads=threads, tune=tune, store=store, tune_seconds=tune_seconds, pins=pins,
+                         llvm_component=llvm_component, machine=machine, mem_limit=mem_limit, forward_copies=forward_copies, openmp=openmp)
 
 
 _lock = threading.Lock()
@@ -49,13 +54,27 @@ def default_session():
         return _default
 
 
+def chosen(session):
+    """The session that a call names, or the process's."""
+    if session is None:
+        return default_session()
+    if not isinstance(session, _core.Session):
+        raise TypeError(f"session = {session!r:.80} ({type(session).__name__}) must be a Session, or None for the process's")
+    return session
+
+
+def _names(gradients):
+    """A list of them; what is none the library refuses by its name, a string among it, which is a list of letters to Python."""
+    return gradients if isinstance(gradients, str) or not hasattr(gradients, "__iter__") else list(gradients)
+
+
 def plan(problem, gradient="dx", *, explain=False, session=None):
     """The plan for one pass (y, dx, dw or db) of a Problem.
 
     A dict: plan (every field of the tiling; as JSON it is a line for the command's --plan), source (model, record or pin), source_note, predicted_cycles, bound,
     workspace_bytes; with explain also candidates, best first, each with what refused it.
     """
-    return (session or default_session()).plan(problem, gradient, explain)
+    return chosen(session).plan(problem, gradient, explain)
 
 
 def plan_call(problem, gradients=("y", "dx", "dw", "db"), *, session=None):
@@ -64,7 +83,7 @@ def plan_call(problem, gradients=("y", "dx", "dw", "db"), *, session=None):
     A dict: plans (by pass, each as in plan()), converted (tensors that are copied once, for all passes, in the format they read them in),
     interleaves (passes that read dy take turns, a block of it at a time), workspace_bytes (of a run on the session's threads).
     """
-    return (session or default_session()).plan_call(problem, list(gradients))
+    return chosen(session).plan_call(problem, _names(gradients))
 
 
 def dump(problem, directory, gradients=("dx", "dw"), *, stages="problem,plan,tile,vector,asm,bin", kernels="", symbol="",
@@ -73,7 +92,7 @@ def dump(problem, directory, gradients=("dx", "dw"), *, stages="problem,plan,til
 
     stages: of _core.dump_stages(), or "all". kernels: a pattern of names. symbol: prefix for the stages obj and c-header.
     """
-    return (session or default_session()).dump(problem, str(directory), list(gradients), stages, kernels, symbol)
+    return chosen(session).dump(problem, str(directory), _names(gradients), stages, kernels, symbol)
 
 
 def tune(problem, gradients=("dx", "dw"), *, seconds=2.0, store=None, isa=None, threads=0):
@@ -82,8 +101,13 @@ def tune(problem, gradients=("dx", "dw"), *, seconds=2.0, store=None, isa=None, 
 
     The process should be quiet meanwhile. The command `cubejit tune` searches further, in processes of its own.
     """
-    if not seconds > 0:
-        raise InvalidProblem(f"seconds = {seconds} must be more than 0", "invalid_problem", "problem")
+    if not isinstance(seconds, numbers.Real):
+        raise TypeError(f"seconds = {seconds!r:.80} ({type(seconds).__name__}) must be a number")
+    if not 0 < seconds < float("inf"):
+        raise InvalidProblem(f"seconds = {seconds} must be more than 0, and finite", "invalid_problem", "problem")
+    gradients = _names(gradients)
+    if isinstance(gradients, str) or not isinstance(gradients, list):
+        raise TypeError(f"gradients = {gradients!r:.80} ({type(gradients).__name__}) must be a list, each a string")
     where = {} if store is None else {"store": str(store)}
     measuring = Session(isa=isa, threads=threads, tune="always", tune_seconds=float(seconds), **where)
     if not measuring.store:

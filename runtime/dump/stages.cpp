@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tiling/words.h"
+
 namespace cubejit {
 
 const std::vector<std::string>& dumpStageNames() {
@@ -17,6 +19,8 @@ Result<std::vector<DumpStage>> parseDumpStages(const std::string& text) {
   const std::vector<std::string>& names = dumpStageNames();
   std::vector<DumpStage> out;
   std::string unknown;
+  std::vector<std::string> known = names;
+  known.emplace_back("all (every one)");
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
@@ -27,15 +31,13 @@ Result<std::vector<DumpStage>> parseDumpStages(const std::string& text) {
     } else if (at != names.end()) {
       out.push_back(static_cast<DumpStage>(at - names.begin()));
     } else {
-      unknown += (unknown.empty() ? "" : "\n") + ("unknown stage '" + name + "'");
+      unknown += (unknown.empty() ? "" : "\n") + unknownWord("stage", name, known).message;
     }
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  if (unknown.empty()) return out;
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return Error{ErrorCode::kUnsupported, Stage::kProblem, unknown + "; there are " + all + ", and all for every one"};
+  if (!unknown.empty()) return Error{ErrorCode::kInvalidProblem, Stage::kProblem, unknown};
+  return out;
 }
 
 bool contains(const std::vector<DumpStage>& stages, DumpStage stage) {

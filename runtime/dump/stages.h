@@ -27,7 +27,7 @@ enum class DumpStage : std::uint8_t {
   kPage
 };
 
-/// "plan,asm" in any order, "all" for every one. kUnsupported lists the stages there are.
+/// "plan,asm" in any order, "all" for every one. An error names every unknown one, and those there are.
 Result<std::vector<DumpStage>> parseDumpStages(const std::string& text);
 
 bool contains(const std::vector<DumpStage>& stages, DumpStage stage);

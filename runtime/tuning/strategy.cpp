@@ -4,10 +4,12 @@
 #include "runtime/tuning/strategy.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
 #include "runtime/json_record.h"
+#include "tiling/words.h"
 
 namespace cubejit {
 namespace {
@@ -143,12 +145,10 @@ class Evolve : public ByModel {
 }  // namespace
 
 Result<StrategyKind> parseStrategy(const std::string& name) {
-  for (const StrategyKind kind :
-       {StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kRandom, StrategyKind::kExhaustive}) {
-    if (name == toString(kind)) return kind;
-  }
-  return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-               "unknown strategy '" + name + "'; there are model, evolve, random, exhaustive"};
+  return parseWord(
+      "strategy", name,
+      std::array{StrategyKind::kModel, StrategyKind::kEvolve, StrategyKind::kRandom, StrategyKind::kExhaustive},
+      Stage::kPlan);
 }
 
 std::unique_ptr<Strategy> makeStrategy(StrategyKind kind, const SearchSpace& space, std::uint64_t seed,

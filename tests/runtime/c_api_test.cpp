@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -89,6 +90,20 @@ TEST(CApi, ComputesWhatTheCppFaceComputes) {
   EXPECT_EQ(got.dw, want.dw);
   EXPECT_EQ(got.db, want.db);
 
+  std::fill(got.dx.begin(), got.dx.end(), 0.0F);
+  ASSERT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), bytes, 0), CUBEJIT_OK)
+      << "0 threads: the session's choice: " << cubejit_last_error();
+  EXPECT_EQ(got.dx, want.dx);
+  std::fill(got.dx.begin(), got.dx.end(), 0.0F);
+  const auto untouched = got.dx;
+  for (const int threads : {-1, -5, std::numeric_limits<int>::min()}) {
+    EXPECT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), bytes, threads), CUBEJIT_INVALID_PROBLEM);
+    EXPECT_NE(std::string(cubejit_last_error()).find("threads = " + std::to_string(threads) + " must be at least 0"),
+              std::string::npos)
+        << cubejit_last_error();
+    EXPECT_EQ(cubejit_workspace_bytes(executable.get(), threads), cubejit_workspace_bytes(executable.get(), 0));
+  }
+  EXPECT_EQ(got.dx, untouched);
   EXPECT_EQ(cubejit_run(executable.get(), &tensors, workspace.get(), 0, 2), CUBEJIT_INVALID_PROBLEM);
   EXPECT_NE(std::string(cubejit_last_error()).find("workspace has 0 bytes"), std::string::npos) << cubejit_last_error();
 }
@@ -235,7 +250,10 @@ TEST(CApi, WrongValuesAreErrors) {
   EXPECT_NE(std::string(cubejit_last_error()).find('\n'), std::string::npos) << "both rules: " << cubejit_last_error();
   p = square(1, 4, 4, 5);
   p.dtype = 9;
-  EXPECT_EQ(code(p), CUBEJIT_UNSUPPORTED);
+  EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
+  p = square(1, 4, 4, 5);
+  p.reserved = 1;
+  EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
   p = square(1, 4, 4, 5);
   p.layout = 4;
   EXPECT_EQ(code(p), CUBEJIT_INVALID_PROBLEM);
@@ -252,6 +270,9 @@ TEST(CApi, WrongValuesAreErrors) {
   EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
   options = cubejit_default_options();
   options.threads = -1;
+  EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
+  options = cubejit_default_options();
+  options.reserved = 1;
   EXPECT_EQ(cubejit_session_create(&options, &none), CUBEJIT_INVALID_PROBLEM);
   options = cubejit_default_options();
   options.mem_limit = ~std::uint64_t{0};

@@ -152,8 +152,8 @@ TEST_F(Dump, KernelsAreFilteredByName) {
 TEST_F(Dump, UnknownStagesAreListed) {
   const auto wrong = dumped("plan,asmm,htm");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(wrong.error().message, HasSubstr("'asmm'"));
+  EXPECT_EQ(wrong.error().code, ErrorCode::kInvalidProblem);
+  EXPECT_THAT(wrong.error().message, HasSubstr("'asmm'; the nearest is asm"));
   EXPECT_THAT(wrong.error().message, HasSubstr("'htm'"));
   for (const std::string& stage : dumpStageNames()) EXPECT_THAT(wrong.error().message, HasSubstr(stage));
   EXPECT_EQ(parseDumpStages("all")->size(), dumpStageNames().size());

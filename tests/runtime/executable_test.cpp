@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -80,6 +81,22 @@ TEST(Run, WorkspaceTooSmallOrMisaligned) {
   EXPECT_NE(message.find("64"), std::string::npos) << message;
   message = bench.errorOf(t, nullptr, 0);
   EXPECT_NE(message.find("workspace is null"), std::string::npos) << message;
+}
+
+TEST(Run, NegativeNumbersOfThreadsAreNamedBesideTheOtherRules) {
+  Bench bench(squareProblem(2, 16, 16, 9));
+  Tensors t = bench.operands.tensors();
+  for (const int threads : {-1, -5, std::numeric_limits<int>::min()}) {
+    const Status status = bench.executable->run(t, bench.workspace, bench.bytes, threads);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalidProblem);
+    EXPECT_EQ(status.error().message.rfind("threads = " + std::to_string(threads) + " must be at least 0", 0), 0U)
+        << status.error().message;
+  }
+  t.dy = nullptr;
+  const std::string both = bench.executable->run(t, bench.workspace, bench.bytes, -1).error().message;
+  EXPECT_NE(both.find("\ndy is null"), std::string::npos) << both;
+  EXPECT_EQ(bench.executable->workspaceBytes(-1), bench.executable->workspaceBytes());
 }
 
 TEST(Run, OverlapAndMisalignment) {

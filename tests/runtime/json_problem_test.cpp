@@ -104,12 +104,38 @@ TEST(JsonProblem, RefusalsNameTheKeys) {
   };
   EXPECT_THAT(refusal(with("\"groups\"", "\"group\"")), HasSubstr("'group' is not a key"));
   EXPECT_THAT(refusal(with("\"groups\"", "\"ci\"")), HasSubstr("has the key 'ci' twice"));
-  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 4.5")), HasSubstr("'ci' must be whole numbers"));
+  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 4.5")),
+              HasSubstr("'ci' = 4.5 must be a whole number from -2^63 to 2^63 - 1"));
   EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": \"4\"")), HasSubstr("'ci'"));
-  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 18446744073709551615")), HasSubstr("'ci' exceeds 2^63"));
-  EXPECT_THAT(refusal(with("[1, 3, 3]", "[3, 3]")), HasSubstr("'kernel' must be [d, h, w]"));
-  EXPECT_THAT(refusal(with("[0, 0, 1, 1, 1, 1]", "[1, 1]")), HasSubstr("'pad' must be"));
-  EXPECT_THAT(refusal(with("\"rank\": 2", "\"transposed\": 1")), HasSubstr("'transposed' must be true or false"));
+  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 18446744073709551615")),
+              HasSubstr("'ci' = 18446744073709551615 must be a whole number from -2^63"));
+  EXPECT_THAT(refusal(with("[1, 3, 3]", "[3, 3]")), HasSubstr("'kernel' = [3,3] must be [d, h, w]"));
+  EXPECT_THAT(refusal(with("[0, 0, 1, 1, 1, 1]", "[1, 1]")), HasSubstr("'pad' = [1,1] must be"));
+  EXPECT_THAT(refusal(with("\"rank\": 2", "\"transposed\": 1")), HasSubstr("'transposed' = 1 must be true or false"));
+}
+
+// Those that a double cannot hold end the parser itself; those that 64 bits cannot are read as doubles.
+TEST(JsonProblem, NumbersOutOfRangeAreNamedWithKeyAndRange) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = kGood;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const auto huge = [&](const std::string& from, const std::string& to, const std::string& said) {
+    EXPECT_THAT(refusal(with(from, to)),
+                testing::AllOf(HasSubstr(said), HasSubstr("2^63 - 1"), testing::Not(HasSubstr("not a JSON object"))));
+  };
+  huge("\"ci\": 4", "\"ci\": 1e999", "'ci' = 1e999 is out of range");
+  huge("\"ci\": 4", "\"ci\": -1e400", "'ci' = -1e400 is out of range");
+  huge("[1, 3, 3]", "[1, 3, 1e999]", "'kernel' = 1e999 is out of range");
+  huge("\"ci\": 4", "\"more\": {\"deep\": [1]}, \"ci\": 1e999", "'ci' = 1e999 is out of range");
+  huge("\"ci\": 4", "\"ci\": 99999999999999999999", "'ci' = 1e+20 must be a whole number from -2^63");
+  huge("\"ci\": 4", "\"ci\": 9223372036854775808", "'ci' = 9223372036854775808 must be a whole number from -2^63");
+  EXPECT_THAT(refusal("1e999"), HasSubstr("the problem: 1e999 is out of range"));
+  EXPECT_THAT(refusal(with("\"ci\": 4", "\"ci\": 1e999,")), HasSubstr("1e999"));
+  EXPECT_THAT(refusal(with("\"rank\": 2", "\"rank\": 4294967297")), HasSubstr("'rank' = 4294967297 must be 1, 2 or 3"));
+  const auto rank = problemFromJson(with("\"rank\": 2", "\"rank\": 1000"));
+  ASSERT_TRUE(rank.ok());
+  EXPECT_THAT(checkProblem(*rank).error().message, HasSubstr("rank = 1000")) << "the number that was written";
 }
 
 TEST_F(JsonFile, FilesAndNames) {
@@ -167,14 +193,37 @@ TEST(JsonPlan, WhatIsWrongIsNamed) {
   EXPECT_THAT(refused("7"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refused(R"({"unit":"vector","gradient":"dx","lanes":"channels"})"), HasSubstr("of version 1"));
   EXPECT_THAT(refused(R"({"version":3,"gradient":"dx","algorithm":"direct"})"), HasSubstr("reads version 2"));
-  EXPECT_THAT(refused(R"({"version":2,"gradient":"dz","algorithm":"direct"})"), HasSubstr("'gradient' = 'dz'"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dz","algorithm":"direct"})"),
+              HasSubstr("'gradient': unknown pass 'dz'; the nearest is dx"));
   EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"fft"})"),
               testing::AllOf(HasSubstr("'algorithm' = 'fft' is not part of this build"), HasSubstr("direct")));
   EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":"xbyak"})"),
-              HasSubstr("'backend' = 'xbyak'"));
+              HasSubstr("unknown backend 'xbyak'; there are "));
   EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","register_rows":3})"),
               testing::AllOf(HasSubstr("register_rows"), HasSubstr("of a plan of the direct algorithm of dx")))
       << "a field of another algorithm";
+}
+
+// A value of another kind is told as what it is, not as what stands where it was not read.
+TEST(JsonPlan, ValuesOfAnotherKindAreShown) {
+  const auto refused = [](const char* text) {
+    const auto plan = planFromJson(text);
+    return plan.ok() ? std::string() : plan.error().message;
+  };
+  EXPECT_THAT(refused(R"({"version":"2","gradient":"dx","algorithm":"direct"})"),
+              testing::AllOf(HasSubstr(R"('version' = "2" must be a whole number)"), HasSubstr("reads version 2"),
+                             testing::Not(HasSubstr("version 0"))));
+  EXPECT_THAT(refused(R"({"version":2.5,"gradient":"dx","algorithm":"direct"})"), HasSubstr("'version' = 2.5 must be"));
+  EXPECT_THAT(refused(R"({"version":null,"gradient":"dx","algorithm":"direct"})"),
+              HasSubstr("'version' = null must be"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":5,"algorithm":"direct"})"),
+              HasSubstr("'gradient' = 5 must be a string"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":["direct"]})"),
+              HasSubstr(R"('algorithm' = ["direct"] must be a string)"));
+  EXPECT_THAT(refused(R"({"version":2,"algorithm":"direct"})"), HasSubstr("'gradient' is missing"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"forward","algorithm":"direct"})"), HasSubstr("the nearest is y"));
+  EXPECT_THAT(refused(R"({"version":2,"gradient":"dx","algorithm":"direct","backend":7})"),
+              HasSubstr("'backend' = 7 must be a string"));
 }
 
 }  // namespace

@@ -105,13 +105,15 @@ TEST_F(PackedWeights, WrongCallsNameEveryRule) {
   const std::size_t bytes = executable_->packedWeightsBytes();
   Aligned packed(bytes);
   const void* w = operands_.tensors().w;
-  const auto message = [&](const void* from, void* to, std::size_t size) {
-    const Status done = executable_->packWeights(from, to, size);
+  const auto message = [&](const void* from, void* to, std::size_t size, int threads = 0) {
+    const Status done = executable_->packWeights(from, to, size, threads);
     return done.ok() ? std::string() : done.error().message;
   };
   EXPECT_THAT(message(nullptr, packed.data + 4, bytes - 1),
               testing::AllOf(HasSubstr("w is null"), HasSubstr("64 bytes"), HasSubstr(std::to_string(bytes))));
   EXPECT_THAT(message(w, nullptr, bytes), HasSubstr("packed is null"));
+  EXPECT_THAT(message(w, packed.data, bytes, -5), HasSubstr("threads = -5 must be at least 0"));
+  EXPECT_EQ(message(w, packed.data, bytes, 1 << 30), "") << "as many as are used";
   EXPECT_THAT(message(packed.data, packed.data, bytes), HasSubstr("overlap"));
   const auto noWeights = session_.compile(problem_, {false, true, false}, WeightsUse::kKept);
   ASSERT_TRUE(noWeights.ok());

@@ -84,7 +84,7 @@ TEST(ProblemFlags, RefusalsNameEveryFlagThatIsWrong) {
   EXPECT_THAT(refusal(flags("1,2,3", "3,2,1,1")), HasSubstr("must have the same rank"));
   EXPECT_THAT(refusal(flags("1,2,x", "3,2,1")), HasSubstr("--input = '1,2,x'"));
   EXPECT_THAT(refusal(flags("1,2,3,", "3,2,1,1")), HasSubstr("--input"));
-  EXPECT_THAT(refusal(flags("1,2,9223372036854775808", "3,2,1")), HasSubstr("64 bits"));
+  EXPECT_THAT(refusal(flags("1,2,9223372036854775808", "3,2,1")), HasSubstr("2^63 - 1"));
   EXPECT_THAT(refusal(flags("1,5,3", "4,2,1")), HasSubstr("is not --input's 5"));
   ProblemFlags f = flags("1,4,8,8", "4,4,3,3");
   f.stride = "1,1,1";
@@ -227,7 +227,7 @@ TEST(Selections, GradientsAndLayouts) {
   EXPECT_FALSE(parsePasses("dx,").ok());
   EXPECT_FALSE(parsePasses("dy").ok());
   EXPECT_EQ(*parseLayout("nchw"), Layout::kNcdhw);
-  EXPECT_EQ(parseLayout("chwn").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(parseLayout("chwn").error().code, ErrorCode::kInvalidProblem);
 }
 
 }  // namespace

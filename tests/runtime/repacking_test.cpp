@@ -4,6 +4,7 @@
 // right wherever the target lies and for any number of threads.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -74,6 +75,20 @@ TEST(Repacking, LargeTensorsWhereverTheyLie) {
     converts(session, wide, TensorId::kW, {type, Layout::kFractalZ3d, {}}, {type, Layout::kNcdhw, {}});
   }
   converts(session, p, TensorId::kX, {DType::kF16, Layout::kNdhwc, {}}, {DType::kF32, Layout::kNdhwc, {}});
+}
+
+TEST(Repacking, ThreadsAreNotNegative) {
+  const Session session;
+  const auto repacking = session.repack(Problem{}, TensorId::kX, {DType::kF16, Layout::kNcdhw, {}});
+  ASSERT_TRUE(repacking.ok()) << repacking.error().message;
+  float from = 3;
+  std::uint16_t to = 0;
+  const Status refused = (*repacking)->run(&from, &to, -5);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("threads = -5 must be at least 0"), std::string::npos);
+  EXPECT_EQ(to, 0);
+  EXPECT_TRUE((*repacking)->run(&from, &to).ok());
+  EXPECT_NE(to, 0);
 }
 
 }  // namespace

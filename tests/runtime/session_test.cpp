@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Asks: is a problem generated once however many threads ask, is the cache bounded, are failures forgotten?
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
 
 #include <atomic>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <set>
 #include <thread>
@@ -219,6 +221,28 @@ TEST(Session, NoGradientIsAnError) {
   const auto compiled = session.compile(squareProblem(1, 4, 4, 6), PassMask{});
   ASSERT_FALSE(compiled.ok());
   EXPECT_EQ(compiled.error().code, ErrorCode::kInvalidProblem);
+}
+
+// A struct has no parser that would refuse them.
+TEST(Session, NumbersOfOptionsHaveRanges) {
+  const auto refusal = [](const auto& change) {
+    Options options;
+    change(options);
+    Session session(options);
+    const Status status = session.status();
+    EXPECT_EQ(session.compile(squareProblem(1, 4, 4, 6), kAllGradients).ok(), status.ok());
+    return status.ok() ? std::string() : status.error().message;
+  };
+  using testing::HasSubstr;
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refusal([](Options&) {}), "");
+  EXPECT_THAT(refusal([](Options& o) { o.threads = -5; }), HasSubstr("Options::threads = -5 must be at least 0"));
+  EXPECT_THAT(refusal([](Options& o) { o.memLimit = -1; }), HasSubstr("Options::memLimit = -1 must be at least 0"));
+  EXPECT_THAT(refusal([](Options& o) { o.codeBudget = 0; }), HasSubstr("Options::codeBudget = 0 must be at least 1"));
+  EXPECT_THAT(refusal([&](Options& o) { o.wakeCycles = kNan; }), HasSubstr("Options::wakeCycles = nan"));
+  EXPECT_THAT(refusal([](Options& o) { o.tuneSeconds = -1; }), HasSubstr("Options::tuneSeconds = -1"));
+  EXPECT_THAT(refusal([](Options& o) { o.threads = -1, o.memLimit = -1; }),
+              testing::AllOf(HasSubstr("threads = -1"), HasSubstr("\nOptions::memLimit = -1")));
 }
 
 TEST(Session, APlanOfTheCallersIsCheckedAndUsed) {

@@ -38,6 +38,16 @@ TEST(PostOps, EveryFaultOfATextIsNamed) {
     EXPECT_FALSE(parsePostOps(text).ok()) << text;
 }
 
+// A decimal comma makes two post-ops of a number.
+TEST(PostOps, NumbersAreWrittenWithAPoint) {
+  const auto said = [](const char* text) { return parsePostOps(text).error().message; };
+  EXPECT_THAT(said("leaky_relu:0,5"), HasSubstr("write numbers with a point: leaky_relu:0.5"));
+  EXPECT_THAT(said("bias,clip:0:6,5"), HasSubstr("write numbers with a point: clip:0:6.5"));
+  EXPECT_THAT(said("clip:0,5:6"), HasSubstr("write numbers with a point: clip:0.5:6"));
+  EXPECT_THAT(said("leaky_relu:1e99"), HasSubstr("of f32 (at most 3.4028235e+38)"));
+  EXPECT_THAT(said("bias,5"), HasSubstr("unknown post-op '5'"));
+}
+
 TEST(PostOps, ProblemsRefuseNumbersThatMeanNothing) {
   const auto rulesOf = [](const PostOps& post, Layout layout = Layout::kNdhwc) {
     Problem p;

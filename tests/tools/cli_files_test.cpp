@@ -239,14 +239,33 @@ TEST_F(Cli, AnExplorationHasItsFileForItself) {
 }
 
 TEST_F(Cli, NumbersOutOfRangeAreNamedAsTyped) {
-  for (const char* words :
-       {"bench --min-seconds nan", "bench --min-seconds inf", "bench --min-seconds -5", "bench --min-samples 0",
-        "verify --max-macs nan", "verify --max-elements -1", "verify --seed -1", "verify --seed 99999999999999999999",
-        "verify --fuzz 0", "verify --groups 18446744073709551617"}) {
+  const auto ask = [&](const char* words, const std::string& kind) {
     const std::string typed(words);
-    refused(2, typed + " " + kSmall, {typed.substr(typed.rfind(' ') + 1) + " must be a number from "});
-  }
-  refused(2, "db list --pass nonsense --db records.db", {"nonsense", "y,dx,dw,db"});
+    refused(2, typed + " " + kSmall, {typed.substr(typed.rfind(' ') + 1) + " must be a " + kind + " from "});
+  };
+  for (const char* words : {"bench --min-seconds nan", "bench --min-seconds inf", "bench --min-seconds -5",
+                            "bench --min-seconds 0,5", "verify --max-macs nan", "verify --max-macs 1e301"})
+    ask(words, "number");
+  for (const char* words :
+       {"bench --min-samples 0", "bench --min-samples 1000000001", "verify --max-elements -1",
+        "verify --max-elements 9223372036854775808", "verify --seed -1", "verify --seed 18446744073709551616",
+        "verify --seed 99999999999999999999", "verify --seed 0x10", "verify --seed 1e3", "verify --fuzz 0",
+        "verify --fuzz 1.5", "verify --groups 9223372036854775808", "verify --groups 18446744073709551617",
+        "tune --trials 0", "tune --trials 18446744073709551617", "tune --seed 18446744073709551616"})
+    ask(words, "whole number");
+  refused(2, "db list --pass forward --db records.db", {"unknown pass 'forward'; the nearest is y"});
+}
+
+TEST_F(Cli, NumbersAtTheEndsOfTheirRangesAreThese) {
+  const auto dataOf = [&](const std::string& seed) {
+    const Outcome o = run("verify --fuzz 1 --max-macs 1e4 --json --seed " + seed);
+    EXPECT_EQ(o.code, 0) << o.err;
+    return o.out;
+  };
+  const std::string last = dataOf("18446744073709551615");
+  EXPECT_THAT(last, HasSubstr("--seed 18446744073709551615"));
+  EXPECT_EQ(dataOf("010"), dataOf("10")) << "no octal";
+  EXPECT_NE(dataOf("18446744073709551614"), last);
 }
 
 TEST_F(Cli, FilesOfOtherLinesAreGivenUpSoon) {

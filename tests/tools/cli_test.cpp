@@ -186,7 +186,8 @@ TEST_F(Cli, PackAndUnpackAreInverse) {
   for (const char* name : {"packed.npy", "back.npy", "packed.raw"}) fs::remove(folder_ / name);
   write("short.raw", "12");
   refused(2, "unpack" + problem + "--tensor w --in short.raw --out back.npy", {"holds 2 bytes", "takes 4608"});
-  refused(2, "pack" + problem + "--tensor v --in w.npy --out back.npy", {"dy, x, w, y, dx, dw, db"});
+  refused(2, "pack" + problem + "--tensor v --in w.npy --out back.npy",
+          {"unknown tensor 'v'", "dy, x, w, dx, dw, db, y"});
   refused(5, "pack" + problem + "--tensor w --in none.raw --out back.npy", {"cannot read none.raw"});
 }
 
@@ -366,7 +367,7 @@ TEST_F(Cli, ProblemsThatBreakRules) {
   refused(2, "plan --input 1,4,8 --weight 4,4,3 --stride 9223372036854775807 --padding 9223372036854775802",
           {"stride.w = 9223372036854775807 must be at most 2^31 - 1", "pad_before.w = 9223372036854775802"});
   refused(2, "plan --input 1,4,8 --weight 4,4,3 --stride 99999999999999999999",
-          {"--stride = '99999999999999999999'", "64 bits"});
+          {"--stride = '99999999999999999999'", "2^63 - 1"});
   refused(2, "plan --input 1048576,1048576,1048576,1048576 --weight 1048576,1048576,1,1",
           {"x takes 4 x", "y takes 4 x"});
   refused(2, "plan --input 1,4,2 --weight 4,4,3", {"dilated kernel, 3, is larger than the padded input, 2"});
@@ -386,14 +387,14 @@ TEST_F(Cli, WrongFlags) {
   refused(2, std::string("plan ") + kSmall + " --gradients dx,dz", {"unknown pass 'dz'"});
   refused(2, std::string("bench ") + kSmall + " --threads 1,2", {"only verify takes one"});
   refused(2, std::string("verify ") + kSmall + " --threads 0", {"--threads"});
-  refused(3, std::string("plan ") + kSmall + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
-  refused(3, std::string("plan ") + kSmall + " --layout chwn", {"unknown layout 'chwn'"});
-  refused(3, std::string("plan ") + kSmall + " --isa mmx", {"mmx"});
-  refused(3, std::string("plan ") + kSmall + " --backend gcc",
+  refused(2, std::string("plan ") + kSmall + " --dtype f8", {"unknown dtype 'f8'", "f32, f16, bf16"});
+  refused(2, std::string("plan ") + kSmall + " --layout chwn", {"unknown layout 'chwn'"});
+  refused(2, std::string("plan ") + kSmall + " --isa mmx", {"mmx"});
+  refused(2, std::string("plan ") + kSmall + " --backend gcc",
           {"unknown backend 'gcc'", "xbyak, llvm, interpreter, tile_interpreter"});
-  refused(3, std::string("verify ") + kSmall + " --agree gcc", {"unknown backend 'gcc'"});
+  refused(2, std::string("verify ") + kSmall + " --agree gcc", {"unknown backend 'gcc'"});
   refused(3, std::string("bench ") + kSmall + " --isa neon", {"cannot run neon"});
-  refused(3, std::string("dump ") + kSmall + " --emit plan,htm -o d", {"unknown stage 'htm'"});
+  refused(2, std::string("dump ") + kSmall + " --emit plan,htm -o d", {"unknown stage 'htm'; the nearest is html"});
 }
 
 TEST_F(Cli, FilesThatAreMissingOrUnwritable) {
@@ -462,8 +463,8 @@ TEST_F(Cli, TensorsThatAreNotNamed) {
 TEST_F(Cli, TheEnvironmentIsReadStrictly) {
   EXPECT_THAT(run(std::string("plan ") + kSmall + " --json", "", "CUBEJIT_MAX_ISA=avx2").out,
               HasSubstr("\"isa\":\"avx2\""));
-  refused(3, std::string("plan ") + kSmall, {"mmx"}, "", "CUBEJIT_MAX_ISA=mmx");
-  refused(3, std::string("verify ") + kSmall, {"'gcc'", "xbyak, llvm, interpreter"}, "", "CUBEJIT_BACKEND=gcc");
+  refused(2, std::string("plan ") + kSmall, {"mmx"}, "", "CUBEJIT_MAX_ISA=mmx");
+  refused(2, std::string("verify ") + kSmall, {"'gcc'", "xbyak, llvm, interpreter"}, "", "CUBEJIT_BACKEND=gcc");
 }
 
 TEST_F(Cli, TheBackendIsTheFlagsTheEnvironmentsOrTheIsas) {

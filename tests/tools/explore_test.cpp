@@ -282,7 +282,8 @@ TEST_F(Explore, WrongInputIsNamedByField) {
           {"--vary: cores = 0 must be 1 to 4096\n", "--vary: l1_bytes = 1 must be 1024"});  // all at once
   refused(2, "explore " + kShape + " --vary cores=8", {"no machine to begin with; name a chip with --soc"});
   write("chip.json", R"({"name":"mine","cores":"many"})");
-  refused(2, "explore " + kShape + " --machine ./chip.json", {"'cores' must be whole numbers", "'mhz' is missing"});
+  refused(2, "explore " + kShape + " --machine ./chip.json",
+          {"'cores' = ", " must be a whole number from -2^63", "'mhz' is missing"});
   refused(3, kExplore + "--gradients db", {"db is a sum by the vector units and has no plan to explore"});
   refused(3, "explore " + kShape + " --soc ascend99", {"ascend99"});
   write("figures.json", R"({"mac_pj":{"f16":-1,"f8":1},"sram_pj_per_byte":[[8,1],[8,2]],"dram":3})");

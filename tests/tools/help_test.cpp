@@ -2,6 +2,7 @@
 //
 // Asks: does the command help those who do not know its words yet?
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,6 +25,25 @@ TEST_F(Cli, UnknownWordsAreNamedWithTheNearest) {
   refused(2, "plan --thread 2", {"unknown flag '--thread' of plan; the nearest is --threads"});
   refused(2, "plan --inptu=1,4,6", {"unknown flag '--inptu' of plan; the nearest is --input"});
   refused(2, "plan extra", {"unknown word 'extra' of plan"});
+}
+
+// By their letters, or by what other projects call them.
+TEST_F(Cli, UnknownValuesAreNamedWithTheNearest) {
+  const std::string small = "--input 1,4,8 --weight 4,4,3";
+  for (const auto& [words, near] : std::map<std::string, std::string>{{"plan --dtype fp32", "f32"},
+                                                                      {"plan --dtype f16,dw=float", "f32"},
+                                                                      {"plan --passes forward", "y"},
+                                                                      {"plan --passes dx,bwd_w", "dw"},
+                                                                      {"plan --layout channels_last", "ndhwc"},
+                                                                      {"plan --layout grad_input=ndhwc", "dx"},
+                                                                      {"plan --isa avx512_core", "avx512"},
+                                                                      {"plan --math fast", "relaxed"},
+                                                                      {"plan --algorithm wino", "winograd"},
+                                                                      {"plan --post-ops clamp", "clip:LOW:HIGH"},
+                                                                      {"tune --strategy exhaust", "exhaustive"},
+                                                                      {"tune --progress jsn", "json"}})
+    refused(2, words + " " + small, {"unknown ", "; the nearest is " + near + "; there are "});
+  refused(2, "plan " + small + " --post-ops leaky_relu:0,5", {"write numbers with a point: leaky_relu:0.5"});
 }
 
 // The names of a help page's list of commands.
@@ -58,7 +78,7 @@ TEST_F(Cli, EveryCommandRefusesAnEnvironmentThatDoesNotExist) {
     const std::string words = run(command + " --help").out, mark = "Example: cubejit ";
     const std::size_t at = words.find(mark) + mark.size();
     const std::string line = words.substr(at, words.find('\n', at) - at);
-    refused(3, line, {"CUBEJIT_BACKEND: unknown backend 'foo'; there are xbyak, llvm"}, "", "CUBEJIT_BACKEND=foo");
+    refused(2, line, {"CUBEJIT_BACKEND: unknown backend 'foo'; there are xbyak, llvm"}, "", "CUBEJIT_BACKEND=foo");
     refused(2, line, {"CUBEJIT_TUNE: ", "off, use, missing, always"}, "", "CUBEJIT_TUNE=foo");
   }
 }

@@ -202,7 +202,7 @@ TEST_F(Tune, WrongFlagsAreAllNamed) {
   refused(p + "--budget -5m", "must be more than zero");
   refused(p + "--budget soon", "is not a time");
   refused(p + "--budget 5fortnights", "unknown unit");
-  refused(p + "--trials 0", "--trials: Value 0 not in range 1 to");
+  refused(p + "--trials 0", "--trials: 0 must be a whole number from 1 to");
   refused(p + "--strategy annealing", "there are model, evolve, random, exhaustive");
   refused(p + "--progress loud", "there are auto, plain, json, none");
   refused("--budget 10s", "no problem given");

@@ -222,7 +222,8 @@ void addBench(CLI::App& app, Action& action) {
   addEmulationFlags(*command, *flags);
   command->add_option("--min-seconds", sampling->minSeconds, "Measure each pass at least this long")
       ->check(numberFrom(0, 86400));
-  command->add_option("--min-samples", sampling->minSamples, "and at least this often")->check(numberFrom(1, 1e9));
+  command->add_option("--min-samples", sampling->minSamples, "and at least this often")
+      ->transform(wholeFrom(1, 1000000000));
   command->add_flag("--together", sampling->together,
                     "Measure the passes in one call, as a training step asks for them");
   command->add_flag("--keep-weights", sampling->keepWeights, "Pack the weights of dx once, outside what is measured");

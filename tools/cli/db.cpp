@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "cubejit/cubejit.hpp"
 #include "cubejit/machines.h"
+#include "cubejit/words.h"
 #include "failure.h"
 #include "json_line.h"
 #include "known_machines.h"
@@ -335,8 +336,10 @@ void addDb(CLI::App& app, Action& action) {
   };
   const auto filters = [&](CLI::App* sub) {
     sub->add_option("--name", flags->name, "Only problems whose name holds this text");
-    sub->add_option("--pass,--gradient", flags->pass, "Only y, dx, dw or db")
-        ->check(CLI::IsMember({"y", "dx", "dw", "db"}));
+    sub->add_option("--pass,--gradient", flags->pass, "Only y, dx, dw or db")->check([](const std::string& text) {
+      const auto pass = parsePass(text);
+      return pass.ok() ? std::string() : pass.error().message;
+    });
     sub->add_option(
         "--machine", flags->machine,
         "Only records whose machine, as `db list` shows it, holds this text: emulated/ascend910b2/, /fast/");

@@ -11,7 +11,7 @@
 #include <map>
 
 #include "runtime/json_machine.h"
-#include "unknown_word.h"
+#include "tiling/words.h"
 
 namespace cubejit::cli {
 namespace {
@@ -70,12 +70,15 @@ Result<Json> numberOf(std::string text, const std::string& field, bool whole) {
   const auto parse = [&](auto value) -> Result<Json> {
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool read = error == std::errc{} && stop == text.data() + text.size();
+    constexpr const char* kRange = "--vary {}: '{}' is out of range; {} is the most";
+    if (error == std::errc::result_out_of_range)
+      return invalid(fmt::format(kRange, field, typed, whole ? "10^18" : "1.8e308"));
     if (!read || !std::isfinite(static_cast<double>(value)))
       return invalid(fmt::format(
           "--vary {}: '{}' must be a {}", field, typed,
           whole ? isSize(field) ? "whole number of bytes, with K, M or G if you like" : "whole number" : "number"));
     if (whole && std::abs(static_cast<double>(value)) * static_cast<double>(unit) > 1e18)
-      return invalid(fmt::format("--vary {}: '{}' is out of range", field, typed));
+      return invalid(fmt::format(kRange, field, typed, "10^18"));
     return Json(value * static_cast<decltype(value)>(unit));
   };
   return whole ? parse(std::int64_t{}) : parse(double{});
@@ -142,7 +145,7 @@ Result<Axis> axisOf(const std::string& text, const Json& machine, const std::map
     std::vector<std::string> known = {kHbm};
     for (const auto& [name, meant] : shortNames()) known.push_back(name);
     for (const auto& [name, place] : numbers) known.push_back(name);
-    const std::string near = nearest(typed, known);
+    const std::string near = nearestWord(typed, known);
     return invalid(fmt::format("--vary {}: a machine has no number of that name; {}", typed,
                                near.empty() ? "`cubejit targets --soc NAME` prints one" : "the nearest is " + near));
   }

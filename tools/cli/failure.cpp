@@ -65,6 +65,12 @@ int reportUsage(const std::string& what, const std::string& reproduction) {
   return 2;
 }
 
+int reportNothingChecked(const std::string& what, const std::string& help, const std::string& reproduction) {
+  printLines("nothing_checked", what);
+  fmt::print(stderr, "  = help: {}\n  = repro: {}\n", help, printable(reproduction));
+  return 7;
+}
+
 int reportCaught() noexcept {
   const Error error = caughtError(Stage::kRun);
   for (const char* text :

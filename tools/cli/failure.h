@@ -10,7 +10,7 @@
 
 namespace cubejit::cli {
 
-/// 2 invalid input, 3 unsupported here, 4 resources, 5 files, 6 a bug of ours. (0 is success, 1 a check that failed.)
+/// 2 invalid input, 3 unsupported here, 4 resources, 5 files, 6 a bug of ours. (0 is success, 1 a check that failed, 7 none was made.)
 int exitCode(ErrorCode code);
 
 /// Prints `error[code]: ...`, one broken rule a line, a hint and how to reproduce it; returns the exit code.
@@ -18,6 +18,9 @@ int report(const Error& error, const std::string& reproduction);
 
 /// The same for a command line that cannot be read.
 int reportUsage(const std::string& what, const std::string& reproduction);
+
+/// The same for a check that checked nothing; `help` says what would let it.
+int reportNothingChecked(const std::string& what, const std::string& help, const std::string& reproduction);
 
 /// The same for what is being caught; needs no memory.
 int reportCaught() noexcept;

@@ -8,7 +8,7 @@ namespace cubejit::cli {
 void example(CLI::App& command, const std::string& words) {
   command.footer("Example: cubejit " + words +
                  "\nExit codes: 0 ok, 1 a check failed, 2 invalid input, 3 unsupported here, 4 resources, 5 files, 6 "
-                 "internal error");
+                 "internal error, 7 nothing was checked");
 }
 
 }  // namespace cubejit::cli

@@ -61,14 +61,7 @@ Status convert(const RequestFlags& flags, const PackFlags& own, bool packs) {
   CUBEJIT_TRY(request, resolve(wanted));
   CUBEJIT_TRY(plainType, parseDType(own.plainDtype));
   const Problem& packed = request.problems.front();
-  TensorId tensor = TensorId::kX;
-  bool known = false;
-  for (const TensorId t : kTensorIds) {
-    if (own.tensor != toString(t)) continue;
-    tensor = t;
-    known = true;
-  }
-  if (!known) return invalid("--tensor = '" + own.tensor + "' must be one of dy, x, w, y, dx, dw, db");
+  CUBEJIT_TRY(tensor, parseTensor(own.tensor));
   Problem plain = packed;
   plain.formats[static_cast<std::size_t>(tensor)] = TensorFormat{plainType, Layout::kNcdhw, {}};
   const Problem &from = packs ? plain : packed, &to = packs ? packed : plain;

@@ -97,6 +97,7 @@ CLI::Validator numberFrom(double least, double most) {
     const bool right = end == text.c_str() + text.size() && value >= least && value <= most;
     std::ostringstream out;
     out << text << " must be a number from " << least << " to " << most;
+    if (*end == ',') out << ", with a point where it has a fraction";
     return right ? std::string() : out.str();
   };
   return {wrong, "", ""};
@@ -112,7 +113,9 @@ void addProblemFlags(CLI::App& app, RequestFlags& f, bool suite) {
   app.add_option("--padding", f.problem.padding, "One value, one per axis, or before and after per axis")
       ->group("Problem");
   app.add_option("--dilation", f.problem.dilation, "One value or one per axis; 1 = none")->group("Problem");
-  app.add_option("--groups", f.problem.groups, "Channel groups")->group("Problem")->check(numberFrom(-9e18, 9e18));
+  app.add_option("--groups", f.problem.groups, "Channel groups")
+      ->group("Problem")
+      ->transform(wholeFrom(std::numeric_limits<std::int64_t>::min()));
   app.add_flag("--transposed", f.problem.transposed, "Transposed convolution")->group("Problem");
   app.add_option("--output-padding", f.problem.outputPadding, "Of a transposed convolution: one value or one per axis")
       ->group("Problem");

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cubejit/cubejit.hpp"
 #include "runtime/problem_text.h"
+#include "tiling/whole_number.h"
 
 namespace cubejit::cli {
 
@@ -27,7 +29,18 @@ struct RequestFlags {
 
 /// For options: a number from `least` to `most`, which a text that CLI11 would cut to what fits, or takes for no number, is not.
 CLI::Validator numberFrom(double least, double most);
-inline constexpr double kMostSeed = 18446744073709551615.0;  ///< of 64 bits
+/// The same for whole numbers, exactly: no double holds the last of 64 bits, and CLI11 takes a 0 in front for octal. For transform().
+template <class Number>
+CLI::Validator wholeFrom(Number least, Number most = std::numeric_limits<Number>::max()) {
+  const std::function<std::string(std::string&)> read = [least, most](std::string& text) {
+    const std::optional<Number> value = wholeNumber<Number>(text);
+    if (!value || *value < least || *value > most)
+      return text + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+    text = std::to_string(*value);
+    return std::string();
+  };
+  return {read, "", ""};
+}
 
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
 void addRunFlags(CLI::App& app, RequestFlags& flags);

@@ -19,6 +19,7 @@
 #include "npy.h"
 #include "request.h"
 #include "run_soc.h"
+#include "tiling/words.h"
 
 namespace cubejit::cli {
 namespace {
@@ -33,8 +34,9 @@ Result<std::map<std::string, std::string>> parsePairs(const std::vector<std::str
     const std::string name = pair.substr(0, equals);
     if (equals == std::string::npos || equals + 1 == pair.size() ||
         std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      broken += fmt::format("{}{} {} must be NAME=FILE with a name of {}", broken.empty() ? "" : "\n", flag, pair,
-                            fmt::join(allowed, ", "));
+      const std::string near = equals == std::string::npos ? "" : nearestWord(name, allowed);
+      broken += fmt::format("{}{} {} must be NAME=FILE with a name of {}{}", broken.empty() ? "" : "\n", flag, pair,
+                            fmt::join(allowed, ", "), near.empty() || near == name ? "" : "; the nearest is " + near);
     } else if (!out.emplace(name, pair.substr(equals + 1)).second) {
       broken += fmt::format("{}{} {} names {} a second time", broken.empty() ? "" : "\n", flag, pair, name);
     }

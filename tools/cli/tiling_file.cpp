@@ -48,7 +48,8 @@ Result<Tiling> tilingFromJson(const std::string& text) {
       reader.integer(field, value, false);
       using Limits = std::numeric_limits<Field>;
       if (value < static_cast<std::int64_t>(Limits::min()) || value > static_cast<std::int64_t>(Limits::max()))
-        reader.fail(std::string("'") + field + "' = " + std::to_string(value) + " does not fit its field");
+        reader.fail(std::string("'") + field + "' = " + std::to_string(value) + " must be a whole number from " +
+                    std::to_string(Limits::min()) + " to " + std::to_string(Limits::max()));
       to = static_cast<Field>(value);
     }
   });

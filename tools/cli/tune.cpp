@@ -21,6 +21,7 @@
 #include "runtime/json_problem.h"
 #include "runtime/json_value.h"
 #include "runtime/tuning/serve_lab.h"
+#include "tiling/words.h"
 #include "tune_mpi.h"
 #include "tune_report.h"
 #include "tune_run.h"
@@ -51,10 +52,9 @@ struct Asked {
 Result<ViewKind> parseView(const std::string& text, bool quiet) {
   if (text == "json") return ViewKind::kJson;
   if (text == "plain") return ViewKind::kPlain;
+  if (text != "none" && text != "auto") return unknownWord("--progress", text, {"auto", "plain", "json", "none"});
   if (text == "none" || quiet) return ViewKind::kSilent;
-  if (text == "auto") return isatty(STDERR_FILENO) == 1 ? ViewKind::kTerminal : ViewKind::kPlain;
-  return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-               "--progress = '" + text + "' is not known; there are auto, plain, json, none"};
+  return isatty(STDERR_FILENO) == 1 ? ViewKind::kTerminal : ViewKind::kPlain;
 }
 
 // Everything wrong with the flags is said at once.
@@ -308,9 +308,10 @@ void addTune(CLI::App& app, Action& action) {
   command->get_option("--fast")->description("With --for host-time: time runs of --fast, for later ones of --fast");
   command->add_option("--budget", own->budget, "Time for all of it, e.g. 30s, 10m, 2h; cut equally among the passes");
   command->add_option("--trials", own->trials, "Plans to try for each pass (default 64, unless there is a budget)")
-      ->check(CLI::Range(1, 1000000000));
+      ->transform(wholeFrom(1, 1000000000));
   command->add_option("--strategy", own->strategy, "model, evolve, random or exhaustive");
-  command->add_option("--seed", own->seed, "Seed of the strategies that draw lots")->check(numberFrom(0, kMostSeed));
+  command->add_option("--seed", own->seed, "Seed of the strategies that draw lots")
+      ->transform(wholeFrom<std::uint64_t>(0));
   command->add_option("--db", own->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
   command->add_flag("--resume", own->resume, "Go on from the records there are: no plan is measured twice");
   command->add_option("--report", own->report, "Write a page about the run to this HTML file");

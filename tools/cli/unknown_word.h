@@ -5,13 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
 namespace cubejit::cli {
-
-/// The one that takes the fewest changes of a letter (one left out, put in, exchanged, or two neighbours swapped) to become
-/// `word`; empty if none is like it.
-std::string nearest(const std::string& word, const std::vector<std::string>& known);
 
 /// What is wrong with the command line behind a parse that failed: the command or flag that is unknown, and the nearest there
 /// is. Empty if every word was known.

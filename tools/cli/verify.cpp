@@ -153,7 +153,10 @@ int verify(const RequestFlags& flags, const Fuzz& fuzz, const std::string& typed
   }
   progress.clear();
   fmt::print(flags.json ? stderr : stdout, "{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]);
-  return counts[1] > 0 ? 1 : 0;
+  if (counts[0] > 0 || counts[1] > 0) return counts[1] > 0 ? 1 : 0;
+  return reportNothingChecked(
+      "every problem was skipped: nothing was verified",
+      "the lines above say why; --max-elements, --algorithm, --soc and --isa decide what can be", typed);
 }
 
 }  // namespace
@@ -174,8 +177,9 @@ void addVerify(CLI::App& app, Action& action) {
       ->description(
           "As elsewhere (default: ndhwc; --fuzz: ncdhw and ndhwc in turns; any: every tensor one of its own)");
   command->get_option("--dtype")->description("As elsewhere; --fuzz takes any as well: every tensor one of its own");
-  command->add_option("--fuzz", fuzz->count, "Verify this many random problems")->check(numberFrom(1, 1e9));
-  command->add_option("--seed", fuzz->seed, "Seed of problems and data")->check(numberFrom(0, kMostSeed));
+  command->add_option("--fuzz", fuzz->count, "Verify this many random problems")
+      ->transform(wholeFrom<std::int64_t>(1, 1000000000));
+  command->add_option("--seed", fuzz->seed, "Seed of problems and data")->transform(wholeFrom<std::uint64_t>(0));
   command
       ->add_option("--max-macs", fuzz->maxMultiplyAdds,
                    "Above this many multiply-adds compare a sample of the results (the reference is slow; default: 2e9 "
@@ -184,7 +188,7 @@ void addVerify(CLI::App& app, Action& action) {
   command
       ->add_option("--max-elements", fuzz->mostElements,
                    "Above this many elements of all tensors together a problem is skipped (memory)")
-      ->check(numberFrom(0, 9e18));
+      ->transform(wholeFrom<std::int64_t>(0));
   command->add_flag("--reals", fuzz->reals, "Random reals with an error bound instead of integers with equality");
   command->add_flag("--keep-weights", fuzz->keepWeights, "Pack the weights once, before the runs that are compared");
   command->add_option("--agree", fuzz->agree,

@@ -62,7 +62,7 @@ def _para(para_dict, keys):
 def _gradient(call, operands, sizes, para_dict, keys):
     described = [_placeholder(call, name, tensor) for name, tensor in operands.items()]
     function = getattr(_core, "tbe_" + call)
-    result = function(*described, *(list(size) for size in sizes), _para(para_dict, keys))
+    result = function(*described, *sizes, _para(para_dict, keys))
     tensor = result.tensor
     return Tensor(tensor.shape, tensor.dtype, tensor.name, Gradient(tuple(operands.values()), result))
 

@@ -30,11 +30,11 @@ Case with(Case c, const std::function<void(Case&)>& change) {
   return c;
 }
 
-// x(512,512,7,7) w(2048,512,1,1) dy(512,2048,7,7), with fewer images; biasSizes {1}, which nobody reads.
+// x(512,512,7,7) w(2048,512,1,1) dy(512,2048,7,7), with fewer images.
 Case wide(aclDataType type, int mathType) {
   Case c = simple({4, 512, 7, 7}, {2048, 512, 1, 1}, {4, 2048, 7, 7}, type);
   c.mathType = mathType;
-  c.biasSizes = Ints{1};
+  c.biasSizes = Ints{2048};
   return c;
 }
 
@@ -65,7 +65,7 @@ TEST(AclCodes, OfA2) {
     expectCode(part, wide(ACL_BF16, 0), kOk);
     const Case deep = simple({2, 64, 7, 7, 7}, {64, 64, 1, 1, 1}, {2, 64, 7, 7, 7}, ACL_BF16);
     expectCode(part, deep, kOk);
-    expectCode(part, with(deep, [](Case& c) { c.type = ACL_FLOAT, c.biasSizes = Ints{1}; }), kOk);
+    expectCode(part, with(deep, [](Case& c) { c.type = ACL_FLOAT, c.biasSizes = Ints{64}; }), kOk);
     for (const int mode : {2, 3}) expectCode(part, with(deep, [&](Case& c) { c.mathType = mode; }), kOk);
     expectCode(part, with(deep, [](Case& c) { c.type = ACL_FLOAT16, c.mathType = 3; }), kOk);
     expectCode(part, with(deep, [](Case& c) { c.stride = {0, 1, 1}, c.padding = {-1, 0, 0}, c.dilation = {0, 1, 1}; }),
@@ -138,11 +138,12 @@ TEST(AclCodes, Of950) {
                with(simple({1, 16, 4, 10, 10}, {16, 16, 1, 3, 3}, {1, 16, 4, 8, 8}, ACL_BF16),
                     [&](Case& n) { n.mathType = mode; }),
                kOk);
-  // Only this part asks for outputs of the inputs' types.
+  // This part asks for outputs of the inputs' types, others for the higher precision of two.
   const Case mixed = with(simple({1, 16, 10, 10}, {16, 16, 3, 3}, {1, 16, 8, 8}, ACL_BF16),
                           [](Case& n) { n.gradWeightType = ACL_FLOAT; });
   expectCode(k950, mixed, kInvalid, "must be that of weight");
-  expectCode(kA2, mixed, kOk);
+  expectCode(kA2, mixed, kInvalid, "must be BF16, that of the higher precision of weight and gradOutput");
+  expectCode(kHost, mixed, kOk);
   // 8-bit types are those of transposed convolutions.
   const Case eight = with(simple({1, 16, 10, 10}, {16, 16, 3, 3}, {1, 16, 8, 8}, ACL_HIFLOAT8),
                           [](Case& n) { n.mask = {true, false, false}; });
@@ -282,10 +283,120 @@ TEST(AclCodes, RangesOfParts) {
   EXPECT_EQ(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1), ACL_SUCCESS);
   expectCode(k910, grouped, kInvalid, "DETERMINISTIC");
   Case routed = simple({1, 4, 4, 4}, {4, 2, 1, 1}, {1, 4, 4, 4}, ACL_FLOAT16);
-  routed.groups = 2, routed.gradWeightType = ACL_FLOAT;
+  routed.groups = 2, routed.type = ACL_FLOAT, routed.mathType = 2;
   expectCode(kA2, routed, kInner, "gradWeight");
   EXPECT_EQ(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 0), ACL_SUCCESS);
   expectCode(kA2, routed, kOk);
+}
+
+// The page's ranges, each at its ends: what is beyond is told with both of them.
+TEST(AclCodes, RangesOfThePageAtTheirEnds) {
+  constexpr std::int64_t kMost = 2147483646;
+  const auto stepped = [](std::size_t rank, std::size_t axis, std::int64_t stride) {
+    Case c = rank == 1   ? simple({1, 1, 3}, {1, 1, 1}, {1, 1, 1})
+             : rank == 2 ? simple({1, 1, 3, 3}, {1, 1, 1, 1}, {1, 1, 1, 1})
+                         : simple({1, 1, 3, 3, 3}, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1});
+    c.stride.assign(rank, 3);
+    c.stride[axis] = stride;
+    return c;
+  };
+  for (const char* part : {kA2, kA3}) {
+    for (const std::size_t rank : {1U, 2U, 3U}) {
+      for (std::size_t axis = 0; axis < rank; ++axis) {
+        const std::int64_t most = rank == 3 && axis > 0 ? 63 : kMost;
+        expectCode(part, stepped(rank, axis, most), kOk);
+        expectCode(part, stepped(rank, axis, most + 1), kInner, "must be 1 to " + std::to_string(most));
+      }
+    }
+    for (const std::int64_t extent : {kMost, kMost + 1}) {  // one element seen so many times
+      const OnPart on(part);
+      Call call(with(simple({1, 1, 1}, {1, 1, 1}, {1, 1, 1}), [](Case& c) { c.mask = {false, false, false}; }));
+      OwnTensor one({1, 1, 1}, ACL_FLOAT, ACL_FORMAT_NCL);
+      const std::int64_t dims[] = {1, 1, extent}, strides[] = {1, 1, 0}, stored = 1;
+      aclTensor* const many = aclCreateTensor(dims, 3, ACL_FLOAT, strides, 0, ACL_FORMAT_NCL, &stored, 1, one.data());
+      call.tensors[0] = call.tensors[1] = many;
+      call.tensors[3] = call.tensors[4] = call.tensors[5] = nullptr;
+      EXPECT_EQ(call.phaseOne(), extent == kMost ? kOk : kInner) << message();
+      if (extent > kMost) {
+        EXPECT_NE(message().find("input: shape [1, 1, 2147483647] must have extents of 1 to 2147483646"),
+                  std::string::npos)
+            << message();
+      }
+      aclDestroyTensor(many);
+    }
+  }
+  for (const char* part : {kHost, k950}) expectCode(part, stepped(1, 0, kMost + 1), kOk);
+}
+
+TEST(AclCodes, BiasSizesThatAreGivenAreTheBias) {
+  const Case c = simple({1, 4, 6, 6}, {8, 4, 3, 3}, {1, 8, 4, 4}, ACL_FLOAT16);
+  Case back = simple({1, 8, 4, 4}, {8, 2, 3, 3}, {1, 4, 6, 6}, ACL_FLOAT16);
+  back.transposed = true, back.groups = 2;
+  for (const char* part : {k310p, k910, kA2, kA3, k950, kHost}) {
+    for (const bool asked : {true, false}) {
+      const auto given = [&](Case n, std::optional<Ints> sizes) {
+        n.biasSizes = std::move(sizes), n.mask[2] = asked;
+        return n;
+      };
+      expectCode(part, given(c, std::nullopt), kOk);
+      expectCode(part, given(c, Ints{8}), kOk);
+      for (const Ints& wrong : {Ints{}, Ints{8, 1}, Ints{4, 4}, Ints{4}, Ints{0}, Ints{-8}})
+        expectCode(part, given(c, wrong), kInvalid, "must be [8], the weight's first extent");
+      expectCode(part, given(back, Ints{4}), kOk);
+      for (const Ints& wrong : {Ints{4, 1}, Ints{8}, Ints{2}})
+        expectCode(part, given(back, wrong), kInvalid, "must be [4], groups times the weight's second extent");
+    }
+  }
+}
+
+// Of parts but the 950: the higher precision of two, gradBias gradOutput's.
+TEST(AclCodes, GradientsHaveTheTypeThePageSays) {
+  struct Row {
+    aclDataType dy, x, w, dx, dw;
+  };
+  const Row rows[] = {{ACL_FLOAT, ACL_FLOAT, ACL_FLOAT, ACL_FLOAT, ACL_FLOAT},
+                      {ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT16},
+                      {ACL_FLOAT, ACL_FLOAT16, ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT},
+                      {ACL_FLOAT16, ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT16, ACL_FLOAT},
+                      {ACL_FLOAT16, ACL_FLOAT16, ACL_FLOAT16, ACL_FLOAT16, ACL_FLOAT16}};
+  for (const char* part : {k910, k310p, kA2, kA3}) {
+    const OnPart on(part);
+    for (const Row& row : rows) {
+      for (const int changed : {-1, 3, 4, 5}) {
+        Case c = simple({1, 4, 6, 6}, {4, 4, 3, 3}, {1, 4, 4, 4});
+        c.mathType = 2;
+        const aclDataType right[] = {row.dy, row.x, row.w, row.dx, row.dw, row.dy};
+        Call call(c);
+        TensorPtr* const tensors[] = {&call.dy, &call.x, &call.w, &call.dx, &call.dw, &call.db};
+        for (int i = 0; i < 6; ++i) {
+          aclDataType type = right[i];
+          if (i == changed) type = type == ACL_FLOAT ? ACL_FLOAT16 : ACL_FLOAT;
+          const Ints dims = (*tensors[i])->dims();
+          *tensors[i] = std::make_unique<OwnTensor>(dims, type, formatOfRank(dims.size()));
+          call.tensors[i] = (*tensors[i])->handle();
+        }
+        EXPECT_EQ(call.phaseOne(), changed < 0 ? kOk : kInvalid) << part << " " << changed << " " << message();
+        if (changed >= 0) {
+          EXPECT_NE(message().find(std::string("must be ") + (right[changed] == ACL_FLOAT ? "FLOAT," : "FLOAT16,")),
+                    std::string::npos)
+              << message();
+        }
+      }
+    }
+  }
+}
+
+TEST(AclCodes, AKernelWithoutExtentIsTheWeightsFault) {
+  for (const char* part : {k310p, k910, kA2, kA3, k950, kHost}) {
+    for (const bool data : {true, false}) {
+      for (const bool transposed : {false, true}) {
+        Case c = simple({1, 4, 6, 6}, {4, 4, 0, 3}, {1, 4, 7, 4}, ACL_FLOAT16);
+        c.mask = {data, true, false}, c.transposed = transposed;
+        expectCode(part, c, kInvalid, "weight: shape [4, 4, 0, 3] must not be empty");
+        EXPECT_EQ(message().find("input: shape"), std::string::npos) << message();
+      }
+    }
+  }
 }
 
 // Extents nobody has, in attributes anybody can write.

@@ -118,8 +118,8 @@ TEST(AclRuntime, ContextsHaveSwitchesOfTheirOwn) {
       .join();
   {  // what follows from the switch: grouped FLOAT gradWeight of FLOAT16 products
     const OnPart on("Ascend910B2");
-    Case c = simple({1, 4, 6, 6}, {4, 2, 1, 1}, {1, 4, 6, 6}, ACL_FLOAT16);
-    c.groups = 2, c.gradWeightType = ACL_FLOAT;
+    Case c = simple({1, 4, 6, 6}, {4, 2, 1, 1}, {1, 4, 6, 6}, ACL_FLOAT);
+    c.groups = 2, c.mathType = 2;
     EXPECT_EQ(statusOf(c), ACLNN_ERR_INNER_NULLPTR) << message();
     EXPECT_EQ(aclrtSetCurrentContext(own), ACL_SUCCESS);
     EXPECT_EQ(statusOf(c), ACLNN_SUCCESS) << message();

@@ -27,6 +27,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -131,6 +132,19 @@ TEST(CheckTiling, TasksAreToldInTheTilingsWords) {
   EXPECT_THAT(checkTiling(t, chip()),
               AllOf(Contains(HasSubstr("singleCoreM = 30 must be a multiple of a row's 24 pixels")),
                     Contains(HasSubstr("stepM = 2 must be 1"))));
+}
+
+// A tiling that GetTiling left as it was says so, in one line.
+TEST(CheckTiling, AStructThatNobodyFilledIsNoListOfZeros) {
+  TilingRequest asked = request();
+  asked.kernel = {0, 0, 0};
+  AscendC::tiling::TConv3DBackpropInputTiling input;
+  ASSERT_EQ(fillInputTiling(asked, input), -1);
+  EXPECT_THAT(checkTiling(input, chip()), ElementsAre(HasSubstr("GetTiling failed or was not called")));
+  EXPECT_THAT(checkTiling(AscendC::tiling::TConv3DBpFilterTiling{}, chip()),
+              ElementsAre(HasSubstr("cubejit_last_error() then says why")));
+  input.batch = 1;
+  EXPECT_THAT(checkTiling(input, chip()), Contains("cin = 0 must be 1 to 2147483647"));
 }
 
 // Zeros, and random values in every field: an answer, never a crash.

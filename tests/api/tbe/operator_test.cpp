@@ -242,6 +242,7 @@ TEST(Operator, RefusesWhatItCannotRun) {
   EXPECT_FALSE(op->run(x.data(), dy.data(), nullptr, memory, bytes).ok());
   EXPECT_FALSE(op->run(x.data(), dy.data(), dw.data(), nullptr, bytes).ok());
   EXPECT_FALSE(op->run(x.data(), dy.data(), dw.data(), memory + 4, bytes).ok());
+  EXPECT_THAT(op->run(x.data(), dy.data(), dw.data(), memory, bytes, -5).error().message, HasSubstr("threads = -5"));
   EXPECT_THAT(op->run(x.data(), dy.data(), dw.data(), memory, bytes - 1).error().message, HasSubstr("are needed"));
   EXPECT_EQ(dw, std::vector<float>(dw.size(), 77));
 }

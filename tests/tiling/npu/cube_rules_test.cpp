@@ -203,7 +203,7 @@ TEST(CubeRules, StridesAndTypesThatNoTensorHas) {
   const auto five = problemFromJson(
       R"({"name": "s", "n": 1, "ci": 1, "co": 1, "input": [1, 4, 4], "output": [1, 4, 4], "kernel": [1, 1, 1], "stride": [2, 1, 1, 1, 1]})");
   ASSERT_FALSE(five.ok());
-  EXPECT_THAT(five.error().message, HasSubstr("'stride' must be [d, h, w]"));
+  EXPECT_THAT(five.error().message, HasSubstr("'stride' = [2,1,1,1,1] must be [d, h, w]"));
   for (const char* type : {"int32", "hif8", "fp8_e4m3"}) EXPECT_FALSE(parseDType(type).ok()) << type;
   Problem mixed = handProblem();
   mixed.formats[static_cast<std::size_t>(TensorId::kW)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};

@@ -31,6 +31,9 @@ enum class TPosition : std::uint8_t {
   MAX
 };
 
+/// What pages of queues call it.
+using QuePosition = TPosition;
+
 }  // namespace AscendC
 
 namespace matmul_tiling {

@@ -8,6 +8,30 @@ struct Tiling {
   int blocks;
 };
 
+#if USE == 9
+// As most vector kernels are written.
+class Vectors {
+ public:
+  void init(GM_ADDR memory) {
+    global_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(memory));
+    pipe_.InitBuffer(out_, 2, 128 * sizeof(half));
+  }
+  void compute() {
+    AscendC::LocalTensor<half> sums = out_.AllocTensor<half>();
+    AscendC::Add(sums, sums, sums, 128);
+    out_.EnQue(sums);
+  }
+
+ private:
+  AscendC::TPipe pipe_;
+  AscendC::TQue<AscendC::QuePosition::VECOUT, 2> out_;
+  AscendC::TQueBind<AscendC::QuePosition::VECIN, AscendC::QuePosition::VECOUT, 1> through_;
+  AscendC::GlobalTensor<half> global_;
+};
+#elif USE == 12
+void copyOut(AscendC::GlobalTensor<half>& to, AscendC::LocalTensor<half>& from) { AscendC::DataCopy(to, from, 8); }
+#endif
+
 void kernel(GM_ADDR memory) {
   static_cast<void>(memory);
 #if USE == 1
@@ -30,5 +54,15 @@ void kernel(GM_ADDR memory) {
   AscendC::SyncAll(workspace, workspace);
 #elif USE == 8
   BEGIN_TILING_DATA_DEF(Mine);
+#elif USE == 9
+  Vectors vectors;
+  vectors.init(memory);
+  vectors.compute();
+#elif USE == 10
+  AscendC::TBuf<AscendC::QuePosition::VECCALC> buffer;
+  auto local = buffer.Get<half>();
+#elif USE == 11
+  AscendC::TQue<AscendC::QuePosition::VECOUT, 2> queue;
+  queue.EnQue<half>(memory);
 #endif
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides what is said of arguments of the wrong kind: the name, what was given, what would be right, of all of them at once. What pybind11 says
+// by itself is every signature there is.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cubejit::python {
+
+/// In words for people: "a whole number from -2^31 to 2^31 - 1".
+template <class T>
+struct Kind {
+  static std::string text() {
+    if constexpr (std::is_same_v<T, bool>) {
+      return "True or False";
+    } else if constexpr (std::is_integral_v<T>) {
+      const std::string most = "2^" + std::to_string(std::numeric_limits<T>::digits);
+      return "a whole number from " + (std::is_signed_v<T> ? "-" + most : std::string("0")) + " to " + most + " - 1";
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return "a number";
+    } else {
+      return "a " + pybind11::type::of<T>().attr("__name__").template cast<std::string>();
+    }
+  }
+};
+template <>
+struct Kind<std::string> {
+  static std::string text() { return "a string"; }
+};
+template <>
+struct Kind<pybind11::object> {
+  static std::string text() { return "an object"; }
+};
+template <class T>
+struct Kind<std::shared_ptr<T>> : Kind<T> {};
+template <class T>
+struct Kind<std::optional<T>> {
+  static std::string text() { return Kind<T>::text() + ", or None"; }
+};
+template <class T>
+struct Kind<std::vector<T>> {
+  static std::string text() { return "a list, each " + Kind<T>::text(); }
+};
+template <class T, std::size_t N>
+struct Kind<std::array<T, N>> {
+  static std::string text() { return std::to_string(N) + " values, each " + Kind<T>::text(); }
+};
+template <class T>  // one for all, or one for each
+struct Kind<std::variant<T, std::vector<T>>> {
+  static std::string text() { return Kind<T>::text() + ", or a list of them"; }
+};
+template <class A, class B>
+struct Kind<std::pair<A, B>> {
+  static std::string text() { return "a pair of " + Kind<A>::text() + " and " + Kind<B>::text(); }
+};
+template <class K, class V>
+struct Kind<std::map<K, V>> {
+  static std::string text() { return "a dict from " + Kind<K>::text() + " to " + Kind<V>::text(); }
+};
+template <class... T>
+struct Kind<std::tuple<T...>> {
+  static std::string text() { return std::to_string(sizeof...(T)) + " values: " + ((Kind<T>::text() + "; ") + ...); }
+};
+
+/// What was given, by Python's own words, cut where it is long.
+inline std::string shown(const pybind11::object& given) {
+  constexpr std::size_t kMost = 80;
+  const std::string type = pybind11::type::of(given).attr("__name__").cast<std::string>();
+  std::string text;
+  try {
+    text = pybind11::repr(given).cast<std::string>();
+  } catch (pybind11::error_already_set&) {  // an object that cannot tell what it is
+    return "of type " + type;
+  }
+  return (text.size() <= kMost ? text : text.substr(0, kMost) + "...") + " (" + type + ")";
+}
+
+/// Reads an argument into its caster; otherwise `broken` is given a line.
+template <class T>
+void read(pybind11::detail::make_caster<T>& to, const char* name, const pybind11::object& given, std::string& broken) {
+  if (to.load(given, true)) return;
+  PyErr_Clear();
+  broken +=
+      (broken.empty() ? "" : "\n") + (name + (" = " + shown(given))) + " must be " + Kind<std::decay_t<T>>::text();
+}
+
+/// The value of one argument; TypeError if it is of another kind.
+template <class T>
+T argument(const char* name, const pybind11::object& given) {
+  pybind11::detail::make_caster<T> caster;
+  std::string broken;
+  read<T>(caster, name, given, broken);
+  if (!broken.empty()) throw pybind11::type_error(broken);
+  return pybind11::detail::cast_op<T>(std::move(caster));
+}
+
+template <std::size_t>
+using AnyObject = const pybind11::object&;
+
+template <class R, class... A, std::size_t... I>
+auto namedAs(R (*call)(A...), const std::array<const char*, sizeof...(A)>& names, std::index_sequence<I...>) {
+  return [call, names](AnyObject<I>... given) -> R {
+    std::tuple<pybind11::detail::make_caster<A>...> casters;
+    std::string broken;
+    (read<A>(std::get<I>(casters), names[I], given, broken), ...);
+    if (!broken.empty()) throw pybind11::type_error(broken);
+    return call(pybind11::detail::cast_op<A>(std::move(std::get<I>(casters)))...);
+  };
+}
+
+/// A function to be bound whose arguments have these names: TypeError says which of them are of another kind.
+template <class R, class... A>
+auto named(R (*call)(A...), const std::array<const char*, sizeof...(A)>& names) {
+  return namedAs(call, names, std::index_sequence_for<A...>{});
+}
+
+}  // namespace cubejit::python
