@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "algorithms/lower.h"
+#include "cubejit/float_mode.h"
 #include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/follow.h"
@@ -36,6 +37,7 @@ using Told = std::shared_ptr<const Compiled>;
 
 template <class State>
 std::unique_ptr<State> made(Options&& options) noexcept {
+  const FloatScope environment;
   try {
     return std::make_unique<State>(std::move(options));
   } catch (...) {
