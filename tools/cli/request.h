@@ -27,6 +27,8 @@ struct RequestFlags {
 
 /// For options: a number from `least` to `most`, which a text that CLI11 would cut to what fits, or takes for no number, is not.
 CLI::Validator numberFrom(double least, double most);
+/// --db-wait, of commands that open a store for writing.
+void addStoreWaitFlag(CLI::App& app, std::optional<double>& seconds);
 inline constexpr double kMostSeed = 18446744073709551615.0;  ///< of 64 bits
 
 void addProblemFlags(CLI::App& app, RequestFlags& flags, bool suite);
