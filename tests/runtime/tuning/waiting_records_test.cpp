@@ -9,9 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
-#include <set>
+#include <thread>
 
 #include "runtime/tuning/record_keeper.h"
 #include "runtime/tuning/store.h"
@@ -98,21 +99,26 @@ TEST_F(Waiting, ABusyStoreLosesNothing) {
 }
 
 TEST_F(Waiting, WhoeverEndsWhileTakingInLosesNothingAndDoublesNothing) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kRounds = 24;
   std::size_t expected = 0;
-  for (int round = 0; round < 25; ++round) {
+  Clock::duration whole{};
+  for (int round = 0; round <= kRounds; ++round) {  // the first one is not ended: it tells how long the others take
     ASSERT_TRUE(addWaiting(path_, winners(60, std::to_string(round))).ok());
     expected += 60;
+    const Clock::time_point begin = Clock::now();
     const pid_t pid = fork();
     if (pid == 0) {
       static_cast<void>(TuningStore::open(path_, StoreAccess::kReadWrite, nullptr));
       _exit(0);
     }
-    usleep(static_cast<useconds_t>(1000 + 7919 * round % 25000));
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    if (round % 5 == 4) {
-      EXPECT_EQ(stored(StoreAccess::kReadWrite).size(), expected);
+    if (round > 0) {
+      std::this_thread::sleep_until(begin + whole * round / kRounds);
+      kill(pid, SIGKILL);
     }
+    waitpid(pid, nullptr, 0);
+    if (round == 0) whole = Clock::now() - begin;
+    EXPECT_EQ(stored(StoreAccess::kReadWrite).size(), expected) << "round " << round;
   }
   EXPECT_FALSE(recordsWait(path_));
   EXPECT_THAT(notes_, ElementsAre());
