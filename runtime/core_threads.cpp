@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "cubejit/float_mode.h"
+
 namespace cubejit {
 namespace {
 
@@ -51,7 +53,9 @@ class Gate {
 
 void runCoreThreads(int cores, int atOnce, void (*body)(void* context, int core), void* context, CoreBarrier* barrier) {
   Gate gate(cores, atOnce);
+  const FloatMode floats = FloatMode::ofThisThread();
   const auto run = [&](int core) {
+    const FloatScope environment(floats);
     gate.enter(core);
     body(context, core);
     if (barrier != nullptr) barrier->leave(core);

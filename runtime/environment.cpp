@@ -44,12 +44,13 @@ Status set(Field& field, const Result<Value>& value) {
 }
 
 template <class Field>
-Status setPositive(Field& field, const std::string& text) {
+Status setWhole(Field& field, const std::string& text, long least = 1) {
   constexpr long kMost = 1L << 30;
   const auto value = wholeNumber<long>(text);
-  if (!value || *value < 1 || *value > kMost)
-    return Error{ErrorCode::kInvalidProblem, Stage::kProblem,
-                 "'" + text + "' must be a whole number from 1 to " + std::to_string(kMost)};
+  if (!value || *value < least || *value > kMost)
+    return Error{
+        ErrorCode::kInvalidProblem, Stage::kProblem,
+        "'" + text + "' must be a whole number from " + std::to_string(least) + " to " + std::to_string(kMost)};
   field = static_cast<Field>(*value);
   return Unit{};
 }
@@ -96,13 +97,14 @@ const std::vector<EnvironmentVariable>& environmentVariables() {
       {"CUBEJIT_MAX_ISA", [](Text t, E& e) { return setMostIsa(e.options.isa, t); }},
       {"CUBEJIT_BACKEND", [](Text t, E& e) { return set(e.options.backend, parseBackend(t)); }},
       {"CUBEJIT_NUM_THREADS", [](Text t, E& e) { return set(e.options.threads, parseThreadCount(t)); }},
-      {"CUBEJIT_CACHE_CAPACITY", [](Text t, E& e) { return setPositive(e.options.cacheCapacity, t); }},
+      {"CUBEJIT_CACHE_CAPACITY", [](Text t, E& e) { return setWhole(e.options.cacheCapacity, t); }},
       {"CUBEJIT_MEM_LIMIT", [](Text t, E& e) { return set(e.options.memLimit, parseBytes(t)); }},
       {"CUBEJIT_LLVM_COMPONENT", [](Text t, E& e) { return setText(e.options.llvmComponent, t); }},
       {"CUBEJIT_TUNE", [](Text t, E& e) { return set(e.options.tune, parseTuneMode(t)); }},
       {"CUBEJIT_TUNE_FOR", [](Text t, E& e) { return set(e.options.tuneFor, parseTuneGoal(t)); }},
-      {"CUBEJIT_TUNE_SECONDS", [](Text t, E& e) { return setPositive(e.options.tuneSeconds, t); }},
+      {"CUBEJIT_TUNE_SECONDS", [](Text t, E& e) { return setWhole(e.options.tuneSeconds, t); }},
       {"CUBEJIT_DB", [](Text t, E& e) { return setText(e.options.store, t); }},
+      {"CUBEJIT_DB_WAIT", [](Text t, E& e) { return setWhole(e.options.storeWaitSeconds, t, 0); }},
       {"CUBEJIT_SYSTEM_DB", [](Text t, E& e) { return setText(e.options.systemStore, t); }},
       {"CUBEJIT_PIN", [](Text t, E& e) { return setText(e.options.pins, t); }},
       {"CUBEJIT_SANITIZE", [](Text t, E& e) { return setFlag(e.options.sanitize, t); }},

@@ -36,6 +36,13 @@ class FileDescriptor {
     while (number_ >= 0 && flock(number_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }
+  /// False: somebody else has it now.
+  bool tryLock() const {
+    while (number_ >= 0 && flock(number_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EINTR) return errno != EWOULDBLOCK;
+    }
+    return true;
+  }
 
  private:
   int number_ = -1;

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "cubejit/float_mode.h"
+
 namespace cubejit {
 
 /// Each of so many threads prepares(index); when all have, each works(index, what it prepared). Throws what the first of them threw, or that
@@ -20,7 +22,9 @@ void runTogether(int threads, const Prepare& prepare, const Work& work) {
   const auto fails = [&] {
     if (!failed.exchange(true)) first = std::current_exception();
   };
+  const FloatMode floats = FloatMode::ofThisThread();
   const auto run = [&](int index) {
+    const FloatScope environment(floats);
     try {
       const auto own = prepare(index);
       waiting.fetch_sub(1);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "algorithms/lower.h"
+#include "cubejit/float_mode.h"
 #include "runtime/backends.h"
 #include "runtime/compile.h"
 #include "runtime/diagnose/follow.h"
@@ -53,6 +54,7 @@ std::string brokenRules(const Options& o) {
 
 template <class State>
 std::unique_ptr<State> made(Options&& options) noexcept {
+  const FloatScope environment;
   try {
     return std::make_unique<State>(std::move(options));
   } catch (...) {

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "cubejit/cubejit.hpp"
+#include "cubejit/float_mode.h"
 #include "runtime/arena.h"
 #include "runtime/fork.h"
 #include "tiling/whole_number.h"
@@ -48,12 +49,14 @@ void runInPool(bool pin, int slots, void (*body)(void* context, int slot), void*
 struct Kept {
   void (*body)(void* context, int slot);
   void* context;
+  FloatMode floats = FloatMode::ofThisThread();  // oneTBB gives even the caller's own thread another environment
   std::atomic<bool> failed{false};
-  std::exception_ptr first;
+  std::exception_ptr first = nullptr;
 };
 
 void keeping(void* context, int slot) {
   Kept& kept = *static_cast<Kept*>(context);
+  const FloatScope environment(kept.floats);
   try {
     kept.body(kept.context, slot);
   } catch (...) {
@@ -82,8 +85,11 @@ int threadsOf(const Options& options) { return options.threads > 0 ? options.thr
 
 void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot),
               void* context) {
-  if (slots <= 1) return body(context, 0);
-  Kept kept{body, context, {}, {}};
+  if (slots <= 1) {
+    const FloatScope environment;
+    return body(context, 0);
+  }
+  Kept kept{body, context};
   if (parallelFor.run != nullptr) {
     parallelFor.run(parallelFor.user, slots, keeping, &kept);
   } else if (inForkedChild()) {

@@ -27,6 +27,7 @@ int threadsOf(const Options& options);
 /// body(context, slot) for slot in [0, slots); returns when all are done. One slot runs on the calling thread. Throws what
 /// the first body threw, once all are done, and nothing else.
 /// A body takes work from a counter shared by all slots: being called when nothing is left, or once more, must do no harm.
+/// Each runs in the floating-point environment of the calling thread's call (float_mode.h), and its thread has its own back afterwards.
 /// In a forked child, where the pool's threads do not exist, the slots run one after the other.
 void runSlots(const ParallelFor& parallelFor, bool pin, int slots, void (*body)(void* context, int slot),
               void* context);

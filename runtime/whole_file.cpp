@@ -109,14 +109,25 @@ Status StagedFile::publish() {
   return Unit{};
 }
 
+FileDescriptor openLocked(const std::string& path, int flags, unsigned rights) {
+  for (;;) {
+    FileDescriptor file(open(path.c_str(), flags | O_CLOEXEC, rights));
+    if (!file) return file;
+    file.lock();
+    struct stat mine{}, named{};
+    if (fstat(file.get(), &mine) != 0 || !S_ISREG(mine.st_mode)) return file;
+    const bool there = stat(path.c_str(), &named) == 0;
+    if (there ? named.st_dev == mine.st_dev && named.st_ino == mine.st_ino : errno != ENOENT) return file;
+  }
+}
+
 Status appendWhole(const std::string& path, std::string_view text, unsigned rights, Links links) {
   const auto failed = [&](int error) {
     return Error{ErrorCode::kIo, Stage::kRun, "cannot write " + printable(path) + ": " + std::strerror(error)};
   };
   const int follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
-  const FileDescriptor owner(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | follow, rights));
+  const FileDescriptor owner = openLocked(path, O_RDWR | O_CREAT | O_APPEND | follow, rights);
   if (!owner) return failed(errno);
-  owner.lock();
   const int file = owner.get();
   struct stat before{};
   int error = fstat(file, &before) == 0 ? 0 : errno;

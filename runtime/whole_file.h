@@ -42,6 +42,9 @@ class StagedFile {
 /// All of that for one text.
 Status writeWholeFile(const std::string& path, std::string_view bytes);
 
+/// Opens a file and locks it: that which has the name when its turn has come. None, and errno says why, if it cannot be opened.
+FileDescriptor openLocked(const std::string& path, int flags, unsigned rights);
+
 enum class Links : std::uint8_t { kFollow, kRefuse };
 
 /// Adds the text to the end of a file, made with these rights where there is none: all of it, or nothing. Processes take turns.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides where exceptions of the standard library end: every public function that returns a Result runs its body in here.
+// Decides where exceptions of the standard library end, and where a call's floating-point environment begins and ends: every public
+// function that returns a Result runs its body in here.
 #pragma once
 
 #include <exception>
 #include <new>
 #include <system_error>
 
+#include "cubejit/float_mode.h"
 #include "cubejit/result.h"
 #include "tiling/work_limit.h"
 
@@ -44,6 +46,7 @@ inline Error caughtError(Stage stage) noexcept {
 /// body() returns a Result; running out of memory or threads, or over a limit of work, becomes kLimitExceeded, anything else kInternal.
 template <class Body>
 auto withoutThrowing(Stage stage, Body&& body) noexcept -> decltype(body()) {
+  const FloatScope environment;
   try {
     return body();
   } catch (...) {

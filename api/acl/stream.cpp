@@ -35,7 +35,8 @@ std::vector<std::shared_ptr<Stream>> allStreams() {
 }
 
 // A job that throws has failed, and the stream goes on.
-Status withoutFailing(const Stream::Job& job) noexcept {
+Status withoutFailing(const Stream::Job& job, FloatMode floats) noexcept {
+  const FloatScope environment(floats);
   try {
     return job();
   } catch (...) {
@@ -89,7 +90,7 @@ Status Stream::submit(Job job) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return Error{ErrorCode::kUnsupported, Stage::kRun, "the stream is being destroyed"};
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({std::move(job), FloatMode::ofThisThread()});
     ++submitted_;
   }
   arrived_.notify_one();
@@ -113,17 +114,17 @@ void Stream::work() {
   for (;;) {
     arrived_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
     if (jobs_.empty()) return;
-    std::deque<Job> taken;
+    std::deque<Queued> taken;
     taken.swap(jobs_);
     lock.unlock();
-    for (Job& job : taken) complete(job);
+    for (Queued& queued : taken) complete(queued);
     lock.lock();
   }
 }
 
-void Stream::complete(Job& job) {
-  const Status done = withoutFailing(job);
-  job = nullptr;  // what it holds is released before anybody is told
+void Stream::complete(Queued& queued) {
+  const Status done = withoutFailing(queued.job, queued.floats);
+  queued.job = nullptr;  // what it holds is released before anybody is told
   if (!done.ok()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (failure_.empty()) failure_ = done.error().message;

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "cubejit/float_mode.h"
 #include "cubejit/result.h"
 
 namespace cubejit::acl {
@@ -28,7 +29,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Queues a job. kUnsupported in a forked child, where the thread does not exist, and after the end of the process has begun.
+  /// Queues a job, which runs in the floating-point environment of the call that queues it (float_mode.h). kUnsupported in a forked child, where the thread does not exist, and after the end of the process has begun.
   Status submit(Job job);
   /// Waits until what was queued before is done; returns the first error since the last call.
   Status synchronize();
@@ -38,12 +39,16 @@ class Stream {
  private:
   static constexpr std::uint64_t kNothing = UINT64_MAX;
   Stream();
+  struct Queued {
+    Job job;
+    FloatMode floats;
+  };
   void work();
-  void complete(Job& job);
+  void complete(Queued& queued);
 
   std::mutex mutex_;
   std::condition_variable arrived_, finished_;
-  std::deque<Job> jobs_;
+  std::deque<Queued> jobs_;
   std::uint64_t submitted_ = 0;
   std::atomic<std::uint64_t> completed_{0};
   std::atomic<std::uint64_t> awaited_{kNothing};  ///< the fewest completed jobs that anybody waits for

@@ -204,7 +204,8 @@ CUBEJIT_API void cubejit_executable_destroy(cubejit_executable* executable);
  * number, needs what 0 does. */
 CUBEJIT_API size_t cubejit_workspace_bytes(const cubejit_executable* executable, int threads);
 /* Computes the passes. `workspace` is scratch, aligned to 64 bytes; each concurrent run needs its own. 0 threads: the session's choice; a negative
- * number is CUBEJIT_INVALID_PROBLEM. */
+ * number is CUBEJIT_INVALID_PROBLEM.
+ * Denormals are flushed in all its threads as the calling thread has it, rounding is to nearest (float_mode.h). */
 CUBEJIT_API cubejit_status cubejit_run(const cubejit_executable* executable, const cubejit_tensors* tensors,
                                        void* workspace, size_t workspace_bytes, int threads);
 

@@ -100,6 +100,7 @@ class Executable {
   CUBEJIT_API std::size_t workspaceBytes(int threads = 0) const;
   /// Computes the passes asked for. `workspace` must be 64-byte aligned (may be null if workspaceBytes is 0) and is scratch:
   /// its contents mean nothing before or after. An executable's results are bit-identical for any number of threads and from run to run.
+  /// Denormals are flushed in all threads of the run as the calling thread has it; rounding is to nearest, and no exception traps (float_mode.h).
   /// 0: threads(); at most 1024 are used. Errors name every rule: negative threads, missing tensors, workspace small or misaligned, overlaps.
   CUBEJIT_API Status run(const Tensors& tensors, void* workspace, std::size_t workspaceBytes, int threads = 0) const;
 

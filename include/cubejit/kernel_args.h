@@ -8,7 +8,7 @@
 // The code lives as long as the Executable it is from.
 //
 // x86-64: rbx, rbp, r12-r15 and MXCSR are preserved; all vector and mask registers may be clobbered; it ends with vzeroupper.
-// Rounding is what the caller set: with anything but the default (to nearest, denormals kept) results are not those of a run.
+// Rounding and denormals are as the caller set them: rounded otherwise than to nearest, results are not those of a run (float_mode.h).
 // Nothing checks whether the CPU has the ISA that the kernel was generated for, Executable::isa().
 //
 // There are two sorts of kernels:

@@ -78,7 +78,7 @@ struct Sought {
 std::optional<TuneRecord> lookUp(const std::string& path, const TuneKey& key, const Sought& sought,
                                  std::string& notes) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
-  const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr);
+  const auto store = TuningStore::open(path, StoreAccess::kRead, nullptr, false, sought.options.storeWaitSeconds);
   if (!store.ok()) {
     addNote(notes, store.error().message);
     return std::nullopt;
@@ -126,7 +126,7 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
     if (!local.ok()) return addNote(notes, local.error().message);
     lab = std::move(*local);
   }
-  RecordKeeper keeper(options.store, [&](const std::string& note) { addNote(notes, note); });
+  RecordKeeper keeper(options.store, [&](const std::string& note) { addNote(notes, note); }, options.storeWaitSeconds);
   TuneSetup setup;
   setup.key = key;
   setup.machine = machine;
@@ -146,6 +146,7 @@ void tuneNow(const TuneKey& key, const Machine& machine, const Options& options,
   watch.keep = [&](const TuneRecord& record) { keeper.keep(record); };
   const auto outcome = autotune(setup, *lab, watch);
   if (!outcome.ok()) addNote(notes, outcome.error().message);
+  static_cast<void>(keeper.finish(""));  // which tells what became of records that are not in the store
 }
 
 SourcedPlan findTuned(const Sought& sought, Pass pass) {

@@ -5,41 +5,58 @@
 
 #include <utility>
 
-#include "runtime/json_record.h"
 #include "runtime/printable.h"
-#include "runtime/text_file.h"
-#include "runtime/whole_file.h"
 
 namespace cubejit {
 
-RecordKeeper::RecordKeeper(std::string path, std::function<void(const std::string&)> tell)
-    : path_(std::move(path)), tell_(std::move(tell)) {
+RecordKeeper::RecordKeeper(std::string path, std::function<void(const std::string&)> tell, double waitSeconds)
+    : path_(std::move(path)), tell_(std::move(tell)), patience_(waitSeconds) {
+  const Status opened = store();
+  if (!opened.ok()) waits(opened.error());
+}
+
+// Opens the store, if it is not, and adds what waits: first what does so beside it, which is older.
+Status RecordKeeper::store() {
   StoreNotes notes;
-  auto store = TuningStore::open(path_, StoreAccess::kReadWrite, &notes);
-  for (const std::string& note : notes) tell_(note);
-  if (store.ok()) {
+  if (store_ == nullptr) {
+    auto store = TuningStore::open(path_, StoreAccess::kReadWrite, &notes, false, patience_);
+    for (const std::string& note : std::exchange(notes, {})) tell_(note);
+    if (!store.ok()) return store.error();
     store_ = std::move(*store);
+  }
+  if (!beside_.empty()) {
+    const Status taken = store_->takeIn(&notes);
+    for (const std::string& note : notes) tell_(note);
+    if (!taken.ok()) return taken;
+  }
+  return waiting_.empty() ? Status(Unit{}) : store_->addAll(waiting_);
+}
+
+void RecordKeeper::waits(const Error& why) {
+  patience_ = 0;
+  if (store_ != nullptr) store_->waitFor(patience_);
+  if (why.message != lastProblem_) tell_(why.message + "; the run goes on, its records wait");
+  lastProblem_ = why.message;
+  // Beside what is no store of this version nobody would look for them.
+  if (waiting_.empty() || why.code == ErrorCode::kUnsupported) return;
+  if (const Status added = addWaiting(path_, waiting_); !added.ok()) {
+    besideProblem_ = "; " + added.error().message;
     return;
   }
-  lastProblem_ = store.error().message;
-  tell_(lastProblem_ + "; the run goes on, its records wait");
+  beside_.insert(beside_.end(), waiting_.begin(), waiting_.end());
+  waiting_.clear();
 }
 
 bool RecordKeeper::flush() {
-  if (store_ == nullptr) {
-    auto store = TuningStore::open(path_, StoreAccess::kReadWrite, nullptr);
-    if (!store.ok()) return false;
-    store_ = std::move(*store);
+  const Status kept = store();
+  if (!kept.ok()) {
+    waits(kept.error());
+    return false;
   }
-  const Status kept = store_->addAll(waiting_);
-  if (kept.ok()) {
-    waiting_.clear();
-    lastProblem_.clear();
-    return true;
-  }
-  if (kept.error().message != lastProblem_) tell_(kept.error().message + "; the run goes on, its records wait");
-  lastProblem_ = kept.error().message;
-  return false;
+  beside_.clear();
+  waiting_.clear();
+  lastProblem_.clear();
+  return true;
 }
 
 void RecordKeeper::keep(const TuneRecord& record) {
@@ -53,10 +70,12 @@ std::vector<TuneRecord> RecordKeeper::of(const TuneKey& key, const std::string& 
     auto stored = store_->of(key, version);
     if (stored.ok()) records = std::move(*stored);
   }
-  for (const TuneRecord& record : waiting_) {
-    if (record.key.problem == key.problem && record.key.pass == key.pass && record.key.machine == key.machine &&
-        record.key.threads == key.threads && record.key.backend == key.backend)
-      records.push_back(record);
+  for (const auto& unstored : {beside_, waiting_}) {
+    for (const TuneRecord& record : unstored) {
+      if (record.key.problem == key.problem && record.key.pass == key.pass && record.key.machine == key.machine &&
+          record.key.threads == key.threads && record.key.backend == key.backend)
+        records.push_back(record);
+    }
   }
   return records;
 }
@@ -67,51 +86,29 @@ std::vector<TuneRecord> RecordKeeper::all() {
     auto stored = store_->all();
     if (stored.ok()) records = std::move(*stored);
   }
+  records.insert(records.end(), beside_.begin(), beside_.end());
   records.insert(records.end(), waiting_.begin(), waiting_.end());
   return records;
 }
 
 bool RecordKeeper::finish(const std::string& fallback) {
-  if (waiting_.empty() || flush()) return true;
-  const Status written = appendRecords(fallback, waiting_);
-  if (written.ok()) {
-    tell_(std::to_string(waiting_.size()) + " records could not be stored (" + lastProblem_ + "); they are in " +
-          fallback + ", which `cubejit db import` reads");
-    waiting_.clear();
-  } else {
-    tell_(std::to_string(waiting_.size()) + " records are lost: " + lastProblem_ + "; " + written.error().message);
-  }
+  if (waiting() == 0 || flush()) return true;
+  const auto told = [&](const std::vector<TuneRecord>& records) {
+    return std::to_string(records.size()) + " records could not be stored (" + lastProblem_ + "); they are in ";
+  };
+  if (!beside_.empty())
+    tell_(told(beside_) + printable(waitingFile(path_)) + ", from which whoever opens the store next takes them in");
+  if (waiting_.empty()) return true;
+  const auto lost = [&](const std::string& more) {
+    tell_(std::to_string(waiting_.size()) + " records are lost: " + lastProblem_ + more);
+    return false;
+  };
+  if (fallback.empty()) return lost(besideProblem_);
+  if (const Status written = appendRecords(fallback, waiting_); !written.ok())
+    return lost("; " + written.error().message);
+  tell_(told(waiting_) + fallback + ", which `cubejit db import` reads");
+  waiting_.clear();
   return false;
-}
-
-Status appendRecords(const std::string& path, const std::vector<TuneRecord>& records) {
-  std::string lines;
-  for (const TuneRecord& record : records) lines += recordToJson(record) + "\n";
-  return appendWhole(path, lines, 0600, Links::kRefuse);
-}
-
-Result<RecordLines> readRecords(const std::string& path) {
-  constexpr std::size_t kMostRefused = 1000;
-  CUBEJIT_TRY(file, TextLines::open(path, "records as JSON objects, one a line", Stage::kPlan));
-  RecordLines out;
-  for (std::string line;;) {
-    const auto more = file.next(line);
-    if (!more.ok() && more.error().code == ErrorCode::kIo) return more.error();
-    if (!more.ok()) {  // the line is too long; those behind it may be right
-      out.refused.push_back(more.error().message);
-      continue;
-    }
-    if (!*more) return out;
-    if (out.refused.size() == kMostRefused)
-      return Error{ErrorCode::kInvalidProblem, Stage::kPlan,
-                   printable(path) + ": more than " + std::to_string(kMostRefused) +
-                       " lines are no records, the first " + out.refused.front() + "; it is no file of records"};
-    auto record = recordFromJson(line);
-    if (record.ok())
-      out.records.push_back(std::move(*record));
-    else
-      out.refused.push_back(file.place() + ": " + record.error().message);
-  }
 }
 
 }  // namespace cubejit

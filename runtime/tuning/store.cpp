@@ -12,13 +12,13 @@
 #include "runtime/printable.h"
 #include "runtime/tuning/statement.h"
 #include "runtime/tuning/store_file.h"
+#include "runtime/tuning/waiting_records.h"
 
 namespace cubejit {
 namespace {
 
 constexpr int kSchema = 1;
 constexpr int kApplication = 0x63626a74;  // "cbjt": tells our files from other SQLite files
-constexpr int kWaitMs = 10000;
 constexpr int kMostTextBytes = 4 << 20;
 
 constexpr const char* kTables =
@@ -145,9 +145,11 @@ Status insert(sqlite3* db, const TuneRecord& r) {
   return store();
 }
 
+int milliseconds(double seconds) { return static_cast<int>(std::clamp(seconds * 1e3, 0.0, 1e9)); }
+
 // Settings of a connection that hold for every file, hostile ones too.
-void harden(sqlite3* db) {
-  sqlite3_busy_timeout(db, kWaitMs);
+void harden(sqlite3* db, double waitSeconds) {
+  sqlite3_busy_timeout(db, milliseconds(waitSeconds));
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMostTextBytes);
@@ -187,7 +189,7 @@ Error unusable(sqlite3* db, Condition condition, const std::string& path) {
                      " (another file can be named with --db or CUBEJIT_DB)"};
   }
   if (condition == Condition::kForeign)
-    return Error{ErrorCode::kIo, Stage::kPlan,
+    return Error{ErrorCode::kUnsupported, Stage::kPlan,
                  printable(path) + " is an SQLite file, but not a tuning store; it is left alone"};
   if (condition == Condition::kDamaged)
     return Error{ErrorCode::kIo, Stage::kPlan, "the tuning store " + printable(path) + " is damaged"};
@@ -237,8 +239,23 @@ std::string uriOf(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given, StoreAccess access, StoreNotes* notes,
-                                                       bool assumeNetwork) {
+                                                       bool assumeNetwork, double waitSeconds) {
   const std::string path = resolved(given);
+  auto store = openFile(path, access, notes, assumeNetwork, waitSeconds);
+  if (!store.ok() || !recordsWait(path)) return store;
+  if (access == StoreAccess::kReadWrite) {
+    const Status taken = (*store)->takeIn(notes);
+    if (!taken.ok() && notes != nullptr) notes->push_back(taken.error().message);
+    return store;
+  }
+  // Who only reads may see what waits all the same.
+  auto writer = openFile(path, StoreAccess::kReadWrite, nullptr, assumeNetwork, 0);
+  if (!writer.ok() || !(*writer)->takeIn(notes).ok()) return store;
+  return openFile(path, access, notes, assumeNetwork, waitSeconds);
+}
+
+Result<std::unique_ptr<TuningStore>> TuningStore::openFile(const std::string& path, StoreAccess access,
+                                                           StoreNotes* notes, bool assumeNetwork, double waitSeconds) {
   const bool writing = access == StoreAccess::kReadWrite;
   CUBEJIT_TRY(trusted, checkStoreFile(path));
   static_cast<void>(trusted);
@@ -250,15 +267,19 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
     CUBEJIT_TRY(created, createStoreFile(path));
     static_cast<void>(created);
     lock = std::make_unique<StoreLock>(path);
+    if (!lock->wait(waitSeconds))
+      return Error{
+          ErrorCode::kIo, Stage::kPlan,
+          "cannot open the tuning store " + printable(path) + ": another process did not let go of it in time"};
   }
   constexpr int kRead = SQLITE_OPEN_READONLY, kWrite = SQLITE_OPEN_READWRITE;
   enum class Look : std::uint8_t { kFirst, kSecond, kAtNew };
   for (const Look look : {Look::kFirst, Look::kSecond, Look::kAtNew}) {
     sqlite3* db = nullptr;
     const int opened = sqlite3_open_v2(path.c_str(), &db, (writing ? kWrite : kRead) | SQLITE_OPEN_NOFOLLOW, nullptr);
-    std::unique_ptr<TuningStore> store(new TuningStore(db));
+    std::unique_ptr<TuningStore> store(new TuningStore(db, path));
     if (opened != SQLITE_OK) return storeError(db, "cannot open the tuning store " + path);
-    harden(db);
+    harden(db, waitSeconds);
     Condition condition = examine(db, writing);
     if (condition == Condition::kUnreadable && !writing) {
       // A log cannot be read without writing beside it: a file in a read-only folder is read as it is.
@@ -267,7 +288,7 @@ Result<std::unique_ptr<TuningStore>> TuningStore::open(const std::string& given,
       if (sqlite3_open_v2((uriOf(path) + "?immutable=1").c_str(), &store->db_,
                           kRead | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW, nullptr) != SQLITE_OK)
         return storeError(store->db_, "cannot open the tuning store " + path);
-      harden(store->db_);
+      harden(store->db_, waitSeconds);
       condition = examine(store->db_, writing);
     }
     if (condition == Condition::kSound || (condition == Condition::kEmpty && writing)) {
@@ -320,6 +341,11 @@ Status TuningStore::add(const TuneRecord& record) { return addAll({record}); }
 Status TuningStore::addAll(const std::vector<TuneRecord>& records) {
   CUBEJIT_TRY(begun, execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
   static_cast<void>(begun);
+  return insertAll(records);
+}
+
+// Ends the transaction.
+Status TuningStore::insertAll(const std::vector<TuneRecord>& records) {
   for (const TuneRecord& record : records) {
     const Status kept = insert(db_, record);
     if (kept.ok()) continue;
@@ -330,6 +356,21 @@ Status TuningStore::addAll(const std::vector<TuneRecord>& records) {
   if (!done.ok()) static_cast<void>(execute(db_, "ROLLBACK", ""));
   return done;
 }
+
+// The store is waited for first: whoever adds to the file meanwhile does not wait for it, too.
+Status TuningStore::takeIn(StoreNotes* notes) {
+  CUBEJIT_TRY(begun, execute(db_, "BEGIN IMMEDIATE", "cannot write to the tuning store"));
+  static_cast<void>(begun);
+  const Status taken = takeWaiting(
+      path_, [&](const std::vector<TuneRecord>& records) { return insertAll(records); },
+      [&](const std::string& text) {
+        if (notes != nullptr) notes->push_back(text);
+      });
+  if (sqlite3_get_autocommit(db_) == 0) static_cast<void>(execute(db_, "ROLLBACK", ""));  // there were none
+  return taken;
+}
+
+void TuningStore::waitFor(double seconds) { sqlite3_busy_timeout(db_, milliseconds(seconds)); }
 
 Result<std::vector<TuneRecord>> TuningStore::all(std::int64_t* unreadable) const {
   Statement rows(db_, (std::string(kColumns) + " ORDER BY id").c_str());

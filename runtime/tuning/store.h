@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cubejit/options.h"
 #include "cubejit/result.h"
 #include "runtime/tuning/record.h"
 
@@ -26,20 +28,25 @@ using StoreNotes = std::vector<std::string>;
 
 class TuningStore {
  public:
-  /// kIo: not readable, not writable, not a store, damaged (when only reading). kUnsupported: written by a newer cubejit.
-  /// An empty file, looked at, is a store without records.
+  /// kIo: not readable, not writable, held by others for longer than waitSeconds, damaged (when only reading). kUnsupported: written by a
+  /// newer cubejit, or by another program. An empty file, looked at, is a store without records.
+  /// Records that wait beside the file (waiting_records.h) are taken in; when only reading, if it can be written at once.
   /// `assumeNetwork` makes a local file behave as on a network file system: no write-ahead log.
   static Result<std::unique_ptr<TuningStore>> open(const std::string& path, StoreAccess access, StoreNotes* notes,
-                                                   bool assumeNetwork = false);
+                                                   bool assumeNetwork = false, double waitSeconds = kStoreWaitSeconds);
   ~TuningStore();
   TuningStore(const TuningStore&) = delete;
   TuningStore& operator=(const TuningStore&) = delete;
 
   /// Keeps a record; when this returns without error it survives the end of the process. A record of the same key, version,
-  /// plan and run is replaced if it is not newer. Waits up to 10 s for other processes.
+  /// plan and run is replaced if it is not newer. Waits for other processes as long as open() was told.
   Status add(const TuneRecord& record);
   /// All of them or none.
   Status addAll(const std::vector<TuneRecord>& records);
+  /// Adds the records that wait beside the file, and removes them there.
+  Status takeIn(StoreNotes* notes);
+  /// From now on other processes are waited for as long.
+  void waitFor(double seconds);
 
   /// Everything kept, in the order it was added. Rows that do not read as records are left out and counted in `unreadable`.
   Result<std::vector<TuneRecord>> all(std::int64_t* unreadable = nullptr) const;
@@ -63,8 +70,12 @@ class TuningStore {
   bool usesWriteAheadLog() const;
 
  private:
-  explicit TuningStore(sqlite3* db) : db_(db) {}
+  TuningStore(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+  static Result<std::unique_ptr<TuningStore>> openFile(const std::string& path, StoreAccess access, StoreNotes* notes,
+                                                       bool assumeNetwork, double waitSeconds);
+  Status insertAll(const std::vector<TuneRecord>& records);
   sqlite3* db_;
+  std::string path_;
 };
 
 }  // namespace cubejit

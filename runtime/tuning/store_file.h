@@ -36,6 +36,8 @@ Result<std::string> setAside(const std::string& path);
 class StoreLock {
  public:
   explicit StoreLock(const std::string& path);
+  /// False: another process still has it after so many seconds.
+  bool wait(double seconds) const;
 
  private:
   FileDescriptor file_;

@@ -272,5 +272,37 @@ class Autograd(unittest.TestCase):
         self.assertFalse(wrong)
 
 
+class Flushing(unittest.TestCase):
+    """torch.set_flush_denormal() is the calling thread's; a call's other threads follow it."""
+
+    def results(self, flush, threads, openmp):
+        session = cubejit.Session(threads=8, openmp=openmp)  # cores that plans are for
+        generator = torch.Generator().manual_seed(3)
+        x, w, dy = (torch.randn(s, generator=generator) for s in ((1, 64, 100, 60), (64, 64, 3, 3), (1, 64, 100, 60)))
+        torch.set_flush_denormal(False)
+        tiny, small = w * 1e-39, dy * 1e-39
+        torch.set_flush_denormal(flush)
+        try:
+            y = cubejit.conv(x, tiny, padding=1, session=session, threads=threads)
+            dx, _, _ = cubejit.conv_backward(dy, x, tiny, padding=1, output_mask=(True, False, False), session=session, threads=threads)
+            _, dw, db = cubejit.conv_backward(small, x, w, padding=1, output_mask=(False, True, True), session=session, threads=threads)
+            self.assertEqual(bool(torch.tensor([1e-39]).mul(1.0).item()), not flush, "the caller's own is left as it was")
+        finally:
+            torch.set_flush_denormal(False)
+        return [t.numpy().tobytes() for t in (y, dx, dw, db)]
+
+    def test_flush_denormal_holds_in_every_thread(self):
+        if not torch.set_flush_denormal(True):
+            self.skipTest("this CPU does not flush")
+        torch.set_flush_denormal(False)
+        for flush in (True, False):
+            want = self.results(flush, 1, False)
+            for t in want:
+                self.assertEqual(any(byte & 0x7F for byte in t), not flush)
+            for threads in (2, 8):
+                for openmp in (False, True):
+                    self.assertEqual(self.results(flush, threads, openmp), want, f"flush {flush}, {threads} threads")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -46,12 +46,15 @@ TEST_F(Environment, TuningIsUsedUnlessSaidOtherwise) {
   setenv("CUBEJIT_TUNE", "missing", 1);
   setenv("CUBEJIT_TUNE_SECONDS", "7", 1);
   setenv("CUBEJIT_DB", "/a.db", 1);
+  EXPECT_EQ(options.storeWaitSeconds, 10);
+  setenv("CUBEJIT_DB_WAIT", "0", 1);
   setenv("CUBEJIT_SYSTEM_DB", "/b.db", 1);
   setenv("CUBEJIT_PIN", "pins", 1);
   options = optionsFromEnvironment().value();
   EXPECT_EQ(options.tune, TuneMode::kMissing);
   EXPECT_EQ(options.tuneSeconds, 7);
   EXPECT_EQ(options.store, "/a.db");
+  EXPECT_EQ(options.storeWaitSeconds, 0);
   EXPECT_EQ(options.systemStore, "/b.db");
   EXPECT_EQ(options.pins, "pins");
   setenv("CUBEJIT_TUNE", "sometimes", 1);
@@ -110,6 +113,7 @@ TEST_F(Environment, WrongValuesAreNamedBesideTheRightOnes) {
       {"CUBEJIT_TUNE", {{"sometimes", "1"}, "off, use, missing, always"}},
       {"CUBEJIT_TUNE_FOR", {{"time"}, "cycles, host-time"}},
       {"CUBEJIT_TUNE_SECONDS", {{"1.5", "0"}, whole}},
+      {"CUBEJIT_DB_WAIT", {{"0.5", "-1", "10s"}, "must be a whole number from 0 to 1073741824"}},
       {"CUBEJIT_VERBOSE", {{"loud", "plan,loud"}, "plan, dispatch, cache, profile, all"}},
       {"CUBEJIT_JIT_PROFILE", {{"perf"}, "perfmap, jitdump, gdb, vtune, all"}},
       {"CUBEJIT_DUMP", {{"asm,everything"}, "problem, plan, tile"}},

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "commands.h"
@@ -16,6 +17,7 @@
 #include "failure.h"
 #include "json_line.h"
 #include "known_machines.h"
+#include "request.h"
 #include "runtime/json_problem.h"
 #include "runtime/json_record.h"
 #include "runtime/json_value.h"
@@ -30,6 +32,7 @@ namespace {
 
 struct DbFlags {
   std::string db, name, pass, machine, file, before;
+  std::optional<double> wait;
   bool json = false, jsonl = false, failures = false, losers = false, oldVersions = false, best = false;
 };
 
@@ -41,9 +44,16 @@ Result<std::string> fileOf(const DbFlags& flags) {
   return options.store;
 }
 
-Result<std::unique_ptr<TuningStore>> openStore(const std::string& path, StoreAccess access) {
+Result<double> waitOf(const DbFlags& flags) {
+  if (flags.wait) return *flags.wait;
+  CUBEJIT_TRY(options, optionsFromEnvironment());
+  return options.storeWaitSeconds;
+}
+
+Result<std::unique_ptr<TuningStore>> openStore(const std::string& path, StoreAccess access, const DbFlags& flags) {
+  CUBEJIT_TRY(wait, waitOf(flags));
   StoreNotes notes;
-  auto store = TuningStore::open(path, access, &notes);
+  auto store = TuningStore::open(path, access, &notes, false, wait);
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", printable(note));
   return store;
 }
@@ -180,7 +190,7 @@ int import(TuningStore& store, const DbFlags& flags, const std::string& typed) {
 }
 
 int merge(TuningStore& store, const DbFlags& flags, const std::string& typed) {
-  const auto other = openStore(flags.file, StoreAccess::kRead);
+  const auto other = openStore(flags.file, StoreAccess::kRead, flags);
   if (!other.ok()) return report(other.error(), typed);
   std::int64_t unreadable = 0;
   const auto records = (*other)->all(&unreadable);
@@ -191,7 +201,7 @@ int merge(TuningStore& store, const DbFlags& flags, const std::string& typed) {
 
 // Keys whose best differs, and by how much. Exit 1 if any does, as diff(1) has it.
 int diff(const std::vector<TuneRecord>& mine, const DbFlags& flags, const std::string& typed) {
-  const auto other = openStore(flags.file, StoreAccess::kRead);
+  const auto other = openStore(flags.file, StoreAccess::kRead, flags);
   if (!other.ok()) return report(other.error(), typed);
   const auto theirs = (*other)->all();
   if (!theirs.ok()) return report(theirs.error(), typed);
@@ -293,7 +303,7 @@ int db(What what, const DbFlags& flags, const std::string& typed) {
     fmt::print(stderr, "no records yet: there is no {}; `cubejit tune` begins one\n", printable(*path));
     return what == What::kDiff ? diff({}, flags, typed) : 0;
   }
-  const auto store = openStore(*path, writes ? StoreAccess::kReadWrite : StoreAccess::kRead);
+  const auto store = openStore(*path, writes ? StoreAccess::kReadWrite : StoreAccess::kRead, flags);
   if (!store.ok()) return report(store.error(), typed);
   if (what == What::kImport) return import(**store, flags, typed);
   if (what == What::kMerge) return merge(**store, flags, typed);
@@ -329,6 +339,7 @@ void addDb(CLI::App& app, Action& action) {
     CLI::App* sub = command->add_subcommand(name, help);
     example(*sub, fmt::format("db {}{}", name, more));
     sub->add_option("--db", flags->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
+    addStoreWaitFlag(*sub, flags->wait);
     sub->callback([&action, flags, what] {
       action = [flags, what](const std::string& typed) { return db(what, *flags, typed); };
     });

@@ -160,6 +160,12 @@ void addRunFlags(CLI::App& app, RequestFlags& f) {
   app.add_flag("--json", f.json, "One JSON object a line on standard output");
 }
 
+void addStoreWaitFlag(CLI::App& app, std::optional<double>& seconds) {
+  app.add_option("--db-wait", seconds,
+                 "Seconds to wait for other processes that hold the file of records (default: CUBEJIT_DB_WAIT, or 10)")
+      ->check(numberFrom(0, 86400));
+}
+
 void addEmulationFlags(CLI::App& app, RequestFlags& flags) {
   app.add_flag("--fast", flags.fast,
                "With --soc: what only copies between L1 and the cube is left out; the same bits and counts");

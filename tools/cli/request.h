@@ -29,6 +29,8 @@ struct RequestFlags {
 
 /// For options: a number from `least` to `most`, which a text that CLI11 would cut to what fits, or takes for no number, is not.
 CLI::Validator numberFrom(double least, double most);
+/// --db-wait, of commands that open a store for writing.
+void addStoreWaitFlag(CLI::App& app, std::optional<double>& seconds);
 /// The same for whole numbers, exactly: no double holds the last of 64 bits, and CLI11 takes a 0 in front for octal. For transform().
 template <class Number>
 CLI::Validator wholeFrom(Number least, Number most = std::numeric_limits<Number>::max()) {

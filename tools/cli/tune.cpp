@@ -35,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 struct TuneFlags {
   std::string budget, strategy = "evolve", db, progress = "auto", report, simulate, worker;
   std::string trialTimeout = "30s";
+  std::optional<double> dbWait;
   int trials = 0;
   std::uint64_t seed = 1;
   bool resume = false, mpi = false;
@@ -93,6 +94,7 @@ Result<Asked> resolveTune(const RequestFlags& flags, const TuneFlags& own, bool 
   if (request.ok() && !request->plans.empty())
     note(Error{ErrorCode::kInvalidProblem, Stage::kPlan, "--plan fixes what tuning is to find; leave it out"});
   if (!own.db.empty() && request.ok()) request->options.store = own.db;
+  if (own.dbWait && request.ok()) request->options.storeWaitSeconds = *own.dbWait;
   if (request.ok() && request->options.store.empty())
     note(Error{ErrorCode::kIo, Stage::kPlan, "no place for records: HOME is not set; name a file with --db"});
   if (request.ok()) {
@@ -225,7 +227,8 @@ int tune(const RequestFlags& flags, const TuneFlags& own, const std::string& typ
   const Session session(asked->request.options);
   if (const Status usable = session.status(); !usable.ok()) return refused(usable.error());
   TuneView view(asked->view, asked->options.seconds);
-  RecordKeeper keeper(session.options().store, [&](const std::string& text) { view.warn(text); });
+  RecordKeeper keeper(
+      session.options().store, [&](const std::string& text) { view.warn(text); }, session.options().storeWaitSeconds);
   TuneRun run(session, asked->options, keeper, view, stopRequested);
   double load = 0;
   const int cores = detectHost(session.machine().isa.level).cores;  // of which --threads may be fewer
@@ -313,6 +316,7 @@ void addTune(CLI::App& app, Action& action) {
   command->add_option("--seed", own->seed, "Seed of the strategies that draw lots")
       ->transform(wholeFrom<std::uint64_t>(0));
   command->add_option("--db", own->db, "File of records (default: CUBEJIT_DB, or the user's data folder)");
+  addStoreWaitFlag(*command, own->dbWait);
   command->add_flag("--resume", own->resume, "Go on from the records there are: no plan is measured twice");
   command->add_option("--report", own->report, "Write a page about the run to this HTML file");
   command->add_option("--progress", own->progress, "auto, plain, json or none; on standard error");

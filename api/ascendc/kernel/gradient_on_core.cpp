@@ -5,6 +5,7 @@
 
 #include "api/ascendc/kernel/core_context.h"
 #include "api/ascendc/kernel/gradient_state.h"
+#include "cubejit/float_mode.h"
 
 namespace cubejit::ascendc {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 // Runs a call; what it throws (there was no memory) is a fault without words.
 template <class State, class Body>
 void guarded(const std::unique_ptr<State>& state, const Body& body) noexcept {
+  const FloatScope environment;  // code that no launcher started has any
   try {
     if (state != nullptr)
       body(*state);

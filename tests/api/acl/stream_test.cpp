@@ -13,6 +13,10 @@
 
 #include "calls.h"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace acl_test {
 namespace {
 
@@ -133,6 +137,33 @@ TEST(AclStream, TwoThreadsCannotUseOneExecutorTwice) {
     aclrtFree(workspace);
   }
 }
+
+#if defined(__x86_64__)
+// A stream's thread has the environment of whoever made it; a call has that of its caller.
+TEST(AclStream, DenormalsAreFlushedAsTheCallerHasIt) {
+  const aclrtStream stream = makeStream();
+  for (const unsigned flush : {0x8040U, 0U, 0x8040U}) {  // FTZ, DAZ
+    Call call(cube(3));
+    call.w->write(std::vector<double>(9, 1.0));
+    call.dy->write(std::vector<double>(75, 1e-39));
+    ASSERT_EQ(call.phaseOne(), ACLNN_SUCCESS) << message();
+    if (call.workspaceBytes > 0) {
+      ASSERT_EQ(aclrtMalloc(&call.workspace, call.workspaceBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    }
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | flush);
+    EXPECT_EQ(aclnnConvolutionBackward(call.workspace, call.workspaceBytes, call.executor, stream), ACLNN_SUCCESS);
+    EXPECT_EQ(_mm_getcsr(), before | flush);
+    _mm_setcsr(before);
+    call.executor = nullptr;
+    ASSERT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << message();
+    for (const double value : call.dx->read()) ASSERT_EQ(value == 0, flush != 0);
+    aclrtFree(call.workspace);
+    call.workspace = nullptr;
+  }
+  EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
+}
+#endif
 
 // In, compute, out: what is copied is there when the stream comes to it.
 TEST(AclStream, CopiesAreInOrderWithOperators) {

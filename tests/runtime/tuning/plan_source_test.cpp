@@ -17,6 +17,7 @@
 #include "runtime/tuning/store.h"
 #include "runtime/verify/verify_problem.h"
 #include "tests/support/cases.h"
+#include "tests/support/held_store.h"
 #include "tests/support/plan_fields.h"
 #include "tests/support/tuning_cases.h"
 
@@ -155,6 +156,19 @@ TEST_F(PlanSources, MissingTunesOnceAndThenUses) {
   EXPECT_EQ(report().source, PlanSource::kRecord);
   EXPECT_EQ(TuningStore::open(options_.store, StoreAccess::kRead, nullptr).value()->all().value().size(),
             stored.value().size());
+}
+
+// What a session measured while another process held the store is used by the next one.
+TEST_F(PlanSources, WhatABusyStoreCouldNotTakeIsUsedLater) {
+  store(options_.store, winnerFor(keyFor(smallConvolution(8)), 0.9));
+  HeldStore held(options_.store);
+  options_.tune = TuneMode::kAlways;
+  options_.tuneSeconds = 1;
+  options_.storeWaitSeconds = 0;
+  EXPECT_THAT(report().sourceNote, AllOf(HasSubstr("let go"), HasSubstr("user.db.waiting.jsonl")));
+  held.release();
+  options_.tune = TuneMode::kUse;
+  EXPECT_EQ(report().source, PlanSource::kRecord);
 }
 
 // A chip's cycles, the time of emulating it, and that of emulating it without copies: three records of one problem, none of which
