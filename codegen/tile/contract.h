@@ -27,7 +27,7 @@
 //     acc[0][i] += acc[t][i]                                                    for every t in 1 .. sets, in order
 //     if addsToC and args.accumulate: acc[0][i] += load(C + cOffset[i])         for every accumulator i
 //     acc[0][i] = post(acc[0][i]): if post.bias, + load(D + biasOffset[i]), a whole vector; then if post.add, + load(C + args.residual +
-//                 cOffset[i]), of type `result`; then the activation (post_ops.h)          for every accumulator i
+//                 cOffset[i]), of type `result`, 0 in lanes that hold no sums; then the activation (post_ops.h)     for every accumulator i
 //     store(C + cOffset[i], acc[0][i] rounded to `result`)                                     for every accumulator i
 //     A += args.aRepeat;  B += args.bRepeat;  C += args.cRepeat;  if post.bias: D += args.dRepeat
 //
@@ -101,6 +101,9 @@ struct Accumulator {
   std::int32_t cOffset = 0;     ///< from C
   LaneRange lanes;              ///< lanes that exist at cOffset
   std::int32_t biasOffset = 0;  ///< from D, if Contract::post adds biases
+  LaneRange sums{};             ///< those of `lanes` that hold sums, if not all: the others fill a block up with zeros
+  /// Lanes for which there is an addend.
+  const LaneRange& addends() const { return sums.all() ? lanes : sums; }
   friend bool operator==(const Accumulator& x, const Accumulator& y) = default;
 };
 

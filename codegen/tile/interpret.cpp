@@ -142,7 +142,7 @@ void interpret(const Contract& c, const KernelArgs& args) {
         char* const at = c0 + to.cOffset + l * elementBytes(c.result);
         const float bias =
             c.post.bias ? cubejit::at(static_cast<const char*>(args.d) + rep * args.dRepeat + to.biasOffset, l) : 0;
-        const float addend = c.post.add ? addendAt(at, args.residual, c.result) : 0;
+        const float addend = c.post.add && inside(to.addends(), l) ? addendAt(at, args.residual, c.result) : 0;
         writeElement(c.result, at, bitsOf(finished(c.post, acc[i][static_cast<std::size_t>(l)], bias, addend)));
       }
     }

@@ -40,6 +40,10 @@ class ContractRules {
     for (std::size_t i = 0; i < c_.accumulators.size(); ++i) {
       const LaneRange& r = c_.accumulators[i].lanes;
       if (!sound(r)) rules_.fail("accumulator " + std::to_string(i) + text(r));
+      const LaneRange& sums = c_.accumulators[i].sums;
+      if (!sound(sums)) rules_.fail("sums of accumulator " + std::to_string(i) + text(sums));
+      if (!sums.all() && !r.all() && (sums.lo < r.lo || sums.hi > r.hi))
+        rules_.fail("accumulator " + std::to_string(i) + " has sums in lanes that it does not store");
       if (c_.streamingStore && !r.all()) {
         rules_.fail("streaming store of accumulator " + std::to_string(i) + ", which has only some lanes");
       }

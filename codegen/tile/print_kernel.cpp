@@ -87,8 +87,10 @@ std::string printContract(const Contract& c, Detail detail) {
     out << "\n";
   }
   for (std::size_t i = 0; i < c.accumulators.size(); ++i) {
-    out << "    acc" << i << " at " << place("c", c.accumulators[i].cOffset, c.accumulators[i].lanes)
-        << (c.post.bias ? ", bias at " + place("d", c.accumulators[i].biasOffset) : "") << "\n";
+    const Accumulator& acc = c.accumulators[i];
+    out << "    acc" << i << " at " << place("c", acc.cOffset, acc.lanes)
+        << (c.post.bias ? ", bias at " + place("d", acc.biasOffset) : "")
+        << (c.post.add && !acc.sums.all() ? ", addends in " + lanesText(acc.sums) : "") << "\n";
   }
   return out.str();
 }

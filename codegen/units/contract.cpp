@@ -70,8 +70,9 @@ class Lowering {
     needs_.accumulators = accs_;
     needs_.pairsB = vectorsB_.loadNeedsTemporary();
     needs_.rounds = results_.storeNeedsScratch();
-    needs_.masks = std::any_of(c_.accumulators.begin(), c_.accumulators.end(),
-                               [&](const Accumulator& a) { return masked(a.lanes); });
+    needs_.masks = std::any_of(c_.accumulators.begin(), c_.accumulators.end(), [&](const Accumulator& a) {
+      return masked(a.lanes) || (c_.post.add && masked(a.addends()));
+    });
     for (const Section& section : c_.sections) {
       for (const Step& step : section.steps) {
         needs_.singles = needs_.singles || step.firstMembers;
@@ -145,7 +146,10 @@ class Lowering {
         for (const AOperand& a : step.a) ranges.insert(ranges.end(), {a.lanes, a.lanes2, a.useLanes});
       }
     }
-    for (const Accumulator& acc : c_.accumulators) ranges.push_back(acc.lanes);
+    for (const Accumulator& acc : c_.accumulators) {
+      ranges.push_back(acc.lanes);
+      if (c_.post.add) ranges.push_back(acc.addends());
+    }
     asm_.comment("arguments");
     asm_.arg(kA, ArgSlot::kA);
     asm_.arg(kB, ArgSlot::kB);
@@ -190,7 +194,7 @@ class Lowering {
     }
     for (int i = 0; i < sums_; ++i) {
       const Accumulator& acc = c_.accumulators[static_cast<std::size_t>(i)];
-      if (post_.any()) post_.apply(i, freeAtEnd().front(), kBias, acc.biasOffset, kAddend, acc.cOffset, acc.lanes);
+      if (post_.any()) post_.apply(i, freeAtEnd().front(), kBias, acc.biasOffset, kAddend, acc.cOffset, acc.addends());
       if (c_.streamingStore && acc.lanes.all())
         asm_.storeStream(i, kC, acc.cOffset);
       else

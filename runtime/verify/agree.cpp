@@ -25,9 +25,9 @@ using Operands = std::array<std::vector<char>, std::size(kOperands)>;
 constexpr std::array<TensorId, 4> kResults{TensorId::kDx, TensorId::kDw, TensorId::kDb, TensorId::kY};
 using Results = std::array<Bytes, kResults.size()>;
 
-Bytes operandOf(const Problem& p, TensorId t, std::mt19937_64& random) {
+Bytes operandOf(const Problem& p, TensorId t, bool readsPadding, std::mt19937_64& random) {
   Bytes memory(static_cast<std::size_t>(formatBytes(p, t)));
-  encodeTensor(p, t, randomReals(random, plainElements(p, t)), memory.data());
+  encodeTensor(p, t, randomReals(random, plainElements(p, t)), memory.data(), unusedIn(p, t, readsPadding));
   return memory;
 }
 
@@ -88,7 +88,7 @@ VerifyOutcome agreeBitByBit(const std::vector<std::unique_ptr<Session>>& session
   Results want;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i > 2 && !passesRead(request.problem, request.passes, kOperands[i])) continue;
-    operands[i] = operandOf(request.problem, kOperands[i], random);
+    operands[i] = operandOf(request.problem, kOperands[i], sessions.front()->machine().isNpu(), random);
   }
   for (const auto& session : sessions) {
     auto got = resultsOf(*session, request, operands);

@@ -84,10 +84,10 @@ std::int64_t plainElements(const Problem& p, TensorId t) {
   }
 }
 
-void encodeTensor(const Problem& p, TensorId t, const std::vector<float>& plain, char* memory) {
+void encodeTensor(const Problem& p, TensorId t, const std::vector<float>& plain, char* memory, char unused) {
   const DType type = formatOf(p, t).dtype;
   const std::int64_t size = byteSize(type);
-  std::fill_n(memory, formatBytes(p, t), char{0});
+  std::fill_n(memory, formatBytes(p, t), unused);
   std::size_t next = 0;
   forEachElement(p, t, [&](std::int64_t offset) { store(type, memory + offset * size, plain[next++]); });
 }

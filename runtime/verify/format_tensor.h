@@ -20,8 +20,14 @@ Problem plainProblem(const Problem& problem);
 /// Elements of the plain tensor.
 std::int64_t plainElements(const Problem& problem, TensorId t);
 
-/// Writes all elements; memory that stands for nothing is set to zero.
-void encodeTensor(const Problem& problem, TensorId t, const std::vector<float>& plain, char* memory);
+/// Writes all elements; bytes that stand for nothing become `unused`: the padding of blocks, what lies between the elements of a view.
+/// kNan is NaN in every type.
+inline constexpr char kNan = '\xff';
+void encodeTensor(const Problem& problem, TensorId t, const std::vector<float>& plain, char* memory, char unused = 0);
+/// What those bytes of an operand are, so that nobody uses them unseen. `readsPadding`: as in VerifyRequest.
+inline char unusedIn(const Problem& problem, TensorId t, bool readsPadding) {
+  return readsPadding && !formatOf(problem, t).strided() ? '\0' : kNan;
+}
 
 struct DecodedTensor {
   std::vector<float> plain;

@@ -5,10 +5,18 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace cubejit {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr int kPattern = 0x5a;
+
+}  // namespace
 
 GuardedBuffer::GuardedBuffer(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
   const std::size_t payload = (bytes + kPage - 1) / kPage * kPage;
   mapped_ = payload + 2 * kPage;
   void* base = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -16,7 +24,19 @@ GuardedBuffer::GuardedBuffer(std::size_t bytes) {
   base_ = base;
   char* first = static_cast<char*>(base) + kPage;
   if (payload > 0 && mprotect(first, payload, PROT_READ | PROT_WRITE) != 0) return;
-  data_ = reinterpret_cast<float*>(first + (payload - bytes));
+  before_ = payload - bytes;
+  std::memset(first, kPattern, before_);
+  data_ = reinterpret_cast<float*>(first + before_);
+}
+
+bool GuardedBuffer::seal() {
+  const std::size_t payload = mapped_ - 2 * kPage;
+  return payload == 0 || mprotect(static_cast<char*>(base_) + kPage, payload, PROT_READ) == 0;
+}
+
+bool GuardedBuffer::untouchedBefore() const {
+  const char* const first = reinterpret_cast<const char*>(data_) - before_;
+  return std::all_of(first, first + before_, [](char c) { return c == kPattern; });
 }
 
 GuardedBuffer::~GuardedBuffer() {

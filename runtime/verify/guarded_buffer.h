@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how over-reads and over-writes of generated code are caught: operands end at an unreadable page.
+// Decides how over-reads and over-writes of generated code are caught: operands end at an unreadable page and cannot be written, what lies
+// before a result on its page has a pattern.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,14 @@ class GuardedBuffer {
   /// Null if the system refused the memory.
   float* data() const { return data_; }
 
+  /// From now on whoever writes it traps. False if the system refused.
+  bool seal();
+  /// Whether the bytes before data(), as far as they can be written, are as they were.
+  bool untouchedBefore() const;
+
  private:
   void* base_ = nullptr;
-  std::size_t mapped_ = 0;
+  std::size_t mapped_ = 0, before_ = 0;
   float* data_ = nullptr;
 };
 

@@ -98,7 +98,8 @@ void randomFormats(std::mt19937_64& random, Problem& p, bool types, bool layouts
     if (layouts && t != TensorId::kDb) {
       const Layout blocked = weights ? Layout::kFractalZ3d : Layout::kNdc1hwc0;
       f.layout = dice.oneIn(3) ? blocked : dice.oneIn(2) ? Layout::kNcdhw : Layout::kNdhwc;
-      if (f.layout == blocked && dice.oneIn(4)) f.c0 = dice.oneIn(2) ? 16 : 8;
+      if (f.layout == blocked && dice.oneIn(3))
+        f.c0 = weights ? (dice.oneIn(2) ? 16 : 8) : std::int64_t{1} << dice.in(0, 6);
       if (input && f.layout != blocked && dice.oneIn(5)) {  // a dense order of its own, with gaps
         std::int64_t stride = dice.in(1, 2);
         const IndexMap map = indexMap(p, t);

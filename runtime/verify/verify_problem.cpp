@@ -163,6 +163,7 @@ std::unique_ptr<GuardedBuffer> guardedOrThrow(std::size_t bytes) {
 // A cube has one width of hf32, whichever is asked for: what it reads of operands is what the reference does.
 VerifyRequest asTheCubeReads(VerifyRequest request, const Machine& machine) {
   Problem& p = request.problem;
+  request.readsPadding = machine.isNpu();
   for (const TensorId t : {TensorId::kDy, TensorId::kX, TensorId::kW}) {
     TensorFormat format = formatOf(p, t);
     const CubeStep* const step = machine.isNpu() && isHf32(format.dtype) ? machine.npu.step(format.dtype) : nullptr;
@@ -313,12 +314,16 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     passed.elements += plainElements(p, resultOf(kNumbered[i]));
     passed.compared += static_cast<std::int64_t>(want[i].size());
   }
-  // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too.
+  // Each is given up as soon as kernels have theirs: tensors of 2 GB are verified, too. What nobody may use is NaN.
   const auto encoded = [&](TensorId t, std::vector<float>& values) {
-    auto buffer = guardedOrThrow(static_cast<std::size_t>(formatBytes(p, t)));
-    if (buffer->data() != nullptr && !values.empty())
-      encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()));
+    const auto bytes = static_cast<std::size_t>(formatBytes(p, t));
+    auto buffer = guardedOrThrow(bytes);
+    if (bytes > 0 && !values.empty() && passesRead(p, request.passes, t))
+      encodeTensor(p, t, values, reinterpret_cast<char*>(buffer->data()), unusedIn(p, t, request.readsPadding));
+    else if (bytes > 0)
+      std::memset(buffer->data(), kNan, bytes);
     values = {};
+    if (!buffer->seal()) throw std::bad_alloc();
     return buffer;
   };
   const auto gdy = encoded(TensorId::kDy, dy), gx = encoded(TensorId::kX, x), gw = encoded(TensorId::kW, w);
@@ -333,7 +338,7 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
       bytesOf[i] =
           request.passes.has(kNumbered[i]) ? static_cast<std::size_t>(formatBytes(p, resultOf(kNumbered[i]))) : 0;
       results[i] = guardedOrThrow(bytesOf[i]);
-      if (bytesOf[i] > 0) std::memset(results[i]->data(), 0xff, bytesOf[i]);
+      if (bytesOf[i] > 0) std::memset(results[i]->data(), kNan, bytesOf[i]);
     }
     const Tensors tensors{gdy->data(),
                           gx->data(),
@@ -355,6 +360,9 @@ VerifyOutcome verifyRuns(const VerifyRequest& request, const PassRun& runPasses)
     for (std::size_t i = 0; i < kCount; ++i) {
       if (bytesOf[i] == 0) continue;
       const auto* memory = reinterpret_cast<const char*>(results[i]->data());
+      if (!results[i]->untouchedBefore())
+        return {Verdict::kFailed,
+                std::string(toString(resultOf(kNumbered[i]))) + ": bytes before its memory were written"};
       const Side side{resultOf(kNumbered[i]), formatOf(p, resultOf(kNumbered[i])).dtype, want[i],
                       decodeTensor(p, resultOf(kNumbered[i]), memory)};
       const bool relaxed = p.math == MathMode::kRelaxed && kNumbered[i] != Pass::kDb;

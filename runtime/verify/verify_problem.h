@@ -28,6 +28,7 @@ struct VerifyRequest {
   WeightsUse weights = WeightsUse::kEachRun;  ///< kKept: packed once, and w is not there when gradients are computed
   static constexpr std::int64_t kMostElements = 1 << 29;
   std::int64_t mostElements = kMostElements;  ///< of all tensors together; above that it is skipped, for want of memory
+  bool readsPadding = false;                  ///< of operands' blocks, as a cube does: then it is zero, else NaN
 };
 
 struct VerifyOutcome {

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "runtime/verify/guarded_buffer.h"
@@ -117,6 +118,44 @@ TEST(VerifyProblem, FindsResultsThatNobodyWroteAndShrinksThem) {
   EXPECT_LT(insideMultiplyAdds(small) * 8, insideMultiplyAdds(request.problem));
   request.problem = small;
   EXPECT_EQ(verifyProblem(session, request).verdict, Verdict::kFailed);
+}
+
+// y = z + x of three channels in blocks of four, by a loop that may do more than it should.
+VerifyOutcome verifySums(const std::function<void(const float* z, float* y)>& more) {
+  VerifyRequest request;
+  Problem& p = request.problem;
+  p.groups = p.cin = p.cout = 3;
+  p.in = p.out = Dhw{1, 2, 5};
+  p.formats[static_cast<std::size_t>(TensorId::kX)] = TensorFormat{DType::kF32, Layout::kNdc1hwc0, {}, 4};
+  p.formats[static_cast<std::size_t>(TensorId::kY)] = TensorFormat{DType::kF32, Layout::kNdc1hwc0, {}, 4};
+  p.postOps.add = true;
+  request.passes = maskOf(Pass::kY);
+  return verifyRuns(request, [&](const Tensors& tensors, int) -> Status {
+    const auto *x = static_cast<const float*>(tensors.x), *w = static_cast<const float*>(tensors.w),
+               *z = static_cast<const float*>(tensors.z);
+    auto* y = static_cast<float*>(tensors.y);
+    for (int i = 0; i < 40; ++i) y[i] = i % 4 == 3 ? 0 : x[i] * w[i % 4] + z[i];
+    more(z, y);
+    return {};
+  });
+}
+
+TEST(VerifyRuns, FindsPaddingThatComesFromTheResidual) {
+  const VerifyOutcome right = verifySums([](const float*, float*) {});
+  EXPECT_EQ(right.verdict, Verdict::kPassed) << right.message;
+  const VerifyOutcome wrong = verifySums([](const float* z, float* y) { y[7] += z[7]; });
+  EXPECT_EQ(wrong.verdict, Verdict::kFailed);
+  EXPECT_NE(wrong.message.find("y: padding at element 7"), std::string::npos) << wrong.message;
+}
+
+TEST(VerifyRuns, FindsWhatIsWrittenBeforeAResult) {
+  const VerifyOutcome wrong = verifySums([](const float*, float* y) { y[-1] = 0; });
+  EXPECT_EQ(wrong.verdict, Verdict::kFailed);
+  EXPECT_EQ(wrong.message, "y: bytes before its memory were written");
+}
+
+TEST(VerifyRunsDeath, OperandsCannotBeWritten) {
+  EXPECT_DEATH(verifySums([](const float* z, float*) { const_cast<float*>(z)[0] = 0; }), "");
 }
 
 TEST(VerifyProblem, WhatCannotBeCompiledFailsWithTheReason) {

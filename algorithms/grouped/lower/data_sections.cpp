@@ -133,8 +133,10 @@ Contract groupedDataKernel(const GroupKernel& kernel, const GroupLanes& lanes, c
       for (std::int64_t u = 0; u < kernel.columns(); ++u) {
         const std::int64_t at =
             static_cast<std::int64_t>(block) * unit.resultPitch + row * result.rowPitch + u * result.pitch;
-        contract.accumulators.push_back(Accumulator{static_cast<std::int32_t>(at),
-                                                    lanes.usedLanes(std::max(unit.groups[block], unit.storedGroups))});
+        Accumulator acc{static_cast<std::int32_t>(at),
+                        lanes.usedLanes(std::max(unit.groups[block], unit.storedGroups))};
+        if (unit.groups[block] < unit.storedGroups) acc.sums = lanes.usedLanes(unit.groups[block]);
+        contract.accumulators.push_back(acc);
       }
     }
   }

@@ -73,6 +73,7 @@ class PostOpsFusion {
       p_ = before;
       finished_.clear();
       furthest_ = 0;
+      scratchBuffer_ = -1;
       if (const std::string broken = finish(wide); !broken.empty())
         return Error{ErrorCode::kInternal, Stage::kTile, p_.name + ": " + broken};
       if (!post_.bias || furthest_ <= to_.pitch) break;
@@ -296,10 +297,8 @@ class PostOpsFusion {
   }
 
   int scratchBuffer() {
-    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
-      if (p_.buffers[b].name == kScratch) return static_cast<int>(b);
-    }
-    return addBuffer(kScratch, BufferRole::kPrivate, 0);
+    if (scratchBuffer_ < 0) scratchBuffer_ = addBuffer("unfinished", BufferRole::kPrivate, 0);
+    return scratchBuffer_;
   }
 
   // A microkernel with post-ops.
@@ -380,17 +379,10 @@ class PostOpsFusion {
   }
 
   // ---- whole tensors ----
-  // Rows of neighbours: of a channel (plain), of all channels (channels-last), of a block.
+  // Pixels that lie side by side: a row each, of a block's channels; of a block of one channel they are one row.
   void addElementwise() {
-    const bool plain = to_.each == 1, last = !plain && to_.blocks == 1;
-    const std::int64_t pixels = problem_.out.volume(), plane = problem_.out.h * problem_.out.w;
-    const std::int64_t outer = plain  ? problem_.batch
-                               : last ? 1
-                                      : problem_.batch * problem_.out.d,
-                       rows = plain  ? 1
-                              : last ? problem_.batch * pixels
-                                     : plane,
-                       cols = plain ? pixels : to_.each;
+    const bool single = to_.each == 1;
+    const std::int64_t outer = problem_.batch * problem_.out.volume() / to_.pixels, block = to_.pixels * to_.each;
     const std::int64_t in = source_ < 0 ? 0 : 4, out = to_.element;
     p_.phases.push_back(Phase{});
     phase_ = &p_.phases.back();
@@ -409,14 +401,13 @@ class PostOpsFusion {
       phase_->axes[static_cast<std::size_t>(axis)].steps.push_back(std::move(s));
     };
     const int images = axis("image", 1), blocks = axis("block", 2), pieces = axis("piece", 2);
-    const std::int64_t block = rows * cols;
     for (std::int64_t i = 0; i < outer; ++i) step(images, i * to_.blocks * block, 0, 0);
     const std::int64_t left = problem_.cout % to_.each;  // channels of a last block that is not full
     for (std::int64_t i = 0; i < to_.blocks; ++i)
       step(blocks, i * block, to_.biasAt({i, 0}), left > 0 && i + 1 == to_.blocks ? 1 : 0);
-    const std::int64_t whole = plain ? cols : rows, unit = plain ? 1 : cols,
-                       piece = std::max<std::int64_t>(1, std::min(whole, kPieceElements / unit));
-    for (std::int64_t i = 0; i < whole; i += piece) step(pieces, i * unit, 0, i + piece <= whole ? 0 : 1);
+    const std::int64_t whole = to_.pixels,
+                       piece = std::max<std::int64_t>(1, std::min(whole, kPieceElements / to_.each));
+    for (std::int64_t i = 0; i < whole; i += piece) step(pieces, i * to_.each, 0, i + piece <= whole ? 0 : 1);
     Call call{"post_ops", from, -1, sink, {blocks, pieces}, {}};
     call.d = bias;
     for (const bool cut : {false, true}) {
@@ -426,11 +417,11 @@ class PostOpsFusion {
           Move m;
           m.kind = source_ < 0 ? MoveKind::kZero : MoveKind::kCopy;
           m.lanes = lanes_;
-          m.rows = plain ? 1 : count;
-          m.cols = plain ? count : cut ? left : cols;
-          m.srcPitch = cols * 4;
-          m.dstPitch = cols * out;
-          m.padCols = cut ? cols - left : 0;
+          m.rows = single ? 1 : count;
+          m.cols = single ? count : cut ? left : to_.each;
+          m.srcPitch = (single ? count : to_.each) * 4;
+          m.dstPitch = (single ? count : to_.each) * out;
+          m.padCols = cut ? to_.each - left : 0;
           m.to = elementOf(resultType());
           setPost(m, 0);
           v.kernel = addKernel(m);
@@ -448,7 +439,6 @@ class PostOpsFusion {
     return isHf32(type) ? DType::kF32 : type;
   }
 
-  static constexpr const char* kScratch = "unfinished";
   static constexpr std::int64_t kRowChannels = 256;
 
   struct Following {
@@ -461,7 +451,7 @@ class PostOpsFusion {
   const PostOps post_;
   const int lanes_;
   ResultChannels to_;
-  int y_ = -1, bias_ = -1, biases_ = -1, source_ = -1, scratch_ = -1;
+  int y_ = -1, bias_ = -1, biases_ = -1, source_ = -1, scratch_ = -1, scratchBuffer_ = -1;
   std::int64_t furthest_ = 0;
   Phase* phase_ = nullptr;
   std::map<int, Following> biasOf_;  // by stream over y

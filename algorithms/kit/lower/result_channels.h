@@ -21,29 +21,30 @@ struct ResultChannels {
   std::int64_t element = 4;    ///< bytes of an element of y
   std::int64_t blockStep = 0;  ///< bytes between blocks
   std::int64_t blocks = 1;
-  std::int64_t each = 1;   ///< channels of a block; 1: all neighbours of an element have its channel
-  std::int64_t pitch = 0;  ///< f32 that a block's biases take
+  std::int64_t pixels = 1;  ///< of a block that lie side by side: between two blocks, or all there are
+  std::int64_t each = 1;    ///< channels of a block; 1: all neighbours of an element have its channel
+  std::int64_t pitch = 0;   ///< f32 that a block's biases take
 
   static ResultChannels of(const Problem& p) {
     const TensorFormat f = formatOf(p, TensorId::kY);
     ResultChannels r;
     r.element = byteSize(f.dtype);
-    std::int64_t pixels = 1;  // between a block and the next
+    r.pixels = p.out.volume();
     if (f.layout == Layout::kNdhwc) {
       r.each = p.cout;
     } else if (f.layout == Layout::kNcdhw) {
       r.blocks = p.cout;
-      pixels = p.out.volume();
     } else {
       r.each = f.blockChannels();
       r.blocks = (p.cout + r.each - 1) / r.each;
-      pixels = p.out.h * p.out.w;
+      r.pixels = p.out.h * p.out.w;
     }
-    if (pixels == 1) {  // blocks side by side are one
+    if (r.pixels == 1) {  // blocks side by side are one
       r.each *= r.blocks;
       r.blocks = 1;
     }
-    r.blockStep = pixels * r.each * r.element;
+    r.blockStep = r.pixels * r.each * r.element;
+    if (r.blocks == 1) r.pixels = p.batch * p.out.volume();
     return r;
   }
 

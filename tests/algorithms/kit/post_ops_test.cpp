@@ -75,6 +75,92 @@ TEST(PostOpsPass, StoresYByKernelsWithPostOpsAlone) {
   EXPECT_GT(behind, 200);
 }
 
+// Of every element of y's memory the channel; -1: it stands for nothing.
+std::vector<std::int64_t> channelsOfMemory(const Problem& p) {
+  const IndexMap map = indexMap(p, TensorId::kY);
+  std::vector<std::int64_t> channels(static_cast<std::size_t>(map.elements), -1);
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    for (std::int64_t c = 0; c < p.cout; ++c) {
+      for (std::int64_t pixel = 0; pixel < p.out.volume(); ++pixel) {
+        const std::int64_t h = pixel / p.out.w % p.out.h, d = pixel / p.out.w / p.out.h;
+        channels[static_cast<std::size_t>(map.at({n, c, d, h, pixel % p.out.w}))] = c;
+      }
+    }
+  }
+  return channels;
+}
+
+// An element that a kernel finishes: where it is stored, where its bias is, and whether it has an addend.
+struct Finished {
+  std::int64_t at = 0, bias = 0;
+  bool adds = true;
+};
+
+std::vector<Finished> finishedBy(const Kernel& kernel) {
+  std::vector<Finished> all;
+  if (const auto* c = std::get_if<Contract>(&kernel)) {
+    for (const Accumulator& acc : c->accumulators) {
+      const auto inside = [](const LaneRange& r, int lane) { return r.all() || (lane >= r.lo && lane < r.hi); };
+      for (int l = 0; l < c->lanes; ++l) {
+        if (inside(acc.lanes, l))
+          all.push_back({acc.cOffset + l * elementBytes(c->result), acc.biasOffset + l * 4, inside(acc.addends(), l)});
+      }
+    }
+    return all;
+  }
+  const Move& m = std::get<Move>(kernel);
+  for (std::int64_t r = 0; r < m.rows; ++r) {
+    for (std::int64_t c = 0; c < m.cols; ++c)
+      all.push_back({r * m.dstPitch + c * elementBytes(m.to), r * m.biasRow + c * m.biasColumn});
+  }
+  return all;
+}
+
+TEST(PostOpsPass, ElementsHaveTheirChannelsBiasAndPaddingHasNoAddend) {
+  std::mt19937_64 random(6);
+  std::int64_t elements = 0, filling = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Machine machine = machineOfSmallL2(i % 3 == 0 ? IsaLevel::kAvx2 : IsaLevel::kAvx512);
+    Problem p = randomProblem(random, 2e4);
+    p.batch = std::max<std::int64_t>(1, p.batch);
+    randomFormats(random, p, true, true);
+    p.postOps = {true, true};
+    const auto choice = choosePlan(p, Pass::kY, machine, true);
+    ASSERT_TRUE(choice.ok()) << choice.error().message;
+    const Candidate& candidate = choice->considered[random() % choice->considered.size()];
+    if (!candidate.refusedBy.empty()) continue;
+    const TilingPlan& plan = candidate.plan;
+    const auto program = lower(p, plan, machine);
+    ASSERT_TRUE(program.ok()) << program.error().message << toFlags(p);
+    const std::vector<std::int64_t> channels = channelsOfMemory(p);
+    const std::int64_t size = byteSize(formatOf(p, TensorId::kY).dtype);
+    const ResultChannels to = ResultChannels::of(p);
+    std::int64_t pitch = 0;  // of the panel of biases, in elements
+    for (const Buffer& buffer : program->buffers) pitch += buffer.name == "biases" ? buffer.bytes / 4 / to.blocks : 0;
+    for (const Phase& phase : program->phases) {
+      const bool right = walkCalls(phase, [&](const CallSite& site) {
+        const Kernel& kernel = program->kernels[static_cast<std::size_t>(site.variant->kernel)];
+        if (!postOpsOf(kernel).any()) return true;
+        const bool stays = std::holds_alternative<Move>(kernel);  // the bias of all repetitions is one
+        for (std::int64_t rep = 0; rep < site.repeat; ++rep) {
+          for (const Finished& f : finishedBy(kernel)) {
+            const std::int64_t at = (site.at[2] + rep * site.repeatStep[2] + f.at) / size,
+                               bias = (site.at[3] + (stays ? 0 : rep * site.repeatStep[3]) + f.bias) / 4,
+                               of = bias / pitch * to.each + bias % pitch % to.each,
+                               channel = channels[static_cast<std::size_t>(at)];
+            (channel < 0 ? filling : elements) += 1;
+            if (channel < 0 ? of < p.cout || f.adds : of != channel || !f.adds) return false;
+          }
+        }
+        return true;
+      });
+      EXPECT_TRUE(right) << phase.name << ": " << toFlags(p) << "\n" << planToJson(plan);
+    }
+  }
+  EXPECT_GT(elements, 100000);
+  EXPECT_GT(filling, 1000);
+}
+
 TEST(PostOpsPass, LeavesOtherProgramsAlone) {
   const Machine machine = machineOfSmallL2(IsaLevel::kAvx2);
   std::mt19937_64 random(5);
