@@ -2,7 +2,7 @@
 //
 // Decides how many pixel ranges a bias gradient is summed in.
 #include "algorithms/bias/bias.h"
-#include "algorithms/bias/lower/parts.h"
+#include "algorithms/bias/sums.h"
 
 #include "algorithms/kit/rates.h"
 

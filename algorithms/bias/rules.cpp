@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/bias/bias.h"
-#include "algorithms/bias/lower/parts.h"
+#include "algorithms/bias/sums.h"
 #include "algorithms/kit/conv_view.h"
 
 namespace cubejit {

@@ -68,8 +68,8 @@ void addCacheBlocks(const GroupedShape& s, const Machine& m, GroupedDataPlan pla
       const auto rows = static_cast<std::int64_t>(budget / (rowBytes * static_cast<double>(reach)));
       if (rows < std::min<std::int64_t>(along, 4) && depths > 1) continue;
       plan.cache.d = depths;
-      plan.cache.h =
-          roundUp(equalPiece(along, std::max({line ? plan.registerW : 1, rows, divUp(along, kMostBlocks)})), plan.registerH);
+      plan.cache.h = roundUp(equalPiece(along, std::max({line ? plan.registerW : 1, rows, divUp(along, kMostBlocks)})),
+                             plan.registerH);
       out.push_back(plan);
       if (depths == 1) break;
     }

@@ -44,8 +44,8 @@ inline void requireShortSums(Rules& rules, const PartialSums& sums, std::int64_t
   });
   rules.require(parts >= std::min(sums.leastParts(), sums.blocks), [&] {
     return "reduction_parts = " + std::to_string(parts) + " must be at least " + std::to_string(sums.leastParts()) +
-           ": a part adds up at most " + std::to_string(sums.mostBlocks()) + " of the " +
-           std::to_string(sums.blocks) + " reduction blocks, so that f32 sums stay accurate";
+           ": a part adds up at most " + std::to_string(sums.mostBlocks()) + " of the " + std::to_string(sums.blocks) +
+           " reduction blocks, so that f32 sums stay accurate";
   });
 }
 

@@ -25,6 +25,14 @@ inline std::vector<Range> cutInto(std::int64_t count, std::int64_t most) {
   return pieces;
 }
 
+/// Largest divisor of n that is at most `limit` (1 if n is 0).
+inline std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit) {
+  for (std::int64_t d = std::min(n, limit); d > 1; --d) {
+    if (n % d == 0) return d;
+  }
+  return 1;
+}
+
 /// Where a task's part of a tensor begins along an axis, in positions.
 struct BlockStart {
   std::int64_t base = 0;    ///< what the microkernel's offsets count from

@@ -38,7 +38,6 @@ struct SpatialWeightsPlan {
   std::int64_t registerH = 1;                         ///< rows of the small tensor that a step holds
   std::int64_t reductionParts = 1;                    ///< parts of the pixels, summed apart and combined in order
   ReductionBlock reduction;
-  friend bool operator==(const SpatialWeightsPlan& x, const SpatialWeightsPlan& y) = default;
 
   static constexpr const char* kName = "spatial";
   static constexpr Pass kPass = Pass::kDw;

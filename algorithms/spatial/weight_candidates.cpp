@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "algorithms/kit/rates.h"
 #include "algorithms/kit/reduction_partition.h"
@@ -24,6 +25,15 @@ bool applies(const ConvView& v) {
   return plain(v.big) && plain(v.small) && v.stride.w == 1 && v.big.channels * v.small.channels <= kMostPairs;
 }
 
+// Numbers of tasks that leave a small problem no choice.
+bool alike(const SpatialWeightsPlan& a, const SpatialWeightsPlan& b) {
+  const auto fields = [](const SpatialWeightsPlan& p) {
+    return std::tuple(p.registerTapsH, p.registerTapsW, p.registerH, p.reductionParts, p.reduction.n, p.reduction.d,
+                      p.reduction.h);
+  };
+  return fields(a) == fields(b);
+}
+
 // Images one after another, or all of a part in one call: fewer calls, but each tile of taps walks over all of them. Images that are too
 // few, or too large for one sum, are cut into runs of planes or rows.
 void addReductions(const ConvView& v, const Machine& m, SpatialWeightsPlan plan, std::int64_t parts,
@@ -34,9 +44,10 @@ void addReductions(const ConvView& v, const Machine& m, SpatialWeightsPlan plan,
     const PartialSums sums = ReductionPartition(v, block).sums(m.isa.lanes());
     plan.reduction = block;
     plan.reductionParts = std::clamp(parts, std::min(sums.leastParts(), sums.blocks), sums.blocks);
-    if (out.empty() || out.back() != plan) out.push_back(plan);
+    if (out.empty() || !alike(out.back(), plan)) out.push_back(plan);
   };
-  const ReductionBlock image{1, v.line ? 1 : std::max<std::int64_t>(1, e.d), std::max<std::int64_t>(1, v.line ? e.w : e.h)};
+  const ReductionBlock image{1, v.line ? 1 : std::max<std::int64_t>(1, e.d),
+                             std::max<std::int64_t>(1, v.line ? e.w : e.h)};
   const bool fits = ReductionPartition(v, image).sums(m.isa.lanes()).mostBlocks() > 0;
   if (fits && (parts <= batch || parts == 1)) {
     add(image);

@@ -123,8 +123,9 @@ struct Contract {
   Element vectorsA = Element::kF32,
           vectorsB = Element::kF32;  ///< type in memory of A's vectors, B's: f32, f16, bf16; B's: kPair
   std::int64_t pairPitchB = 0;       ///< vectorsB = kPair: bytes from a word's first member to its second
-  bool addsToC = false;  ///< a partial sum of a long reduction: it begins at zero, and what is in C is added to it at its end, so
-                         ///< that no sum has more additions in a row than a call
+  bool addsToC =
+      false;  ///< a partial sum of a long reduction: it begins at zero, and what is in C is added to it at its end, so
+              ///< that no sum has more additions in a row than a call
   bool copiesB = false;  ///< B's vectors are also stored through D, one behind another, as registers hold them
   Element result = Element::kF32;  ///< type of C: f32, f16 or bf16; only f32 may be accumulated into
   PostOps post{};                  ///< what is done with the sums before they are stored
@@ -133,7 +134,8 @@ struct Contract {
     return x.lanes == y.lanes && x.accumulators == y.accumulators && x.sets == y.sets && x.sections == y.sections &&
            x.tables == y.tables && x.streamingStore == y.streamingStore && x.prefetchResults == y.prefetchResults &&
            x.dotProducts == y.dotProducts && x.vectorsA == y.vectorsA && x.vectorsB == y.vectorsB &&
-           x.pairPitchB == y.pairPitchB && x.addsToC == y.addsToC && x.copiesB == y.copiesB && x.result == y.result && x.post == y.post;
+           x.pairPitchB == y.pairPitchB && x.addsToC == y.addsToC && x.copiesB == y.copiesB && x.result == y.result &&
+           x.post == y.post;
   }
 };
 

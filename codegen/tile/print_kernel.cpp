@@ -64,8 +64,8 @@ std::string printContract(const Contract& c, Detail detail) {
       << (c.vectorsA != Element::kF32 ? std::string(", a of ") + toString(c.vectorsA) : "")
       << (c.vectorsB != Element::kF32 ? std::string(", b of ") + toString(c.vectorsB) : "")
       << (c.vectorsB == Element::kPair ? " " + std::to_string(c.pairPitchB) + " apart" : "")
-      << (c.addsToC ? ", adds to c" : "") << (c.copiesB ? ", copies b to d" : "") << (c.prefetchResults ? ", prefetches results" : "") << postText(c.post)
-      << "\n";
+      << (c.addsToC ? ", adds to c" : "") << (c.copiesB ? ", copies b to d" : "")
+      << (c.prefetchResults ? ", prefetches results" : "") << postText(c.post) << "\n";
   for (std::size_t s = 0; s < c.sections.size(); ++s) {
     const Section& section = c.sections[s];
     std::size_t fmas = 0, loads = 0;

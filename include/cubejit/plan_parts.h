@@ -54,7 +54,6 @@ struct CacheBlock {
 /// More than one plane only of whole planes, more than one image only of whole images.
 struct ReductionBlock {
   std::int64_t n = 1, d = 1, h = 1;
-  friend bool operator==(const ReductionBlock& x, const ReductionBlock& y) = default;
 };
 
 }  // namespace cubejit

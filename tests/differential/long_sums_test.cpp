@@ -53,8 +53,8 @@ Problem layer(std::int64_t batch, std::int64_t channels, Dhw pixels, Dhw taps, s
 }
 
 // What of a problem an algorithm proposes that is legal, some of it.
-std::vector<TilingPlan> somePlans(const Algorithm& algorithm, const Problem& p, const Machine& machine, std::size_t most,
-                                  std::uint64_t seed) {
+std::vector<TilingPlan> somePlans(const Algorithm& algorithm, const Problem& p, const Machine& machine,
+                                  std::size_t most, std::uint64_t seed) {
   std::vector<TilingPlan> plans = proposedPlans(algorithm.name, p, algorithm.pass, machine), out;
   std::mt19937_64 random(seed);
   std::shuffle(plans.begin(), plans.end(), random);
@@ -141,13 +141,13 @@ TEST_P(LongSums, KeepTheirDigits) {
         const bool weights = algorithm.pass == Pass::kDw;
         const auto pixels = static_cast<double>(p.batch * p.out.volume()),
                    // The middle tap meets every pixel.
-            expected = weights ? pixels * static_cast<double>(a) * static_cast<double>(b) : pixels * static_cast<double>(a);
+            expected =
+                weights ? pixels * static_cast<double>(a) * static_cast<double>(b) : pixels * static_cast<double>(a);
         const double sum = weights ? static_cast<double>(dw[static_cast<std::size_t>(p.kernel.volume() / 2)])
                                    : static_cast<double>(db[0]);
-        EXPECT_LT(std::fabs(sum - expected) / expected, 1e-5)
-            << sum << " is not " << expected << "\n"
-            << toFlags(p) << "\n"
-            << planToJson(plan);
+        EXPECT_LT(std::fabs(sum - expected) / expected, 1e-5) << sum << " is not " << expected << "\n"
+                                                              << toFlags(p) << "\n"
+                                                              << planToJson(plan);
       }
     }
     EXPECT_TRUE(summed > 3 || std::string(algorithm.name) == "winograd") << toString(level);

@@ -10,6 +10,7 @@
 
 #include "algorithms/bias/bias.h"
 #include "algorithms/bias/lower/parts.h"
+#include "algorithms/bias/sums.h"
 #include "algorithms/kit/lower/chained_call.h"
 #include "algorithms/kit/lower/data_gradient.h"
 
@@ -295,7 +296,8 @@ class Lowering {
                   b_.addList({{Segment{0, 0, lanes_}}}), false};
     }
     b_.phase().parallelAxes = {block};
-    b_.phase().body.push_back(loopNode(halves, {chainedCall(b_, Call{"add", a, in, sq, {}, {add}}, partsInARow(parts))}));
+    b_.phase().body.push_back(
+        loopNode(halves, {chainedCall(b_, Call{"add", a, in, sq, {}, {add}}, partsInARow(parts))}));
     b_.phase().body.push_back(callNode(Call{"turn", sq, -1, tu, {}, {Variant{b_.addKernel(turn), -1, false}}}));
     b_.phase().body.push_back(callNode(std::move(last)));
     b_.phase().workCycles = static_cast<double>(parts * padded) * kF32Bytes;

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "algorithms/kit/lower/data_gradient.h"
-#include "tiling/rounding.h"
 #include "tiling/work_limit.h"
 
 namespace cubejit {
@@ -22,25 +20,6 @@ PixelRuns pixelRuns(const TensorView& t, std::int64_t batch) {
     for (std::int64_t d = 0; d < planes; ++d) runs.offsets.push_back(n * t.nStride + d * t.dStride);
   }
   return runs;
-}
-
-BiasSums biasSums(const ConvView& v, const BiasPlan& plan, int lanes) {
-  constexpr std::int64_t kSumsAtOnce = 8;                 // they hide the latency of an addition
-  constexpr std::int64_t kReach = std::int64_t{1} << 30;  // of a displacement
-  const TensorView& y = v.bigIsX ? v.small : v.big;
-  BiasSums sums;
-  if (y.channelsLast || y.c0 > 0) {
-    // A piece of a blocked tensor's block; where channels are last, blocks are as wide as the plan says.
-    sums.block = y.c0 > 0 ? divisorAtMost(y.c0, kSumsAtOnce * lanes) : plan.registerVectors * lanes;
-    const std::int64_t vectors = ceilDiv(std::min(sums.block, v.groups * y.channels), lanes);
-    sums.side = std::max<std::int64_t>(
-        1, std::min(kSumsAtOnce / std::max<std::int64_t>(1, vectors), kReach / (kBiasUnroll * y.wStride)));
-    sums.steps = ceilDiv(v.batch * y.extent.volume(), sums.side);
-  } else {
-    sums.side = std::clamp(kReach / std::max<std::int64_t>(1, y.cStride), std::int64_t{1}, kSumsAtOnce);
-    sums.steps = v.batch * ceilDiv(y.extent.volume(), lanes);
-  }
-  return sums;
 }
 
 std::vector<BiasPart> cutRuns(const std::vector<std::int64_t>& offsets, std::int64_t units, std::int64_t unitBytes,

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/bias/plan.h"
-#include "algorithms/kit/chains.h"
 #include "algorithms/kit/conv_view.h"
 
 namespace cubejit {
@@ -33,16 +31,5 @@ struct PixelRuns {
   std::int64_t pixels = 0;
 };
 PixelRuns pixelRuns(const TensorView& t, std::int64_t batch);
-
-/// Rows that an iteration sums.
-constexpr std::int64_t kBiasUnroll = 4;
-
-struct BiasSums {
-  std::int64_t block = 1;  ///< lanes of channels: channels that a call sums
-  std::int64_t side = 1;   ///< lanes of channels: pixels whose sums are apart; of pixels: channels side by side
-  std::int64_t steps = 0;  ///< additions to one sum, in all parts
-  PartialSums partial() const { return {ceilDiv(steps, kLongestChain), std::min(steps, kLongestChain)}; }
-};
-BiasSums biasSums(const ConvView& view, const BiasPlan& plan, int lanes);
 
 }  // namespace cubejit

@@ -28,8 +28,8 @@ std::vector<std::int64_t> chainsOf(const Contract& contract) {
   return out;
 }
 
-std::vector<SegmentList> cut(const Contract& contract, const SegmentList& list,
-                             const std::vector<std::int64_t>& chains, std::int64_t most) {
+std::vector<SegmentList> cut(const Contract& contract, const SegmentList& list, const std::vector<std::int64_t>& chains,
+                             std::int64_t most) {
   std::int64_t all = 0;
   for (std::size_t s = 0; s < list.size(); ++s) {
     for (const Segment& segment : list[s]) all += segment.outer * chains[s];

@@ -62,13 +62,6 @@ void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes) 
   b.phase().workCycles = static_cast<double>(bytes) / 24.0;
 }
 
-std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit) {
-  for (std::int64_t d = std::min(n, limit); d > 1; --d) {
-    if (n % d == 0) return d;
-  }
-  return 1;
-}
-
 std::string problemLabel(const Problem& p, Pass pass) {
   const auto dims = [](const Dhw& v) {
     return std::to_string(v.d) + "x" + std::to_string(v.h) + "x" + std::to_string(v.w);

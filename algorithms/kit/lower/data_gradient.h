@@ -11,6 +11,7 @@
 #include "algorithms/kit/axis_phases.h"
 #include "algorithms/kit/conv_view.h"
 #include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/range.h"
 
 namespace cubejit {
 
@@ -38,9 +39,6 @@ inline std::int64_t tapIndex(const DataGradient& g, std::int64_t d, std::int64_t
 
 /// Adds the phase that zeroes the whole tensor of `buffer`.
 void addZeroPhase(ProgramBuilder& b, int buffer, std::int64_t bytes, int lanes);
-
-/// Largest divisor of n that is at most `limit` (1 if n is 0).
-std::int64_t divisorAtMost(std::int64_t n, std::int64_t limit);
 
 std::string problemLabel(const Problem& problem, Pass pass);
 

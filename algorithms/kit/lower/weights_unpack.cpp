@@ -48,7 +48,8 @@ Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) 
 
 namespace {
 
-constexpr std::int64_t kPartsInARow = 64;  // more of them are summed group by group: sums of thousands in a row lose digits
+constexpr std::int64_t kPartsInARow =
+    64;  // more of them are summed group by group: sums of thousands in a row lose digits
 
 // The parts that begin `at` so many parts are summed, in order, into the first of each group; returns where those begin.
 std::vector<std::int64_t> addGroups(ProgramBuilder& b, const AddedParts& added, const std::vector<std::int64_t>& at) {

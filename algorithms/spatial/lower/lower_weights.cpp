@@ -88,7 +88,8 @@ class Lowering {
         for (std::size_t t = 0; t < tiles.size(); ++t) {
           SegmentList list = sections[t].segments(cls, k);
           const bool idle = std::all_of(list.begin(), list.end(), [](const auto& section) { return section.empty(); });
-          call.variants.push_back(idle && !first ? Variant{} : Variant{kernels[t], b_.addList(std::move(list)), !first});
+          call.variants.push_back(idle && !first ? Variant{}
+                                                 : Variant{kernels[t], b_.addList(std::move(list)), !first});
         }
       }
     }

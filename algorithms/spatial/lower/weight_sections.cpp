@@ -42,7 +42,8 @@ SpatialWeightsSections::Places SpatialWeightsSections::placesOf(const PixelBlock
   for (std::int64_t first = 0; first < block.w.length(); first += lanes_) {
     Columns columns = columnsAt(block.w, first);
     if (std::all_of(columns.taps.begin(), columns.taps.end(), [](const LaneRange& r) { return r == kNone; })) continue;
-    const bool whole = columns.small.all() && std::all_of(columns.taps.begin(), columns.taps.end(), [](const LaneRange& r) { return r.all(); });
+    const bool whole = columns.small.all() && std::all_of(columns.taps.begin(), columns.taps.end(),
+                                                          [](const LaneRange& r) { return r.all(); });
     const std::int64_t index = indexIn(columns_, std::move(columns));
     std::vector<Run>& runs = places.runs;
     if (whole) {  // so are those behind it until the last tap leaves the row
@@ -136,7 +137,8 @@ SegmentList SpatialWeightsSections::segments(int cls, std::int64_t kd) const {
         const std::int64_t big = bigPlane + (block.first * v_.stride.h + taps_.h.lo * v_.dilation.h) * v_.big.hStride +
                                  (run.first + taps_.w.lo * v_.dilation.w) * bytesOf(v_.big);
         const std::int64_t small = smallPlane + block.first * v_.small.hStride + run.first * bytesOf(v_.small);
-        const auto section = static_cast<std::size_t>(block.rows) * columns_.size() + static_cast<std::size_t>(run.columns);
+        const auto section =
+            static_cast<std::size_t>(block.rows) * columns_.size() + static_cast<std::size_t>(run.columns);
         list[section].push_back(Segment{big, small, run.count});
       }
     }

@@ -24,7 +24,8 @@ struct TapTile {
 class SpatialWeightsSections {
  public:
   /// Precondition: both tensors are plain, stride 1 along W. `rows`: of the small tensor, in a step.
-  SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const TapTile& taps, std::int64_t rows, int lanes);
+  SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const TapTile& taps, std::int64_t rows,
+                         int lanes);
 
   Contract contract() const;
   /// The products of a block of a class with the planes that tap `kd` reaches; offsets from the block's first pixel, of the big tensor
@@ -43,7 +44,7 @@ class SpatialWeightsSections {
     std::vector<LaneRange> taps;  ///< lanes whose pixel a tap along W finds; kNone: no lane's
     friend bool operator==(const Columns& x, const Columns& y) = default;
   };
-  struct Run {  ///< vectors that are alike
+  struct Run {                 ///< vectors that are alike
     std::int64_t columns = 0;  ///< index into columns_
     std::int64_t first = 0, count = 0;
   };
