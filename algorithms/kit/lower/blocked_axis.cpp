@@ -123,7 +123,8 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     start.first = std::clamp<std::int64_t>(start.origin, 0, rel.operands);
     const std::int64_t end = std::clamp<std::int64_t>(out.operandStep * (js.hi - 1) + mostOffset + 1, 0, rel.operands);
     cache.operands = {start.first, std::max(start.first, end)};
-    const bool whole = inside.lo <= js.lo && js.lo + length <= inside.hi;
+    const bool whole =
+        inside.lo <= js.lo && js.lo + length <= inside.hi && cache.results.length() == out.resultStep * length;
     if (whole && cacheInside >= 0) {
       cache.cls = cacheInside;
       out.cacheBlocks.push_back(cache);

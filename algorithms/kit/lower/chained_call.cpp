@@ -7,6 +7,9 @@
 #include <map>
 #include <utility>
 
+#include "tiling/rounding.h"
+#include "tiling/work_limit.h"
+
 namespace cubejit {
 namespace {
 
@@ -80,6 +83,8 @@ Node chainedCall(ProgramBuilder& b, Call call, std::int64_t most) {
     lists.emplace(std::pair{v.kernel, v.list}, std::move(pieces));
   }
   if (longest == 1) return callNode(std::move(call));
+  limitWork(static_cast<double>(longest) * static_cast<double>(call.variants.size()), 4 * kMostSteps,
+            "chains of all variants of a call");
   std::map<std::pair<int, int>, std::vector<int>> added;
   for (auto& [of, pieces] : lists) {
     for (SegmentList& piece : pieces) added[of].push_back(pieces.size() == 1 ? of.second : b.addList(std::move(piece)));
