@@ -112,7 +112,8 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     if (whole) wholeInside[of] = cls;
     return cls;
   };
-  int cacheInside = -1;
+  int cacheInside = -1;  // class of the first whole block inside
+  AxisCacheBlock first;  // that block
   for (const Range& js : cutInto(longest, length)) {
     AxisCacheBlock cache;
     cache.results.lo = out.resultStep * js.lo;
@@ -123,9 +124,11 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     start.first = std::clamp<std::int64_t>(start.origin, 0, rel.operands);
     const std::int64_t end = std::clamp<std::int64_t>(out.operandStep * (js.hi - 1) + mostOffset + 1, 0, rel.operands);
     cache.operands = {start.first, std::max(start.first, end)};
-    const bool whole =
-        inside.lo <= js.lo && js.lo + length <= inside.hi && cache.results.length() == out.resultStep * length;
-    if (whole && cacheInside >= 0) {
+    const bool whole = inside.lo <= js.lo && js.lo + length <= inside.hi;
+    const bool alike = cacheInside >= 0 && cache.results.length() == first.results.length() &&
+                       cache.operands.length() == first.operands.length() &&
+                       start.first - start.origin == first.operandStart.first - first.operandStart.origin;
+    if (whole && alike) {
       cache.cls = cacheInside;
       out.cacheBlocks.push_back(cache);
       continue;
@@ -138,7 +141,10 @@ BlockedAxis makeBlockedAxis(const AxisRelation& rel, std::int64_t registerLength
     const std::int64_t skipped = cache.operands.length() > 0 ? start.first - start.origin : 0;
     const auto [cls, fresh] = keys.of(ClassKey{row, cache.operands.length(), cache.results.length(), skipped});
     cache.cls = cls;
-    if (whole) cacheInside = cls;
+    if (whole && cacheInside < 0) {
+      cacheInside = cls;
+      first = cache;
+    }
     if (fresh) {
       out.blockClass.push_back(std::move(row));
       out.ofClass.push_back(out.cacheBlocks.size());
