@@ -33,7 +33,7 @@ std::int64_t tensorBytes(const Problem& problem, Pass pass) {
   return bytes;
 }
 
-// Of the copies that the plan's reorders make, which its workspace holds all.
+// Bytes of all copies that the plan's reorders make; the workspace holds every one.
 std::int64_t reorderedBytes(const Problem& problem, const TilingPlan& plan) {
   if (plan.pass == Pass::kY) return reorderedBytes(adjointOf(problem), asData(plan));
   const Problem core = coreProblem(problem, plan);

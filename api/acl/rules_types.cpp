@@ -46,7 +46,7 @@ void eightBits(const ConvRequest& r, Findings& findings) {
                    "gradWeight", "8-bit types need HIFLOAT8, a FLOAT gradWeight, groups 1 and outputPadding 0");
 }
 
-// Of the page that has no row for the 950: the higher precision of what a gradient is like and gradOutput.
+// The type that the page asks for, which has no row for the 950: the higher precision of gradOutput and the tensor that a gradient is like.
 void promotedOutputs(const ConvRequest& r, Findings& findings) {
   const aclDataType dy = r.output().dtype;
   for (const auto& [id, like] :

@@ -9,7 +9,7 @@
 
 namespace cubejit {
 
-/// Of a call, as the thread that makes it has it. Copied to the threads that work for it.
+/// The floating-point environment of a call, as the calling thread has it; copied to the threads that work for it.
 class FloatMode {
  public:
   static FloatMode ofThisThread() { return FloatMode(read()); }
@@ -45,9 +45,9 @@ class FloatMode {
 /// The calling thread has the call's environment until the end of the scope. Costs two reads of the register, and writes where it differs.
 class FloatScope {
  public:
-  /// Of a call that this thread makes.
+  /// The environment of a call that this thread makes.
   FloatScope() : FloatScope(FloatMode::read()) {}
-  /// Of a call that another thread makes.
+  /// The environment of a call that another thread makes.
   explicit FloatScope(FloatMode mode) : FloatScope(FloatMode::read(), mode) {}
   ~FloatScope() {
     if (FloatMode::read() != before_) FloatMode::write(before_);

@@ -111,7 +111,7 @@ TEST(FloatMode, EverySlotAndCoreHasThatOfTheCall) {
   EXPECT_EQ(foreign.spoiled, 0);
 }
 
-// Of small integers, times `scale`, as the type has them.
+// Small integers times `scale`, in the element type.
 std::vector<char> filled(const Problem& p, TensorId t, float scale, int seed) {
   const DType type = formatOf(p, t).dtype;
   std::vector<char> bytes(static_cast<std::size_t>(formatBytes(p, t)));

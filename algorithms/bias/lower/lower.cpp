@@ -131,7 +131,7 @@ class Lowering {
     if (sums > 1) sumRows(combine, partsInARow(sums));
   }
 
-  // So that the partial sums of as many are no more.
+  // The square root, so that there are no more partial sums than additions in each.
   static std::int64_t partsInARow(std::int64_t parts) {
     return std::max(kFewParts, static_cast<std::int64_t>(std::sqrt(static_cast<double>(parts))));
   }

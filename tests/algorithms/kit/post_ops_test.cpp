@@ -75,7 +75,7 @@ TEST(PostOpsPass, StoresYByKernelsWithPostOpsAlone) {
   EXPECT_GT(behind, 200);
 }
 
-// Of every element of y's memory the channel; -1: it stands for nothing.
+// The channel of every element of y's memory; -1: the element is padding.
 std::vector<std::int64_t> channelsOfMemory(const Problem& p) {
   const IndexMap map = indexMap(p, TensorId::kY);
   std::vector<std::int64_t> channels(static_cast<std::size_t>(map.elements), -1);

@@ -349,7 +349,7 @@ TEST(AclCodes, BiasSizesThatAreGivenAreTheBias) {
   }
 }
 
-// Of parts but the 950: the higher precision of two, gradBias gradOutput's.
+// Types of gradients on all parts but the 950: the higher precision of two; gradBias has gradOutput's type.
 TEST(AclCodes, GradientsHaveTheTypeThePageSays) {
   struct Row {
     aclDataType dy, x, w, dx, dw;
