@@ -158,7 +158,9 @@ TEST(PostOpsPass, ElementsHaveTheirChannelsBiasAndPaddingHasNoAddend) {
     }
   }
   EXPECT_GT(elements, 100000);
-  EXPECT_GT(filling, 500);
+  if (algorithmNamed("grouped", Pass::kDx)) {  // its vectors of groups end in padding
+    EXPECT_GT(filling, 500);
+  }
 }
 
 TEST(PostOpsPass, LeavesOtherProgramsAlone) {
