@@ -11,8 +11,7 @@ namespace {
 
 // dy dense, in any layout and type.
 bool takesTensor(const Problem& p, TensorId t) {
-  const TensorFormat f = formatOf(p, t);
-  return isCore(f, t) || (t == TensorId::kDy && !f.strided());
+  return isCore(p, t) || (t == TensorId::kDy && !formatOf(p, t).strided());
 }
 
 struct Bias {

@@ -8,12 +8,10 @@
 namespace cubejit {
 namespace {
 
-bool takesOperand(const Problem& p, TensorId t) { return isCore(formatOf(p, t), t) || isDenseInWholeBlocks(p, t); }
+bool takesOperand(const Problem& p, TensorId t) { return isCore(p, t) || isDenseInWholeBlocks(p, t); }
 
 // Sums over lanes leave through a panel of f32.
-bool takesBeforeSums(const Problem& p, TensorId t) {
-  return t == TensorId::kDx ? isCore(formatOf(p, t), t) : takesOperand(p, t);
-}
+bool takesBeforeSums(const Problem& p, TensorId t) { return t == TensorId::kDx ? isCore(p, t) : takesOperand(p, t); }
 
 // What is left as it is if columns become channels: w is moved, and dx too unless it is channels-last.
 Reorders foldingReorders(const Problem& p) {

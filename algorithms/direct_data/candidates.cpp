@@ -241,7 +241,7 @@ std::vector<DirectDataPlan> directDataCandidates(const Problem& problem, const M
   for (const DirectDataPlan& box : boxes) addPrivateWeights(g, m, box, both);
   // Few pixels do not pay for packing weights that can be read in place.
   if (g.view.taps() == 1 && g.view.bigIsX && g.view.batch * g.view.small.extent.volume() <= 64 && g.operand.direct() &&
-      formatOf(problem, TensorId::kW).dtype == DType::kF32) {
+      channelsSideBySide(problem)) {
     const std::size_t count = both.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (both[i].packsPerTask()) continue;

@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/direct_data/plan.h"
+#include "algorithms/kit/weight_order.h"
 
 namespace cubejit {
 
@@ -23,5 +24,10 @@ void directDataRules(const Problem& core, const DirectDataPlan& plan, const Reor
 bool streamingPays(const Problem& core, const DirectDataPlan& plan, const Reorders& reorders, const PlanCost& cost,
                    const Machine& machine);
 Result<TileProgram> lowerDirectData(const Problem& problem, const TilingPlan& plan, const Machine& machine);
+
+/// Whether kernels of one tap can read vectors of weights where they lie: f32, channels of the big tensor side by side.
+inline bool channelsSideBySide(const Problem& core) {
+  return formatOf(core, TensorId::kW).dtype == DType::kF32 && weightOrder(core, TensorId::kW).big == 4;
+}
 
 }  // namespace cubejit

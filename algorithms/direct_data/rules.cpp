@@ -157,8 +157,8 @@ void shapeRules(const Problem& p, const DirectDataPlan& plan, const Machine& m, 
                   "type that is multiplied, or its pairs of channels are not whole");
     requireWholeBlocks(rules, result, plan.packsPerTask() && plan.bufferC, plan.registerVectors * m.isa.lanes(),
                        "results");
-    rules.require(plan.packsWeights() || formatOf(p, TensorId::kW).dtype == DType::kF32,
-                  "pack_b must not be none: w is not f32");
+    rules.require(plan.packsWeights() || channelsSideBySide(p),
+                  "pack_b must not be none: w is not f32 whose channels of dx lie side by side");
     rules.require(plan.registerN == 1 || (!plan.packA && !plan.bufferC), "register_n must be 1 when panels are used");
     rules.require(plan.cache.h % (v.line ? plan.registerW : plan.registerH) == 0,
                   "cache_h must be a multiple of the register block's rows");

@@ -22,7 +22,7 @@ bool takesActivation(const Problem& p, TensorId t) {
          (t != TensorId::kDx || depthwise || channels % block == 0);
 }
 
-bool takesTensor(const Problem& p, TensorId t) { return isCore(formatOf(p, t), t) || takesActivation(p, t); }
+bool takesTensor(const Problem& p, TensorId t) { return isCore(p, t) || takesActivation(p, t); }
 
 // Pairs of weights are packed.
 bool takesForPairs(const Problem& p, TensorId t) {

@@ -4,6 +4,7 @@
 // Leaves the conversions around it to algorithms/kit/lower/reorder.
 #pragma once
 
+#include "algorithms/kit/weight_order.h"
 #include "cubejit/plan.h"
 #include "cubejit/problem.h"
 
@@ -20,18 +21,20 @@ inline PassTensors tensorsOf(Pass g) {
   return {{TensorId::kDy, TensorId::kDb, TensorId::kDb}, 2};
 }
 
-/// True if every lowering takes the tensor as it is: dense f32; activations plain or channels-last, weights plain.
-inline bool isCore(const TensorFormat& f, TensorId t) {
-  return f.dtype == DType::kF32 && !f.strided() &&
-         (t == TensorId::kDb || f.layout == Layout::kNcdhw || (isActivation(t) && f.layout == Layout::kNdhwc));
+/// True if every lowering takes the tensor as it is: f32; activations dense, plain or channels-last, weights in any order.
+inline bool isCore(const Problem& p, TensorId t) {
+  const TensorFormat f = formatOf(p, t);
+  if (f.dtype != DType::kF32) return false;
+  if (isWeights(t)) return hasOrder(p, t);
+  return !f.strided() && (t == TensorId::kDb || f.layout == Layout::kNcdhw || f.layout == Layout::kNdhwc);
 }
 
 /// True for dense tensors that direct algorithms take through panels where need be: activations of any type, in any layout whose
-/// blocks do not hold channels of two groups; plain weights of any type.
+/// blocks do not hold channels of two groups; weights of any type, in any order, dense or not.
 inline bool isDenseInWholeBlocks(const Problem& p, TensorId t) {
+  if (isWeights(t)) return hasOrder(p, t);
   const TensorFormat f = formatOf(p, t);
   if (f.strided()) return false;
-  if (isWeights(t)) return f.layout == Layout::kNcdhw;
   if (t == TensorId::kDb) return f.dtype == DType::kF32;
   const std::int64_t channels = (isOfOutput(t) ? p.cout : p.cin) / p.groups;
   return f.layout != Layout::kNdc1hwc0 || p.groups == 1 || channels % f.blockChannels() == 0;
@@ -89,7 +92,7 @@ Reorders reordersFor(Pass pass, const Takes& takes) {
 }
 /// Reorders of everything that not every lowering takes.
 inline Reorders reordersToCore(const Problem& p, Pass pass) {
-  return reordersFor(pass, [&](TensorId t) { return isCore(formatOf(p, t), t); });
+  return reordersFor(pass, [&](TensorId t) { return isCore(p, t); });
 }
 
 /// Reorders of everything that is not f32, channels-last or, of weights, plain.
@@ -126,6 +129,10 @@ inline Problem coreProblem(const Problem& problem, Pass pass, const Reorders& re
     if (!isReordered(reorders, tensors.ids[i])) continue;
     TensorFormat format = coreFormat(tensors.ids[i]);
     if (tensors.ids[i] == TensorId::kW) format.dtype = reorderedWeightType(problem, reorders);
+    // Weights are taken in any order: what is changed is their type.
+    if (isWeights(tensors.ids[i]) && !reorders.spaceToDepth &&
+        formatOf(problem, tensors.ids[i]).layout == Layout::kNdhwc)
+      format.layout = Layout::kNdhwc;
     core.formats[static_cast<std::size_t>(tensors.ids[i])] = format;
   }
   if (!reorders.spaceToDepth) return core;

@@ -11,7 +11,7 @@ namespace {
 
 // HF32 operands are rounded when they are converted.
 bool takesTensor(const Problem& p, TensorId t) {
-  return isCore(formatOf(p, t), t) || (isPlainOrChannelsLast(p, t) && !isHf32(formatOf(p, t).dtype));
+  return isCore(p, t) || (isPlainOrChannelsLast(p, t) && !isHf32(formatOf(p, t).dtype));
 }
 
 struct SpatialData {

@@ -9,9 +9,7 @@ namespace cubejit {
 namespace {
 
 bool takesTensor(const Problem& p, TensorId t) {
-  const TensorFormat f = formatOf(p, t);
-  const bool weights = t == TensorId::kW || t == TensorId::kDw;
-  return isCore(f, t) && (weights || f.layout == Layout::kNdhwc);
+  return isCore(p, t) && (isWeights(t) || formatOf(p, t).layout == Layout::kNdhwc);
 }
 
 struct WinogradData {

@@ -59,6 +59,8 @@ class Lowering {
     out_.lanes = lanes_;
     out_.laneChannels = lane_->channels;
     out_.operandsTransposed = operandsTransposed_;
+    out_.kernel = v_.kernel;
+    out_.dw = weightOrder(problem, TensorId::kDw);
     out_.splits =
         std::min<std::int64_t>(splits, std::max<std::int64_t>(1, static_cast<std::int64_t>(pixels_.blocks.size())));
     private_ = plan.bufferC;
@@ -76,11 +78,9 @@ class Lowering {
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
-    const std::int64_t dwBytes =
-        v_.groups * v_.small.channels * v_.big.channels * v_.taps() * elementBytes(out_.dwElement);
-    out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, dwBytes);
+    out_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, out_.dw.bytes);
     if (pixels_.blocks.empty()) {
-      addZeroPhase(b_, out_.dwBuffer, dwBytes, lanes_);
+      addZeroPhase(b_, out_.dwBuffer, out_.dw.bytes, lanes_);
       return b_.finish();
     }
     if (!direct_ && !private_)
@@ -115,12 +115,11 @@ class Lowering {
     small_.addPanelStream(b_, "small_panel");
 
     const bool ownDw = direct_ || private_;
-    const int groups = b_.addUniformAxis(
-        "g", v_.groups,
-        {{direct_ || !private_ ? c : dw,
-          ownDw ? out_.rows * out_.laneChannels * out_.taps * elementBytes(out_.dwElement) : groupScratchBytes(out_)},
-         {big_.tensor, v_.big.groupStride()},
-         {small_.tensor, v_.small.groupStride()}});
+    const int groups =
+        b_.addUniformAxis("g", v_.groups,
+                          {{direct_ || !private_ ? c : dw, ownDw ? out_.dw.group : groupScratchBytes(out_)},
+                           {big_.tensor, v_.big.groupStride()},
+                           {small_.tensor, v_.small.groupStride()}});
     const int blockAxis = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
     const int splitAxis = b_.addPartition("split", blockAxis, out_.splits);
     for (std::int64_t s = 0; s < out_.splits; ++s) b_.moveStep(splitAxis, s, c, s * scratchBytes(out_));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algorithms/grouped/groups_of_vector.h"
+#include "algorithms/kit/weight_order.h"
 
 namespace cubejit {
 namespace {
@@ -31,14 +32,31 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
   const std::int64_t vectorPitch = s.vectorChannels == 1 ? w.groupPitch : w.vectorPitch;
   const int blocks = b.addAxis("block", 2);
   for (std::int64_t i = 0; i < s.blocks; ++i) {
-    b.addStep(blocks, {{weights, i * s.perBlock * w.groupPitch}, {packed, i * w.taps * s.tapBytes()}}, s.classOf(i));
+    b.addStep(blocks, {{weights, i * s.perBlock * w.groupPitch}, {packed, i * w.kernel.volume() * s.tapBytes()}},
+              s.classOf(i));
   }
   const std::int64_t pieces = touch ? 1 : s.perBlock;
   const int group = b.addAxis("cell", static_cast<int>(pieces));
   for (std::int64_t i = 0; i < pieces; ++i) {
     b.addStep(group, {{weights, i * w.groupPitch}, {packed, i * s.vectorChannels * 4}}, static_cast<int>(i));
   }
-  const int channel = b.addUniformAxis("j", s.permutedChannels, {{weights, w.permutedPitch}, {packed, s.lanes * 4}});
+  const std::int64_t element = w.pairPitch > 0 ? 2 : 4;
+  WeightMoves moves =
+      weightMoves(w.kernel, w.tap, s.tapBytes(), element, w.kernel.volume() > 1 && vectorPitch == element,
+                  (w.pairPitch > 0 ? w.pairPitch : w.permutedPitch) == element);
+  const bool copies = moves.matrix == WeightMatrix::kLanes, turns = moves.matrix == WeightMatrix::kRows;
+  WeightDim rows = moves.taps;  // what makes a matrix with the lanes
+  if (copies) {
+    rows = moves.loops.back();
+    moves.loops.pop_back();
+  } else if (turns) {
+    rows = {s.permutedChannels, w.permutedPitch, s.lanes * 4};
+  }
+  std::vector<int> loops{group};
+  for (const WeightDim& d : moves.loops)
+    loops.push_back(b.addUniformAxis("tap", d.count, {{weights, d.ordered}, {packed, d.packed}}));
+  if (!turns)
+    loops.push_back(b.addUniformAxis("j", s.permutedChannels, {{weights, w.permutedPitch}, {packed, s.lanes * 4}}));
   Call call{pack ? "pack" : "unpack", pack ? weights : packed, -1, pack ? packed : weights, {blocks, group}, {}};
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t groups = s.groupsOf(cls);
@@ -47,18 +65,18 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
       if (i < groups) {
         const std::int64_t width = touch ? groups * s.vectorChannels : s.vectorChannels;
         const bool last = touch || i + 1 == groups;
-        Move move{MoveKind::kTranspose, s.lanes, w.taps, width, s.tapBytes(), vectorPitch, 0, false, "unpack_groups"};
+        Move move{MoveKind::kTranspose, s.lanes, rows.count, width,          rows.packed,
+                  vectorPitch,          0,       false,      "unpack_groups"};
+        if (copies) {
+          move.kind = MoveKind::kCopy;
+          move.dstPitch = rows.ordered;
+        }
         if (pack) {
-          move = Move{MoveKind::kTranspose,
-                      s.lanes,
-                      width,
-                      w.taps,
-                      vectorPitch,
-                      s.tapBytes(),
-                      last ? s.lanes - groups * s.vectorChannels : 0,
-                      false,
-                      "pack_groups"};
-          if (w.pairPitch > 0) {
+          std::swap(move.srcPitch, move.dstPitch);
+          if (!copies) std::swap(move.rows, move.cols);
+          move.padCols = last ? s.lanes - groups * s.vectorChannels : 0;
+          move.label = "pack_groups";
+          if (w.pairPitch > 0 && !turns) {  // members that are neighbours are a word
             move.from = Element::kPair;
             move.pairPitch = w.pairPitch;
           }
@@ -69,8 +87,8 @@ void addWeightMoves(ProgramBuilder& b, const GroupLanes& s, const GroupWeights& 
     }
   }
   b.phase().parallelAxes = {blocks};
-  b.phase().body = nest({group, channel}, {callNode(std::move(call))});
-  b.phase().workCycles = static_cast<double>(s.blocks * w.taps * s.permutedChannels) * 8.0;
+  b.phase().body = nest(loops, {callNode(std::move(call))});
+  b.phase().workCycles = static_cast<double>(s.blocks * w.kernel.volume() * s.permutedChannels) * 8.0;
 }
 
 }  // namespace

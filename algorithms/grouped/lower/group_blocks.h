@@ -53,10 +53,11 @@ GroupLanes makeGroupLanes(int lanes, std::int64_t groups, const TensorView& lane
 AOperand groupOperand(const GroupLanes& lanes, std::int64_t groups, std::int64_t j, std::int64_t offset,
                       Contract& contract);
 
-/// Where weight (group, group channel j, lane channel, tap) lies in O,I/g,taps order: bytes between neighbours; taps are contiguous.
+/// Where weight (group, group channel j, lane channel, tap) lies: bytes between neighbours.
 /// Pairs of bf16 are packed as one word (unpacked are f32 only): the second member lies `pairPitch` behind the first.
 struct GroupWeights {
-  std::int64_t groupPitch = 0, permutedPitch = 0, vectorPitch = 0, taps = 1;
+  std::int64_t groupPitch = 0, permutedPitch = 0, vectorPitch = 0;
+  Dhw kernel, tap;
   std::int64_t pairPitch = 0;
 };
 

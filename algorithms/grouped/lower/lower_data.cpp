@@ -45,7 +45,7 @@ class Lowering {
     const int weights = b_.addBuffer("w", BufferRole::kW, g_.weightBytes);
     dx_ = Operand(g_.result, b_.addBuffer("dx", BufferRole::kDx, g_.result.bytes));
     packedBuffer_ = b_.addBuffer("packed_w", BufferRole::kShared, lanes_.blocks * blockBytes());
-    GroupWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.taps};
+    GroupWeights order{g_.wGroup, g_.wReduced, g_.wResult, g_.view.kernel, g_.wTap};
     if (plan_.dotProducts) {
       order.permutedPitch *= 2;
       order.pairPitch = g_.wReduced;

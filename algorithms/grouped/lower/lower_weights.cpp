@@ -19,6 +19,7 @@
 #include "algorithms/kit/lower/pixel_panels.h"
 #include "algorithms/kit/lower/weights_unpack.h"
 #include "algorithms/kit/panel_pitch.h"
+#include "algorithms/kit/weight_order.h"
 
 namespace cubejit {
 namespace {
@@ -29,6 +30,7 @@ class Lowering {
       : plan_(plan),
         b_(problemLabel(problem, Pass::kDw)),
         v_(makeConvView(problem, Pass::kDw)),
+        order_(weightOrder(problem, TensorId::kDw)),
         bigIsPermuted_(permutesBig(v_, machine.isa.lanes())),
         lanes_(makeGroupLanes(machine.isa.lanes(), v_.groups, bigIsPermuted_ ? v_.small : v_.big,
                               bigIsPermuted_ ? v_.big : v_.small, false)) {}
@@ -44,10 +46,9 @@ class Lowering {
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
-    const std::int64_t tap = v_.taps() * 4, smallPitch = v_.big.channels * tap;
-    const int dw = b_.addBuffer("dw", BufferRole::kDw, v_.groups * v_.small.channels * smallPitch);
+    const int dw = b_.addBuffer("dw", BufferRole::kDw, order_.bytes);
     if (pixels_.blocks.empty()) {
-      addZeroPhase(b_, dw, v_.groups * v_.small.channels * smallPitch, lanes_.lanes);
+      addZeroPhase(b_, dw, order_.bytes, lanes_.lanes);
       return b_.finish();
     }
     WeightsScratch scratch;
@@ -63,8 +64,8 @@ class Lowering {
     if (splits_ > 1)
       addPartsCombine(b_, AddedParts{scratch.scratchBuffer, splits_, scratchBytes(scratch), scratch.lanes});
     addGroupUnpack(b_, lanes_,
-                   GroupWeights{v_.small.channels * smallPitch, bigIsPermuted_ ? tap : smallPitch,
-                                bigIsPermuted_ ? smallPitch : tap, v_.taps()},
+                   GroupWeights{order_.group, bigIsPermuted_ ? order_.big : order_.small,
+                                bigIsPermuted_ ? order_.small : order_.big, v_.kernel, order_.tap},
                    scratch_, dw);
     return b_.finish();
   }
@@ -228,6 +229,7 @@ class Lowering {
   const GroupedWeightsPlan& plan_;
   ProgramBuilder b_;
   const ConvView v_;
+  const WeightOrder order_;   ///< of dw
   const bool bigIsPermuted_;  ///< the big tensor is the permuted one
   const GroupLanes lanes_;
   const std::int64_t width_ = plan_.registerVectors;  // blocks of channels that a kernel works on side by side

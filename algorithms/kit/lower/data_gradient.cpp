@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/kit/adjoint.h"
+#include "algorithms/kit/weight_order.h"
 
 namespace cubejit {
 
@@ -25,11 +26,12 @@ DataGradient makeDataGradient(const Problem& problem, bool lineOnH) {
   }
   g.taps = v.taps();
   g.weightElement = elementOf(formatOf(problem, TensorId::kW).dtype);
-  const std::int64_t bigPitch = g.taps * elementBytes(g.weightElement), smallPitch = v.big.channels * bigPitch;
-  g.wGroup = v.small.channels * smallPitch;
-  g.wReduced = g.gather ? smallPitch : bigPitch;
-  g.wResult = g.gather ? bigPitch : smallPitch;
-  g.weightBytes = v.groups * g.wGroup;
+  const WeightOrder w = weightOrder(problem, TensorId::kW);
+  g.wGroup = w.group;
+  g.wReduced = g.gather ? w.small : w.big;
+  g.wResult = g.gather ? w.big : w.small;
+  g.wTap = v.lineOnH ? Dhw{w.tap.d, w.tap.w, w.tap.w} : w.tap;
+  g.weightBytes = w.bytes;
   return g;
 }
 

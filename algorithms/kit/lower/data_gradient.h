@@ -22,9 +22,9 @@ struct DataGradient {
   bool gather = true;  ///< result is the view's big tensor
   std::array<AxisRelation, 3> relation;
   std::int64_t taps = 1;
-  // Weight element (group, reduction channel k, result channel n, tap), bytes: g*wGroup + k*wReduced + n*wResult +
-  // tap * elementBytes(weightElement).
+  // Weight element (group, reduction channel k, result channel n, tap), bytes: g*wGroup + k*wReduced + n*wResult + tap*wTap.
   std::int64_t wGroup = 0, wReduced = 0, wResult = 0;
+  Dhw wTap{0, 0, 0};
   std::int64_t weightBytes = 0;
   Element weightElement = Element::kF32;
   bool hasGaps = false;  ///< some results are reached by no tap

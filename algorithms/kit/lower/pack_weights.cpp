@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides the moves that pack weights and the order in which they read them.
+// Decides the moves that pack weights and the order in which they read them: along what lies side by side in w.
 #include "algorithms/kit/lower/pack_weights.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/kit/weight_order.h"
+
 namespace cubejit {
 namespace {
 
-// With a single tap and channels side by side, lanes are contiguous in w already: rows are copied, not transposed.
-bool rowsAtOnce(const DataGradient& g) { return g.taps == 1 && g.wResult == elementBytes(g.weightElement); }
+// Lanes are result channels, rows reduction channels (or pairs).
+WeightMoves movesOf(const DataGradient& g, const PackedWeights& p) {
+  const std::int64_t element = elementBytes(g.weightElement);
+  return weightMoves(g.view.kernel, g.wTap, p.tapPitch(), element, g.wResult == element, g.wReduced == element);
+}
+
+// Matrices of taps are of one reduction channel; the others take many of them.
+bool rowsAtOnce(const WeightMoves& moves) { return moves.matrix != WeightMatrix::kTaps; }
 
 // What a move does to the elements: HF32 weights are rounded, pairs take the next reduction channel along.
 void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
@@ -23,8 +31,33 @@ void setElements(Move& move, const DataGradient& g, const PackedWeights& p) {
   move.pairPitch = g.wReduced;
 }
 
-// Reduced channels (or pairs) a step moves at once.
-std::int64_t divisorOf(const PackedWeights& p) { return divisorAtMost(p.whole(), 32); }
+// Pairs whose members are neighbours in w are words already.
+void setWords(Move& move, const DataGradient& g, const PackedWeights& p) {
+  setElements(move, g, p);
+  if (p.pairs) move.from = Element::kF32;
+  move.pairPitch = 0;
+}
+
+// Reduced channels (or pairs) a step moves at once. Columns of a transpose are best many.
+std::int64_t atOnceOf(const WeightMoves& moves, const PackedWeights& p) {
+  constexpr std::int64_t kFewColumns = 8;
+  const std::int64_t divisor = divisorAtMost(p.whole(), 32);
+  const bool all = moves.matrix == WeightMatrix::kRows && divisor < kFewColumns;
+  return all ? std::max<std::int64_t>(1, p.whole()) : divisor;
+}
+
+// Loops over the taps that are in no matrix.
+std::vector<int> tapLoops(ProgramBuilder& b, const WeightMoves& moves, int source, int sink) {
+  std::vector<int> axes;
+  for (const WeightDim& d : moves.loops)
+    axes.push_back(b.addUniformAxis("tap", d.count, {{source, d.ordered}, {sink, d.packed}}));
+  return axes;
+}
+
+std::vector<int> with(std::vector<int> axes, const std::vector<int>& inner) {
+  axes.insert(axes.end(), inner.begin(), inner.end());
+  return axes;
+}
 
 struct Ends {
   int source = -1, sink = -1;
@@ -44,10 +77,10 @@ int reducedAxis(ProgramBuilder& b, const char* name, const DataGradient& g, cons
   return axis;
 }
 
-// One matrix of w: all taps of one reduction channel, or (rowsAtOnce) several of them. `reduced`: the axis whose class 1
+// One matrix of w: taps of one reduction channel, or (rowsAtOnce) a tap of `atOnce` of them. `reduced`: the axis whose class 1
 // is the channel that is alone, if there is one.
-Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, Ends ends, int blocks, int reduced,
-              int prefetchAhead) {
+Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, const WeightMoves& moves, Ends ends,
+              int blocks, int reduced, std::int64_t atOnce, int prefetchAhead) {
   Call call{"pack", ends.source, -1, ends.sink, {blocks}, {}};
   if (p.lastAlone) call.classAxes.push_back(reduced);
   for (int cls = 0; cls < 2; ++cls) {
@@ -56,13 +89,20 @@ Call packCall(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, 
       if (alone && !p.lastAlone) continue;
       call.variants.emplace_back();
       if (width == 0 || (cls == 0 && p.channels < p.width) || (!alone && p.whole() == 0)) continue;
-      Move move{MoveKind::kTranspose, p.lanes,         width, g.taps,  g.wResult,
-                p.tapPitch(),         p.width - width, false, "pack_w"};
-      if (rowsAtOnce(g)) {
-        move = Move{MoveKind::kCopy, p.lanes, alone ? 1 : divisorOf(p), width, p.step(g), p.width * 4, p.width - width,
-                    false,           "pack_w"};
+      const std::int64_t rows = alone ? 1 : atOnce;
+      Move move{MoveKind::kTranspose, p.lanes,         width, moves.taps.count, g.wResult,
+                moves.taps.packed,    p.width - width, false, "pack_w"};
+      if (moves.matrix == WeightMatrix::kLanes) {
+        move =
+            Move{MoveKind::kCopy, p.lanes, rows, width, p.step(g), p.reducedPitch(g), p.width - width, false, "pack_w"};
+      } else if (moves.matrix == WeightMatrix::kRows) {
+        move.cols = rows;
+        move.dstPitch = p.reducedPitch(g);
       }
-      setElements(move, g, p);
+      if (moves.matrix == WeightMatrix::kRows && !alone)
+        setWords(move, g, p);
+      else
+        setElements(move, g, p);
       if (alone) move.pairPitch = 0;
       move.prefetchAhead = prefetchAhead;
       call.variants.back().kernel = b.addKernel(move);
@@ -83,22 +123,25 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
   for (std::int64_t i = 0; i < p.blocks; ++i) {
     b.addStep(blocks, {{src, i * p.width * g.wResult}, {dst, i * p.blockBytes(g)}}, p.widthOf(i) < p.width ? 1 : 0);
   }
-  const bool oneByOne = p.lastAlone && !rowsAtOnce(g);  // its matrix is one of its own
-  const std::int64_t atOnce = oneByOne ? 1 : divisorOf(p);
+  const WeightMoves moves = movesOf(g, p);
+  const bool oneByOne = p.lastAlone && !rowsAtOnce(moves);  // its matrix is one of its own
+  const std::int64_t atOnce = oneByOne ? 1 : atOnceOf(moves, p);
   const Ends ends{src, dst};
   const int outer = reducedAxis(b, "k0", g, p, ends, atOnce);
-  const int inner = rowsAtOnce(g) ? -1 : b.addUniformAxis("k", atOnce, {{src, p.step(g)}, {dst, p.reducedPitch(g)}});
+  const int inner =
+      rowsAtOnce(moves) ? -1 : b.addUniformAxis("k", atOnce, {{src, p.step(g)}, {dst, p.reducedPitch(g)}});
+  const std::vector<int> taps = tapLoops(b, moves, src, dst);
   std::vector<Node> body;
-  body.push_back(callNode(packCall(b, g, p, ends, blocks, outer, 0)));
+  body.push_back(callNode(packCall(b, g, p, moves, ends, blocks, outer, atOnce, 0)));
   if (inner < 0) {
     b.phase().parallelAxes = {groups, blocks, outer};
-    b.phase().body = std::move(body);
+    b.phase().body = nest(taps, std::move(body));
   } else if (g.wReduced > g.wResult) {  // read the weights from front to back: all blocks of one k, then the next
     b.phase().parallelAxes = {groups, outer};
-    b.phase().body = nest({inner, blocks}, std::move(body));
+    b.phase().body = nest(with(taps, {inner, blocks}), std::move(body));
   } else {
     b.phase().parallelAxes = {groups, blocks, outer};
-    b.phase().body = nest({inner}, std::move(body));
+    b.phase().body = nest(with(taps, {inner}), std::move(body));
   }
   b.phase().workCycles = static_cast<double>(g.weightBytes) / 64.0 * 6.0;
 }
@@ -106,14 +149,25 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks) {
   const Ends ends{source, panel};
-  const int k = reducedAxis(b, "pack_k", g, p, ends, rowsAtOnce(g) ? divisorOf(p) : 1);
+  const WeightMoves moves = movesOf(g, p);
+  const std::int64_t atOnce = rowsAtOnce(moves) ? atOnceOf(moves, p) : 1;
+  const int k = reducedAxis(b, "pack_k", g, p, ends, atOnce);
   std::vector<Node> body;
-  body.push_back(callNode(packCall(b, g, p, ends, blocks, k, rowsAtOnce(g) ? 1 : 2)));
-  return nest({k}, std::move(body));
+  body.push_back(callNode(packCall(b, g, p, moves, ends, blocks, k, atOnce, rowsAtOnce(moves) ? 1 : 2)));
+  return nest(with(tapLoops(b, moves, source, panel), {k}), std::move(body));
 }
 
-Node packChannel(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink, int blocks) {
-  return callNode(packCall(b, g, p, Ends{source, sink}, blocks, -1, 0));
+std::int64_t channelsOfPack(const DataGradient& g, const PackedWeights& p) {
+  const WeightMoves moves = movesOf(g, p);
+  return moves.matrix == WeightMatrix::kRows ? atOnceOf(moves, p) : 1;
+}
+
+std::vector<Node> packChannels(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink,
+                               int blocks) {
+  const WeightMoves moves = movesOf(g, p);
+  std::vector<Node> body;
+  body.push_back(callNode(packCall(b, g, p, moves, Ends{source, sink}, blocks, -1, channelsOfPack(g, p), 0)));
+  return nest(tapLoops(b, moves, source, sink), std::move(body));
 }
 
 void addPackInputPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed) {
@@ -126,17 +180,39 @@ void addPackInputPhase(ProgramBuilder& b, const DataGradient& g, const PackedWei
     b.addStep(vectors, {{src, k * p.step(g)}, {dst, k / lanes * g.result.channels * tapBytes}},
               k + lanes <= reduced ? 0 : 1);
   }
+  // Lanes are reduction channels, rows result channels; those are few, and loops go over them unless they make the matrix.
+  const std::int64_t element = elementBytes(g.weightElement);
+  WeightMoves moves =
+      weightMoves(g.view.kernel, g.wTap, lanes * 4, element, g.taps > 1 && g.wReduced == element, g.wResult == element);
+  const bool copies = moves.matrix == WeightMatrix::kLanes, turns = moves.matrix == WeightMatrix::kRows;
+  if (copies) {  // its rows are taps
+    moves.taps = moves.loops.back();
+    moves.loops.pop_back();
+  }
   Call call{"pack", src, -1, dst, {vectors}, {Variant{}, Variant{}}};
   for (int tail = 0; tail < 2; ++tail) {
     const std::int64_t rows = tail == 1 ? reduced % lanes : std::min<std::int64_t>(lanes, reduced / lanes * lanes);
     if (rows == 0) continue;
-    Move move{MoveKind::kTranspose, p.lanes, rows, g.taps, p.step(g), lanes * 4, lanes - rows, false, "pack_w"};
-    setElements(move, g, p);
+    Move move{MoveKind::kTranspose, p.lanes,      rows,  moves.taps.count, p.step(g),
+              moves.taps.packed,    lanes - rows, false, "pack_w"};
+    if (copies) {
+      move.kind = MoveKind::kCopy;
+      std::swap(move.rows, move.cols);
+      move.srcPitch = moves.taps.ordered;
+    } else if (turns) {
+      move.cols = g.result.channels;
+      move.dstPitch = tapBytes;
+    }
+    if (copies)
+      setWords(move, g, p);
+    else
+      setElements(move, g, p);
     call.variants[static_cast<std::size_t>(tail)].kernel = b.addKernel(move);
   }
-  const int channels = b.addUniformAxis("n", g.result.channels, {{src, g.wResult}, {dst, tapBytes}});
+  std::vector<int> loops = tapLoops(b, moves, src, dst);
+  if (!turns) loops.push_back(b.addUniformAxis("n", g.result.channels, {{src, g.wResult}, {dst, tapBytes}}));
   b.phase().parallelAxes = {groups, vectors};
-  b.phase().body = nest({channels}, {callNode(std::move(call))});
+  b.phase().body = nest(loops, {callNode(std::move(call))});
   b.phase().workCycles = static_cast<double>(g.weightBytes) / 64.0 * 6.0;
 }
 

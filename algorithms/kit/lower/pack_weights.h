@@ -43,8 +43,11 @@ void addPackPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights&
 std::vector<Node> packBlock(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int panel,
                             int blocks);
 
-/// The call that packs one reduction channel of the current block where `sink` stands; there must be more than one tap.
-Node packChannel(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink, int blocks);
+/// Reduction channels that packChannels() takes: one, or several where they lie side by side in w.
+std::int64_t channelsOfPack(const DataGradient& g, const PackedWeights& p);
+/// The nodes that pack so many reduction channels of the current block where `sink` stands; there must be more than one tap.
+std::vector<Node> packChannels(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int source, int sink,
+                               int blocks);
 
 /// Packs for lanes of input channels (or pairs): [group][vector of them][result channel][tap][lane], zeros behind the last.
 void addPackInputPhase(ProgramBuilder& b, const DataGradient& g, const PackedWeights& p, int weights, int packed);

@@ -13,35 +13,48 @@
 namespace cubejit {
 namespace {
 
-// How far apart rows and lanes are in dw[small][big][tap].
-struct Pitch {
-  std::int64_t row, lane;
+// How `rows` rows leave: a matrix with the lanes, and the loops around it, outermost first.
+struct Unpacked {
+  bool copies = false;  ///< lanes are neighbours in dw, too
+  WeightDim matrix;
+  std::vector<WeightDim> loops;
 };
 
-Pitch pitchOf(const WeightsScratch& s) {
-  const std::int64_t tapBytes = s.taps * elementBytes(s.dwElement);
-  return s.operandsTransposed ? Pitch{tapBytes, s.rows * tapBytes} : Pitch{s.laneChannels * tapBytes, tapBytes};
+Unpacked unpacked(const WeightsScratch& s, std::int64_t rows) {
+  std::vector<WeightDim> dims = joined(tapDims(s.kernel, s.dw.tap, s.width * 4));
+  const WeightDim row{rows, s.dwRow(), s.taps * s.width * 4};
+  const auto near = [&](const WeightDim& d) { return d.ordered == s.dw.element; };
+  const bool nearTaps = std::any_of(dims.begin(), dims.end(), near), apart = nearTaps && !s.operandsTransposed;
+  dims.insert(dims.begin(), row);
+  Unpacked out{!s.operandsTransposed && !nearTaps && s.dwLane() == s.dw.element, {1, s.dw.element, s.width * 4}, {}};
+  // Rows of the small tensor have lanes between their taps: they are matrices one by one.
+  out.loops = apart ? dims : joined(dims);
+  if (out.loops.empty()) out.loops.push_back(row);
+  const auto longest = [](const WeightDim& x, const WeightDim& y) { return x.count < y.count; };
+  const auto matrix = out.copies ? std::max_element(out.loops.begin(), out.loops.end(), longest)
+                                 : std::find_if(out.loops.begin() + (apart ? 1 : 0), out.loops.end(), near);
+  if (matrix == out.loops.end()) return out;
+  out.matrix = *matrix;
+  out.loops.erase(matrix);
+  return out;
 }
 
-// Whether one move takes many rows: a lane's (rows x taps) are contiguous in dw, or there is nothing to turn around.
-bool manyRows(const WeightsScratch& s) { return s.operandsTransposed || s.taps == 1; }
-
-// `width` lanes of one row, or of `rows` rows if one move takes many.
-Move unpackMove(const WeightsScratch& s, std::int64_t width, std::int64_t rows) {
-  const Pitch pitch = pitchOf(s);
-  Move move{MoveKind::kTranspose,
-            s.lanes,
-            s.operandsTransposed ? rows * s.taps : s.taps,
-            width,
-            s.width * 4,
-            pitch.lane,
-            0,
-            false,
-            "unpack_w"};
-  if (!s.operandsTransposed && s.taps == 1)
-    move = Move{MoveKind::kCopy, s.lanes, rows, width, s.width * 4, pitch.row, 0, false, "unpack_w"};
+// `width` lanes of a matrix.
+Move unpackMove(const WeightsScratch& s, const Unpacked& u, std::int64_t width) {
+  Move move{MoveKind::kTranspose, s.lanes, u.matrix.count, width, u.matrix.packed, s.dwLane(), 0, false, "unpack_w"};
+  if (u.copies) {
+    move.kind = MoveKind::kCopy;
+    move.dstPitch = u.matrix.ordered;
+  }
   move.to = s.dwElement;
   return move;
+}
+
+std::vector<Node> inLoops(ProgramBuilder& b, const Unpacked& u, UnpackStreams streams, std::vector<Node> body) {
+  std::vector<int> axes;
+  for (const WeightDim& d : u.loops)
+    axes.push_back(b.addUniformAxis("row", d.count, {{streams.acc, d.packed}, {streams.dw, d.ordered}}));
+  return nest(axes, std::move(body));
 }
 
 }  // namespace
@@ -98,60 +111,51 @@ void addWeightsUnpack(ProgramBuilder& b, const WeightsScratch& s) {
   if (s.splits > 1) addPartsCombine(b, AddedParts{s.scratchBuffer, s.splits, scratchBytes(s), s.lanes});
   b.beginPhase("unpack");
   const int src = b.addStream("acc", s.scratchBuffer), dst = b.addStream("dw", s.dwBuffer);
-  const Pitch pitch = pitchOf(s);
   const std::int64_t rowBytes = s.taps * s.width * 4;
-  const int groups = b.addUniformAxis(
-      "g", s.groups,
-      {{src, groupScratchBytes(s)}, {dst, s.rows * s.laneChannels * s.taps * elementBytes(s.dwElement)}});
+  const int groups = b.addUniformAxis("g", s.groups, {{src, groupScratchBytes(s)}, {dst, s.dw.group}});
   const int blocks = b.addAxis("lanes", 2);
   for (std::int64_t i = 0; i < s.laneBlocks; ++i) {
-    b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * pitch.lane}},
+    b.addStep(blocks, {{src, i * s.rows * rowBytes}, {dst, i * s.width * s.dwLane()}},
               (i + 1) * s.width <= s.laneChannels ? 0 : 1);
   }
-  // Swapped: for a lane, (rows x taps) are contiguous in dw, so many rows are one matrix. Otherwise one matrix a row,
-  // or, with a single tap, a plain copy of many rows.
   const std::int64_t block = divisorAtMost(s.rows, 32);
-  const int outer = b.addUniformAxis("row0", s.rows / block, {{src, block * rowBytes}, {dst, block * pitch.row}});
-  const int inner = manyRows(s) ? -1 : b.addUniformAxis("row", block, {{src, rowBytes}, {dst, pitch.row}});
+  const int outer = b.addUniformAxis("row0", s.rows / block, {{src, block * rowBytes}, {dst, block * s.dwRow()}});
+  const Unpacked u = unpacked(s, block);
   Call call{"unpack", src, -1, dst, {blocks}, {Variant{}, Variant{}}};
   for (int cls = 0; cls < 2; ++cls) {
     const std::int64_t width = cls == 0 ? s.width : s.laneChannels % s.width;
     if (width == 0 || (cls == 0 && s.laneChannels < s.width)) continue;
-    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(unpackMove(s, width, block));
+    call.variants[static_cast<std::size_t>(cls)].kernel = b.addKernel(unpackMove(s, u, width));
   }
   std::vector<Node> body;
   body.push_back(callNode(std::move(call)));
   b.phase().parallelAxes = {groups, blocks, outer};
-  b.phase().body = inner < 0 ? std::move(body) : nest({inner}, std::move(body));
+  b.phase().body = inLoops(b, u, UnpackStreams{src, dst}, std::move(body));
   b.phase().workCycles = static_cast<double>(scratchBytes(s)) / 64.0 * 6.0;
 }
 
 std::vector<Node> unpackBlock(ProgramBuilder& b, const WeightsScratch& s, std::int64_t registerRows,
                               UnpackStreams streams, int rows, int lanes) {
-  const Pitch pitch = pitchOf(s);
   const auto moves = [&](int axis, std::int64_t step) {
     for (std::int64_t i = 0; i < b.axisSteps(axis); ++i) b.moveStep(axis, i, streams.dw, i * step);
   };
-  moves(rows, registerRows * pitch.row);
-  moves(lanes, s.width * pitch.lane);
+  moves(rows, registerRows * s.dwRow());
+  moves(lanes, s.width * s.dwLane());
   std::vector<Node> perBlock;
   for (int tail = 0; tail < 2; ++tail) {  // whole row blocks, then the narrow one: each has its own number of rows
     const std::int64_t count =
         tail == 1 ? s.rows % registerRows : std::min(registerRows, s.rows / registerRows * registerRows);
     if (count == 0) continue;
+    const Unpacked u = unpacked(s, count);
     Call call{"unpack", streams.acc, -1, streams.dw, {lanes, rows}, std::vector<Variant>(4)};
     for (int narrow = 0; narrow < 2; ++narrow) {
       const std::int64_t width = narrow == 1 ? s.laneChannels % s.width : std::min(s.width, s.laneChannels);
       if (width == 0 || (narrow == 0 && s.laneChannels < s.width)) continue;
-      call.variants[static_cast<std::size_t>(narrow * 2 + tail)].kernel = b.addKernel(unpackMove(s, width, count));
+      call.variants[static_cast<std::size_t>(narrow * 2 + tail)].kernel = b.addKernel(unpackMove(s, u, width));
     }
     std::vector<Node> body;
     body.push_back(callNode(std::move(call)));
-    const std::int64_t rowBytes = s.taps * s.width * 4;
-    if (!manyRows(s))
-      body =
-          nest({b.addUniformAxis("row", count, {{streams.acc, rowBytes}, {streams.dw, pitch.row}})}, std::move(body));
-    for (Node& node : body) perBlock.push_back(std::move(node));
+    for (Node& node : inLoops(b, u, streams, std::move(body))) perBlock.push_back(std::move(node));
   }
   return perBlock;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decides the scratch that weight-gradient accumulators live in, and the phases that combine reduction splits (in order) and
-// bring the result into the caller's O,I/g,taps order.
+// bring the result into the caller's order.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "algorithms/kit/lower/builder.h"
+#include "algorithms/kit/weight_order.h"
 
 namespace cubejit {
 
@@ -16,9 +17,14 @@ struct WeightsScratch {
   std::int64_t groups = 1, laneBlocks = 1, rows = 1, taps = 1, width = 16, splits = 1;
   std::int64_t laneChannels = 1;    ///< real lanes a group
   int lanes = 16;                   ///< of a vector
-  bool operandsTransposed = false;  ///< lanes are the small tensor's channels (dw's slowest index), rows the big one's
+  bool operandsTransposed = false;  ///< lanes are the small tensor's channels, rows the big one's
+  Dhw kernel;                       ///< its taps
   int scratchBuffer = -1, dwBuffer = -1;
   Element dwElement = Element::kF32;
+  WeightOrder dw;
+  /// Bytes of dw from one row to the next, from one lane to the next.
+  std::int64_t dwRow() const { return operandsTransposed ? dw.big : dw.small; }
+  std::int64_t dwLane() const { return operandsTransposed ? dw.small : dw.big; }
 };
 
 inline std::int64_t groupScratchBytes(const WeightsScratch& s) { return s.laneBlocks * s.rows * s.taps * s.width * 4; }

@@ -70,15 +70,13 @@ class Lowering {
       b_.addStep(channels, {{src, c * g_.wResult},
                             {dst, c / plan_.registerChannels * shape_.blockBytes() + c % plan_.registerChannels * 4}});
     }
-    const std::int64_t kernelH = g_.view.kernel.h, kernelW = g_.view.kernel.w;
-    const int kd =
-        b_.addUniformAxis("kd", g_.view.kernel.d, {{src, kernelH * kernelW * 4}, {dst, shape_.slotOf(1, 0, 0)}});
-    const int kh = b_.addUniformAxis("kh", kernelH, {{src, kernelW * 4}, {dst, shape_.slotOf(0, 1, 0)}});
+    const int kd = b_.addUniformAxis("kd", g_.view.kernel.d, {{src, g_.wTap.d}, {dst, shape_.slotOf(1, 0, 0)}});
+    const int kh = b_.addUniformAxis("kh", g_.view.kernel.h, {{src, g_.wTap.h}, {dst, shape_.slotOf(0, 1, 0)}});
     const int kw = b_.addAxis("kw");
     for (std::size_t s = 0; s < shape_.shifts.size(); ++s) {
       for (std::size_t p = 0; p < shape_.phases.size(); ++p) {
         if (shape_.shifts[s].kernelW[p] < 0) continue;
-        b_.addStep(kw, {{src, shape_.shifts[s].kernelW[p] * 4},
+        b_.addStep(kw, {{src, shape_.shifts[s].kernelW[p] * g_.wTap.w},
                         {dst, shape_.slotOf(0, 0, s) + static_cast<std::int64_t>(p) * plan_.registerChannels * 4}});
       }
     }

@@ -11,6 +11,7 @@
 #include "algorithms/kit/lower/data_gradient.h"
 #include "algorithms/kit/lower/pixel_blocks.h"
 #include "algorithms/kit/lower/weights_unpack.h"
+#include "algorithms/kit/weight_order.h"
 #include "algorithms/kit/work.h"
 #include "algorithms/spatial/lower/weight_sections.h"
 #include "algorithms/spatial/spatial.h"
@@ -24,20 +25,21 @@ class Lowering {
       : plan_(plan),
         lanes_(machine.isa.lanes()),
         b_(problemLabel(problem, Pass::kDw)),
-        v_(makeConvView(problem, Pass::kDw)) {}
+        v_(makeConvView(problem, Pass::kDw)),
+        dw_(weightOrder(problem, TensorId::kDw)) {}
 
   TileProgram run() {
     const int x = b_.addBuffer("x", BufferRole::kX, v_.bigIsX ? v_.big.bytes : v_.small.bytes);
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     const std::int64_t pairs = v_.groups * v_.small.channels * v_.big.channels;
-    const int dw = b_.addBuffer("dw", BufferRole::kDw, pairs * v_.taps() * 4);
+    const int dw = b_.addBuffer("dw", BufferRole::kDw, dw_.bytes);
     pixels_ = makePixelBlocks(v_, plan_.reduction, plan_.reductionParts);
     if (pixels_.blocks.empty() || pairs == 0) {
-      addZeroPhase(b_, dw, pairs * v_.taps() * 4, lanes_);
+      addZeroPhase(b_, dw, dw_.bytes, lanes_);
       return b_.finish();
     }
     splits_ = std::clamp<std::int64_t>(plan_.reductionParts, 1, static_cast<std::int64_t>(pixels_.blocks.size()));
-    const std::int64_t bytes = pairs * pairBytes();
+    const std::int64_t bytes = inLanes(dw_.bytes);
     const int scratch = b_.addBuffer("dw_acc", BufferRole::kShared, splits_ * bytes);
     big_ = Operand(v_.big, v_.bigIsX ? x : dy);
     small_ = Operand(v_.small, v_.bigIsX ? dy : x);
@@ -48,37 +50,35 @@ class Lowering {
   }
 
  private:
-  std::int64_t tapBytes() const { return lanes_ * 4; }
-  std::int64_t pairBytes() const { return v_.taps() * tapBytes(); }
+  // Sums lie as dw does, a vector for each of its elements.
+  std::int64_t inLanes(std::int64_t bytes) const { return bytes * lanes_; }
 
   void multiplyPhase(int scratch, std::int64_t splitBytes) {
     b_.beginPhase("multiply");
     big_.addStream(b_, "big");
     small_.addStream(b_, "small");
     const int acc = b_.addStream("acc", scratch);
-    const std::int64_t smallBytes = v_.big.channels * pairBytes();
     const int groups = b_.addUniformAxis("g", v_.groups,
                                          {{big_.stream, v_.big.groupStride()},
                                           {small_.stream, v_.small.groupStride()},
-                                          {acc, v_.small.channels * smallBytes}});
-    const int smalls =
-        b_.addUniformAxis("small_channel", v_.small.channels, {{small_.stream, v_.small.cStride}, {acc, smallBytes}});
+                                          {acc, inLanes(dw_.group)}});
+    const int smalls = b_.addUniformAxis("small_channel", v_.small.channels,
+                                         {{small_.stream, v_.small.cStride}, {acc, inLanes(dw_.small)}});
     const int bigs =
-        b_.addUniformAxis("big_channel", v_.big.channels, {{big_.stream, v_.big.cStride}, {acc, pairBytes()}});
+        b_.addUniformAxis("big_channel", v_.big.channels, {{big_.stream, v_.big.cStride}, {acc, inLanes(dw_.big)}});
     const int blocks = addPixelBlockAxis(b_, "reduction_block", v_, pixels_, big_, small_);
     const int split = b_.addPartition("split", blocks, splits_);
     for (std::int64_t s = 0; s < splits_; ++s) b_.moveStep(split, s, acc, s * splitBytes);
     const int kd = b_.addAxis("kd", static_cast<int>(v_.kernel.d));
-    for (std::int64_t k = 0; k < v_.kernel.d; ++k)
-      b_.addStep(kd, {{acc, k * v_.kernel.h * v_.kernel.w * tapBytes()}}, static_cast<int>(k));
+    for (std::int64_t k = 0; k < v_.kernel.d; ++k) b_.addStep(kd, {{acc, k * inLanes(dw_.tap.d)}}, static_cast<int>(k));
 
     const std::vector<TapTile> tiles = tapTiles();
     const int taps = b_.addAxis("taps", static_cast<int>(tiles.size()));
     std::vector<SpatialWeightsSections> sections;
     std::vector<int> kernels;
     for (std::size_t t = 0; t < tiles.size(); ++t) {
-      b_.addStep(taps, {{acc, (tiles[t].h.lo * v_.kernel.w + tiles[t].w.lo) * tapBytes()}}, static_cast<int>(t));
-      sections.emplace_back(v_, pixels_, tiles[t], plan_.registerH, lanes_);
+      b_.addStep(taps, {{acc, inLanes(tiles[t].h.lo * dw_.tap.h + tiles[t].w.lo * dw_.tap.w)}}, static_cast<int>(t));
+      sections.emplace_back(v_, pixels_, dw_.tap, tiles[t], plan_.registerH, lanes_);
       kernels.push_back(b_.addKernel(sections.back().contract()));
     }
     Call call{"multiply", big_.stream, small_.stream, acc, {blocks, kd, taps}, {}};
@@ -107,7 +107,7 @@ class Lowering {
     return tiles;
   }
 
-  // [pair][tap][lane] becomes [pair][tap].
+  // The lanes of each element's vector become the element.
   void sumPhase(int scratch, int dw, std::int64_t sums) {
     constexpr std::int64_t kSumsOfTask = 512;
     b_.beginPhase("sum_lanes");
@@ -120,13 +120,13 @@ class Lowering {
       move.lanes = lanes_;
       move.rows = count;
       move.cols = lanes_;
-      move.srcPitch = tapBytes();
+      move.srcPitch = inLanes(4);
       move.dstPitch = 4;
       move.label = "sum_lanes";
       return Variant{count > 0 ? b_.addKernel(move) : -1, -1, false};
     };
     for (std::int64_t at = 0; at < sums; at += kSumsOfTask)
-      b_.addStep(rows, {{acc, at * tapBytes()}, {out, at * 4}}, at + kSumsOfTask <= sums ? 0 : 1);
+      b_.addStep(rows, {{acc, inLanes(at * 4)}, {out, at * 4}}, at + kSumsOfTask <= sums ? 0 : 1);
     call.variants = {kernelOf(std::min(sums / kSumsOfTask, std::int64_t{1}) * kSumsOfTask),
                      kernelOf(sums % kSumsOfTask)};
     b_.phase().parallelAxes = {rows};
@@ -138,6 +138,7 @@ class Lowering {
   const int lanes_;
   ProgramBuilder b_;
   const ConvView v_;
+  const WeightOrder dw_;
   PixelBlocks pixels_;
   Operand big_, small_;
   std::int64_t splits_ = 1;

@@ -20,9 +20,9 @@ std::int64_t indexIn(std::vector<T>& known, T value) {
 
 }  // namespace
 
-SpatialWeightsSections::SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const TapTile& taps,
-                                               std::int64_t rows, int lanes)
-    : v_(view), pixels_(blocks), taps_(taps), lanes_(lanes) {
+SpatialWeightsSections::SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const Dhw& tapBytes,
+                                               const TapTile& taps, std::int64_t rows, int lanes)
+    : v_(view), pixels_(blocks), tapBytes_(tapBytes), taps_(taps), lanes_(lanes) {
   for (int cls = 0; cls < blocks.classes; ++cls) places_.push_back(placesOf(blocks.ofClass(cls), rows));
 }
 
@@ -111,7 +111,7 @@ Contract SpatialWeightsSections::contract() const {
   for (std::int64_t h = 0; h < taps_.h.length(); ++h) {
     for (std::int64_t w = 0; w < taps_.w.length(); ++w)
       contract.accumulators.push_back(
-          Accumulator{static_cast<std::int32_t>((h * v_.kernel.w + w) * lanes_ * 4), LaneRange{}});
+          Accumulator{static_cast<std::int32_t>((h * tapBytes_.h + w * tapBytes_.w) * lanes_), LaneRange{}});
   }
   for (const Rows& rows : rows_) {
     for (const Columns& columns : columns_) {

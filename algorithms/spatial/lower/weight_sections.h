@@ -23,9 +23,9 @@ struct TapTile {
 
 class SpatialWeightsSections {
  public:
-  /// Precondition: both tensors are plain, stride 1 along W. `rows`: of the small tensor, in a step.
-  SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const TapTile& taps, std::int64_t rows,
-                         int lanes);
+  /// Precondition: both tensors are plain, stride 1 along W. `tapBytes`: between taps of dw. `rows`: of the small tensor, in a step.
+  SpatialWeightsSections(const ConvView& view, const PixelBlocks& blocks, const Dhw& tapBytes, const TapTile& taps,
+                         std::int64_t rows, int lanes);
 
   Contract contract() const;
   /// The products of a block of a class with the planes that tap `kd` reaches; offsets from the block's first pixel, of the big tensor
@@ -63,6 +63,7 @@ class SpatialWeightsSections {
 
   const ConvView& v_;
   const PixelBlocks& pixels_;
+  const Dhw tapBytes_;
   const TapTile taps_;
   const int lanes_;
   std::vector<Rows> rows_;

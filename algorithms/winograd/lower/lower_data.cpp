@@ -57,7 +57,8 @@ class Lowering {
     const BufferRole filters = inTask ? BufferRole::kPrivate : BufferRole::kShared,
                      patches = inTask ? BufferRole::kShared : BufferRole::kPrivate;
     packed_ = inTask ? b_.addBuffer("packed_w", BufferRole::kShared, g_.view.groups * blocks_ * packing_.blockBytes(g_))
-                     : b_.addBuffer("packed_w", BufferRole::kPrivate, packing_.reducedPitch(g_));
+                     : b_.addBuffer("packed_w", BufferRole::kPrivate,
+                                    channelsOfPack(g_, packing_) * packing_.reducedPitch(g_));
     filters_ = b_.addBuffer("filter", filters, held * filterBytes());
     data_ = b_.addBuffer("data", patches, (inTask ? g_.view.groups : 1) * dataBytes());
     if (inTask) {
@@ -93,15 +94,21 @@ class Lowering {
       b_.addStep(blocks, {{src, i * width_ * g_.wResult}, {dst, i * filterBytes()}},
                  (i + 1) * width_ <= g_.result.channels ? 0 : 1);
     }
-    const std::int64_t inOneLoop = divisorAtMost(reduced_, 32);
+    // Channels that lie side by side in w are packed together, and transformed one by one.
+    const std::int64_t together = channelsOfPack(g_, packing_),
+                       inOneLoop = together > 1 ? together : divisorAtMost(reduced_, 32);
     const int outer =
         b_.addUniformAxis("k0", reduced_ / inOneLoop, {{src, inOneLoop * g_.wReduced}, {dst, inOneLoop * width_ * 4}});
-    const int inner = b_.addUniformAxis("k", inOneLoop, {{src, g_.wReduced}, {dst, width_ * 4}});
-    std::vector<Node> channel;
-    channel.push_back(packChannel(b_, g_, packing_, src, packed, blocks));
-    for (Node& node : filterOf(packed, dst)) channel.push_back(std::move(node));
+    const int inner = b_.addUniformAxis(
+        "k", inOneLoop,
+        {together > 1 ? std::pair{packed, packing_.reducedPitch(g_)} : std::pair{src, g_.wReduced}, {dst, width_ * 4}});
+    std::vector<Node> channel = packChannels(b_, g_, packing_, src, packed, blocks), filter = filterOf(packed, dst);
+    if (together > 1) filter = nest({inner}, std::move(filter));
+    for (Node& node : filter) channel.push_back(std::move(node));
     b_.phase().parallelAxes = {groups, outer};
-    b_.phase().body = nest(g_.wReduced > g_.wResult ? std::vector<int>{inner, blocks} : std::vector<int>{blocks, inner},
+    b_.phase().body = nest(together > 1               ? std::vector<int>{blocks}
+                           : g_.wReduced > g_.wResult ? std::vector<int>{inner, blocks}
+                                                      : std::vector<int>{blocks, inner},
                            std::move(channel));
     b_.phase().workCycles = static_cast<double>(g_.view.groups * blocks_ * filterBytes()) / 64.0 * 8.0;
   }

@@ -42,9 +42,20 @@ class Lowering {
     smallPitch_ = panelPitch((v_.small.channels + lanes_ - 1) / lanes_ * lanes_ * 4);
     bigPoint_ = panelPitch(tiles * bigPitch_);
     smallPoint_ = panelPitch(tiles * smallPitch_);
-    taps_ =
-        WeightsScratch{v_.groups, laneBlocks_, v_.small.channels, v_.taps(), width_, 1, v_.big.channels, lanes_, false,
-                       -1,        -1,          Element::kF32};
+    taps_ = WeightsScratch{v_.groups,
+                           laneBlocks_,
+                           v_.small.channels,
+                           v_.taps(),
+                           width_,
+                           1,
+                           v_.big.channels,
+                           lanes_,
+                           false,
+                           v_.kernel,
+                           -1,
+                           -1,
+                           Element::kF32,
+                           weightOrder(problem, TensorId::kDw)};
     // Rows and blocks of lanes that accumulators have room for.
     heldRows_ = plan.bufferC ? (rowBlocks_ + rowParts_ - 1) / rowParts_ * plan.registerRows : v_.small.channels;
     heldLanes_ = plan.bufferC ? (laneBlocks_ + laneParts_ - 1) / laneParts_ : laneBlocks_;
@@ -55,8 +66,7 @@ class Lowering {
     const int dy = b_.addBuffer("dy", BufferRole::kDy, v_.bigIsX ? v_.small.bytes : v_.big.bytes);
     bigBuffer_ = v_.bigIsX ? x : dy;
     smallBuffer_ = v_.bigIsX ? dy : x;
-    taps_.dwBuffer =
-        b_.addBuffer("dw", BufferRole::kDw, v_.groups * v_.small.channels * v_.big.channels * v_.taps() * 4);
+    taps_.dwBuffer = b_.addBuffer("dw", BufferRole::kDw, taps_.dw.bytes);
     const BufferRole accumulators = plan_.bufferC ? BufferRole::kPrivate : BufferRole::kShared,
                      panels = plan_.bufferC ? BufferRole::kShared : BufferRole::kPrivate;
     const std::int64_t copies = plan_.bufferC ? 1 : v_.groups, held = plan_.bufferC ? v_.groups : 1;
@@ -233,10 +243,9 @@ class Lowering {
     const Products p = addProducts();
     const int points = b_.addStream("points", sumsBuffer_), taps = b_.addStream("taps", taps_.scratchBuffer),
               sums = b_.addStream("tap_sums", taps_.scratchBuffer), dw = b_.addStream("dw", taps_.dwBuffer);
-    const int groups = b_.addUniformAxis("g", v_.groups,
-                                         {{p.a, box_.points() * smallPoint_},
-                                          {p.lanes, box_.points() * bigPoint_},
-                                          {dw, v_.small.channels * v_.big.channels * v_.taps() * 4}});
+    const int groups = b_.addUniformAxis(
+        "g", v_.groups,
+        {{p.a, box_.points() * smallPoint_}, {p.lanes, box_.points() * bigPoint_}, {dw, taps_.dw.group}});
     const std::int64_t base = plan_.registerRows;
     for (std::int64_t i = 0; i < rowBlocks_; ++i) {
       b_.moveStep(p.rowBlocks, i, points, i * base * width_ * 4);
