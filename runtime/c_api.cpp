@@ -141,7 +141,7 @@ Result<Problem> problemOf(const cubejit_problem* asked) {
     const std::string name = std::string(toString(t)) + ": ";
     CUBEJIT_TRY(type, dtypeOf(name, format.dtype));
     CUBEJIT_TRY(order, layoutOf(name, format.layout));
-    TensorFormat own{type, order, {}, format.c0};
+    TensorFormat own{type, order, {}, format.c0, format.given == 2};
     std::copy(std::begin(format.strides), std::end(format.strides), own.strides.begin());
     p.formats[static_cast<std::size_t>(t)] = own;
   }

@@ -53,6 +53,7 @@ Json formatsJson(const Formats& formats) {
                                   {"layout", toString(format->layout)},
                                   {"strides", format->strides},
                                   {"c0", format->c0}};
+    if (format->broadcast) json[toString(tensor)]["broadcast"] = true;
   }
   return json;
 }
@@ -65,16 +66,19 @@ bool readFormats(const Json& json, Formats& formats) {
     ++known;
     const Json& value = json[toString(tensor)];
     TensorFormat format;
-    if (!value.is_object() || value.size() != 4 || !value.contains("dtype") || !value["dtype"].is_string() ||
+    const bool broadcast = value.is_object() && value.contains("broadcast");
+    if (!value.is_object() || value.size() != (broadcast ? 5 : 4) || !value.contains("dtype") || !value["dtype"].is_string() ||
         !value.contains("layout") || !value["layout"].is_string() || !value.contains("c0") || !isWhole(value["c0"]) ||
         !value.contains("strides") || !value["strides"].is_array() ||
         value["strides"].size() != format.strides.size() ||
-        !std::all_of(value["strides"].begin(), value["strides"].end(), isWhole))
+        !std::all_of(value["strides"].begin(), value["strides"].end(), isWhole) ||
+        (broadcast && !value["broadcast"].is_boolean()))
       return false;
     if (!parseNamed(value["dtype"].get<std::string>(), format.dtype) ||
         !parseNamed(value["layout"].get<std::string>(), format.layout))
       return false;
     format.c0 = value["c0"].get<std::int64_t>();
+    format.broadcast = broadcast && value["broadcast"].get<bool>();
     for (std::size_t axis = 0; axis < format.strides.size(); ++axis)
       format.strides[axis] = value["strides"][axis].get<std::int64_t>();
     formats[static_cast<std::size_t>(tensor)] = format;

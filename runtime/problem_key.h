@@ -22,6 +22,7 @@ inline std::string problemKey(const Problem& problem, PassMask passes) {
         append(static_cast<std::int64_t>(format.dtype));
         append(static_cast<std::int64_t>(format.layout));
         append(format.c0);
+        append(format.strided() ? 1 : 0);
         for (const std::int64_t stride : format.strides) append(stride);
       }
     } else if constexpr (std::is_same_v<std::decay_t<decltype(field)>, PostOps>) {

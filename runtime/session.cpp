@@ -202,9 +202,11 @@ Result<SourcedRequest> Session::State::sourcedRequest(const CompileRequest& requ
                  "Options::machine = " + machine.name + " has no cube; name an NPU, or leave it unset for this host"};
   if (!request.passes.any())
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, "no pass is asked for; choose from y, dx, dw, db"};
-  CUBEJIT_TRY(checked, checkProblem(request.problem));
+  CompileRequest seen = request;
+  seen.problem = seenBy(request.problem, request.passes);
+  CUBEJIT_TRY(checked, checkProblem(seen.problem));
   static_cast<void>(checked);
-  return withKnownPlans(request, machine, options);
+  return withKnownPlans(seen, machine, options);
 }
 
 Compiled Session::State::generate(const CompileRequest& request) const {
@@ -263,7 +265,7 @@ Status Session::status() const {
 }
 
 Compiled Session::compile(const Problem& problem, PassMask passes, WeightsUse weights) {
-  return asked(*this, Stage::kProblem, [&] { return state_->findOrGenerate(problem, passes, weights); });
+  return asked(*this, Stage::kProblem, [&] { return state_->findOrGenerate(seenBy(problem, passes), passes, weights); });
 }
 
 Compiled Session::compile(const CompileRequest& request) {
@@ -277,9 +279,10 @@ Result<std::shared_ptr<const Repacking>> Session::repack(const Problem& problem,
   });
 }
 
-Result<PlanReport> Session::plan(const Problem& problem, Pass pass, bool explain) const {
+Result<PlanReport> Session::plan(const Problem& given, Pass pass, bool explain) const {
   return asked(*this, Stage::kPlan, [&]() -> Result<PlanReport> {
     const Machine& machine = state_->machine;
+    const Problem problem = seenBy(given, maskOf(pass));
     CUBEJIT_TRY(checked, checkProblem(problem));
     static_cast<void>(checked);
     CUBEJIT_TRY(choice, choosePlanWithin(problem, pass, machine, explain, WeightsUse::kEachRun, state_->options));

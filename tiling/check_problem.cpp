@@ -46,6 +46,11 @@ class Rules {
     return Error{ErrorCode::kInvalidProblem, Stage::kProblem, broken_};
   }
 
+  bool legalFormat(TensorId t) {
+    format(t);
+    return broken_.empty();
+  }
+
  private:
   void require(bool holds, const std::string& message) {
     if (!holds) broken_ += (broken_.empty() ? "" : "\n") + message;
@@ -239,5 +244,15 @@ class Rules {
 }  // namespace
 
 Status checkProblem(const Problem& problem) { return Rules(problem).check(); }
+
+Problem seenBy(Problem problem, PassMask passes) {
+  for (const TensorId t : kTensorIds) {
+    bool touched = passesRead(problem, passes, t);
+    for (const Pass pass : kPasses) touched = touched || (passes.has(pass) && resultOf(pass) == t);
+    const bool usual = !formatOf(problem, t).strided() && Rules(problem).legalFormat(t);
+    if (!touched && !usual) problem.formats[static_cast<std::size_t>(t)] = TensorFormat{DType::kF32, Layout::kNcdhw, {}};
+  }
+  return problem;
+}
 
 }  // namespace cubejit

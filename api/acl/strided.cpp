@@ -126,10 +126,12 @@ bool View::injective() const {
 TensorFormat formatOf(const View& view) {
   TensorFormat format{view.dtype, Layout::kNcdhw, {}, 0};
   if (view.denseAs({0, 1, 2, 3, 4})) return format;
-  if (view.denseAs({0, 2, 3, 4, 1}))
+  if (view.denseAs({0, 2, 3, 4, 1})) {
     format.layout = Layout::kNdhwc;
-  else
+  } else {
     format.strides = view.strides;
+    format.broadcast = view.strides == Five{};
+  }
   return format;
 }
 

@@ -78,15 +78,18 @@ constexpr bool reads(Pass g, TensorId t) {
 struct TensorFormat {
   DType dtype = DType::kF32;
   Layout layout = Layout::kNdhwc;
-  /// Distances between neighbours along (n, c, d, h, w), or (o, i, d, h, w) of weights, in elements; all 0 = dense in `layout`.
+  /// Distances between neighbours along (n, c, d, h, w), or (o, i, d, h, w) of weights, in elements; all 0 = dense in `layout`, unless
+  /// `broadcast` says that they are meant.
   /// Inputs only (dy, x, w), and only with a plain or channels-last layout, which then means nothing. A distance may be 0
   /// (a broadcast view), never negative.
   std::array<std::int64_t, 5> strides{};
   std::int64_t c0 = 0;  ///< channels of a block of the blocked layouts; 0 = what fills 32 bytes (8 f32, 16 half)
+  bool broadcast = false;  ///< strides that are all 0 are meant: one element is all of the tensor
   std::int64_t blockChannels() const { return c0 > 0 ? c0 : 32 / byteSize(dtype); }
-  bool strided() const { return strides != std::array<std::int64_t, 5>{}; }
+  bool strided() const { return broadcast || strides != std::array<std::int64_t, 5>{}; }
   friend bool operator==(const TensorFormat& a, const TensorFormat& b) {
-    return a.dtype == b.dtype && a.layout == b.layout && a.strides == b.strides && a.c0 == b.c0;
+    return a.dtype == b.dtype && a.layout == b.layout && a.strides == b.strides && a.c0 == b.c0 &&
+           a.strided() == b.strided();
   }
   friend bool operator!=(const TensorFormat& a, const TensorFormat& b) { return !(a == b); }
 };

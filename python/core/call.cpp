@@ -139,7 +139,8 @@ void Call::order(Pass pass, const Shape& strides) {
 
 void Call::settle() {
   for (std::size_t i = 0; i < kOperands.size(); ++i) {
-    if (views[i].shape.empty()) continue;
+    const bool read = mask.reads(kOperands[i]);
+    if (views[i].shape.empty() || (!read && densityOf(views[i]) == Density::kNone)) continue;
     operands[i] = operandOf(views[i], mathType(views[i].dtype, math));
     problem.formats[at(kOperands[i])] = operands[i].format;
   }

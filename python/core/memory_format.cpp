@@ -88,18 +88,17 @@ Operand operandOf(const TensorView& view, DType dtype) {
     operand.format.layout = Layout::kNdhwc;
     return operand;
   }
-  // Axes the problem has and the array lacks have one element; a stride of 1 keeps a view of one element from looking dense.
-  std::array<std::int64_t, 5> strides{0, 0, 1, 1, 1};
+  std::array<std::int64_t, 5> strides{};  // axes the problem has and the array lacks have one element
   const std::size_t axes = view.shape.size();
   for (std::size_t a = 0; a < axes; ++a) strides[a < 2 ? a : 5 - axes + a] = view.shape[a] == 1 ? 0 : view.strides[a];
-  const bool expressible = *std::min_element(strides.begin(), strides.end()) >= 0 && strides != decltype(strides){};
-  if (expressible) {
+  if (*std::min_element(strides.begin(), strides.end()) >= 0) {
     operand.format.strides = strides;
+    operand.format.broadcast = strides == decltype(strides){};
   } else if (view.data == nullptr) {
     throw Failure(
         Error{ErrorCode::kUnsupported, Stage::kProblem,
               view.name + " has strides (" + listText(view.strides) +
-                  "): negative ones, and an element that is all of a tensor of three axes, are taken by copies only"});
+                  "): negative ones are taken by copies only"});
   } else {
     operand.copy = denseCopy(view);
     operand.data = operand.copy.get();

@@ -142,6 +142,33 @@ class Memory(unittest.TestCase):
             for got, expected in zip(cubejit.conv_backward(*arrays, *shape.geometry), reference(shape, *arrays)):
                 np.testing.assert_array_equal(got, expected)
 
+    def test_one_element_is_all_of_a_volume(self):
+        # Strides of 0 along all five axes, which NumPy's other broadcasts here are not.
+        c = Convolution((2, 3, 4, 5, 6), (4, 3, 2, 2, 2), (2, 4, 3, 4, 5), [1] * 3, [0] * 3, [1] * 3, False, [0] * 3, 1)
+        arrays = operands(self.generator, c)
+        for which in range(3):
+            mixed = [np.broadcast_to(np.float32(2), a.shape) if i == which else a for i, a in enumerate(arrays)]
+            for got, expected in zip(cubejit.conv_backward(*mixed, *c.geometry), reference(c, *mixed)):
+                np.testing.assert_array_equal(got, expected)
+
+    def test_operands_that_no_pass_reads_are_not_looked_at(self):
+        for mask, unread in (((True, False, False), 1), ((False, True, False), 2), ((False, False, True), 1)):
+            arrays = list(self.arrays)
+            arrays[unread] = np.lib.stride_tricks.as_strided(np.empty(1, np.float32), arrays[unread].shape, (0, -4, 1 << 50, 4))
+            results = cubejit.conv_backward(*arrays, *PLAIN.geometry, mask)
+            for asked, got, expected in zip(mask, results, self.expected):
+                if asked:
+                    np.testing.assert_array_equal(got, expected)
+
+    def test_columns_of_a_large_image(self):
+        generator = np.random.default_rng(9)
+        x = whole_numbers(generator, (1, 4, 1100, 2200))[..., ::2]
+        w = whole_numbers(generator, (4, 4, 3, 3))
+        dense = np.ascontiguousarray(x)
+        np.testing.assert_array_equal(cubejit.conv(x, w, padding=1), cubejit.conv(dense, w, padding=1))
+        for got, expected in zip(cubejit.conv_backward(x, x, w, padding=1), cubejit.conv_backward(dense, dense, w, padding=1)):
+            np.testing.assert_array_equal(got, expected)
+
     def test_read_only_operands(self):
         for a in self.arrays:
             a.flags.writeable = False

@@ -163,6 +163,34 @@ TEST(CheckProblem, ArbitraryValuesNeverOverflow) {
   }
 }
 
+// How tensors lie that the passes neither read nor write is nobody's business.
+TEST(SeenBy, WhatPassesDoNotTouchIsNotLookedAt) {
+  const auto at = [](TensorId t) { return static_cast<std::size_t>(t); };
+  TensorFormat strange{DType::kF32, Layout::kNdc1hwc0, {-1, kMost, 1, 1, 1}, -5};
+  for (int bits = 1; bits < 16; ++bits) {
+    const PassMask passes{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+    for (const TensorId t : kTensorIds) {
+      if (t == TensorId::kDb) continue;  // is dense, whatever it says
+      Problem p = plain();
+      p.formats[at(t)] = strange;
+      bool touched = passes.reads(t);
+      for (const Pass pass : kPasses) touched = touched || (passes.has(pass) && resultOf(pass) == t);
+      EXPECT_NE(broken(p), "");
+      EXPECT_EQ(broken(seenBy(p, passes)) == "", !touched) << toString(t) << " of passes " << bits;
+    }
+  }
+}
+
+TEST(SeenBy, LegalDenseFormatsStay) {
+  Problem p = plain();
+  for (const TensorId t : kTensorIds)
+    p.formats[static_cast<std::size_t>(t)] = TensorFormat{DType::kF16, Layout::kNcdhw, {}};
+  for (const Pass pass : kPasses) EXPECT_EQ(seenBy(p, maskOf(pass)), p);
+  p.formats[static_cast<std::size_t>(TensorId::kX)]->broadcast = true;
+  EXPECT_EQ(seenBy(p, maskOf(Pass::kDw)), p);
+  EXPECT_NE(seenBy(p, maskOf(Pass::kDx)), p);
+}
+
 TEST(ErrorNames, AreStable) {
   EXPECT_STREQ(toString(ErrorCode::kInvalidProblem), "invalid_problem");
   EXPECT_STREQ(toString(ErrorCode::kIo), "io");

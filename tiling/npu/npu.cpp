@@ -27,7 +27,7 @@ Status checkBefore(const Problem& problem, Pass pass, const Machine& machine, Cu
     return joined(ErrorCode::kUnsupported, {machine.name + " has no cube; plan on it with a Session"});
   const std::vector<std::string> broken = checkMachine(machine);
   if (!broken.empty()) return joined(ErrorCode::kInvalidProblem, broken);
-  const Status legal = trustExtents ? Status(Unit{}) : checkProblem(problem);
+  const Status legal = trustExtents ? Status(Unit{}) : checkProblem(seenBy(problem, maskOf(pass)));
   if (!legal.ok()) return legal.error();
   std::vector<std::string> limits = checkChip(problem, pass, machine);
   if (kernels == CubeKernels::kVendor) {
@@ -85,7 +85,7 @@ Result<NpuReport> reported(const Problem& problem, const TilingPlan& plan, const
 
 // Chips' programs of y end with its sums.
 Status withoutPostOps(const Problem& problem) {
-  CUBEJIT_TRY(legal, checkProblem(problem));
+  CUBEJIT_TRY(legal, checkProblem(seenBy(problem, maskOf(Pass::kY))));
   if (!problem.postOps.any()) return legal;
   return Error{ErrorCode::kUnsupported, Stage::kPlan,
                "post_ops = " + toString(problem.postOps) +

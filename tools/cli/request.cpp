@@ -302,6 +302,7 @@ Result<Request> resolve(const RequestFlags& f) {
     applyFlags(p, f);
     if (!f.math.empty() && math.ok()) p.math = *math;
     if (!f.postOps.empty() && postOps.ok()) p.postOps = *postOps;
+    if (mask.ok()) p = seenBy(std::move(p), *mask);
     const Status legal = r.isSuite ? Status(Unit{}) : checkProblem(p);
     if (!legal.ok()) note(legal.error());
   }

@@ -60,6 +60,17 @@ struct Dimension {
   std::int64_t length = 1, fromStep = 0, toStep = 0;
 };
 
+// Whether no two elements of a view are neighbours in memory.
+bool liesApart(const IndexMap& map) {
+  bool several = false;
+  for (std::size_t axis = 0; axis < 5; ++axis) {
+    if (map.extent[axis] == 1) continue;
+    if (unitStep(map, axis) == 1) return false;
+    several = true;
+  }
+  return several;
+}
+
 // The channel axes of one call: a piece of each.
 struct Block {
   Piece outer, channels;
@@ -112,6 +123,7 @@ class Converter {
 
   // Dimensions by number: 0 outer, 1 channels, 2 ... space.
   Dimension dimension(const Block& block, std::size_t i) const {
+    if (i == dimensions()) return {};  // a line of one element
     if (i >= 2) return space_[i - 2];
     const Piece& p = i == 0 ? block.outer : block.channels;
     return {p.length, p.fromStep, p.toStep};
@@ -133,6 +145,14 @@ class Converter {
       }
       return best;
     };
+    if (liesApart(c_.from)) {  // element by element, the longest dimension in one move
+      line_ = dimensions();
+      across_ = 0;
+      for (std::size_t i = 1; i < dimensions(); ++i) {
+        if (longest(i) > longest(across_)) across_ = i;
+      }
+      return;
+    }
     const bool pads =
         std::any_of(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.channels.zerosBehind > 0; });
     const std::size_t source = contiguous(false);
@@ -396,7 +416,7 @@ class Converter {
 void addConversion(ProgramBuilder& b, const Conversion& c, int lanes) {
   // Channel tails of blocked activations are written with their block; weights have whole rows and groups that stand for nothing.
   const bool weights = c.to.groups > 1 || c.to.digits[0][0].extent != c.to.extent[0];
-  if (c.to.padded && weights) addZeroPhase(b, c.sink, c.to.elements * elementBytes(c.toType), lanes);
+  if (c.to.padded && (weights || liesApart(c.from))) addZeroPhase(b, c.sink, c.to.elements * elementBytes(c.toType), lanes);
   Converter(b, c, lanes).run();
 }
 

@@ -41,11 +41,6 @@ for _mode in (False, True):
         _QUIET.add(repr(torch._C._dispatch_tls_local_include_set()))
 
 
-def _expressible(t):
-    """t, or a copy where one element is all of it: strides that are all 0 cannot be told from none."""
-    return t if any(stride for stride, size in zip(t.stride(), t.shape) if size != 1) else t.contiguous()
-
-
 def _laid_like(t, y):
     """t in the memory order of y, which is dense."""
     if t.stride() == y.stride():
@@ -96,7 +91,6 @@ class _Finished(torch.autograd.Function):
     @_layers.without_modes
     def forward(ctx, x, w, bias, add, activation, geometry):
         post_ops = ",".join([*(["bias"] if bias is not None else []), *(["add"] if add is not None else []), *([activation] if activation else [])])
-        x, w = _expressible(x), _expressible(w)
         layer = _layer(("y",), x, w, None, geometry, post_ops)
         y = layer.empty("y", x)
         _check_added(add, y)
@@ -117,7 +111,6 @@ class _Finished(torch.autograd.Function):
         dy = _laid_like(dy, saved[0]) if saved else dy
         if not _held(dy):
             dy = torch.empty_strided(dy.shape, dy.stride(), dtype=dy.dtype).copy_(dy)
-        dy = _expressible(dy)
         results = None, None, None
         if passes:
             results = _layer(passes, x, w, dy, ctx.geometry, ctx.activation).backward(dy, x, w, *saved)
